@@ -1,0 +1,33 @@
+"""issue_key WORKSPACE_ID NAME --by EMAIL"""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError
+
+from apikeys.models import ApiKey
+from workspaces.models import Membership
+
+
+class Command(BaseCommand):
+    help = "Creates an API key; prints it, once. Only an admin of the workspace can."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("workspace_id", help="as create_workspace printed it")
+        parser.add_argument("name", help="what the key is for; audit entries speak of it")
+        parser.add_argument("--by", required=True, metavar="EMAIL", help="login of the admin")
+
+    def handle(self, *, workspace_id: str, name: str, by: str, **options: Any) -> None:
+        name, login = name.strip(), by.strip().lower()
+        if not name or len(name) > 100 or "\0" in name:
+            raise CommandError("NAME takes 1 to 100 characters.")
+        admins = Membership.objects.admins().select_related("workspace", "user")
+        try:
+            membership = admins.filter(workspace=workspace_id, user__username=login).first()
+        except (ValidationError, ValueError):
+            membership = None
+        if membership is None:
+            raise CommandError(f"{login} is not an admin of a workspace with that id.")
+        _, raw = ApiKey.objects.issue(workspace=membership.workspace, name=name, by=membership.user)
+        self.stdout.write(raw)

@@ -1,0 +1,122 @@
+"""A workspace's keys and their life: issued, used, revoked, deleted."""
+
+import uuid
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import models, transaction
+from django.utils import timezone
+
+from apikeys import keys
+from audit import record
+from workspaces.models import Workspace
+
+LAST_USED_EVERY = timedelta(minutes=1)  # writing it on every request costs a fifth of throughput
+
+
+class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
+    def active(self) -> "ApiKeyQuerySet":
+        """Keys that open the API."""
+        return self.filter(revoked_at=None)
+
+    def in_workspace(self, workspace: Workspace) -> "ApiKeyQuerySet":
+        return self.filter(workspace=workspace)
+
+    def newest_first(self) -> "ApiKeyQuerySet":
+        return self.order_by("-created_at", "-id")
+
+
+class ApiKeyManager(models.Manager["ApiKey"]):
+    @transaction.atomic
+    def issue(
+        self, *, workspace: Workspace, name: str, by: AbstractBaseUser
+    ) -> tuple["ApiKey", str]:
+        """Creates a key.
+
+        Returns:
+            The stored key and the raw one, which exists nowhere else and cannot be had again.
+        """
+        raw = keys.generate()
+        key = self.create(
+            workspace=workspace,
+            name=name,
+            prefix=keys.first_characters(raw),
+            digest=keys.digest(raw),
+            created_by=by,
+        )
+        record.key_created(key=key.facts(), person=by.get_username())
+        return key, raw
+
+
+class ApiKey(models.Model):
+    """One key of one workspace; the raw key itself is not here."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="keys")
+    name = models.CharField(max_length=100)
+    prefix = models.CharField("first characters", max_length=keys.SHOWN_LENGTH)
+    digest = models.CharField(max_length=64, unique=True, editable=False)  # SHA-256, hex
+    created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
+    last_used_at = models.DateTimeField("last used", null=True, editable=False)
+    revoked_at = models.DateTimeField("revoked", null=True, editable=False)
+    revoked_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, editable=False, related_name="+"
+    )
+
+    objects = ApiKeyManager.from_queryset(ApiKeyQuerySet)()
+
+    class Meta:
+        verbose_name = "API key"
+        verbose_name_plural = "API keys"
+        indexes = [
+            # The list of a workspace's keys, newest first.
+            models.Index(
+                "workspace",
+                models.F("created_at").desc(),
+                models.F("id").desc(),
+                name="apikey_newest",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.prefix}…)"
+
+    def facts(self) -> record.KeyFacts:
+        """What an audit entry copies of this key."""
+        return record.KeyFacts(
+            workspace_id=self.workspace_id,
+            workspace_name=self.workspace.name,
+            key_id=self.id,
+            key_name=self.name,
+            key_prefix=self.prefix,
+        )
+
+    @transaction.atomic
+    def revoke(self, *, by: AbstractBaseUser) -> None:
+        """Stops the key at once, for good; it stays in the list. Revoking twice changes nothing."""
+        revoked = ApiKey.objects.filter(pk=self.pk, revoked_at=None).update(
+            revoked_at=timezone.now(), revoked_by=by
+        )
+        if revoked:
+            record.key_revoked(key=self.facts(), person=by.get_username())
+        self.refresh_from_db()
+
+    @transaction.atomic
+    def delete_by(self, *, by: AbstractBaseUser) -> None:
+        """Stops the key and takes it off the list; its name and prefix stay in the history."""
+        facts = self.facts()
+        deleted, _ = self.delete()
+        if deleted:
+            record.key_deleted(key=facts, person=by.get_username())
+
+    def note_use(self, now: datetime) -> None:
+        """Keeps `last_used_at`, written at most once a minute however many threads see it due."""
+        due = now - LAST_USED_EVERY
+        if self.last_used_at is None or self.last_used_at <= due:
+            ApiKey.objects.filter(
+                models.Q(last_used_at=None) | models.Q(last_used_at__lte=due), pk=self.pk
+            ).update(last_used_at=now)

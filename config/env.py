@@ -1,0 +1,51 @@
+"""Reading settings from environment variables.
+
+A value that cannot be used stops the program with the variable's name and what it takes. A
+variable that is not set is reported by the system checks (`config.checks`), so that importing
+the settings never needs a database, a store or a secret.
+"""
+
+import os
+
+from django.core.exceptions import ImproperlyConfigured
+
+TRUE = ("1", "true", "yes", "on")
+FALSE = ("0", "false", "no", "off")
+
+
+def text(name: str, default: str = "") -> str:
+    """The variable's value without surrounding white space; `default` when unset or empty."""
+    return os.environ.get(name, "").strip() or default
+
+
+def integer(name: str, default: int, *, minimum: int = 0) -> int:
+    """The variable as a whole number of at least `minimum`.
+
+    Raises:
+        ImproperlyConfigured: it is set to anything else.
+    """
+    value = text(name)
+    if not value:
+        return default
+    if not (value.isascii() and value.isdigit() and int(value) >= minimum):
+        raise ImproperlyConfigured(f"{name} takes a whole number, at least {minimum}.")
+    return int(value)
+
+
+def boolean(name: str, *, default: bool) -> bool:
+    """The variable as a yes or no.
+
+    Raises:
+        ImproperlyConfigured: it is set to a word that means neither.
+    """
+    value = text(name).lower()
+    if not value:
+        return default
+    if value not in TRUE + FALSE:
+        raise ImproperlyConfigured(f"{name} takes one of {', '.join(TRUE + FALSE)}.")
+    return value in TRUE
+
+
+def words(name: str, default: str = "") -> list[str]:
+    """The variable as a list, split at commas; empty items are dropped."""
+    return [word.strip() for word in text(name, default).split(",") if word.strip()]

@@ -1,0 +1,223 @@
+"""The errors table of the specification: one class a row, one handler that renders them all.
+
+Every body is `{"error": "<plain sentence>"}`; only a 402 adds `details`.
+"""
+
+import logging
+from typing import Any
+
+import orjson
+from django.conf import settings
+from django.db import InterfaceError, OperationalError
+from django.http import Http404, HttpRequest, HttpResponse
+from django.views import defaults
+from rest_framework.exceptions import APIException
+from rest_framework.exceptions import MethodNotAllowed as DrfMethodNotAllowed
+from rest_framework.response import Response
+
+logger = logging.getLogger(__name__)
+
+RETRY_SECONDS = 5  # what a 503 asks a client to wait
+
+
+class ApiError(APIException):
+    """An answer of the errors table.
+
+    Attributes:
+        status_code: the HTTP status.
+        text: the sentence in `error`.
+        headers: what the answer carries beside the body.
+        details: the object in `details`, None when there is none.
+    """
+
+    text = ""
+    details: dict[str, Any] | None = None
+
+    def __init__(self, text: str | None = None, headers: dict[str, str] | None = None) -> None:
+        self.text = text or self.text
+        self.headers = headers or {}
+        super().__init__(self.text)
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """The JSON object of the answer."""
+        if self.details is None:
+            return {"error": self.text}
+        return {"error": self.text, "details": self.details}
+
+
+class InvalidParameter(ApiError):
+    """400: a query parameter is not valid. Its name and what it takes stand in the text."""
+
+    status_code = 400
+
+    def __init__(self, name: str, takes: str) -> None:
+        super().__init__(f"The query parameter '{name}' is not valid: it takes {takes}.")
+
+
+class InvalidRequest(ApiError):
+    """400: what arrived is not a request this server can read."""
+
+    status_code = 400
+    text = "The request is not valid."
+
+
+class InvalidKey(ApiError):
+    """401: the same bytes whatever the cause, so that an answer never says which."""
+
+    status_code = 401
+    text = (
+        "A valid API key is required. Send it in the header 'Authorization: Bearer dtd_...'; "
+        "a workspace admin can create one in the developer settings."
+    )
+
+    def __init__(self) -> None:
+        super().__init__(headers={"WWW-Authenticate": "Bearer"})
+
+
+class PlanRequired(ApiError):
+    """402: the key is valid but its workspace's plan does not include the API.
+
+    Args:
+        upgrade: the plan to move to, None when there is none to offer.
+    """
+
+    status_code = 402
+    text = "The API is available on the Pro and Business plans. This workspace's plan has none."
+
+    def __init__(self, upgrade: str | None) -> None:
+        super().__init__()
+        self.details = {"code": "plan_limit", "upgrade": upgrade, "href": settings.UPGRADE_URL}
+
+
+class WorkspaceSuspended(ApiError):
+    """403: the workspace is suspended; its keys are refused."""
+
+    status_code = 403
+    text = "This workspace is suspended, so its API keys are refused. Please contact support."
+
+
+class DocumentNotFound(ApiError):
+    """404: unknown, malformed, deleted or another workspace's; the same bytes for all."""
+
+    status_code = 404
+    text = "There is no such document in this workspace."
+
+
+class DocumentNotComplete(ApiError):
+    """404: `signed` or `certificate` was asked for before everyone has finished."""
+
+    status_code = 404
+    text = (
+        "The document is not complete: its signed file and certificate exist once everyone has "
+        "finished. Use type=original for the file as uploaded."
+    )
+
+
+class PathNotFound(ApiError):
+    """404: the API has no such path."""
+
+    status_code = 404
+    text = "The API has no such path."
+
+
+class MethodNotAllowed(ApiError):
+    """405: the API only reads."""
+
+    status_code = 405
+    text = "The API is read-only: use GET (or HEAD)."
+
+    def __init__(self) -> None:
+        super().__init__(headers={"Allow": "GET, HEAD"})
+
+
+class TooManyRequests(ApiError):
+    """429: the key has used up its minute.
+
+    Args:
+        seconds: whole seconds until the next request passes, at least 1.
+    """
+
+    status_code = 429
+
+    def __init__(self, limit: int, seconds: int) -> None:
+        super().__init__(
+            f"Too many requests: this key may make {limit} a minute. "
+            f"Try again in {seconds} second{'' if seconds == 1 else 's'}.",
+            headers={"Retry-After": str(seconds)},
+        )
+
+
+class ServerError(ApiError):
+    """500: a defect of ours. The log has the traceback under the answer's Request-Id."""
+
+    status_code = 500
+    text = "Something went wrong on our side. Please quote the Request-Id header to support."
+
+
+class Unavailable(ApiError):
+    """503: the database or the store is out of reach."""
+
+    status_code = 503
+    text = f"The service cannot be reached right now. Try again in {RETRY_SECONDS} seconds."
+
+    def __init__(self) -> None:
+        super().__init__(headers={"Retry-After": str(RETRY_SECONDS)})
+
+
+def as_api_error(exc: BaseException) -> ApiError:
+    """The row of the table that an exception belongs to; a `ServerError` when it has none."""
+    if isinstance(exc, ApiError):
+        return exc
+    if isinstance(exc, OperationalError | InterfaceError):
+        return Unavailable()
+    if isinstance(exc, DrfMethodNotAllowed):
+        return MethodNotAllowed()
+    if isinstance(exc, Http404):
+        return PathNotFound()
+    return ServerError()
+
+
+def answer(exc: Exception, context: dict[str, Any]) -> Response:
+    """DRF's exception handler: any exception of an API view as its row of the table."""
+    error = as_api_error(exc)
+    if isinstance(error, Unavailable):
+        logger.error("Answered 503: %s", exc.__cause__ or exc)
+    elif isinstance(error, ServerError):
+        logger.error("Answered 500", exc_info=exc)
+    return Response(error.body, status=error.status_code, headers=error.headers)
+
+
+def as_response(error: ApiError) -> HttpResponse:
+    """An error as a response, for what fails outside of any API view."""
+    return HttpResponse(
+        orjson.dumps(error.body),
+        content_type="application/json",
+        status=error.status_code,
+        headers=error.headers,
+    )
+
+
+def _is_api(request: HttpRequest) -> bool:
+    return request.path.startswith("/api/")
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Django's handler400: JSON under /api/, Django's page elsewhere."""
+    if _is_api(request):
+        return as_response(InvalidRequest())
+    return defaults.bad_request(request, exception)
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Django's handler404: JSON under /api/, Django's page elsewhere."""
+    if _is_api(request):
+        return as_response(PathNotFound())
+    return defaults.page_not_found(request, exception)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Django's handler500: JSON under /api/, Django's page elsewhere."""
+    if _is_api(request):
+        return as_response(ServerError())
+    return defaults.server_error(request)

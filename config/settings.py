@@ -1,0 +1,210 @@
+"""All settings of the service, read from environment variables.
+
+Importing this module starts nothing and needs nothing: a laptop gets its variables from
+`config.embedded` (through manage.py or the tests) before Django loads. In production the
+WSGI entry refuses to start while a required one is missing (`config.checks`).
+"""
+
+from pathlib import Path
+from typing import Any
+
+import dj_database_url
+
+from config import env
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+# What production cannot do without: variable → what it is for.
+REQUIRED = {
+    "SECRET_KEY": "a long random string; it signs cursors and sessions",
+    "DATABASE_URL": "postgresql://USER:PASSWORD@HOST:PORT/NAME",
+    "S3_ENDPOINT_URL": "the address of the S3-compatible store that holds the PDFs",
+    "S3_BUCKET": "the bucket that holds the PDFs",
+    "S3_ACCESS_KEY_ID": "the store's access key",
+    "S3_SECRET_ACCESS_KEY": "the store's secret key",
+}
+MISSING = [name for name in REQUIRED if not env.text(name)]
+
+# --- Security --------------------------------------------------------------------------------
+
+SECRET_KEY = env.text("SECRET_KEY", "not-set")
+DEBUG = False  # in every environment: a traceback in a page is a leak; it is in the log instead
+ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
+CSRF_TRUSTED_ORIGINS = env.words("CSRF_TRUSTED_ORIGINS")
+# How many proxies of ours stand in front; each adds one address to X-Forwarded-For.
+TRUSTED_PROXIES = env.integer("TRUSTED_PROXIES", 0)
+# Set where people reach the admin over HTTPS only; `manage.py run` on a laptop has no TLS.
+HTTPS_ONLY = env.boolean("HTTPS_ONLY", default=True)
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS_ONLY
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUSTED_PROXIES else None
+X_FRAME_OPTIONS = "DENY"
+
+# --- Applications ----------------------------------------------------------------------------
+
+INSTALLED_APPS = [
+    "config",
+    "workspaces",
+    "audit",
+    "apikeys",
+    "documents",
+    "pgtrigger",
+    "rest_framework",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+]
+MIDDLEWARE = [
+    "config.middleware.RequestIdMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+ROOT_URLCONF = "config.urls"
+WSGI_APPLICATION = "config.wsgi.application"
+TEMPLATES: list[dict[str, Any]] = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    }
+]
+STATIC_URL = "/static/"
+# Only the admin has static files: served from the packages themselves, nothing to collect.
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = False
+
+# --- Database --------------------------------------------------------------------------------
+
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+DATABASES: dict[str, Any] = {
+    "default": dj_database_url.parse(
+        env.text("DATABASE_URL", "postgresql:///not-set"),
+        conn_max_age=None,  # one connection a thread, kept
+    )
+}
+DATABASES["default"]["OPTIONS"] = {
+    **DATABASES["default"].get("OPTIONS", {}),
+    "connect_timeout": 5,  # seconds; a database out of reach is a 503, not a hanging request
+}
+
+# --- The store of the PDFs -------------------------------------------------------------------
+
+STORAGES: dict[str, Any] = {
+    "default": {
+        "BACKEND": "documents.storage.PdfStorage",
+        "OPTIONS": {
+            "endpoint_url": env.text("S3_ENDPOINT_URL") or None,
+            "bucket_name": env.text("S3_BUCKET"),
+            "access_key": env.text("S3_ACCESS_KEY_ID"),
+            "secret_key": env.text("S3_SECRET_ACCESS_KEY"),
+            "region_name": env.text("S3_REGION", "us-east-1"),
+        },
+    },
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+}
+
+# --- The shared counter ----------------------------------------------------------------------
+
+REDIS_URL = env.text("REDIS_URL")
+CACHES: dict[str, Any] = {
+    "default": {
+        # Its add and incr are atomic within one process; `config.wsgi` refuses a second one.
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        # Room for every key's counter: an evicted counter would start again at zero.
+        "OPTIONS": {"MAX_ENTRIES": 100_000},
+    }
+}
+if REDIS_URL:
+    CACHES["default"] = {
+        "BACKEND": "django_redis.cache.RedisCache",
+        "LOCATION": REDIS_URL,
+        "OPTIONS": {
+            # A Redis that refuses or is silent must not reach the answer: given up at once,
+            # and the rate limit fails open (`apikeys.throttling` says so in the log).
+            "IGNORE_EXCEPTIONS": True,
+            "SOCKET_CONNECT_TIMEOUT": 0.25,  # seconds
+            "SOCKET_TIMEOUT": 0.25,  # seconds
+        },
+    }
+RATELIMIT_FAIL_OPEN = True
+
+# --- The API ---------------------------------------------------------------------------------
+
+# Where a workspace's admin moves to another plan; the `href` of a 402.
+UPGRADE_URL = env.text("UPGRADE_URL", "https://example.com/settings/billing")
+# The rest of what an API view does is in `config.api`; DRF cannot be told these there without
+# `config` importing the apps.
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["apikeys.authentication.BearerKeyAuthentication"],
+    "DEFAULT_THROTTLE_CLASSES": ["apikeys.throttling.KeyThrottle"],
+    "DEFAULT_PERMISSION_CLASSES": ["workspaces.standing.WorkspaceMayUseApi"],
+    "EXCEPTION_HANDLER": "config.errors.answer",
+    "UNAUTHENTICATED_USER": None,
+    "URL_FORMAT_OVERRIDE": None,
+}
+
+# --- Language, time, sign-in -----------------------------------------------------------------
+
+LANGUAGE_CODE = "en-us"
+TIME_ZONE = "UTC"
+USE_TZ = True
+USE_I18N = False
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+
+# --- Log -------------------------------------------------------------------------------------
+
+LOGGING: dict[str, Any] = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "line": {
+            "()": "config.logs.RedactingFormatter",
+            "format": "{asctime} {levelname} {name} [{request_id}] {message}",
+            "style": "{",
+        }
+    },
+    "filters": {
+        "request_id": {"()": "config.logs.RequestIdFilter"},
+        "has_traceback": {
+            "()": "django.utils.log.CallbackFilter",
+            "callback": lambda record: bool(record.exc_info),
+        },
+    },
+    "handlers": {
+        "stderr": {
+            "class": "logging.StreamHandler",
+            "formatter": "line",
+            "filters": ["request_id"],
+        }
+    },
+    "root": {"handlers": ["stderr"], "level": env.text("LOG_LEVEL", "INFO").upper()},
+    "loggers": {
+        # Its handlers mail and print on their own; everything goes through ours instead.
+        "django": {"handlers": [], "level": "INFO", "propagate": True},
+        # The access log has every status; from here only crashes, with their traceback.
+        "django.request": {"filters": ["has_traceback"]},
+    },
+}

@@ -1,0 +1,26 @@
+"""Every address of the service."""
+
+from django.contrib import admin
+from django.urls import path
+
+from config.api import UnknownPath
+from documents.views import DocumentViewSet, UnknownDocumentPath
+from workspaces.views import MeViewSet
+
+get = {"get": "retrieve"}
+
+urlpatterns = [
+    path("api/v1/me", MeViewSet.as_view(get)),
+    path("api/v1/documents", DocumentViewSet.as_view({"get": "list"})),
+    path("api/v1/documents/<str:document_id>", DocumentViewSet.as_view(get)),
+    path(
+        "api/v1/documents/<str:document_id>/download", DocumentViewSet.as_view({"get": "download"})
+    ),
+    path("api/v1/documents/<path:rest>", UnknownDocumentPath.as_view(get)),
+    path("api/v1/<path:rest>", UnknownPath.as_view(get)),
+    path("admin/", admin.site.urls),
+]
+
+handler400 = "config.errors.bad_request"
+handler404 = "config.errors.not_found"
+handler500 = "config.errors.server_error"

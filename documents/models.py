@@ -1,0 +1,192 @@
+"""Documents, the people on them, and their files in the store."""
+
+import uuid
+
+from django.db import models
+from django.utils import timezone
+
+from workspaces.models import Workspace
+
+
+class StoredFile(models.Model):
+    """One PDF in the store. A row and its object never change; a new file is a new row."""
+
+    object_key = models.CharField(max_length=100, unique=True)
+    size = models.BigIntegerField()  # bytes
+    sha256 = models.CharField(max_length=64)  # hex digits, of the whole file
+    created_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return self.object_key
+
+
+class DocumentQuerySet(models.QuerySet["Document"]):
+    def in_workspace(self, workspace: Workspace) -> "DocumentQuerySet":
+        return self.filter(workspace=workspace)
+
+    def not_deleted(self) -> "DocumentQuerySet":
+        return self.filter(deleted_at=None)
+
+    def with_status(self, status: str | None) -> "DocumentQuerySet":
+        """Only documents with exactly this status; all of them for None."""
+        return self if status is None else self.filter(status=status)
+
+    def newest_first(self) -> "DocumentQuerySet":
+        """The API's order. The id breaks ties, so that no two documents share a place."""
+        return self.order_by("-created_at", "-id")
+
+    def counts(self) -> dict[str, int]:
+        """How many of these documents are exactly DRAFT, SENT and COMPLETED, as `/me` says it."""
+        counted = (Document.Status.DRAFT, Document.Status.SENT, Document.Status.COMPLETED)
+        rows = self.filter(status__in=counted).values_list("status")
+        found = dict(rows.annotate(models.Count("*")).order_by())
+        return {status.lower(): found.get(status, 0) for status in counted}
+
+
+class Document(models.Model):
+    """One document of a workspace, as the API shows it."""
+
+    class Status(models.TextChoices):
+        DRAFT = "DRAFT"
+        SENT = "SENT"
+        VIEWED = "VIEWED"
+        PARTIALLY_SIGNED = "PARTIALLY_SIGNED"
+        COMPLETED = "COMPLETED"
+        DECLINED = "DECLINED"
+        EXPIRED = "EXPIRED"
+        CANCELLED = "CANCELLED"
+
+    class SigningOrder(models.TextChoices):
+        PARALLEL = "PARALLEL"
+        SEQUENTIAL = "SEQUENTIAL"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="documents")
+    title = models.CharField(max_length=500)
+    status = models.CharField(max_length=20, choices=Status, default=Status.DRAFT)
+    file_name = models.CharField(max_length=255)
+    page_count = models.PositiveIntegerField()
+    file_size = models.BigIntegerField()  # bytes, of the original
+    signing_order = models.CharField(max_length=20, choices=SigningOrder)
+    created_at = models.DateTimeField(default=timezone.now)
+    sent_at = models.DateTimeField(null=True)
+    completed_at = models.DateTimeField(null=True)
+    expires_at = models.DateTimeField(null=True)
+    deleted_at = models.DateTimeField(null=True)
+    original = models.OneToOneField(StoredFile, models.PROTECT, related_name="+")
+    signed = models.OneToOneField(StoredFile, models.PROTECT, null=True, related_name="+")
+    certificate = models.OneToOneField(StoredFile, models.PROTECT, null=True, related_name="+")
+
+    objects = DocumentQuerySet.as_manager()
+
+    class Meta:
+        indexes = [
+            # GET /documents, any page: keyset from (created_at, id) within one workspace.
+            models.Index(
+                "workspace",
+                models.F("created_at").desc(),
+                models.F("id").desc(),
+                condition=models.Q(deleted_at=None),
+                name="document_newest",
+            ),
+            # GET /documents?status=…, and the counts of GET /me.
+            models.Index(
+                "workspace",
+                "status",
+                models.F("created_at").desc(),
+                models.F("id").desc(),
+                condition=models.Q(deleted_at=None),
+                name="document_status_newest",
+            ),
+        ]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(
+                    status__in=[
+                        "DRAFT",
+                        "SENT",
+                        "VIEWED",
+                        "PARTIALLY_SIGNED",
+                        "COMPLETED",
+                        "DECLINED",
+                        "EXPIRED",
+                        "CANCELLED",
+                    ]
+                ),
+                name="document_status",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(signing_order__in=["PARALLEL", "SEQUENTIAL"]),
+                name="document_signing_order",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(page_count__gte=1, file_size__gte=1), name="document_has_pages"
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(status="COMPLETED")
+                | models.Q(
+                    signed__isnull=False, certificate__isnull=False, completed_at__isnull=False
+                ),
+                name="document_complete_has_files",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class Recipient(models.Model):
+    """One person on a document, and how far they are."""
+
+    class Role(models.TextChoices):
+        SIGNER = "SIGNER"
+        APPROVER = "APPROVER"
+        CC = "CC"
+        VIEWER = "VIEWER"
+
+    class Status(models.TextChoices):
+        PENDING = "PENDING"
+        SENT = "SENT"
+        VIEWED = "VIEWED"
+        SIGNED = "SIGNED"
+        APPROVED = "APPROVED"
+        DECLINED = "DECLINED"
+        BOUNCED = "BOUNCED"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    document = models.ForeignKey(Document, models.CASCADE, related_name="recipients")
+    name = models.CharField(max_length=200)
+    email = models.CharField(max_length=254)
+    role = models.CharField(max_length=10, choices=Role)
+    status = models.CharField(max_length=10, choices=Status, default=Status.PENDING)
+    order = models.PositiveIntegerField()  # position in the signing order
+    sent_at = models.DateTimeField(null=True)
+    viewed_at = models.DateTimeField(null=True)
+    completed_at = models.DateTimeField(null=True)  # when this person signed or approved
+    declined_at = models.DateTimeField(null=True)
+    decline_reason = models.CharField(max_length=2000, null=True)  # noqa: DJ001 - the API says null
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(role__in=["SIGNER", "APPROVER", "CC", "VIEWER"]),
+                name="recipient_role",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(
+                    status__in=[
+                        "PENDING",
+                        "SENT",
+                        "VIEWED",
+                        "SIGNED",
+                        "APPROVED",
+                        "DECLINED",
+                        "BOUNCED",
+                    ]
+                ),
+                name="recipient_status",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.role})"

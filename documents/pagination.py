@@ -1,0 +1,88 @@
+"""Keyset pagination, newest first, with an opaque cursor that cannot be made or moved.
+
+A cursor names the last document of a page by its place in the order (created_at, id). What is
+inserted later stands before it, what is deleted is just not there: a walk sees each document
+that stood when it began exactly once.
+"""
+
+import base64
+import struct
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.core.signing import BadSignature, Signer
+from django.db.models.fields.tuple_lookups import Tuple, TupleLessThan
+from rest_framework.pagination import BasePagination
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from config.errors import InvalidParameter
+from documents import parameters
+from documents.models import DocumentQuerySet
+
+Place = tuple[datetime, UUID]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_PACKED = struct.Struct(">q16s")  # microseconds since the epoch, the id
+
+
+def _signer(workspace_id: UUID, status: str | None) -> Signer:
+    """Signs cursors of one walk: the workspace and the filter are part of the signature."""
+    return Signer(salt=f"documents.cursor:{workspace_id}:{status or ''}", sep=".")
+
+
+def encode_cursor(place: Place, workspace_id: UUID, status: str | None) -> str:
+    """The cursor of the page that follows `place`."""
+    microseconds = (place[0] - _EPOCH) // timedelta(microseconds=1)
+    packed = _PACKED.pack(microseconds, place[1].bytes)
+    return _signer(workspace_id, status).sign(base64.urlsafe_b64encode(packed).decode())
+
+
+def decode_cursor(cursor: str, workspace_id: UUID, status: str | None) -> Place:
+    """The place a cursor names.
+
+    Raises:
+        InvalidParameter: it was changed, or made for another workspace or status filter.
+    """
+    try:
+        value = _signer(workspace_id, status).unsign(cursor)
+    except BadSignature:
+        raise InvalidParameter("cursor", parameters.CURSOR_TAKES) from None
+    microseconds, id_bytes = _PACKED.unpack(base64.urlsafe_b64decode(value))
+    return _EPOCH + timedelta(microseconds=microseconds), UUID(bytes=id_bytes)
+
+
+class KeysetPagination(BasePagination):
+    """DRF's paginator for documents; `status`, `limit` and `cursor` are read from the query.
+
+    One row beyond the page tells whether another follows, so that a last page that is exactly
+    full says so.
+    """
+
+    def paginate_queryset(
+        self, queryset: Any, request: Request, view: APIView | None = None
+    ) -> list[Any]:
+        """One page of `queryset`: documents of the key's workspace, as rows with id and time."""
+        self.workspace_id: UUID = request.auth.workspace_id
+        self.status = parameters.status(request.query_params)
+        limit = parameters.limit(request.query_params)
+        cursor = parameters.cursor(request.query_params)
+        page: DocumentQuerySet = queryset.with_status(self.status).newest_first()
+        if cursor is not None:
+            place = decode_cursor(cursor, self.workspace_id, self.status)
+            page = page.filter(TupleLessThan(Tuple("created_at", "id"), place))
+        rows = list(page[: limit + 1])
+        self.next_place: Place | None = None
+        if len(rows) > limit:
+            rows.pop()
+            self.next_place = (rows[-1].created_at, rows[-1].id)
+        return rows
+
+    def get_paginated_response(self, data: Any) -> Response:
+        """A page as the API's list body."""
+        next_cursor = self.next_place and encode_cursor(
+            self.next_place, self.workspace_id, self.status
+        )
+        return Response({"data": data, "nextCursor": next_cursor})

@@ -1,0 +1,119 @@
+"""The store of the PDFs; the only module that knows it is S3.
+
+django-storages keeps the settings and the connection. Reading goes straight to boto3's body:
+django-storages' file object copies a whole object before its first byte.
+"""
+
+import functools
+from collections.abc import Iterable, Iterator
+from typing import IO, TYPE_CHECKING, Any
+from uuid import uuid4
+
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+from django.core.files.storage import default_storage
+from storages.backends.s3 import S3Storage
+from urllib3.exceptions import HTTPError
+
+if TYPE_CHECKING:
+    from types_boto3_s3.client import S3Client
+
+CHUNK_SIZE = 256 * 1024  # bytes; larger ones gain nothing measurable, smaller ones cost CPU
+CONNECT_TIMEOUT = 3  # seconds
+READ_TIMEOUT = 10  # seconds without a byte from the store
+
+
+class StoreError(Exception):
+    """The store is out of reach, refuses, or has no such object."""
+
+
+class PdfStorage(S3Storage):
+    """The project's default storage (`STORAGES`): how every connection to the store behaves."""
+
+    config = Config(
+        signature_version="s3v4",
+        s3={"addressing_style": "path"},
+        connect_timeout=CONNECT_TIMEOUT,
+        read_timeout=READ_TIMEOUT,
+        retries={"mode": "standard", "total_max_attempts": 2},
+        # Some stores send the whole object's checksum with a part of it.
+        request_checksum_calculation="when_required",
+        response_checksum_validation="when_required",
+    )
+
+
+@functools.cache
+def _client() -> "S3Client":
+    """One client for all threads: making one costs tens of milliseconds, and it is thread-safe."""
+    client: S3Client = default_storage.connection.meta.client
+    return client
+
+
+def _bucket() -> str:
+    bucket: str = default_storage.bucket_name
+    return bucket
+
+
+class OpenObject:
+    """An object being read: iterate over its bytes once, in chunks, and close it.
+
+    Attributes:
+        size: bytes of the whole object.
+    """
+
+    def __init__(self, body: Any, size: int) -> None:
+        self._body = body
+        self.size = size
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Chunks of the object. A store that breaks off raises: the answer must break off too."""
+        try:
+            yield from self._body.iter_chunks(CHUNK_SIZE)
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Gives the connection back, or drops it when bytes are left."""
+        self._body.close()
+
+
+def open_object(key: str) -> OpenObject:
+    """Opens an object; its headers have arrived when this returns, its bytes have not.
+
+    Raises:
+        StoreError: it cannot be read.
+    """
+    try:
+        answer = _client().get_object(Bucket=_bucket(), Key=key)
+    except (BotoCoreError, ClientError, HTTPError) as exc:
+        raise StoreError(f"object {key}: {exc}") from exc
+    return OpenObject(answer["Body"], answer["ContentLength"])
+
+
+def save(content: IO[bytes]) -> str:
+    """Writes a new object and returns its key, which nobody can guess and names no person.
+
+    Nothing is ever overwritten: every object has a key of its own.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
+    key = f"{uuid4().hex}.pdf"
+    try:
+        _client().put_object(Bucket=_bucket(), Key=key, Body=content, ContentType="application/pdf")
+    except (BotoCoreError, ClientError, HTTPError) as exc:
+        raise StoreError(f"object {key}: {exc}") from exc
+    return key
+
+
+def delete(keys: Iterable[str]) -> None:
+    """Removes objects; one that is not there is fine.
+
+    Raises:
+        StoreError: the store is out of reach or refuses.
+    """
+    for key in keys:
+        try:
+            _client().delete_object(Bucket=_bucket(), Key=key)
+        except (BotoCoreError, ClientError, HTTPError) as exc:
+            raise StoreError(f"object {key}: {exc}") from exc

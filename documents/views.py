@@ -1,0 +1,69 @@
+"""The documents endpoints: list, detail, download."""
+
+from uuid import UUID
+
+from django.http import HttpResponseBase
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from config.api import ApiViewSet
+from config.errors import DocumentNotFound
+from documents import downloads, parameters
+from documents.models import Document, DocumentQuerySet
+from documents.pagination import KeysetPagination
+from documents.serializers import DOCUMENT_COLUMNS, documents_json
+
+
+def visible(request: Request) -> DocumentQuerySet:
+    """The documents a request can reach: its key's workspace, deleted ones left out."""
+    return Document.objects.in_workspace(request.auth.workspace).not_deleted()
+
+
+def with_id(documents: DocumentQuerySet, document_id: str) -> DocumentQuerySet:
+    """Narrowed to one id. A malformed id is one that no document has.
+
+    Raises:
+        DocumentNotFound: the text is no UUID.
+    """
+    try:
+        parsed = UUID(document_id)
+    except ValueError:
+        raise DocumentNotFound from None
+    if str(parsed) != document_id.lower():
+        raise DocumentNotFound
+    return documents.filter(pk=parsed)
+
+
+class DocumentViewSet(ApiViewSet):
+    """The documents of the key's workspace."""
+
+    def list(self, request: Request) -> Response:
+        paginator = KeysetPagination()
+        rows = paginator.paginate_queryset(
+            visible(request).values_list(*DOCUMENT_COLUMNS, named=True), request
+        )
+        return paginator.get_paginated_response(documents_json(rows))
+
+    def retrieve(self, request: Request, document_id: str) -> Response:
+        row = with_id(visible(request), document_id).values_list(*DOCUMENT_COLUMNS).first()
+        if row is None:
+            raise DocumentNotFound
+        return Response({"data": documents_json([row])[0]})
+
+    def download(self, request: Request, document_id: str) -> HttpResponseBase:
+        wanted = parameters.file_type(request.query_params)
+        document = (
+            with_id(visible(request), document_id)
+            .select_related("original", "signed", "certificate")
+            .first()
+        )
+        if document is None:
+            raise DocumentNotFound
+        return downloads.answer(request, document, downloads.choose_type(document, wanted))
+
+
+class UnknownDocumentPath(ApiViewSet):
+    """A path below /documents/ that no endpoint has: an id with a slash in it, for one."""
+
+    def retrieve(self, request: Request, rest: str) -> Response:
+        raise DocumentNotFound

@@ -1,0 +1,26 @@
+#!/usr/bin/env python
+"""Django's command line. Brings up what the environment does not name (`config.embedded`)."""
+
+import os
+import sys
+
+
+def main() -> None:
+    if sys.version_info < (3, 11):  # noqa: UP036 - the reader of this line has an older one
+        sys.exit(f"Python 3.11 or newer is needed; this is {sys.version.split()[0]}.")
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+    from config import embedded
+
+    try:
+        embedded.provide(os.environ, embedded.data_dir(os.environ))
+    except embedded.StackError as exc:
+        sys.exit(str(exc))
+
+    from django.core.management import execute_from_command_line
+
+    execute_from_command_line(sys.argv)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""Workspaces and who belongs to them."""
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+
+from workspaces.plans import Plan
+
+
+class Workspace(models.Model):
+    """The unit that owns documents and keys; nothing crosses its border."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    name = models.CharField(max_length=200)
+    # No database constraint: a workspace stays readable after its plan was retired.
+    plan = models.CharField(max_length=20, choices=Plan, default=Plan.FREE)
+    suspended = models.BooleanField(default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+    members = models.ManyToManyField(
+        settings.AUTH_USER_MODEL, through="workspaces.Membership", related_name="workspaces"
+    )
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class MembershipQuerySet(models.QuerySet["Membership"]):
+    def admins(self) -> "MembershipQuerySet":
+        """Those who may see, create, revoke and delete keys: active staff with the ADMIN role."""
+        return self.filter(role=Membership.Role.ADMIN, user__is_active=True, user__is_staff=True)
+
+
+class Membership(models.Model):
+    """One person's place in one workspace."""
+
+    class Role(models.TextChoices):
+        ADMIN = "ADMIN", "Admin"
+        MEMBER = "MEMBER", "Member"
+
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="memberships")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=10, choices=Role, default=Role.MEMBER)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = MembershipQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "user"], name="membership_once"),
+            models.CheckConstraint(
+                condition=models.Q(role__in=["ADMIN", "MEMBER"]), name="membership_role"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} in {self.workspace} ({self.role})"

@@ -1,0 +1,35 @@
+"""Whether a workspace may use the API: suspension first (403), then the plan (402)."""
+
+from typing import TYPE_CHECKING
+
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+
+from config.errors import PlanRequired, WorkspaceSuspended
+from workspaces.models import Workspace
+from workspaces.plans import includes_api, upgrade_from
+
+if TYPE_CHECKING:
+    # DRF imports this module while it is still importing its own views.
+    from rest_framework.views import APIView
+
+
+def check_standing(workspace: Workspace) -> None:
+    """Returns when keys of the workspace work.
+
+    Raises:
+        WorkspaceSuspended: 403.
+        PlanRequired: 402; the key is kept and works again after an upgrade.
+    """
+    if workspace.suspended:
+        raise WorkspaceSuspended
+    if not includes_api(workspace.plan):
+        raise PlanRequired(upgrade=upgrade_from(workspace.plan))
+
+
+class WorkspaceMayUseApi(BasePermission):
+    """DRF's permission over `check_standing`; refusals are raised, each with its own status."""
+
+    def has_permission(self, request: Request, view: "APIView") -> bool:
+        check_standing(request.auth.workspace)
+        return True

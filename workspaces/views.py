@@ -1,0 +1,23 @@
+"""GET /api/v1/me."""
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from config.api import ApiViewSet
+
+
+class MeViewSet(ApiViewSet):
+    """Which workspace and key a request uses, with document counts by status."""
+
+    def retrieve(self, request: Request) -> Response:
+        key = request.auth
+        workspace = key.workspace
+        return Response(
+            {
+                "data": {
+                    "workspace": {"id": workspace.id, "name": workspace.name},
+                    "key": {"id": key.id, "name": key.name},
+                    "documents": workspace.documents.not_deleted().counts(),
+                }
+            }
+        )
