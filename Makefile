@@ -1,0 +1,58 @@
+# One verb each; `make` lists them.
+PYTHON ?= python3
+PORT ?= 8000
+DATA_DIR ?= var
+export PORT DATA_DIR
+
+VENV := .venv
+BIN := $(VENV)/bin
+# Changes whenever a requirement or the Python does, so that an old environment is made anew.
+STAMP := $(VENV)/.installed
+
+.PHONY: help install run test check format lock
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make run      serve the API with its demo on http://127.0.0.1:$(PORT)"
+	@echo "make test     run the tests"
+	@echo "make check    lint, format, types, migrations"
+	@echo "make format   write the code in its format"
+	@echo "make install  make the virtual environment .venv"
+	@echo "make lock     pin the newest versions that pyproject.toml allows"
+	@echo "Variables: PORT=8000, DATA_DIR=var, PYTHON=python3"
+
+install: $(STAMP)
+
+$(STAMP): requirements-dev.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+		echo "Python 3.11 or newer is needed; $(PYTHON) is $$($(PYTHON) --version 2>&1 | head -n 1)." \
+			"Choose another: make run PYTHON=python3.12" >&2; exit 1; }
+	@echo "Making the virtual environment .venv; the first time takes a minute or two."
+	@$(PYTHON) -m venv --clear $(VENV) || { \
+		echo "$(PYTHON) cannot make virtual environments; on Debian: apt-get install python3-venv" >&2; exit 1; }
+	@$(BIN)/python -m pip install --disable-pip-version-check --require-virtualenv -r requirements-dev.txt
+	@touch $@
+
+# exec: a signal to make's child is a signal to the server, and no shell is left in between.
+run: $(STAMP)
+	@exec $(BIN)/python manage.py run --stop-with-parent
+
+test: $(STAMP)
+	@$(BIN)/python -m pytest
+
+check: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy .
+	$(BIN)/python manage.py makemigrations --check --dry-run
+
+format: $(STAMP)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+lock: $(STAMP)
+	$(BIN)/uv pip compile --quiet --upgrade --universal --no-emit-index-url \
+		--custom-compile-command "make lock" pyproject.toml -o requirements.txt
+	$(BIN)/uv pip compile --quiet --upgrade --universal --no-emit-index-url \
+		--custom-compile-command "make lock" -c requirements.txt pyproject.toml --group dev \
+		-o requirements-dev.txt

@@ -1,0 +1,149 @@
+"""run: the service on a laptop, with a demo to read; `make run` calls it.
+
+Everything it prints works as printed. It serves on the loopback interface only.
+"""
+
+import base64
+import hmac
+import os
+import signal
+import socket
+import threading
+import time
+import urllib.error
+import urllib.request
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError
+from django.db import connections
+
+from apikeys.models import ApiKey
+from config.embedded.lifeline import when_parent_dies
+from config.server import HOST, serve
+from workspaces.models import Membership, Workspace
+
+KEY_NAME = "make run"  # the keys that this command issues, and replaces at its next start
+READY_TIMEOUT = 30  # seconds
+
+
+class Command(BaseCommand):
+    help = "Serves the API with its demo data on this machine, until Ctrl-C."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--port", default=os.environ.get("PORT") or "8000")
+        parser.add_argument(
+            "--stop-with-parent",
+            action="store_true",
+            help="end when the process that started this one is gone",
+        )
+
+    def handle(self, *, port: str, stop_with_parent: bool, **options: Any) -> None:
+        if stop_with_parent:
+            when_parent_dies(lambda: os.kill(os.getpid(), signal.SIGTERM))
+        number = usable_port(port)
+        self.stderr.write("Preparing the database …")
+        call_command("migrate", verbosity=0)
+        if not Workspace.objects.exists():
+            self.load_demo()
+        text = Welcome(f"http://{HOST}:{number}")
+        connections.close_all()
+        threading.Thread(target=self.announce, args=(text,), daemon=True).start()
+        serve(number)
+
+    def load_demo(self) -> None:
+        """Loads the demo; needs packages that production does not have."""
+        from documents import demo  # noqa: PLC0415
+
+        demo.load()
+
+    def announce(self, text: "Welcome") -> None:
+        """Prints the welcome as soon as the server answers."""
+        deadline = time.monotonic() + READY_TIMEOUT
+        while not answers(f"{text.base}/api/v1/me"):
+            if time.monotonic() > deadline:
+                return
+            time.sleep(0.05)
+        self.stdout.write(str(text))
+        self.stdout.flush()
+
+
+def usable_port(text: str) -> int:
+    """The port as a number, when nothing listens there.
+
+    Raises:
+        CommandError: it is no port, or taken.
+    """
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= 65535):
+        raise CommandError("PORT takes a number from 1 to 65535.")
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, int(text)))
+        except OSError as exc:
+            raise CommandError(
+                f"Port {text} cannot be used: {exc.strerror}. Choose another: make run PORT=8001"
+            ) from None
+    return int(text)
+
+
+def answers(url: str) -> bool:
+    """Whether a server answers at `url`, with whatever status."""
+    try:
+        urllib.request.urlopen(url, timeout=1).close()  # noqa: S310 - our own address
+    except urllib.error.HTTPError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+def fresh_key(membership: Membership) -> str:
+    """A new raw key for the workspace; the one that the last start issued is deleted."""
+    workspace, admin = membership.workspace, membership.user
+    for old in ApiKey.objects.in_workspace(workspace).filter(name=KEY_NAME):
+        old.delete_by(by=admin)
+    return ApiKey.objects.issue(workspace=workspace, name=KEY_NAME, by=admin)[1]
+
+
+def demo_password(user: User) -> str:
+    """The demo person's password: made of this installation's secret, the same at each start."""
+    digest = hmac.digest(settings.SECRET_KEY.encode(), f"demo:{user.username}".encode(), "sha256")
+    password = base64.b32encode(digest[:10]).decode().lower()
+    if not user.check_password(password):
+        user.set_password(password)
+        user.save(update_fields=["password"])
+    return password
+
+
+class Welcome:
+    """What a person needs to start: keys that work now, a line to paste, the logins.
+
+    Args:
+        base: the server's address.
+    """
+
+    def __init__(self, base: str) -> None:
+        self.base = base
+        self.lines = [f"\nReady: {base}"]
+        admins = Membership.objects.admins().select_related("workspace", "user")
+        demo = admins.filter(user__email__endswith=".example").order_by("id")
+        for number, membership in enumerate(demo):
+            self.add_key(membership, first=number == 0)
+        self.lines.append(f"\nAdmin: {base}/admin/")
+        for user in User.objects.filter(email__endswith=".example").order_by("id"):
+            self.lines.append(f"  {user.username:<28}{demo_password(user):<20}{user.first_name}")
+        self.lines.append("\nStop with Ctrl-C. The data stays for the next start.\n")
+
+    def add_key(self, membership: Membership, *, first: bool) -> None:
+        raw = fresh_key(membership)
+        self.lines.append(f"\nKey for {membership.workspace}: {raw}")
+        if first:
+            url = f"{self.base}/api/v1/documents?limit=2"
+            self.lines.append(f"  curl -H 'Authorization: Bearer {raw}' '{url}'")
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines)

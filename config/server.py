@@ -1,0 +1,41 @@
+"""The application server: granian in WSGI mode, one process with a few threads."""
+
+import multiprocessing
+import os
+from collections.abc import Callable
+from typing import Any
+
+from granian import Granian
+from granian.constants import Interfaces
+from granian.log import LogLevels
+
+from config.embedded.lifeline import when_parent_dies
+
+HOST = "127.0.0.1"
+THREADS = 4  # requests answered at once; a slow download takes one
+
+
+def load_application(target: str) -> Callable[..., Any]:
+    """In the server's worker: the WSGI application, in a process that ends with its server."""
+    when_parent_dies(lambda: os._exit(1))
+    from config.wsgi import application  # noqa: PLC0415 - only the worker is the server
+
+    return application
+
+
+def serve(port: int) -> None:
+    """Serves until a signal stops it; exits with status 1 when the worker fails."""
+    # A forked worker would inherit this process's threads' locks and its database sockets.
+    multiprocessing.set_start_method("spawn", force=True)
+    Granian(
+        "config.wsgi:application",
+        address=HOST,
+        port=port,
+        interface=Interfaces.WSGI,
+        workers=1,
+        blocking_threads=THREADS,
+        blocking_threads_idle_timeout=600,  # seconds; a thread's database connection goes with it
+        workers_kill_timeout=10,  # seconds that running requests get at the end
+        websockets=False,
+        log_level=LogLevels.warning,
+    ).serve(target_loader=load_application)
