@@ -1,0 +1,119 @@
+"""The parts the tests run against (all real), and the cast they speak of.
+
+PostgreSQL, S3 and Redis come from the embedded stack, on a data folder of the tests' own, so that
+a running `make run` is neither needed nor disturbed. Variables that are set lead elsewhere.
+"""
+
+import fcntl
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from config import embedded
+
+FOLDER = embedded.data_dir(os.environ) / "tests"
+SERVICES = ("postgres", "s3", "redis")
+
+# What would change answers that the golden files hold.
+for name in ("ALLOWED_HOSTS", "LOG_LEVEL", "TRUSTED_PROXIES", "UPGRADE_URL"):
+    os.environ.pop(name, None)
+
+try:
+    embedded.provide(os.environ, FOLDER, SERVICES)
+except embedded.StackError as exc:
+    raise pytest.UsageError(str(exc)) from exc
+
+# Two runs on one folder would share a test database: the second one waits.
+FOLDER.mkdir(parents=True, exist_ok=True)
+_turn = os.open(FOLDER / "turn.lock", os.O_RDWR | os.O_CREAT)
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    fcntl.flock(_turn, fcntl.LOCK_EX)
+
+# Not in pyproject.toml: pytest-django would load the settings before this file.
+os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+
+import django  # noqa: E402 - the settings read what stands above
+
+django.setup()
+
+from django.core.cache import cache  # noqa: E402
+
+from documents import storage  # noqa: E402
+from tests import factories  # noqa: E402
+from tests.factories import Tenant  # noqa: E402
+from tests.server import Server  # noqa: E402
+from workspaces.plans import Plan  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def _fresh_minute() -> None:
+    """No test finds requests that an earlier one has counted."""
+    cache.clear()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _clean_store() -> Iterator[None]:
+    """The bucket holds after the tests what it held before."""
+    yield
+    storage.delete(factories.saved_objects)
+
+
+@pytest.fixture
+def acme(db: None) -> Tenant:
+    """Acme is on Pro."""
+    return factories.tenant("Acme", Plan.PRO, number=1)
+
+
+@pytest.fixture
+def umbrella(db: None) -> Tenant:
+    """Umbrella is next door, on Business."""
+    return factories.tenant("Umbrella", Plan.BUSINESS, number=2)
+
+
+@pytest.fixture
+def freebie(db: None) -> Tenant:
+    """Freebie's plan lacks the API."""
+    return factories.tenant("Freebie", Plan.FREE, number=3)
+
+
+@pytest.fixture
+def frozen(db: None) -> Tenant:
+    """Frozen is on Pro, and suspended."""
+    return factories.tenant("Frozen", Plan.PRO, number=4, suspended=True)
+
+
+@pytest.fixture(scope="session")
+def the_server(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One granian process for all tests; they use it through `server`."""
+    server = Server(tmp_path_factory.mktemp("server"))
+    try:
+        server.wait()
+        yield server
+    finally:
+        server.stop()
+
+
+@pytest.fixture
+def server(the_server: Server, transactional_db: None) -> Iterator[Server]:
+    """A real server on the test database; what a test stores is committed.
+
+    Its ways to PostgreSQL, S3 and Redis can be cut and are mended after the test.
+    """
+    yield the_server
+    the_server.mend()
+
+
+@pytest.fixture
+def four_servers(
+    django_db_setup: None, transactional_db: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[list[Server]]:
+    """Four server processes that share nothing but PostgreSQL, S3 and Redis."""
+    servers = [Server(tmp_path_factory.mktemp("server"), threads=8) for _ in range(4)]
+    try:
+        for each in servers:
+            each.wait()
+        yield servers
+    finally:
+        for each in servers:
+            each.stop()

@@ -1,0 +1,187 @@
+"""What tests are about, made in one line each; ids are given where a body is compared."""
+
+import hashlib
+import io
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any
+from uuid import UUID, uuid4
+
+from django.contrib.auth.models import User
+from fpdf import FPDF
+
+from apikeys.models import ApiKey
+from documents import storage
+from documents.models import Document, Recipient, StoredFile
+from tests.client import Answer, get
+from workspaces.models import Membership, Workspace
+from workspaces.plans import Plan
+
+# Objects that went to the store; taken out of it when all tests have run.
+saved_objects: list[str] = []
+
+
+def uid(number: int, kind: int = 0) -> UUID:
+    """A version 4 UUID that is the same in every run; `kind` keeps kinds of things apart."""
+    return UUID(f"{kind:08x}-0000-4000-8000-{number:012x}")
+
+
+def at(text: str) -> datetime:
+    """A UTC instant: "2026-03-01 09:30:00"."""
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Tenant:
+    """A workspace with its admin and one key, and a client that uses it."""
+
+    workspace: Workspace
+    admin: User
+    key: ApiKey
+    raw: str
+
+    @property
+    def bearer(self) -> str:
+        """The Authorization header."""
+        return f"Bearer {self.raw}"
+
+    def get(self, path: str, method: str = "GET", **headers: str) -> Answer:
+        """Asks the API in process with the key; `path` without /api/v1."""
+        return get(f"/api/v1{path}", self.bearer, method, **headers)
+
+
+def person(login: str, **fields: Any) -> User:
+    """A user who cannot sign in with a password: making one takes long, by design."""
+    user, _ = User.objects.get_or_create(username=login, defaults={"email": login, **fields})
+    return user
+
+
+def tenant(name: str, plan: str, number: int, *, suspended: bool = False) -> Tenant:
+    """A workspace with the id `uid(number, 1)`; its key has `uid(number, 2)`."""
+    workspace = Workspace.objects.create(
+        id=uid(number, 1), name=name, plan=plan, suspended=suspended
+    )
+    admin = person(f"admin@{name.lower()}.example", is_staff=True)
+    Membership.objects.create(workspace=workspace, user=admin, role=Membership.Role.ADMIN)
+    key, raw = issue(workspace, f"{name} sync", admin, id=uid(number, 2))
+    return Tenant(workspace, admin, key, raw)
+
+
+def issue(workspace: Workspace, name: str, by: User, id: UUID | None = None) -> tuple[ApiKey, str]:
+    """A key, issued as an admin does it, and the raw one."""
+    key, raw = ApiKey.objects.issue(workspace=workspace, name=name, by=by)
+    if id is not None:
+        ApiKey.objects.filter(pk=key.pk).update(id=id)
+        key = ApiKey.objects.get(pk=id)
+    return key, raw
+
+
+@cache
+def pdf(text: str, pages: int = 1) -> bytes:
+    """A PDF that says `text` on each page."""
+    document = FPDF()
+    document.set_creation_date(at("2026-01-01 00:00:00"))
+    document.set_font("helvetica", size=24)
+    for number in range(1, pages + 1):
+        document.add_page()
+        document.cell(text=f"{text}, page {number} of {pages}")
+    return bytes(document.output())
+
+
+def stored(content: bytes) -> StoredFile:
+    """A file in the store and its row."""
+    object_key = storage.save(io.BytesIO(content))
+    saved_objects.append(object_key)
+    return StoredFile.objects.create(
+        object_key=object_key, size=len(content), sha256=hashlib.sha256(content).hexdigest()
+    )
+
+
+def document(
+    workspace: Workspace, status: str = "SENT", *, content: bytes | None = None, **fields: Any
+) -> Document:
+    """A document with its real files: the original, and the other two when it is complete.
+
+    Args:
+        content: of the original, when it matters.
+        fields: of Document; the rest is plausible.
+    """
+    title = fields.setdefault("title", f"{status.capitalize()} agreement")
+    pages = fields.setdefault("page_count", 2)
+    original = content or pdf(f"{title}: original", pages)
+    if status == Document.Status.COMPLETED:
+        fields.setdefault("completed_at", at("2026-03-03 12:00:00"))
+        fields.setdefault("signed", stored(pdf(f"{title}: signed", pages)))
+        fields.setdefault("certificate", stored(pdf(f"{title}: certificate")))
+    return Document.objects.create(
+        workspace=workspace,
+        status=status,
+        original=stored(original),
+        **{
+            "file_name": "agreement.pdf",
+            "file_size": len(original),
+            "signing_order": Document.SigningOrder.PARALLEL,
+            **fields,
+        },
+    )
+
+
+def listed(workspace: Workspace, count: int, **fields: Any) -> list[Document]:
+    """Many documents at once, to be listed; their files are rows without objects.
+
+    Args:
+        fields: of Document; a function is called with each document's number, from 0.
+    """
+    files = StoredFile.objects.bulk_create(
+        StoredFile(object_key=f"none/{uuid4().hex}.pdf", size=1000, sha256="0" * 64)
+        for _ in range(count)
+    )
+    return Document.objects.bulk_create(
+        Document(
+            workspace=workspace,
+            original=file,
+            **{
+                "title": f"Agreement {number}",
+                "status": "SENT",
+                "file_name": "agreement.pdf",
+                "page_count": 2,
+                "file_size": 1000,
+                "signing_order": "PARALLEL",
+                **{
+                    name: value(number) if callable(value) else value
+                    for name, value in fields.items()
+                },
+            },
+        )
+        for number, file in enumerate(files)
+    )
+
+
+def recipient(
+    document: Document, role: str = "SIGNER", status: str = "SENT", **fields: Any
+) -> Recipient:
+    """A person on a document."""
+    return Recipient.objects.create(
+        document=document,
+        role=role,
+        status=status,
+        **{"name": "Ada Lovelace", "email": "ada@example.com", "order": 1, **fields},
+    )
+
+
+__all__ = [
+    "Plan",
+    "Tenant",
+    "at",
+    "document",
+    "issue",
+    "listed",
+    "pdf",
+    "person",
+    "recipient",
+    "saved_objects",
+    "stored",
+    "tenant",
+    "uid",
+]

@@ -1,0 +1,120 @@
+"""A TCP proxy that stands between a server and a part of it, to be cut, silenced and mended."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from typing import Any
+from urllib.parse import urlsplit
+
+HOST = "127.0.0.1"
+BLOCK = 64 * 1024  # bytes
+
+
+class Proxy:
+    """Forwards connections to where `url` leads.
+
+    Attributes:
+        url: leads to the proxy instead.
+        forwarded: bytes that came back from the part.
+    """
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        assert parts.hostname is not None
+        assert parts.port is not None
+        self._target = parts.hostname, parts.port
+        self._writers: set[asyncio.StreamWriter] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._server: asyncio.Server | None = None
+        self._port = 0
+        self.forwarded = 0
+        self._loop = asyncio.new_event_loop()
+        self._flowing = asyncio.Event()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        self.mend()
+        self.url = parts._replace(
+            netloc=parts.netloc.rpartition("@")[0]
+            + ("@" if "@" in parts.netloc else "")
+            + f"{HOST}:{self._port}"
+        ).geturl()
+
+    @property
+    def connections(self) -> int:
+        """How many connections to the part are open."""
+        return len(self._writers) // 2
+
+    def refuse(self) -> None:
+        """Cuts every connection and accepts none."""
+        self._run(self._close)
+
+    def silence(self) -> None:
+        """Accepts everything and forwards nothing."""
+        self._loop.call_soon_threadsafe(self._flowing.clear)
+
+    def mend(self) -> None:
+        """Works again, on the same port."""
+        self._run(self._open)
+
+    def stop(self) -> None:
+        """Ends the proxy for good."""
+        self.refuse()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def _run(self, what: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        asyncio.run_coroutine_threadsafe(what(), self._loop).result()
+
+    async def _open(self) -> None:
+        self._flowing.set()
+        if self._server is None:
+            self._server = await asyncio.start_server(self._connected, HOST, self._port)
+            self._port = self._server.sockets[0].getsockname()[1]
+
+    async def _close(self) -> None:
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+        for writer in self._writers:
+            writer.transport.abort()
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        writers = {writer}
+        try:
+            there, back = await asyncio.open_connection(*self._target)
+            writers.add(back)
+            self._writers |= writers
+            pumps = [
+                asyncio.create_task(self._pump(reader, back, counted=False)),
+                asyncio.create_task(self._pump(there, writer, counted=True)),
+            ]
+            try:
+                # Either side that ends, ends both: none of the parts closes one half only.
+                await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for pump in pumps:
+                    pump.cancel()
+                await asyncio.gather(*pumps, return_exceptions=True)
+        except (OSError, asyncio.CancelledError):
+            pass
+        finally:
+            self._writers -= writers
+            for each in writers:
+                each.transport.abort()
+            self._tasks.discard(task)
+
+    async def _pump(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, counted: bool
+    ) -> None:
+        while block := await reader.read(BLOCK):
+            await self._flowing.wait()
+            writer.write(block)
+            await writer.drain()
+            self.forwarded += len(block) if counted else 0

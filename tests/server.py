@@ -1,0 +1,126 @@
+"""A real granian process that serves the test database, behind proxies that can be cut."""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+from django.conf import settings
+
+from config.embedded.services import free_port
+from tests.client import Answer
+from tests.proxy import HOST, Proxy
+
+ROOT = Path(__file__).resolve().parent.parent
+PATIENCE = 20.0  # seconds until what has to happen counts as not happening
+# Linux: the server is stopped when the tests are killed.
+EXEC = (
+    "import ctypes, os, signal, sys; "
+    "sys.platform == 'linux' and ctypes.CDLL(None).prctl(1, signal.SIGTERM, 0, 0, 0); "
+    "os.execv(sys.argv[1], sys.argv[1:])"
+)
+
+
+def eventually(what: Callable[[], Any]) -> Any:
+    """Waits until `what()` is true, and returns it; its last value when that never happens."""
+    deadline = time.monotonic() + PATIENCE
+    while not (value := what()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return value
+
+
+def test_database_url() -> str:
+    """DATABASE_URL with the name of the database that the tests use."""
+    database = settings.DATABASES["default"]["NAME"]
+    return urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{database}").geturl()
+
+
+class Server:
+    """One server process on a free port.
+
+    Attributes:
+        database, store, counter: the ways to PostgreSQL, S3 and Redis.
+    """
+
+    def __init__(self, folder: Path, threads: int = 4) -> None:
+        self.database = Proxy(test_database_url())
+        self.store = Proxy(os.environ["S3_ENDPOINT_URL"])
+        self.counter = Proxy(os.environ["REDIS_URL"])
+        self.port = free_port()
+        self.url = f"http://{HOST}:{self.port}"
+        self._log = folder / "log"
+        self._http = httpx.Client(base_url=self.url, trust_env=False, timeout=PATIENCE)
+        granian = [str(Path(sys.executable).parent / "granian"), "--interface", "wsgi"]
+        options = ["--host", HOST, "--port", str(self.port), "--blocking-threads", str(threads)]
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", EXEC, *granian, *options, "config.wsgi:application"],
+                cwd=ROOT,
+                env={
+                    **os.environ,
+                    "DATABASE_URL": self.database.url,
+                    "S3_ENDPOINT_URL": self.store.url,
+                    "REDIS_URL": self.counter.url,
+                },
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+
+    def wait(self) -> None:
+        """Returns when it answers."""
+        assert eventually(self._answers), self.log()
+
+    def _answers(self) -> bool:
+        try:
+            return self._http.get("/api/v1/me").status_code == 401
+        except httpx.TransportError:
+            assert self._process.poll() is None, self.log()
+            return False
+
+    def stop(self) -> None:
+        """Ends it, and its proxies."""
+        self._http.close()
+        self._process.terminate()
+        self._process.wait(PATIENCE)
+        for proxy in (self.database, self.store, self.counter):
+            proxy.stop()
+
+    def mend(self) -> None:
+        """All ways are open again."""
+        for proxy in (self.database, self.store, self.counter):
+            proxy.mend()
+
+    def log(self) -> str:
+        """All that it wrote so far."""
+        return self._log.read_text()
+
+    def log_of(self, answer: Answer) -> str:
+        """The log's part of one request: its lines, tracebacks included."""
+        marked = rf"^\S+ \S+ \w+ \S+ \[{answer.headers['request-id']}\] .*\n(?:(?!\d{{4}}-).*\n)*"
+        return "".join(re.findall(marked, self.log(), re.MULTILINE))
+
+    def get(self, path: str, raw: str | None = None, method: str = "GET", **headers: str) -> Answer:
+        """Asks it over a socket with a raw key; `path` without /api/v1."""
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        if raw is not None:
+            sent["Authorization"] = f"Bearer {raw}"
+        response = self._http.request(method, f"/api/v1{path}", headers=sent)
+        return Answer(response.status_code, dict(response.headers), response.content)
+
+    def raw(self, request: bytes) -> bytes:
+        """Sends these bytes and returns what comes back until the server closes."""
+        with self.connect() as connection:
+            connection.sendall(request)
+            return b"".join(iter(lambda: connection.recv(65536), b""))
+
+    def connect(self) -> socket.socket:
+        """A connection of the test's own."""
+        return socket.create_connection((HOST, self.port), timeout=PATIENCE)

@@ -1,0 +1,34 @@
+"""Every answer carries a Request-Id that leads to the log and to the audit entry."""
+
+import re
+
+from tests.client import get
+from tests.factories import Tenant
+from tests.server import Server, eventually
+
+
+def test_every_answer_has_an_id_of_its_own(acme: Tenant) -> None:
+    answers = [
+        acme.get("/me"),
+        acme.get("/me"),
+        acme.get("/nothing"),
+        acme.get("/me", method="POST"),
+        get("/api/v1/me"),
+        get("/elsewhere"),
+    ]
+    ids = [answer.headers["request-id"] for answer in answers]
+    assert all(re.fullmatch("[0-9a-f]{32}", id) for id in ids)
+    assert len(set(ids)) == len(ids)
+
+
+def test_an_id_that_the_client_sends_is_not_taken(acme: Tenant) -> None:
+    answer = acme.get("/me", request_id="mine", x_request_id="mine")
+    assert "mine" not in answer.headers["request-id"]
+
+
+def test_the_log_line_of_an_answer_has_its_id(server: Server, acme: Tenant) -> None:
+    answer = server.get("/me", acme.raw)
+    assert answer.status == 200
+    line = eventually(lambda: server.log_of(answer))
+    assert "access" in line
+    assert "GET /api/v1/me 200" in line
