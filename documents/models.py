@@ -39,7 +39,7 @@ class DocumentQuerySet(models.QuerySet["Document"]):
         """How many of these documents are exactly DRAFT, SENT and COMPLETED, as `/me` says it."""
         counted = (Document.Status.DRAFT, Document.Status.SENT, Document.Status.COMPLETED)
         rows = self.filter(status__in=counted).values_list("status")
-        found = dict(rows.annotate(models.Count("*")).order_by())
+        found = dict(rows.annotate(count=models.Count("*")).order_by())
         return {status.lower(): found.get(status, 0) for status in counted}
 
 
