@@ -18,6 +18,9 @@ THREADS = 4  # requests answered at once; a slow download takes one
 def load_application(target: str) -> Callable[..., Any]:
     """In the server's worker: the WSGI application, in a process that ends with its server."""
     when_parent_dies(lambda: os._exit(1))
+    # Ctrl-C is for the server, which then stops its worker in order: one that gets both signals
+    # at once can hang until it is killed.
+    os.setpgid(0, 0)
     from config.wsgi import application  # noqa: PLC0415 - only the worker is the server
 
     return application
