@@ -23,6 +23,18 @@ CONNECT_TIMEOUT = 3  # seconds
 READ_TIMEOUT = 10  # seconds without a byte from the store
 
 
+CLIENT_CONFIG = Config(
+    signature_version="s3v4",
+    s3={"addressing_style": "path"},
+    connect_timeout=CONNECT_TIMEOUT,
+    read_timeout=READ_TIMEOUT,
+    retries={"mode": "standard", "total_max_attempts": 2},
+    # Some stores send the whole object's checksum with a part of it.
+    request_checksum_calculation="when_required",
+    response_checksum_validation="when_required",
+)
+
+
 class StoreError(Exception):
     """The store is out of reach, refuses, or has no such object."""
 
@@ -30,16 +42,8 @@ class StoreError(Exception):
 class PdfStorage(S3Storage):
     """The project's default storage (`STORAGES`): how every connection to the store behaves."""
 
-    config = Config(
-        signature_version="s3v4",
-        s3={"addressing_style": "path"},
-        connect_timeout=CONNECT_TIMEOUT,
-        read_timeout=READ_TIMEOUT,
-        retries={"mode": "standard", "total_max_attempts": 2},
-        # Some stores send the whole object's checksum with a part of it.
-        request_checksum_calculation="when_required",
-        response_checksum_validation="when_required",
-    )
+    def get_default_settings(self) -> dict[str, Any]:
+        return {**super().get_default_settings(), "client_config": CLIENT_CONFIG}
 
 
 @functools.cache
@@ -90,15 +94,23 @@ def open_object(key: str) -> OpenObject:
     return OpenObject(answer["Body"], answer["ContentLength"])
 
 
-def save(content: IO[bytes]) -> str:
-    """Writes a new object and returns its key, which nobody can guess and names no person.
+def new_key() -> str:
+    """A key for a new object, which nobody can guess and names no person."""
+    return f"{uuid4().hex}.pdf"
+
+
+def save(content: IO[bytes], key: str | None = None) -> str:
+    """Writes a new object and returns its key.
 
     Nothing is ever overwritten: every object has a key of its own.
+
+    Args:
+        key: from `new_key`, for a caller that must know it even when writing breaks off.
 
     Raises:
         StoreError: it cannot be written.
     """
-    key = f"{uuid4().hex}.pdf"
+    key = key or new_key()
     try:
         _client().put_object(Bucket=_bucket(), Key=key, Body=content, ContentType="application/pdf")
     except (BotoCoreError, ClientError, HTTPError) as exc:
