@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,6 @@ class Answer:
     status: int
     headers: dict[str, str]
     body: bytes
-    queries: list[str] = field(default_factory=list, compare=False)
 
     def json(self) -> Any:
         """The body as JSON; fails when the answer does not say that it is."""

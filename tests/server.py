@@ -1,5 +1,6 @@
 """A real granian process that serves the test database, behind proxies that can be cut."""
 
+import contextlib
 import os
 import re
 import socket
@@ -7,11 +8,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import httpx
 from django.conf import settings
 
 from config.embedded.services import free_port
@@ -56,7 +57,6 @@ class Server:
         self.port = free_port()
         self.url = f"http://{HOST}:{self.port}"
         self._log = folder / "log"
-        self._http = httpx.Client(base_url=self.url, trust_env=False, timeout=PATIENCE)
         granian = [str(Path(sys.executable).parent / "granian"), "--interface", "wsgi"]
         options = ["--host", HOST, "--port", str(self.port), "--blocking-threads", str(threads)]
         with self._log.open("wb") as log:
@@ -80,14 +80,13 @@ class Server:
 
     def _answers(self) -> bool:
         try:
-            return self._http.get("/api/v1/me").status_code == 401
-        except httpx.TransportError:
+            return self.get("/me").status == 401
+        except OSError:
             assert self._process.poll() is None, self.log()
             return False
 
     def stop(self) -> None:
         """Ends it, and its proxies."""
-        self._http.close()
         self._process.terminate()
         self._process.wait(PATIENCE)
         for proxy in (self.database, self.store, self.counter):
@@ -112,8 +111,13 @@ class Server:
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         if raw is not None:
             sent["Authorization"] = f"Bearer {raw}"
-        response = self._http.request(method, f"/api/v1{path}", headers=sent)
-        return Answer(response.status_code, dict(response.headers), response.content)
+        connection = HTTPConnection(HOST, self.port, timeout=PATIENCE)
+        with contextlib.closing(connection):
+            connection.request(method, f"/api/v1{path}", headers=sent)
+            response = connection.getresponse()
+            content = response.read()
+        kept = {name.lower(): value for name, value in response.getheaders()}
+        return Answer(response.status, kept, content)
 
     def raw(self, request: bytes) -> bytes:
         """Sends these bytes and returns what comes back until the server closes."""
