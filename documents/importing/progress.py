@@ -1,0 +1,23 @@
+"""How far a long import is."""
+
+import time
+from collections.abc import Callable
+
+EVERY = 1.0  # seconds between two lines; an import that is shorter says nothing
+
+Say = Callable[[str], object]
+
+
+class Progress:
+    """Says now and then how many documents are done."""
+
+    def __init__(self, say: Say) -> None:
+        self._say = say
+        self._next = time.monotonic() + EVERY
+
+    def note(self, line: str) -> None:
+        """Says the line if it is time."""
+        now = time.monotonic()
+        if now >= self._next:
+            self._say(line)
+            self._next = now + EVERY

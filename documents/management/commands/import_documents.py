@@ -1,0 +1,50 @@
+"""import_documents WORKSPACE_ID FILE"""
+
+import json
+from argparse import ArgumentParser
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError
+from django.db import Error as DatabaseError
+
+from documents.importing import ImportRefused, Stopped, import_file
+from documents.storage import StoreError
+from workspaces.models import Workspace
+
+
+class Command(BaseCommand):
+    help = "Imports documents with their PDFs (`documents.importing` describes the file)."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("workspace_id", help="as create_workspace printed it")
+        parser.add_argument("file", type=Path, help="documents as the API lists them, and `files`")
+
+    def handle(self, *, workspace_id: str, file: Path, **options: Any) -> None:
+        try:
+            workspace = Workspace.objects.filter(pk=workspace_id).first()
+        except (ValidationError, ValueError):
+            workspace = None
+        if workspace is None:
+            raise CommandError("There is no workspace with that id.")
+        try:
+            counts = import_file(workspace, file, self.say)
+        except ImportRefused as exc:
+            raise CommandError(str(exc)) from exc
+        except Stopped as exc:
+            raise CommandError("Stopped; nothing was imported.", returncode=exc.status) from exc
+        except StoreError as exc:
+            raise CommandError(f"The store: {exc}; nothing was imported.") from exc
+        except DatabaseError as exc:
+            raise CommandError(
+                f"The database: {str(exc).splitlines()[0]}; nothing was imported."
+            ) from exc
+        except OSError as exc:
+            raise CommandError(f"{file} cannot be read: {exc.strerror}.") from exc
+        self.stdout.write(json.dumps(asdict(counts)))
+
+    def say(self, line: str) -> None:
+        """Shows how far it is; unlike an error, without colour."""
+        self.stderr.write(line, style_func=str)
