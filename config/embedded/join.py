@@ -1,4 +1,4 @@
-"""Using a service: start its keeper unless one runs, and count as a user until this process ends."""
+"""Using a service: start its keeper unless one runs, count as a user until this process ends."""
 
 import contextlib
 import fcntl
@@ -85,8 +85,8 @@ def _start_keeper(name: str, folder: Path) -> None:
     assert keeper.stdout is not None  # noqa: S101 - asked for above
     with keeper.stdout:
         said = keeper.stdout.readline().strip()  # returns when it is ready, or has failed
+    keeper.wait()  # for the process that has left it in the background
     if said != "ready":
-        keeper.wait()
         raise StackError(
             f"The embedded {name} did not start: {said or 'it ended without a word'}. "
             f"Its log is in {folder}."

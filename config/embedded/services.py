@@ -8,6 +8,7 @@ import ctypes
 import importlib.util
 import json
 import os
+import pwd
 import secrets
 import shutil
 import signal
@@ -73,9 +74,9 @@ class Service:
     def environment(self) -> dict[str, str]:
         return {}
 
-    def user(self) -> str | None:
-        """Who the service runs as; None for the keeper's own user."""
-        return None
+    def identity(self) -> dict[str, Any]:
+        """Who the service runs as, in subprocess's words; empty for the keeper's own user."""
+        return {}
 
     def variables(self) -> dict[str, str]:
         """What a user of the service finds in its environment."""
@@ -98,8 +99,7 @@ class Service:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                user=self.user(),
-                extra_groups=[] if self.user() else None,
+                **self.identity(),
                 preexec_fn=lambda: die_with_keeper(self.stop_signal),  # noqa: PLW1509
             )
 
@@ -126,12 +126,20 @@ class Postgres(Service):
         super().__init__(folder)
         self.passwords = self.secrets("postgres", "documents")
         # PostgreSQL refuses to run as root; its files then belong to this user.
-        self.system_user = "nobody" if os.geteuid() == 0 else None
+        self.system_user = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
         self.home = folder / "cluster"
         self.data = self.home / "data"
 
-    def user(self) -> str | None:
-        return self.system_user
+    def identity(self) -> dict[str, Any]:
+        if self.system_user is None:
+            return {}
+        user, group = self.system_user.pw_uid, self.system_user.pw_gid
+        return {"user": user, "group": group, "extra_groups": []}
+
+    def _give(self, path: Path) -> None:
+        """Lets the service own a file of its own."""
+        if self.system_user:
+            shutil.chown(path, self.system_user.pw_uid, self.system_user.pw_gid)
 
     def program(self, name: str) -> str:
         # Not imported: the package writes to the system's folders when it is.
@@ -139,8 +147,8 @@ class Postgres(Service):
 
     def prepare(self) -> None:
         self.home.mkdir(exist_ok=True, mode=0o700)
+        self._give(self.home)
         if self.system_user:
-            shutil.chown(self.home, self.system_user)
             for path in (self.home, Path(self.program("postgres"))):
                 self._let_through(path)
         if not self.data.exists():
@@ -160,8 +168,7 @@ class Postgres(Service):
         password_file = self.home / "password"
         password_file.touch(mode=0o600)
         password_file.write_text(self.passwords["postgres"])
-        if self.system_user:
-            shutil.chown(password_file, self.system_user)
+        self._give(password_file)
         done = subprocess.run(  # noqa: S603 - a command of ours
             [
                 self.program("initdb"),
@@ -175,8 +182,7 @@ class Postgres(Service):
                 "--builtin-locale=C.UTF-8",
             ],
             cwd="/",
-            user=self.system_user,
-            extra_groups=[] if self.system_user else None,
+            **self.identity(),
             capture_output=True,
             text=True,
         )

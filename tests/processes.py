@@ -1,0 +1,79 @@
+"""Processes of a stack under test: started apart from the tests' own, found again, killed."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+
+from config.embedded.services import SERVICES
+from tests.server import ROOT, eventually
+
+PROVIDED = (
+    *(service.variable for service in SERVICES.values()),
+    "SECRET_KEY",
+    "S3_BUCKET",
+    "S3_ACCESS_KEY_ID",
+    "S3_SECRET_ACCESS_KEY",
+    "DJANGO_SETTINGS_MODULE",
+    "HTTPS_ONLY",
+)
+
+
+def bare_environment(folder: Path) -> dict[str, str]:
+    """The environment of a person who has set nothing but DATA_DIR."""
+    kept = {name: value for name, value in os.environ.items() if name not in PROVIDED}
+    return {**kept, "DATA_DIR": str(folder)}
+
+
+def start(*command: str | Path, folder: Path, **options: str) -> "subprocess.Popen[str]":
+    """Starts a command in the project's folder, in a process group of its own."""
+    return subprocess.Popen(
+        [str(word) for word in command],
+        cwd=ROOT,
+        env={**bare_environment(folder), **options},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def manage(*words: str | Path, folder: Path) -> "subprocess.CompletedProcess[str]":
+    """Runs manage.py to its end."""
+    return subprocess.run(
+        [sys.executable, "manage.py", *map(str, words)],
+        cwd=ROOT,
+        env=bare_environment(folder),
+        capture_output=True,
+        text=True,
+    )
+
+
+def using(folder: Path) -> list[str]:
+    """The command lines of the processes that have to do with a data folder."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            words = process.cmdline()
+            if str(folder) in " ".join(words) or process.environ().get("DATA_DIR") == str(folder):
+                found.append(" ".join(words))
+        except (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
+            continue
+    return found
+
+
+def all_gone(folder: Path) -> bool:
+    """Whether, after a while, nothing that belongs to the folder runs any more."""
+    return bool(eventually(lambda: not using(folder)))
+
+
+def kill_group(process: "subprocess.Popen[str]") -> None:
+    """SIGKILL for a command that `start` started, and for all that it started in its group."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()

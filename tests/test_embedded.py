@@ -1,0 +1,198 @@
+"""The embedded stack: started by the first process, joined by the next, gone with the last."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar
+from urllib.parse import urlsplit
+
+import psutil
+import psycopg
+import pytest
+
+from tests.processes import all_gone, kill_group, manage, start, using
+from tests.server import eventually
+
+USER = """
+import os, sys
+from config import embedded
+embedded.provide(os.environ, embedded.data_dir(os.environ))
+print(os.environ["DATABASE_URL"], os.environ["S3_ENDPOINT_URL"], flush=True)
+sys.stdin.read()
+"""
+
+
+class User:
+    """A process that uses the stack in a folder until it is killed, at the test's end at last."""
+
+    started: ClassVar[list["User"]] = []
+
+    def __init__(self, folder: Path) -> None:
+        self.started.append(self)
+        self.process = start(sys.executable, "-c", USER, folder=folder)
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        assert line.startswith("postgresql://"), line + self.process.stdout.read()
+        self.database, self.store = line.split()
+
+    def kill(self) -> None:
+        kill_group(self.process)
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A data folder that does not exist yet; nothing uses it after the test.
+
+    Not below pytest's own folder: each run closes that one to other users, and as root the
+    database is one.
+    """
+    with tempfile.TemporaryDirectory() as parent:
+        yield Path(parent) / "data"
+        for user in User.started:
+            user.kill()
+        User.started.clear()
+        assert all_gone(Path(parent)), using(Path(parent))
+
+
+def find(folder: Path, text: str) -> psutil.Process:
+    """The one process whose command line holds both the folder and a text."""
+    (found,) = [
+        process
+        for process in psutil.process_iter(["cmdline"])
+        if str(folder) in (line := " ".join(process.info["cmdline"] or [])) and text in line
+    ]
+    return found
+
+
+def one(url: str) -> bool:
+    """Whether the database answers."""
+    try:
+        with psycopg.connect(url, connect_timeout=2) as connection:
+            return connection.execute("SELECT 1").fetchone() == (1,)
+    except psycopg.OperationalError:
+        return False
+
+
+def connects(host: str, port: int) -> bool:
+    """Whether something listens there."""
+    with socket.socket() as probe:
+        return probe.connect_ex((host, port)) == 0
+
+
+def test_a_second_process_joins_the_stack_that_runs_and_the_last_one_takes_it_down(
+    folder: Path,
+) -> None:
+    first = User(folder)
+    second = User(folder)
+    assert (second.database, second.store) == (first.database, first.store)
+
+    first.kill()
+    assert one(second.database)
+
+    second.kill()
+    assert all_gone(folder), using(folder)
+
+
+def test_what_is_committed_survives_a_kill_of_everything(folder: Path) -> None:
+    user = User(folder)
+    with psycopg.connect(user.database) as connection:
+        connection.execute("CREATE TABLE kept AS SELECT 42 AS answer")
+    for process in psutil.process_iter(["cmdline"]):
+        if str(folder) in " ".join(process.info["cmdline"] or []):
+            process.kill()
+    user.kill()
+    assert all_gone(folder), using(folder)
+
+    again = User(folder)
+    with psycopg.connect(again.database) as connection:
+        assert connection.execute("SELECT answer FROM kept").fetchone() == (42,)
+
+
+def test_nothing_outlives_a_killed_keeper_and_the_next_process_starts_another(
+    folder: Path,
+) -> None:
+    user = User(folder)
+    find(folder, "keeper postgres").kill()
+    assert eventually(lambda: not one(user.database))
+
+    second = User(folder)
+    assert second.database != user.database
+    assert one(second.database)
+
+
+def test_a_service_that_dies_is_started_again_at_its_address(folder: Path) -> None:
+    user = User(folder)
+    killed = [find(folder, "postgres -D"), find(folder, "rclone serve")]
+    for service in killed:
+        service.kill()
+        service.wait()
+    assert eventually(lambda: one(user.database))
+    address = urlsplit(user.store)
+    assert eventually(lambda: connects(str(address.hostname), address.port or 0))
+
+
+def test_all_that_is_written_lies_in_the_data_folder(folder: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in Path.home().glob(".*")}
+    user = User(folder)
+    assert {path.name for path in folder.iterdir()} == {"postgres", "s3", "secret_key"}
+    user.kill()
+    assert {path: path.stat().st_mtime_ns for path in Path.home().glob(".*")} == before
+
+
+def test_credentials_are_for_the_owner_only(folder: Path) -> None:
+    User(folder)
+    secrets = [folder / "secret_key", *folder.glob("*/secrets.json"), *folder.glob("*/state.json")]
+    assert len(secrets) == 5
+    assert {oct(file.stat().st_mode & 0o777) for file in secrets} == {"0o600"}
+    keys = [word for word in find(folder, "rclone serve").cmdline() if "auth" in word]
+    assert keys == []
+
+
+def test_the_application_is_no_superuser(folder: Path) -> None:
+    user = User(folder)
+    with psycopg.connect(user.database) as connection:
+        query = "SELECT rolsuper FROM pg_roles WHERE rolname = current_user"
+        assert connection.execute(query).fetchone() == (False,)
+
+
+@pytest.mark.parametrize("place", ["file", "file/below"])
+def test_a_data_folder_that_cannot_be_written_is_one_clear_line(tmp_path: Path, place: str) -> None:
+    (tmp_path / "file").touch()
+    done = manage("check", folder=tmp_path / place)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"The data folder {tmp_path / place} cannot be used: ")
+    assert line.endswith("Choose another one with DATA_DIR=/path/to/folder.")
+
+
+def test_a_service_that_cannot_start_is_one_clear_line(folder: Path) -> None:
+    cluster = folder / "postgres" / "cluster"
+    (cluster / "data").mkdir(parents=True)  # a cluster without its files
+    done = manage("check", folder=folder)
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("The embedded postgres did not start: ")
+    assert line.endswith(f"Its log is in {folder / 'postgres'}.")
+
+
+def test_importing_the_settings_starts_nothing(folder: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "import config.settings; print(config.settings.MISSING)"],
+        env={"PATH": os.environ["PATH"], "DATA_DIR": str(folder)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.startswith("['SECRET_KEY', 'DATABASE_URL'"), done.stderr
+    assert not folder.exists()
+
+
+def test_a_keeper_that_is_asked_to_end_stops_its_service(folder: Path) -> None:
+    User(folder)
+    find(folder, "keeper s3").send_signal(signal.SIGTERM)
+    assert eventually(lambda: not any("rclone" in line for line in using(folder)))
