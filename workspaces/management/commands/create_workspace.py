@@ -53,9 +53,14 @@ def create(name: str, plan: Plan, login: str) -> tuple[Workspace, str | None]:
 
     Returns:
         The workspace, and the password of a person who is new.
+
+    Raises:
+        CommandError: the person's account is deactivated.
     """
     workspace = Workspace.objects.create(name=name, plan=plan)
     user, new = User.objects.get_or_create(username=login, defaults={"email": login})
+    if not user.is_active:
+        raise CommandError(f"{login}'s account is deactivated; choose another person.")
     password = secrets.token_urlsafe(12) if new else None
     if password:
         user.set_password(password)
