@@ -1,7 +1,7 @@
 """The rate limit: 300 requests a minute for each key, counted exactly, in a shared counter."""
 
 import logging
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from django_ratelimit import ALL
 from django_ratelimit.core import get_usage
@@ -27,11 +27,11 @@ class KeyThrottle(BaseThrottle):
     """
 
     def allow_request(self, request: Request, view: "APIView") -> bool:
-        key_id = str(request.auth.id)
+        key: Any = request.auth
         usage = get_usage(
             request,
             group="api",
-            key=lambda group, request: key_id,
+            key=lambda group, request: str(key.id),
             rate=f"{REQUESTS_PER_MINUTE}/m",
             method=ALL,
             increment=True,
@@ -43,5 +43,9 @@ class KeyThrottle(BaseThrottle):
         return True
 
     def refuse(self, time_left: int) -> NoReturn:
-        """Raises the 429. In a window's last second `time_left` is 0; a client waits 1."""
-        raise TooManyRequests(REQUESTS_PER_MINUTE, seconds=max(1, time_left))
+        """Raises the 429.
+
+        The window lasts to the end of its last second, where `time_left` is 0; it is -1 when
+        the window ended while the counter was asked.
+        """
+        raise TooManyRequests(REQUESTS_PER_MINUTE, seconds=max(1, time_left + 1))

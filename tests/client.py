@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,12 @@ class Answer:
         return self.status, kept, self.body
 
 
+@cache
+def _client() -> Client:
+    """One for all: each of them loads the middleware anew. The API sets no cookies."""
+    return Client(raise_request_exception=False)
+
+
 def get(path: str, authorization: str | None = None, method: str = "GET", **headers: str) -> Answer:
     """Asks the API in process, through the whole middleware.
 
@@ -52,7 +59,7 @@ def get(path: str, authorization: str | None = None, method: str = "GET", **head
     sent = {name.replace("_", "-"): value for name, value in headers.items()}
     if authorization is not None:
         sent["Authorization"] = authorization
-    response = Client(raise_request_exception=False).generic(method, path, headers=sent)
+    response = _client().generic(method, path, headers=sent)
     if response.streaming:
         chunks: Iterable[bytes] = response.streaming_content  # type: ignore[attr-defined]
         body = b"".join(chunks)

@@ -1,0 +1,179 @@
+"""The limit: 300 requests a minute for each key; above it 429 with the seconds to wait."""
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+from typing import cast
+from uuid import UUID, uuid4
+
+import pytest
+from django.utils import timezone
+from django_ratelimit.core import _get_window
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from apikeys.models import ApiKey
+from apikeys.throttling import REQUESTS_PER_MINUTE, KeyThrottle
+from tests import factories
+from tests.client import Answer, get
+from tests.factories import Tenant
+from tests.server import Server, eventually
+
+PERIOD = 60  # seconds
+
+
+def left(key_id: UUID) -> int:
+    """Seconds that the present window of a key lasts: each key's starts at another one."""
+    return int(_get_window(str(key_id), PERIOD) - time.time())
+
+
+def with_window(tenant: Tenant, least: int, most: int = PERIOD) -> Tenant:
+    """The tenant with another key, whose present window lasts from `least` to `most` seconds."""
+    id = next(id for id in iter(uuid4, None) if least <= left(id) <= most)
+    key, raw = factories.issue(tenant.workspace, "Windowed", tenant.admin, id=id)
+    return Tenant(tenant.workspace, tenant.admin, key, raw)
+
+
+def counted(tenant: Tenant, requests: int, least: int = 40, most: int = PERIOD) -> Tenant:
+    """The tenant with a key that has made so many requests in a window with time left.
+
+    They are counted where the API counts them, without the rest of each request.
+    """
+    tenant = with_window(tenant, least, most)
+    for _ in range(requests):
+        KeyThrottle().allow_request(cast(Request, SimpleNamespace(auth=tenant.key)), APIView())
+    return tenant
+
+
+def used_up(tenant: Tenant) -> Tenant:
+    """The tenant with a key that has made its 300 requests."""
+    return counted(tenant, REQUESTS_PER_MINUTE)
+
+
+def is_429(answer: Answer) -> bool:
+    """Whether it is one, after a look at all that a 429 has."""
+    if answer.status != 429:
+        return False
+    seconds = int(answer.headers["retry-after"])
+    assert 1 <= seconds <= PERIOD
+    assert answer.error == (
+        "Too many requests: this key may make 300 a minute. "
+        f"Try again in {seconds} second{'' if seconds == 1 else 's'}."
+    )
+    return True
+
+
+def test_300_requests_pass_and_the_next_is_429(acme: Tenant) -> None:
+    acme = with_window(acme, 45)
+    answers = [acme.get("/me") for _ in range(302)]
+    assert [answer.status for answer in answers] == [200] * 300 + [429] * 2
+    assert all(is_429(answer) for answer in answers[300:])
+
+
+def test_the_limit_is_the_key_s_not_the_workspace_s_nor_the_address_s(
+    acme: Tenant, umbrella: Tenant
+) -> None:
+    spent = used_up(acme)
+    assert is_429(spent.get("/me"))
+    assert is_429(spent.get("/me", x_forwarded_for="203.0.113.9"))
+    assert acme.get("/me").status == 200
+    assert umbrella.get("/me").status == 200
+
+
+# One request each, with the status that it is answered with.
+ANSWERS: dict[str, tuple[int, Callable[[Tenant], Answer]]] = {
+    "me": (200, lambda t: t.get("/me")),
+    "list": (200, lambda t: t.get("/documents")),
+    "HEAD": (200, lambda t: t.get("/documents", method="HEAD")),
+    "bad parameter": (400, lambda t: t.get("/documents?limit=0")),
+    "unknown document": (404, lambda t: t.get(f"/documents/{uuid4()}")),
+    "unknown download": (404, lambda t: t.get(f"/documents/{uuid4()}/download")),
+    "bad type": (400, lambda t: t.get(f"/documents/{uuid4()}/download?type=x")),
+    "malformed id": (404, lambda t: t.get("/documents/a/b")),
+    "unknown path": (404, lambda t: t.get("/nothing")),
+    "wrong method": (405, lambda t: t.get("/me", method="POST")),
+}
+
+
+@pytest.mark.parametrize("asked", ANSWERS)
+def test_every_answer_counts_whatever_it_is(acme: Tenant, asked: str) -> None:
+    acme = counted(acme, REQUESTS_PER_MINUTE - 1)
+    status, ask = ANSWERS[asked]
+    assert ask(acme).status == status
+    assert is_429(acme.get("/me"))
+
+
+@pytest.mark.parametrize("asked", ANSWERS)
+def test_above_the_limit_every_request_is_429(acme: Tenant, asked: str) -> None:
+    spent = used_up(acme)
+    _, ask = ANSWERS[asked]
+    answer = ask(spent)
+    assert answer.status == 429
+    assert asked == "HEAD" or is_429(answer)
+
+
+def test_requests_refused_with_403_and_402_count(frozen: Tenant, freebie: Tenant) -> None:
+    for tenant, status in ((frozen, 403), (freebie, 402)):
+        nearly = counted(tenant, REQUESTS_PER_MINUTE - 1)
+        assert nearly.get("/me").status == status
+        assert is_429(nearly.get("/me"))
+
+
+def test_a_401_does_not_count(acme: Tenant) -> None:
+    acme = counted(acme, REQUESTS_PER_MINUTE - 1)
+    ApiKey.objects.update(revoked_at=timezone.now())
+    assert acme.get("/me").status == 401
+    ApiKey.objects.update(revoked_at=None)
+    assert acme.get("/me").status == 200
+    assert is_429(acme.get("/me"))
+
+
+def test_an_unknown_key_is_never_429(acme: Tenant) -> None:
+    unknown = "Bearer dtd_" + "0" * 40
+    answers = {get("/api/v1/me", unknown).status for _ in range(REQUESTS_PER_MINUTE + 1)}
+    assert answers == {401}
+
+
+def test_who_waits_as_long_as_the_answer_says_passes(acme: Tenant) -> None:
+    acme = counted(acme, REQUESTS_PER_MINUTE, least=2, most=4)
+    answer = acme.get("/me")
+    assert is_429(answer)
+    time.sleep(int(answer.headers["retry-after"]))
+    assert acme.get("/me").status == 200
+
+
+def test_of_1000_concurrent_requests_to_four_processes_exactly_300_pass(
+    four_servers: list[Server], acme: Tenant
+) -> None:
+    acme = with_window(acme, 45)
+    with ThreadPoolExecutor(48) as pool:
+        futures = [pool.submit(four_servers[n % 4].get, "/me", acme.raw) for n in range(1000)]
+        answers = [future.result() for future in futures]
+    assert Counter(answer.status for answer in answers) == {200: 300, 429: 700}
+    passed = Counter(n % 4 for n, answer in enumerate(answers) if answer.status == 200)
+    assert len(passed) == 4
+    assert all(is_429(answer) for answer in answers if answer.status == 429)
+
+
+@pytest.mark.parametrize("way", ["refuse", "silence"])
+def test_requests_pass_while_the_counter_is_out_of_reach_and_the_log_says_so(
+    server: Server, acme: Tenant, way: str
+) -> None:
+    acme = with_window(acme, 40)
+    assert server.get("/me", acme.raw).status == 200
+    getattr(server.counter, way)()
+    answer = server.get("/me", acme.raw)
+    assert answer.status == 200
+    warned = eventually(lambda: "counter is out of reach" in server.log_of(answer))
+    assert warned, server.log_of(answer)
+
+
+def test_a_counter_that_is_back_counts_again(server: Server, acme: Tenant) -> None:
+    acme = used_up(acme)
+    assert is_429(server.get("/me", acme.raw))
+    server.counter.refuse()
+    assert server.get("/me", acme.raw).status == 200
+    server.counter.mend()
+    assert eventually(lambda: is_429(server.get("/me", acme.raw)))
