@@ -4,7 +4,7 @@ import uuid
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.db import models, transaction
 from django.utils import timezone
 
@@ -29,9 +29,7 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
 
 class ApiKeyManager(models.Manager["ApiKey"]):
     @transaction.atomic
-    def issue(
-        self, *, workspace: Workspace, name: str, by: AbstractBaseUser
-    ) -> tuple["ApiKey", str]:
+    def issue(self, *, workspace: Workspace, name: str, by: User) -> tuple["ApiKey", str]:
         """Creates a key.
 
         Returns:
@@ -96,7 +94,7 @@ class ApiKey(models.Model):
         )
 
     @transaction.atomic
-    def revoke(self, *, by: AbstractBaseUser) -> None:
+    def revoke(self, *, by: User) -> None:
         """Stops the key at once, for good; it stays in the list. Revoking twice changes nothing."""
         revoked = ApiKey.objects.filter(pk=self.pk, revoked_at=None).update(
             revoked_at=timezone.now(), revoked_by=by
@@ -106,7 +104,7 @@ class ApiKey(models.Model):
         self.refresh_from_db()
 
     @transaction.atomic
-    def delete_by(self, *, by: AbstractBaseUser) -> None:
+    def delete_by(self, *, by: User) -> None:
         """Stops the key and takes it off the list; its name and prefix stay in the history."""
         facts = self.facts()
         deleted, _ = self.delete()

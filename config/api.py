@@ -58,7 +58,7 @@ class ApiViewSet(ViewSet):
         self.check_throttles(request)
         self.check_permissions(request)
 
-    def http_method_not_allowed(self, request: Request, *args: Any, **kwargs: Any) -> NoReturn:
+    def http_method_not_allowed(self, request: Any, *args: Any, **kwargs: Any) -> NoReturn:
         raise MethodNotAllowed
 
 

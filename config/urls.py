@@ -1,5 +1,7 @@
 """Every address of the service."""
 
+from typing import Any
+
 from django.contrib import admin
 from django.urls import path
 
@@ -7,7 +9,7 @@ from config.api import UnknownPath
 from documents.views import DocumentViewSet, UnknownDocumentPath
 from workspaces.views import MeViewSet
 
-get = {"get": "retrieve"}
+get: dict[str, Any] = {"get": "retrieve"}
 
 urlpatterns = [
     path("api/v1/me", MeViewSet.as_view(get)),

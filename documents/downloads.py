@@ -1,5 +1,7 @@
 """GET /documents/{id}/download: which file, its audit entry, its bytes."""
 
+from typing import Any
+
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.utils.http import content_disposition_header
 from rest_framework.request import Request
@@ -40,6 +42,7 @@ def answer(request: Request, document: Document, file_type: str) -> HttpResponse
     Raises:
         Unavailable: the store is out of reach or has no such object.
     """
+    key: Any = request.auth
     stored = file_of(document, file_type)
     try:
         opened = storage.open_object(stored.object_key)
@@ -51,7 +54,7 @@ def answer(request: Request, document: Document, file_type: str) -> HttpResponse
     else:
         try:
             record.document_downloaded(
-                key=request.auth.facts(),
+                key=key.facts(),
                 document=record.DocumentFacts(
                     document_id=document.id, document_title=document.title
                 ),

@@ -65,7 +65,8 @@ class KeysetPagination(BasePagination):
         self, queryset: Any, request: Request, view: APIView | None = None
     ) -> list[Any]:
         """One page of `queryset`: documents of the key's workspace, as rows with id and time."""
-        self.workspace_id: UUID = request.auth.workspace_id
+        key: Any = request.auth
+        self.workspace_id: UUID = key.workspace_id
         self.status = parameters.status(request.query_params)
         limit = parameters.limit(request.query_params)
         cursor = parameters.cursor(request.query_params)

@@ -16,7 +16,7 @@ from storages.backends.s3 import S3Storage
 from urllib3.exceptions import HTTPError
 
 if TYPE_CHECKING:
-    from types_boto3_s3.client import S3Client
+    from mypy_boto3_s3.client import S3Client
 
 CHUNK_SIZE = 256 * 1024  # bytes; larger ones gain nothing measurable, smaller ones cost CPU
 CONNECT_TIMEOUT = 3  # seconds
@@ -39,7 +39,7 @@ class StoreError(Exception):
     """The store is out of reach, refuses, or has no such object."""
 
 
-class PdfStorage(S3Storage):
+class PdfStorage(S3Storage):  # type: ignore[misc] # it has no types
     """The project's default storage (`STORAGES`): how every connection to the store behaves."""
 
     def get_default_settings(self) -> dict[str, Any]:
@@ -49,12 +49,12 @@ class PdfStorage(S3Storage):
 @functools.cache
 def _client() -> "S3Client":
     """One client for all threads: making one costs tens of milliseconds, and it is thread-safe."""
-    client: S3Client = default_storage.connection.meta.client
+    client: S3Client = default_storage.connection.meta.client  # type: ignore[attr-defined]
     return client
 
 
 def _bucket() -> str:
-    bucket: str = default_storage.bucket_name
+    bucket: str = default_storage.bucket_name  # type: ignore[attr-defined]
     return bucket
 
 

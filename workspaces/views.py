@@ -1,5 +1,7 @@
 """GET /api/v1/me."""
 
+from typing import Any
+
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -10,7 +12,7 @@ class MeViewSet(ApiViewSet):
     """Which workspace and key a request uses, with document counts by status."""
 
     def retrieve(self, request: Request) -> Response:
-        key = request.auth
+        key: Any = request.auth
         workspace = key.workspace
         return Response(
             {

@@ -2,8 +2,8 @@
 
 from argparse import ArgumentParser
 from typing import Any
+from uuid import UUID
 
-from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
 from apikeys.models import ApiKey
@@ -24,8 +24,8 @@ class Command(BaseCommand):
             raise CommandError("NAME takes 1 to 100 characters.")
         admins = Membership.objects.admins().select_related("workspace", "user")
         try:
-            membership = admins.filter(workspace=workspace_id, user__username=login).first()
-        except (ValidationError, ValueError):
+            membership = admins.filter(workspace=UUID(workspace_id), user__username=login).first()
+        except ValueError:
             membership = None
         if membership is None:
             raise CommandError(f"{login} is not an admin of a workspace with that id.")

@@ -1,0 +1,198 @@
+"""`make run`: each printed line works as printed, and nothing is left when it ends."""
+
+import json
+import re
+import shlex
+import signal
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+
+from config.embedded.services import free_port
+from tests.processes import all_gone, bare_environment, kill_group, start, using
+from tests.server import ROOT, eventually
+
+
+class Run:
+    """One `make run` on a data folder, ready when this returns."""
+
+    def __init__(self, folder: Path) -> None:
+        self.port = free_port()
+        self.base = f"http://127.0.0.1:{self.port}"
+        self.process = start("make", "run", folder=folder, PORT=str(self.port))
+        self.printed = ""
+        assert self.process.stdout is not None
+        while "Stop with Ctrl-C" not in self.printed:
+            line = self.process.stdout.readline()
+            assert line, self.printed
+            self.printed += line
+
+    def key(self, workspace: str) -> str:
+        """The key printed for a workspace."""
+        (key,) = re.findall(rf"^Key for {workspace}: (dtd_\S+)$", self.printed, re.MULTILINE)
+        return str(key)
+
+    def status(self, workspace: str, path: str = "me") -> int:
+        headers = {"Authorization": f"Bearer {self.key(workspace)}"}
+        return httpx.get(f"{self.base}/api/v1/{path}", headers=headers).status_code
+
+    def logins(self) -> list[tuple[str, str]]:
+        """The printed logins with their passwords."""
+        return re.findall(r"^  (\S+@\S+) +(\S+)", self.printed, re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as parent:
+        yield Path(parent) / "data"
+        assert all_gone(Path(parent)), using(Path(parent))
+
+
+@pytest.fixture(scope="module")
+def run(folder: Path) -> Iterator[Run]:
+    running = Run(folder)
+    yield running
+    kill_group(running.process)
+
+
+def test_the_printed_curl_line_works_as_printed(run: Run) -> None:
+    (line,) = re.findall(r"^ +(curl .*)$", run.printed, re.MULTILINE)
+    done = subprocess.run(["sh", "-c", f"{line} -sS"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(done.stdout)["data"]) == 2
+    assert f"Ready: {run.base}" in run.printed
+    assert run.key("Acme") in shlex.split(line)[2]
+
+
+def test_the_printed_keys_show_each_standing(run: Run) -> None:
+    standing = {name: run.status(name) for name in ("Acme", "Umbrella", "Freebie", "Frozen")}
+    assert standing == {"Acme": 200, "Umbrella": 200, "Freebie": 402, "Frozen": 403}
+
+
+def test_each_file_of_a_complete_document_is_a_pdf(run: Run) -> None:
+    client = httpx.Client(base_url=run.base, headers={"Authorization": f"Bearer {run.key('Acme')}"})
+    with client:
+        page = client.get("/api/v1/documents?status=COMPLETED&limit=1").json()
+        download = page["data"][0]["links"]["download"]
+        files = [
+            client.get(download, params={"type": name}).content
+            for name in ("original", "signed", "certificate")
+        ]
+    assert [file[:5] for file in files] == [b"%PDF-"] * 3
+    assert len(set(files)) == 3
+
+
+def test_the_printed_logins_open_the_admin(run: Run) -> None:
+    (admin,) = re.findall(r"^Admin: (\S+)$", run.printed, re.MULTILINE)
+    assert run.logins()
+    for login, password in run.logins():
+        with httpx.Client(follow_redirects=True) as browser:
+            page = browser.get(admin)
+            form = {
+                "username": login,
+                "password": password,
+                "csrfmiddlewaretoken": browser.cookies["csrftoken"],
+                "next": "/admin/",
+            }
+            page = browser.post(page.url, data=form, headers={"Referer": str(page.url)})
+            staff = "sessionid" in browser.cookies
+        assert (page.status_code, staff) == (200, not login.startswith("mem")), login
+
+
+def test_a_port_that_is_taken_is_one_clear_line(run: Run, folder: Path) -> None:
+    done = subprocess.run(
+        ["make", "--silent", "run", f"PORT={run.port}"],
+        cwd=ROOT,
+        env=bare_environment(folder),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode != 0
+    assert done.stdout == ""
+    lines = [line for line in done.stderr.splitlines() if not line.startswith("make:")]
+    assert lines == [
+        f"CommandError: Port {run.port} cannot be used: Address already in use. "
+        "Choose another: make run PORT=8001"
+    ]
+
+
+@pytest.mark.parametrize("port", ["0", "65536", "http", "٨٠٠٠"])
+def test_a_port_that_is_none_is_one_clear_line(run: Run, folder: Path, port: str) -> None:
+    done = subprocess.run(
+        ["make", "--silent", "run", f"PORT={port}"],
+        cwd=ROOT,
+        env=bare_environment(folder),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode != 0
+    assert "CommandError: PORT takes a number from 1 to 65535." in done.stderr.splitlines()
+
+
+def test_a_python_that_is_too_old_is_one_clear_line(tmp_path: Path) -> None:
+    old = tmp_path / "python3.9"
+    old.write_text('#!/bin/sh\n[ "$1" = --version ] && echo Python 3.9.2 && exit 0\nexit 1\n')
+    old.chmod(0o755)
+    done = subprocess.run(
+        ["make", "--silent", "run", f"PYTHON={old}", f"VENV={tmp_path / 'venv'}"],
+        cwd=ROOT,
+        env=bare_environment(tmp_path / "data"),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode != 0
+    assert done.stderr.splitlines()[0] == (
+        f"Python 3.11 or newer is needed; {old} is Python 3.9.2. "
+        "Choose another: make run PYTHON=python3.12"
+    )
+    assert not (tmp_path / "data").exists()
+
+
+def interrupt(run: Run) -> None:
+    """Ctrl-C reaches the terminal's whole foreground group."""
+    psutil.Process(run.process.pid).send_signal(signal.SIGINT)
+    for child in psutil.Process(run.process.pid).children():
+        child.send_signal(signal.SIGINT)
+
+
+def terminate_make(run: Run) -> None:
+    run.process.terminate()
+
+
+def kill_make(run: Run) -> None:
+    run.process.kill()
+
+
+def kill_server(run: Run) -> None:
+    for child in psutil.Process(run.process.pid).children():
+        child.kill()
+
+
+def kill_all(run: Run) -> None:
+    for child in psutil.Process(run.process.pid).children(recursive=True):
+        child.kill()
+
+
+@pytest.mark.parametrize("end", [interrupt, terminate_make, kill_make, kill_server, kill_all])
+def test_however_it_ends_no_process_is_left_and_the_data_is_intact(
+    run: Run, folder: Path, end: Callable[[Run], None]
+) -> None:
+    headers = {"Authorization": f"Bearer {run.key('Acme')}"}
+    before = httpx.get(f"{run.base}/api/v1/documents?limit=100", headers=headers).content
+
+    kept = run.printed
+    end(run)
+    assert all_gone(folder), using(folder)
+    run.process.communicate()
+
+    run.__init__(folder)  # type: ignore[misc] # the other tests go on with the new one
+    headers = {"Authorization": f"Bearer {run.key('Acme')}"}
+    after = httpx.get(f"{run.base}/api/v1/documents?limit=100", headers=headers).content
+    assert after == before
+    assert run.key("Acme") not in kept
+    assert eventually(lambda: run.status("Acme") == 200)
