@@ -15,11 +15,17 @@ USER_AGENT_LENGTH = 500  # characters kept of what a client says it is
 
 
 @dataclass(frozen=True, kw_only=True)
-class KeyFacts:
-    """What an entry copies of an API key."""
+class WorkspaceFacts:
+    """What an entry copies of a workspace."""
 
     workspace_id: UUID
     workspace_name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeyFacts(WorkspaceFacts):
+    """What an entry copies of an API key."""
+
     key_id: UUID
     key_name: str
     key_prefix: str
@@ -35,6 +41,10 @@ class DocumentFacts:
 
 def _write(action: Action, **facts: Any) -> None:
     AuditEntry.objects.create(action=action, request_id=request_id.get(), **facts)
+
+
+def _cut(user_agent: str) -> str:
+    return redact(user_agent)[:USER_AGENT_LENGTH]
 
 
 def key_created(*, key: KeyFacts, person: str) -> None:
@@ -65,5 +75,58 @@ def document_downloaded(
         **asdict(document),
         file_type=file_type,
         address=address,
-        user_agent=redact(user_agent)[:USER_AGENT_LENGTH],
+        user_agent=_cut(user_agent),
+    )
+
+
+def plan_changed(*, workspace: WorkspaceFacts, person: str, before: str, after: str) -> None:
+    """A person moved the workspace to another plan."""
+    _write(Action.PLAN_CHANGED, **asdict(workspace), person=person, detail=f"{before} → {after}")
+
+
+def workspace_suspended(*, workspace: WorkspaceFacts, person: str) -> None:
+    """A person suspended the workspace: its keys are refused."""
+    _write(Action.WORKSPACE_SUSPENDED, **asdict(workspace), person=person)
+
+
+def workspace_reinstated(*, workspace: WorkspaceFacts, person: str) -> None:
+    """A person lifted the workspace's suspension."""
+    _write(Action.WORKSPACE_REINSTATED, **asdict(workspace), person=person)
+
+
+def member_added(*, workspace: WorkspaceFacts, person: str, member: str, role: str) -> None:
+    """A person made another a member of the workspace."""
+    _write(Action.MEMBER_ADDED, **asdict(workspace), person=person, member=member, detail=role)
+
+
+def member_removed(*, workspace: WorkspaceFacts, person: str, member: str, role: str) -> None:
+    """A person ended another's membership."""
+    _write(Action.MEMBER_REMOVED, **asdict(workspace), person=person, member=member, detail=role)
+
+
+def member_role_changed(
+    *, workspace: WorkspaceFacts, person: str, member: str, before: str, after: str
+) -> None:
+    """A person changed another's role in the workspace."""
+    _write(
+        Action.MEMBER_ROLE_CHANGED,
+        **asdict(workspace),
+        person=person,
+        member=member,
+        detail=f"{before} → {after}",
+    )
+
+
+def logged_in(*, person: str, address: str, user_agent: str) -> None:
+    """A person signed in to the admin."""
+    _write(Action.LOGIN, person=person, address=address, user_agent=_cut(user_agent))
+
+
+def login_failed(*, person: str, address: str, user_agent: str) -> None:
+    """Somebody tried to sign in to the admin as `person`, who may not exist."""
+    _write(
+        Action.LOGIN_FAILED,
+        person=redact(person)[:254],
+        address=address,
+        user_agent=_cut(user_agent),
     )

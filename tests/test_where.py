@@ -1,0 +1,59 @@
+"""The documents say what is: each path and symbol in them exists."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.server import ROOT
+
+REFERENCES = sorted(
+    set(re.findall(r"`([\w./]+\.py)(?::([\w.]+))?`", (ROOT / "docs/where.md").read_text()))
+)
+
+
+def symbols(file: Path) -> set[str]:
+    """The names that a module defines at its top level, and its classes' with their class."""
+    found = set()
+    for node in ast.parse(file.read_text()).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
+        if isinstance(node, ast.ClassDef):
+            found |= {f"{node.name}.{n.name}" for n in node.body if isinstance(n, ast.FunctionDef)}
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            found |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return found
+
+
+@pytest.mark.parametrize(("path", "symbol"), REFERENCES, ids=map(" ".join, REFERENCES))
+def test_each_path_and_symbol_of_the_map_exists(path: str, symbol: str) -> None:
+    assert (ROOT / path).is_file()
+    assert not symbol or symbol in symbols(ROOT / path)
+
+
+def test_the_map_names_every_module_that_codes_a_rule() -> None:
+    named = {path for path, _ in REFERENCES}
+    models = {str(file.relative_to(ROOT)) for file in ROOT.glob("*/models.py")}
+    assert models <= named
+
+
+@pytest.mark.parametrize("document", ["README.md", "docs/decisions.md", "docs/where.md"])
+def test_each_link_of_a_document_leads_somewhere(document: str) -> None:
+    file = ROOT / document
+    for target in re.findall(r"\]\(([^)#]+)\)", file.read_text()):
+        assert (file.parent / target).exists(), target
+
+
+def test_each_make_verb_of_the_readme_exists() -> None:
+    verbs = re.findall(r"^make (\w+)", (ROOT / "README.md").read_text(), re.MULTILINE)
+    makefile = (ROOT / "Makefile").read_text()
+    assert verbs == ["run", "test"]
+    assert all(re.search(rf"^{verb}:", makefile, re.MULTILINE) for verb in verbs)
+
+
+def test_each_manage_command_of_the_readme_exists() -> None:
+    commands = re.findall(r"manage\.py (\w+)", (ROOT / "README.md").read_text())
+    assert sorted(commands) == ["create_workspace", "import_documents", "issue_key"]
+    assert all(list(ROOT.glob(f"*/management/commands/{name}.py")) for name in commands)
