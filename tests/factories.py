@@ -79,7 +79,8 @@ def issue(workspace: Workspace, name: str, by: User, id: UUID | None = None) -> 
 
 @cache
 def pdf(text: str, pages: int = 1) -> bytes:
-    """A PDF that says `text` on each page."""
+    """A PDF that says `text` on each page, as far as its built-in font has the letters."""
+    text = text.encode("latin-1", "replace").decode("latin-1")
     document = FPDF()
     document.set_creation_date(at("2026-01-01 00:00:00"))
     document.set_font("helvetica", size=24)

@@ -1,0 +1,268 @@
+"""GET /api/v1/documents: the workspace's documents, newest first; status, limit, cursor."""
+
+from datetime import datetime
+from urllib.parse import quote
+
+import orjson
+import pytest
+
+from documents.models import Document
+from tests import factories
+from tests.client import golden
+from tests.factories import Tenant, at, recipient, uid
+
+STATUS_TAKES = "one of DRAFT, SENT, VIEWED, COMPLETED, DECLINED, CANCELLED, EXPIRED"
+LIMIT_TAKES = "a whole number from 1 to 100"
+CURSOR_TAKES = "the nextCursor of the previous page, with the same status filter"
+
+
+def completed(tenant: Tenant) -> Document:
+    """Every field has a value; every role."""
+    document = factories.document(
+        tenant.workspace,
+        "COMPLETED",
+        id=uid(1),
+        title="Mietvertrag Königstraße 1 – Größe „M“",
+        file_name="Mietvertrag.pdf",
+        file_size=123_456_789_012,
+        page_count=3,
+        signing_order="SEQUENTIAL",
+        created_at=at("2026-03-01 09:30:00"),
+        sent_at=at("2026-03-01 10:00:00.5"),
+        completed_at=at("2026-03-03 12:00:00.123456"),
+        expires_at=at("2026-04-01 00:00:00"),
+    )
+    # Not in the order in which they are shown.
+    recipient(
+        document,
+        "APPROVER",
+        "APPROVED",
+        id=uid(12, 3),
+        order=2,
+        name="Łukasz Żółć",
+        email="lukasz@example.com",
+        sent_at=at("2026-03-02 08:00:00"),
+        viewed_at=at("2026-03-02 09:00:00"),
+        completed_at=at("2026-03-03 12:00:00.123456"),
+    )
+    recipient(
+        document,
+        "SIGNER",
+        "SIGNED",
+        id=uid(11, 3),
+        order=1,
+        name="王小明",
+        email="ming@example.com",
+        sent_at=at("2026-03-01 10:00:00.5"),
+        viewed_at=at("2026-03-01 11:00:00"),
+        completed_at=at("2026-03-02 08:00:00"),
+    )
+    recipient(
+        document,
+        "VIEWER",
+        "VIEWED",
+        id=uid(14, 3),
+        order=3,
+        name="Zoë O'Brien",
+        email="zoe@example.com",
+        viewed_at=at("2026-03-03 13:00:00"),
+    )
+    recipient(
+        document, "CC", "SENT", id=uid(13, 3), order=3, name="Back office", email="bo@example.com"
+    )
+    return document
+
+
+def declined(tenant: Tenant) -> Document:
+    """Somebody said no, somebody could not be reached, somebody was done."""
+    document = factories.document(
+        tenant.workspace,
+        "DECLINED",
+        id=uid(2),
+        title="Offer",
+        file_name="offer.pdf",
+        file_size=2048,
+        page_count=1,
+        created_at=at("2026-03-02 09:30:00"),
+        sent_at=at("2026-03-02 10:00:00"),
+    )
+    people: tuple[tuple[str, str, dict[str, datetime]], ...] = (
+        ("SIGNER", "DECLINED", {"declined_at": at("2026-03-02 11:00:00")}),
+        ("SIGNER", "BOUNCED", {}),
+        ("APPROVER", "APPROVED", {"completed_at": at("2026-03-02 10:30:00")}),
+        ("SIGNER", "PENDING", {}),
+    )
+    for number, (role, status, times) in enumerate(people, 1):
+        recipient(
+            document,
+            role,
+            status,
+            id=uid(20 + number, 3),
+            order=number,
+            name=f"Person {number}",
+            email=f"person{number}@example.com",
+            decline_reason='Too dear\n"really"' if status == "DECLINED" else None,
+            **times,
+        )
+    return document
+
+
+def draft(tenant: Tenant) -> Document:
+    """Every nullable field is null; nobody is on it."""
+    return factories.document(
+        tenant.workspace,
+        "DRAFT",
+        id=uid(3),
+        title="Draft",
+        file_name="draft.pdf",
+        file_size=1024,
+        page_count=1,
+        created_at=at("2026-03-03 09:30:00.000001"),
+    )
+
+
+def titles(tenant: Tenant, query: str = "") -> list[str]:
+    answer = tenant.get(f"/documents{query}")
+    assert answer.status == 200, answer
+    return [document["title"] for document in answer.json()["data"]]
+
+
+def test_the_whole_answer(acme: Tenant) -> None:
+    for make in (declined, draft, completed):
+        make(acme)
+    answer = acme.get("/documents")
+    assert answer.status == 200
+    assert answer.json() == golden("documents")
+    assert answer.body == orjson.dumps(golden("documents"))
+
+
+def test_a_workspace_without_documents_lists_none(acme: Tenant) -> None:
+    assert acme.get("/documents").json() == {"data": [], "nextCursor": None}
+
+
+def test_deleted_and_foreign_documents_never_appear(acme: Tenant, umbrella: Tenant) -> None:
+    factories.listed(acme.workspace, 1, title="Seen")
+    factories.listed(acme.workspace, 1, title="Gone", deleted_at=at("2026-03-01 00:00:00"))
+    factories.listed(umbrella.workspace, 1, title="Foreign")
+    assert titles(acme) == ["Seen"]
+    assert titles(acme, "?status=SENT") == ["Seen"]
+
+
+def test_the_newest_is_first_and_the_id_breaks_ties(acme: Tenant) -> None:
+    same = at("2026-03-02 00:00:00")
+    factories.listed(acme.workspace, 1, title="old", created_at=at("2026-03-01 00:00:00"))
+    factories.listed(acme.workspace, 1, title="low", created_at=same, id=uid(1))
+    factories.listed(acme.workspace, 1, title="high", created_at=same, id=uid(1, 0xFFFFFFFF))
+    factories.listed(acme.workspace, 1, title="new", created_at=at("2026-03-02 00:00:00.000001"))
+    assert titles(acme) == ["new", "high", "low", "old"]
+
+
+STATUSES = ["DRAFT", "SENT", "VIEWED", "COMPLETED", "DECLINED", "CANCELLED", "EXPIRED"]
+
+
+@pytest.mark.parametrize("status", STATUSES)
+def test_status_returns_only_documents_with_this_status(acme: Tenant, status: str) -> None:
+    for each in Document.Status.values:
+        factories.document(acme.workspace, each, title=each)
+    assert titles(acme, f"?status={status}") == [status]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "PARTIALLY_SIGNED",
+        "",
+        "sent",
+        " SENT",
+        "SENT ",
+        "SENT,DRAFT",
+        "DONE",
+        "SENT\0",
+        "SENT&status=SENT",
+        "&status=SENT",
+        "ＳＥＮＴ",
+    ],
+)
+def test_any_other_status_is_400(acme: Tenant, value: str) -> None:
+    answer = acme.get(f"/documents?status={quote(value, safe='&=')}")
+    assert answer.status == 400
+    once = ", given once" if not value or "&" in value else ""
+    assert answer.error == (
+        f"The query parameter 'status' is not valid: it takes {STATUS_TAKES}{once}."
+    )
+
+
+@pytest.mark.parametrize(("query", "count"), [("", 25), ("?limit=1", 1), ("?limit=100", 100)])
+def test_limit_is_1_to_100_and_25_by_default(acme: Tenant, query: str, count: int) -> None:
+    factories.listed(acme.workspace, 101)
+    assert len(titles(acme, query)) == count
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "0",
+        "101",
+        "1000",
+        "-1",
+        "+5",
+        "1e3",
+        "1.0",
+        "0x10",
+        "05",
+        "1_0",
+        " 5",
+        "5 ",
+        "5\n",
+        "5\0",
+        "9" * 400,
+        "0" * 400 + "5",
+        "٣",
+        "５",
+        "five",
+        "null",
+        "",
+        "5&limit=5",
+        "&limit=5",
+    ],
+)
+def test_any_other_limit_is_400(acme: Tenant, value: str) -> None:
+    answer = acme.get(f"/documents?limit={quote(value, safe='&=')}")
+    assert answer.status == 400
+    once = ", given once" if not value or "&" in value else ""
+    assert answer.error == (
+        f"The query parameter 'limit' is not valid: it takes {LIMIT_TAKES}{once}."
+    )
+
+
+@pytest.mark.parametrize("value", ["", "x&cursor=x", "&cursor="])
+def test_an_empty_or_repeated_cursor_is_400(acme: Tenant, value: str) -> None:
+    answer = acme.get(f"/documents?cursor={value}")
+    assert answer.status == 400
+    assert answer.error == (
+        f"The query parameter 'cursor' is not valid: it takes {CURSOR_TAKES}, given once."
+    )
+
+
+def test_unknown_parameters_are_ignored(acme: Tenant) -> None:
+    factories.listed(acme.workspace, 3)
+    query = (
+        "?page=2&offset=1&order=title&type=nonsense&format=xml&Limit=0&STATUS=x&%00=%00&limit[]=0"
+    )
+    assert acme.get(f"/documents{query}").same() == acme.get("/documents").same()
+
+
+def test_progress_counts_only_those_asked_to_sign_or_approve(acme: Tenant) -> None:
+    document = factories.document(acme.workspace, "PARTIALLY_SIGNED")
+    for role in ("SIGNER", "APPROVER", "CC", "VIEWER"):
+        for status in ("PENDING", "SENT", "VIEWED", "SIGNED", "APPROVED", "DECLINED", "BOUNCED"):
+            recipient(document, role, status)
+    [listed] = acme.get("/documents").json()["data"]
+    assert len(listed["recipients"]) == 28
+    assert listed["progress"] == {"done": 4, "total": 14}
+
+
+def test_head_has_the_headers_alone(acme: Tenant) -> None:
+    factories.listed(acme.workspace, 3)
+    head, get = acme.get("/documents", method="HEAD"), acme.get("/documents")
+    assert head.same() == (get.status, get.same()[1], b"")

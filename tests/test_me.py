@@ -1,0 +1,46 @@
+"""GET /api/v1/me: which workspace and key a request uses, with document counts by status."""
+
+import orjson
+import pytest
+
+from documents.models import Document
+from tests import factories
+from tests.client import golden
+from tests.factories import Tenant
+
+
+def test_the_whole_answer(acme: Tenant, umbrella: Tenant) -> None:
+    for number, status in enumerate(Document.Status.values, 1):
+        if status != "COMPLETED":
+            factories.listed(acme.workspace, number, status=status)
+    factories.document(acme.workspace, "COMPLETED")
+    for status in ("DRAFT", "SENT"):
+        factories.listed(
+            acme.workspace, 3, status=status, deleted_at=factories.at("2026-03-01 00:00:00")
+        )
+        factories.listed(umbrella.workspace, 3, status=status)
+    answer = acme.get("/me")
+    assert answer.status == 200
+    assert answer.json() == golden("me")
+    assert answer.body == orjson.dumps(golden("me"))
+
+
+def test_a_workspace_without_documents_has_counts_of_zero(acme: Tenant) -> None:
+    counts = acme.get("/me").json()["data"]["documents"]
+    assert counts == {"draft": 0, "sent": 0, "completed": 0}
+
+
+def test_each_key_sees_its_own_workspace_and_name(acme: Tenant, umbrella: Tenant) -> None:
+    answers = [tenant.get("/me").json()["data"] for tenant in (acme, umbrella)]
+    assert [answer["workspace"]["name"] for answer in answers] == ["Acme", "Umbrella"]
+    assert [answer["key"]["name"] for answer in answers] == ["Acme sync", "Umbrella sync"]
+
+
+@pytest.mark.parametrize("query", ["?limit=0", "?status=&status=", "?cursor=%00", "?%FF=%FF"])
+def test_it_takes_no_parameters(acme: Tenant, query: str) -> None:
+    assert acme.get(f"/me{query}").same() == acme.get("/me").same()
+
+
+def test_head_has_the_headers_alone(acme: Tenant) -> None:
+    head, get = acme.get("/me", method="HEAD"), acme.get("/me")
+    assert head.same() == (get.status, get.same()[1], b"")

@@ -1,0 +1,196 @@
+"""Cursor pagination: every document once, whatever happens meanwhile; a cursor cannot be made."""
+
+import base64
+from collections.abc import Callable
+from urllib.parse import quote
+
+import pytest
+from django.core.cache import cache
+from django.test import override_settings
+
+from documents.models import Document
+from documents.pagination import encode_cursor
+from tests import factories
+from tests.factories import Tenant, at
+from tests.test_documents_list import CURSOR_TAKES
+
+# Three moments that a thousand documents share.
+MOMENTS = [at("2026-03-01 00:00:00"), at("2026-03-01 00:00:00.000001"), at("2026-03-02 00:00:00")]
+
+
+def page(tenant: Tenant, cursor: str | None, limit: int, **filters: str) -> tuple[list[str], str]:
+    """The ids of a page, and its nextCursor."""
+    query = "".join(f"&{name}={value}" for name, value in filters.items())
+    query += f"&cursor={quote(cursor)}" if cursor else ""
+    answer = tenant.get(f"/documents?limit={limit}{query}")
+    assert answer.status == 200, answer
+    body = answer.json()
+    return [document["id"] for document in body["data"]], body["nextCursor"]
+
+
+def walk(
+    tenant: Tenant, limit: int, between: Callable[[list[str]], None] | None = None, **filters: str
+) -> list[str]:
+    """The ids of all pages; `between` is called with those so far, after each page but the last."""
+    seen: list[str] = []
+    cursor = None
+    while True:
+        cache.clear()  # the walk takes less than a minute
+        ids, cursor = page(tenant, cursor, limit, **filters)
+        assert len(ids) <= limit
+        seen += ids
+        if cursor is None:
+            return seen
+        assert len(ids) == limit
+        if between:
+            between(seen)
+
+
+@pytest.mark.parametrize("limit", [1, 7, 100])
+def test_a_walk_sees_what_stood_when_it_began_once_while_others_come_and_go(
+    acme: Tenant, limit: int
+) -> None:
+    documents = factories.listed(
+        acme.workspace, 1000, created_at=lambda number: MOMENTS[number % 3]
+    )
+    newest_first = sorted(documents, key=lambda d: (d.created_at, d.id), reverse=True)
+    gone: set[str] = set()
+    calls = 0
+
+    def come_and_go(seen: list[str]) -> None:
+        """Deletes one that was seen and one that was not; inserts one into each moment."""
+        nonlocal calls
+        calls += 1
+        if calls % max(1, 100 // limit):  # as often for every page size
+            return
+        coming = [str(d.id) for d in newest_first if str(d.id) not in seen]
+        chosen = [seen[-1], *coming[20:21]]
+        gone.update(chosen)
+        Document.objects.filter(pk__in=chosen).update(deleted_at=MOMENTS[0])
+        for moment in (*MOMENTS, at("2026-03-03 00:00:00")):
+            factories.listed(acme.workspace, 1, created_at=moment, title="New")
+
+    seen = walk(acme, limit, come_and_go)
+    assert len(gone) >= 16
+    assert len(seen) == len(set(seen))
+    stood = [str(d.id) for d in newest_first]
+    assert set(stood) - set(seen) <= gone
+    assert [id for id in seen if id in set(stood)] == [id for id in stood if id in set(seen)]
+    new = Document.objects.filter(title="New", created_at=at("2026-03-03 00:00:00"))
+    assert new.exists()
+    assert not set(seen) & {str(id) for id in new.values_list("id", flat=True)}
+
+
+def test_a_filtered_walk_sees_every_document_with_the_status(acme: Tenant) -> None:
+    factories.listed(
+        acme.workspace,
+        50,
+        status=lambda n: ("SENT", "DRAFT")[n % 2],
+        created_at=lambda n: MOMENTS[n % 3],
+    )
+    drafts = Document.objects.filter(status="DRAFT").order_by("-created_at", "-id")
+    expected = [str(id) for id in drafts.values_list("id", flat=True)]
+    assert walk(acme, 4, status="DRAFT") == expected
+
+
+@pytest.mark.parametrize("count", [7, 14])
+def test_an_exactly_full_last_page_says_that_it_is_the_last(acme: Tenant, count: int) -> None:
+    factories.listed(acme.workspace, count)
+    assert len(walk(acme, 7)) == count
+    _, cursor = page(acme, None, 7)
+    assert (cursor is None) == (count == 7)
+
+
+def test_documents_at_the_ends_of_time_have_cursors_too(acme: Tenant) -> None:
+    moments = [
+        at("9999-12-31 23:59:59.999999"),
+        at("1969-12-31 23:59:59.5"),
+        at("0001-01-01 00:00:00"),
+    ]
+    documents = factories.listed(acme.workspace, 3, created_at=lambda number: moments[number])
+    assert walk(acme, 1) == [str(document.id) for document in documents]
+
+
+def test_the_limit_may_change_on_the_way(acme: Tenant) -> None:
+    factories.listed(acme.workspace, 10)
+    first, cursor = page(acme, None, 3)
+    second, cursor = page(acme, cursor, 7)
+    assert cursor is None
+    assert first + second == walk(acme, 10)
+
+
+@pytest.fixture
+def cursor(acme: Tenant) -> str:
+    """One that works."""
+    factories.listed(acme.workspace, 3, status="DRAFT")
+    _, cursor = page(acme, None, 1)
+    assert len(page(acme, cursor, 100)[0]) == 2
+    return cursor
+
+
+def refused(tenant: Tenant, cursor: str, query: str = "") -> bool:
+    """Whether the cursor is a 400 that says what the parameter takes."""
+    answer = tenant.get(f"/documents?cursor={quote(cursor, safe='')}{query}")
+    if answer.status != 400:
+        return False
+    return answer.error == f"The query parameter 'cursor' is not valid: it takes {CURSOR_TAKES}."
+
+
+def test_a_cursor_with_any_character_changed_is_400(acme: Tenant, cursor: str) -> None:
+    for place, character in enumerate(cursor):
+        other = "B" if character == "A" else "A"
+        assert refused(acme, cursor[:place] + other + cursor[place + 1 :]), place
+
+
+def test_a_truncated_cursor_is_400(acme: Tenant, cursor: str) -> None:
+    for length in range(1, len(cursor)):
+        assert refused(acme, cursor[:length]), length
+        assert refused(acme, cursor[length:]), length
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda c: f" {c}",
+        lambda c: f"{c} ",
+        lambda c: f"{c}=",
+        lambda c: f"{c}\0",
+        lambda c: f"{c}.{c}",
+        lambda c: c.swapcase(),
+        lambda c: quote(c, safe="").replace("=", "%3D") + "%00",
+        lambda c: base64.b64encode(c.encode()).decode(),
+        lambda c: base64.urlsafe_b64encode(c.encode()).decode(),
+        lambda c: c.partition(".")[0],
+        lambda c: "x",
+        lambda c: ".",
+        lambda c: "a" * 10_000,
+        lambda c: "é€😀",
+        lambda c: "2026-03-01T00:00:00Z",
+    ],
+    ids=str,
+)
+def test_a_cursor_written_in_another_way_is_400(
+    acme: Tenant, cursor: str, change: Callable[[str], str]
+) -> None:
+    assert refused(acme, change(cursor))
+
+
+def test_a_cursor_of_another_workspace_is_400(acme: Tenant, umbrella: Tenant, cursor: str) -> None:
+    factories.listed(umbrella.workspace, 3)
+    assert refused(umbrella, cursor)
+
+
+def test_a_cursor_with_another_status_filter_is_400(acme: Tenant, cursor: str) -> None:
+    assert refused(acme, cursor, "&status=DRAFT")
+    _, filtered = page(acme, None, 1, status="DRAFT")
+    assert len(page(acme, filtered, 1, status="DRAFT")[0]) == 1
+    assert refused(acme, filtered)
+    assert refused(acme, filtered, "&status=SENT")
+
+
+def test_a_cursor_signed_with_another_secret_is_400(acme: Tenant, cursor: str) -> None:
+    place = (MOMENTS[0], factories.uid(1))
+    with override_settings(SECRET_KEY="another"):
+        forged = encode_cursor(place, acme.workspace.id, None)
+    assert refused(acme, forged)
+    assert not refused(acme, encode_cursor(place, acme.workspace.id, None))
