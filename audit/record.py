@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import UUID
 
+from django.forms.models import model_to_dict
+
 from audit.models import Action, AuditEntry
 from config.logs import redact, request_id
 
@@ -39,8 +41,8 @@ class DocumentFacts:
     document_title: str
 
 
-def _write(action: Action, **facts: Any) -> None:
-    AuditEntry.objects.create(action=action, request_id=request_id.get(), **facts)
+def _write(action: Action, **facts: Any) -> AuditEntry:
+    return AuditEntry.objects.create(action=action, request_id=request_id.get(), **facts)
 
 
 def _cut(user_agent: str) -> str:
@@ -63,19 +65,42 @@ def key_deleted(*, key: KeyFacts, person: str) -> None:
 
 
 def document_downloaded(
-    *, key: KeyFacts, document: DocumentFacts, file_type: str, address: str, user_agent: str
-) -> None:
-    """A key starts to download a file.
+    *,
+    key: KeyFacts,
+    document: DocumentFacts,
+    file_type: str,
+    file_sha256: str,
+    byte_range: str,
+    address: str,
+    user_agent: str,
+) -> AuditEntry:
+    """A key starts to download a file, or the part `byte_range` of it ("0-99/200").
 
     Outside of a transaction, as in the download view, the entry is committed when this returns.
     """
-    _write(
+    return _write(
         Action.DOCUMENT_DOWNLOADED,
         **asdict(key),
         **asdict(document),
         file_type=file_type,
+        file_sha256=file_sha256,
+        byte_range=byte_range,
         address=address,
         user_agent=_cut(user_agent),
+    )
+
+
+def download_ended(started: AuditEntry, *, bytes_sent: int, complete: bool) -> None:
+    """A download that `started` has ended; `bytes_sent` is what the server took of it.
+
+    A fact of its own, appended: the entry of the start is never changed.
+    """
+    facts = model_to_dict(started, exclude=["created_at", "action", "bytes_sent", "detail"])
+    AuditEntry.objects.create(
+        action=Action.DOWNLOAD_ENDED,
+        bytes_sent=bytes_sent,
+        detail="complete" if complete else "broken off",
+        **facts,
     )
 
 

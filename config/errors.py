@@ -131,6 +131,29 @@ class MethodNotAllowed(ApiError):
         super().__init__(headers={"Allow": "GET, HEAD"})
 
 
+class PreconditionFailed(ApiError):
+    """412: `If-Match` or `If-Unmodified-Since` names another version of the file."""
+
+    status_code = 412
+    text = "The file is not the version that the request names in If-Match or If-Unmodified-Since."
+
+
+class RangeNotSatisfiable(ApiError):
+    """416: the file has none of the bytes that `Range` asks for.
+
+    Args:
+        size: bytes of the file.
+    """
+
+    status_code = 416
+
+    def __init__(self, size: int) -> None:
+        super().__init__(
+            f"The file has no such bytes: it has {size}.",
+            headers={"Content-Range": f"bytes */{size}"},
+        )
+
+
 class TooManyRequests(ApiError):
     """429: the key has used up its minute.
 

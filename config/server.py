@@ -12,7 +12,6 @@ from granian.log import LogLevels
 from config.embedded.lifeline import when_parent_dies
 
 HOST = "127.0.0.1"
-THREADS = 4  # requests answered at once; a slow download takes one
 
 
 def load_application(target: str) -> Callable[..., Any]:
@@ -26,8 +25,12 @@ def load_application(target: str) -> Callable[..., Any]:
     return application
 
 
-def serve(port: int) -> None:
-    """Serves until a signal stops it; exits with status 1 when the worker fails."""
+def serve(port: int, threads: int) -> None:
+    """Serves until a signal stops it; exits with status 1 when the worker fails.
+
+    Args:
+        threads: requests answered at once; a slow download takes one.
+    """
     # A forked worker would inherit this process's threads' locks and its database sockets.
     multiprocessing.set_start_method("spawn", force=True)
     Granian(
@@ -36,7 +39,7 @@ def serve(port: int) -> None:
         port=port,
         interface=Interfaces.WSGI,
         workers=1,
-        blocking_threads=THREADS,
+        blocking_threads=threads,
         blocking_threads_idle_timeout=600,  # seconds; a thread's database connection goes with it
         workers_kill_timeout=10,  # seconds that running requests get at the end
         websockets=False,

@@ -118,6 +118,12 @@ STORAGES: dict[str, Any] = {
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
 
+# How many requests the server answers at once, by granian's own variable: as many connections to
+# the store are kept.
+SERVER_THREADS = env.integer("GRANIAN_BLOCKING_THREADS", 4, minimum=1)
+# Downloads are carried by an nginx in front (deploy/nginx.conf) instead of by this process.
+NGINX_HANDOFF = env.boolean("NGINX_HANDOFF", default=False)
+
 # --- The shared counter ----------------------------------------------------------------------
 
 REDIS_URL = env.text("REDIS_URL")

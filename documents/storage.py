@@ -4,6 +4,7 @@ django-storages keeps the settings and the connection. Reading goes straight to 
 django-storages' file object copies a whole object before its first byte.
 """
 
+import contextlib
 import functools
 from collections.abc import Iterable, Iterator
 from typing import IO, TYPE_CHECKING, Any
@@ -11,9 +12,12 @@ from uuid import uuid4
 
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
+from django.conf import settings
 from django.core.files.storage import default_storage
 from storages.backends.s3 import S3Storage
 from urllib3.exceptions import HTTPError
+
+from documents.ranges import ByteRange
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
@@ -28,6 +32,8 @@ CLIENT_CONFIG = Config(
     s3={"addressing_style": "path"},
     connect_timeout=CONNECT_TIMEOUT,
     read_timeout=READ_TIMEOUT,
+    # A connection for each thread: a download holds one until its last byte. Imports use ten.
+    max_pool_connections=max(10, settings.SERVER_THREADS),
     retries={"mode": "standard", "total_max_attempts": 2},
     # Some stores send the whole object's checksum with a part of it.
     request_checksum_calculation="when_required",
@@ -59,39 +65,77 @@ def _bucket() -> str:
 
 
 class OpenObject:
-    """An object being read: iterate over its bytes once, in chunks, and close it.
+    """An object, or a part of one, being read: iterate over its bytes once, and close it.
 
     Attributes:
-        size: bytes of the whole object.
+        length: bytes that it has.
     """
 
-    def __init__(self, body: Any, size: int) -> None:
+    def __init__(self, body: Any, length: int) -> None:
         self._body = body
-        self.size = size
+        self.length = length
 
     def __iter__(self) -> Iterator[bytes]:
-        """Chunks of the object. A store that breaks off raises: the answer must break off too."""
-        try:
-            yield from self._body.iter_chunks(CHUNK_SIZE)
-        finally:
-            self.close()
+        """The bytes in chunks. A store that breaks off raises, never ends early."""
+        chunks: Iterator[bytes] = self._body.iter_chunks(CHUNK_SIZE)
+        return chunks
 
     def close(self) -> None:
         """Gives the connection back, or drops it when bytes are left."""
         self._body.close()
 
 
-def open_object(key: str) -> OpenObject:
-    """Opens an object; its headers have arrived when this returns, its bytes have not.
-
-    Raises:
-        StoreError: it cannot be read.
-    """
+@contextlib.contextmanager
+def _as_store_error(key: str) -> Iterator[None]:
+    """Whatever boto3 raises for an object, as StoreError."""
     try:
-        answer = _client().get_object(Bucket=_bucket(), Key=key)
+        yield
     except (BotoCoreError, ClientError, HTTPError) as exc:
         raise StoreError(f"object {key}: {exc}") from exc
-    return OpenObject(answer["Body"], answer["ContentLength"])
+
+
+def check(key: str, size: int) -> None:
+    """Returns when the object is there and has this size in bytes.
+
+    Raises:
+        StoreError: it has not, or cannot be asked.
+    """
+    with _as_store_error(key):
+        answer = _client().head_object(Bucket=_bucket(), Key=key)
+    _expect(key, answer["ContentLength"], size)
+
+
+def open_object(key: str, size: int, part: ByteRange | None = None) -> OpenObject:
+    """Opens an object of `size` bytes, or a part of it.
+
+    Its headers have arrived when this returns, its bytes have not.
+
+    Raises:
+        StoreError: it cannot be read, or is not what was stored.
+    """
+    wanted: Any = {"Range": part.request} if part else {}
+    with _as_store_error(key):
+        answer = _client().get_object(Bucket=_bucket(), Key=key, **wanted)
+    opened = OpenObject(answer["Body"], answer["ContentLength"])
+    try:
+        _expect(key, opened.length, part.length if part else size)
+    except StoreError:
+        opened.close()
+        raise
+    return opened
+
+
+def _expect(key: str, found: int, expected: int) -> None:
+    """An object never changes: another size means that it is damaged, and it is not sent."""
+    if found != expected:
+        raise StoreError(f"object {key}: {found} bytes instead of {expected}")
+
+
+def signed_url(key: str, seconds: int) -> str:
+    """A URL by which whoever holds it can read the object, for so many seconds."""
+    return _client().generate_presigned_url(
+        "get_object", Params={"Bucket": _bucket(), "Key": key}, ExpiresIn=seconds
+    )
 
 
 def new_key() -> str:
@@ -111,10 +155,8 @@ def save(content: IO[bytes], key: str | None = None) -> str:
         StoreError: it cannot be written.
     """
     key = key or new_key()
-    try:
+    with _as_store_error(key):
         _client().put_object(Bucket=_bucket(), Key=key, Body=content, ContentType="application/pdf")
-    except (BotoCoreError, ClientError, HTTPError) as exc:
-        raise StoreError(f"object {key}: {exc}") from exc
     return key
 
 
@@ -125,7 +167,5 @@ def delete(keys: Iterable[str]) -> None:
         StoreError: the store is out of reach or refuses.
     """
     for key in keys:
-        try:
+        with _as_store_error(key):
             _client().delete_object(Bucket=_bucket(), Key=key)
-        except (BotoCoreError, ClientError, HTTPError) as exc:
-            raise StoreError(f"object {key}: {exc}") from exc

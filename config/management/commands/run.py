@@ -52,7 +52,7 @@ class Command(BaseCommand):
         text = Welcome(f"http://{HOST}:{number}")
         connections.close_all()
         threading.Thread(target=self.announce, args=(text,), daemon=True).start()
-        serve(number)
+        serve(number, settings.SERVER_THREADS)
 
     def load_demo(self) -> None:
         """Loads the demo; needs packages that production does not have."""

@@ -1,0 +1,40 @@
+"""The name that a downloaded file gets: safe on any system, whatever the document's name is."""
+
+import unicodedata
+from urllib.parse import quote
+
+MAX_BYTES = 200  # of the stem in UTF-8; common file systems take 255 for the whole name
+
+_UNSAFE = frozenset('<>:"/\\|?*')  # a path, or refused by Windows
+# RFC 8187, attr-char: what may stand unescaped beside letters and digits.
+_ATTR_CHARS = "!#$&+-.^_`|~"
+
+
+def content_disposition(file_name: str, file_type: str) -> str:
+    """`attachment`, with a name made of the document's file name and the type.
+
+    `Lease 2026.pdf` signed becomes `Lease 2026 – signed.pdf`, in ASCII for old clients and as it
+    is for all others (RFC 6266, RFC 8187).
+    """
+    stem = safe_stem(file_name)
+    plain = unicodedata.normalize("NFKD", stem).encode("ascii", "ignore").decode().strip(" .")
+    name = quote(f"{stem} – {file_type}.pdf", safe=_ATTR_CHARS)
+    ascii_name = f"{plain or 'document'} - {file_type}.pdf"
+    return f"attachment; filename=\"{ascii_name}\"; filename*=UTF-8''{name}"
+
+
+def safe_stem(file_name: str) -> str:
+    """The name without `.pdf` and without what a file system or a header could stumble over.
+
+    Line ends, other control characters and marks that change the direction of text are taken
+    out, what could be a path becomes `_`, and a long name is cut between characters.
+    """
+    stem = file_name[:-4] if file_name.lower().endswith(".pdf") else file_name
+    clean = "".join("_" if char in _UNSAFE else char for char in stem if _is_text(char))
+    cut = " ".join(clean.split()).encode()[:MAX_BYTES].decode(errors="ignore")
+    return cut.strip(" .") or "document"
+
+
+def _is_text(char: str) -> bool:
+    """Not a control (Cc), a format mark (Cf), a surrogate, private or unassigned."""
+    return char.isspace() or not unicodedata.category(char).startswith("C")
