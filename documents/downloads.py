@@ -1,5 +1,6 @@
 """GET /documents/{id}/download: which file, its audit entry, its bytes."""
 
+import re
 from typing import Any
 
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
@@ -11,6 +12,8 @@ from config.errors import DocumentNotComplete, Unavailable
 from config.middleware import client_address
 from documents import storage
 from documents.models import Document, StoredFile
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def choose_type(document: Document, wanted: str | None) -> str:
@@ -31,6 +34,11 @@ def file_of(document: Document, file_type: str) -> StoredFile:
     """The stored file of one type; a complete document has all three (a database constraint)."""
     stored: StoredFile = getattr(document, file_type)
     return stored
+
+
+def header_safe(file_name: str) -> str:
+    """The name without control characters: one of them in a header is no header any more."""
+    return _CONTROL.sub("_", file_name)
 
 
 def answer(request: Request, document: Document, file_type: str) -> HttpResponseBase:
@@ -68,5 +76,7 @@ def answer(request: Request, document: Document, file_type: str) -> HttpResponse
         response = StreamingHttpResponse(opened)
     response["Content-Type"] = "application/pdf"
     response["Content-Length"] = str(opened.size)
-    response["Content-Disposition"] = content_disposition_header(True, document.file_name)
+    response["Content-Disposition"] = content_disposition_header(
+        True, header_safe(document.file_name)
+    )
     return response
