@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 from django.conf import settings
+from django.core.exceptions import SuspiciousOperation
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views import defaults
@@ -194,6 +195,8 @@ def as_api_error(exc: BaseException) -> ApiError:
         return exc
     if isinstance(exc, OperationalError | InterfaceError):
         return Unavailable()
+    if isinstance(exc, SuspiciousOperation):  # more parameters than Django reads, for one
+        return InvalidRequest()
     if isinstance(exc, DrfMethodNotAllowed):
         return MethodNotAllowed()
     if isinstance(exc, Http404):

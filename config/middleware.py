@@ -4,9 +4,11 @@ import logging
 import time
 import uuid
 from collections.abc import Callable
+from ipaddress import ip_address
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.utils.encoding import escape_uri_path
 
 from config.logs import request_id
 
@@ -32,7 +34,7 @@ class RequestIdMiddleware:
             logger.info(
                 "%s %s %d %.1f ms",
                 request.method,
-                request.path,
+                escape_uri_path(request.path),  # a line end in it would forge a line
                 response.status_code,
                 (time.monotonic() - started) * 1000,
             )
@@ -48,7 +50,10 @@ def client_address(request: HttpRequest) -> str:
     further left was written by the client and proves nothing.
     """
     direct: str = request.META.get("REMOTE_ADDR", "")
-    if not settings.TRUSTED_PROXIES:
+    hops = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
+    if not settings.TRUSTED_PROXIES or len(hops) < settings.TRUSTED_PROXIES:
         return direct
-    hops = [hop.strip() for hop in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")]
-    return hops[-settings.TRUSTED_PROXIES] if len(hops) >= settings.TRUSTED_PROXIES else direct
+    try:
+        return str(ip_address(hops[-settings.TRUSTED_PROXIES].strip()))
+    except ValueError:
+        return direct

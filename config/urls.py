@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.contrib import admin
-from django.urls import path
+from django.urls import path, re_path
 
 from config.api import UnknownPath
 from documents.views import DocumentViewSet, UnknownDocumentPath
@@ -18,8 +18,9 @@ urlpatterns = [
     path(
         "api/v1/documents/<str:document_id>/download", DocumentViewSet.as_view({"get": "download"})
     ),
-    path("api/v1/documents/<path:rest>", UnknownDocumentPath.as_view(get)),
-    path("api/v1/<path:rest>", UnknownPath.as_view(get)),
+    # Not <path:rest>: it takes no line end.
+    re_path(r"(?s)^api/v1/documents/(?P<rest>.+)$", UnknownDocumentPath.as_view(get)),
+    re_path(r"(?s)^api/v1/(?P<rest>.+)$", UnknownPath.as_view(get)),
     path("admin/", admin.site.urls),
 ]
 

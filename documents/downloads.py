@@ -49,12 +49,10 @@ def answer(request: Request, document: Document, file_type: str) -> HttpResponse
         Unavailable: 503, the store is out of reach or has no such object.
     """
     stored = file_of(document, file_type)
-    part = None
     response = conditional_answer(request, stored)
     if response.status_code == 200:
-        part = wanted_part(request, stored)
         try:
-            response = send(request, document, file_type, part)
+            response = send(request, document, file_type, wanted_part(request, stored))
         except storage.StoreError as exc:
             raise Unavailable from exc
     for name, value in headers(document, file_type).items():
@@ -97,6 +95,7 @@ def conditional_answer(request: Request, stored: StoredFile) -> HttpResponseBase
     )
     if response is None or response.status_code == 412:
         raise PreconditionFailed
+    response["Content-Length"] = str(stored.size)  # also of 304: what a 200 would have
     return response
 
 

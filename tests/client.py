@@ -63,7 +63,6 @@ def get(path: str, authorization: str | None = None, method: str = "GET", **head
     if response.streaming:
         chunks: Iterable[bytes] = response.streaming_content  # type: ignore[attr-defined]
         body = b"".join(chunks)
-        response.close()
     else:
         body = response.content
     return Answer(

@@ -1,0 +1,119 @@
+"""The audit history: entries are only ever added, and hold copies of names."""
+
+from typing import Any
+
+import pytest
+from django.db import DatabaseError, connection, transaction
+from django.forms.models import model_to_dict
+
+from audit import record
+from audit.models import AuditEntry
+from tests import factories
+from tests.factories import Tenant
+
+
+def entries(**fields: Any) -> list[AuditEntry]:
+    return list(AuditEntry.objects.filter(**fields).order_by("id"))
+
+
+def test_the_database_refuses_to_change_an_entry(acme: Tenant) -> None:
+    [entry] = entries()
+    entry.key_name = "Another"
+    with pytest.raises(DatabaseError, match="Cannot update or delete"), transaction.atomic():
+        entry.save()
+    with pytest.raises(DatabaseError, match="Cannot update or delete"), transaction.atomic():
+        AuditEntry.objects.update(key_name="Another")
+    assert [entry.key_name for entry in entries()] == ["Acme sync"]
+
+
+def test_the_database_refuses_to_delete_an_entry(acme: Tenant) -> None:
+    [entry] = entries()
+    with pytest.raises(DatabaseError, match="Cannot update or delete"), transaction.atomic():
+        entry.delete()
+    with pytest.raises(DatabaseError, match="Cannot update or delete"), transaction.atomic():
+        AuditEntry.objects.all().delete()
+    assert len(entries()) == 1
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE audit_auditentry SET key_name = 'Another'",
+        "UPDATE audit_auditentry SET id = id",
+        "DELETE FROM audit_auditentry",
+        "INSERT INTO audit_auditentry SELECT * FROM audit_auditentry "
+        "ON CONFLICT (id) DO UPDATE SET key_name = 'Another'",
+    ],
+)
+def test_it_refuses_plain_sql_as_well(acme: Tenant, statement: str) -> None:
+    with (
+        pytest.raises(DatabaseError, match="Cannot update or delete"),
+        transaction.atomic(),
+        connection.cursor() as cursor,
+    ):
+        cursor.execute(statement)
+
+
+def test_a_key_s_life_is_in_the_history(acme: Tenant) -> None:
+    key, _ = factories.issue(acme.workspace, "Nightly copy", acme.admin)
+    key.revoke(by=acme.admin)
+    key.revoke(by=acme.admin)  # nothing happens
+    key_id, prefix = key.id, key.prefix
+    key.delete_by(by=acme.admin)
+    found = entries(key_id=key_id)
+    assert [entry.action for entry in found] == ["key.created", "key.revoked", "key.deleted"]
+    for entry in found:
+        facts = model_to_dict(entry, exclude=["id", "created_at", "action"])
+        assert {name: value for name, value in facts.items() if value not in ("", None)} == {
+            "workspace_id": acme.workspace.id,
+            "workspace_name": "Acme",
+            "person": "admin@acme.example",
+            "key_id": key_id,
+            "key_name": "Nightly copy",
+            "key_prefix": prefix,
+        }
+
+
+def test_names_survive_what_they_named(acme: Tenant) -> None:
+    document = factories.document(acme.workspace, title="Lease")
+    assert acme.get(f"/documents/{document.id}/download").status == 200
+    [before] = entries(action="document.downloaded")
+    acme.key.delete_by(by=acme.admin)
+    document.recipients.all().delete()
+    acme.workspace.delete()
+    acme.admin.delete()
+    [after] = entries(action="document.downloaded")
+    assert model_to_dict(after) == model_to_dict(before)
+    assert (after.key_name, after.key_prefix) == ("Acme sync", acme.key.prefix)
+    assert (after.document_title, after.workspace_name) == ("Lease", "Acme")
+    assert entries(action="key.deleted")[0].key_name == "Acme sync"
+
+
+def test_a_name_in_an_entry_stays_what_it_was(acme: Tenant) -> None:
+    document = factories.document(acme.workspace, title="Lease")
+    acme.get(f"/documents/{document.id}/download")
+    document.title = "Lease, corrected"
+    document.save()
+    acme.workspace.name = "Acme Ltd"
+    acme.workspace.save()
+    acme.get(f"/documents/{document.id}/download")
+    named = [(e.workspace_name, e.document_title) for e in entries(document_id=document.id)]
+    assert named == [("Acme", "Lease"), ("Acme Ltd", "Lease, corrected")]
+
+
+def test_a_fact_that_is_missing_is_an_error_not_a_gap(acme: Tenant) -> None:
+    facts: dict[str, Any] = {"key": acme.key.facts()}
+    with pytest.raises(TypeError, match="person"):
+        record.key_created(**facts)
+    with pytest.raises(TypeError, match="key_prefix"):
+        record.KeyFacts(
+            workspace_id=acme.workspace.id, workspace_name="", key_id=acme.key.id, key_name=""
+        )  # type: ignore[call-arg]
+
+
+def test_reading_is_not_recorded(acme: Tenant) -> None:
+    document = factories.document(acme.workspace)
+    before = len(entries())
+    for path in ("/me", "/documents", f"/documents/{document.id}"):
+        assert acme.get(path).status == 200
+    assert len(entries()) == before

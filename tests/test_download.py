@@ -1,0 +1,329 @@
+"""GET /api/v1/documents/{id}/download: the file, its headers, and the entry in the trail."""
+
+import io
+import os
+from http.client import HTTPConnection, IncompleteRead
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from django.db import connection
+from django.forms.models import model_to_dict
+from django.utils import timezone
+from pypdf import PdfReader
+
+from audit.models import AuditEntry
+from documents import storage
+from documents.models import Document, StoredFile
+from tests import factories
+from tests.client import golden
+from tests.factories import Tenant, pdf, uid
+from tests.server import PATIENCE, Server, eventually
+
+TYPE_TAKES = "one of signed, original, certificate"
+TYPES = (None, "signed", "original", "certificate")
+
+
+def entries() -> list[AuditEntry]:
+    """The trail of downloads, oldest first."""
+    return list(AuditEntry.objects.filter(action="document.downloaded").order_by("id"))
+
+
+def path_of(document: Document, file_type: str | None = None) -> str:
+    return f"/documents/{document.id}/download" + (f"?type={file_type}" if file_type else "")
+
+
+@pytest.mark.parametrize("file_type", TYPES)
+@pytest.mark.parametrize("status", Document.Status.values)
+def test_each_status_has_its_files_and_its_default(
+    acme: Tenant, status: str, file_type: str | None
+) -> None:
+    complete = status == "COMPLETED"
+    document = factories.document(acme.workspace, status, title="Lease")
+    answer = acme.get(path_of(document, file_type))
+    if not complete and file_type in ("signed", "certificate"):
+        assert answer.status == 404
+        assert answer.json() == golden("not_complete")
+        assert entries() == []
+        return
+    expected = file_type or ("signed" if complete else "original")
+    assert answer.status == 200
+    assert answer.body == pdf(f"Lease: {expected}", 1 if expected == "certificate" else 2)
+    assert f"Lease: {expected}" in PdfReader(io.BytesIO(answer.body)).pages[0].extract_text()
+    assert [entry.file_type for entry in entries()] == [expected]
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["type=", "type=pdf", "type=Signed", "type=%20signed", "type=signed%00", "type=%FF"],
+)
+@pytest.mark.parametrize("there", [True, False], ids=["there", "unknown"])
+def test_an_unknown_type_is_400_also_for_an_unknown_document(
+    acme: Tenant, query: str, there: bool
+) -> None:
+    id = factories.document(acme.workspace).id if there else uid(999)
+    answer = acme.get(f"/documents/{id}/download?{query}")
+    assert answer.status == 400
+    once = ", given once" if query == "type=" else ""
+    assert answer.error == f"The query parameter 'type' is not valid: it takes {TYPE_TAKES}{once}."
+    assert entries() == []
+
+
+def test_a_repeated_type_is_400(acme: Tenant) -> None:
+    document = factories.document(acme.workspace)
+    answer = acme.get(path_of(document, "original&type=original"))
+    assert answer.status == 400
+    assert answer.error == (
+        f"The query parameter 'type' is not valid: it takes {TYPE_TAKES}, given once."
+    )
+
+
+def test_unknown_parameters_are_ignored(acme: Tenant) -> None:
+    document = factories.document(acme.workspace)
+    answer = acme.get(path_of(document, "original&format=json&Type=x&limit=0"))
+    assert answer.status == 200
+
+
+def test_the_headers_say_what_it_is(acme: Tenant) -> None:
+    document = factories.document(acme.workspace, file_name="Lease 7.pdf")
+    answer = acme.get(path_of(document))
+    kept = ("content-type", "content-length", "content-disposition")
+    assert {name: answer.headers[name] for name in kept} == {
+        "content-type": "application/pdf",
+        "content-length": str(len(answer.body)),
+        "content-disposition": 'attachment; filename="Lease 7.pdf"',
+    }
+
+
+@pytest.mark.parametrize(
+    ("file_name", "parameter"),
+    [
+        ("Größe – 7.pdf", "filename*=utf-8''" + quote("Größe – 7.pdf")),
+        ('a"; filename="b.exe', r'filename="a\"; filename=\"b.exe"'),
+        ("a\\b.pdf", r'filename="a\\b.pdf"'),
+        ("a\r\nSet-Cookie: b=c\t\x7f.pdf", 'filename="a__Set-Cookie: b=c__.pdf"'),
+        ("é\r\nSet-Cookie: b=c.pdf", "filename*=utf-8''" + quote("é__Set-Cookie: b=c.pdf")),
+    ],
+    ids=["non-ASCII", "quotes", "a backslash", "control characters", "both"],
+)
+def test_any_file_name_makes_one_valid_header(acme: Tenant, file_name: str, parameter: str) -> None:
+    document = factories.document(acme.workspace, file_name=file_name)
+    answer = acme.get(path_of(document))
+    assert answer.status == 200
+    assert answer.headers["content-disposition"] == f"attachment; {parameter}"
+
+
+@pytest.mark.parametrize("accept", ["application/pdf", "application/json", "image/*", "x", "", ";"])
+def test_accept_is_not_negotiated(acme: Tenant, accept: str) -> None:
+    document = factories.document(acme.workspace)
+    answer = acme.get(path_of(document), accept=accept)
+    assert answer.status == 200
+    assert answer.headers["content-type"] == "application/pdf"
+    missing = acme.get(f"/documents/{uid(999)}/download", accept=accept)
+    assert missing.json() == golden("no_document")
+
+
+@pytest.mark.parametrize("file_type", TYPES)
+def test_head_has_the_headers_and_records_nothing(acme: Tenant, file_type: str | None) -> None:
+    document = factories.document(acme.workspace, "COMPLETED")
+    head = acme.get(path_of(document, file_type), method="HEAD")
+    assert entries() == []
+    get = acme.get(path_of(document, file_type))
+    assert head.same() == (200, get.same()[1], b"")
+    assert len(entries()) == 1
+
+
+def test_head_has_the_headers_over_a_socket_too(server: Server, acme: Tenant) -> None:
+    document = factories.document(acme.workspace)
+    head = server.get(path_of(document), acme.raw, "HEAD")
+    assert entries() == []
+    get = server.get(path_of(document), acme.raw)
+    assert head.same() == (200, get.same()[1], b"")
+
+
+def test_every_download_is_in_the_trail_under_the_key_s_name(server: Server, acme: Tenant) -> None:
+    document = factories.document(acme.workspace, "COMPLETED", title="Lease")
+    before = timezone.now()
+    answer = server.get(path_of(document, "certificate"), acme.raw, user_agent="sync/1.0")
+    [entry] = entries()
+    assert before <= entry.created_at <= timezone.now()
+    assert str(entry.created_at.tzinfo) == "UTC"
+    facts = model_to_dict(entry, exclude=["id", "created_at"])
+    assert {name: value for name, value in facts.items() if value not in ("", None)} == {
+        "action": "document.downloaded",
+        "workspace_id": acme.workspace.id,
+        "workspace_name": "Acme",
+        "key_id": acme.key.id,
+        "key_name": "Acme sync",
+        "key_prefix": acme.key.prefix,
+        "document_id": document.id,
+        "document_title": "Lease",
+        "file_type": "certificate",
+        "address": "127.0.0.1",
+        "user_agent": "sync/1.0",
+        "request_id": answer.headers["request-id"],
+    }
+
+
+def test_each_download_is_an_entry_of_its_own(acme: Tenant) -> None:
+    document = factories.document(acme.workspace)
+    answers = [acme.get(path_of(document)) for _ in range(3)]
+    ids = [answer.headers["request-id"] for answer in answers]
+    assert [entry.request_id for entry in entries()] == ids
+
+
+@pytest.mark.parametrize(
+    ("proxies", "forwarded", "address"),
+    [
+        (0, "203.0.113.9", "127.0.0.1"),
+        (1, "203.0.113.9", "203.0.113.9"),
+        (1, "198.51.100.1, 203.0.113.9", "203.0.113.9"),
+        (2, "192.0.2.1, 198.51.100.1, 203.0.113.9", "198.51.100.1"),
+        (2, "203.0.113.9", "127.0.0.1"),
+        (1, "2001:db8::1", "2001:db8::1"),
+        (1, "203.0.113.9, " + "x" * 500, "127.0.0.1"),
+        (1, "203.0.113.9, \0", "127.0.0.1"),
+        (1, "", "127.0.0.1"),
+        (1, None, "127.0.0.1"),
+    ],
+)
+def test_the_entry_s_address_is_the_one_that_trusted_proxies_vouch_for(
+    acme: Tenant, settings: Any, proxies: int, forwarded: str | None, address: str
+) -> None:
+    settings.TRUSTED_PROXIES = proxies
+    document = factories.document(acme.workspace)
+    headers = {} if forwarded is None else {"x_forwarded_for": forwarded}
+    assert acme.get(path_of(document), **headers).status == 200
+    assert [entry.address for entry in entries()] == [address]
+
+
+def test_any_user_agent_fits_the_entry(server: Server, acme: Tenant) -> None:
+    document = factories.document(acme.workspace)
+    for agent in ("x" * 3000, "", acme.bearer, "\xe9\xff"):
+        assert server.get(path_of(document), acme.raw, user_agent=agent).status == 200
+    agents = [entry.user_agent for entry in entries()]
+    assert agents[:3] == ["x" * 500, "", f"Bearer {acme.key.prefix}…"]
+    assert len(agents) == 4  # what becomes of other bytes is the server's to say
+
+
+def test_a_file_that_the_store_does_not_have_is_503_without_an_entry(acme: Tenant) -> None:
+    [document] = factories.listed(acme.workspace, 1)
+    for method in ("GET", "HEAD"):
+        answer = acme.get(path_of(document), method=method)
+        assert answer.status == 503
+        assert answer.headers["retry-after"] == "5"
+    assert acme.get(path_of(document)).json() == golden("unavailable")
+    assert entries() == []
+
+
+@pytest.fixture
+def large(acme: Tenant) -> tuple[Document, bytes]:
+    """A document whose original is far larger than all buffers on its way."""
+    content = os.urandom(1024 * 1024) * 96
+    return factories.document(acme.workspace, content=content), content
+
+
+def started(server: Server, tenant: Tenant, document: Document) -> HTTPConnection:
+    """A download of which nothing has been read."""
+    client = HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
+    client.request("GET", f"/api/v1{path_of(document)}", headers={"Authorization": tenant.bearer})
+    return client
+
+
+def test_a_large_file_arrives_whole(
+    server: Server, acme: Tenant, large: tuple[Document, bytes]
+) -> None:
+    document, content = large
+    answer = server.get(path_of(document), acme.raw)
+    assert answer.headers["content-length"] == str(len(content))
+    assert answer.body == content
+
+
+def test_the_entry_is_there_although_the_client_hung_up_after_the_first_byte(
+    server: Server, acme: Tenant, large: tuple[Document, bytes]
+) -> None:
+    document, content = large
+    server.store.refuse()  # no connection is left from before
+    server.store.mend()
+    before = server.store.forwarded
+    client = started(server, acme, document)
+    response = client.getresponse()
+    assert response.read(1) == content[:1]
+    assert server.store.connections == 1
+    [entry] = entries()
+    assert entry.request_id == response.headers["Request-Id"]
+    response.close()
+    client.close()
+    assert eventually(lambda: server.store.connections == 0), "the store's connection stays open"
+    assert server.store.forwarded - before < len(content) * 3 / 4  # it was not read to its end
+    assert len(entries()) == 1
+    assert server.get("/me", acme.raw).status == 200
+
+
+def test_a_client_that_reads_nothing_does_not_fill_the_memory(
+    server: Server, acme: Tenant, large: tuple[Document, bytes]
+) -> None:
+    document, content = large
+    before = server.store.forwarded
+    client = started(server, acme, document)
+    response = client.getresponse()
+    assert eventually(lambda: server.get("/me", acme.raw).status == 200)
+    assert eventually(lambda: server.store.forwarded > before)
+    for _ in range(20):  # other requests are served meanwhile
+        assert server.get("/documents", acme.raw).status == 200
+    assert server.store.forwarded - before < len(content) * 3 / 4
+    assert response.read() == content
+    response.close()
+    client.close()
+
+
+def test_a_store_that_breaks_off_breaks_the_answer_off(
+    server: Server, acme: Tenant, large: tuple[Document, bytes]
+) -> None:
+    document, _ = large
+    client = started(server, acme, document)
+    response = client.getresponse()
+    response.read(1)
+    server.store.refuse()
+    with pytest.raises((IncompleteRead, ConnectionError)):
+        response.read()
+    response.close()
+    client.close()
+    server.store.mend()
+    small = factories.document(acme.workspace)
+    assert server.get(path_of(small), acme.raw).status == 200
+
+
+def test_a_store_out_of_reach_is_503_and_heals(server: Server, acme: Tenant) -> None:
+    document = factories.document(acme.workspace)
+    assert server.get(path_of(document), acme.raw).status == 200
+    server.store.refuse()
+    answer = server.get(path_of(document), acme.raw)
+    assert answer.status == 503
+    assert answer.json() == golden("unavailable")
+    assert answer.headers["retry-after"] == "5"
+    assert server.get(f"/documents/{document.id}", acme.raw).status == 200
+    server.store.mend()
+    assert server.get(path_of(document), acme.raw).status == 200
+    assert len(entries()) == 2
+
+
+def test_no_byte_leaves_without_its_entry(server: Server, acme: Tenant) -> None:
+    document = factories.document(acme.workspace)
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE audit_auditentry RENAME TO elsewhere")
+        try:
+            answer = server.get(path_of(document), acme.raw)
+        finally:
+            cursor.execute("ALTER TABLE elsewhere RENAME TO audit_auditentry")
+    assert answer.status == 500
+    assert b"%PDF" not in answer.body
+
+
+def test_the_object_s_name_tells_nothing(acme: Tenant) -> None:
+    document = factories.document(acme.workspace, title="Secret", file_name="secret.pdf")
+    key = StoredFile.objects.get(pk=document.original_id).object_key
+    assert len(key) == len("0" * 32 + ".pdf")
+    assert key.endswith(".pdf")
+    opened = storage.open_object(key)
+    assert opened.size == len(b"".join(opened))

@@ -1,0 +1,223 @@
+"""Errors: JSON with `error` everywhere under /api/, whatever goes wrong, and parts that heal."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import quote
+from uuid import uuid4
+
+import pytest
+from django.db import connection, transaction
+
+from config.logs import RedactingFormatter
+from tests import factories
+from tests.client import get, golden
+from tests.factories import Tenant
+from tests.server import Server, eventually
+
+PATHS = ("/me", "/documents", "/documents/{id}", "/documents/{id}/download")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/",
+        "/api/v1",
+        "/api/v1/",
+        "/api/v2/me",
+        "/api/v1x/me",
+        "/api/v1/nothing",
+        "/api/v1/me/",
+        "/api/v1/me.json",
+        "/api/v1//me",
+        "/api/v1/ME",
+        "/api/v1/documents/",
+        "/api/v1/%00",
+        "/api/v1/%FF",
+        "/api/v1/a%0Ab",
+        "/api/v1/<script>",
+    ],
+)
+def test_an_unknown_path_is_404_in_json(acme: Tenant, path: str) -> None:
+    answer = get(path, acme.bearer)
+    assert answer.status == 404
+    assert answer.json() == golden("no_path")
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY"])
+def test_any_method_but_get_and_head_is_405(acme: Tenant, path: str, method: str) -> None:
+    answer = acme.get(path.format(id=uuid4()), method=method)
+    assert answer.status == 405
+    assert answer.headers["allow"] == "GET, HEAD"
+    assert answer.json() == golden("wrong_method")
+
+
+@pytest.mark.parametrize("accept", ["text/html", "application/xml", "image/*;q=0", "nonsense", ""])
+@pytest.mark.parametrize("path", ["/me", "/documents", "/documents?limit=0", "/nothing"])
+def test_accept_changes_no_answer(acme: Tenant, accept: str, path: str) -> None:
+    assert acme.get(path, accept=accept).same() == acme.get(path).same()
+
+
+@pytest.mark.parametrize("query", ["format=api", "format=json", "format=xml", "_method=DELETE"])
+def test_there_is_no_format_parameter(acme: Tenant, query: str) -> None:
+    assert acme.get(f"/me?{query}").same() == acme.get("/me").same()
+
+
+UNTEXT = {
+    "NUL": "%00",
+    "NUL after a value": "SENT%00",
+    "not UTF-8": "%FF",
+    "half a character": "%C3",
+    "a lone surrogate": "%ED%A0%80",
+    "an overlong NUL": "%C0%80",
+    "half an escape": "%",
+    "the greatest character": quote("\U0010ffff"),
+}
+
+
+@pytest.mark.parametrize("untext", UNTEXT)
+@pytest.mark.parametrize("name", ["status", "limit", "cursor"])
+def test_what_is_no_text_is_400_in_every_parameter(acme: Tenant, name: str, untext: str) -> None:
+    answer = acme.get(f"/documents?{name}={UNTEXT[untext]}")
+    assert answer.status == 400
+    assert f"'{name}'" in answer.error
+    assert acme.get(f"/documents?{UNTEXT[untext]}={UNTEXT[untext]}").status == 200
+
+
+@pytest.mark.parametrize("untext", UNTEXT)
+def test_what_is_no_text_is_400_as_a_type_and_404_as_an_id(acme: Tenant, untext: str) -> None:
+    document = factories.document(acme.workspace)
+    answer = acme.get(f"/documents/{document.id}/download?type={UNTEXT[untext]}")
+    assert answer.status == 400
+    assert "'type'" in answer.error
+    assert acme.get(f"/documents/{UNTEXT[untext]}").json() == golden("no_document")
+
+
+def test_so_it_is_over_a_socket(server: Server, acme: Tenant) -> None:
+    for value in UNTEXT.values():
+        assert server.get(f"/documents?cursor={value}", acme.raw).status == 400
+        assert server.get(f"/documents/{value}", acme.raw).json() == golden("no_document")
+
+
+def test_more_parameters_than_are_read_is_400(acme: Tenant) -> None:
+    query = "&".join(f"a{n}=1" for n in range(2000))
+    answer = acme.get(f"/documents?{query}")
+    assert answer.status == 400
+    assert answer.error == "The request is not valid."
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "a b", "[::1", "\xe9"])
+def test_a_foreign_host_header_is_400_in_json(acme: Tenant, host: str) -> None:
+    answer = acme.get("/me", host=host)
+    assert answer.status == 400
+    assert answer.json() == golden("bad_request")
+
+
+def test_a_body_or_its_type_change_nothing(server: Server, acme: Tenant) -> None:
+    raw = server.raw(
+        b"GET /api/v1/me HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+        b"Authorization: " + acme.bearer.encode() + b"\r\n"
+        b"Content-Type: application/x-nonsense\r\nContent-Length: 9\r\n\r\n{nonsense"
+    )
+    assert raw.startswith(b"HTTP/1.1 200 ")
+
+
+@contextmanager
+def renamed(table: str) -> Iterator[None]:
+    """The table is gone for a while: a defect as real as any."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"ALTER TABLE {table} RENAME TO elsewhere")
+        try:
+            yield
+        finally:
+            cursor.execute(f"ALTER TABLE elsewhere RENAME TO {table}")
+
+
+def test_a_crash_is_500_in_json_with_its_traceback_in_the_log(server: Server, acme: Tenant) -> None:
+    assert server.get("/documents", acme.raw).status == 200
+    with renamed("documents_document"):
+        answer = server.get(f"/documents?key={acme.raw}", acme.raw, user_agent=acme.raw)
+    assert answer.status == 500
+    assert answer.json() == golden("server_error")
+    lines = eventually(lambda: server.log_of(answer))
+    assert "Traceback (most recent call last)" in lines
+    assert 'relation "documents_document" does not exist' in lines
+    assert "GET /api/v1/documents 500" in lines
+    assert acme.raw not in server.log()
+    assert server.get("/documents", acme.raw).status == 200
+
+
+@pytest.mark.parametrize(
+    "path", ["/me", "/documents", "/documents/{id}", "/documents/{id}/download"]
+)
+def test_a_crash_of_any_endpoint_is_the_same_500(acme: Tenant, path: str) -> None:
+    document = factories.document(acme.workspace)
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE documents_document RENAME TO elsewhere")
+        answer = acme.get(path.format(id=document.id))
+        transaction.set_rollback(True)
+    assert answer.status == 500
+    assert answer.json() == golden("server_error")
+    assert len(answer.headers["request-id"]) == 32
+
+
+def test_a_crash_while_the_key_is_looked_up_is_500_too(acme: Tenant) -> None:
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE apikeys_apikey RENAME TO elsewhere")
+        answer = acme.get("/me")
+        transaction.set_rollback(True)
+    assert answer.status == 500
+    assert answer.json() == golden("server_error")
+
+
+def test_a_raw_key_in_an_exception_does_not_reach_the_log(acme: Tenant) -> None:
+    try:
+        raise ValueError(f"cannot use {acme.raw}")
+    except ValueError as exc:
+        record = logging.LogRecord(
+            "any", logging.ERROR, __file__, 1, "at %s", (acme.raw,), (type(exc), exc, None)
+        )
+    line = RedactingFormatter("%(message)s").format(record)
+    assert acme.raw not in line
+    assert line == f"at {acme.key.prefix}…\nValueError: cannot use {acme.key.prefix}…"
+
+
+def test_a_line_end_in_a_path_forges_no_line_of_the_log(server: Server, acme: Tenant) -> None:
+    answer = server.get("/documents/x%0D%0A2026-01-01 INFO forged".replace(" ", "%20"), acme.raw)
+    line = eventually(lambda: server.log_of(answer))
+    assert "forged" in line
+    assert len(line.splitlines()) == 1
+
+
+def test_a_database_out_of_reach_is_503_and_heals(server: Server, acme: Tenant) -> None:
+    assert server.get("/me", acme.raw).status == 200
+    server.database.refuse()
+    for path in PATHS:
+        answer = server.get(path.format(id=uuid4()), acme.raw)
+        assert answer.status == 503
+        assert answer.json() == golden("unavailable")
+        assert answer.headers["retry-after"] == "5"
+        assert "Answered 503" in eventually(lambda: server.log_of(answer))  # noqa: B023
+    server.database.mend()
+    assert server.get("/me", acme.raw).status == 200
+
+
+def test_a_connection_that_died_idle_costs_no_request(server: Server, acme: Tenant) -> None:
+    assert server.get("/me", acme.raw).status == 200
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+        [ended] = cursor.fetchone()
+    assert ended >= 1
+    assert [server.get("/me", acme.raw).status for _ in range(8)] == [200] * 8
+
+
+def test_outside_of_the_api_errors_are_pages(db: None) -> None:
+    answer = get("/nothing")
+    assert answer.status == 404
+    assert answer.headers["content-type"].startswith("text/html")

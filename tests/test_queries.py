@@ -1,0 +1,192 @@
+"""What the database is asked: few statements, the same whatever a page holds, over the indexes."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from apikeys.models import ApiKey
+from tests import factories
+from tests.client import get
+from tests.factories import Tenant, at
+from workspaces.models import Workspace
+
+KEY = "SELECT apikeys_apikey + workspaces_workspace"
+USE = "UPDATE apikeys_apikey"
+DOCUMENT = "SELECT documents_document"
+RECIPIENTS = "SELECT documents_recipient"
+FILES = "SELECT documents_document + documents_storedfile × 3"
+ENTRY = "INSERT audit_auditentry"
+
+
+def shape(sql: str) -> str:
+    """A statement's verb and tables: `SELECT one + another × 2`."""
+    tables = re.findall(r'(?:FROM|JOIN|INTO|UPDATE) "(\w+)"', sql)
+    counted = [
+        table + (f" × {tables.count(table)}" if tables.count(table) > 1 else "")
+        for table in dict.fromkeys(tables)
+    ]
+    return f"{sql.split()[0]} {' + '.join(counted)}"
+
+
+def statements(tenant: Tenant, path: str, method: str = "GET", status: int = 200) -> list[str]:
+    """The SQL of one request."""
+    with CaptureQueriesContext(connection) as captured:
+        assert tenant.get(path, method).status == status
+    return [query["sql"] for query in captured]
+
+
+def shapes(tenant: Tenant, path: str, method: str = "GET", status: int = 200) -> list[str]:
+    return [shape(sql) for sql in statements(tenant, path, method, status)]
+
+
+@pytest.fixture
+def busy(acme: Tenant) -> Tenant:
+    """Acme, with a key that was used within the minute."""
+    ApiKey.objects.update(last_used_at=timezone.now())
+    return acme
+
+
+def with_people(tenant: Tenant, documents: int, people: int) -> None:
+    for document in factories.listed(tenant.workspace, documents):
+        for number in range(people):
+            factories.recipient(document, order=number)
+
+
+def test_authentication_is_one_query(busy: Tenant) -> None:
+    assert shapes(busy, "/nothing", status=404) == [KEY]
+
+
+def test_the_first_use_of_a_minute_adds_one(acme: Tenant) -> None:
+    assert shapes(acme, "/nothing", status=404) == [KEY, USE]
+    assert shapes(acme, "/nothing", status=404) == [KEY]
+
+
+def test_me_is_one_more(busy: Tenant) -> None:
+    for count in (0, 1, 50):
+        factories.listed(busy.workspace, count)
+        assert shapes(busy, "/me") == [KEY, DOCUMENT]
+
+
+@pytest.mark.parametrize(("documents", "people"), [(1, 0), (1, 1), (3, 20), (40, 2)])
+def test_a_page_is_two_more_whatever_it_holds(busy: Tenant, documents: int, people: int) -> None:
+    with_people(busy, documents, people)
+    for query in ("", "?limit=100", "?status=SENT", "?limit=1"):
+        assert shapes(busy, f"/documents{query}") == [KEY, DOCUMENT, RECIPIENTS]
+
+
+def test_so_is_a_page_further_on(busy: Tenant) -> None:
+    with_people(busy, 5, 2)
+    cursor = quote(busy.get("/documents?limit=2").json()["nextCursor"])
+    expected = [KEY, DOCUMENT, RECIPIENTS]
+    assert shapes(busy, f"/documents?limit=2&cursor={cursor}") == expected
+
+
+@pytest.mark.parametrize("people", [0, 1, 40])
+def test_a_document_is_two_more_whatever_it_holds(busy: Tenant, people: int) -> None:
+    document = factories.document(busy.workspace)
+    for number in range(people):
+        factories.recipient(document, order=number)
+    assert shapes(busy, f"/documents/{document.id}") == [KEY, DOCUMENT, RECIPIENTS]
+
+
+@pytest.mark.parametrize("file_type", ["", "?type=original", "?type=signed", "?type=certificate"])
+def test_a_download_reads_once_and_writes_its_entry(busy: Tenant, file_type: str) -> None:
+    document = factories.document(busy.workspace, "COMPLETED")
+    path = f"/documents/{document.id}/download{file_type}"
+    assert shapes(busy, path) == [KEY, FILES, ENTRY]
+    assert shapes(busy, path, "HEAD") == [KEY, FILES]
+
+
+def test_what_is_refused_asks_for_the_key_alone(busy: Tenant) -> None:
+    assert shapes(busy, "/documents?limit=0", status=400) == [KEY]
+    assert shapes(busy, "/documents/x", status=404) == [KEY]
+    assert shapes(busy, "/documents/x/download?type=x", status=400) == [KEY]
+    assert shapes(busy, "/me", "POST", status=405) == [KEY]
+    Workspace.objects.update(plan="FREE")
+    assert shapes(busy, "/documents", status=402) == [KEY]
+    Workspace.objects.update(suspended=True)
+    assert shapes(busy, "/documents", status=403) == [KEY]
+
+
+def test_what_is_no_key_asks_for_nothing(busy: Tenant) -> None:
+    for header in (None, "", "Basic x", "Bearer x", "Bearer dtd_é"):
+        with CaptureQueriesContext(connection) as captured:
+            assert get("/api/v1/me", header).status == 401
+        assert len(captured) == 0
+
+
+def test_a_page_is_reached_by_one_comparison_of_rows(busy: Tenant) -> None:
+    with_people(busy, 3, 0)
+    cursor = quote(busy.get("/documents?limit=1").json()["nextCursor"])
+    _, sql, _ = statements(busy, f"/documents?limit=1&cursor={cursor}")
+    table = '"documents_document"'
+    assert f'({table}."created_at", {table}."id") < (' in sql
+    assert " OR " not in sql
+    assert "OFFSET" not in sql
+
+
+@pytest.fixture
+def full(busy: Tenant, umbrella: Tenant) -> Tenant:
+    """Enough documents, next door as well, that an index is worth its while."""
+    for tenant in (busy, umbrella):
+        factories.listed(
+            tenant.workspace,
+            3000,
+            created_at=lambda n: at(f"2026-01-{n % 28 + 1:02} {n % 24:02}:00:00"),
+            status=lambda n: ("SENT", "SENT", "VIEWED", "DRAFT")[n % 4],
+        )
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE documents_document")
+    return busy
+
+
+def plan(sql: str) -> dict[str, Any]:
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN (FORMAT JSON) {sql}")
+        [[found]] = cursor.fetchall()
+    whole = json.loads(found) if isinstance(found, str) else found
+    node: dict[str, Any] = whole[0]["Plan"]
+    return node
+
+
+def nodes(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield node
+    for child in node.get("Plans", []):
+        yield from nodes(child)
+
+
+@pytest.mark.parametrize(
+    ("filters", "index"), [("", "document_newest"), ("&status=DRAFT", "document_status_newest")]
+)
+def test_every_page_is_read_from_its_index_in_its_order(
+    full: Tenant, filters: str, index: str
+) -> None:
+    first = f"/documents?limit=25{filters}"
+    cursor = full.get(f"/documents?limit=100{filters}").json()["nextCursor"]
+    for _ in range(5):
+        further = f"/documents?limit=100{filters}&cursor={quote(cursor)}"
+        cursor = full.get(further).json()["nextCursor"]
+    for path in (first, f"{first}&cursor={quote(cursor)}"):
+        _, sql, _ = statements(full, path)
+        scans = list(nodes(plan(sql)))
+        assert [node["Node Type"] for node in scans] == ["Limit", "Index Scan"]
+        scan = scans[1]
+        assert scan["Index Name"] == index
+        assert "workspace_id" in scan["Index Cond"]
+        assert ("status" in scan["Index Cond"]) == bool(filters)
+        assert ("ROW(created_at, id) < ROW(" in scan["Index Cond"]) == ("cursor" in path)
+        assert "Filter" not in scan
+
+
+def test_me_reads_no_other_workspace_s_documents(full: Tenant) -> None:
+    _, sql = statements(full, "/me")
+    kinds = {node["Node Type"] for node in nodes(plan(sql))}
+    assert "Seq Scan" not in kinds
+    assert any("Index" in kind for kind in kinds)
