@@ -95,7 +95,7 @@ def download_ended(started: AuditEntry, *, bytes_sent: int, complete: bool) -> N
 
     A fact of its own, appended: the entry of the start is never changed.
     """
-    facts = model_to_dict(started, exclude=["created_at", "action", "bytes_sent", "detail"])
+    facts = model_to_dict(started, exclude=["id", "created_at", "action", "bytes_sent", "detail"])
     AuditEntry.objects.create(
         action=Action.DOWNLOAD_ENDED,
         bytes_sent=bytes_sent,

@@ -58,6 +58,11 @@ class ApiViewSet(ViewSet):
         self.check_throttles(request)
         self.check_permissions(request)
 
+    @property
+    def default_response_headers(self) -> dict[str, str]:
+        """None: DRF would list the methods on every answer; a 405 does."""
+        return {}
+
     def http_method_not_allowed(self, request: Any, *args: Any, **kwargs: Any) -> NoReturn:
         raise MethodNotAllowed
 

@@ -129,7 +129,7 @@ def send(
     elif settings.NGINX_HANDOFF:
         storage.check(stored.object_key, stored.size)
         record_download(request, document, file_type, part)
-        response = handoff.answer(stored.object_key, part)
+        return handoff.answer(stored.object_key, part)
     else:
         opened = storage.open_object(stored.object_key, stored.size, part)
         try:

@@ -17,7 +17,8 @@ def content_disposition(file_name: str, file_type: str) -> str:
     is for all others (RFC 6266, RFC 8187).
     """
     stem = safe_stem(file_name)
-    plain = unicodedata.normalize("NFKD", stem).encode("ascii", "ignore").decode().strip(" .")
+    letters = unicodedata.normalize("NFKD", stem.replace("–", "-"))
+    plain = letters.encode("ascii", "ignore").decode().strip(" .")
     name = quote(f"{stem} – {file_type}.pdf", safe=_ATTR_CHARS)
     ascii_name = f"{plain or 'document'} - {file_type}.pdf"
     return f"attachment; filename=\"{ascii_name}\"; filename*=UTF-8''{name}"

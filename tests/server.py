@@ -48,14 +48,18 @@ class Server:
 
     Attributes:
         database, store, counter: the ways to PostgreSQL, S3 and Redis.
+        port: where it answers.
+
+    Args:
+        threads: requests it answers at once.
+        environment: further variables.
     """
 
-    def __init__(self, folder: Path, threads: int = 4) -> None:
+    def __init__(self, folder: Path, threads: int = 4, **environment: str) -> None:
         self.database = Proxy(test_database_url())
         self.store = Proxy(os.environ["S3_ENDPOINT_URL"])
         self.counter = Proxy(os.environ["REDIS_URL"])
         self.port = free_port()
-        self.url = f"http://{HOST}:{self.port}"
         self._log = folder / "log"
         granian = [str(Path(sys.executable).parent / "granian"), "--interface", "wsgi"]
         options = ["--host", HOST, "--port", str(self.port), "--blocking-threads", str(threads)]
@@ -68,6 +72,7 @@ class Server:
                     "DATABASE_URL": self.database.url,
                     "S3_ENDPOINT_URL": self.store.url,
                     "REDIS_URL": self.counter.url,
+                    **environment,
                 },
                 stdin=subprocess.DEVNULL,
                 stdout=log,

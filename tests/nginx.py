@@ -1,0 +1,42 @@
+"""A real nginx with deploy/nginx.conf, in front of a real server that hands downloads over."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from config.embedded.services import free_port
+from tests.proxy import HOST
+from tests.server import EXEC, PATIENCE, ROOT, Server
+
+
+class Nginx(Server):
+    """A server reached through nginx: what it answers is what nginx lets through."""
+
+    def __init__(self, folder: Path, threads: int = 4) -> None:
+        super().__init__(folder, threads, NGINX_HANDOFF="yes", TRUSTED_PROXIES="1")
+        application, self.port = self.port, free_port()
+        self.logs = folder / "nginx" / "logs"
+        self.logs.mkdir(parents=True)
+        configuration = shutil.copy(ROOT / "deploy" / "nginx.conf", self.logs.parent)
+        store = urlsplit(self.store.url).netloc
+        (self.logs.parent / "listen.conf").write_text(f"listen {HOST}:{self.port};\n")
+        (self.logs.parent / "upstreams.conf").write_text(
+            f"upstream app {{ server {HOST}:{application}; keepalive 8; }}\n"
+            f"upstream store {{ server {store}; keepalive 8; }}\n"
+        )
+        # Debian's is not on the path of people who are not root.
+        program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
+        assert program, "nginx is not installed; on Debian: apt-get install nginx-light"
+        options = ["-p", f"{self.logs.parent}/", "-c", str(configuration), "-g", "daemon off;"]
+        self._nginx = subprocess.Popen([sys.executable, "-c", EXEC, program, *options])
+
+    def stop(self) -> None:
+        self._nginx.terminate()
+        self._nginx.wait(PATIENCE)
+        super().stop()
+
+    def written(self) -> str:
+        """All that nginx has written to its logs."""
+        return "".join(file.read_text() for file in self.logs.iterdir())

@@ -1,0 +1,425 @@
+"""A download as RFC 9110 has it: validators, ranges, digests, names; carried by us or by nginx."""
+
+import base64
+import hashlib
+import random
+from collections.abc import Iterator
+from http.client import HTTPConnection, IncompleteRead
+from typing import Any
+
+import pytest
+from django.utils.http import http_date
+
+from audit.models import AuditEntry
+from documents.models import Document
+from tests import factories
+from tests.client import Answer
+from tests.factories import Tenant, at
+from tests.nginx import Nginx
+from tests.proxy import HOST
+from tests.server import PATIENCE, Server, eventually
+
+CONTENT = random.Random(4).randbytes(1000)  # noqa: S311 - bytes to tell parts by
+DIGEST = hashlib.sha256(CONTENT)
+REPR_DIGEST = f"sha-256=:{base64.b64encode(DIGEST.digest()).decode()}:"
+ETAG = f'"{DIGEST.hexdigest()}"'
+STORED = at("2026-02-03 04:05:06.789")
+MODIFIED = "Tue, 03 Feb 2026 04:05:06 GMT"
+LATER = "Tue, 03 Feb 2026 04:05:07 GMT"
+EARLIER = "Tue, 03 Feb 2026 04:05:05 GMT"
+OTHER = '"0000"'
+# What a server says of itself rather than of the file.
+OF_THE_SERVER = ("connection", "date", "server")
+
+
+@pytest.fixture(scope="module")
+def the_nginx(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nginx]:
+    nginx = Nginx(tmp_path_factory.mktemp("nginx"))
+    try:
+        nginx.wait()
+        yield nginx
+    finally:
+        nginx.stop()
+
+
+@pytest.fixture(params=["the_server", "the_nginx"], ids=["in process", "through nginx"])
+def front(request: pytest.FixtureRequest, transactional_db: None) -> Iterator[Server]:
+    """What a consumer talks to."""
+    server: Server = request.getfixturevalue(request.param)
+    yield server
+    server.mend()
+
+
+@pytest.fixture
+def lease(acme: Tenant) -> Document:
+    return made(acme)
+
+
+def made(tenant: Tenant, content: bytes = CONTENT, **fields: Any) -> Document:
+    """A document whose original has been stored at STORED."""
+    document = factories.document(tenant.workspace, content=content, **fields)
+    document.original.created_at = STORED
+    document.original.save()
+    return document
+
+
+def path_of(document: Document) -> str:
+    return f"/documents/{document.id}/download"
+
+
+def entries(action: str = "document.downloaded") -> list[AuditEntry]:
+    return list(AuditEntry.objects.filter(action=action).order_by("id"))
+
+
+def of_the_file(answer: Answer) -> dict[str, str]:
+    """The headers that do not depend on who has sent them."""
+    return {name: value for name, value in answer.headers.items() if name not in OF_THE_SERVER}
+
+
+def test_a_whole_file_with_all_that_is_said_of_it(
+    front: Server, acme: Tenant, lease: Document
+) -> None:
+    answer = front.get(path_of(lease), acme.raw)
+    headers = of_the_file(answer)
+    assert len(headers.pop("request-id")) == 32
+    assert (answer.status, answer.body) == (200, CONTENT)
+    assert headers == {
+        "accept-ranges": "bytes",
+        "cache-control": "private, no-cache",
+        "content-disposition": 'attachment; filename="agreement - original.pdf"; '
+        "filename*=UTF-8''agreement%20%E2%80%93%20original.pdf",
+        "content-length": "1000",
+        "content-type": "application/pdf",
+        "cross-origin-opener-policy": "same-origin",
+        "etag": ETAG,
+        "last-modified": MODIFIED,
+        "referrer-policy": "same-origin",
+        "repr-digest": REPR_DIGEST,
+        "x-content-type-options": "nosniff",
+        "x-frame-options": "DENY",
+    }
+
+
+def test_head_has_the_same_headers(front: Server, acme: Tenant, lease: Document) -> None:
+    get = of_the_file(front.get(path_of(lease), acme.raw))
+    head = front.get(path_of(lease), acme.raw, "HEAD", range="bytes=0-9")
+    assert (head.status, head.body) == (200, b"")
+    assert of_the_file(head) | {"request-id": ""} == get | {"request-id": ""}
+    assert len(entries()) == 1
+
+
+# Range → first byte, last byte.
+SATISFIED = {
+    "bytes=0-0": (0, 0),
+    "bytes=0-499": (0, 499),
+    "bytes=500-999": (500, 999),
+    "bytes=500-": (500, 999),
+    "bytes=999-": (999, 999),
+    "bytes=-1": (999, 999),
+    "bytes=-500": (500, 999),
+    "bytes=-1000": (0, 999),
+    "bytes=-1001": (0, 999),
+    "bytes=0-999": (0, 999),
+    "bytes=0-1000": (0, 999),
+    "bytes=990-" + "9" * 400: (990, 999),
+    "bytes=-" + "9" * 400: (0, 999),
+    "bytes=0007-0008": (7, 8),
+    "Bytes=7-8": (7, 8),
+    "bytes= 7-8": (7, 8),
+    "bytes=,7-8, ,": (7, 8),
+}
+
+
+def test_one_range_is_a_206_with_that_part(front: Server, acme: Tenant, lease: Document) -> None:
+    answers = {sent: front.get(path_of(lease), acme.raw, range=sent) for sent in SATISFIED}
+    assert {sent: (answer.status, answer.body) for sent, answer in answers.items()} == {
+        sent: (206, CONTENT[first : last + 1]) for sent, (first, last) in SATISFIED.items()
+    }
+    kept = ("content-range", "content-length", "etag", "repr-digest")
+    assert [tuple(answer.headers[name] for name in kept) for answer in answers.values()] == [
+        (f"bytes {first}-{last}/1000", str(last - first + 1), ETAG, REPR_DIGEST)
+        for first, last in SATISFIED.values()
+    ]
+    assert [(entry.byte_range, entry.file_sha256) for entry in entries()] == [
+        (f"{first}-{last}/1000", DIGEST.hexdigest()) for first, last in SATISFIED.values()
+    ]
+
+
+IGNORED = [
+    "bytes=0-1,5-6",  # several: the whole file
+    "bytes=0-1, 2-3",
+    "bytes",
+    "bytes=",
+    "bytes=-",
+    "bytes=,",
+    "bytes=a-b",
+    "bytes=1",
+    "bytes=5-4",
+    "bytes=-5-",
+    "bytes=--5",
+    "bytes=1-2-3",
+    "bytes=+1-2",
+    "bytes=0x1-2",
+    "bytes=1.0-2",
+    "bytes=1 - 2",
+    "lines=0-1",
+    "=0-1",
+    "",
+    "bytes=\u0661-\u0662".encode().decode("latin-1"),
+]
+
+
+def test_a_range_that_is_broken_or_several_is_the_whole_file(
+    front: Server, acme: Tenant, lease: Document
+) -> None:
+    answers = {sent: front.get(path_of(lease), acme.raw, range=sent) for sent in IGNORED}
+    assert {sent: (answer.status, answer.body) for sent, answer in answers.items()} == dict.fromkeys(IGNORED, (200, CONTENT))
+    assert not any("content-range" in answer.headers for answer in answers.values())
+    assert [entry.byte_range for entry in entries()] == [""] * len(IGNORED)
+
+
+def test_a_range_beyond_the_file_is_416_and_no_entry(
+    front: Server, acme: Tenant, lease: Document
+) -> None:
+    for sent in ("bytes=1000-", "bytes=1000-1001", "bytes=-0", "bytes=" + "9" * 400 + "-"):
+        answer = front.get(path_of(lease), acme.raw, range=sent)
+        assert (sent, answer.status) == (sent, 416)
+        assert answer.headers["content-range"] == "bytes */1000"
+        assert answer.error == "The file has no such bytes: it has 1000."
+    assert entries() == []
+
+
+# RFC 9110, section 13.2.2: the conditions of a request → what it gets.
+CONDITIONS: list[tuple[dict[str, str], int]] = [
+    ({"if_none_match": ETAG}, 304),
+    ({"if_none_match": "W/" + ETAG}, 304),  # weak comparison
+    ({"if_none_match": f"{OTHER}, {ETAG}"}, 304),
+    ({"if_none_match": "*"}, 304),
+    ({"if_none_match": OTHER}, 200),
+    ({"if_none_match": DIGEST.hexdigest()}, 200),  # without quotes it is no tag
+    ({"if_modified_since": MODIFIED}, 304),
+    ({"if_modified_since": LATER}, 304),
+    ({"if_modified_since": EARLIER}, 200),
+    ({"if_modified_since": "yesterday"}, 200),
+    ({"if_none_match": OTHER, "if_modified_since": LATER}, 200),  # the tag decides
+    ({"if_none_match": ETAG, "if_modified_since": EARLIER}, 304),
+    ({"if_match": ETAG}, 200),
+    ({"if_match": "*"}, 200),
+    ({"if_match": OTHER}, 412),
+    ({"if_match": "W/" + ETAG}, 412),  # strong comparison
+    ({"if_unmodified_since": MODIFIED}, 200),
+    ({"if_unmodified_since": EARLIER}, 412),
+    ({"if_match": ETAG, "if_unmodified_since": EARLIER}, 200),  # the tag decides
+    ({"if_match": OTHER, "if_none_match": ETAG}, 412),  # If-Match comes first
+    ({"if_match": ETAG, "if_none_match": ETAG}, 304),
+    ({"range": "bytes=0-9", "if_none_match": ETAG}, 304),  # Range comes last
+    ({"range": "bytes=2000-", "if_none_match": ETAG}, 304),
+    ({"range": "bytes=0-9", "if_match": OTHER}, 412),
+    ({"range": "bytes=0-9", "if_match": ETAG}, 206),
+    ({"range": "bytes=0-9", "if_none_match": OTHER}, 206),
+    ({"range": "bytes=0-9", "if_range": ETAG}, 206),
+    ({"range": "bytes=0-9", "if_range": "W/" + ETAG}, 200),
+    ({"range": "bytes=0-9", "if_range": OTHER}, 200),
+    ({"range": "bytes=0-9", "if_range": MODIFIED}, 206),
+    ({"range": "bytes=0-9", "if_range": LATER}, 200),  # a date has to match exactly
+    ({"range": "bytes=0-9", "if_range": EARLIER}, 200),
+    ({"range": "bytes=0-9", "if_range": "nonsense"}, 200),
+    ({"range": "bytes=2000-", "if_range": OTHER}, 200),
+    ({"range": "bytes=2000-", "if_range": ETAG}, 416),
+    ({"if_range": OTHER}, 200),
+]
+
+
+def test_conditions_are_judged_in_the_order_of_the_rfc(
+    front: Server, acme: Tenant, lease: Document
+) -> None:
+    answers = [front.get(path_of(lease), acme.raw, **sent) for sent, _ in CONDITIONS]
+    got = [(sent, answer.status) for (sent, _), answer in zip(CONDITIONS, answers, strict=True)]
+    assert got == CONDITIONS
+    bodies = {200: CONTENT, 206: CONTENT[:10], 304: b""}
+    for answer in answers:
+        if answer.status in bodies:
+            assert answer.body == bodies[answer.status]
+            assert answer.headers["etag"] == ETAG
+        if answer.status == 304:
+            assert answer.headers["cache-control"] == "private, no-cache"
+        if answer.status == 412:
+            assert "If-Match" in answer.error
+    assert len(entries()) == sum(status in (200, 206) for _, status in CONDITIONS)
+
+
+def test_a_condition_does_not_open_what_is_closed(
+    front: Server, acme: Tenant, umbrella: Tenant, lease: Document
+) -> None:
+    plain = front.get(path_of(lease), umbrella.raw)
+    conditional = front.get(path_of(lease), umbrella.raw, if_none_match="*", range="bytes=0-")
+    assert plain.status == 404
+    assert conditional.same() == plain.same()
+
+
+NAMES = {
+    "Lease 2026.pdf": ("Lease 2026", "Lease%202026"),
+    "Lease 2026.PDF": ("Lease 2026", "Lease%202026"),
+    "Lease": ("Lease", "Lease"),
+    "Größe – 7.pdf": ("Groe - 7", "Gr%C3%B6%C3%9Fe%20%E2%80%93%207"),
+    "契約書.pdf": ("document", "%E5%A5%91%E7%B4%84%E6%9B%B8"),
+    'a"; filename="b.exe': ("a_; filename=_b.exe", "a_%3B%20filename%3D_b.exe"),
+    "../../etc/passwd": ("_.._etc_passwd", "_.._etc_passwd"),
+    "..\\a\\b.pdf": ("_a_b", "_a_b"),
+    "a\r\nSet-Cookie: b=c\x01\x7f.pdf": ("a Set-Cookie_ b=c", "a%20Set-Cookie_%20b%3Dc"),
+    "\u202egnp.exe.pdf": ("gnp.exe", "gnp.exe"),
+    "\u2066a\u2069\u200f.pdf": ("a", "a"),
+    "😀.pdf": ("document", "%F0%9F%98%80"),
+    "x" * 250 + ".pdf": ("x" * 200, "x" * 200),
+    "ł" * 250: ("document", "%C5%82" * 100),
+    ".pdf": ("document", "document"),
+    "... .pdf": ("document", "document"),
+    " a  b .pdf": ("a b", "a%20b"),
+}
+
+
+def test_any_file_name_comes_out_safe(front: Server, acme: Tenant, lease: Document) -> None:
+    said = {}
+    for file_name in NAMES:
+        lease.file_name = file_name
+        lease.save()
+        answer = front.get(path_of(lease), acme.raw, "HEAD")
+        said[file_name] = answer.headers["content-disposition"]
+    assert said == {
+        file_name: f'attachment; filename="{plain} - original.pdf"; '
+        f"filename*=UTF-8''{encoded}%20%E2%80%93%20original.pdf"
+        for file_name, (plain, encoded) in NAMES.items()
+    }
+
+
+def test_the_store_is_asked_for_the_part_only(front: Server, acme: Tenant) -> None:
+    document = made(acme, random.Random(5).randbytes(8_000_000))  # noqa: S311
+    before = front.store.forwarded
+    answer = front.get(path_of(document), acme.raw, range="bytes=-1000")
+    assert (answer.status, len(answer.body)) == (206, 1000)
+    assert eventually(lambda: front.store.forwarded > before)
+    assert front.store.forwarded - before < 20_000
+
+
+def test_a_copy_resumed_after_breaks_at_random_places_is_the_same_file(
+    front: Server, acme: Tenant
+) -> None:
+    """What `curl -C -` does: ask for the rest, if it is still the same file."""
+    content = random.Random(6).randbytes(5_000_000)  # noqa: S311
+    document = made(acme, content)
+    chance = random.Random(7)  # noqa: S311
+    copy, etag, breaks = b"", "", 0
+    while len(copy) < len(content):
+        connection = HTTPConnection(HOST, front.port, timeout=PATIENCE)
+        headers = {"Authorization": acme.bearer}
+        if copy:
+            headers |= {"Range": f"bytes={len(copy)}-", "If-Range": etag}
+        connection.request("GET", f"/api/v1{path_of(document)}", headers=headers)
+        response = connection.getresponse()
+        assert response.status == (206 if copy else 200)
+        etag = str(response.headers["ETag"])
+        copy += response.read(chance.randrange(1, 1_500_000))
+        connection.close()
+        breaks += 1
+    assert breaks > 3
+    assert copy == content
+
+
+def test_a_store_that_breaks_off_in_the_middle_never_looks_whole(
+    front: Server, acme: Tenant
+) -> None:
+    document = made(acme, bytes(30_000_000))
+    connection = HTTPConnection(HOST, front.port, timeout=PATIENCE)
+    connection.request("GET", f"/api/v1{path_of(document)}", headers={"Authorization": acme.bearer})
+    response = connection.getresponse()
+    response.read(1000)
+    front.store.refuse()
+    with pytest.raises((IncompleteRead, ConnectionResetError)):
+        response.read()
+    connection.close()
+
+
+@pytest.mark.parametrize("how", ["refused", "no object", "another size"])
+def test_a_store_that_cannot_send_it_is_503_and_no_entry(
+    front: Server, acme: Tenant, lease: Document, how: str
+) -> None:
+    if how == "refused":
+        front.store.refuse()
+    if how == "no object":
+        lease.original.object_key = "none/there.pdf"
+        lease.original.save()
+    if how == "another size":
+        lease.original.size += 1
+        lease.original.save()
+    answer = front.get(path_of(lease), acme.raw)
+    assert answer.status == 503
+    assert answer.headers["retry-after"] == "5"
+    assert "Try again in 5 seconds" in answer.error
+    assert entries() == []
+    assert "Answered 503" in front.log_of(answer)
+
+
+def test_the_end_of_a_download_is_a_second_entry(
+    server: Server, acme: Tenant, lease: Document
+) -> None:
+    server.get(path_of(lease), acme.raw, range="bytes=100-199")
+    assert eventually(lambda: entries("document.download_ended"))
+    (started,), (ended,) = entries(), entries("document.download_ended")
+    assert (ended.detail, ended.bytes_sent) == ("complete", 100)
+    assert (ended.request_id, ended.key_name, ended.document_id, ended.byte_range) == (
+        started.request_id,
+        "Acme sync",
+        lease.id,
+        "100-199/1000",
+    )
+    assert started.bytes_sent is None
+
+
+@pytest.mark.parametrize("who", ["the client", "the store"])
+def test_a_download_that_is_broken_off_says_how_far_it_came(
+    server: Server, acme: Tenant, who: str
+) -> None:
+    document = made(acme, bytes(30_000_000))
+    connection = HTTPConnection(HOST, server.port, timeout=PATIENCE)
+    connection.request("GET", f"/api/v1{path_of(document)}", headers={"Authorization": acme.bearer})
+    response = connection.getresponse()
+    response.read(1000)
+    if who == "the store":
+        server.store.refuse()
+        with pytest.raises((IncompleteRead, ConnectionResetError)):
+            response.read()
+    connection.close()
+    response.close()
+    assert eventually(lambda: entries("document.download_ended"))
+    (ended,) = entries("document.download_ended")
+    assert ended.detail == "broken off"
+    assert ended.bytes_sent is not None
+    assert 0 <= ended.bytes_sent < 30_000_000
+
+
+def test_a_signed_url_reaches_neither_the_client_nor_a_log(
+    the_nginx: Nginx, transactional_db: None, acme: Tenant, lease: Document
+) -> None:
+    answer = the_nginx.get(path_of(lease), acme.raw)
+    assert answer.status == 200
+    # The way to the store is cut after the application has looked: nginx itself has to fail.
+    lease.original.object_key = "none/there.pdf"
+    lease.original.save()
+    failed = the_nginx.get(path_of(lease), acme.raw)
+    assert failed.status == 503
+    told = f"{answer.headers}{failed.headers}{failed.body!r}{the_nginx.written()}{the_nginx.log()}"
+    assert answer.headers["request-id"] in the_nginx.written()
+    for secret in ("X-Amz", "Signature", "_store", lease.original.object_key, acme.raw):
+        assert secret not in told or secret == lease.original.object_key
+
+
+def test_the_internal_location_is_closed_to_clients(
+    the_nginx: Nginx, transactional_db: None, acme: Tenant
+) -> None:
+    request = f"GET /_store/a/b.pdf HTTP/1.0\r\nAuthorization: {acme.bearer}\r\n\r\n"
+    assert b" 404 " in the_nginx.raw(request.encode()).splitlines()[0]
+
+
+def test_last_modified_is_when_the_file_entered(lease: Document) -> None:
+    assert http_date(STORED.timestamp()) == MODIFIED
+    assert lease.original.created_at == STORED
