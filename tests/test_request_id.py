@@ -2,6 +2,8 @@
 
 import re
 
+from audit.models import AuditEntry
+from tests import factories
 from tests.client import get
 from tests.factories import Tenant
 from tests.server import Server, eventually
@@ -32,3 +34,30 @@ def test_the_log_line_of_an_answer_has_its_id(server: Server, acme: Tenant) -> N
     line = eventually(lambda: server.log_of(answer))
     assert "access" in line
     assert "GET /api/v1/me 200" in line
+
+
+def test_a_download_s_log_line_and_entry_have_its_id(server: Server, acme: Tenant) -> None:
+    document = factories.document(acme.workspace)
+    answer = server.get(f"/documents/{document.id}/download", acme.raw)
+    id = answer.headers["request-id"]
+    assert AuditEntry.objects.get(document_id=document.id).request_id == id
+    assert f"GET /api/v1/documents/{document.id}/download 200" in eventually(
+        lambda: server.log_of(answer)
+    )
+
+
+def test_errors_of_every_kind_have_one(server: Server, acme: Tenant) -> None:
+    server.store.refuse()
+    document = factories.listed(acme.workspace, 1)[0]
+    answers = [
+        server.get("/me"),
+        server.get("/documents?limit=0", acme.raw),
+        server.get("/documents/x", acme.raw),
+        server.get("/me", acme.raw, "POST"),
+        server.get("/me", acme.raw, host="evil.example"),
+        server.get(f"/documents/{document.id}/download", acme.raw),
+    ]
+    assert [answer.status for answer in answers] == [401, 400, 404, 405, 400, 503]
+    ids = {answer.headers["request-id"] for answer in answers}
+    assert len(ids) == len(answers)
+    assert eventually(lambda: all(id in server.log() for id in ids))
