@@ -41,7 +41,7 @@ class RecordedStream:
             return
         self._open = False
         self._opened.close()
-        request_id.set(self._entry.request_id)
+        token = request_id.set(self._entry.request_id)  # the request itself is over by now
         try:
             record.download_ended(
                 self._entry,
@@ -51,3 +51,5 @@ class RecordedStream:
         except (DatabaseError, InterfaceError) as exc:
             # The download itself is recorded, and its bytes are gone out: nothing to take back.
             logger.error("The end of a download could not be recorded: %s", exc)
+        finally:
+            request_id.reset(token)

@@ -97,7 +97,8 @@ def test_a_name_in_an_entry_stays_what_it_was(acme: Tenant) -> None:
     acme.workspace.name = "Acme Ltd"
     acme.workspace.save()
     acme.get(f"/documents/{document.id}/download")
-    named = [(e.workspace_name, e.document_title) for e in entries(document_id=document.id)]
+    downloads = entries(document_id=document.id, action="document.downloaded")
+    named = [(entry.workspace_name, entry.document_title) for entry in downloads]
     assert named == [("Acme", "Lease"), ("Acme Ltd", "Lease, corrected")]
 
 

@@ -173,7 +173,9 @@ def test_a_range_that_is_broken_or_several_is_the_whole_file(
     front: Server, acme: Tenant, lease: Document
 ) -> None:
     answers = {sent: front.get(path_of(lease), acme.raw, range=sent) for sent in IGNORED}
-    assert {sent: (answer.status, answer.body) for sent, answer in answers.items()} == dict.fromkeys(IGNORED, (200, CONTENT))
+    assert {
+        sent: (answer.status, answer.body) for sent, answer in answers.items()
+    } == dict.fromkeys(IGNORED, (200, CONTENT))
     assert not any("content-range" in answer.headers for answer in answers.values())
     assert [entry.byte_range for entry in entries()] == [""] * len(IGNORED)
 
