@@ -28,7 +28,7 @@ $(STAMP): requirements-dev.txt
 		echo "Python 3.11 or newer is needed; $(PYTHON) is $$($(PYTHON) --version 2>&1 | head -n 1)." \
 			"Choose another: make run PYTHON=python3.12" >&2; exit 1; }
 	@echo "Making the virtual environment .venv; the first time takes a minute or two."
-	@$(PYTHON) -m venv --clear $(VENV) || { \
+	@$(PYTHON) -m venv $(VENV) || { \
 		echo "$(PYTHON) cannot make virtual environments; on Debian: apt-get install python3-venv" >&2; exit 1; }
 	@$(BIN)/python -m pip install --disable-pip-version-check --require-virtualenv -r requirements-dev.txt
 	@touch $@
