@@ -5,10 +5,10 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.db import models, transaction
+from django.db import IntegrityError, models, transaction
 from django.utils import timezone
 
-from apikeys import keys
+from apikeys import keys, names
 from audit import record
 from workspaces.models import Workspace
 
@@ -27,22 +27,44 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
         return self.order_by("-created_at", "-id")
 
 
+class AlreadyIssued(Exception):
+    """There is, or was, a key with the id that a new one was to have."""
+
+
 class ApiKeyManager(models.Manager["ApiKey"]):
     @transaction.atomic
-    def issue(self, *, workspace: Workspace, name: str, by: User) -> tuple["ApiKey", str]:
+    def issue(
+        self, *, workspace: Workspace, name: str, by: User, id: uuid.UUID | None = None
+    ) -> tuple["ApiKey", str]:
         """Creates a key.
+
+        Args:
+            name: what people call it, within the rules of `apikeys.names`.
+            id: the key's, where it was chosen before, so that asking twice makes one key.
 
         Returns:
             The stored key and the raw one, which exists nowhere else and cannot be had again.
+
+        Raises:
+            ValidationError: the name is not one.
+            AlreadyIssued: a key with this id exists, or did and was deleted.
         """
         raw = keys.generate()
-        key = self.create(
+        key = self.model(
+            id=id or uuid.uuid4(),
             workspace=workspace,
-            name=name,
+            name=names.clean(name),
             prefix=keys.first_characters(raw),
             digest=keys.digest(raw),
             created_by=by,
         )
+        if id and record.speaks_of_key(id):
+            raise AlreadyIssued
+        try:
+            with transaction.atomic():
+                key.save(force_insert=True)
+        except IntegrityError as exc:  # the other of two that came at the same moment
+            raise AlreadyIssued from exc
         record.key_created(key=key.facts(), person=by.get_username())
         return key, raw
 
@@ -52,7 +74,7 @@ class ApiKey(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="keys")
-    name = models.CharField(max_length=100)
+    name = models.CharField(max_length=names.LENGTH)
     prefix = models.CharField("first characters", max_length=keys.SHOWN_LENGTH)
     digest = models.CharField(max_length=64, unique=True, editable=False)  # SHA-256, hex
     created_at = models.DateTimeField(auto_now_add=True)

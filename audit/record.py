@@ -49,6 +49,11 @@ def _cut(user_agent: str) -> str:
     return redact(user_agent)[:USER_AGENT_LENGTH]
 
 
+def speaks_of_key(key_id: UUID) -> bool:
+    """Whether the history has any entry of this key: then it exists, or did."""
+    return AuditEntry.objects.filter(key_id=key_id).exists()
+
+
 def key_created(*, key: KeyFacts, person: str) -> None:
     """A person made an API key."""
     _write(Action.KEY_CREATED, **asdict(key), person=person)

@@ -1,6 +1,7 @@
-"""The project itself as an app: system checks and the `run` command."""
+"""The project itself as an app: system checks and the `run` command; and the admin's site."""
 
 from django.apps import AppConfig
+from django.contrib.admin import apps as admin_apps
 
 
 class ConfigConfig(AppConfig):
@@ -8,3 +9,9 @@ class ConfigConfig(AppConfig):
 
     def ready(self) -> None:
         from config import checks  # noqa: F401, PLC0415 - registers them
+
+
+class AdminConfig(admin_apps.AdminConfig):
+    """Django's admin with our site."""
+
+    default_site = "config.admin.Site"

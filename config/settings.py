@@ -37,19 +37,21 @@ TRUSTED_PROXIES = env.integer("TRUSTED_PROXIES", 0)
 HTTPS_ONLY = env.boolean("HTTPS_ONLY", default=True)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS_ONLY
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUSTED_PROXIES else None
+CSRF_COOKIE_HTTPONLY = True  # as the session's is by default; both are SameSite=Lax
+SESSION_COOKIE_AGE = 8 * 60 * 60  # seconds from signing in: a working day, however busy
 X_FRAME_OPTIONS = "DENY"
 
 # --- Applications ----------------------------------------------------------------------------
 
 INSTALLED_APPS = [
-    "config",
+    "config.apps.ConfigConfig",
     "workspaces",
     "audit",
     "apikeys",
     "documents",
     "pgtrigger",
     "rest_framework",
-    "django.contrib.admin",
+    "config.apps.AdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -170,6 +172,7 @@ LANGUAGE_CODE = "en-us"
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = False
+FORMAT_MODULE_PATH = "config.formats"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in (

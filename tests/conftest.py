@@ -4,6 +4,7 @@ PostgreSQL, S3 and Redis come from the embedded stack, on a data folder of the t
 a running `make run` is neither needed nor disturbed. Variables that are set lead elsewhere.
 """
 
+import contextlib
 import fcntl
 import os
 from collections.abc import Iterator
@@ -109,11 +110,11 @@ def four_servers(
     django_db_setup: None, transactional_db: None, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[list[Server]]:
     """Four server processes that share nothing but PostgreSQL, S3 and Redis."""
-    servers = [Server(tmp_path_factory.mktemp("server"), threads=8) for _ in range(4)]
-    try:
+    with contextlib.ExitStack() as stack:
+        servers = []
+        for _ in range(4):
+            servers.append(Server(tmp_path_factory.mktemp("server"), threads=8))
+            stack.callback(servers[-1].stop)
         for each in servers:
             each.wait()
         yield servers
-    finally:
-        for each in servers:
-            each.stop()

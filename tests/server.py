@@ -3,6 +3,7 @@
 import contextlib
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -20,7 +21,8 @@ from tests.client import Answer
 from tests.proxy import HOST, Proxy
 
 ROOT = Path(__file__).resolve().parent.parent
-PATIENCE = 20.0  # seconds until what has to happen counts as not happening
+PATIENCE = 60.0  # seconds until what has to happen counts as not happening
+STOP_PATIENCE = 15.0  # seconds until a server that does not stop is killed
 # Linux: the server is stopped when the tests are killed.
 EXEC = (
     "import ctypes, os, signal, sys; "
@@ -77,6 +79,7 @@ class Server:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
+                start_new_session=True,  # one group, to be killed whole
             )
 
     def wait(self) -> None:
@@ -93,7 +96,11 @@ class Server:
     def stop(self) -> None:
         """Ends it, and its proxies."""
         self._process.terminate()
-        self._process.wait(PATIENCE)
+        try:
+            self._process.wait(STOP_PATIENCE)
+        except subprocess.TimeoutExpired:  # granian can miss a signal while its worker starts
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
         for proxy in (self.database, self.store, self.counter):
             proxy.stop()
 

@@ -27,6 +27,20 @@ def check_standing(workspace: Workspace) -> None:
         raise PlanRequired(upgrade=upgrade_from(workspace.plan))
 
 
+def notice(workspace: Workspace) -> str:
+    """Why keys of the workspace are refused at present, and until when; "" when they work."""
+    try:
+        check_standing(workspace)
+    except WorkspaceSuspended:
+        return f"{workspace} is suspended: its keys are refused until it is reinstated."
+    except PlanRequired:
+        return (
+            f"{workspace}'s plan does not include the API: its keys will work once the workspace "
+            "moves to Pro or Business."
+        )
+    return ""
+
+
 class WorkspaceMayUseApi(BasePermission):
     """DRF's permission over `check_standing`; refusals are raised, each with its own status."""
 

@@ -4,8 +4,10 @@ from argparse import ArgumentParser
 from typing import Any
 from uuid import UUID
 
+from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
+from apikeys import names
 from apikeys.models import ApiKey
 from workspaces.models import Membership
 
@@ -19,9 +21,11 @@ class Command(BaseCommand):
         parser.add_argument("--by", required=True, metavar="EMAIL", help="login of the admin")
 
     def handle(self, *, workspace_id: str, name: str, by: str, **options: Any) -> None:
-        name, login = name.strip(), by.strip().lower()
-        if not name or len(name) > 100 or "\0" in name:
-            raise CommandError("NAME takes 1 to 100 characters.")
+        login = by.strip().lower()
+        try:
+            name = names.clean(name)
+        except ValidationError as exc:
+            raise CommandError(f"NAME: {exc.message}") from None
         admins = Membership.objects.admins().select_related("workspace", "user")
         try:
             membership = admins.filter(workspace=UUID(workspace_id), user__username=login).first()

@@ -1,0 +1,170 @@
+"""Developer settings: a workspace's keys, for the admins of that workspace and nobody else."""
+
+from datetime import datetime
+from typing import Any
+
+from django.contrib import admin, messages
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from apikeys.endings import KeyEndings, last_used
+from apikeys.filters import StateFilter, WorkspaceFilter
+from apikeys.forms import NewKeyForm
+from apikeys.models import AlreadyIssued, ApiKey
+from config.admin import person
+from config.times import ago_with_exact, exact
+from workspaces.permissions import administered_by, is_workspace_admin
+from workspaces.standing import notice
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(KeyEndings):
+    """Keys are created, revoked and deleted; nothing of them is ever changed.
+
+    Everything goes through `get_queryset`: to an admin of another workspace, a key of this one is
+    an id that no key has.
+    """
+
+    audit_lookup = "key_id"
+    description = "Let your software read documents. Create, revoke and delete keys here."
+    search_fields = ["name", "prefix"]
+    search_help_text = "Search by name or first characters"
+    list_filter = [StateFilter, WorkspaceFilter]
+    list_display_links = ["name"]
+    list_per_page = 50
+    sortable_by = ["name", "created"]
+    ordering = ["-created_at", "-id"]
+    actions_selection_counter = True
+    fields = readonly_fields = (
+        "name",
+        "first_characters",
+        "workspace",
+        "created",
+        "last_used_exact",
+        "state",
+    )
+
+    # --- Whose keys
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ApiKey]:
+        mine = super().get_queryset(request).filter(workspace__in=administered_by(person(request)))
+        return mine.select_related("workspace", "created_by", "revoked_by")
+
+    def has_view_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
+        if obj is None:
+            return is_workspace_admin(person(request))
+        return administered_by(person(request)).filter(pk=obj.workspace_id).exists()
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return is_workspace_admin(person(request))
+
+    def has_delete_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
+        return self.has_view_permission(request, obj)
+
+    # --- The list and a key's page
+
+    def get_list_display(self, request: HttpRequest) -> list[Any]:
+        several = administered_by(person(request)).count() > 1
+        workspace = ["workspace"] if several else []
+        return ["name", "first_characters", *workspace, "created", "last_used", "state"]
+
+    @admin.display(description="first characters")
+    def first_characters(self, key: ApiKey) -> SafeString:
+        return format_html("<code>{}…</code>", key.prefix)
+
+    @admin.display(description="created", ordering="created_at")
+    def created(self, key: ApiKey) -> str:
+        return happened(key.created_at, key.created_by)
+
+    @admin.display(description="last used")
+    def last_used(self, key: ApiKey) -> str:
+        return ago_with_exact(key.last_used_at) if key.last_used_at else "never"
+
+    @admin.display(description="last used")
+    def last_used_exact(self, key: ApiKey) -> str:
+        return last_used(key)
+
+    @admin.display(description="state")
+    def state(self, key: ApiKey) -> SafeString:
+        if key.revoked_at is None:
+            return format_html('<span class="state">{}</span>', "Active")
+        return format_html(
+            '<span class="state ended">Revoked</span> {}', happened(key.revoked_at, key.revoked_by)
+        )
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        context = {"title": "API keys", "notices": notices(request), **(extra_context or {})}
+        return super().changelist_view(request, context)
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        key = self.visible_or_404(request, object_id)
+        context = {"title": "API key", "subtitle": None, "audit_url": self.audit_url(key)}
+        return super().change_view(request, object_id, form_url, context)
+
+    # --- Creating one
+
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+        form = NewKeyForm(request.POST or None, by=person(request))
+        if request.method == "POST" and form.is_valid():
+            return self.create(request, form)
+        return self.page(
+            request,
+            "admin/apikeys/apikey/new.html",
+            title="Create an API key",
+            form=form,
+            notices=notices(request),
+        )
+
+    def create(self, request: HttpRequest, form: NewKeyForm) -> HttpResponse:
+        """The page with the raw key: the answer to this POST, and the only one that ever has it."""
+        workspace = form.chosen_workspace()
+        try:
+            key, raw = ApiKey.objects.issue(
+                workspace=workspace,
+                name=form.cleaned_data["name"],
+                by=person(request),
+                id=form.cleaned_data["key_id"],
+            )
+        except AlreadyIssued:
+            messages.warning(
+                request,
+                "Nothing was created: this form has created its key before. A key is shown once "
+                "only; if you did not copy it, delete it and create another.",
+            )
+            return HttpResponseRedirect(reverse("admin:apikeys_apikey_changelist"))
+        return self.page(
+            request,
+            "admin/apikeys/apikey/created.html",
+            title="API key created",
+            key=key,
+            raw=raw,
+            notices=filter(None, [notice(workspace)]),
+            url=request.build_absolute_uri(reverse("me")),
+        )
+
+
+def notices(request: HttpRequest) -> list[str]:
+    """For each workspace of this admin whose keys do not work at present, why."""
+    return [text for each in administered_by(person(request)) if (text := notice(each))]
+
+
+def happened(moment: datetime, by: User | None) -> str:
+    """When, and by whom unless their account is gone."""
+    return f"{exact(moment)} by {by.get_username()}" if by else exact(moment)

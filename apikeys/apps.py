@@ -1,0 +1,8 @@
+"""The app's name on the admin's pages."""
+
+from django.apps import AppConfig
+
+
+class ApiKeysConfig(AppConfig):
+    name = "apikeys"
+    verbose_name = "Developer settings"

@@ -1,0 +1,65 @@
+"""The form that creates a key, and what keeps it from creating two."""
+
+import uuid
+from typing import Any
+
+from django import forms
+from django.contrib.auth.models import User
+from django.core import signing
+
+from apikeys import names
+from workspaces.models import Workspace
+from workspaces.permissions import administered_by
+
+
+class NewKeyForm(forms.Form):
+    """Asks for a name, and for the workspace where there are several to choose from.
+
+    The id of the key to be is in the form, signed for the person it was given to: a form that is
+    sent again (reload, back button, double click) asks for a key that exists already.
+    """
+
+    name = forms.CharField(
+        max_length=names.LENGTH,
+        help_text="What the key is for, “CRM sync” say. It cannot be changed later.",
+        widget=forms.TextInput(attrs={"class": "vTextField", "autofocus": True}),
+    )
+    workspace = forms.ModelChoiceField(
+        Workspace.objects.none(), empty_label="Choose where the key belongs"
+    )
+    key_id = forms.CharField(widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, by: User, **kwargs: Any) -> None:
+        self.by = by
+        kwargs.setdefault("initial", {})["key_id"] = self.sign(uuid.uuid4())
+        kwargs.setdefault("label_suffix", "")
+        super().__init__(*args, **kwargs)
+        self.workspaces = list(administered_by(by).order_by("name", "id"))
+        if len(self.workspaces) == 1:
+            del self.fields["workspace"]
+        else:
+            choices = self.fields["workspace"]
+            choices.queryset = administered_by(by).order_by("name", "id")  # type: ignore[attr-defined]
+
+    @property
+    def signer(self) -> signing.Signer:
+        """Its signatures hold for this person's forms only."""
+        return signing.Signer(salt=f"apikeys.forms:{self.by.pk}")
+
+    def sign(self, key_id: uuid.UUID) -> str:
+        """The id as the form carries it."""
+        return self.signer.sign(str(key_id))
+
+    def clean_name(self) -> str:
+        return names.clean(self.cleaned_data["name"])
+
+    def clean_key_id(self) -> uuid.UUID:
+        try:
+            return uuid.UUID(self.signer.unsign(self.cleaned_data["key_id"]))
+        except signing.BadSignature:
+            raise forms.ValidationError("Please open this form anew.") from None
+
+    def chosen_workspace(self) -> Workspace:
+        """Where the key will be, of a form that is valid."""
+        chosen: Workspace = self.cleaned_data.get("workspace") or self.workspaces[0]
+        return chosen

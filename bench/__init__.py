@@ -1,0 +1,1 @@
+"""What measures the service; nothing here runs in production."""

@@ -1,0 +1,1 @@
+"""Django's FORMAT_MODULE_PATH: one package a language."""

@@ -1,0 +1,27 @@
+"""Times as the admin's pages show them."""
+
+from datetime import datetime, timedelta
+
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.html import format_html
+from django.utils.timesince import timesince
+
+
+def exact(moment: datetime) -> str:
+    """`2026-03-01 09:30:00 UTC`."""
+    return date_format(timezone.localtime(moment), "DATETIME_FORMAT")
+
+
+def ago(moment: datetime) -> str:
+    """`3 hours ago`."""
+    if timezone.now() - moment < timedelta(minutes=1):
+        return "just now"
+    return f"{timesince(moment, depth=1)} ago"
+
+
+def ago_with_exact(moment: datetime) -> str:
+    """HTML: how long ago, and the exact time on hover."""
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>', moment.isoformat(), exact(moment), ago(moment)
+    )

@@ -1,0 +1,334 @@
+"""The keys in the admin: listed, created once, revoked, deleted, by admins of their workspace."""
+
+import logging
+import re
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.sessions.models import Session
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from psycopg import sql
+
+from apikeys.models import ApiKey
+from audit.models import Action, AuditEntry
+from config.times import exact
+from tests import factories
+from tests.client import get
+from tests.factories import Tenant, at
+from workspaces.models import Membership, Workspace
+
+LIST = reverse("admin:apikeys_apikey_changelist")
+NEW = reverse("admin:apikeys_apikey_add")
+
+
+def page(key: ApiKey, name: str = "change") -> str:
+    return reverse(f"admin:apikeys_apikey_{name}", args=[key.pk])
+
+
+def form_of(html: str) -> dict[str, str]:
+    """The hidden fields of a page's form, but for the CSRF token."""
+    hidden = re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', html)
+    return {name: value for name, value in hidden if name != "csrfmiddlewaretoken"}
+
+
+def body(response: Any) -> str:
+    text: str = response.content.decode()
+    return text
+
+
+@pytest.fixture
+def ada(acme: Tenant, client: Client) -> Client:
+    """Acme's admin, signed in."""
+    client.force_login(acme.admin)
+    return client
+
+
+def create(client: Client, name: str = "CRM sync", **fields: str) -> Any:
+    """Opens the form and sends it."""
+    form = form_of(body(client.get(NEW)))
+    return client.post(NEW, {**form, "name": name, **fields})
+
+
+def raw_of(response: Any) -> str:
+    """The raw key that a page shows."""
+    [raw] = set(re.findall(r"dtd_[A-Za-z0-9]{40}", body(response)))
+    return str(raw)
+
+
+# --- The list
+
+
+def test_the_list_says_all_of_a_key_that_may_be_seen(acme: Tenant, ada: Client) -> None:
+    key = acme.key
+    ApiKey.objects.filter(pk=key.pk).update(last_used_at=at("2026-01-05 10:00:00"))
+    html = body(ada.get(LIST))
+    for text in (key.name, f"{key.prefix}…", exact(key.created_at), acme.admin.username, "Active"):
+        assert text in html
+    assert 'title="2026-01-05 10:00:00 UTC"' in html
+    assert acme.raw not in html
+    assert key.digest not in html
+    assert "column-workspace" not in html
+
+
+def test_newest_first(acme: Tenant, ada: Client) -> None:
+    for number in range(3):
+        factories.issue(acme.workspace, f"Number {number}", acme.admin)
+    html = body(ada.get(LIST))
+    assert re.findall(r">(Number \d)</a>", html) == ["Number 2", "Number 1", "Number 0"]
+
+
+def test_the_workspace_shows_where_a_person_administers_several(
+    acme: Tenant, umbrella: Tenant, ada: Client
+) -> None:
+    both = Membership.objects.create(
+        workspace=umbrella.workspace, user=acme.admin, role=Membership.Role.ADMIN
+    )
+    html = body(ada.get(LIST))
+    assert "column-workspace" in html
+    assert acme.key.name in html
+    assert umbrella.key.name in html
+    only = body(ada.get(LIST, {"workspace": str(umbrella.workspace.pk)}))
+    assert acme.key.name not in only
+    for unknown in ("00000000-0000-4000-8000-000000000000", "Acme"):
+        assert "No key matches" in body(ada.get(LIST, {"workspace": unknown}))
+    both.delete()
+    assert umbrella.key.name not in body(ada.get(LIST))
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ({"q": "acme s"}, True),
+        ({"q": "nothing like it"}, False),
+        ({"state": "active"}, True),
+        ({"state": "revoked"}, False),
+        ({"workspace": "no matter, there is one"}, True),
+    ],
+)
+def test_search_and_filters(acme: Tenant, ada: Client, query: dict[str, str], found: bool) -> None:
+    html = body(ada.get(LIST, query))
+    assert (f"{acme.key.prefix}…" in html) is found
+    assert ("No key matches" in html) is not found
+
+
+def test_search_finds_the_first_characters(acme: Tenant, ada: Client) -> None:
+    assert acme.key.name in body(ada.get(LIST, {"q": acme.key.prefix}))
+
+
+@pytest.mark.parametrize(
+    "query", ["digest__startswith=a", "workspace__name=Acme", "created_by__password=a", "id=1"]
+)
+def test_the_list_is_narrowed_by_its_own_filters_only(ada: Client, query: str) -> None:
+    assert ada.get(f"{LIST}?{query}").status_code == 400
+
+
+def test_an_empty_list_says_what_keys_are_for(acme: Tenant, ada: Client) -> None:
+    acme.key.delete_by(by=acme.admin)
+    html = body(ada.get(LIST))
+    assert "lets your software list this workspace's documents" in html
+    assert "Create the first key" in html
+
+
+def test_the_list_takes_the_same_queries_however_long(acme: Tenant, ada: Client) -> None:
+    with CaptureQueriesContext(connection) as one:
+        ada.get(LIST)
+    for number in range(20):
+        factories.issue(acme.workspace, f"Number {number}", acme.admin)
+    with CaptureQueriesContext(connection) as many:
+        ada.get(LIST)
+    assert len(many) == len(one)
+
+
+# --- Creating
+
+
+def test_creating_asks_for_a_name_and_nothing_else(ada: Client) -> None:
+    html = body(ada.get(NEW))
+    assert re.findall(r'<(?:input|select)[^>]* name="(?!key_id|csrf)(\w+)"', html) == ["name"]
+
+
+def test_the_answer_shows_the_key_once_and_it_works(acme: Tenant, ada: Client) -> None:
+    response = create(ada)
+    raw = raw_of(response)
+    assert response.status_code == 200
+    assert "no-store" in response["Cache-Control"]
+    assert "cannot be shown again" in body(response)
+    assert get("/api/v1/me", f"Bearer {raw}").json()["data"]["key"]["name"] == "CRM sync"
+    line = "curl -H &#x27;Authorization" if "&#x27;" in body(response) else "curl -H 'Authorization"
+    assert f"{line}: Bearer {raw}" in body(response)
+    assert "http://testserver/api/v1/me" in body(response)
+    assert raw not in body(ada.get(LIST))
+    assert raw not in body(ada.get(page(ApiKey.objects.get(name="CRM sync"))))
+
+
+def test_a_form_sent_again_creates_nothing_and_says_so(acme: Tenant, ada: Client) -> None:
+    form = {**form_of(body(ada.get(NEW))), "name": "CRM sync"}
+    raw = raw_of(ada.post(NEW, form))
+    again = ada.post(NEW, form, follow=True)
+    assert "Nothing was created" in body(again)
+    assert raw not in body(again)
+    key = ApiKey.objects.get(name="CRM sync")
+    key.delete_by(by=acme.admin)
+    assert "Nothing was created" in body(ada.post(NEW, form, follow=True))
+    assert not ApiKey.objects.filter(name="CRM sync").exists()
+
+
+def test_a_form_is_its_persons_own(acme: Tenant, umbrella: Tenant, ada: Client) -> None:
+    form = form_of(body(ada.get(NEW)))
+    other = Client()
+    other.force_login(umbrella.admin)
+    for key_id in (form["key_id"], str(acme.key.pk), f"{acme.key.pk}:forged", ""):
+        response = other.post(NEW, {"key_id": key_id, "name": "Mine"})
+        assert response.status_code == 200
+        assert not ApiKey.objects.filter(name="Mine").exists()
+
+
+@pytest.mark.parametrize("name", ["", "   ", "x" * 101, "two\nlines", "a\x00b", "a\u202eb"])
+def test_a_name_that_is_none_is_refused(ada: Client, name: str) -> None:
+    response = create(ada, name)
+    assert "errornote" in body(response)
+    assert ApiKey.objects.count() == 1
+
+
+def test_a_name_loses_its_surrounding_space_and_nothing_else(ada: Client) -> None:
+    create(ada, "  Ünï <b>& co</b> 👩‍💻  ")
+    assert ApiKey.objects.filter(name="Ünï <b>& co</b> 👩‍💻").exists()
+    assert "<b>& co" not in body(ada.get(LIST))
+
+
+def test_with_several_workspaces_one_is_chosen(
+    acme: Tenant, umbrella: Tenant, frozen: Tenant, ada: Client
+) -> None:
+    Membership.objects.create(
+        workspace=umbrella.workspace, user=acme.admin, role=Membership.Role.ADMIN
+    )
+    assert "errornote" in body(create(ada))
+    assert "errornote" in body(create(ada, workspace=str(frozen.workspace.pk)))
+    raw_of(create(ada, workspace=str(umbrella.workspace.pk)))
+    assert ApiKey.objects.get(name="CRM sync").workspace == umbrella.workspace
+
+
+def test_without_the_api_in_the_plan_a_key_can_be_made_and_the_page_says_when_it_works(
+    freebie: Tenant, client: Client
+) -> None:
+    client.force_login(freebie.admin)
+    for response in (client.get(LIST), client.get(NEW), create(client)):
+        assert "will work once the workspace moves to Pro or Business" in body(response)
+
+
+def test_the_raw_key_is_nowhere_but_in_that_answer(
+    acme: Tenant, ada: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.DEBUG):
+        response = create(ada)
+    raw = raw_of(response)
+    assert raw not in caplog.text
+    assert raw not in str(response.headers)
+    assert raw not in str(response.cookies)
+    assert raw not in str([session.get_decoded() for session in Session.objects.all()])
+    assert not LogEntry.objects.exists()
+    with connection.cursor() as cursor:
+        for table in connection.introspection.table_names():
+            rows = sql.SQL("SELECT t::text FROM {} t").format(sql.Identifier(table))
+            cursor.execute(rows)
+            assert raw not in str(cursor.fetchall()), table
+
+
+# --- A key's page
+
+
+def test_a_keys_page_is_read_only(acme: Tenant, ada: Client) -> None:
+    html = body(ada.get(page(acme.key)))
+    assert not re.search(r'<(input|select|textarea)[^>]*name="(name|workspace|prefix)"', html)
+    assert ada.post(page(acme.key), {"name": "Other"}).status_code == 403
+    acme.key.refresh_from_db()
+    assert acme.key.name == "Acme sync"
+
+
+def test_its_history_is_the_audit_history(acme: Tenant, ada: Client) -> None:
+    response = ada.get(page(acme.key, "history"))
+    assert response["Location"].endswith(f"?key_id__exact={acme.key.pk}")
+
+
+# --- Revoking and deleting
+
+
+@pytest.mark.parametrize("deed", ["revoke", "delete"])
+def test_ending_asks_first_and_names_the_key(acme: Tenant, ada: Client, deed: str) -> None:
+    ApiKey.objects.filter(pk=acme.key.pk).update(last_used_at=at("2026-01-05 10:00:00"))
+    for response in (
+        ada.get(page(acme.key, deed)),
+        ada.post(page(acme.key, deed)),
+        ada.post(LIST, {"action": f"{deed}_selected", "_selected_action": [acme.key.pk]}),
+    ):
+        assert acme.key.name in body(response)
+        assert "2026-01-05 10:00:00 UTC" in body(response)
+    acme.key.refresh_from_db()
+    assert acme.key.revoked_at is None
+
+
+def test_a_revoked_key_stays_in_the_list_and_opens_nothing(acme: Tenant, ada: Client) -> None:
+    assert acme.get("/me").status == 200
+    html = body(ada.post(page(acme.key, "revoke"), {"confirmed": "yes"}, follow=True))
+    assert "Revoked" in html
+    assert acme.admin.username in html
+    assert acme.get("/me").status == 401
+    entry = AuditEntry.objects.get(action=Action.KEY_REVOKED)
+    assert (entry.key_prefix, entry.person) == (acme.key.prefix, acme.admin.username)
+
+
+def test_revoking_is_one_way_and_recorded_once(acme: Tenant, ada: Client) -> None:
+    for _ in range(2):
+        ada.post(page(acme.key, "revoke"), {"confirmed": "yes"})
+    assert AuditEntry.objects.filter(action=Action.KEY_REVOKED).count() == 1
+    assert "Revoke…" not in body(ada.get(page(acme.key)))
+
+
+def test_a_deleted_key_leaves_the_list_and_stays_in_the_history(acme: Tenant, ada: Client) -> None:
+    html = body(ada.post(page(acme.key, "delete"), {"confirmed": "yes"}, follow=True))
+    assert "No keys yet" in html
+    assert acme.get("/me").status == 401
+    entry = AuditEntry.objects.get(action=Action.KEY_DELETED)
+    assert (entry.key_name, entry.key_prefix) == (acme.key.name, acme.key.prefix)
+
+
+@pytest.mark.parametrize(
+    ("action", "recorded"),
+    [("revoke_selected", Action.KEY_REVOKED), ("delete_selected", Action.KEY_DELETED)],
+)
+def test_several_at_once_with_an_entry_each(
+    acme: Tenant, umbrella: Tenant, ada: Client, action: str, recorded: Action
+) -> None:
+    others = [factories.issue(acme.workspace, f"Number {n}", acme.admin)[0] for n in range(2)]
+    chosen = [str(key.pk) for key in [acme.key, *others, umbrella.key]]
+    confirm = ada.post(LIST, {"action": action, "_selected_action": chosen, "index": "0"})
+    assert "these 3 keys?" in body(confirm)
+    assert umbrella.key.name not in body(confirm)
+    ada.post(LIST, {"action": action, "_selected_action": chosen, "confirmed": "yes"})
+    entries = AuditEntry.objects.filter(action=recorded)
+    assert {entry.key_id for entry in entries} == {key.pk for key in [acme.key, *others]}
+    assert entries.count() == 3
+    assert umbrella.get("/me").status == 200
+    assert not LogEntry.objects.exists()
+
+
+# --- Who
+
+
+def test_a_person_whose_membership_ends_loses_the_keys_with_the_next_click(
+    acme: Tenant, ada: Client
+) -> None:
+    assert ada.get(LIST).status_code == 200
+    Membership.objects.filter(user=acme.admin).update(role=Membership.Role.MEMBER)
+    assert ada.get(LIST).status_code == 403
+    assert "API keys" not in body(ada.get(reverse("admin:index")))
+    assert create_blindly(ada).status_code == 403
+    assert Workspace.objects.get(pk=acme.workspace.pk).keys.count() == 1
+
+
+def create_blindly(client: Client) -> Any:
+    return client.post(NEW, {"name": "Mine", "key_id": "x"})
