@@ -93,14 +93,19 @@ class Server:
             assert self._process.poll() is None, self.log()
             return False
 
+    def kill(self) -> None:
+        """Ends it and its worker at once, as the kernel does that has no memory left."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
     def stop(self) -> None:
         """Ends it, and its proxies."""
         self._process.terminate()
         try:
             self._process.wait(STOP_PATIENCE)
         except subprocess.TimeoutExpired:  # granian can miss a signal while its worker starts
-            os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
+            self.kill()
         for proxy in (self.database, self.store, self.counter):
             proxy.stop()
 

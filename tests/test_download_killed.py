@@ -1,0 +1,78 @@
+"""Under fire: a server that is killed in the midst of downloads has lost no entry."""
+
+import asyncio
+import re
+
+import pytest
+
+from audit.models import AuditEntry
+from tests import factories
+from tests.factories import Tenant
+from tests.proxy import HOST
+from tests.server import Server
+
+DOWNLOADS = 500
+AT_ONCE = 32
+REQUEST_ID = re.compile(rb"\r\nrequest-id: ([0-9a-f]{32})\r\n", re.IGNORECASE)
+
+
+async def start_downloads(server: Server, requests: list[bytes], enough: int) -> list[bytes]:
+    """Starts downloads, kills the server once `enough` of them have had a byte.
+
+    Returns:
+        What each of them got; some nothing.
+    """
+    got = [b""] * len(requests)
+    turn = asyncio.Semaphore(AT_ONCE)
+    killed = asyncio.Event()
+
+    async def download(number: int, request: bytes) -> None:
+        async with turn:
+            if killed.is_set():
+                return
+            try:
+                reader, writer = await asyncio.open_connection(HOST, server.port)
+                writer.write(request)
+                while block := await reader.read(2000):
+                    got[number] += block
+                    if sum(map(bool, got)) >= enough and not killed.is_set():
+                        killed.set()
+                        server.kill()
+            except OSError:
+                return
+            writer.close()
+
+    await asyncio.gather(*(download(*each) for each in enumerate(requests)))
+    return got
+
+
+@pytest.mark.parametrize("enough", [3, 10, 40, 100, 180, 260, 310, 370, 430, 490])
+def test_each_download_of_which_a_byte_was_seen_has_its_entry(
+    transactional_db: None, acme: Tenant, tmp_path_factory: pytest.TempPathFactory, enough: int
+) -> None:
+    document = factories.document(acme.workspace, content=bytes(200_000))
+    # Two keys, for one may make 300 requests a minute.
+    keys = [acme.raw, factories.issue(acme.workspace, "Second", acme.admin)[1]]
+    requests = [
+        f"GET /api/v1/documents/{document.id}/download HTTP/1.1\r\nHost: {HOST}\r\n"
+        f"Connection: close\r\nAuthorization: Bearer {keys[number % 2]}\r\n\r\n".encode()
+        for number in range(DOWNLOADS)
+    ]
+    server = Server(tmp_path_factory.mktemp("killed"), threads=8)
+    try:
+        server.wait()
+        got = asyncio.run(start_downloads(server, requests, enough))
+    finally:
+        server.stop()
+
+    seen = [answer for answer in got if answer]
+    assert enough <= len(seen) < DOWNLOADS
+    ids = set()
+    for answer in seen:
+        assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
+        found = REQUEST_ID.search(answer)
+        assert found, answer
+        ids.add(found[1].decode())
+    assert len(ids) == len(seen)
+    recorded = AuditEntry.objects.filter(action="document.downloaded")
+    assert ids <= set(recorded.values_list("request_id", flat=True))
