@@ -59,7 +59,7 @@ class AuditEntry(models.Model):
     request_id = models.CharField(max_length=32, blank=True)
 
     class Meta:
-        verbose_name_plural = "audit entries"
+        verbose_name_plural = "audit history"
         # Each query of the history is a walk along one of these, newest first, from any place in
         # it: (created_at, id) stands at the end of each but the last.
         indexes = [
@@ -117,7 +117,7 @@ class AuditEntry(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.created_at:%Y-%m-%d %H:%M:%S} {self.get_action_display()}"
+        return f"{self.get_action_display()}, {self.created_at:%Y-%m-%d %H:%M:%S} UTC"
 
     def key_label(self) -> str:
         """The key as people tell theirs apart: its name and first characters; "" for none."""

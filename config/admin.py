@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
     ModelAdmin = admin.ModelAdmin[Any]
-else:
+    TabularInline = admin.TabularInline[Any, Any]
+else:  # generic only in the stubs
     ModelAdmin = admin.ModelAdmin
+    TabularInline = admin.TabularInline
 
 View = Callable[..., Any]
 

@@ -40,9 +40,9 @@ class Place:
         microseconds, _, id_text = text.partition(".")
         try:
             created_at = _EPOCH + int(microseconds) * _MICROSECOND
-        except (ValueError, OverflowError):
-            raise ValidationError("This page's address is not complete.") from None
-        return cls(created_at, pk.clean(id_text, None))
+            return cls(created_at, pk.clean(id_text, None))
+        except (ValueError, OverflowError, ValidationError):
+            raise ValidationError("This page’s address is not whole: begin anew.") from None
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ import uuid
 from django.conf import settings
 from django.db import models
 
+from audit import record
 from workspaces.plans import Plan
 
 
@@ -23,6 +24,10 @@ class Workspace(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def facts(self) -> record.WorkspaceFacts:
+        """What an audit entry copies of this workspace."""
+        return record.WorkspaceFacts(workspace_id=self.id, workspace_name=self.name)
 
 
 class MembershipQuerySet(models.QuerySet["Membership"]):

@@ -11,6 +11,10 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
+        migrations.AlterModelOptions(
+            name='auditentry',
+            options={'verbose_name_plural': 'audit history'},
+        ),
         migrations.AddIndex(
             model_name='auditentry',
             index=models.Index(models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='audit_newest'),

@@ -70,14 +70,19 @@ class Author:
         self.kind = kind
         self.status = status
         self.now = now
+        # What does not depend on the time comes first: it is the same whenever the demo is made.
+        self.id = self._id()
         self.company = rng.choice(COMPANIES)
         self.sequential = rng.random() < 0.5
+        self.number = rng.randint(2, 98)
+        self.length = rng.choice([1, 1, 2, 2, 3, 4, 5])
+        self.recipients = self._people()
         self.created = timeline.created(rng, status, now)
         self.sent = self.created + timedelta(seconds=rng.randint(180, 6000))
         self.expires = timeline.expires(rng, status, self.sent, now)
 
     def write(self, reason: str | None) -> Made:
-        recipients = self._people()
+        recipients = self.recipients
         if self.status != Status.DRAFT:
             self._tell(recipients, reason)
         done = [r["completedAt"] for r in recipients if r["completedAt"]]
@@ -87,11 +92,11 @@ class Author:
             "city": self.company.city,
             "person": (outside or recipients)[0]["name"],
             "year": self.created.year,
-            "number": self.rng.randint(2, 98),
+            "number": self.number,
         }
         sent = self.status != Status.DRAFT
         value = {
-            "id": self._id(),
+            "id": self.id,
             "title": self.kind.title.format(**names),
             "status": self.status.value,
             "fileName": self.kind.file_name.format(**names),
@@ -102,8 +107,7 @@ class Author:
             "expiresAt": text(self.expires) if sent and self.expires else None,
             "recipients": recipients,
         }
-        length = self.rng.choice([1, 1, 2, 2, 3, 4, 5])
-        return Made(value, self.kind, self.tenant, self.company, length)
+        return Made(value, self.kind, self.tenant, self.company, self.length)
 
     def _id(self) -> str:
         return str(UUID(int=self.rng.getrandbits(128), version=4))

@@ -35,19 +35,20 @@ def wanted() -> bool:
     return not others.exists() and not finished.exists()
 
 
-def load(say: Say = _say) -> None:
+def load(say: Say = _say, now: datetime | None = None) -> None:
     """Makes the demo's workspaces with their documents, and last its people, without passwords.
 
     What an earlier call left undone is done: everything has the same ids each time.
 
     Args:
         say: called with a line on how far it is, about once a second.
+        now: the moment that the demo ends at; the same one gives the same demo.
 
     Raises:
         What `import_file` raises.
     """
     say("Making the demo …")
-    now = datetime.now(UTC)
+    now = now or datetime.now(UTC)
     with tempfile.TemporaryDirectory() as name:
         folders = {tenant: Path(name) / tenant.domain for tenant in TENANTS}
         for tenant, folder in folders.items():

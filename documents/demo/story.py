@@ -38,15 +38,14 @@ DELETED = {ACME: 3}
 
 
 def make_up(tenant: Tenant, now: datetime) -> Iterator[Made]:
-    """The documents of a workspace, as they stand at `now`."""
-    rng = Random(f"demo {tenant.name}")  # noqa: S311 - repeatable is what it has to be
+    """The documents of a workspace, as they stand at `now`; ids and people are always the same."""
     reasons = cycle(DECLINE_REASONS)
-    kinds = cycle(rng.sample(KINDS, len(KINDS)))
-    now = now.replace(microsecond=0)
+    kinds = cycle(Random(tenant.name).sample(KINDS, len(KINDS)))  # noqa: S311 - repeatable
     for status, count in COUNTS[tenant].items():
         deleted = DELETED.get(tenant, 0) if status in (Status.SENT, Status.COMPLETED) else 0
         for number in range(count):
-            author = Author(rng, tenant, next(kinds), status, now)
+            rng = Random(f"{tenant.name} {status} {number}")  # noqa: S311 - repeatable
+            author = Author(rng, tenant, next(kinds), status, now.replace(microsecond=0))
             made = author.write(next(reasons) if status == Status.DECLINED else None)
             if number >= count - deleted:
                 made.value["deletedAt"] = text(now - timedelta(minutes=rng.randint(1, 100)))

@@ -24,7 +24,7 @@ from documents.models import StoredFile
 from documents.storage import StoreError
 from workspaces.models import Workspace
 
-BATCH = 500  # documents checked or written at a time
+BATCH = 200  # documents checked or written at a time
 
 T = TypeVar("T")
 

@@ -1,0 +1,182 @@
+"""The audit history in the admin: for support staff all of it, for workspace admins their own."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.db.models import Model, QuerySet
+from django.http import (
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    HttpResponseNotAllowed,
+    HttpResponseRedirect,
+)
+from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html
+
+from audit import export
+from audit.filters import HistoryFilter, without_raw_key
+from audit.models import AuditEntry
+from audit.scope import scope_of
+from config.lists import ListAdmin
+from config.times import exact
+
+REQUEST_ID_SHOWN = 8  # characters in the list, of 32
+# The page of one entry, part by part; a part or a field that holds nothing is left out.
+PARTS = (
+    ("What happened", ("when", "what_happened", "workspace", "detail")),
+    ("Who", ("person_link", "member_link", "key_link")),
+    ("Document", ("document", "file_type", "byte_range", "bytes_sent", "file_sha256")),
+    ("Request", ("address", "user_agent", "whole_request")),
+)
+
+
+@admin.register(AuditEntry)
+class AuditEntryAdmin(ListAdmin):
+    """Nothing is added, changed or deleted here; the database would refuse it too."""
+
+    description = "Who did what, and when: keys, downloads, plans, members, sign-ins."
+    empty_text = "Nothing has happened yet."
+    filter_form = HistoryFilter
+    change_list_template = "admin/audit/auditentry/change_list.html"
+    list_display = (
+        "when",
+        "workspace",
+        "what_happened",
+        "who",
+        "document",
+        "file_type",
+        "address",
+        "request",
+    )
+    list_display_links = ("when",)
+
+    # --- Who sees what ---
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        scope = scope_of(request)
+        return bool(scope) if obj is None else scope.includes(obj.workspace_id)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[AuditEntry]:
+        scope = scope_of(request)
+        entries: QuerySet[AuditEntry] = super().get_queryset(request)
+        return entries.filter(scope.condition()) if scope else entries.none()
+
+    def get_filter_form(self, request: HttpRequest) -> HistoryFilter:
+        return HistoryFilter(request.GET, scope_of(request))
+
+    # --- Pages ---
+
+    def get_urls(self) -> list[URLPattern]:
+        exported = self.admin_site.admin_view(self.export_view)
+        return [path("export/", exported, name="audit_auditentry_export"), *super().get_urls()]
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        return without_key_in_address(request) or super().changelist_view(request, extra_context)
+
+    def export_view(self, request: HttpRequest) -> HttpResponseBase:
+        """What the filters let through as CSV; back to the list when they are not valid."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        if request.method != "GET":
+            return HttpResponseNotAllowed(["GET"])
+        if elsewhere := without_key_in_address(request):
+            return elsewhere
+        form = self.get_filter_form(request)
+        if not form.is_valid():
+            return HttpResponseRedirect(f"{history_url()}?{request.GET.urlencode()}")
+        return export.answer(self.get_filtered(request, form), form.ways())
+
+    def audit_url(self, obj: Model) -> str:
+        """An entry's "history" is the entry."""
+        return reverse("admin:audit_auditentry_change", args=[obj.pk])
+
+    # --- One entry ---
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        filled = [
+            (title, [name for name in names if self._holds(obj, name)]) for title, names in PARTS
+        ]
+        return [(title, {"fields": names}) for title, names in filled if names]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
+        return [name for _, names in PARTS for name in names]
+
+    def _holds(self, obj: Any, name: str) -> bool:
+        shown = getattr(self, name, None)
+        return (shown(obj) if shown else getattr(obj, name)) not in ("", None)
+
+    # --- Fields ---
+
+    @admin.display(description="time")
+    def when(self, entry: AuditEntry) -> str:
+        return exact(entry.created_at)
+
+    @admin.display(description="workspace")
+    def workspace(self, entry: AuditEntry) -> str:
+        return linked(entry.workspace_name, workspace_id__exact=entry.workspace_id)
+
+    @admin.display(description="what happened")
+    def what_happened(self, entry: AuditEntry) -> str:
+        return entry.get_action_display()
+
+    @admin.display(description="who")
+    def who(self, entry: AuditEntry) -> str:
+        return self.person_link(entry) or self.key_link(entry)
+
+    @admin.display(description="person")
+    def person_link(self, entry: AuditEntry) -> str:
+        return linked(entry.person, q=entry.person)
+
+    @admin.display(description="member")
+    def member_link(self, entry: AuditEntry) -> str:
+        return linked(entry.member, q=entry.member)
+
+    @admin.display(description="API key")
+    def key_link(self, entry: AuditEntry) -> str:
+        return linked(entry.key_label(), key_id__exact=entry.key_id)
+
+    @admin.display(description="document")
+    def document(self, entry: AuditEntry) -> str:
+        return linked(entry.document_title, document_id__exact=entry.document_id)
+
+    @admin.display(description="request id")
+    def request(self, entry: AuditEntry) -> str:
+        start = entry.request_id[:REQUEST_ID_SHOWN]
+        return linked(f"{start}…" if start else "", q=entry.request_id)
+
+    @admin.display(description="request id")
+    def whole_request(self, entry: AuditEntry) -> str:
+        return linked(entry.request_id, q=entry.request_id)
+
+
+def history_url() -> str:
+    return reverse("admin:audit_auditentry_changelist")
+
+
+def linked(text: str, **filters: Any) -> str:
+    """The text as a link to the history narrowed by `filters`; "" when there is nothing to name."""
+    [value] = filters.values()
+    if not value:
+        return text
+    url = f"{history_url()}?{urlencode(filters)}"
+    title = f"Only entries of {value}"
+    return format_html('<a href="{}" title="{}">{}</a>', url, title, text or value)
+
+
+def without_key_in_address(request: HttpRequest) -> HttpResponseRedirect | None:
+    """Leads on to the same list without the raw key that somebody pasted into the search.
+
+    The browser's history keeps the address that is led to, not the one it came from.
+    """
+    text = request.GET.get("q", "")
+    kept = without_raw_key(text)
+    if kept == text:
+        return None
+    query = request.GET.copy()
+    query["q"] = kept
+    return HttpResponseRedirect(f"{request.path}?{query.urlencode()}")

@@ -1,0 +1,101 @@
+"""The people of the admin, and what they see of the audit history."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.contrib.auth.models import Group, User
+from django.db import connection
+from django.test import Client
+from django.urls import reverse
+
+from audit.models import AuditEntry
+from tests import factories
+from tests.factories import at
+from workspaces.models import Membership, Workspace
+
+HISTORY = reverse("admin:audit_auditentry_changelist")
+EXPORT = reverse("admin:audit_auditentry_export")
+DOCUMENTS = reverse("admin:documents_document_changelist")
+
+
+def support() -> User:
+    """A person of the group Support."""
+    person = factories.person("sam@support.example", is_staff=True)
+    person.groups.add(Group.objects.get(name="Support"))
+    return person
+
+
+def operator() -> User:
+    """A superuser who is in no workspace."""
+    return factories.person("olga@operators.example", is_staff=True, is_superuser=True)
+
+
+def member(workspace: Workspace, login: str, role: str = "MEMBER") -> User:
+    """A person of staff with this role in the workspace."""
+    person = factories.person(login, is_staff=True)
+    Membership.objects.create(workspace=workspace, user=person, role=role)
+    return person
+
+
+def signed_in(person: User) -> Client:
+    """A browser in which the person has signed in."""
+    client = Client()
+    client.force_login(person)
+    return client
+
+
+def happened(count: int = 1, **fields: Any) -> list[AuditEntry]:
+    """Entries, a minute apart, the newest first, at 2026-03-01 12:00:00.
+
+    Args:
+        fields: of AuditEntry; a function is called with each entry's number, from 0.
+    """
+    defaults = {
+        "action": "document.downloaded",
+        "created_at": lambda number: at("2026-03-01 12:00:00") - timedelta(minutes=number),
+    }
+    return AuditEntry.objects.bulk_create(
+        AuditEntry(
+            **{
+                name: value(number) if callable(value) else value
+                for name, value in (defaults | fields).items()
+            }
+        )
+        for number in range(count)
+    )
+
+
+def of(workspace: Workspace, **fields: Any) -> dict[str, Any]:
+    """The fields of an entry that is about a workspace."""
+    return {"workspace_id": workspace.id, "workspace_name": workspace.name, **fields}
+
+
+def seen(client: Client, query: str = "") -> list[int]:
+    """The ids of the entries on a page of the history, in its order."""
+    return [entry.id for entry in shown(client, query).result_list]
+
+
+def shown(client: Client, query: str = "", url: str = HISTORY) -> Any:
+    """A list as the page has it."""
+    response: Any = client.get(f"{url}{query}")
+    assert response.status_code == 200
+    return response.context["cl"]
+
+
+def errors(client: Client, query: str, url: str = HISTORY) -> dict[str, list[str]]:
+    """What a list says against its address; it shows nothing then."""
+    listed = shown(client, query, url)
+    assert listed.result_list == []
+    found: dict[str, list[str]] = dict(listed.form.errors)
+    return found
+
+
+def ids(entries: list[AuditEntry]) -> list[int]:
+    return [entry.id for entry in entries]
+
+
+def analyze(*tables: str) -> None:
+    """Fresh statistics, so that the planner knows what the test has stored."""
+    with connection.cursor() as cursor:
+        for table in tables:
+            cursor.execute(f"ANALYZE {table}")

@@ -1,0 +1,436 @@
+"""The audit history in the admin: who sees what of it, filters, searches, and what it refuses."""
+
+from typing import Any
+from urllib.parse import quote
+from uuid import UUID
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from audit.models import Action, AuditEntry
+from tests import factories
+from tests.factories import Tenant, at, uid
+from tests.people import (
+    DOCUMENTS,
+    EXPORT,
+    HISTORY,
+    errors,
+    happened,
+    ids,
+    member,
+    of,
+    operator,
+    seen,
+    shown,
+    signed_in,
+    support,
+)
+from workspaces.models import Membership
+
+
+@pytest.fixture
+def sam(db: None) -> Client:
+    """A person of Support, signed in."""
+    return signed_in(support())
+
+
+def body(response: Any) -> str:
+    text: str = response.content.decode()
+    return text
+
+
+def entry_url(entry: AuditEntry, page: str = "change") -> str:
+    return reverse(f"admin:audit_auditentry_{page}", args=[entry.pk])
+
+
+# --- Who sees what
+
+
+def test_support_sees_the_entries_of_every_workspace(
+    acme: Tenant, umbrella: Tenant, sam: Client
+) -> None:
+    [nobody_s] = happened(action=Action.LOGIN, person="a@b.example")
+    whose = {entry.workspace_name for entry in shown(sam).result_list}
+    assert whose == {"Acme", "Umbrella", ""}
+    assert sam.get(entry_url(nobody_s)).status_code == 200
+
+
+def test_so_does_a_superuser(acme: Tenant, umbrella: Tenant) -> None:
+    whose = {entry.workspace_name for entry in shown(signed_in(operator())).result_list}
+    assert whose == {"Acme", "Umbrella"}
+
+
+def test_an_admin_sees_the_own_workspace_s(acme: Tenant, umbrella: Tenant) -> None:
+    happened(action=Action.LOGIN, person=acme.admin.username)
+    ada = signed_in(acme.admin)
+    assert [entry.workspace_name for entry in shown(ada).result_list] == ["Acme"]
+    [own] = AuditEntry.objects.filter(workspace_id=acme.workspace.id)
+    [foreign] = AuditEntry.objects.filter(workspace_id=umbrella.workspace.id)
+    assert "Acme sync" in body(ada.get(entry_url(own)))
+    for page in ("change", "history", "delete"):
+        response = ada.get(entry_url(foreign, page), follow=True)
+        assert "Umbrella" not in body(response)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "?workspace_id__exact={workspace}",
+        "?key_id__exact={key}",
+        "?q={prefix}",
+        "?q={key}",
+        "?q={workspace}",
+        "?q=umbrella sync",
+        "?q=admin@umbrella.example",
+        "?action__exact=key.created&workspace_id__exact={workspace}",
+    ],
+)
+def test_no_filter_or_search_leads_an_admin_to_another_workspace(
+    acme: Tenant, umbrella: Tenant, query: str
+) -> None:
+    ada = signed_in(acme.admin)
+    key = AuditEntry.objects.get(key_name="Umbrella sync")
+    filled = query.format(workspace=umbrella.workspace.id, key=key.key_id, prefix=key.key_prefix)
+    assert seen(signed_in(umbrella.admin), filled) != []
+    for url in (HISTORY, EXPORT):
+        response = ada.get(url + filled, follow=True)
+        text = b"".join(response) if response.streaming else response.content
+        assert b"Umbrella" not in text
+    assert seen(ada, filled) == []
+
+
+def test_an_admin_of_several_sees_all_of_theirs_in_one_order(
+    acme: Tenant, umbrella: Tenant, freebie: Tenant
+) -> None:
+    Membership.objects.create(workspace=umbrella.workspace, user=acme.admin, role="ADMIN")
+    Membership.objects.create(workspace=freebie.workspace, user=acme.admin, role="MEMBER")
+    tenants = (acme, umbrella, freebie)
+    happened(120, **{n: lambda i, n=n: of(tenants[i % 3].workspace)[n] for n in of(acme.workspace)})
+    ada = signed_in(acme.admin)
+    mine = AuditEntry.objects.filter(
+        workspace_id__in=[acme.workspace.id, umbrella.workspace.id]
+    ).order_by("-created_at", "-id")
+    assert walk(ada) == ids(list(mine))
+    only = seen(ada, f"?workspace_id__exact={umbrella.workspace.id}")
+    assert only == ids([e for e in mine if e.workspace_id == umbrella.workspace.id])[:50]
+
+
+@pytest.mark.parametrize("who", ["member", "staff", "person", "former"])
+def test_nobody_else_sees_any(acme: Tenant, who: str) -> None:
+    people = {
+        "member": lambda: member(acme.workspace, "max@acme.example"),
+        "staff": lambda: factories.person("stan@acme.example", is_staff=True),
+        "person": lambda: factories.person("petra@acme.example"),
+        "former": lambda: acme.admin,
+    }
+    client = signed_in(people[who]())
+    if who == "former":
+        assert client.get(HISTORY).status_code == 200
+        Membership.objects.filter(user=acme.admin).delete()
+    [entry] = AuditEntry.objects.all()
+    for url in (HISTORY, EXPORT, entry_url(entry), DOCUMENTS):
+        assert client.get(url).status_code in (302, 403)
+    assert Client().get(HISTORY).status_code == 302
+
+
+def test_who_is_no_longer_support_sees_nothing_with_the_next_click(acme: Tenant) -> None:
+    person = support()
+    client = signed_in(person)
+    assert client.get(HISTORY).status_code == 200
+    person.groups.clear()
+    assert client.get(HISTORY).status_code == 403
+    assert client.get(EXPORT).status_code == 403
+
+
+# --- What an entry shows
+
+
+def test_the_list_says_all_of_an_entry(acme: Tenant, sam: Client) -> None:
+    document = factories.document(acme.workspace, title="Lease <b>")
+    assert acme.get(f"/documents/{document.id}/download").status == 200
+    [entry] = AuditEntry.objects.filter(document_id=document.id, action="document.downloaded")
+    html = body(sam.get(HISTORY))
+    for text in (
+        f"{entry.created_at:%Y-%m-%d %H:%M:%S} UTC",
+        "Acme",
+        "Document downloaded",
+        f"Acme sync ({acme.key.prefix}…)",
+        "Lease &lt;b&gt;",
+        "original",
+        "127.0.0.1",
+        f"?q={entry.request_id}",
+        f"?document_id__exact={document.id}",
+        f"?key_id__exact={acme.key.id}",
+        f"?workspace_id__exact={acme.workspace.id}",
+    ):
+        assert text in html
+    assert acme.raw not in html
+    [key_id] = AuditEntry.objects.filter(document_id=None).values_list("key_id", flat=True)
+    assert f"?key_id__exact={key_id}" in html
+
+
+def test_an_entry_s_page_says_the_rest_and_offers_no_change(acme: Tenant, sam: Client) -> None:
+    [entry] = happened(
+        **of(acme.workspace),
+        file_type="signed",
+        bytes_sent=1234,
+        byte_range="0-1233/2000",
+        user_agent="curl/8 <i>",
+        request_id="ab" * 16,
+    )
+    html = body(sam.get(entry_url(entry)))
+    for text in ("1234", "0-1233/2000", "curl/8 &lt;i&gt;", "ab" * 16):
+        assert text in html
+    for button in ('name="_save"', "deletelink", "/delete/", "historylink", "Membership"):
+        assert button not in html
+
+
+# --- Filters
+
+
+@pytest.fixture
+def varied(acme: Tenant, umbrella: Tenant) -> dict[str, AuditEntry]:
+    """One entry of each kind that a filter or a search tells apart, by a name."""
+    key = {"key_id": uid(1, 7), "key_name": "Nightly Copy", "key_prefix": "dtd_abcd1234"}
+    facts: dict[str, dict[str, Any]] = {
+        "key": of(acme.workspace, action=Action.KEY_CREATED, person="Ada@acme.example", **key),
+        "download": of(
+            acme.workspace,
+            action=Action.DOCUMENT_DOWNLOADED,
+            document_id=uid(1, 8),
+            request_id="0123456789abcdef" * 2,
+            **key,
+        ),
+        "plan": of(umbrella.workspace, action=Action.PLAN_CHANGED, person="olga@ops.example"),
+        "member": of(umbrella.workspace, action=Action.MEMBER_ADDED, member="ada@acme.example"),
+        "login": {"action": Action.LOGIN, "person": "ada@acme.example"},
+        "renamed": {
+            "action": Action.KEY_DELETED,
+            "key_name": "nightly copy 2",
+            "key_id": UUID("abcdef01-0000-4000-8000-000000000001"),
+        },
+    }
+    names = list(facts)
+    made = {}
+    for number, name in enumerate(names):
+        when = at(f"2026-02-{10 + number} 23:59:59.999999")
+        made[name] = AuditEntry.objects.create(created_at=when, **facts[name])
+    return made
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        (f"workspace_id__exact={uid(1, 1)}", "download key"),
+        ("action__exact=key.created", "key"),
+        ("action__exact=document.downloaded", "download"),
+        ("since=2026-02-14", "renamed login"),
+        ("until=2026-02-11", "download key"),
+        ("since=2026-02-11&until=2026-02-11", "download"),
+        (f"document_id__exact={uid(1, 8)}", "download"),
+        (f"key_id__exact={uid(1, 7)}", "download key"),
+        (f"key_id__exact={uid(1, 7)}&action__exact=key.created", "key"),
+        (f"q={uid(1, 8)}", "download"),
+        ("q=ABCDEF01-0000-4000-8000-000000000001", "renamed"),
+        (f"q={uid(1, 7)}", "download key"),
+        (f"q={uid(1, 1)}", "download key"),
+        ("q=dtd_abcd1234", "download key"),
+        ("q=nightly copy", "download key"),
+        ("q=NIGHTLY COPY 2", "renamed"),
+        ("q=nightly", ""),
+        ("q=0123456789abcdef0123456789abcdef", "download"),
+        ("q=0123456789ABCDEF0123456789ABCDEF", "download"),
+        ("q=ada@acme.example", "login member key"),
+        ("q=ADA@ACME.EXAMPLE&action__exact=member.added", "member"),
+        ("q= ada@acme.example ", "login member key"),
+        ("q=%25", ""),
+        ("q=' OR 1=1 --", ""),
+    ],
+)
+def test_filters_and_searches(
+    varied: dict[str, AuditEntry], sam: Client, query: str, found: str
+) -> None:
+    names = {entry.id: name for name, entry in varied.items()}
+    query = f"?until=2026-02-28&{query}" if "until" not in query else f"?{query}"
+    assert [names[id] for id in seen(sam, query)] == found.split()
+
+
+def test_each_action_can_be_chosen(sam: Client) -> None:
+    for action in Action:
+        [entry] = happened(action=action)
+        assert seen(sam, f"?action__exact={action}") == [entry.id]
+
+
+def test_an_entry_that_two_searches_find_is_listed_once(sam: Client) -> None:
+    [entry] = happened(person="ada@acme.example", member="ADA@acme.example", key_name="x")
+    assert seen(sam, "?q=ada@acme.example") == [entry.id]
+
+
+@pytest.mark.parametrize(
+    ("pasted", "kept"),
+    [
+        ("{raw}", "{prefix}"),
+        ("Bearer {raw}", "{prefix}"),
+        ("Authorization: Bearer {raw}", "{prefix}"),
+        ("{prefix}…", "{prefix}"),
+    ],
+)
+@pytest.mark.parametrize("url", [HISTORY, EXPORT])
+def test_a_raw_key_that_is_pasted_stays_in_no_address(
+    acme: Tenant, sam: Client, caplog: pytest.LogCaptureFixture, url: str, pasted: str, kept: str
+) -> None:
+    text = pasted.format(raw=acme.raw, prefix=acme.key.prefix)
+    response = sam.get(f"{url}?action__exact=key.created&q={quote(text)}")
+    assert response.status_code == 302
+    assert response["Location"] == f"{url}?action__exact=key.created&q={acme.key.prefix}"
+    assert acme.raw not in caplog.text
+    if url == HISTORY:
+        [entry] = AuditEntry.objects.all()
+        assert seen(sam, response["Location"].removeprefix(HISTORY)) == [entry.id]
+
+
+def test_too_few_characters_of_a_key_are_told_so(sam: Client) -> None:
+    assert "12 characters" in errors(sam, "?q=dtd_abc")["q"][0]
+
+
+MALFORMED = [
+    ("document_id__exact=x", "document_id__exact"),
+    ("key_id__exact=00000000", "key_id__exact"),
+    ("workspace_id__exact=%00", "workspace_id__exact"),
+    ("action__exact=key.unknown", "action__exact"),
+    ("action__exact=%00", "action__exact"),
+    ("since=yesterday", "since"),
+    ("until=2026-02-30", "until"),
+    ("until=99999-01-01", "until"),
+    ("since=%00", "since"),
+    ("q=a%00b", "q"),
+    (f"q={'a' * 255}", "q"),
+    ("since=2026-03-02&until=2026-03-01", "__all__"),
+    ("after=", "__all__"),
+    ("after=x", "__all__"),
+    ("after=1.x", "__all__"),
+    ("after=1.99999999999999999999", "__all__"),
+    (f"after={'9' * 30}.1", "__all__"),
+    (f"before={'9' * 5000}.1", "__all__"),
+    ("before=-99999999999999999999.1", "__all__"),
+    ("after=%00.%00", "__all__"),
+]
+
+
+@pytest.mark.parametrize(("query", "field"), MALFORMED)
+def test_a_parameter_that_is_not_valid_is_named_and_nothing_is_listed(
+    acme: Tenant, sam: Client, query: str, field: str
+) -> None:
+    assert list(errors(sam, f"?{query}")) == [field]
+    assert list(errors(signed_in(acme.admin), f"?{query}")) == [field]
+
+
+@pytest.mark.parametrize("query", ["until=9999-12-31", "since=0001-01-01", "until=0001-01-01"])
+def test_the_ends_of_time_can_be_asked_for(sam: Client, query: str) -> None:
+    assert seen(sam, f"?{query}") == []
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["user__password=x", "request_id__contains=a", "p=9", "all=", "o=1", "e=1", "_facets=1"],
+)
+def test_parameters_that_are_no_filters_are_ignored(acme: Tenant, sam: Client, query: str) -> None:
+    assert seen(sam, f"?{query}") == seen(sam)
+
+
+# --- Pages
+
+
+def walk(client: Client, query: str = "", newcomers: int = 0) -> list[int]:
+    """All ids from the first page by the links to the older ones; as it goes, new ones arrive."""
+    found, page = [], shown(client, query)
+    found += ids(page.result_list)
+    while page.older_url:
+        happened(newcomers, created_at=at("2026-11-01 00:00:00"))
+        page = shown(client, page.older_url)
+        found += ids(page.result_list)
+    return found
+
+
+@pytest.mark.parametrize("query", ["", "?q=ada@acme.example"])
+def test_a_walk_sees_each_entry_once_while_new_ones_arrive(sam: Client, query: str) -> None:
+    """Ties in time included: twenty entries share each instant."""
+    made = happened(
+        230,
+        created_at=lambda n: at(f"2026-01-{1 + n // 20:02} 00:00:00"),
+        person=lambda n: "ada@acme.example" if n % 3 else "",
+        member=lambda n: "" if n % 3 else "ada@acme.example",
+    )
+    expected = sorted(made, key=lambda entry: (entry.created_at, entry.id), reverse=True)
+    assert walk(sam, query, newcomers=7) == ids(expected)
+
+
+def test_the_way_back_shows_the_same_pages(sam: Client) -> None:
+    happened(170)
+    first = shown(sam)
+    second = shown(sam, first.older_url)
+    third = shown(sam, second.older_url)
+    assert first.newer_url is None
+    assert ids(shown(sam, third.newer_url).result_list) == ids(second.result_list)
+    back = shown(sam, second.newer_url)
+    assert ids(back.result_list) == ids(first.result_list)
+    assert back.newer_url is None
+
+
+def test_a_page_that_is_exactly_full_is_the_last(sam: Client) -> None:
+    happened(100)
+    second = shown(sam, shown(sam).older_url)
+    assert (len(second.result_list), second.older_url) == (50, None)
+
+
+def test_pages_keep_the_filters(sam: Client) -> None:
+    happened(60, action=Action.LOGIN, person="ada@acme.example")
+    page = shown(sam, "?action__exact=login.succeeded&q=ada@acme.example&x=y")
+    assert "action__exact=login.succeeded" in page.older_url
+    assert "q=ada%40acme.example" in page.older_url
+    assert "x=y" not in page.older_url
+
+
+# --- What is refused
+
+
+@pytest.mark.parametrize("who", ["support", "operator", "admin"])
+def test_nothing_can_be_added_changed_or_deleted(acme: Tenant, who: str) -> None:
+    """By button, bulk action or a POST made by hand, by anyone."""
+    people = {"support": support, "operator": operator}
+    person = people[who]() if who in people else acme.admin
+    document = factories.document(acme.workspace)
+    recipient = factories.recipient(document)
+    client = signed_in(person)
+    [entry] = AuditEntry.objects.all()
+    before = [AuditEntry.objects.values().get(), document.recipients.values().get()]
+    data = {
+        "action": "delete_selected",
+        "_selected_action": [str(entry.pk)],
+        "index": "0",
+        "post": "yes",
+        "_save": "Save",
+        "key_name": "Another",
+        "title": "Another",
+        "recipients-TOTAL_FORMS": "1",
+        "recipients-INITIAL_FORMS": "1",
+        "recipients-0-id": str(recipient.pk),
+        "recipients-0-DELETE": "on",
+    }
+    urls = [HISTORY, EXPORT, reverse("admin:audit_auditentry_add")]
+    urls += [entry_url(entry, page) for page in ("change", "delete", "history")]
+    urls += [DOCUMENTS, reverse("admin:documents_document_add")]
+    urls += [reverse("admin:documents_document_workspaces")]
+    for page in ("change", "delete", "history"):
+        urls.append(reverse(f"admin:documents_document_{page}", args=[document.pk]))
+    for url in urls:
+        for method in ("post", "put", "patch", "delete"):
+            response = getattr(client, method)(url, data)
+            assert response.status_code in (302, 403, 405), (url, method)
+    assert [AuditEntry.objects.values().get(), document.recipients.values().get()] == before
+    for url in urls:
+        html = body(client.get(url, follow=True)) if "export" not in url else ""
+        assert "delete_selected" not in html
+        for section in (HISTORY, DOCUMENTS):
+            assert f'href="{section}add/' not in html

@@ -1,0 +1,193 @@
+"""Signing in: throttled, recorded, silent about who exists; and sessions that end."""
+
+import logging
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
+from django.db import connection
+from django.test import Client
+from django.urls import reverse
+from psycopg import sql
+
+from audit.models import Action, AuditEntry
+from config.login import ATTEMPTS_PER_ACCOUNT, ATTEMPTS_PER_ADDRESS
+from tests import factories
+from tests.factories import Tenant
+
+LOGIN = reverse("admin:login")
+INDEX = reverse("admin:index")
+PASSWORD = "correct horse battery staple"
+WRONG = "wrong"
+
+
+@pytest.fixture
+def ada(acme: Tenant, settings: Any) -> User:
+    """Acme's admin, who has a password; its hash is quick to make here."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    acme.admin.set_password(PASSWORD)
+    acme.admin.save()
+    return acme.admin
+
+
+def sign_in(login: str, password: str = WRONG, address: str = "192.0.2.1", **more: Any) -> Any:
+    form = {"username": login, "password": password, "next": INDEX}
+    return Client(REMOTE_ADDR=address, **more).post(LOGIN, form)
+
+
+def entries() -> list[tuple[str, str, str]]:
+    found = AuditEntry.objects.filter(action__startswith="login.").order_by("id")
+    return list(found.values_list("action", "person", "address"))
+
+
+def test_signing_in_opens_the_start_page_and_is_recorded(ada: User) -> None:
+    answer = sign_in(ada.username, PASSWORD, headers={"User-Agent": "Firefox"})
+    assert answer["Location"] == INDEX
+    assert entries() == [(Action.LOGIN, ada.username, "192.0.2.1")]
+    assert AuditEntry.objects.get(action=Action.LOGIN).user_agent == "Firefox"
+
+
+def same(answer: Any, login: str) -> tuple[int, str]:
+    """What two answers have in common: all but the token and what was typed."""
+    html = answer.content.decode().replace(login, "LOGIN")
+    return answer.status_code, "\n".join(x for x in html.splitlines() if "csrfmiddleware" not in x)
+
+
+def test_a_failed_login_looks_the_same_whoever_it_was(ada: User) -> None:
+    hidden = factories.person("gone@acme.example", is_staff=True, is_active=False)
+    plain = factories.person("signer@acme.example")
+    for user in (hidden, plain):
+        user.set_password(PASSWORD)
+        user.save()
+    wrong = same(sign_in(ada.username), ada.username)
+    assert wrong[0] == 200
+    for login, password in [
+        ("nobody@acme.example", "wrong"),
+        (hidden.username, PASSWORD),
+        (plain.username, PASSWORD),
+    ]:
+        assert same(sign_in(login, password), login) == wrong
+    assert [action for action, *_ in entries()] == [Action.LOGIN_FAILED] * 4
+
+
+@pytest.mark.parametrize("login", ["admin@acme.example", "nobody@acme.example"])
+def test_an_account_is_throttled_whether_it_exists_or_not(ada: User, login: str) -> None:
+    for number in range(ATTEMPTS_PER_ACCOUNT):
+        assert sign_in(login, address=f"192.0.2.{number}").status_code == 200
+    answer = sign_in(login, PASSWORD, address="192.0.2.99")
+    assert answer.status_code == 429
+    assert "Too many attempts to sign in. Try again in" in answer.content.decode()
+    assert 1 <= int(answer["Retry-After"]) <= 300
+    assert len(entries()) == ATTEMPTS_PER_ACCOUNT
+    assert sign_in(login.upper(), PASSWORD).status_code == 429
+    assert sign_in("other@acme.example").status_code == 200
+
+
+def test_an_address_is_throttled_over_all_accounts(ada: User) -> None:
+    for number in range(ATTEMPTS_PER_ADDRESS):
+        assert sign_in(f"guess{number}@acme.example").status_code == 200
+    assert sign_in(ada.username, PASSWORD).status_code == 429
+    assert sign_in(ada.username, PASSWORD, address="192.0.2.2").status_code == 302
+
+
+def test_the_address_behind_a_proxy_counts(ada: User, settings: Any) -> None:
+    settings.TRUSTED_PROXIES = 1
+    sign_in(ada.username, headers={"X-Forwarded-For": "6.6.6.6, 198.51.100.7"})
+    assert entries() == [(Action.LOGIN_FAILED, ada.username, "198.51.100.7")]
+
+
+@pytest.fixture
+def no_counter(settings: Any) -> None:
+    """Redis is out of reach: nothing listens there."""
+    nowhere = {**settings.CACHES["default"], "LOCATION": "redis://127.0.0.1:1/0"}
+    settings.CACHES = {"default": nowhere}
+
+
+def test_without_the_counter_people_sign_in(ada: User, no_counter: None) -> None:
+    for _ in range(ATTEMPTS_PER_ACCOUNT + 1):
+        assert sign_in(ada.username).status_code == 200
+    assert sign_in(ada.username, PASSWORD).status_code == 302
+
+
+@pytest.mark.parametrize("login", ["", "a\x00b", "x" * 1000, "dtd_" + "A" * 40, "ü@é"])
+def test_odd_logins_are_just_wrong(ada: User, login: str) -> None:
+    answer = sign_in(login)
+    assert answer.status_code == 200
+    assert "dtd_AAAAAAAAAAAA" not in str(entries())
+
+
+def test_the_password_is_nowhere(ada: User, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG):
+        sign_in(ada.username, PASSWORD)
+        sign_in(PASSWORD, PASSWORD)  # typed into the wrong field
+        wrong = sign_in(ada.username, f"{PASSWORD}!")
+    assert PASSWORD not in wrong.content.decode()
+    assert PASSWORD not in caplog.text
+    assert PASSWORD not in str([each.get_decoded() for each in Session.objects.all()])
+    with connection.cursor() as cursor:
+        for table in connection.introspection.table_names():
+            cursor.execute(sql.SQL("SELECT t::text FROM {} t").format(sql.Identifier(table)))
+            assert PASSWORD not in str(cursor.fetchall()), table
+    assert [person for _, person, _ in entries()] == [ada.username, "", ada.username]
+
+
+def test_cookies_are_kept_from_scripts_and_other_sites(ada: User, settings: Any) -> None:
+    settings.SESSION_COOKIE_SECURE = settings.CSRF_COOKIE_SECURE = settings.HTTPS_ONLY = True
+    cookies = sign_in(ada.username, PASSWORD).cookies
+    assert set(cookies) == {"sessionid", "csrftoken"}
+    for cookie in cookies.values():
+        assert cookie["secure"]
+        assert cookie["httponly"]
+        assert cookie["samesite"] == "Lax"
+    assert cookies["sessionid"]["max-age"] == 8 * 60 * 60
+
+
+def test_a_session_lasts_eight_hours_however_busy(ada: User, client: Client) -> None:
+    client.force_login(ada)
+    before = Session.objects.get().expire_date
+    assert client.get(INDEX).status_code == 200
+    assert Session.objects.get().expire_date == before
+    Session.objects.update(expire_date=factories.at("2026-01-01 00:00:00"))
+    assert client.get(INDEX).status_code == 302
+
+
+@pytest.mark.parametrize("lost", ["is_active", "is_staff"])
+def test_an_account_that_may_no_longer_enter_is_out_with_the_next_click(
+    ada: User, client: Client, lost: str
+) -> None:
+    client.force_login(ada)
+    User.objects.filter(pk=ada.pk).update(**{lost: False})
+    answer = client.get(INDEX, follow=True)
+    assert "login-form" in answer.content.decode()
+    assert ada.username not in answer.content.decode()
+    assert not Session.objects.exists()
+
+
+def test_a_changed_password_ends_the_other_sessions(ada: User, client: Client) -> None:
+    client.force_login(ada)
+    other = Client()
+    other.force_login(ada)
+    new = {"new_password1": f"{PASSWORD} 2", "new_password2": f"{PASSWORD} 2"}
+    client.post(reverse("admin:password_change"), {"old_password": PASSWORD, **new})
+    assert client.get(INDEX).status_code == 200
+    assert other.get(INDEX).status_code == 302
+
+
+@pytest.mark.parametrize("name", ["index", "login", "password_change", "apikeys_apikey_changelist"])
+def test_no_page_is_kept_by_a_browser(ada: User, client: Client, name: str) -> None:
+    if name != "login":
+        client.force_login(ada)
+    answer = client.get(reverse(f"admin:{name}"))
+    assert answer.status_code == 200
+    assert "no-store" in answer["Cache-Control"]
+    assert "default-src 'self'" in answer["Content-Security-Policy"]
+
+
+def test_the_start_page_shows_what_a_person_may_do(acme: Tenant, client: Client) -> None:
+    client.force_login(acme.admin)
+    html = client.get(INDEX).content.decode()
+    assert "API keys" in html
+    assert "Users" not in html
+    client.force_login(factories.person("bob@acme.example", is_staff=True))
+    assert "There is nothing here for bob@acme.example" in client.get(INDEX).content.decode()

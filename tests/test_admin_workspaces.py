@@ -1,0 +1,190 @@
+"""Workspaces in the admin: read by their admins, managed by operators with an audit entry each."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+from audit.models import Action, AuditEntry
+from tests import factories
+from tests.factories import Tenant
+from workspaces import changes
+from workspaces.models import Membership, Workspace
+
+LIST = reverse("admin:workspaces_workspace_changelist")
+
+
+def page(workspace: Workspace) -> str:
+    return reverse("admin:workspaces_workspace_change", args=[workspace.pk])
+
+
+def body(response: Any) -> str:
+    text: str = response.content.decode()
+    return text
+
+
+@pytest.fixture
+def operator(db: None) -> User:
+    return factories.person("root@ops.example", is_staff=True, is_superuser=True)
+
+
+@pytest.fixture
+def desk(operator: User, client: Client) -> Client:
+    """The operator, signed in."""
+    client.force_login(operator)
+    return client
+
+
+def fields(workspace: Workspace, **changed: str) -> dict[str, str]:
+    """The form of a workspace's page as it stands, with some fields changed."""
+    members = list(workspace.memberships.order_by("user__username"))
+    form = {
+        "plan": workspace.plan,
+        **({"suspended": "on"} if workspace.suspended else {}),
+        "memberships-TOTAL_FORMS": str(len(members)),
+        "memberships-INITIAL_FORMS": str(len(members)),
+    }
+    for number, each in enumerate(members):
+        form[f"memberships-{number}-id"] = str(each.pk)
+        form[f"memberships-{number}-workspace"] = str(workspace.pk)
+        form[f"memberships-{number}-role"] = each.role
+    return {name: value for name, value in {**form, **changed}.items() if value != "off"}
+
+
+def told() -> list[tuple[str, str, str, str]]:
+    """The entries so far, in order, but for the keys'."""
+    entries = AuditEntry.objects.exclude(action__startswith="key.").order_by("id")
+    return list(entries.values_list("action", "person", "member", "detail"))
+
+
+def test_an_admin_reads_their_own_workspace(acme: Tenant, umbrella: Tenant, client: Client) -> None:
+    factories.person("bob@acme.example").memberships.create(workspace=acme.workspace)
+    client.force_login(acme.admin)
+    assert "Umbrella" not in body(client.get(LIST))
+    html = body(client.get(page(acme.workspace)))
+    for text in ("Acme", "Pro", acme.admin.username, "bob@acme.example"):
+        assert text in html
+    assert "<select" not in html.replace('<select name="action"', "")
+    assert client.get(page(umbrella.workspace)).status_code == 404
+
+
+def test_an_admin_changes_nothing(acme: Tenant, client: Client) -> None:
+    client.force_login(acme.admin)
+    answer = client.post(page(acme.workspace), fields(acme.workspace, plan="BUSINESS"))
+    assert answer.status_code == 403
+    assert told() == []
+    acme.workspace.refresh_from_db()
+    assert acme.workspace.plan == "PRO"
+
+
+def test_an_operator_sees_all_and_finds_by_name(
+    acme: Tenant, umbrella: Tenant, desk: Client
+) -> None:
+    assert "Acme" in body(desk.get(LIST))
+    assert "Acme" not in body(desk.get(LIST, {"q": "umb"}))
+
+
+def test_plan_and_suspension_are_recorded_once_each(
+    acme: Tenant, operator: User, desk: Client
+) -> None:
+    who = operator.username
+    for changed in ({"plan": "BUSINESS", "suspended": "on"}, {}, {"suspended": "off"}):
+        acme.workspace.refresh_from_db()
+        answer = desk.post(page(acme.workspace), fields(acme.workspace, **changed))
+        assert answer.status_code == 302, body(answer)
+    assert told() == [
+        (Action.PLAN_CHANGED, who, "", "PRO → BUSINESS"),
+        (Action.WORKSPACE_SUSPENDED, who, "", ""),
+        (Action.WORKSPACE_REINSTATED, who, "", ""),
+    ]
+
+
+def test_a_suspension_reaches_the_next_request(acme: Tenant, desk: Client) -> None:
+    desk.post(page(acme.workspace), fields(acme.workspace, suspended="on"))
+    assert acme.get("/me").status == 403
+
+
+def test_a_plan_that_is_no_longer_offered_can_stay(acme: Tenant, desk: Client) -> None:
+    Workspace.objects.filter(pk=acme.workspace.pk).update(plan="LEGACY")
+    acme.workspace.refresh_from_db()
+    assert "LEGACY (no longer offered)" in body(desk.get(page(acme.workspace)))
+    desk.post(page(acme.workspace), fields(acme.workspace, suspended="on"))
+    assert [entry[0] for entry in told()] == [Action.WORKSPACE_SUSPENDED]
+    answer = desk.post(page(acme.workspace), fields(acme.workspace, plan="NONE"))
+    assert answer.status_code == 200
+
+
+def test_members_come_change_and_go(acme: Tenant, operator: User, desk: Client) -> None:
+    bob, who = factories.person("bob@acme.example", is_staff=True), operator.username
+    new = {
+        "memberships-TOTAL_FORMS": "2",
+        "memberships-1-workspace": str(acme.workspace.pk),
+        "memberships-1-user": str(bob.pk),
+        "memberships-1-role": "MEMBER",
+    }
+    desk.post(page(acme.workspace), fields(acme.workspace, **new))
+    desk.post(page(acme.workspace), fields(acme.workspace, **{"memberships-1-role": "ADMIN"}))
+    assert Membership.objects.admins().filter(user=bob).exists()
+    desk.post(page(acme.workspace), fields(acme.workspace))
+    desk.post(page(acme.workspace), fields(acme.workspace, **{"memberships-1-DELETE": "on"}))
+    assert not Membership.objects.filter(user=bob).exists()
+    assert told() == [
+        (Action.MEMBER_ADDED, who, bob.username, "MEMBER"),
+        (Action.MEMBER_ROLE_CHANGED, who, bob.username, "MEMBER → ADMIN"),
+        (Action.MEMBER_REMOVED, who, bob.username, "ADMIN"),
+    ]
+
+
+def test_who_a_membership_is_about_never_changes(acme: Tenant, desk: Client) -> None:
+    bob = factories.person("bob@acme.example")
+    desk.post(page(acme.workspace), fields(acme.workspace, **{"memberships-0-user": str(bob.pk)}))
+    assert acme.workspace.memberships.get().user == acme.admin
+    assert told() == []
+
+
+def test_an_admin_who_cannot_sign_in_is_told_of(acme: Tenant, desk: Client) -> None:
+    User.objects.filter(pk=acme.admin.pk).update(is_staff=False)
+    answer = desk.post(page(acme.workspace), fields(acme.workspace), follow=True)
+    assert "cannot sign in" in body(answer)
+
+
+def test_a_change_that_was_made_meanwhile_is_not_recorded_again(
+    acme: Tenant, operator: User
+) -> None:
+    membership = acme.workspace.memberships.get()
+    for _ in range(2):
+        changes.change_role(membership, "MEMBER", by=operator)
+        changes.remove_member(membership, by=operator)
+        changes.change_role(membership, "ADMIN", by=operator)
+    assert len(told()) == 2
+
+
+def test_nothing_is_made_or_deleted_here(acme: Tenant, desk: Client) -> None:
+    assert desk.get(reverse("admin:workspaces_workspace_add")).status_code == 403
+    delete = reverse("admin:workspaces_workspace_delete", args=[acme.workspace.pk])
+    assert desk.post(delete, {"post": "yes"}).status_code == 403
+    delete = reverse("admin:auth_user_delete", args=[acme.admin.pk])
+    assert desk.post(delete, {"post": "yes"}).status_code == 403
+    for name in ("workspaces_workspace", "auth_user"):
+        chosen = {"action": "delete_selected", "_selected_action": [str(acme.admin.pk)]}
+        desk.post(reverse(f"admin:{name}_changelist"), {**chosen, "post": "yes"})
+    assert Workspace.objects.filter(pk=acme.workspace.pk).exists()
+    assert User.objects.filter(pk=acme.admin.pk).exists()
+
+
+def test_accounts_are_the_operators_alone(acme: Tenant, client: Client) -> None:
+    client.force_login(acme.admin)
+    assert client.get(reverse("admin:auth_user_changelist")).status_code == 403
+    assert "Users" not in body(client.get(reverse("admin:index")))
+
+
+def test_an_operator_adds_a_person(desk: Client) -> None:
+    secret = "a long enough passphrase"
+    new = {"username": "eve@acme.example", "password1": secret, "password2": secret}
+    desk.post(reverse("admin:auth_user_add"), {**new, "usable_password": "true"})
+    eve = User.objects.get(username="eve@acme.example")
+    html = body(desk.get(reverse("admin:auth_user_change", args=[eve.pk])))
+    assert "user_permissions" not in html
+    assert "Support" in html

@@ -1,0 +1,183 @@
+"""import_documents that fails half way: the database and the store are as before."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from django.core.management.base import CommandError
+from django.db import connection
+
+from documents.importing import ImportRefused
+from documents.importing.files import CheckedFile
+from documents.importing.uploads import Uploads
+from documents.models import StoredFile
+from tests import factories, server
+from tests.factories import Tenant, uid
+from tests.inbox import Inbox, completed, objects, rows, sent, signer
+from tests.proxy import Proxy
+from tests.server import PATIENCE, ROOT, eventually
+from workspaces.models import Workspace
+from workspaces.plans import Plan
+
+MANY = 1000  # documents; their upload takes some seconds
+
+
+@pytest.fixture
+def inbox(tmp_path: Path) -> Iterator[Inbox]:
+    """A folder to import; what comes into the store leaves it with the tests."""
+    before = objects()
+    yield Inbox(tmp_path)
+    factories.saved_objects.extend(objects() - before)
+
+
+@pytest.fixture
+def workspace(transactional_db: None) -> Workspace:
+    """One that other processes see."""
+    return Workspace.objects.create(name="Acme", plan=Plan.PRO)
+
+
+@pytest.fixture
+def proxies() -> Iterator[tuple[Proxy, Proxy]]:
+    """The ways to PostgreSQL and to S3."""
+    made = Proxy(server.test_database_url()), Proxy(os.environ["S3_ENDPOINT_URL"])
+    yield made
+    for proxy in made:
+        proxy.stop()
+
+
+def begin(
+    workspace: Workspace, inbox: Inbox, proxies: tuple[Proxy, Proxy]
+) -> "subprocess.Popen[str]":
+    """Starts the command in a process of its own."""
+    database, store = proxies
+    return subprocess.Popen(
+        [sys.executable, "manage.py", "import_documents", str(workspace.pk), str(inbox.file)],
+        cwd=ROOT,
+        env={**os.environ, "DATABASE_URL": database.url, "S3_ENDPOINT_URL": store.url},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def interrupt(
+    process: "subprocess.Popen[str]", before: set[str], what: Callable[[], object]
+) -> list[str]:
+    """Does something once the store has some of the objects.
+
+    Returns:
+        What the process says in the end, without its progress; it prints nothing else.
+    """
+    assert eventually(lambda: len(objects() - before) > 20)
+    what()
+    out, err = process.communicate(timeout=PATIENCE)
+    assert out == ""
+    return [line for line in err.splitlines() if not line.endswith(" …")]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_import_that_is_asked_to_end_leaves_nothing(
+    workspace: Workspace, inbox: Inbox, proxies: tuple[Proxy, Proxy], number: signal.Signals
+) -> None:
+    before = objects()
+    inbox.write(*[sent()] * MANY)
+    process = begin(workspace, inbox, proxies)
+    said = interrupt(process, before, lambda: process.send_signal(number))
+    assert said == ["CommandError: Stopped; nothing was imported."]
+    assert process.returncode == 128 + number
+    assert rows() == [0, 0, 0]
+    assert objects() == before
+
+
+def test_an_import_that_loses_the_database_leaves_nothing(
+    workspace: Workspace, inbox: Inbox, proxies: tuple[Proxy, Proxy]
+) -> None:
+    before = objects()
+    inbox.write(*[sent()] * MANY)
+    process = begin(workspace, inbox, proxies)
+    [said] = interrupt(process, before, proxies[0].refuse)
+    assert said.startswith("CommandError: The database: ")
+    assert said.endswith("; nothing was imported.")
+    assert process.returncode == 1
+    assert rows() == [0, 0, 0]
+    assert objects() == before
+
+
+def test_an_import_that_loses_the_store_says_what_may_be_left_in_it(
+    workspace: Workspace, inbox: Inbox, proxies: tuple[Proxy, Proxy]
+) -> None:
+    before = objects()
+    inbox.write(*[sent()] * MANY)
+    process = begin(workspace, inbox, proxies)
+    [said] = interrupt(process, before, proxies[1].refuse)
+    assert said.startswith("CommandError: The store: up to ")
+    left = objects() - before
+    assert any(key in said for key in left)
+    assert process.returncode == 1
+    assert rows() == [0, 0, 0]
+
+
+def test_an_import_without_a_store_is_one_line(
+    workspace: Workspace, inbox: Inbox, proxies: tuple[Proxy, Proxy]
+) -> None:
+    inbox.write(sent())
+    proxies[1].refuse()
+    process = begin(workspace, inbox, proxies)
+    out, err = process.communicate(timeout=PATIENCE)
+    assert out == ""
+    [said] = err.splitlines()
+    assert said.startswith("CommandError: The store: ")
+    assert process.returncode == 1
+    assert rows() == [0, 0, 0]
+
+
+def test_what_the_database_refuses_takes_all_else_along(acme: Tenant, inbox: Inbox) -> None:
+    old = factories.document(acme.workspace, title="Old")
+    before = objects(), rows()
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE documents_recipient ADD CHECK (name <> 'Nobody')")
+    inbox.write(
+        completed(id=str(old.pk), title="New"),
+        sent(),
+        sent(recipients=[signer(name="Nobody")]),
+    )
+    with pytest.raises(CommandError, match=r"\AThe database: .*; nothing was imported\.\Z"):
+        inbox.run(acme.workspace)
+    assert (objects(), rows()) == before
+    old.refresh_from_db()
+    assert old.title == "Old"
+    assert old.original.object_key in objects()
+
+
+def test_a_file_that_changes_after_it_was_checked_is_not_stored(inbox: Inbox) -> None:
+    before = objects()
+    checked = CheckedFile(inbox.folder / "original.pdf", size=1, pages=1, sha256="0" * 64)
+    gone = CheckedFile(inbox.folder / "gone.pdf", size=1, pages=1, sha256="0" * 64)
+    uploads = Uploads()
+    for file, text in ((checked, "changed"), (gone, "is gone")):
+        with pytest.raises(ImportRefused, match=text):
+            uploads.start(file).result()
+    uploads.finish()
+    assert objects() == before
+
+
+def test_an_import_stands_when_replaced_objects_cannot_be_removed_and_names_them(
+    workspace: Workspace, inbox: Inbox, proxies: tuple[Proxy, Proxy]
+) -> None:
+    inbox.take(workspace, completed(id=str(uid(1))))
+    signed = StoredFile.objects.get(size=(inbox.folder / "signed.pdf").stat().st_size)
+    inbox.write(sent(id=str(uid(1))))
+    proxies[1].refuse()
+    process = begin(workspace, inbox, proxies)
+    out, err = process.communicate(timeout=PATIENCE)
+    assert json.loads(out) == {"created": 0, "updated": 1, "files": 0}
+    assert process.returncode == 0
+    assert "The documents are imported, but of the files they had before" in err
+    assert signed.object_key in err
+    assert rows() == [1, 1, 1]

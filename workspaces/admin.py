@@ -1,0 +1,187 @@
+"""Workspaces: read by their admins, managed by operators; accounts: managed by operators."""
+
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import admin, messages
+from django.contrib.auth.admin import UserAdmin  # registers the two below
+from django.contrib.auth.models import Group, User
+from django.db.models import QuerySet
+from django.forms import BaseInlineFormSet, ModelForm
+from django.http import HttpRequest, HttpResponse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from config.admin import AuditedAdmin, TabularInline, person
+from config.times import exact
+from workspaces import changes
+from workspaces.forms import MembershipForm, WorkspaceForm
+from workspaces.models import Membership, Workspace
+from workspaces.permissions import administered_by, is_operator, is_workspace_admin
+
+if TYPE_CHECKING:
+    AccountAdmin = UserAdmin[User]
+else:  # generic only in the stubs
+    AccountAdmin = UserAdmin
+
+admin.site.unregister(User)
+admin.site.unregister(Group)
+
+
+class MembershipInline(TabularInline):
+    """A workspace's people, on its page."""
+
+    model = Membership
+    form = MembershipForm
+    fields = ("user", "role")
+    autocomplete_fields = ("user",)
+    ordering = ("user__username",)
+    extra = 0
+    verbose_name = "member"
+    verbose_name_plural = "members"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Membership]:
+        memberships: QuerySet[Membership] = super().get_queryset(request)
+        return memberships.select_related("user", "workspace")
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return True  # of a workspace that the person may see
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return is_operator(person(request))
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return is_operator(person(request))
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return is_operator(person(request))
+
+
+@admin.register(Workspace)
+class WorkspaceAdmin(AuditedAdmin):
+    """A workspace is made by `manage.py create_workspace`, and never deleted here."""
+
+    audit_lookup = "workspace_id"
+    description = "The plan, and who belongs to it."
+    form = WorkspaceForm
+    inlines = (MembershipInline,)
+    list_display = ("name", "plan_name", "standing", "created")
+    list_per_page = 50
+    search_fields = ("name",)
+    search_help_text = "Search by name"
+    sortable_by = ("name", "created")
+    ordering = ("name", "id")
+    actions = None
+    fields = ("name", "id", "plan", "suspended", "created")
+    readonly_fields = ("name", "id", "created")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Workspace]:
+        workspaces: QuerySet[Workspace] = super().get_queryset(request)
+        if is_operator(person(request)):
+            return workspaces
+        return workspaces.filter(pk__in=administered_by(person(request)))
+
+    def has_view_permission(self, request: HttpRequest, obj: Workspace | None = None) -> bool:
+        if is_operator(person(request)):
+            return True
+        if obj is None:
+            return is_workspace_admin(person(request))
+        return administered_by(person(request)).filter(pk=obj.pk).exists()
+
+    def has_change_permission(self, request: HttpRequest, obj: Workspace | None = None) -> bool:
+        return is_operator(person(request))
+
+    @admin.display(description="plan")
+    def plan_name(self, workspace: Workspace) -> str:
+        return workspace.get_plan_display()
+
+    @admin.display(description="standing")
+    def standing(self, workspace: Workspace) -> SafeString:
+        if workspace.suspended:
+            return format_html('<span class="state">{}</span>', "Suspended")
+        return format_html("{}", "In good standing")
+
+    @admin.display(description="created", ordering="created_at")
+    def created(self, workspace: Workspace) -> str:
+        return exact(workspace.created_at)
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        workspace = self.visible_or_404(request, object_id)
+        context = {
+            "title": workspace.name,
+            "subtitle": None,
+            "audit_url": self.audit_url(workspace),
+            "show_save_and_add_another": False,
+        }
+        return super().change_view(request, object_id, form_url, context)
+
+    def save_model(
+        self, request: HttpRequest, obj: Workspace, form: "ModelForm[Workspace]", change: bool
+    ) -> None:
+        by = person(request)
+        changes.change_plan(obj, obj.plan, by=by)
+        (changes.suspend if obj.suspended else changes.reinstate)(obj, by=by)
+
+    def save_formset(
+        self,
+        request: HttpRequest,
+        form: "ModelForm[Workspace]",
+        formset: "BaseInlineFormSet[Membership, Workspace, MembershipForm]",
+        change: bool,
+    ) -> None:
+        by = person(request)
+        formset.save(commit=False)
+        for membership in formset.deleted_objects:
+            changes.remove_member(membership, by=by)
+        for membership, _ in formset.changed_objects:
+            changes.change_role(membership, membership.role, by=by)
+        for membership in formset.new_objects:
+            changes.add_member(membership, by=by)
+        self.tell_of_those_who_cannot_enter(request, form.instance)
+
+    def tell_of_those_who_cannot_enter(self, request: HttpRequest, workspace: Workspace) -> None:
+        """An admin's account needs staff status; nothing else would say that it has none."""
+        admins = workspace.memberships.filter(role=Membership.Role.ADMIN)
+        outside = admins.difference(Membership.objects.admins().filter(workspace=workspace))
+        for membership in outside:
+            messages.warning(
+                request,
+                f"{membership.user} is an admin here but cannot sign in: the account is not "
+                "active, or lacks staff status.",
+            )
+
+
+@admin.register(User)
+class PersonAdmin(AccountAdmin):
+    """Accounts, for operators. One is deactivated, never deleted: memberships would go along."""
+
+    description = "Who may sign in. Put support staff into the group Support."
+    list_display = ("username", "first_name", "last_name", "is_active", "is_staff", "is_superuser")
+    list_filter = ("is_active", "is_staff", "is_superuser")
+    fieldsets = (
+        (None, {"fields": ("username", "password")}),
+        ("Person", {"fields": ("first_name", "last_name", "email")}),
+        ("May", {"fields": ("is_active", "is_staff", "is_superuser", "groups")}),
+        ("Dates", {"fields": ("last_login", "date_joined")}),
+    )
+    readonly_fields = ("last_login", "date_joined")
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return is_operator(person(request))
+
+    def has_view_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
+        return is_operator(person(request))
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return is_operator(person(request))
+
+    def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
+        return is_operator(person(request))
+
+    def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
+        return False

@@ -1,0 +1,86 @@
+"""What operators change: plans, suspensions, memberships; each change with its audit entry.
+
+Each function locks the row and compares with what it holds: the entry is written once, and only
+when something has changed, however many do the same at the same moment. The entry and the change
+are committed together.
+"""
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from audit import record
+from workspaces.models import Membership, Workspace
+
+
+def _locked(workspace: Workspace) -> Workspace:
+    return Workspace.objects.select_for_update().get(pk=workspace.pk)
+
+
+@transaction.atomic
+def change_plan(workspace: Workspace, plan: str, *, by: User) -> None:
+    """Moves the workspace to another plan."""
+    now = _locked(workspace)
+    if now.plan != plan:
+        Workspace.objects.filter(pk=now.pk).update(plan=plan)
+        record.plan_changed(
+            workspace=now.facts(), person=by.get_username(), before=now.plan, after=plan
+        )
+
+
+@transaction.atomic
+def suspend(workspace: Workspace, *, by: User) -> None:
+    """Refuses the workspace's keys from the next request on."""
+    now = _locked(workspace)
+    if not now.suspended:
+        Workspace.objects.filter(pk=now.pk).update(suspended=True)
+        record.workspace_suspended(workspace=now.facts(), person=by.get_username())
+
+
+@transaction.atomic
+def reinstate(workspace: Workspace, *, by: User) -> None:
+    """Lets the workspace's keys work again."""
+    now = _locked(workspace)
+    if now.suspended:
+        Workspace.objects.filter(pk=now.pk).update(suspended=False)
+        record.workspace_reinstated(workspace=now.facts(), person=by.get_username())
+
+
+@transaction.atomic
+def add_member(membership: Membership, *, by: User) -> None:
+    """Stores a new membership.
+
+    Raises:
+        IntegrityError: the person is a member already.
+    """
+    membership.save(force_insert=True)
+    record.member_added(
+        workspace=membership.workspace.facts(),
+        person=by.get_username(),
+        member=membership.user.get_username(),
+        role=membership.role,
+    )
+
+
+@transaction.atomic
+def change_role(membership: Membership, role: str, *, by: User) -> None:
+    """Gives a member another role. One whose membership has ended meanwhile stays out."""
+    now = Membership.objects.select_for_update(of=("self",)).filter(pk=membership.pk).first()
+    if now is not None and now.role != role:
+        Membership.objects.filter(pk=now.pk).update(role=role)
+        record.member_role_changed(
+            workspace=now.workspace.facts(),
+            person=by.get_username(),
+            member=now.user.get_username(),
+            before=now.role,
+            after=role,
+        )
+
+
+@transaction.atomic
+def remove_member(membership: Membership, *, by: User) -> None:
+    """Ends a membership."""
+    now = Membership.objects.select_for_update(of=("self",)).filter(pk=membership.pk).first()
+    if now is not None:
+        facts, member, role = now.workspace.facts(), now.user.get_username(), now.role
+        now.delete()
+        record.member_removed(workspace=facts, person=by.get_username(), member=member, role=role)

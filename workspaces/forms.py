@@ -1,0 +1,38 @@
+"""What operators fill in."""
+
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+
+from workspaces.models import Membership, Workspace
+
+if TYPE_CHECKING:
+    WorkspaceModelForm = forms.ModelForm[Workspace]
+    MembershipModelForm = forms.ModelForm[Membership]
+else:  # generic only in the stubs
+    WorkspaceModelForm = MembershipModelForm = forms.ModelForm
+
+
+class WorkspaceForm(WorkspaceModelForm):
+    """The plan and the suspension; a plan that is no longer offered can stay as it is."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        plan = self.fields.get("plan")
+        if isinstance(plan, forms.TypedChoiceField) and not plan.valid_value(self.instance.plan):
+            retired = (self.instance.plan, f"{self.instance.plan} (no longer offered)")
+            offered: Any = plan.choices
+            plan.choices = [retired, *offered]
+
+    def _get_validation_exclusions(self) -> set[str]:
+        # The field above has judged the plan; the model's choices lack one that is retired.
+        return {*super()._get_validation_exclusions(), "plan"}  # type: ignore[misc]
+
+
+class MembershipForm(MembershipModelForm):
+    """A member's role; who it is about never changes."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.instance.pk and "user" in self.fields:
+            self.fields["user"].disabled = True
