@@ -225,7 +225,7 @@ def as_response(error: ApiError) -> HttpResponse:
 
 
 def _is_api(request: HttpRequest) -> bool:
-    return request.path.startswith("/api/")
+    return request.path == "/api" or request.path.startswith("/api/")
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -101,7 +101,10 @@ DATABASES: dict[str, Any] = {
 }
 DATABASES["default"]["OPTIONS"] = {
     **DATABASES["default"].get("OPTIONS", {}),
-    "connect_timeout": 5,  # seconds; a database out of reach is a 503, not a hanging request
+    # A database out of reach is a 503, not a hanging request: when it cannot be connected to
+    # (seconds), and when it vanishes from a connection that stands (milliseconds; Linux).
+    "connect_timeout": 5,
+    "tcp_user_timeout": 5000,
 }
 
 # --- The store of the PDFs -------------------------------------------------------------------

@@ -6,9 +6,12 @@ a running `make run` is neither needed nor disturbed. Variables that are set lea
 
 import contextlib
 import fcntl
+import json
 import os
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
+import psycopg
 import pytest
 
 from config import embedded
@@ -20,10 +23,26 @@ SERVICES = ("postgres", "s3", "redis")
 for name in ("ALLOWED_HOSTS", "LOG_LEVEL", "TRUSTED_PROXIES", "UPGRADE_URL"):
     os.environ.pop(name, None)
 
+OURS = "DATABASE_URL" not in os.environ
 try:
     embedded.provide(os.environ, FOLDER, SERVICES)
 except embedded.StackError as exc:
     raise pytest.UsageError(str(exc)) from exc
+
+
+def do_not_wait_for_the_disk() -> None:
+    """Tests need nothing that survives a power cut; without waiting they are twice as quick."""
+    url = urlsplit(os.environ["DATABASE_URL"])
+    password = json.loads((FOLDER / "postgres" / "secrets.json").read_text())["postgres"]
+    with psycopg.connect(
+        host=url.hostname, port=url.port, user="postgres", password=password, autocommit=True
+    ) as connection:
+        connection.execute("ALTER SYSTEM SET fsync = off")
+        connection.execute("SELECT pg_reload_conf()")
+
+
+if OURS:
+    do_not_wait_for_the_disk()
 
 # Two runs on one folder would share a test database: the second one waits.
 FOLDER.mkdir(parents=True, exist_ok=True)
