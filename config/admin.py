@@ -43,6 +43,7 @@ class Site(admin.AdminSite):
     site_title = "Document API"
     index_title = "Developer settings and audit history"
     site_url = None  # there is no other site to view
+    enable_nav_sidebar = False  # a person sees a few sections; the lists need the width
     login_form = LoginForm
 
     def get_urls(self) -> list[URLPattern | URLResolver]:

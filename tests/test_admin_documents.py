@@ -1,0 +1,176 @@
+"""The documents in the admin: for support and superusers, found by their id, read-only."""
+
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from documents.models import Document
+from tests import factories
+from tests.factories import Tenant, at, uid
+from tests.people import DOCUMENTS, errors, member, operator, shown, signed_in, support
+from workspaces.models import Workspace
+
+LOOKUP = reverse("admin:documents_document_workspaces")
+
+
+@pytest.fixture
+def sam(db: None) -> Client:
+    """A person of Support, signed in."""
+    return signed_in(support())
+
+
+def body(response: Any) -> str:
+    assert response.status_code == 200
+    text: str = response.content.decode()
+    return text
+
+
+def page(document: Document) -> str:
+    return reverse("admin:documents_document_change", args=[document.pk])
+
+
+@pytest.fixture
+def lease(acme: Tenant) -> Document:
+    """A document on which one of two has signed, and two more are in copy."""
+    document = factories.document(
+        acme.workspace,
+        "PARTIALLY_SIGNED",
+        title="Lease <b>",
+        created_at=at("2026-03-01 09:00:00"),
+        deleted_at=at("2026-03-05 10:00:00"),
+    )
+    factories.recipient(document, "SIGNER", "SIGNED", email="ada@example.com", order=1)
+    factories.recipient(document, "APPROVER", "SENT", email="bob@example.com", order=2)
+    factories.recipient(document, "CC", "SENT", email="cy@example.com", order=3)
+    factories.recipient(document, "VIEWER", "SENT", email="di@example.com", order=3)
+    return document
+
+
+def test_a_document_is_found_by_its_id_also_when_it_was_deleted(
+    lease: Document, umbrella: Tenant, sam: Client
+) -> None:
+    factories.listed(umbrella.workspace, 3)
+    assert shown(sam, f"?q={lease.id}", DOCUMENTS).result_list == [lease]
+    assert shown(sam, f"?q={str(lease.id).upper()}", DOCUMENTS).result_list == [lease]
+    assert shown(sam, f"?q={uid(9)}", DOCUMENTS).result_list == []
+    assert len(shown(sam, "", DOCUMENTS).result_list) == 4
+
+
+def test_the_list_says_how_far_it_is(lease: Document, sam: Client) -> None:
+    html = body(sam.get(DOCUMENTS))
+    for text in (
+        "Lease &lt;b&gt;",
+        "Partially Signed",
+        "Acme",
+        "1 of 2",
+        "ada@example.com, bob@example.com, ",
+        "and 1 more",
+        "2026-03-01 09:00:00 UTC",
+        "2026-03-05 10:00:00 UTC",
+        f"/admin/audit/auditentry/?document_id__exact={lease.id}",
+    ):
+        assert text in html
+
+
+def test_its_page_has_its_people_and_its_trail_and_no_button(lease: Document, sam: Client) -> None:
+    html = body(sam.get(page(lease)))
+    for text in ("Lease &lt;b&gt;", "Ada Lovelace", "di@example.com", "1 of 2", str(lease.id)):
+        assert text in html
+    assert f"?document_id__exact={lease.id}" in html
+    for button in ('name="_save"', "deletelink", "historylink", "add-row", "view-related"):
+        assert button not in html
+
+
+def test_its_history_is_the_audit_history(lease: Document, sam: Client) -> None:
+    response = sam.get(reverse("admin:documents_document_history", args=[lease.pk]))
+    assert response["Location"] == f"/admin/audit/auditentry/?document_id__exact={lease.id}"
+
+
+def test_a_superuser_sees_them_too(lease: Document) -> None:
+    assert "Lease" in body(signed_in(operator()).get(DOCUMENTS))
+
+
+@pytest.mark.parametrize("who", ["admin", "member", "staff"])
+def test_nobody_else_does(acme: Tenant, lease: Document, who: str) -> None:
+    people = {
+        "admin": acme.admin,
+        "member": member(acme.workspace, "max@acme.example"),
+        "staff": factories.person("stan@acme.example", is_staff=True),
+    }
+    client = signed_in(people[who])
+    for url in (DOCUMENTS, page(lease), LOOKUP):
+        response = client.get(url)
+        assert response.status_code == 403
+        assert b"Lease" not in response.content
+
+
+@pytest.mark.parametrize(
+    "query", ["q=x", "q=%00", "q=1", "after=1.1", f"after=1.{'a' * 5000}", f"before={uid(1)}"]
+)
+def test_a_parameter_that_is_not_valid_is_named(lease: Document, sam: Client, query: str) -> None:
+    assert errors(sam, f"?{query}", DOCUMENTS)
+
+
+@pytest.mark.parametrize("text", ["x", "%00", "1" * 400, str(uid(9))])
+def test_an_unknown_document_has_no_page(sam: Client, text: str) -> None:
+    for name in ("change", "history"):
+        url = reverse(f"admin:documents_document_{name}", args=["ID"]).replace("ID", text)
+        assert sam.get(url).status_code in (302, 404)
+
+
+def test_a_walk_sees_each_document_once(acme: Tenant, sam: Client) -> None:
+    made = factories.listed(
+        acme.workspace, 120, created_at=lambda n: at(f"2026-01-{1 + n // 30:02} 00:00:00")
+    )
+    found, listed = [], shown(sam, "", DOCUMENTS)
+    found += listed.result_list
+    while listed.older_url:
+        listed = shown(sam, listed.older_url, DOCUMENTS)
+        found += listed.result_list
+    assert found == sorted(made, key=lambda each: (each.created_at, each.id), reverse=True)
+
+
+@pytest.mark.parametrize("count", [1, 40])
+def test_the_list_takes_as_many_queries_whatever_it_holds(
+    acme: Tenant, sam: Client, count: int
+) -> None:
+    for document in factories.listed(acme.workspace, count):
+        factories.recipient(document)
+    with CaptureQueriesContext(connection) as captured:
+        sam.get(DOCUMENTS)
+    asked = [query["sql"] for query in captured if "documents_" in query["sql"]]
+    assert len(asked) == 2
+    assert not [sql for sql in asked if "COUNT(" in sql or "OFFSET" in sql]
+
+
+# --- Workspaces to choose from
+
+
+def test_workspaces_are_offered_by_a_part_of_their_name(
+    acme: Tenant, umbrella: Tenant, sam: Client
+) -> None:
+    offered = sam.get(LOOKUP, {"term": "BRELL"}).json()
+    identity = str(umbrella.workspace.id)
+    assert offered == {
+        "results": [{"id": identity, "text": f"Umbrella · {identity[:8]}"}],
+        "pagination": {"more": False},
+    }
+
+
+def test_they_come_in_pages(sam: Client) -> None:
+    Workspace.objects.bulk_create(Workspace(name=f"W{number:03}") for number in range(45))
+    found: list[str] = []
+    for number in (1, 2, 3):
+        offered = sam.get(LOOKUP, {"term": "w", "page": str(number)}).json()
+        found += [each["text"][:4] for each in offered["results"]]
+        assert offered["pagination"]["more"] == (number < 3)
+    assert found == [f"W{number:03}" for number in range(45)]
+
+
+@pytest.mark.parametrize("query", ["?term=%00", "?page=x", "?page=-1", "?page=99999", "?page=0"])
+def test_any_parameter_gets_an_answer(acme: Tenant, sam: Client, query: str) -> None:
+    assert sam.get(LOOKUP + query).json()["results"]

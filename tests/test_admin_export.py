@@ -1,0 +1,172 @@
+"""The audit history as CSV: what is filtered, whole, in batches, and safe in a spreadsheet."""
+
+import csv
+import io
+import re
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from audit import export
+from audit.models import Action, AuditEntry
+from tests.factories import Tenant, at, uid
+from tests.people import EXPORT, HISTORY, happened, of, shown, signed_in, support
+
+
+@pytest.fixture
+def sam(db: None) -> Client:
+    """A person of Support, signed in."""
+    return signed_in(support())
+
+
+def sent(response: Any) -> bytes:
+    assert response.status_code == 200
+    return b"".join(response)
+
+
+def rows(client: Client, query: str = "") -> list[dict[str, str]]:
+    """The file's lines by the names of its columns."""
+    text = sent(client.get(EXPORT + query)).decode("utf-8-sig")
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+def test_it_holds_all_of_an_entry(acme: Tenant, sam: Client) -> None:
+    AuditEntry.objects.create(
+        **of(acme.workspace),
+        action=Action.DOCUMENT_DOWNLOADED,
+        created_at=at("2026-03-01 09:30:00.250000"),
+        key_id=uid(1, 2),
+        key_name='Copy, "nightly"',
+        key_prefix="dtd_abcd1234",
+        document_id=uid(5),
+        document_title="Lease\nof a flat",
+        file_type="signed",
+        bytes_sent=1200,
+        address="2001:db8::1",
+        user_agent="curl/8",
+        request_id="ab" * 16,
+    )
+    [row] = rows(sam, "?until=2026-03-01")
+    assert row == {
+        "created_at": "2026-03-01T09:30:00.250000Z",
+        "action": "Document downloaded",
+        "workspace_name": "Acme",
+        "workspace_id": str(acme.workspace.id),
+        "person": "",
+        "member": "",
+        "detail": "",
+        "key_name": 'Copy, "nightly"',
+        "key_prefix": "dtd_abcd1234",
+        "key_id": str(uid(1, 2)),
+        "document_title": "Lease\nof a flat",
+        "document_id": str(uid(5)),
+        "file_type": "signed",
+        "file_sha256": "",
+        "byte_range": "",
+        "bytes_sent": "1200",
+        "address": "2001:db8::1",
+        "user_agent": "curl/8",
+        "request_id": "ab" * 16,
+    }
+
+
+def test_every_field_of_an_entry_is_in_it() -> None:
+    fields = {field.name for field in AuditEntry._meta.fields}
+    assert set(export.COLUMNS) == fields - {"id"}
+
+
+def test_it_is_a_file_that_spreadsheets_open(sam: Client) -> None:
+    happened(person="Čapek")
+    response: Any = sam.get(EXPORT)
+    assert response["Content-Type"] == "text/csv; charset=utf-8"
+    name = f"audit-history-{timezone.now():%Y-%m-%d}.csv"
+    assert response["Content-Disposition"] == f'attachment; filename="{name}"'
+    assert "no-store" in response["Cache-Control"]
+    content = sent(response)
+    assert content.startswith(b"\xef\xbb\xbfcreated_at,action,")
+    assert "Čapek" in content.decode()
+    assert content.endswith(b"\r\n")
+
+
+@pytest.mark.parametrize("first", ["=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠"])
+def test_no_cell_is_a_formula(sam: Client, first: str) -> None:
+    evil = f"{first}HYPERLINK(1)"
+    texts = ("workspace_name", "person", "member", "detail", "key_name", "document_title")
+    AuditEntry.objects.create(**dict.fromkeys((*texts, "user_agent", "address"), evil))
+    [row] = rows(sam)
+    assert [row[name] for name in texts] == [f"'{evil}"] * len(texts)
+    assert not [cell for cell in row.values() if cell.startswith(first)]
+
+
+def test_what_is_no_formula_is_left_alone() -> None:
+    for text in ("a=b", "", "'x", "1-2", "ada@acme.example"):
+        assert export.safe(text) == text
+    assert export.safe(-5) == -5
+
+
+def test_it_holds_what_the_list_shows(acme: Tenant, sam: Client) -> None:
+    happened(130, person="ada@acme.example", action=Action.LOGIN)
+    happened(5, person="eva@acme.example", action=Action.LOGIN)
+    query = "?q=ADA@acme.example&action__exact=login.succeeded&since=2026-03-01"
+    first = shown(sam, query)
+    assert [row["created_at"] for row in rows(sam, query)][:50] == [
+        f"{entry.created_at:%Y-%m-%dT%H:%M:%SZ}" for entry in first.result_list
+    ]
+    assert len(rows(sam, query)) == 130
+    html = sam.get(HISTORY + query).content.decode()
+    [link] = re.findall(r'class="export" href="([^"]+)"', html)
+    assert sent(sam.get(link.replace("&amp;", "&"))) == sent(sam.get(EXPORT + query))
+
+
+def test_an_admin_exports_the_own_workspace_s(acme: Tenant, umbrella: Tenant) -> None:
+    happened(3, **of(umbrella.workspace))
+    happened(2, action=Action.LOGIN, person=acme.admin.username)
+    assert [row["workspace_name"] for row in rows(signed_in(acme.admin))] == ["Acme"]
+
+
+def test_batches_meet_without_a_gap(sam: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(export, "BATCH", 7)
+    made = happened(
+        49,
+        created_at=lambda n: at(f"2026-01-{1 + n // 20:02} 00:00:00"),
+        request_id=lambda n: str(n),
+    )
+    with CaptureQueriesContext(connection) as captured:
+        found = [row["request_id"] for row in rows(sam)]
+    expected = sorted(made, key=lambda entry: (entry.created_at, entry.id), reverse=True)
+    assert found == [entry.request_id for entry in expected]
+    assert len([q for q in captured if 'FROM "audit_auditentry"' in q["sql"]]) == 8
+
+
+def test_each_batch_is_a_query_of_its_own_that_is_sent_before_the_next(
+    sam: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten million entries take as much memory as a batch, and hold no transaction open."""
+    monkeypatch.setattr(export, "BATCH", 10)
+    happened(30)
+    response: Any = sam.get(EXPORT)
+    assert response.streaming
+    parts = iter(response)
+    with CaptureQueriesContext(connection) as captured:
+        header, batch = next(parts), next(parts)
+    assert header.decode("utf-8-sig").count("\r\n") == 1
+    assert batch.decode().count("\r\n") == 10
+    assert len(captured) == 1
+    assert "LIMIT 10" in captured[0]["sql"]
+    assert "OFFSET" not in captured[0]["sql"]
+
+
+@pytest.mark.parametrize("query", ["?since=x", "?q=a%00", "?key_id__exact=1", "?q=dtd_a"])
+def test_filters_that_are_not_valid_lead_back_to_the_list(sam: Client, query: str) -> None:
+    response = sam.get(EXPORT + query)
+    assert response.status_code == 302
+    assert response["Location"] == HISTORY + query
+
+
+def test_nothing_found_is_a_file_of_a_heading(sam: Client) -> None:
+    assert rows(sam) == []
+    assert sent(sam.get(EXPORT)).decode("utf-8-sig") == ",".join(export.COLUMNS) + "\r\n"

@@ -1,0 +1,147 @@
+"""What the history asks of the database: few queries, each a walk along its index, at any depth."""
+
+import re
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from audit.models import Action, AuditEntry
+from config.keyset import Place
+from tests import factories
+from tests.factories import Tenant, uid
+from tests.people import DOCUMENTS, HISTORY, analyze, happened, signed_in, support
+from tests.test_queries import nodes, plan
+from workspaces.models import Membership
+
+ENTRIES = 6000
+RARE = [action for action in Action if not action.startswith("document.")]
+
+
+@pytest.fixture
+def busy(acme: Tenant, umbrella: Tenant) -> Tenant:
+    """Acme among a hundred workspaces with their entries, of which most are downloads."""
+    workspaces = [acme.workspace.id, umbrella.workspace.id, *(uid(n, 1) for n in range(10, 108))]
+
+    def common(number: int) -> bool:
+        return number % 20 > 0
+
+    happened(
+        ENTRIES,
+        action=lambda n: "document.downloaded" if common(n) else RARE[n // 20 % len(RARE)],
+        workspace_id=lambda n: workspaces[n % 100],
+        workspace_name=lambda n: f"Workspace {n % 100}",
+        person=lambda n: "" if common(n) else f"person{n % 100 + n // 20 % 30}@x.example",
+        member=lambda n: "" if common(n) else f"member{n % 100 + n // 20 % 30}@x.example",
+        key_id=lambda n: uid(n % 300, 2),
+        key_name=lambda n: f"Key {n % 300}",
+        key_prefix=lambda n: f"dtd_{n % 300:08}",
+        document_id=lambda n: uid(n % 1000, 3) if common(n) else None,
+        request_id=lambda n: f"{n:032x}",
+    )
+    analyze("audit_auditentry")
+    return acme
+
+
+def asked(client: Client, url: str) -> list[str]:
+    """The SQL of a page."""
+    with CaptureQueriesContext(connection) as captured:
+        assert client.get(url).status_code == 200
+    return [query["sql"] for query in captured]
+
+
+def used(client: Client, query: str) -> set[str]:
+    """The indexes that a page of the history is read from; nothing else is read of its table."""
+    found: set[str] = set()
+    for sql in asked(client, HISTORY + query):
+        if 'FROM "audit_auditentry"' not in sql:
+            continue
+        assert "COUNT(" not in sql
+        assert "OFFSET" not in sql
+        for node in nodes(plan(sql)):
+            assert node["Node Type"] != "Seq Scan", sql
+            found.add(node.get("Index Name", ""))
+    return found - {"", "audit_auditentry_pkey"}
+
+
+SEARCHES = {"audit_key_name_newest", "audit_person_newest", "audit_member_newest"}
+OF_ANY_ID = {"audit_document_newest", "audit_key_newest", "audit_workspace_newest"}
+
+
+READ_FROM = {
+    "": {"audit_newest"},
+    "since=2026-02-27&until=2026-02-28": {"audit_newest"},
+    "action__exact=document.downloaded": {"audit_newest"},
+    "action__exact=key.revoked": {"audit_action_newest"},
+    f"workspace_id__exact={uid(20, 1)}": {"audit_workspace_newest"},
+    f"document_id__exact={uid(20, 3)}": {"audit_document_newest"},
+    f"key_id__exact={uid(20, 2)}": {"audit_key_newest"},
+    f"workspace_id__exact={uid(1, 1)}&action__exact=key.revoked": {"audit_workspace_action"},
+    "q=dtd_00000020": {"audit_key_prefix_newest"},
+    "q=key 20": SEARCHES,
+    "q=person20@x.example": SEARCHES,
+    f"q={uid(20, 3)}": SEARCHES | OF_ANY_ID,
+    f"q={20:032x}": SEARCHES | OF_ANY_ID | {"audit_request"},
+}
+
+
+def test_each_filter_and_search_is_read_from_its_index_at_any_depth(busy: Tenant) -> None:
+    sam = signed_in(support())
+    oldest = AuditEntry.objects.order_by("created_at")[ENTRIES // 3]
+    deep = quote(str(Place(oldest.created_at, oldest.id)))
+    for query, indexes in READ_FROM.items():
+        # A workspace's label is asked of its newest entry.
+        label = {"audit_workspace_newest"} if "workspace_id" in query else set()
+        for page in (f"?{query}", f"?{query}&after={deep}"):
+            assert used(sam, page) - label == indexes - label, page
+
+
+def test_a_page_is_a_row_comparison_within_its_index(busy: Tenant) -> None:
+    sam = signed_in(support())
+    oldest = AuditEntry.objects.order_by("created_at")[ENTRIES // 3]
+    place = quote(str(Place(oldest.created_at, oldest.id)))
+    [sql] = [sql for sql in asked(sam, f"{HISTORY}?after={place}") if "LIMIT 51" in sql]
+    scan: dict[str, Any] = plan(sql)["Plans"][0]
+    assert scan["Index Name"] == "audit_newest"
+    assert "ROW(created_at, id) < ROW(" in scan["Index Cond"]
+    assert "Filter" not in scan
+
+
+def test_an_admin_s_history_is_read_from_indexes_too(busy: Tenant, umbrella: Tenant) -> None:
+    ada = signed_in(busy.admin)
+    for _ in ("of one workspace", "of two"):
+        for query in ("", "action__exact=key.revoked", f"document_id__exact={uid(20, 3)}"):
+            assert used(ada, f"?{query}") <= {
+                "audit_workspace_newest",
+                "audit_workspace_action",
+                "audit_action_newest",
+                "audit_document_newest",
+            }
+        Membership.objects.get_or_create(
+            workspace=umbrella.workspace, user=busy.admin, role="ADMIN"
+        )
+
+
+@pytest.mark.parametrize("query", ["", "?q=ada@acme.example", f"?workspace_id__exact={uid(1, 1)}"])
+def test_a_page_takes_as_many_queries_whatever_it_holds(acme: Tenant, query: str) -> None:
+    sam = signed_in(support())
+    counts = set()
+    for _ in range(3):
+        happened(20, workspace_id=uid(1, 1), workspace_name="Acme", person="ada@acme.example")
+        counts.add(len(asked(sam, HISTORY + query)))
+    assert len(counts) == 1
+    assert counts.pop() <= 8
+
+
+def test_the_documents_list_is_read_from_its_index(acme: Tenant) -> None:
+    factories.listed(acme.workspace, 3000)
+    analyze("documents_document", "workspaces_workspace")
+    [sql] = [
+        sql
+        for sql in asked(signed_in(support()), DOCUMENTS)
+        if re.search(r'FROM "documents_document"', sql)
+    ]
+    assert "document_all_newest" in {node.get("Index Name") for node in nodes(plan(sql))}
