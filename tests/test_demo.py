@@ -220,7 +220,7 @@ def test_in_sequence_nobody_is_asked_before_those_ahead_are_done() -> None:
 
 def text_of(stored: StoredFile) -> tuple[str, int]:
     """The text of the first and the last page of a stored file, and how many pages there are."""
-    content = b"".join(storage.open_object(stored.object_key))
+    content = b"".join(storage.open_object(stored.object_key, stored.size))
     assert len(content) == stored.size
     assert hashlib.sha256(content).hexdigest() == stored.sha256
     pages = PdfReader(io.BytesIO(content), strict=True).pages

@@ -21,6 +21,7 @@ PATHS = ("/me", "/documents", "/documents/{id}", "/documents/{id}/download")
 @pytest.mark.parametrize(
     "path",
     [
+        "/api",
         "/api/",
         "/api/v1",
         "/api/v1/",
