@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from audit.models import AuditEntry
+from documents import storage
 from documents.importing.run import BATCH
 from documents.models import Document, Recipient, StoredFile
 from tests import factories
@@ -18,10 +19,10 @@ from tests.inbox import Inbox, Value, completed, objects, rows, sent, signer
 
 @pytest.fixture
 def inbox(tmp_path: Path) -> Iterator[Inbox]:
-    """A folder to import; what comes into the store leaves it with the tests."""
+    """A folder to import; what comes into the store leaves it after the test."""
     before = objects()
     yield Inbox(tmp_path)
-    factories.saved_objects.extend(objects() - before)
+    storage.delete(objects() - before)
 
 
 def listed(tenant: Tenant) -> list[Answer]:

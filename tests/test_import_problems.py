@@ -11,6 +11,7 @@ import pytest
 from django.core.management.base import CommandError
 from pypdf import PdfWriter
 
+from documents import storage
 from documents.models import Document, StoredFile
 from tests import factories
 from tests.factories import Tenant, pdf, uid
@@ -27,10 +28,10 @@ WITHOUT = object()
 
 @pytest.fixture
 def inbox(tmp_path: Path) -> Iterator[Inbox]:
-    """A folder to import; what comes into the store leaves it with the tests."""
+    """A folder to import; what comes into the store leaves it after the test."""
     before = objects()
     yield Inbox(tmp_path)
-    factories.saved_objects.extend(objects() - before)
+    storage.delete(objects() - before)
 
 
 def refused(inbox: Inbox, workspace: Any) -> list[str]:

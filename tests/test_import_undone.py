@@ -12,6 +12,7 @@ import pytest
 from django.core.management.base import CommandError
 from django.db import connection
 
+from documents import storage
 from documents.importing import ImportRefused
 from documents.importing.files import CheckedFile
 from documents.importing.uploads import Uploads
@@ -29,10 +30,10 @@ MANY = 1000  # documents; their upload takes some seconds
 
 @pytest.fixture
 def inbox(tmp_path: Path) -> Iterator[Inbox]:
-    """A folder to import; what comes into the store leaves it with the tests."""
+    """A folder to import; what comes into the store leaves it after the test."""
     before = objects()
     yield Inbox(tmp_path)
-    factories.saved_objects.extend(objects() - before)
+    storage.delete(objects() - before)
 
 
 @pytest.fixture
