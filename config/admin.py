@@ -66,6 +66,22 @@ class Site(admin.AdminSite):
             return HttpResponseRedirect(request.get_full_path())
         return with_throttling(secured(super().login)(request, extra_context))
 
+    def autocomplete_view(self, request: HttpRequest) -> HttpResponse:
+        """Choices for the fields that a form of ours offers them for; Django takes any relation."""
+        asked = tuple(request.GET.get(name) for name in ("app_label", "model_name", "field_name"))
+        if asked not in self.autocompleted():
+            raise PermissionDenied
+        return super().autocomplete_view(request)
+
+    def autocompleted(self) -> set[tuple[str | None, ...]]:
+        """The fields whose choices are looked up while a person types: app, model, field."""
+        return {
+            (each.model._meta.app_label, each.model._meta.model_name, field)
+            for registered in self._registry.values()
+            for each in (registered, *registered.inlines)
+            for field in each.autocomplete_fields
+        }
+
     def get_app_list(
         self, request: HttpRequest, app_label: str | None = None
     ) -> list[dict[str, Any]]:

@@ -61,6 +61,7 @@ from django.core.cache import cache  # noqa: E402
 
 from documents import storage  # noqa: E402
 from tests import factories  # noqa: E402
+from tests.browser import browser, chromium  # noqa: E402, F401 - fixtures
 from tests.factories import Tenant  # noqa: E402
 from tests.server import Server  # noqa: E402
 from workspaces.plans import Plan  # noqa: E402

@@ -74,6 +74,7 @@ class Server:
                     "DATABASE_URL": self.database.url,
                     "S3_ENDPOINT_URL": self.store.url,
                     "REDIS_URL": self.counter.url,
+                    "HTTPS_ONLY": "no",  # a browser keeps the cookies it gets from http
                     **environment,
                 },
                 stdin=subprocess.DEVNULL,
