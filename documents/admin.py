@@ -62,6 +62,7 @@ class RecipientInline(admin.TabularInline):  # type: ignore[type-arg]
         "decline_reason",
     )
     can_delete = False
+    empty_value_display = "–"
     show_change_link = False
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
