@@ -14,7 +14,7 @@ from django.http import (
     HttpResponseRedirect,
 )
 from django.urls import URLPattern, path, reverse
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 
 from audit import export
 from audit.filters import HistoryFilter, without_raw_key
@@ -44,7 +44,7 @@ class AuditEntryAdmin(ListAdmin):
     list_display = (
         "when",
         "workspace",
-        "what_happened",
+        "what_happened_to",
         "who",
         "document",
         "file_type",
@@ -123,6 +123,16 @@ class AuditEntryAdmin(ListAdmin):
     @admin.display(description="what happened")
     def what_happened(self, entry: AuditEntry) -> str:
         return entry.get_action_display()
+
+    @admin.display(description="what happened")
+    def what_happened_to(self, entry: AuditEntry) -> str:
+        """With the key or the member it is about; a key that acts itself is in the next column."""
+        key = self.key_link(entry) if entry.person else ""
+        parts = [each for each in (key, self.member_link(entry), entry.detail) if each]
+        if not parts:
+            return self.what_happened(entry)
+        named = format_html_join(", ", "{}", ((part,) for part in parts))
+        return format_html("{}: {}", self.what_happened(entry), named)
 
     @admin.display(description="who")
     def who(self, entry: AuditEntry) -> str:

@@ -13,6 +13,7 @@ from django.template.defaultfilters import filesizeformat
 from django.urls import URLPattern, path
 from django.utils.html import format_html
 
+from audit.admin import linked
 from config.admin import person
 from config.lists import FilterForm, ListAdmin
 from config.times import exact
@@ -105,7 +106,7 @@ class DocumentAdmin(ListAdmin):
     list_display = (
         "title",
         "status",
-        "workspace",
+        "workspace_history",
         "people",
         "progress",
         "created",
@@ -117,7 +118,7 @@ class DocumentAdmin(ListAdmin):
     fields = readonly_fields = (
         "id",
         "title",
-        "workspace",
+        "workspace_history",
         "status",
         "progress",
         "trail",
@@ -166,6 +167,11 @@ class DocumentAdmin(ListAdmin):
     def progress(self, document: Document) -> str:
         people = [{"role": each.role, "status": each.status} for each in in_order(document)]
         return "{done} of {total}".format(**progress(people))
+
+    @admin.display(description="workspace")
+    def workspace_history(self, document: Document) -> str:
+        """Leads to the workspace's history: its own page is not for support staff."""
+        return linked(document.workspace.name, workspace_id__exact=document.workspace_id)
 
     @admin.display(description="history")
     def trail(self, document: Document) -> str:

@@ -1,5 +1,6 @@
 """The audit history in the admin: who sees what of it, filters, searches, and what it refuses."""
 
+import re
 from typing import Any
 from urllib.parse import quote
 from uuid import UUID
@@ -168,6 +169,25 @@ def test_the_list_says_all_of_an_entry(acme: Tenant, sam: Client) -> None:
     assert acme.raw not in html
     [key_id] = AuditEntry.objects.filter(document_id=None).values_list("key_id", flat=True)
     assert f"?key_id__exact={key_id}" in html
+
+
+def test_the_list_says_what_a_person_did_it_to(sam: Client) -> None:
+    happened(
+        action=Action.MEMBER_ROLE_CHANGED,
+        person="ada@acme.example",
+        member="bob@acme.example",
+        detail="MEMBER → ADMIN",
+    )
+    happened(
+        action=Action.KEY_REVOKED,
+        person="ada@acme.example",
+        key_id=uid(1),
+        key_name="<Copy>",
+        key_prefix="dtd_abcd1234",
+    )
+    html = body(sam.get(HISTORY))
+    assert re.search(r"role changed: <a [^>]+>bob@acme\.example</a>, MEMBER → ADMIN</td>", html)
+    assert re.search(r"revoked: <a [^>]+>&lt;Copy&gt; \(dtd_abcd1234…\)</a></td>", html)
 
 
 def test_an_entry_s_page_says_the_rest_and_offers_no_change(acme: Tenant, sam: Client) -> None:

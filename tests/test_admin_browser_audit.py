@@ -40,13 +40,15 @@ def test_a_key_s_whole_story(acme: Tenant, umbrella: Tenant, sam: Browser) -> No
     sam.shoot("history")
     sam.find("#id_q").send_keys("nightly COPY" + Keys.ENTER)
     assert eventually(lambda: "?" in sam.driver.current_url)
-    assert column(sam, "what_happened") == ["API key deleted", "API key created"]
+    label = f"Nightly copy ({key.prefix}…)"
+    story = [f"API key deleted: {label}", f"API key created: {label}"]
+    assert column(sam, "what_happened_to") == story
     sam.shoot("history-searched")
     sam.click("UTC")
-    assert f"Nightly copy ({key.prefix}…)" in sam.text
+    assert label in sam.text
     sam.shoot("history-entry")
     sam.click("Nightly copy")
-    assert column(sam, "what_happened") == ["API key deleted", "API key created"]
+    assert column(sam, "what_happened_to") == story
     sam.shoot("history-of-a-key")
 
 
@@ -56,7 +58,8 @@ def test_a_raw_key_that_is_pasted_is_cut_in_the_address(acme: Tenant, sam: Brows
     assert eventually(lambda: f"q={acme.key.prefix}" in sam.driver.current_url)
     assert acme.raw not in sam.driver.current_url
     assert acme.raw not in sam.source
-    assert column(sam, "what_happened") == ["API key created"]
+    [created] = column(sam, "what_happened_to")
+    assert created == f"API key created: Acme sync ({acme.key.prefix}…)"
 
 
 def test_filters_by_workspace_action_and_dates(
@@ -105,7 +108,7 @@ def test_a_document_of_a_ticket_and_its_trail(acme: Tenant, sam: Browser) -> Non
     assert "bob@example.com" in sam.text
     sam.shoot("document")
     sam.click("Audit history")
-    assert "Document downloaded" in column(sam, "what_happened")
+    assert "Document downloaded" in column(sam, "what_happened_to")
     assert "Document: Lease of the flat" in sam.text
     sam.shoot("history-of-a-document")
 
