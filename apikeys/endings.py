@@ -45,7 +45,7 @@ REVOKE = Ending(
     action="revoke_selected",
     verb="Revoke",
     done="revoked",
-    consequence="It stops at once and for good: the next request with it gets 401. "
+    consequence="A revoked key stops at once and for good: the next request with it gets 401. "
     "It stays in the list, marked as revoked.",
     applies=lambda key: key.revoked_at is None,
     end=lambda key, by: key.revoke(by=by),
@@ -54,7 +54,7 @@ DELETE = Ending(
     action="delete_selected",
     verb="Delete",
     done="deleted",
-    consequence="It stops at once and leaves the list for good: the next request with it gets 401. "
+    consequence="A deleted key stops at once and leaves the list; the next request gets 401. "
     "Its name and first characters stay in the audit history.",
     applies=lambda key: True,
     end=lambda key, by: key.delete_by(by=by),

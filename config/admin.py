@@ -7,8 +7,13 @@ from urllib.parse import urlencode
 
 from django.contrib import admin
 from django.contrib.auth import SESSION_KEY
-from django.core.exceptions import NON_FIELD_ERRORS, PermissionDenied
-from django.db.models import Model
+from django.core.exceptions import (
+    NON_FIELD_ERRORS,
+    BadRequest,
+    PermissionDenied,
+    ValidationError,
+)
+from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, reverse
@@ -130,7 +135,6 @@ class AuditedAdmin(ModelAdmin):
 
     audit_lookup = ""
     description = ""
-    show_full_result_count = False
     show_facets = admin.ShowFacets.NEVER
 
     def has_module_permission(self, request: HttpRequest) -> bool:
@@ -151,6 +155,15 @@ class AuditedAdmin(ModelAdmin):
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         filters = self.get_list_filter(request)
         return lookup in {getattr(each, "parameter_name", None) for each in filters}
+
+    def response_action(
+        self, request: HttpRequest, queryset: QuerySet[Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse | None:
+        """What an action answers; a chosen id that is none is a 400, where Django crashes."""
+        try:
+            return super().response_action(request, queryset, *args, **kwargs)
+        except (ValidationError, ValueError) as exc:
+            raise BadRequest from exc
 
     def audit_url(self, obj: Model) -> str:
         """The audit history, narrowed to this object."""

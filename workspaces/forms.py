@@ -34,5 +34,8 @@ class MembershipForm(MembershipModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if self.instance.pk and "user" in self.fields:
-            self.fields["user"].disabled = True
+        if "user" in self.fields:
+            self.fields["user"].disabled = bool(self.instance.pk)
+            widget: Any = self.fields["user"].widget
+            # No buttons beside it: accounts have pages of their own.
+            widget.can_add_related = widget.can_change_related = widget.can_view_related = False

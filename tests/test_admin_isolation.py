@@ -1,0 +1,295 @@
+"""Every page of the admin, taken from the URL resolver, tried by everybody with Acme's ids.
+
+A page that is new is tried without anyone remembering to; one whose address has a part that these
+tests do not know makes them fail until they are taught it.
+"""
+
+import itertools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.contrib import admin
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from psycopg import sql
+
+from apikeys.models import ApiKey
+from audit import record
+from audit.models import AuditEntry
+from documents.models import Document, Recipient, StoredFile
+from tests import factories, people
+from tests.factories import Tenant
+from workspaces.models import Membership, Workspace
+
+UNKNOWN_UUID, UNKNOWN_NUMBER = "00000000-0000-4000-8000-00000000dead", "999999999"
+MALFORMED = ("x", "0", "%00", "' or 1=1 --", "-1")
+
+
+@dataclass(frozen=True)
+class Belongings:
+    """What Acme has: ids by model, and every text that must not be seen by others."""
+
+    ids: dict[str, list[str]]
+    secrets: set[str]
+
+    def all_ids(self) -> list[str]:
+        return list(itertools.chain.from_iterable(self.ids.values()))
+
+
+@pytest.fixture
+def belongings(acme: Tenant) -> Belongings:
+    """Acme with one of everything, each with a name that stands out."""
+    bob = people.member(acme.workspace, "bob@acme.example")
+    gone, _ = factories.issue(acme.workspace, "Retired integration", acme.admin)
+    gone_id = str(gone.pk)
+    gone.delete_by(by=acme.admin)
+    document = factories.listed(acme.workspace, 1, title="Merger with Initech")[0]
+    person = factories.recipient(document, name="Zoe Zimmer", email="zoe@initech.example")
+    record.document_downloaded(
+        key=acme.key.facts(),
+        document=record.DocumentFacts(document_id=document.id, document_title=document.title),
+        file_type="original",
+        file_sha256="0" * 64,
+        byte_range="",
+        address="203.0.113.77",
+        user_agent="acme-sync/1.0",
+    )
+    ids = {
+        "workspaces_workspace": [str(acme.workspace.pk)],
+        "apikeys_apikey": [str(acme.key.pk), gone_id],
+        "documents_document": [str(document.pk)],
+        "audit_auditentry": [str(entry.pk) for entry in AuditEntry.objects.all()],
+        "auth_user": [str(acme.admin.pk), str(bob.pk)],
+    }
+    secrets = {
+        *itertools.chain(
+            ids["workspaces_workspace"], ids["apikeys_apikey"], ids["documents_document"]
+        ),
+        *(acme.workspace.name, acme.key.name, acme.key.prefix, acme.key.digest, acme.raw),
+        *(gone.name, gone.prefix, acme.admin.username, bob.username),
+        *(document.title, person.name, person.email, "203.0.113.77", "acme-sync/1.0"),
+    }
+    return Belongings(ids, secrets)
+
+
+def patterns(resolver: URLResolver | None = None) -> Iterator[URLPattern]:
+    """Each address below /admin/."""
+    if resolver is None:
+        [resolver] = [
+            each
+            for each in get_resolver().url_patterns
+            if isinstance(each, URLResolver) and each.namespace == "admin"
+        ]
+    for each in resolver.url_patterns:
+        if isinstance(each, URLResolver):
+            yield from patterns(each)
+        else:
+            yield each
+
+
+def names() -> list[str]:
+    """The names of the addresses; signing out comes last."""
+    found = {pattern.name for pattern in patterns() if pattern.name}
+    return sorted(found, key=lambda name: (name == "logout", name))
+
+
+def model_of(name: str) -> str:
+    """The model that an address is about, "" for none."""
+    labels = ["_".join(model._meta.label_lower.split(".")) for model in admin.site._registry]
+    return next((label for label in labels if name.startswith(f"{label}_")), "")
+
+
+def parts_of(name: str) -> set[str]:
+    """The names of the address's parts."""
+    [found] = {
+        frozenset(pattern.pattern.regex.groupindex)
+        for pattern in patterns()
+        if pattern.name == name
+    }
+    return set(found)
+
+
+def addresses(name: str, ids: list[str]) -> list[str]:
+    """The addresses of this name, with each of the ids."""
+    parts = parts_of(name)
+    if not parts:
+        return [reverse(f"admin:{name}")]
+    if parts == {"app_label"}:
+        labels = {model._meta.app_label for model in admin.site._registry}
+        return [reverse(f"admin:{name}", args=[label]) for label in sorted(labels)]
+    assert len(parts) == 1, f"{name} has parts that this test does not know: {parts}"
+    assert parts <= {"object_id", "id"}, f"{name} has a part that this test does not know: {parts}"
+    return [reverse(f"admin:{name}", args=[each]) for each in ids]
+
+
+def queries(belongings: Belongings) -> Iterator[dict[str, str]]:
+    """What a list, a filter, a search or an autocomplete could be asked about Acme."""
+    uuids = [value for value in belongings.all_ids() if "-" in value]
+    fields = ("key_id__exact", "workspace_id__exact", "document_id__exact")
+    for value in [*uuids, "Acme", "Merger", "dtd_", "@acme.example"]:
+        yield {"q": value, "term": value}
+        yield {"workspace": value}
+        yield dict.fromkeys(fields, value)
+
+
+def autocompletes() -> Iterator[dict[str, str]]:
+    """What the autocomplete can be asked for: each relation of each model."""
+    for model in apps.get_models():
+        for field in model._meta.get_fields():
+            if field.is_relation:
+                yield {
+                    "app_label": model._meta.app_label,
+                    "model_name": model._meta.model_name or "",
+                    "field_name": field.name,
+                    "term": "",
+                }
+
+
+def posts(ids: list[str]) -> list[dict[str, Any]]:
+    """Bodies that would do something where they are allowed to."""
+    forms: list[dict[str, Any]] = [
+        {"confirmed": "yes", "post": "yes", "name": "Taken over", "plan": "FREE", "role": "ADMIN"}
+    ]
+    for action in ("revoke_selected", "delete_selected"):
+        chosen = {"action": action, "_selected_action": ids}
+        forms.append({**chosen, "index": "0", "select_across": "1"})
+        forms.append({**chosen, "confirmed": "yes", "post": "yes"})
+        forms.append({"action": action, "_selected_action": ["x"], "confirmed": "yes"})
+    return forms
+
+
+def text_of(response: Any) -> str:
+    """All that an answer says."""
+    content = b"".join(response.streaming_content) if response.streaming else response.content
+    return f"{response.headers}{response.cookies}{content.decode()}"
+
+
+def database() -> dict[str, str]:
+    """A fingerprint of each table, but for the sessions."""
+    found = {}
+    with connection.cursor() as cursor:
+        for table in connection.introspection.table_names():
+            rows = sql.SQL("SELECT md5(string_agg(t::text, '|' ORDER BY t::text)) FROM {} t")
+            cursor.execute(rows.format(sql.Identifier(table)))
+            found[table] = str(cursor.fetchone())
+    del found["django_session"]
+    return found
+
+
+def answers(client: Client, belongings: Belongings) -> Iterator[tuple[str, str, Any]]:
+    """Each address by GET and by POST: what was sent, the address's name, and the answer."""
+    for name in names():
+        ids = belongings.ids.get(model_of(name)) or belongings.all_ids()
+        for url in addresses(name, [*ids, *MALFORMED]):
+            yield url, name, client.get(url)
+            for form in posts(ids) if parts_of(name) or is_list(name) else [{}]:
+                yield f"{url} {form}", name, client.post(url, form)
+        if is_list(name):
+            for query in queries(belongings):
+                yield str(query), name, client.get(reverse(f"admin:{name}"), query)
+        if name == "autocomplete":
+            for query in autocompletes():
+                yield str(query), name, client.get(reverse(f"admin:{name}"), query)
+
+
+def is_list(name: str) -> bool:
+    """Whether an address could be asked for a choice of objects."""
+    return not parts_of(name) and bool(model_of(name)) and not name.endswith("_add")
+
+
+def leaked(sent: str, response: Any, secrets: set[str]) -> set[str]:
+    """The secrets that the answer tells; what was sent is none."""
+    text = text_of(response)
+    return {secret for secret in secrets if secret in text and secret not in sent}
+
+
+def test_the_resolver_has_every_page() -> None:
+    assert {"index", "login", "apikeys_apikey_revoke", "autocomplete"} <= set(names())
+    assert len(names()) > 20
+    assert "view_on_site" not in names()
+
+
+def strangers(umbrella: Tenant) -> dict[str, User]:
+    """People who have nothing to do with Acme."""
+    outsider = factories.person("mallory@acme.example")
+    return {"admin next door": umbrella.admin, "not staff": outsider}
+
+
+@pytest.mark.parametrize("who", ["admin next door", "not staff", "nobody"])
+def test_nothing_of_acme_is_told_to_strangers_and_nothing_changes(
+    belongings: Belongings, umbrella: Tenant, who: str
+) -> None:
+    client = Client(raise_request_exception=False)
+    everyone = strangers(umbrella)
+    if who in everyone:
+        client.force_login(everyone[who])
+    before = database()
+    for sent, name, response in answers(client, belongings):
+        assert response.status_code < 500, (name, sent)
+        assert not leaked(sent, response, belongings.secrets), (name, sent)
+    assert database() == before
+
+
+@pytest.mark.parametrize("who", ["member", "support", "operator"])
+def test_no_page_of_keys_opens_without_an_admin_membership_and_nothing_changes(
+    belongings: Belongings, acme: Tenant, who: str
+) -> None:
+    somebody = {
+        "member": lambda: User.objects.get(username="bob@acme.example"),
+        "support": people.support,
+        "operator": people.operator,
+    }[who]()
+    client = people.signed_in(somebody)
+    client.raise_request_exception = False
+    before = database()
+    hidden = {acme.raw, acme.key.digest} | (belongings.secrets if who == "member" else set())
+    for sent, name, response in answers(client, belongings):
+        told = leaked(sent, response, hidden - {somebody.username})
+        assert response.status_code < 500, (name, sent)
+        assert response.status_code == 403 or not name.startswith("apikeys_"), (name, sent)
+        assert not told, (name, sent)
+    assert database() == before
+    client.force_login(somebody)
+    assert client.get(reverse("admin:app_list", args=["apikeys"])).status_code == 404
+    start = text_of(client.get(reverse("admin:index")))
+    assert reverse("admin:apikeys_apikey_changelist") not in start
+
+
+def normal(response: Any, sent: str) -> tuple[int, str]:
+    """An answer without what differs from request to request."""
+    text = response.content.decode().replace(f"/{sent}/", "/ID/")
+    text += response.headers.get("Location", "")
+    return response.status_code, re.sub(r'name="csrfmiddlewaretoken" value="\w+"', "", text)
+
+
+def test_an_object_of_acme_looks_like_one_that_does_not_exist(
+    belongings: Belongings, umbrella: Tenant
+) -> None:
+    client = people.signed_in(umbrella.admin)
+    for name in names():
+        if not parts_of(name) & {"object_id", "id"}:
+            continue
+        for each in belongings.ids[model_of(name)]:
+            unknown = UNKNOWN_UUID if "-" in each else UNKNOWN_NUMBER
+            for method in (client.get, client.post):
+                data = {"confirmed": "yes", "post": "yes"}
+                client.cookies.pop("messages", None)  # of the request before
+                theirs = method(reverse(f"admin:{name}", args=[each]), data)
+                client.cookies.pop("messages", None)
+                none = method(reverse(f"admin:{name}", args=[unknown]), data)
+                assert normal(theirs, each) == normal(none, unknown), (name, each)
+
+
+def test_every_kind_of_object_is_tried() -> None:
+    tried = {Workspace, Membership, ApiKey, Document, Recipient, StoredFile, AuditEntry}
+    ours = {m for m in apps.get_models() if m.__module__.split(".")[0] in OUR_APPS}
+    assert {model for model in ours if not model.__name__.endswith("Event")} == tried
+
+
+OUR_APPS = ("workspaces", "apikeys", "documents", "audit")
