@@ -105,6 +105,11 @@ class WorkspaceAdmin(AuditedAdmin):
     def created(self, workspace: Workspace) -> str:
         return exact(workspace.created_at)
 
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        return super().changelist_view(request, {"title": "Workspaces", **(extra_context or {})})
+
     def change_view(
         self,
         request: HttpRequest,
