@@ -211,7 +211,7 @@ async def slow_client(base: str, path: str, key: str, started: asyncio.Event) ->
     address = urlsplit(base)
     # A small window, so that the kernel does not read ahead for the client.
     reader, writer = await asyncio.open_connection(address.hostname, address.port, limit=SLOW)
-    request = f"GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\n\r\n"
+    request = f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\nAuthorization: Bearer {key}\r\n\r\n"
     writer.write(request.encode())
     with contextlib.suppress(asyncio.CancelledError, OSError):
         while await reader.read(SLOW // 5):

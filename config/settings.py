@@ -217,6 +217,8 @@ LOGGING: dict[str, Any] = {
         # Its handlers mail and print on their own; everything goes through ours instead.
         "django": {"handlers": [], "level": "INFO", "propagate": True},
         # The access log has every status; from here only crashes, with their traceback.
-        "django.request": {"filters": ["has_traceback"]},
+        "django.request": {"level": "ERROR", "filters": ["has_traceback"]},
+        # A stranger's Host header is a 400 in the access log, not a traceback for each.
+        "django.security.DisallowedHost": {"level": "CRITICAL"},
     },
 }

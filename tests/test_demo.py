@@ -92,7 +92,9 @@ def test_its_people_are_an_admin_each_a_plain_member_and_support() -> None:
         ("frida@frozen.example", "Frozen", "ADMIN"),
         ("max@acme.example", "Acme", "MEMBER"),
     }
-    assert User.objects.get(username="sam@support.example").is_staff
+    sam = User.objects.get(username="sam@support.example")
+    assert sam.is_staff
+    assert [group.name for group in sam.groups.all()] == ["Support"]
     assert {user.username for user in User.objects.all()} == {p.login for p in demo.PEOPLE}
 
 

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from uuid import NAMESPACE_DNS, UUID, uuid5
 
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
 from django.db import transaction
 
+from documents.support import GROUP
 from workspaces.models import Membership, Workspace
 from workspaces.plans import Plan
 
@@ -87,7 +88,9 @@ def create_people() -> None:
         if new:
             user.set_unusable_password()
             user.save()
-        if person.tenant is not None:
+        if person.tenant is None:
+            user.groups.add(Group.objects.get(name=GROUP))
+        else:
             Membership.objects.get_or_create(
                 workspace_id=person.tenant.id, user=user, defaults={"role": person.role}
             )
