@@ -9,7 +9,7 @@ import secrets
 from collections.abc import MutableMapping
 from pathlib import Path
 
-from config.embedded.join import StackError, join
+from config.embedded.join import START_LOCK, StackError, join, locked
 from config.embedded.services import SERVICES
 
 __all__ = ["StackError", "data_dir", "provide"]
@@ -42,7 +42,8 @@ def provide(
         if wanted or not environ.get("SECRET_KEY"):
             folder.mkdir(parents=True, exist_ok=True)
         if not environ.get("SECRET_KEY"):
-            environ["SECRET_KEY"] = _secret_key(folder / "secret_key")
+            environ["SECRET_KEY"] = _secret_key(folder)
+            environ.setdefault("HTTPS_ONLY", "no")  # a laptop's browser gets its cookies by http
         for name in wanted:
             environ.update(join(name, folder / name))
     except OSError as exc:
@@ -52,9 +53,13 @@ def provide(
         ) from exc
 
 
-def _secret_key(file: Path) -> str:
+def _secret_key(folder: Path) -> str:
     """The installation's own random key, made at its first start."""
-    if not file.exists():
-        file.touch(mode=0o600)
-        file.write_text(secrets.token_urlsafe(48))
+    file = folder / "secret_key"
+    with locked(folder / START_LOCK):
+        if not file.exists():
+            new = file.with_suffix(".new")
+            new.touch(mode=0o600)
+            new.write_text(secrets.token_urlsafe(48))
+            new.replace(file)
     return file.read_text()
