@@ -139,7 +139,12 @@ def test_a_service_that_dies_is_started_again_at_its_address(folder: Path) -> No
 def test_all_that_is_written_lies_in_the_data_folder(folder: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in Path.home().glob(".*")}
     user = User(folder)
-    assert {path.name for path in folder.iterdir()} == {"postgres", "s3", "secret_key", "start.lock"}
+    assert {path.name for path in folder.iterdir()} == {
+        "postgres",
+        "s3",
+        "secret_key",
+        "start.lock",
+    }
     user.kill()
     assert {path: path.stat().st_mtime_ns for path in Path.home().glob(".*")} == before
 
