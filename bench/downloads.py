@@ -25,7 +25,7 @@ import httpx
 import psutil
 
 from config import embedded
-from config.embedded.services import HOST, free_port
+from config.embedded.service import HOST, free_port
 
 ROOT = Path(__file__).resolve().parent.parent
 MB = 1_000_000

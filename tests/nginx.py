@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from config.embedded.services import free_port
+from config.embedded.service import free_port
 from tests.proxy import HOST
 from tests.server import EXEC, PATIENCE, ROOT, Server
 

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from config.embedded.services import free_port
+from config.embedded.service import free_port
 from tests.client import Answer
 from tests.proxy import HOST, Proxy
 

