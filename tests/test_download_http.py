@@ -3,8 +3,11 @@
 import base64
 import hashlib
 import random
+import subprocess
 from collections.abc import Iterator
+from functools import partial
 from http.client import HTTPConnection, IncompleteRead
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -325,6 +328,32 @@ def test_a_copy_resumed_after_breaks_at_random_places_is_the_same_file(
         breaks += 1
     assert breaks > 3
     assert copy == content
+
+
+def reaches(file: Path, size: int) -> bool:
+    return file.stat().st_size >= size
+
+
+def test_a_curl_killed_at_random_places_and_resumed_has_the_same_file(
+    front: Server, acme: Tenant, tmp_path: Path
+) -> None:
+    content = random.Random(8).randbytes(80_000_000)  # noqa: S311
+    document = made(acme, content)
+    copy = tmp_path / "copy.pdf"
+    copy.touch()
+    command = ["curl", "-sS", "-C", "-", "-o", str(copy), "-H", f"Authorization: {acme.bearer}"]
+    command += ["--limit-rate", "30M", f"http://{HOST}:{front.port}/api/v1{path_of(document)}"]
+    chance = random.Random(9)  # noqa: S311
+    for _ in range(4):
+        enough = copy.stat().st_size + chance.randrange(1, 5_000_000)
+        curl = subprocess.Popen(command)
+        assert eventually(partial(reaches, copy, enough))
+        curl.kill()
+        curl.wait()
+    assert copy.stat().st_size < len(content)
+    subprocess.run(command, check=True)
+    assert copy.read_bytes() == content
+    assert [entry.byte_range == "" for entry in entries()] == [True, False, False, False, False]
 
 
 def test_a_store_that_breaks_off_in_the_middle_never_looks_whole(

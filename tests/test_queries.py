@@ -98,7 +98,7 @@ def test_a_document_is_two_more_whatever_it_holds(busy: Tenant, people: int) -> 
 
 
 @pytest.mark.parametrize("file_type", ["", "?type=original", "?type=signed", "?type=certificate"])
-def test_a_download_reads_once_and_writes_its_entry_and_its_end(busy: Tenant, file_type: str) -> None:
+def test_a_download_reads_once_and_writes_its_start_and_end(busy: Tenant, file_type: str) -> None:
     document = factories.document(busy.workspace, "COMPLETED")
     path = f"/documents/{document.id}/download{file_type}"
     assert shapes(busy, path) == [KEY, FILES, ENTRY, END]
