@@ -114,7 +114,7 @@ def test_a_port_that_is_taken_is_one_clear_line(run: Run, folder: Path) -> None:
     )
     assert done.returncode != 0
     assert done.stdout == ""
-    lines = [line for line in done.stderr.splitlines() if not line.startswith("make:")]
+    lines = [line for line in done.stderr.splitlines() if not line.startswith("make")]
     assert lines == [
         f"CommandError: Port {run.port} cannot be used: Address already in use. "
         "Choose another: make run PORT=8001"
