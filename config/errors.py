@@ -84,7 +84,10 @@ class PlanRequired(ApiError):
     """
 
     status_code = 402
-    text = "The API is available on the Pro and Business plans. This workspace's plan has none."
+    text = (
+        "The API is available on the Pro and Business plans; this workspace's plan does not "
+        "include it."
+    )
 
     def __init__(self, upgrade: str | None) -> None:
         super().__init__()

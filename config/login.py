@@ -50,10 +50,18 @@ class LoginForm(AdminAuthenticationForm):
 
     request: HttpRequest
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["username"].label = "E-mail"
+
     def clean(self) -> dict[str, Any]:
         login = self.cleaned_data.get("username")
         if not login or not self.cleaned_data.get("password"):
             return self.cleaned_data
+        # Logins are e-mail addresses, and phones begin them with a capital letter.
+        known = User.objects.filter(username__iexact=login).values_list("username", flat=True)
+        if len(known) == 1:
+            login = self.cleaned_data["username"] = known[0]
         check_rate(self.request, login)
         who = {
             "address": client_address(self.request),

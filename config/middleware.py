@@ -1,4 +1,4 @@
-"""One id for each request: in the answer, in the log and in the audit entry."""
+"""Each request's id, its address, and no cookies for the API."""
 
 import logging
 import time
@@ -41,6 +41,18 @@ class RequestIdMiddleware:
             return response
         finally:
             request_id.reset(token)
+
+
+class CookielessApiMiddleware:
+    """The API knows no cookies: one that a client sends must not change an answer's headers."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if request.path.startswith("/api/"):
+            request.META.pop("HTTP_COOKIE", None)
+        return self.get_response(request)
 
 
 def client_address(request: HttpRequest) -> str:

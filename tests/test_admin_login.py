@@ -54,6 +54,12 @@ def same(answer: Any, login: str) -> tuple[int, str]:
     return answer.status_code, "\n".join(x for x in html.splitlines() if "csrfmiddleware" not in x)
 
 
+def test_a_login_may_begin_with_a_capital_letter_as_phones_write_it(ada: User) -> None:
+    answer = sign_in(ada.username.capitalize(), PASSWORD)
+    assert answer.status_code == 302
+    assert [entry[:2] for entry in entries()] == [("login.succeeded", ada.username)]
+
+
 def test_a_failed_login_looks_the_same_whoever_it_was(ada: User) -> None:
     hidden = factories.person("gone@acme.example", is_staff=True, is_active=False)
     plain = factories.person("signer@acme.example")

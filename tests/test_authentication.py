@@ -232,3 +232,9 @@ def test_neither_the_log_nor_the_counter_holds_a_raw_key(server: Server, acme: T
     assert names
     for name in names:
         assert acme.raw.encode() not in name + stored.get(name)
+
+
+@pytest.mark.parametrize("cookie", ["sessionid=abc", "sessionid=abcdefgh12345678", "csrftoken=x"])
+def test_a_cookie_changes_nothing(acme: Tenant, cookie: str) -> None:
+    assert get("/api/v1/me", cookie=cookie).same() == get("/api/v1/me").same()
+    assert acme.get("/me", cookie=cookie).same() == acme.get("/me").same()
