@@ -33,12 +33,20 @@ class MembershipInline(TabularInline):
 
     model = Membership
     form = MembershipForm
-    fields = ("user", "role")
+    readonly_fields = ("login",)
     autocomplete_fields = ("user",)
     ordering = ("user__username",)
     extra = 0
     verbose_name = "member"
     verbose_name_plural = "members"
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, str]:
+        # A person's own page is for operators only: nobody else gets a link to it.
+        return ("user" if is_operator(person(request)) else "login", "role")
+
+    @admin.display(description="person")
+    def login(self, membership: Membership) -> str:
+        return membership.user.get_username()
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Membership]:
         memberships: QuerySet[Membership] = super().get_queryset(request)
@@ -72,8 +80,11 @@ class WorkspaceAdmin(AuditedAdmin):
     sortable_by = ("name", "created")
     ordering = ("name", "id")
     actions = None
-    fields = ("name", "id", "plan", "suspended", "created")
-    readonly_fields = ("name", "id", "created")
+    readonly_fields = ("name", "id", "standing", "created")
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        standing = "suspended" if is_operator(person(request)) else "standing"
+        return ("name", "id", "plan", standing, "created")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Workspace]:
         workspaces: QuerySet[Workspace] = super().get_queryset(request)
