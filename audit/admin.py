@@ -37,7 +37,7 @@ PARTS = (
 class AuditEntryAdmin(ListAdmin):
     """Nothing is added, changed or deleted here; the database would refuse it too."""
 
-    description = "Who did what, and when: keys, downloads, plans, members, sign-ins."
+    description = "Who did what, and when: keys, downloads, plans, members."
     empty_text = "Nothing has happened yet."
     filter_form = HistoryFilter
     change_list_template = "admin/audit/auditentry/change_list.html"
@@ -128,7 +128,10 @@ class AuditEntryAdmin(ListAdmin):
     def what_happened_to(self, entry: AuditEntry) -> str:
         """With the key or the member it is about; a key that acts itself is in the next column."""
         key = self.key_link(entry) if entry.person else ""
-        parts = [each for each in (key, self.member_link(entry), entry.detail) if each]
+        part = entry.byte_range and f"bytes {entry.byte_range}"
+        sent = "" if entry.bytes_sent is None else f"{entry.bytes_sent:,} bytes sent"
+        told = (key, self.member_link(entry), entry.detail, part, sent)
+        parts = [each for each in told if each]
         if not parts:
             return self.what_happened(entry)
         named = format_html_join(", ", "{}", ((part,) for part in parts))
