@@ -24,9 +24,6 @@ class BearerKeyAuthentication(BaseAuthentication):
         key.note_use(timezone.now())
         return None, key
 
-    def authenticate_header(self, request: Request) -> str:
-        return "Bearer"
-
 
 def find_active(raw: str) -> ApiKey | None:
     """The active key that `raw` is, with its workspace, in one query.
