@@ -14,10 +14,8 @@ get: dict[str, Any] = {"get": "retrieve"}
 urlpatterns = [
     path("api/v1/me", MeViewSet.as_view(get), name="me"),
     path("api/v1/documents", DocumentViewSet.as_view({"get": "list"})),
-    path("api/v1/documents/<str:document_id>", DocumentViewSet.as_view(get)),
-    path(
-        "api/v1/documents/<str:document_id>/download", DocumentViewSet.as_view({"get": "download"})
-    ),
+    path("api/v1/documents/<str:id>", DocumentViewSet.as_view(get)),
+    path("api/v1/documents/<str:id>/download", DocumentViewSet.as_view({"get": "download"})),
     # Not <path:rest>: it takes no line end. Not (?s): no address can be reversed then.
     re_path(r"^api/v1/documents/(?P<rest>[\s\S]+)$", UnknownDocumentPath.as_view(get)),
     re_path(r"^api/v1/(?P<rest>[\s\S]+)$", UnknownPath.as_view(get)),

@@ -46,16 +46,16 @@ class DocumentViewSet(ApiViewSet):
         )
         return paginator.get_paginated_response(documents_json(rows))
 
-    def retrieve(self, request: Request, document_id: str) -> Response:
-        row = with_id(visible(request), document_id).values_list(*DOCUMENT_COLUMNS).first()
+    def retrieve(self, request: Request, id: str) -> Response:
+        row = with_id(visible(request), id).values_list(*DOCUMENT_COLUMNS).first()
         if row is None:
             raise DocumentNotFound
         return Response({"data": documents_json([row])[0]})
 
-    def download(self, request: Request, document_id: str) -> HttpResponseBase:
+    def download(self, request: Request, id: str) -> HttpResponseBase:
         wanted = parameters.file_type(request.query_params)
         document = (
-            with_id(visible(request), document_id)
+            with_id(visible(request), id)
             .select_related("original", "signed", "certificate")
             .first()
         )

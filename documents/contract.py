@@ -1,0 +1,124 @@
+"""Document and Recipient as the API promises them: each field's name, type and meaning.
+
+The description of the API is made from these classes, and the tests hold the quick writer
+(`documents.serializers`) against what they write.
+"""
+
+from typing import Any
+from uuid import UUID
+
+from rest_framework import serializers
+
+from documents.models import Document, Recipient
+from documents.serializers import ASKED, DONE
+
+LONG = 2**63 - 1  # what PostgreSQL's bigint holds
+
+
+class TimeField(serializers.DateTimeField):
+    """An instant in UTC; the renderer writes it, `2026-03-01T09:30:00Z`."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(format=None, **kwargs)
+
+
+class RecipientsInOrder(serializers.ListSerializer[Any]):
+    """The people on a document, in the signing order."""
+
+    def to_representation(self, data: Any) -> list[Any]:
+        return super().to_representation(data.order_by("order", "id"))
+
+
+class RecipientSerializer(serializers.Serializer[Recipient]):
+    """One person on a document, what they are asked to do, and how far they are."""
+
+    id = serializers.UUIDField()
+    name = serializers.CharField(help_text="The person's name.")
+    email = serializers.CharField(help_text="The person's e-mail address.")
+    role = serializers.ChoiceField(
+        Recipient.Role.choices,
+        help_text="What the person is asked to do. `CC` and `VIEWER` are not asked for anything.",
+    )
+    status = serializers.ChoiceField(Recipient.Status.choices, help_text="How far the person is.")
+    order = serializers.IntegerField(min_value=0, help_text="Position in the signing order.")
+    sentAt = TimeField(
+        source="sent_at", allow_null=True, help_text="When the person was written to."
+    )
+    viewedAt = TimeField(
+        source="viewed_at", allow_null=True, help_text="When the person looked at it."
+    )
+    completedAt = TimeField(
+        source="completed_at", allow_null=True, help_text="When this person signed or approved."
+    )
+    declinedAt = TimeField(
+        source="declined_at", allow_null=True, help_text="When this person declined."
+    )
+    declineReason = serializers.CharField(
+        source="decline_reason", allow_null=True, help_text="Why, in the person's words."
+    )
+
+    class Meta:
+        list_serializer_class = RecipientsInOrder
+
+
+class ProgressSerializer(serializers.Serializer[Any]):
+    """How many of the people asked to sign or approve have done so.
+
+    Recipients with the role CC or VIEWER are not counted.
+    """
+
+    done = serializers.IntegerField(min_value=0, help_text="How many have signed or approved.")
+    total = serializers.IntegerField(min_value=0, help_text="How many were asked to.")
+
+    def to_representation(self, instance: Any) -> dict[str, int]:
+        asked = [recipient for recipient in instance.all() if recipient.role in ASKED]
+        return {"done": sum(each.status in DONE for each in asked), "total": len(asked)}
+
+
+class LinksSerializer(serializers.Serializer[Any]):
+    """Where a document and its file are, as paths on this server."""
+
+    self = serializers.CharField(help_text="`/api/v1/documents/<id>`")
+    download = serializers.CharField(help_text="`/api/v1/documents/<id>/download`")
+
+    def to_representation(self, instance: UUID) -> dict[str, str]:
+        path = f"/api/v1/documents/{instance}"
+        return {"self": path, "download": f"{path}/download"}
+
+
+class DocumentSerializer(serializers.Serializer[Document]):
+    """One document with the people on it."""
+
+    id = serializers.UUIDField(help_text="The document's identifier.")
+    title = serializers.CharField()
+    status = serializers.ChoiceField(Document.Status.choices, help_text="Where the document is.")
+    fileName = serializers.CharField(
+        source="file_name", help_text="The name of the file as uploaded."
+    )
+    pageCount = serializers.IntegerField(
+        source="page_count", min_value=1, help_text="Pages of the file as uploaded."
+    )
+    fileSize = serializers.IntegerField(
+        source="file_size",
+        min_value=1,
+        max_value=LONG,
+        help_text="Bytes of the file as uploaded.",
+    )
+    signingOrder = serializers.ChoiceField(
+        Document.SigningOrder.choices,
+        source="signing_order",
+        help_text="Whether the people are asked all at once or one after the other.",
+    )
+    createdAt = TimeField(source="created_at")
+    sentAt = TimeField(
+        source="sent_at", allow_null=True, help_text="When it was sent; null before."
+    )
+    completedAt = TimeField(
+        source="completed_at", allow_null=True, help_text="When everyone had finished; null before."
+    )
+    expiresAt = TimeField(
+        source="expires_at", allow_null=True, help_text="When it expires; null when it does not."
+    )
+    progress = ProgressSerializer(source="recipients")
+    recipients = RecipientSerializer(many=True)
+    links = LinksSerializer(source="id")
