@@ -2,19 +2,23 @@
 PYTHON ?= python3
 PORT ?= 8000
 DATA_DIR ?= var
+# Of make bench: full or small, how many rounds, and seconds of each measurement.
+SCALE ?= full
 export PORT DATA_DIR
 
 VENV := .venv
 BIN := $(VENV)/bin
 # Changes whenever a requirement or the Python does, so that an old environment is made anew.
 STAMP := $(VENV)/.installed
+BENCH_STAMP := $(VENV)/.installed-bench
 
-.PHONY: help install run test check format lock
+.PHONY: help install run test bench check format lock
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make run      serve the API with its demo on http://127.0.0.1:$(PORT)"
 	@echo "make test     run the tests"
+	@echo "make bench    measure the service beside its peers (SCALE=small: a smoke test)"
 	@echo "make check    lint, format, types, migrations"
 	@echo "make format   write the code in its format"
 	@echo "make install  make the virtual environment .venv"
@@ -33,6 +37,11 @@ $(STAMP): requirements-dev.txt
 	@$(BIN)/python -m pip install --disable-pip-version-check --require-virtualenv -r requirements-dev.txt
 	@touch $@
 
+$(BENCH_STAMP): requirements-bench.txt $(STAMP)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-virtualenv \
+		-r requirements-bench.txt
+	@touch $@
+
 # exec: a signal to make's child is a signal to the server, and no shell is left in between.
 run: $(STAMP)
 	@exec $(BIN)/python manage.py run --stop-with-parent
@@ -40,7 +49,11 @@ run: $(STAMP)
 test: $(STAMP)
 	@$(BIN)/python -m pytest
 
-check: $(STAMP)
+bench: $(BENCH_STAMP)
+	@$(BIN)/python -m bench --scale $(SCALE) $(if $(ROUNDS),--rounds $(ROUNDS)) \
+		$(if $(DURATION),--duration $(DURATION))
+
+check: $(BENCH_STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy .
@@ -56,3 +69,6 @@ lock: $(STAMP)
 	$(BIN)/uv pip compile --quiet --upgrade --universal --no-emit-index-url \
 		--custom-compile-command "make lock" -c requirements.txt pyproject.toml --group dev \
 		-o requirements-dev.txt
+	$(BIN)/uv pip compile --quiet --upgrade --universal --no-emit-index-url \
+		--custom-compile-command "make lock" -c requirements.txt -c requirements-dev.txt \
+		--group pyproject.toml:bench -o requirements-bench.txt

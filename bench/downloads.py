@@ -11,10 +11,8 @@ import contextlib
 import io
 import os
 import secrets
-import shutil
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -24,10 +22,11 @@ from urllib.parse import urlsplit
 import httpx
 import psutil
 
-from config import embedded
+from bench import stack
+from bench.launch import granian, nginx, running
+from bench.progress import say
 from config.embedded.service import HOST, free_port
 
-ROOT = Path(__file__).resolve().parent.parent
 MB = 1_000_000
 SLOW = 50_000  # bytes a second that a slow client reads
 SLOW_CLIENTS = 200
@@ -35,17 +34,10 @@ ROUNDS = 5
 START_SECONDS = 20  # that all slow clients may take to get their first byte
 
 
-def say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
-
-
 def provide() -> None:
     """The stack and Django, in this process."""
-    embedded.provide(
-        os.environ, embedded.data_dir(os.environ) / "bench", ("postgres", "s3", "redis")
-    )
-    os.environ |= {"DJANGO_SETTINGS_MODULE": "config.settings", "LOG_LEVEL": "ERROR"}
+    stack.provide()
+    os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
     import django  # noqa: PLC0415 - the settings read what stands above
     from django.core.management import call_command  # noqa: PLC0415
 
@@ -95,55 +87,18 @@ class Fixture:
 @contextlib.contextmanager
 def server(threads: int, *, handoff: bool) -> Iterator[tuple[str, psutil.Process]]:
     """A server with one worker; through nginx with hand-off. Yields its address and the worker."""
-    with contextlib.ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+    with contextlib.ExitStack() as started:
         port = free_port()
-        granian = [str(Path(sys.executable).parent / "granian"), "--interface", "wsgi"]
-        environment = {"LOG_LEVEL": "ERROR", "GRANIAN_BLOCKING_THREADS": str(threads)}
+        environment = {"GRANIAN_BLOCKING_THREADS": str(threads)}
         environment |= {"NGINX_HANDOFF": "yes", "TRUSTED_PROXIES": "1"} if handoff else {}
-        process = subprocess.Popen(  # noqa: S603 - our own server
-            [*granian, "--port", str(port), "--log-level", "error", "config.wsgi:application"],
-            cwd=ROOT,
-            env=os.environ | environment,
-        )
-        stack.callback(process.wait)
-        stack.callback(process.terminate)
-        if handoff:
-            app, port = port, free_port()
-            stack.enter_context(nginx(folder, port, app))
-        wait(port)
+        command = granian("config.wsgi:application", port, workers=1, threads=threads)
+        process = started.enter_context(running(command, port, environment))
         (worker,) = psutil.Process(process.pid).children()
+        if handoff:
+            folder = Path(started.enter_context(tempfile.TemporaryDirectory()))
+            app, port = port, free_port()
+            started.enter_context(nginx(folder, port, app))
         yield f"http://{HOST}:{port}", worker
-
-
-@contextlib.contextmanager
-def nginx(folder: Path, port: int, app: int) -> Iterator[None]:
-    """nginx with deploy/nginx.conf in front of the application."""
-    folder.chmod(0o755)
-    (folder / "logs").mkdir()
-    configuration = shutil.copy(ROOT / "deploy" / "nginx.conf", folder)
-    store = urlsplit(os.environ["S3_ENDPOINT_URL"]).netloc
-    (folder / "listen.conf").write_text(f"listen {HOST}:{port};\n")
-    (folder / "upstreams.conf").write_text(
-        f"upstream app {{ server {HOST}:{app}; keepalive 8; }}\n"
-        f"upstream store {{ server {store}; keepalive 8; }}\n"
-    )
-    program = shutil.which("nginx") or "/usr/sbin/nginx"
-    options = ["-p", f"{folder}/", "-c", str(configuration), "-g", "daemon off;"]
-    process = subprocess.Popen([program, *options])  # noqa: S603 - Debian's
-    try:
-        yield
-    finally:
-        process.terminate()
-        process.wait()
-
-
-def wait(port: int) -> None:
-    while True:
-        with contextlib.suppress(httpx.TransportError):
-            if httpx.get(f"http://{HOST}:{port}/api/v1/me").status_code == 401:
-                return
-        time.sleep(0.1)
 
 
 def curl(url: str, at_once: int, key: str = "") -> tuple[float, float]:

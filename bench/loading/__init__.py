@@ -1,0 +1,1 @@
+"""What fills the database: by COPY, the same in every run."""

@@ -1,0 +1,1 @@
+"""The API in FastAPI: asyncpg, pydantic response models, redis.asyncio."""

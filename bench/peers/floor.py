@@ -1,0 +1,156 @@
+"""The floor: a bare WSGI function and one SQL statement, in which PostgreSQL builds the JSON.
+
+`granian --interface wsgi bench.peers.floor:application`. No framework, no models, no checks but
+those that every variant makes: nothing that answers the same over WSGI is expected to be quicker.
+"""
+
+import base64
+import hashlib
+import json
+import os
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any
+from urllib.parse import parse_qs
+
+import psycopg
+import redis
+
+REQUESTS_PER_MINUTE = 300
+# Each statement begins with the key, and notes its use when that is due.
+KEY = """
+    WITH key AS (
+        SELECT k.id, k.name, k.workspace_id, w.name AS workspace_name, w.plan, w.suspended,
+            k.last_used_at IS NULL OR k.last_used_at <= now() - interval '1 minute' AS due
+        FROM apikeys_apikey k JOIN workspaces_workspace w ON w.id = k.workspace_id
+        WHERE k.digest = %(digest)s AND k.revoked_at IS NULL
+    )
+"""
+TIME = """CASE WHEN date_part('microseconds', {0})::bigint %% 1000000 = 0
+    THEN to_char({0}, 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
+    ELSE to_char({0}, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') END"""
+RECIPIENT = f"""
+    json_build_object('id', r.id, 'name', r.name, 'email', r.email, 'role', r.role,
+        'status', r.status, 'order', r."order", 'sentAt', {TIME.format("r.sent_at")},
+        'viewedAt', {TIME.format("r.viewed_at")}, 'completedAt', {TIME.format("r.completed_at")},
+        'declinedAt', {TIME.format("r.declined_at")}, 'declineReason', r.decline_reason)
+"""
+DOCUMENT = f"""
+    json_build_object('id', d.id, 'title', d.title, 'status', d.status,
+        'fileName', d.file_name, 'pageCount', d.page_count, 'fileSize', d.file_size,
+        'signingOrder', d.signing_order, 'createdAt', {TIME.format("d.created_at")},
+        'sentAt', {TIME.format("d.sent_at")}, 'completedAt', {TIME.format("d.completed_at")},
+        'expiresAt', {TIME.format("d.expires_at")},
+        'progress', json_build_object('done', people.done, 'total', people.total),
+        'recipients', people.recipients,
+        'links', json_build_object('self', '/api/v1/documents/' || d.id,
+            'download', '/api/v1/documents/' || d.id || '/download'))
+"""
+PEOPLE = f"""
+    LATERAL (SELECT coalesce(json_agg({RECIPIENT} ORDER BY r."order", r.id), '[]') AS recipients,
+        count(*) FILTER (WHERE r.role IN ('SIGNER', 'APPROVER')) AS total,
+        count(*) FILTER (WHERE r.role IN ('SIGNER', 'APPROVER')
+            AND r.status IN ('SIGNED', 'APPROVED')) AS done
+        FROM documents_recipient r WHERE r.document_id = d.id) people
+"""  # noqa: S608 - constants
+FACTS = "key.id, key.due, key.suspended, key.plan"
+ME = f"""{KEY}
+    SELECT {FACTS}, json_build_object('data', json_build_object(
+        'workspace', json_build_object('id', key.workspace_id, 'name', key.workspace_name),
+        'key', json_build_object('id', key.id, 'name', key.name),
+        'documents', (SELECT json_build_object(
+            'draft', count(*) FILTER (WHERE status = 'DRAFT'),
+            'sent', count(*) FILTER (WHERE status = 'SENT'),
+            'completed', count(*) FILTER (WHERE status = 'COMPLETED'))
+            FROM documents_document WHERE workspace_id = key.workspace_id AND deleted_at IS NULL
+                AND status IN ('DRAFT', 'SENT', 'COMPLETED'))))::text, NULL, NULL
+    FROM key
+"""  # noqa: S608
+ONE = f"""{KEY}
+    SELECT {FACTS}, (SELECT json_build_object('data', {DOCUMENT})
+        FROM documents_document d, {PEOPLE}
+        WHERE d.id = %(id)s AND d.workspace_id = key.workspace_id AND d.deleted_at IS NULL)::text,
+        NULL, NULL
+    FROM key
+"""  # noqa: S608
+PAGE = f"""{KEY}, page AS (
+        SELECT d.* FROM documents_document d
+        WHERE workspace_id = (SELECT workspace_id FROM key) AND deleted_at IS NULL {{conditions}}
+        ORDER BY created_at DESC, id DESC LIMIT %(limit)s + 1
+    ), shown AS (SELECT * FROM page LIMIT %(limit)s)
+    SELECT {FACTS}, coalesce((SELECT json_agg({DOCUMENT} ORDER BY d.created_at DESC, d.id DESC)
+            FROM shown d, {PEOPLE}), '[]')::text,
+        (SELECT count(*) FROM page) > %(limit)s,
+        (SELECT created_at || ' ' || id FROM shown ORDER BY created_at, id LIMIT 1)
+    FROM key
+"""  # noqa: S608
+_local = threading.local()
+_counter = redis.Redis.from_url(os.environ["REDIS_URL"])
+
+
+def connection() -> psycopg.Connection[Any]:
+    """This thread's connection; each statement is prepared when it is first used."""
+    if not hasattr(_local, "connection"):
+        url = os.environ["DATABASE_URL"]
+        _local.connection = psycopg.connect(url, autocommit=True, prepare_threshold=0)
+    kept: psycopg.Connection[Any] = _local.connection
+    return kept
+
+
+def question(path: str, query: str) -> tuple[str, dict[str, Any]]:
+    """The statement that answers a path, and its values."""
+    if path == "/api/v1/me":
+        return ME, {}
+    if path != "/api/v1/documents":
+        return ONE, {"id": path.rpartition("/")[2]}
+    given = parse_qs(query)
+    values: dict[str, Any] = {"limit": int(given.get("limit", ["25"])[0])}
+    conditions = ""
+    if "status" in given:
+        values["status"] = given["status"][0]
+        conditions += " AND status = %(status)s"
+    if "cursor" in given:
+        place = base64.urlsafe_b64decode(given["cursor"][0]).decode().rpartition(" ")
+        values["time"], values["id"] = place[0], place[2]
+        conditions += " AND (created_at, id) < (%(time)s::timestamptz, %(id)s::uuid)"
+    return PAGE.format(conditions=conditions), values
+
+
+def respond(environ: dict[str, Any]) -> tuple[str, str]:
+    """The status line and the body."""
+    raw = environ.get("HTTP_AUTHORIZATION", "").removeprefix("Bearer ")
+    digest = hashlib.sha256(raw.encode()).hexdigest()
+    count = _counter.incr(digest)
+    if count == 1:
+        _counter.expire(digest, 60)
+    statement, values = question(environ["PATH_INFO"], environ["QUERY_STRING"])
+    row = connection().execute(statement, {**values, "digest": digest}).fetchone()
+    if row is None:
+        return "401 Unauthorized", '{"error":"The API key is missing or not valid."}'
+    key_id, due, suspended, plan, body, more, place = row
+    if due:
+        connection().execute(
+            "UPDATE apikeys_apikey SET last_used_at = now() WHERE id = %s AND (last_used_at IS NULL"
+            " OR last_used_at <= now() - interval '1 minute')",
+            [key_id],
+        )
+    if count > REQUESTS_PER_MINUTE:
+        return "429 Too Many Requests", '{"error":"Try again in 60 seconds."}'
+    if suspended:
+        return "403 Forbidden", '{"error":"The workspace is suspended."}'
+    if plan not in ("PRO", "BUSINESS"):
+        return "402 Payment Required", '{"error":"The plan does not include the API."}'
+    if body is None:
+        return "404 Not Found", '{"error":"There is no such document."}'
+    if more is None:
+        return "200 OK", body
+    cursor = base64.urlsafe_b64encode(place.encode()).decode() if more else None
+    return "200 OK", f'{{"data":{body},"nextCursor":{json.dumps(cursor)}}}'
+
+
+def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+    status, text = respond(environ)
+    body = text.encode()
+    headers = [("Content-Type", "application/json"), ("Content-Length", str(len(body)))]
+    start_response(status, headers)
+    return [body]
