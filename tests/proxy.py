@@ -24,9 +24,10 @@ class Proxy:
     Attributes:
         url: leads to the proxy instead.
         forwarded: bytes that came back from the part.
+        alter: what comes back instead of each block; an OSError cuts the connection there.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, alter: Callable[[bytes], bytes] = as_other_stores_say) -> None:
         parts = urlsplit(url)
         assert parts.hostname is not None
         assert parts.port is not None
@@ -36,6 +37,7 @@ class Proxy:
         self._server: asyncio.Server | None = None
         self._port = 0
         self.forwarded = 0
+        self.alter = alter
         self._loop = asyncio.new_event_loop()
         self._flowing = asyncio.Event()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
@@ -122,7 +124,7 @@ class Proxy:
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, counted: bool
     ) -> None:
         while block := await reader.read(BLOCK):
-            block = as_other_stores_say(block) if counted else block
+            block = self.alter(block) if counted else block
             await self._flowing.wait()
             writer.write(block)
             await writer.drain()

@@ -1,0 +1,127 @@
+"""examples/attach.py: an event's id becomes a whole signed file, or one line on why not."""
+
+import hashlib
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+from documents.models import Document
+from tests import factories
+from tests.examples import Asked, Examples
+from tests.factories import Tenant
+from tests.proxy import Proxy
+from tests.server import Server
+
+
+@pytest.fixture
+def examples(tmp_path: Path, server: Server, acme: Tenant) -> Examples:
+    return Examples(tmp_path, server, acme)
+
+
+@pytest.fixture
+def lease(acme: Tenant) -> Document:
+    return factories.document(acme.workspace, "COMPLETED", file_name="Lease № 5/契約書.pdf")
+
+
+def files(folder: Path) -> dict[str, str]:
+    """All files below a folder, with their SHA-256."""
+    return {
+        str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest()
+        for file in folder.rglob("*")
+        if file.is_file()
+    }
+
+
+def test_the_signed_file_is_put_under_its_own_name_and_its_path_printed(
+    examples: Examples, lease: Document
+) -> None:
+    path = f"attachments/{lease.id}/Lease № 5_契約書 – signed.pdf"
+    assert lease.signed is not None
+    for _ in range(2):  # events may be delivered twice
+        assert examples.run("attach", str(lease.id)) == f"{path}\n"
+        assert files(examples.folder) == {path: lease.signed.sha256}
+
+
+def test_files_of_the_same_name_do_not_meet(examples: Examples, acme: Tenant) -> None:
+    made = [factories.document(acme.workspace, "COMPLETED", title=title) for title in "ab"]
+    for document in made:
+        examples.run("attach", str(document.id), "--to", "there")
+    assert files(examples.folder / "there") == {
+        f"{document.id}/agreement – signed.pdf": document.signed.sha256
+        for document in made
+        if document.signed
+    }
+
+
+def test_a_document_that_is_not_complete_is_one_clear_line(
+    examples: Examples, acme: Tenant
+) -> None:
+    document = factories.document(acme.workspace, "PARTIALLY_SIGNED")
+    assert examples.run("attach", str(document.id), status=1) == (
+        "The document is not complete: its signed file and certificate exist once everyone has "
+        "finished. Use type=original for the file as uploaded.\n"
+    )
+    assert files(examples.folder) == {}
+
+
+def test_another_workspace_s_document_is_none(examples: Examples, umbrella: Tenant) -> None:
+    document = factories.document(umbrella.workspace, "COMPLETED")
+    printed = examples.run("attach", str(document.id), status=1)
+    assert printed == "There is no such document in this workspace.\n"
+
+
+@pytest.mark.parametrize(
+    "id",
+    ["", ".", "..", "../me", "a/b", "a?b", "a#b", "%2e%2e%2fme", "a\n", "x y", "ü", "http://a"],
+)
+def test_an_id_that_would_change_the_path_is_not_even_asked_for(
+    examples: Examples, id: str
+) -> None:
+    asked = Asked(examples.server)
+    printed = examples.run("attach", id, status=1)
+    assert printed == "DOCUMENT_ID has letters, digits and hyphens only.\n"
+    assert asked() == []
+
+
+HOSTILE = {
+    "%2E%2E%2F%2E%2E%2Fevil%00%1B%5B31m.pdf": "_.._evil__[31m.pdf",
+    "%2Fetc%2Fpasswd": "_etc_passwd",
+    "..": "signed.pdf",
+    "%2E%2E": "signed.pdf",
+    "C%3A%5Cevil.pdf": "C__evil.pdf",
+}
+
+
+@pytest.mark.parametrize("sent", HOSTILE)
+def test_a_name_cannot_lead_out_of_the_folder(
+    examples: Examples, lease: Document, sent: str
+) -> None:
+    named = b"filename*=UTF-8''"
+
+    def renamed(block: bytes) -> bytes:
+        before, found, after = block.partition(named)
+        return before + found + sent.encode() + after[after.index(b"\r\n") :] if found else block
+
+    front = Proxy(examples.environment["DTD_BASE_URL"], renamed)
+    examples.environment["DTD_BASE_URL"] = front.url
+    try:
+        examples.run("attach", str(lease.id))
+    finally:
+        front.stop()
+    assert list(files(examples.folder)) == [f"attachments/{lease.id}/{HOSTILE[sent]}"], unquote(
+        sent
+    )
+
+
+def test_a_file_that_arrives_damaged_is_refused(examples: Examples, lease: Document) -> None:
+    front = Proxy(
+        examples.environment["DTD_BASE_URL"], lambda block: block.replace(b"%%EOF", b"%%E0F")
+    )
+    examples.environment["DTD_BASE_URL"] = front.url
+    try:
+        printed = examples.run("attach", str(lease.id), status=1)
+    finally:
+        front.stop()
+    assert printed.splitlines()[-1] == "What arrived is not the file: its digest differs."
+    assert files(examples.folder) == {}
