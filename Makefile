@@ -12,7 +12,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 BENCH_STAMP := $(VENV)/.installed-bench
 
-.PHONY: help install run test bench check format lock
+.PHONY: help install run test bench check format openapi lock
 .DEFAULT_GOAL := help
 
 help:
@@ -21,6 +21,7 @@ help:
 	@echo "make bench    measure the service beside its peers (SCALE=small: a smoke test)"
 	@echo "make check    lint, format, types, migrations"
 	@echo "make format   write the code in its format"
+	@echo "make openapi  write the description of the API, docs/openapi.json"
 	@echo "make install  make the virtual environment .venv"
 	@echo "make lock     pin the newest versions that pyproject.toml allows"
 	@echo "Variables: PORT=8000, DATA_DIR=var, PYTHON=python3"
@@ -62,6 +63,9 @@ check: $(BENCH_STAMP)
 format: $(STAMP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+openapi: $(STAMP)
+	$(BIN)/python manage.py spectacular --format openapi-json --fail-on-warn --file docs/openapi.json
 
 lock: $(STAMP)
 	$(BIN)/uv pip compile --quiet --upgrade --universal --no-emit-index-url \

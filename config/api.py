@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import ViewSet
 
+from config import describe
 from config.errors import MethodNotAllowed, PathNotFound
 
 
@@ -70,5 +71,6 @@ class ApiViewSet(ViewSet):
 class UnknownPath(ApiViewSet):
     """Any path under /api/v1/ that no endpoint has."""
 
+    @describe.other_paths
     def retrieve(self, request: Request, **kwargs: str) -> Response:
         raise PathNotFound

@@ -51,6 +51,7 @@ INSTALLED_APPS = [
     "documents",
     "pgtrigger",
     "rest_framework",
+    "drf_spectacular",
     "config.apps.AdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -165,9 +166,38 @@ REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["apikeys.authentication.BearerKeyAuthentication"],
     "DEFAULT_THROTTLE_CLASSES": ["apikeys.throttling.KeyThrottle"],
     "DEFAULT_PERMISSION_CLASSES": ["workspaces.standing.WorkspaceMayUseApi"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "config.errors.answer",
     "UNAUTHENTICATED_USER": None,
     "URL_FORMAT_OVERRIDE": None,
+}
+
+# The description of the API; `config.openapi` serves it.
+SPECTACULAR_SETTINGS: dict[str, Any] = {
+    "OAS_VERSION": "3.1.0",
+    "TITLE": "Workspace Document Read API",
+    "VERSION": "1.0.0",
+    "SERVERS": [{"url": "/", "description": "The server that this description comes from"}],
+    "TAGS": [
+        {"name": "Workspace", "description": "Whose key this is."},
+        {"name": "Documents", "description": "The workspace's documents and their PDFs."},
+        {"name": "Description", "description": "The API's own description."},
+    ],
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "SORT_OPERATIONS": False,  # as in config.urls
+    "SORT_OPERATION_PARAMETERS": False,  # as in the descriptions
+    "ENUM_SUFFIX": "",
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    "ENUM_NAME_OVERRIDES": {
+        "DocumentStatus": "documents.models.Document.Status",
+        "PlanErrorCode": ["plan_limit"],
+        "RecipientRole": "documents.models.Recipient.Role",
+        "RecipientStatus": "documents.models.Recipient.Status",
+    },
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "config.sharing.finish",
+    ],
 }
 
 # --- Language, time, sign-in -----------------------------------------------------------------

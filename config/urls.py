@@ -6,6 +6,7 @@ from django.contrib import admin
 from django.urls import path, re_path
 
 from config.api import UnknownPath
+from config.openapi import DescriptionViewSet
 from documents.views import DocumentViewSet, UnknownDocumentPath
 from workspaces.views import MeViewSet
 
@@ -16,6 +17,7 @@ urlpatterns = [
     path("api/v1/documents", DocumentViewSet.as_view({"get": "list"})),
     path("api/v1/documents/<str:id>", DocumentViewSet.as_view(get)),
     path("api/v1/documents/<str:id>/download", DocumentViewSet.as_view({"get": "download"})),
+    path("api/v1/openapi.json", DescriptionViewSet.as_view(get)),
     # Not <path:rest>: it takes no line end. Not (?s): no address can be reversed then.
     re_path(r"^api/v1/documents/(?P<rest>[\s\S]+)$", UnknownDocumentPath.as_view(get)),
     re_path(r"^api/v1/(?P<rest>[\s\S]+)$", UnknownPath.as_view(get)),

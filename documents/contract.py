@@ -7,12 +7,11 @@ The description of the API is made from these classes, and the tests hold the qu
 from typing import Any
 from uuid import UUID
 
+from drf_spectacular.utils import extend_schema_field, extend_schema_serializer
 from rest_framework import serializers
 
 from documents.models import Document, Recipient
 from documents.serializers import ASKED, DONE
-
-LONG = 2**63 - 1  # what PostgreSQL's bigint holds
 
 
 class TimeField(serializers.DateTimeField):
@@ -20,6 +19,11 @@ class TimeField(serializers.DateTimeField):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(format=None, **kwargs)
+
+
+@extend_schema_field({"type": "integer", "format": "int64", "minimum": 1})
+class BytesField(serializers.IntegerField):
+    """A number of bytes; it can exceed 32 bits."""
 
 
 class RecipientsInOrder(serializers.ListSerializer[Any]):
@@ -98,12 +102,7 @@ class DocumentSerializer(serializers.Serializer[Document]):
     pageCount = serializers.IntegerField(
         source="page_count", min_value=1, help_text="Pages of the file as uploaded."
     )
-    fileSize = serializers.IntegerField(
-        source="file_size",
-        min_value=1,
-        max_value=LONG,
-        help_text="Bytes of the file as uploaded.",
-    )
+    fileSize = BytesField(source="file_size", help_text="Bytes of the file as uploaded.")
     signingOrder = serializers.ChoiceField(
         Document.SigningOrder.choices,
         source="signing_order",
@@ -122,3 +121,20 @@ class DocumentSerializer(serializers.Serializer[Document]):
     progress = ProgressSerializer(source="recipients")
     recipients = RecipientSerializer(many=True)
     links = LinksSerializer(source="id")
+
+
+class DocumentAnswerSerializer(serializers.Serializer[Any]):
+    """The answer of GET /documents/{id}."""
+
+    data = DocumentSerializer()  # type: ignore[assignment]
+
+
+@extend_schema_serializer(many=False)  # it is the page itself
+class DocumentPageSerializer(serializers.Serializer[Any]):
+    """The answer of GET /documents: one page, newest first."""
+
+    data = DocumentSerializer(many=True)  # type: ignore[assignment]
+    nextCursor = serializers.CharField(
+        allow_null=True,
+        help_text="Pass it as `cursor` for the next page; null when no more documents exist.",
+    )

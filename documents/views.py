@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from config.api import ApiViewSet
 from config.errors import DocumentNotFound
-from documents import downloads, parameters
+from documents import describe, describe_download, downloads, parameters
 from documents.models import Document, DocumentQuerySet
 from documents.pagination import KeysetPagination
 from documents.serializers import DOCUMENT_COLUMNS, documents_json
@@ -39,6 +39,7 @@ def with_id(documents: DocumentQuerySet, document_id: str) -> DocumentQuerySet:
 class DocumentViewSet(ApiViewSet):
     """The documents of the key's workspace."""
 
+    @describe.list_documents
     def list(self, request: Request) -> Response:
         paginator = KeysetPagination()
         rows = paginator.paginate_queryset(
@@ -46,12 +47,14 @@ class DocumentViewSet(ApiViewSet):
         )
         return paginator.get_paginated_response(documents_json(rows))
 
+    @describe.get_document
     def retrieve(self, request: Request, id: str) -> Response:
         row = with_id(visible(request), id).values_list(*DOCUMENT_COLUMNS).first()
         if row is None:
             raise DocumentNotFound
         return Response({"data": documents_json([row])[0]})
 
+    @describe_download.download_document
     def download(self, request: Request, id: str) -> HttpResponseBase:
         wanted = parameters.file_type(request.query_params)
         document = (
@@ -66,6 +69,8 @@ class DocumentViewSet(ApiViewSet):
 
 class UnknownDocumentPath(ApiViewSet):
     """A path below /documents/ that no endpoint has: an id with a slash in it, for one."""
+
+    schema = None  # described with the other unknown paths
 
     def retrieve(self, request: Request, rest: str) -> Response:
         raise DocumentNotFound

@@ -9,6 +9,8 @@ from typing import Any
 
 from django.test import Client
 
+from tests import described
+
 GOLDEN = Path(__file__).parent / "golden"
 # What may differ between two answers that are the same.
 OF_ONE_ANSWER = ("request-id", "date")
@@ -65,9 +67,11 @@ def get(path: str, authorization: str | None = None, method: str = "GET", **head
         body = b"".join(chunks)
     else:
         body = response.content
-    return Answer(
+    answer = Answer(
         response.status_code, {name.lower(): value for name, value in response.items()}, body
     )
+    described.check(method, path, answer.status, answer.headers, answer.body)
+    return answer
 
 
 def golden(name: str) -> Any:

@@ -60,7 +60,7 @@ django.setup()
 from django.core.cache import cache  # noqa: E402
 
 from documents import storage  # noqa: E402
-from tests import factories  # noqa: E402
+from tests import described, factories  # noqa: E402
 from tests.browser import browser, chromium  # noqa: E402, F401 - fixtures
 from tests.factories import Tenant  # noqa: E402
 from tests.server import Server  # noqa: E402
@@ -71,6 +71,14 @@ from workspaces.plans import Plan  # noqa: E402
 def _fresh_minute() -> None:
     """No test finds requests that an earlier one has counted."""
     cache.clear()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _what_is_not_described_cannot_be_returned() -> Iterator[None]:
+    """Also where a test asks a server by itself."""
+    with pytest.MonkeyPatch.context() as patch:
+        described.watch(patch)
+        yield
 
 
 @pytest.fixture(autouse=True, scope="session")

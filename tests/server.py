@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 
 from config.embedded.service import free_port
+from tests import described
 from tests.client import Answer
 from tests.proxy import HOST, Proxy
 
@@ -88,11 +89,16 @@ class Server:
         assert eventually(self._answers), self.log()
 
     def _answers(self) -> bool:
+        assert self._process.poll() is None, self.log()
+        return self.listens() and self.get("/me").status == 401
+
+    def listens(self) -> bool:
+        """Whether connections are accepted."""
         try:
-            return self.get("/me").status == 401
+            self.connect().close()
         except OSError:
-            assert self._process.poll() is None, self.log()
             return False
+        return True
 
     def kill(self) -> None:
         """Ends it and its worker at once, as the kernel does that has no memory left."""
@@ -135,7 +141,9 @@ class Server:
             response = connection.getresponse()
             content = response.read()
         kept = {name.lower(): value for name, value in response.getheaders()}
-        return Answer(response.status, kept, content)
+        answer = Answer(response.status, kept, content)
+        described.check(method, f"/api/v1{path}", answer.status, answer.headers, answer.body)
+        return answer
 
     def raw(self, request: bytes) -> bytes:
         """Sends these bytes and returns what comes back until the server closes."""

@@ -16,7 +16,7 @@ from django.utils.http import http_date
 from audit.models import AuditEntry
 from documents.models import Document
 from tests import factories
-from tests.client import Answer
+from tests.client import Answer, golden
 from tests.factories import Tenant, at
 from tests.nginx import Nginx
 from tests.proxy import HOST
@@ -449,6 +449,22 @@ def test_the_internal_location_is_closed_to_clients(
 ) -> None:
     request = f"GET /_store/a/b.pdf HTTP/1.0\r\nAuthorization: {acme.bearer}\r\n\r\n"
     assert b" 404 " in the_nginx.raw(request.encode()).splitlines()[0]
+
+
+def test_an_application_out_of_reach_is_the_api_s_503(
+    django_db_setup: None, tmp_path: Path
+) -> None:
+    nginx = Nginx(tmp_path)
+    try:
+        nginx.kill()
+        assert eventually(nginx.listens)
+        answer = nginx.get("/me")
+    finally:
+        nginx.stop()
+    assert answer.status == 503
+    assert answer.json() == golden("unavailable")
+    assert answer.headers["retry-after"] == "5"
+    assert answer.headers["request-id"] in nginx.written()
 
 
 def test_last_modified_is_when_the_file_entered(lease: Document) -> None:

@@ -6,11 +6,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from config.api import ApiViewSet
+from workspaces import describe
 
 
 class MeViewSet(ApiViewSet):
     """Which workspace and key a request uses, with document counts by status."""
 
+    @describe.me
     def retrieve(self, request: Request) -> Response:
         key: Any = request.auth
         workspace = key.workspace

@@ -1,0 +1,187 @@
+"""Holds an answer against the description of the API: what is not described cannot be returned.
+
+The schemas are closed here: the description leaves room for fields to come, a test does not.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from http.client import HTTPConnection, HTTPResponse
+from typing import Any
+from urllib.parse import unquote
+
+import httpx
+import pytest
+from jsonschema_rs import Draft202012Validator
+
+from config.embedded import DEFAULT_DATA_DIR
+from config.sharing import OTHER_PATHS
+
+Json = dict[str, Any]
+
+DESCRIPTION: Json = json.loads((DEFAULT_DATA_DIR.parent / "docs" / "openapi.json").read_text())
+
+# What a server, a proxy or a browser needs, whatever the API; nothing that a client has to read.
+TRANSPORT = {
+    "connection",
+    "content-length",
+    "content-type",
+    "cross-origin-opener-policy",
+    "date",
+    "keep-alive",
+    "referrer-policy",
+    "server",
+    "transfer-encoding",
+    "x-content-type-options",
+    "x-frame-options",
+}
+
+
+class NotDescribed(AssertionError):
+    """An answer that the description does not know."""
+
+
+def resolved(node: Json) -> Json:
+    """The object that `node` refers to, or itself."""
+    while "$ref" in node:
+        found: Any = DESCRIPTION
+        for step in node["$ref"].removeprefix("#/").split("/"):
+            found = found[step]
+        node = found
+    return node
+
+
+def closed(schema: Any) -> Any:
+    """The schema without room for properties that it does not name."""
+    if isinstance(schema, list):
+        return [closed(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    inner = {key: closed(value) for key, value in schema.items()}
+    return {**inner, "additionalProperties": False} if "properties" in schema else inner
+
+
+@cache
+def _schemas() -> Json:
+    return {"schemas": closed(DESCRIPTION["components"]["schemas"])}
+
+
+def validator(schema: Json) -> Draft202012Validator:
+    """A validator of a schema of the description."""
+    whole = {**closed(schema), "components": _schemas()}
+    return Draft202012Validator(whole, validate_formats=True)
+
+
+@cache
+def _paths() -> list[tuple[re.Pattern[str], str]]:
+    return [
+        (re.compile(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(path))), path)
+        for path in DESCRIPTION["paths"]
+    ]
+
+
+def path_of(target: str) -> str:
+    """The described path that a request's target belongs to."""
+    path = unquote(target.partition("?")[0])
+    return next((found for pattern, found in _paths() if pattern.fullmatch(path)), OTHER_PATHS)
+
+
+@cache
+def _answer(path: str, status: int) -> "DescribedAnswer":
+    operation = DESCRIPTION["paths"].get(path)
+    answers = operation["get"]["responses"] if operation else DESCRIPTION[OTHER_PATHS]
+    if str(status) not in answers:
+        raise NotDescribed(f"{path}: status {status}")
+    return DescribedAnswer(f"{path} {status}", resolved(answers[str(status)]))
+
+
+class DescribedAnswer:
+    """One status of one path."""
+
+    def __init__(self, name: str, answer: Json) -> None:
+        self.name = name
+        self.contents = {
+            media_type: validator(content["schema"])
+            for media_type, content in answer.get("content", {}).items()
+        }
+        headers = {key.lower(): resolved(value) for key, value in answer["headers"].items()}
+        self.required = {key for key, header in headers.items() if header.get("required")}
+        self.headers = {
+            key: (header["schema"]["type"], validator(header["schema"]))
+            for key, header in headers.items()
+        }
+
+    def check_headers(self, headers: Mapping[str, str]) -> None:
+        """Every header is described, and the described ones are as described."""
+        self._say("missing headers", self.required - headers.keys())
+        self._say("undescribed headers", headers.keys() - self.headers.keys() - TRANSPORT)
+        for name in headers.keys() & self.headers.keys():
+            kind, schema = self.headers[name]
+            value: Any = headers[name]
+            if kind == "integer" and re.fullmatch("[0-9]+", value):
+                value = int(value)
+            self._say(f"header {name}: {value}", map(str, schema.iter_errors(value)))
+
+    def check_body(self, media_type: str | None, body: bytes, *, bodiless: bool) -> None:
+        """The body is of a described type, and as described."""
+        if bodiless or not self.contents:
+            self._say("a body", [str(len(body))] if body else [])
+        if not self.contents:
+            return
+        self._say("undescribed type", {str(media_type)} - self.contents.keys())
+        if media_type == "application/json" and not bodiless:
+            found = self.contents[media_type].iter_errors(json.loads(body))
+            self._say("body", (f"{error.instance_path}: {error.message}" for error in found))
+
+    def _say(self, what: str, problems: Any) -> None:
+        if listed := sorted(problems):
+            raise NotDescribed(f"{self.name}: {what}: {'; '.join(listed)}")
+
+
+def check(
+    method: str, target: str, status: int, headers: Mapping[str, str], body: bytes | None
+) -> None:
+    """Holds one answer of the API against the description.
+
+    Args:
+        target: what was asked for, with its query.
+        headers: their names in lower case.
+        body: None when it was not read to its end.
+
+    Raises:
+        NotDescribed: the description has no such answer.
+    """
+    if not re.match(r"/api(/|$)", target.partition("?")[0]):
+        return
+    answer = _answer(path_of(target), status)
+    answer.check_headers(headers)
+    if body is not None:
+        answer.check_body(headers.get("content-type"), body, bodiless=method == "HEAD")
+
+
+def watch(patch: pytest.MonkeyPatch) -> None:
+    """Checks what tests, and libraries in them, read by themselves through these two clients."""
+    put, receive, send = HTTPConnection.putrequest, HTTPConnection.getresponse, httpx.Client.send
+
+    def putrequest(self: Any, method: str, url: str, *args: Any, **kwargs: Any) -> None:
+        self.asked_for = method, url
+        put(self, method, url, *args, **kwargs)
+
+    def getresponse(self: Any) -> HTTPResponse:
+        response = receive(self)
+        headers = {name.lower(): value for name, value in response.getheaders()}
+        method, target = self.asked_for
+        check(method, target, response.status, headers, body=None)
+        return response
+
+    def sent(self: httpx.Client, request: httpx.Request, **kwargs: Any) -> httpx.Response:
+        response = send(self, request, **kwargs)
+        body = response.content if response.is_closed else None
+        target = response.url.raw_path.decode()
+        check(response.request.method, target, response.status_code, response.headers, body)
+        return response
+
+    patch.setattr(HTTPConnection, "putrequest", putrequest)
+    patch.setattr(HTTPConnection, "getresponse", getresponse)
+    patch.setattr(httpx.Client, "send", sent)

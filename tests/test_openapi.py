@@ -1,0 +1,212 @@
+"""GET /api/v1/openapi.json: the description is served, is that of the code, and is valid."""
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from django.core.management import call_command
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from apikeys.throttling import REQUESTS_PER_MINUTE
+from config.sharing import OTHER_PATHS
+from documents.parameters import FILE_TYPES, STATUS_FILTER
+from tests import described
+from tests.client import get, golden
+from tests.described import DESCRIPTION, Json, NotDescribed, resolved
+from tests.factories import Tenant
+from tests.proxy import HOST
+from tests.server import ROOT, Server
+
+PATH = "/api/v1/openapi.json"
+
+
+def test_it_is_served_to_anybody(acme: Tenant) -> None:
+    answer = get(PATH)
+    assert answer.status == 200
+    assert answer.json() == DESCRIPTION
+    assert answer.headers["cache-control"] == "public, max-age=300"
+    assert get(PATH, acme.bearer).same() == answer.same()
+    assert get(PATH, "Bearer dtd_unknown").same() == answer.same()
+
+
+def test_head_is_answered_like_get_without_the_body() -> None:
+    head = get(PATH, method="HEAD")
+    assert (head.status, head.body) == (200, b"")
+    assert head.headers["etag"] == get(PATH).headers["etag"]
+
+
+def test_who_has_it_gets_304() -> None:
+    etag = get(PATH).headers["etag"]
+    answer = get(PATH, if_none_match=f'"other", {etag}')
+    assert (answer.status, answer.body, answer.headers["etag"]) == (304, b"", etag)
+    assert get(PATH, if_none_match='"other"').status == 200
+    assert get(PATH, if_match='"other"').status == 412
+
+
+def test_it_is_read_only() -> None:
+    answer = get(PATH, method="POST")
+    assert answer.status == 405
+    assert answer.json() == golden("wrong_method")
+
+
+def test_it_counts_on_no_key(acme: Tenant) -> None:
+    for _ in range(REQUESTS_PER_MINUTE + 1):
+        assert get(PATH, acme.bearer).status == 200
+    assert acme.get("/me").status == 200
+
+
+def test_the_copy_in_the_repository_is_that_of_the_code(tmp_path: Path) -> None:
+    """`make openapi` writes it. A field that the generator cannot make out is an error."""
+    made = tmp_path / "openapi.json"
+    call_command(
+        "spectacular", format="openapi-json", fail_on_warn=True, validate=True, file=str(made)
+    )
+    assert made.read_text() == (ROOT / "docs" / "openapi.json").read_text(), "run: make openapi"
+
+
+def test_it_is_valid_openapi() -> None:
+    assert DESCRIPTION["openapi"] == "3.1.0"
+    assert [str(error) for error in OpenAPIV31SpecValidator(DESCRIPTION).iter_errors()] == []
+
+
+def every_answer() -> Iterator[tuple[str, Json]]:
+    """Each described answer with its path and status."""
+    for path, item in DESCRIPTION["paths"].items():
+        for status, answer in item["get"]["responses"].items():
+            yield f"{path} {status}", resolved(answer)
+    for status, answer in DESCRIPTION[OTHER_PATHS].items():
+        yield f"any other path {status}", resolved(answer)
+
+
+def references(node: Any) -> Iterator[str]:
+    """Every reference below a node."""
+    for value in node.values() if isinstance(node, dict) else node:
+        if isinstance(value, dict | list):
+            yield from references(value)
+    if isinstance(node, dict) and "$ref" in node:
+        yield node["$ref"]
+
+
+def test_every_component_is_used() -> None:
+    made = {
+        f"#/components/{kind}/{name}"
+        for kind, named in DESCRIPTION["components"].items()
+        for name in named
+        if kind != "securitySchemes"
+    }
+    assert set(references(DESCRIPTION)) == made
+
+
+EVERY_ANSWER = dict(every_answer())
+
+
+@pytest.mark.parametrize("name", EVERY_ANSWER)
+def test_every_answer_has_a_meaning_and_examples_that_fit_it(name: str) -> None:
+    answer = EVERY_ANSWER[name]
+    assert answer["description"]
+    assert name.endswith(" 304") != bool(answer.get("content"))
+    for media_type, content in answer.get("content", {}).items():
+        examples = [example["value"] for example in content["examples"].values()]
+        assert examples
+        for example in examples:
+            problems = described.validator(content["schema"]).iter_errors(example)
+            assert [f"{media_type}: {problem.message}" for problem in problems] == []
+
+
+def test_the_examples_of_400_are_what_the_api_answers(acme: Tenant) -> None:
+    asked = {
+        "/documents": ["/documents?status=NEW", "/documents?limit=0", "/documents?cursor=x"],
+        "/documents/{id}/download": [
+            "/documents/00000000-0000-4000-8000-000000000001/download?type=final"
+        ],
+    }
+    for path, targets in asked.items():
+        answer = DESCRIPTION["paths"][f"/api/v1{path}"]["get"]["responses"]["400"]
+        examples = answer["content"]["application/json"]["examples"].values()
+        bodies = [example["value"] for example in examples]
+        assert bodies == [acme.get(target).json() for target in targets] + [golden("bad_request")]
+
+
+def test_what_is_described_is_what_the_parameters_take() -> None:
+    operations = {path: item["get"] for path, item in DESCRIPTION["paths"].items()}
+    enums = {
+        parameter["name"]: parameter["schema"]["enum"]
+        for operation in operations.values()
+        for parameter in operation.get("parameters", [])
+        if "enum" in parameter["schema"]
+    }
+    assert enums == {"status": list(STATUS_FILTER), "type": list(FILE_TYPES)}
+
+
+def changed(**changes: Any) -> dict[str, Any]:
+    """An answer of GET /me as `described.check` takes it, with something else in it."""
+    body = json.dumps(golden("me")).encode()
+    headers = {"request-id": "0" * 32, "content-type": "application/json"}
+    answer = {"method": "GET", "target": "/api/v1/me", "status": 200} | changes
+    answer["headers"] = headers | changes.get("headers", {})
+    return {"body": body} | answer
+
+
+def with_(field: str, value: Any) -> bytes:
+    """The body of GET /me with a field of `data.key` set."""
+    body = golden("me")
+    body["data"]["key"][field] = value
+    return json.dumps(body).encode()
+
+
+UNDESCRIBED: dict[str, tuple[dict[str, Any], str]] = {
+    "a status": ({"status": 418}, "status 418"),
+    "a status of another path": ({"status": 404}, "status 404"),
+    "a header": ({"headers": {"x-new": "1"}}, "undescribed headers: x-new"),
+    "a header's form": ({"headers": {"request-id": "1"}}, "header request-id"),
+    "a header's number": ({"headers": {"x-ratelimit-reset": "soon"}}, "header x-ratelimit-reset"),
+    "a type of body": ({"headers": {"content-type": "text/html"}}, "type: text/html"),
+    "a field": ({"body": with_("secret", "x")}, "'secret' was unexpected"),
+    "a field's type": ({"body": with_("name", 1)}, "is not of type"),
+    "a field's format": ({"body": with_("id", "1")}, 'is not a "uuid"'),
+    "a null": ({"body": with_("name", None)}, "is not of type"),
+    "a body of HEAD": ({"method": "HEAD"}, "a body"),
+    "another path's body": ({"target": "/api/v1/documents"}, "body: "),
+    "a 200 where no path is": ({"target": "/api/v1/you"}, "status 200"),
+}
+
+
+def test_an_answer_as_described_passes() -> None:
+    described.check(**changed())
+    described.check(**changed(target="/api/v1/me?any=1", headers={"date": "today"}))
+    described.check(**changed(method="HEAD", body=b""))
+    described.check(**changed(target="/admin/", status=418, headers={"set-cookie": "a=b"}))
+
+
+@pytest.mark.parametrize("what", UNDESCRIBED)
+def test_what_is_not_described_cannot_be_returned(what: str) -> None:
+    changes, said = UNDESCRIBED[what]
+    with pytest.raises(NotDescribed, match=said):
+        described.check(**changed(**changes))
+
+
+def test_a_missing_header_or_field_is_not_as_described() -> None:
+    answer = changed()
+    del answer["headers"]["request-id"]
+    with pytest.raises(NotDescribed, match="missing headers: request-id"):
+        described.check(**answer)
+    with pytest.raises(NotDescribed, match="is a required property"):
+        described.check(**changed(body=b'{"data": {}}'))
+
+
+def test_what_a_test_asks_by_itself_is_held_against_it_too(server: Server) -> None:
+    url = f"http://{HOST}:{server.port}/api/v1/me"
+    connection = HTTPConnection(HOST, server.port)
+    with pytest.MonkeyPatch.context() as patch, closing(connection):
+        patch.setattr(described, "_answer", described._answer.__wrapped__)
+        patch.delitem(DESCRIPTION["paths"]["/api/v1/me"]["get"]["responses"], "401")
+        with pytest.raises(NotDescribed, match="status 401"):
+            httpx.get(url)
+        connection.request("GET", "/api/v1/me")
+        with pytest.raises(NotDescribed, match="status 401"):
+            connection.getresponse()

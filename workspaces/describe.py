@@ -1,0 +1,29 @@
+"""What the description of the API says of GET /me."""
+
+from drf_spectacular.utils import OpenApiExample, OpenApiResponse, extend_schema
+
+from config.describe import HEADERS, refusals
+from workspaces.contract import MeSerializer
+
+EXAMPLE = {
+    "data": {
+        "workspace": {"id": "7d1c2f4e-90b3-4c0a-8a53-5a1f5f6c0b21", "name": "Acme"},
+        "key": {"id": "c9a6e0d3-1b7f-4f0e-9d2c-3e8b7a5d4f60", "name": "Archive sync"},
+        "documents": {"draft": 3, "sent": 12, "completed": 148},
+    }
+}
+
+me = extend_schema(
+    operation_id="get_me",
+    summary="Which workspace and key is this?",
+    description="Shows which workspace and key the request uses, with document counts by status. "
+    "Use it to check that a key is valid and belongs to the expected workspace.",
+    tags=["Workspace"],
+    parameters=HEADERS,
+    responses={
+        200: OpenApiResponse(
+            MeSerializer, "The key's workspace.", [OpenApiExample("Workspace", EXAMPLE)]
+        ),
+        **refusals(),
+    },
+)
