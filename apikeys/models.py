@@ -133,10 +133,11 @@ class ApiKey(models.Model):
         if deleted:
             record.key_deleted(key=facts, person=by.get_username())
 
-    def note_use(self, now: datetime) -> None:
-        """Keeps `last_used_at`, written at most once a minute however many threads see it due."""
-        due = now - LAST_USED_EVERY
-        if self.last_used_at is None or self.last_used_at <= due:
-            ApiKey.objects.filter(
-                models.Q(last_used_at=None) | models.Q(last_used_at__lte=due), pk=self.pk
-            ).update(last_used_at=now)
+
+def note_use(id: uuid.UUID, last_used_at: datetime | None, now: datetime) -> None:
+    """Keeps a key's `last_used_at`, written once a minute however many threads see it due."""
+    due = now - LAST_USED_EVERY
+    if last_used_at is None or last_used_at <= due:
+        ApiKey.objects.filter(
+            models.Q(last_used_at=None) | models.Q(last_used_at__lte=due), pk=id
+        ).update(last_used_at=now)

@@ -1,7 +1,7 @@
 """The rate limit: 300 requests a minute for each key, counted exactly, in a shared counter."""
 
 import logging
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from django_ratelimit import ALL
 from django_ratelimit.core import get_usage
@@ -17,10 +17,14 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 REQUESTS_PER_MINUTE = 300
+WINDOW = 60  # seconds
 
 
 class KeyThrottle(BaseThrottle):
     """Counts a request on its key; refuses those over the limit with the seconds to wait.
+
+    Every answer to a valid key, the refusal too, says what is left of the limit, so that a client
+    can slow down before it is refused.
 
     The minute is a fixed window that starts at a different second for each key. When the counter
     is out of reach the request passes: reading documents matters more than counting reads.
@@ -38,14 +42,29 @@ class KeyThrottle(BaseThrottle):
         )
         if usage is None:
             logger.warning("The rate limit's counter is out of reach; the request passes uncounted")
-        elif usage["should_limit"]:
-            self.refuse(usage["time_left"])
+            return True
+        # The window lasts to the end of its last second, where `time_left` is 0; it is -1 when
+        # the window ended while the counter was asked.
+        seconds = max(1, usage["time_left"] + 1)
+        request.answer_headers.update(quota_headers(usage["count"], seconds))  # type: ignore[attr-defined]
+        if usage["should_limit"]:
+            raise TooManyRequests(REQUESTS_PER_MINUTE, seconds)
         return True
 
-    def refuse(self, time_left: int) -> NoReturn:
-        """Raises the 429.
 
-        The window lasts to the end of its last second, where `time_left` is 0; it is -1 when
-        the window ended while the counter was asked.
-        """
-        raise TooManyRequests(REQUESTS_PER_MINUTE, seconds=max(1, time_left + 1))
+def quota_headers(count: int, seconds: int) -> dict[str, str]:
+    """What is left of the limit, for programs: draft-ietf-httpapi-ratelimit-headers, and the
+    names that were common before it.
+
+    Args:
+        count: requests in this window, this one included.
+        seconds: until the window ends.
+    """
+    left = max(0, REQUESTS_PER_MINUTE - count)
+    return {
+        "RateLimit-Policy": f'"key";q={REQUESTS_PER_MINUTE};w={WINDOW}',
+        "RateLimit": f'"key";r={left};t={seconds}',
+        "X-RateLimit-Limit": str(REQUESTS_PER_MINUTE),
+        "X-RateLimit-Remaining": str(left),
+        "X-RateLimit-Reset": str(seconds),
+    }

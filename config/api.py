@@ -1,45 +1,15 @@
 """What every endpoint of the API shares: the order of checks, and JSON without negotiation."""
 
-from collections.abc import Mapping
 from typing import Any, NoReturn
 
-import orjson
-from rest_framework.negotiation import BaseContentNegotiation
-from rest_framework.renderers import BaseRenderer
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
-from rest_framework.response import Response
 from rest_framework.viewsets import ViewSet
 
-from config import describe
+from config import describe, errors
 from config.errors import MethodNotAllowed, PathNotFound
-
-
-class OrjsonRenderer(BaseRenderer):
-    """JSON by orjson: UTF-8, UUIDs as strings, times as UTC with `Z`."""
-
-    media_type = "application/json"
-    format = "json"
-    charset = None  # JSON is UTF-8 by definition (RFC 8259)
-
-    def render(
-        self,
-        data: Any,
-        accepted_media_type: str | None = None,
-        renderer_context: Mapping[str, Any] | None = None,
-    ) -> bytes:
-        return orjson.dumps(data, option=orjson.OPT_UTC_Z)
-
-
-class NoNegotiation(BaseContentNegotiation):
-    """Serves what the endpoint serves, whatever `Accept` says."""
-
-    def select_parser(self, request: Request, parsers: Any) -> None:
-        return None
-
-    def select_renderer(
-        self, request: Request, renderers: Any, format_suffix: str | None = None
-    ) -> tuple[Any, str]:
-        return renderers[0], renderers[0].media_type
 
 
 class ApiViewSet(ViewSet):
@@ -50,27 +20,39 @@ class ApiViewSet(ViewSet):
     """
 
     http_method_names = ["get", "head"]
-    renderer_classes = [OrjsonRenderer]
-    parser_classes = []
-    content_negotiation_class = NoNegotiation
+    renderer_classes = [JSONRenderer]  # for the description; answers are `config.answers`'
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """DRF's dispatch without what this API has no use for.
+
+        There are no bodies to parse, nothing to negotiate (whatever `Accept` says, an endpoint
+        serves what it serves), no versions but the path's, and answers come rendered.
+        """
+        self.request = api_request = Request(request, authenticators=self.get_authenticators())
+        # What the checks have to say with whatever answer follows, errors included.
+        answer_headers: dict[str, str] = {}
+        api_request.answer_headers = answer_headers  # type: ignore[attr-defined]
+        response: HttpResponseBase
+        try:
+            self.initial(api_request)
+            if (method := (request.method or "").lower()) not in self.http_method_names:
+                raise MethodNotAllowed
+            response = getattr(self, method)(api_request, **kwargs)
+        except Exception as exc:
+            response = errors.answer(exc)
+        for name, value in answer_headers.items():
+            response[name] = value
+        return response
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         self.perform_authentication(request)
         self.check_throttles(request)
         self.check_permissions(request)
 
-    @property
-    def default_response_headers(self) -> dict[str, str]:
-        """None: DRF would list the methods on every answer; a 405 does."""
-        return {}
-
-    def http_method_not_allowed(self, request: Any, *args: Any, **kwargs: Any) -> NoReturn:
-        raise MethodNotAllowed
-
 
 class UnknownPath(ApiViewSet):
     """Any path under /api/v1/ that no endpoint has."""
 
     @describe.other_paths
-    def retrieve(self, request: Request, **kwargs: str) -> Response:
+    def retrieve(self, request: Request, **kwargs: str) -> NoReturn:
         raise PathNotFound

@@ -6,15 +6,14 @@ Every body is `{"error": "<plain sentence>"}`; only a 402 adds `details`.
 import logging
 from typing import Any
 
-import orjson
 from django.conf import settings
 from django.core.exceptions import SuspiciousOperation
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views import defaults
 from rest_framework.exceptions import APIException
-from rest_framework.exceptions import MethodNotAllowed as DrfMethodNotAllowed
-from rest_framework.response import Response
+
+from config.answers import json_answer
 
 logger = logging.getLogger(__name__)
 
@@ -200,31 +199,24 @@ def as_api_error(exc: BaseException) -> ApiError:
         return Unavailable()
     if isinstance(exc, SuspiciousOperation):  # more parameters than Django reads, for one
         return InvalidRequest()
-    if isinstance(exc, DrfMethodNotAllowed):
-        return MethodNotAllowed()
     if isinstance(exc, Http404):
         return PathNotFound()
     return ServerError()
 
 
-def answer(exc: Exception, context: dict[str, Any]) -> Response:
-    """DRF's exception handler: any exception of an API view as its row of the table."""
+def answer(exc: Exception) -> HttpResponse:
+    """Any exception of an API view as its row of the table."""
     error = as_api_error(exc)
     if isinstance(error, Unavailable):
         logger.error("Answered 503: %s", exc.__cause__ or exc)
     elif isinstance(error, ServerError):
         logger.error("Answered 500", exc_info=exc)
-    return Response(error.body, status=error.status_code, headers=error.headers)
+    return as_response(error)
 
 
 def as_response(error: ApiError) -> HttpResponse:
-    """An error as a response, for what fails outside of any API view."""
-    return HttpResponse(
-        orjson.dumps(error.body),
-        content_type="application/json",
-        status=error.status_code,
-        headers=error.headers,
-    )
+    """An error as a response."""
+    return json_answer(error.body, error.status_code, error.headers)
 
 
 def _is_api(request: HttpRequest) -> bool:

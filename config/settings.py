@@ -152,6 +152,7 @@ if REDIS_URL:
             "IGNORE_EXCEPTIONS": True,
             "SOCKET_CONNECT_TIMEOUT": 0.25,  # seconds
             "SOCKET_TIMEOUT": 0.25,  # seconds
+            "CLIENT_CLASS": "apikeys.counter.CounterClient",  # the cache holds counters only
         },
     }
 RATELIMIT_FAIL_OPEN = True
@@ -167,7 +168,6 @@ REST_FRAMEWORK = {
     "DEFAULT_THROTTLE_CLASSES": ["apikeys.throttling.KeyThrottle"],
     "DEFAULT_PERMISSION_CLASSES": ["workspaces.standing.WorkspaceMayUseApi"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "EXCEPTION_HANDLER": "config.errors.answer",
     "UNAUTHENTICATED_USER": None,
     "URL_FORMAT_OVERRIDE": None,
 }

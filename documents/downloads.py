@@ -15,12 +15,13 @@ from config.errors import DocumentNotComplete, PreconditionFailed, Unavailable
 from config.middleware import client_address
 from documents import handoff, storage
 from documents.filenames import content_disposition
-from documents.models import Document, StoredFile
+from documents.models import Document
 from documents.ranges import ByteRange, if_range_holds, parse_range
+from documents.reading import DocumentFiles, FileFacts
 from documents.streaming import RecordedStream
 
 
-def choose_type(document: Document, wanted: str | None) -> str:
+def choose_type(document: DocumentFiles, wanted: str | None) -> str:
     """The type of the file to send: the one asked for, else the default of the document's state.
 
     Raises:
@@ -34,13 +35,13 @@ def choose_type(document: Document, wanted: str | None) -> str:
     return wanted
 
 
-def file_of(document: Document, file_type: str) -> StoredFile:
+def file_of(document: DocumentFiles, file_type: str) -> FileFacts:
     """The stored file of one type; a complete document has all three (a database constraint)."""
-    stored: StoredFile = getattr(document, file_type)
+    stored: FileFacts = getattr(document, file_type)
     return stored
 
 
-def answer(request: Request, document: Document, file_type: str) -> HttpResponseBase:
+def answer(request: Request, document: DocumentFiles, file_type: str) -> HttpResponseBase:
     """The file, a part of it, or 304: RFC 9110's preconditions in its order (section 13.2.2).
 
     Raises:
@@ -60,12 +61,12 @@ def answer(request: Request, document: Document, file_type: str) -> HttpResponse
     return response
 
 
-def etag(stored: StoredFile) -> str:
+def etag(stored: FileFacts) -> str:
     """The file's strong tag: its digest, for its bytes never change."""
     return f'"{stored.sha256}"'
 
 
-def headers(document: Document, file_type: str) -> dict[str, str]:
+def headers(document: DocumentFiles, file_type: str) -> dict[str, str]:
     """What each answer of a file says of it, whole or in part."""
     stored = file_of(document, file_type)
     digest = base64.b64encode(bytes.fromhex(stored.sha256)).decode()
@@ -81,7 +82,7 @@ def headers(document: Document, file_type: str) -> dict[str, str]:
     }
 
 
-def conditional_answer(request: Request, stored: StoredFile) -> HttpResponseBase:
+def conditional_answer(request: Request, stored: FileFacts) -> HttpResponseBase:
     """304 when the client has this file; else an empty 200.
 
     Raises:
@@ -99,7 +100,7 @@ def conditional_answer(request: Request, stored: StoredFile) -> HttpResponseBase
     return response
 
 
-def wanted_part(request: Request, stored: StoredFile) -> ByteRange | None:
+def wanted_part(request: Request, stored: FileFacts) -> ByteRange | None:
     """The part to send; None for the whole file. Only GET has parts."""
     wanted = request.headers.get("Range")
     if wanted is None or request.method != "GET":
@@ -111,7 +112,7 @@ def wanted_part(request: Request, stored: StoredFile) -> ByteRange | None:
 
 
 def send(
-    request: Request, document: Document, file_type: str, part: ByteRange | None
+    request: Request, document: DocumentFiles, file_type: str, part: ByteRange | None
 ) -> HttpResponseBase:
     """The file or a part of it: from here, or carried by nginx; for HEAD no body.
 
@@ -146,7 +147,7 @@ def send(
 
 
 def record_download(
-    request: Request, document: Document, file_type: str, part: ByteRange | None
+    request: Request, document: DocumentFiles, file_type: str, part: ByteRange | None
 ) -> AuditEntry:
     """Writes the entry of a download that starts."""
     key: Any = request.auth

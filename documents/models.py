@@ -5,6 +5,7 @@ import uuid
 from django.db import models
 from django.utils import timezone
 
+from documents.counting import TRIGGERS
 from workspaces.models import Workspace
 
 
@@ -34,13 +35,6 @@ class DocumentQuerySet(models.QuerySet["Document"]):
     def newest_first(self) -> "DocumentQuerySet":
         """The API's order. The id breaks ties, so that no two documents share a place."""
         return self.order_by("-created_at", "-id")
-
-    def counts(self) -> dict[str, int]:
-        """How many of these documents are exactly DRAFT, SENT and COMPLETED, as `/me` says it."""
-        counted = (Document.Status.DRAFT, Document.Status.SENT, Document.Status.COMPLETED)
-        rows = self.filter(status__in=counted).values_list("status")
-        found = dict(rows.annotate(count=models.Count("*")).order_by())
-        return {status.lower(): found.get(status, 0) for status in counted}
 
 
 class Document(models.Model):
@@ -80,6 +74,7 @@ class Document(models.Model):
     objects = DocumentQuerySet.as_manager()
 
     class Meta:
+        triggers = TRIGGERS
         indexes = [
             # GET /documents, any page: keyset from (created_at, id) within one workspace.
             models.Index(
@@ -89,7 +84,7 @@ class Document(models.Model):
                 condition=models.Q(deleted_at=None),
                 name="document_newest",
             ),
-            # GET /documents?status=…, and the counts of GET /me.
+            # GET /documents?status=…
             models.Index(
                 "workspace",
                 "status",

@@ -13,7 +13,13 @@ from tests import described
 
 GOLDEN = Path(__file__).parent / "golden"
 # What may differ between two answers that are the same.
-OF_ONE_ANSWER = ("request-id", "date")
+OF_ONE_ANSWER = (
+    "request-id",
+    "date",
+    "ratelimit",
+    "x-ratelimit-remaining",
+    "x-ratelimit-reset",
+)
 
 
 @dataclass(frozen=True)

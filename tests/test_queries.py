@@ -19,6 +19,7 @@ from workspaces.models import Workspace
 
 KEY = "SELECT apikeys_apikey + workspaces_workspace"
 USE = "UPDATE apikeys_apikey"
+COUNTS = "SELECT workspaces_documentcount"
 DOCUMENT = "SELECT documents_document"
 RECIPIENTS = "SELECT documents_recipient"
 FILES = "SELECT documents_document + documents_storedfile × 3"
@@ -72,7 +73,7 @@ def test_the_first_use_of_a_minute_adds_one(acme: Tenant) -> None:
 def test_me_is_one_more(busy: Tenant) -> None:
     for count in (0, 1, 50):
         factories.listed(busy.workspace, count)
-        assert shapes(busy, "/me") == [KEY, DOCUMENT]
+        assert shapes(busy, "/me") == [KEY, COUNTS]
 
 
 @pytest.mark.parametrize(("documents", "people"), [(1, 0), (1, 1), (3, 20), (40, 2)])
@@ -127,8 +128,7 @@ def test_a_page_is_reached_by_one_comparison_of_rows(busy: Tenant) -> None:
     with_people(busy, 3, 0)
     cursor = quote(busy.get("/documents?limit=1").json()["nextCursor"])
     _, sql, _ = statements(busy, f"/documents?limit=1&cursor={cursor}")
-    table = '"documents_document"'
-    assert f'({table}."created_at", {table}."id") < (' in sql
+    assert "(document.created_at, document.id) < (" in sql
     assert " OR " not in sql
     assert "OFFSET" not in sql
 
@@ -184,10 +184,3 @@ def test_every_page_is_read_from_its_index_in_its_order(
         assert ("status" in scan["Index Cond"]) == bool(filters)
         assert ("ROW(created_at, id) < ROW(" in scan["Index Cond"]) == ("cursor" in path)
         assert "Filter" not in scan
-
-
-def test_me_reads_no_other_workspace_s_documents(full: Tenant) -> None:
-    _, sql = statements(full, "/me")
-    kinds = {node["Node Type"] for node in nodes(plan(sql))}
-    assert "Seq Scan" not in kinds
-    assert any("Index" in kind for kind in kinds)

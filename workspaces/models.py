@@ -30,6 +30,21 @@ class Workspace(models.Model):
         return record.WorkspaceFacts(workspace_id=self.id, workspace_name=self.name)
 
 
+class DocumentCount(models.Model):
+    """A part of how many documents a workspace has: the sum of its rows is the number.
+
+    Written by the triggers of `documents.counting` alone. No foreign key: checking it would lock
+    the workspace for each writer.
+    """
+
+    workspace_id = models.UUIDField(db_index=True)
+    status = models.CharField(max_length=20)
+    count = models.BigIntegerField()  # added to the sum; negative where documents went away
+
+    def __str__(self) -> str:
+        return f"{self.count:+} {self.status} in {self.workspace_id}"
+
+
 class MembershipQuerySet(models.QuerySet["Membership"]):
     def admins(self) -> "MembershipQuerySet":
         """Those who may see, create, revoke and delete keys: active staff with the ADMIN role."""

@@ -1,6 +1,6 @@
 """Whether a workspace may use the API: suspension first (403), then the plan (402)."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
@@ -14,7 +14,17 @@ if TYPE_CHECKING:
     from rest_framework.views import APIView
 
 
-def check_standing(workspace: Workspace) -> None:
+class Standing(Protocol):
+    """What decides it: a workspace has it, and so has a key that was just looked up."""
+
+    @property
+    def plan(self) -> str: ...
+
+    @property
+    def suspended(self) -> bool: ...
+
+
+def check_standing(workspace: Standing) -> None:
     """Returns when keys of the workspace work.
 
     Raises:
@@ -45,6 +55,6 @@ class WorkspaceMayUseApi(BasePermission):
     """DRF's permission over `check_standing`; refusals are raised, each with its own status."""
 
     def has_permission(self, request: Request, view: "APIView") -> bool:
-        key: Any = request.auth  # an API key, which this app knows nothing of
-        check_standing(key.workspace)
+        key: Any = request.auth  # an active key, which this app knows nothing of
+        check_standing(key)
         return True
