@@ -12,7 +12,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 BENCH_STAMP := $(VENV)/.installed-bench
 
-.PHONY: help install run test bench check format openapi lock
+.PHONY: help install run test bench check format openapi fuzz lock
 .DEFAULT_GOAL := help
 
 help:
@@ -22,6 +22,7 @@ help:
 	@echo "make check    lint, format, types, migrations"
 	@echo "make format   write the code in its format"
 	@echo "make openapi  write the description of the API, docs/openapi.json"
+	@echo "make fuzz     look for flaws of the API at random for SECONDS=300"
 	@echo "make install  make the virtual environment .venv"
 	@echo "make lock     pin the newest versions that pyproject.toml allows"
 	@echo "Variables: PORT=8000, DATA_DIR=var, PYTHON=python3"
@@ -66,6 +67,9 @@ format: $(STAMP)
 
 openapi: $(STAMP)
 	$(BIN)/python manage.py spectacular --format openapi-json --fail-on-warn --file docs/openapi.json
+
+fuzz: $(STAMP)
+	@FUZZ_SECONDS=$(or $(SECONDS),300) $(BIN)/python -m pytest tests/test_openapi_fuzzed.py
 
 lock: $(STAMP)
 	$(BIN)/uv pip compile --quiet --upgrade --universal --no-emit-index-url \

@@ -13,7 +13,7 @@ from drf_spectacular.utils import (
     extend_schema,
 )
 
-from apikeys.throttling import REQUESTS_PER_MINUTE
+from apikeys.throttling import REQUESTS_PER_MINUTE, WINDOW
 from config import errors
 from config.contract import ErrorSerializer, PlanErrorSerializer
 from config.errors import ApiError
@@ -142,7 +142,7 @@ HEADERS = [
     header("Retry-After", SECONDS, [429, 503], "Seconds to wait before the next request."),
     header(
         "RateLimit-Policy",
-        {"type": "string", "const": f'"key";q={REQUESTS_PER_MINUTE};w=60'},
+        {"type": "string", "const": f'"key";q={REQUESTS_PER_MINUTE};w={WINDOW}'},
         WITH_KEY,
         f"The limit: `q` requests in `w` seconds. {LIMITED}",
         required=False,
@@ -151,7 +151,7 @@ HEADERS = [
         "RateLimit",
         {
             "type": "string",
-            "pattern": '^"key";r=[0-9]+;t=[0-9]+$',
+            "pattern": '^"key";r=[0-9]{1,3};t=[1-9][0-9]?$',
             "examples": ['"key";r=299;t=42'],
         },
         WITH_KEY,
@@ -174,7 +174,7 @@ HEADERS = [
     ),
     header(
         "X-RateLimit-Reset",
-        {"type": "integer", "minimum": 0, "maximum": 60},
+        {"type": "integer", "minimum": 1, "maximum": WINDOW},
         WITH_KEY,
         f"Seconds until the minute ends. {LIMITED}",
         required=False,

@@ -1,0 +1,129 @@
+"""What a consumer writes with the generated client: walks, reads, downloads, meets refusals.
+
+Run by a test with the address of a server and a key. It prints what it found as JSON; its types
+are checked against those that were generated.
+"""
+
+import hashlib
+import json
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import assert_type
+from uuid import UUID
+
+from read_api import AuthenticatedClient
+from read_api.api.documents import download_document, get_document, list_documents
+from read_api.api.workspace import get_me
+from read_api.models import (
+    Document,
+    DocumentAnswer,
+    DocumentPage,
+    DocumentStatus,
+    DownloadDocumentType,
+    Error,
+    ListDocumentsStatus,
+    Me,
+    Recipient,
+    RecipientRole,
+    RecipientStatus,
+    SigningOrder,
+)
+from read_api.types import UNSET, File
+
+
+def walk(
+    client: AuthenticatedClient, limit: int, status: ListDocumentsStatus | None = None
+) -> Iterator[Document]:
+    """Every document, page by page."""
+    cursor: str | None = None
+    while True:
+        page = list_documents.sync(
+            client=client, limit=limit, cursor=cursor or UNSET, status=status or UNSET
+        )
+        assert isinstance(page, DocumentPage), page
+        assert len(page.data) <= limit
+        yield from page.data
+        cursor = page.next_cursor
+        if cursor is None:
+            return
+
+
+def check_types(document: Document) -> None:
+    """The values are of the types that the client declares, and nothing is left over."""
+    assert isinstance(assert_type(document.id, UUID), UUID)
+    assert isinstance(assert_type(document.status, DocumentStatus), DocumentStatus)
+    assert isinstance(assert_type(document.signing_order, SigningOrder), SigningOrder)
+    assert isinstance(assert_type(document.page_count, int), int)
+    assert isinstance(assert_type(document.file_size, int), int)
+    assert assert_type(document.created_at, datetime).tzinfo == UTC
+    for moment in (document.sent_at, document.completed_at, document.expires_at):
+        assert_type(moment, datetime | None)
+        assert moment is None or moment.tzinfo == UTC
+    assert document.links.self_ == f"/api/v1/documents/{document.id}"
+    assert document.progress.total <= len(document.recipients)
+    assert document.additional_properties == {}
+    for person in document.recipients:
+        assert isinstance(assert_type(person.id, UUID), UUID)
+        assert isinstance(assert_type(person.role, RecipientRole), RecipientRole)
+        assert isinstance(assert_type(person.status, RecipientStatus), RecipientStatus)
+        assert isinstance(assert_type(person.decline_reason, str | None), str | None)
+        assert person.additional_properties == {}
+
+
+def waiting(document: Document) -> list[tuple[str, str | None]]:
+    """Who still has to sign, and since when they have known of it."""
+
+    def asked(person: Recipient) -> bool:
+        done = (RecipientStatus.SIGNED, RecipientStatus.APPROVED)
+        return person.role == RecipientRole.SIGNER and person.status not in done
+
+    return [
+        (person.email, person.sent_at.isoformat() if person.sent_at else None)
+        for person in document.recipients
+        if asked(person)
+    ]
+
+
+def main(base_url: str, key: str) -> None:
+    client = AuthenticatedClient(base_url=base_url, token=key)
+    me = get_me.sync(client=client)
+    assert isinstance(me, Me), me
+    found = list(walk(client, limit=3))
+    for document in found:
+        check_types(document)
+    complete = [d.id for d in walk(client, 1, ListDocumentsStatus.COMPLETED)]
+
+    answer = get_document.sync(complete[0], client=client)
+    assert isinstance(answer, DocumentAnswer), answer
+    check_types(answer.data)
+    file = download_document.sync(complete[0], client=client, type_=DownloadDocumentType.SIGNED)
+    assert isinstance(file, File), file
+    part = download_document.sync(complete[0], client=client, range_="bytes=0-4")
+    assert isinstance(part, File), part
+
+    none = get_document.sync(UUID(int=0), client=client)
+    assert isinstance(none, Error), none
+    stranger = get_me.sync_detailed(client=AuthenticatedClient(base_url=base_url, token="dtd_x"))
+    assert isinstance(stranger.parsed, Error)
+
+    print(  # noqa: T201
+        json.dumps(
+            {
+                "workspace": str(me.data.workspace.id),
+                "counts": me.data.documents.to_dict(),
+                "ids": [str(document.id) for document in found],
+                "complete": [str(id) for id in complete],
+                "waiting": {str(document.id): waiting(document) for document in found},
+                "read": answer.data.to_dict(),
+                "sha256": hashlib.sha256(file.payload.read()).hexdigest(),
+                "part": part.payload.read().decode(),
+                "none": none.error,
+                "stranger": [int(stranger.status_code), stranger.parsed.error],
+            }
+        )
+    )
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

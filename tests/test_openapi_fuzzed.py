@@ -1,0 +1,88 @@
+"""schemathesis drives a running server by the description, with valid and with invalid input."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from documents.parameters import STATUS_FILTER
+from tests import described, factories
+from tests.factories import Tenant
+from tests.server import ROOT, Server
+
+KEYS = 40  # 300 requests a minute each: more than one client makes
+FILES = Path(__file__).parent / "fuzzing"
+SECONDS = os.environ.get("FUZZ_SECONDS")  # `make fuzz`: as long as this, each time otherwise
+
+# path → the statuses that a client with a good key can be answered with.
+EXPECTED = {
+    "/api/v1/me": {200, 401, 405},
+    "/api/v1/documents": {200, 400, 401, 405},
+    "/api/v1/documents/{id}": {200, 401, 404, 405},
+    "/api/v1/documents/{id}/download": {200, 206, 304, 400, 401, 404, 405, 412, 416},
+    "/api/v1/openapi.json": {200, 405, 412},
+}
+
+
+def cursor(tenant: Tenant, query: str) -> str:
+    """The nextCursor of a first page of one."""
+    answer = tenant.get(f"/documents?limit=1{query}")
+    assert isinstance(answer.json()["nextCursor"], str)
+    return str(answer.json()["nextCursor"])
+
+
+@pytest.fixture
+def run(server: Server, acme: Tenant, umbrella: Tenant, tmp_path: Path) -> dict[str, Any]:
+    """The recorded requests and answers (HAR) of a run that found nothing."""
+    documents = [
+        factories.document(acme.workspace, status) for status in STATUS_FILTER for _ in range(2)
+    ]
+    for document in documents[:8]:
+        factories.recipient(document)
+    foreign = factories.document(umbrella.workspace, "COMPLETED")
+    ids = [str(document.id) for document in [*documents[:8], foreign]]
+    keys = [factories.issue(acme.workspace, f"Key {n}", acme.admin)[1] for n in range(KEYS)]
+    cursors = {status: cursor(acme, f"&status={status}") for status in STATUS_FILTER}
+    given = {"keys": keys, "cursors": {"": cursor(acme, "")} | cursors}
+
+    configuration = (FILES / "schemathesis.toml").read_text()
+    if SECONDS:
+        configuration = configuration.replace("deterministic = true", "deterministic = false")
+        configuration = configuration.replace("seed = 1\n", "")
+    (tmp_path / "schemathesis.toml").write_text(configuration)
+    (tmp_path / "ids").write_text("\n".join(f'"{id}"' for id in ids))
+    (tmp_path / "given.json").write_text(json.dumps(given))
+    command = [str(Path(sys.executable).parent / "schemathesis")]
+    command += ["--config-file", "schemathesis.toml", "run", str(ROOT / "docs" / "openapi.json")]
+    command += ["--url", f"http://127.0.0.1:{server.port}", "--checks", "all"]
+    command += ["--continue-on-failure", "--report-har-path", "all.har"]
+    command += ["--max-time", SECONDS] if SECONDS else []
+    environment = {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": str(ROOT),
+        "SCHEMATHESIS_HOOKS": "tests.fuzzing.hooks",
+        "FUZZING": "given.json",
+    }
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    recorded: dict[str, Any] = json.loads((tmp_path / "all.har").read_text())
+    return recorded | {"foreign": str(foreign.id)}
+
+
+def test_schemathesis_finds_nothing(run: dict[str, Any]) -> None:
+    missing = {(path, status) for path in EXPECTED for status in EXPECTED[path]}
+    for entry in run["log"]["entries"]:
+        request, response = entry["request"], entry["response"]
+        path, status = urlsplit(request["url"]).path, response["status"]
+        headers = {each["name"].lower(): each["value"] for each in response["headers"]}
+        is_json = headers.get("content-type") == "application/json"
+        body = response["content"].get("text", "").encode() if is_json else None
+        described.check(request["method"], path, status, headers, body)
+        missing.discard((described.path_of(path), status))
+        assert run["foreign"] not in path or status != 200
+    assert missing == set()
