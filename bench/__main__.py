@@ -1,14 +1,22 @@
-"""Measures the service beside its peers: `make bench`, or `python -m bench` with options."""
+"""Measures the service beside its peers, and writes docs/performance.md: `make bench`.
+
+To try something out, a part of it, whose table is only printed:
+
+    python -m bench --scale small --only list25,me --variants ours,fastapi --rounds 3 --duration 2
+"""
 
 import argparse
+import sys
 from dataclasses import replace
+from statistics import median
 
-from bench import stack
-from bench.comparison import compare
+from bench import growth, history, latency, page, report, stack
+from bench.comparison import AMONG, Comparison
 from bench.databases import loaded
+from bench.launch import ROOT
 from bench.loading.identity import Secret, workspaces
-from bench.report import table
-from bench.scale import SCALES
+from bench.progress import say
+from bench.scale import SCALES, Scale
 from bench.traffic import ENDPOINTS
 from bench.variants import VARIANTS
 
@@ -17,27 +25,54 @@ def chosen(text: str) -> list[str]:
     return text.split(",")
 
 
-def main() -> None:
+def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Measures the service beside its peers.")
     parser.add_argument("--scale", choices=SCALES, default="full")
     parser.add_argument("--rounds", type=int)
     parser.add_argument("--duration", type=float, help="seconds of one measurement")
     parser.add_argument("--only", type=chosen, help=f"some of {','.join(ENDPOINTS)}")
     parser.add_argument("--variants", type=chosen, help=f"some of {','.join(VARIANTS)}")
-    options = parser.parse_args()
+    return parser.parse_args()
+
+
+def everything(parts: stack.Stack, scale: Scale, compared: Comparison) -> None:
+    """The whole page; that of a smoke test stays out of docs/."""
+    main, few = compared.database, loaded(parts, scale, "few")
+    large, *small = workspaces(scale, Secret.of(parts.folder))
+    results = compared.run()
+    half = {
+        peer: median(m.rate for m in results[latency.ENDPOINT, peer]) / 2
+        for peer in ("drf", "fastapi")
+    }
+    rates = {half["drf"]: [*VARIANTS], half["fastapi"]: [n for n in VARIANTS if n != "drf"]}
+    latencies = latency.wait_times(parts, main, scale, compared.learned, compared.variants, rates)
+    lists, me = growth.grow(parts, main, scale, large, small[:AMONG])
+    read = history.read(parts, few, main, scale)
+    lines = page.page(parts, scale, page.Found(results, latencies, lists, me, read))
+    folder = ROOT / "docs" if scale.name == "full" else parts.folder / scale.name
+    sys.stdout.write("\n".join(lines))
+    say(f"written: {page.write(folder, lines, results)}")
+
+
+def main() -> None:
+    options = arguments()
     scale = SCALES[options.scale]
     scale = replace(
-        scale,
-        rounds=options.rounds or scale.rounds,
-        seconds=options.duration or scale.seconds,
+        scale, rounds=options.rounds or scale.rounds, seconds=options.duration or scale.seconds
     )
     parts = stack.provide()
-    everyone = workspaces(scale, Secret.of(parts.folder))
-    variants = [VARIANTS[name] for name in options.variants or VARIANTS]
-    endpoints = [ENDPOINTS[name] for name in options.only or ENDPOINTS]
-    main_database = loaded(parts, scale, "main")
-    results = compare(parts, main_database, scale, everyone[1:], variants, endpoints)
-    print("\n".join(table(results)))  # noqa: T201 - the result
+    compared = Comparison(
+        parts,
+        loaded(parts, scale, "main"),
+        scale,
+        workspaces(scale, Secret.of(parts.folder))[1:],
+        [VARIANTS[name] for name in options.variants or VARIANTS],
+        [ENDPOINTS[name] for name in options.only or ENDPOINTS],
+    )
+    if options.only or options.variants:
+        sys.stdout.write("\n".join(report.costs(compared.run())))
+    else:
+        everything(parts, scale, compared)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """The variants beside each other: rounds of A B C D, A B C D, for each endpoint."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import median
 
 from bench.agreement import learn, refuse_alike
@@ -13,7 +13,9 @@ from bench.stack import Stack
 from bench.traffic import Endpoint, Target, endless, some_documents, targets
 from bench.variants import Server, Variant, serving
 
-Learned = Mapping[str, Mapping[str, Sequence[Target]]]
+AMONG = 40  # small workspaces that are asked in turn
+
+Learned = dict[str, dict[str, list[Target]]]
 
 
 @dataclass(frozen=True)
@@ -38,57 +40,61 @@ def ratios(results: Results, endpoint: str, one: str, other: str) -> list[float]
     return [a.rate / b.rate for a, b in pairs]
 
 
-def _learn(
-    stack: Stack,
-    database: str,
-    servers: Mapping[str, Server],
-    endpoints: Sequence[Endpoint],
-    workspaces: Sequence[Workspace],
-) -> Learned:
-    with stack.connect(database) as connection:
-        documents = some_documents(connection, workspaces)
-    found = {}
-    for endpoint in endpoints:
-        stack.forget_requests()
-        found[endpoint.name] = learn(servers, endpoint, targets(endpoint, workspaces, documents))
-    return found
+@dataclass
+class Comparison:
+    """Each endpoint with each variant, in the small workspaces.
 
-
-def compare(
-    stack: Stack,
-    database: str,
-    scale: Scale,
-    workspaces: Sequence[Workspace],
-    variants: Sequence[Variant],
-    endpoints: Sequence[Endpoint],
-) -> Results:
-    """Measures each endpoint with each variant in the small workspaces.
-
-    Raises:
-        Disagreement: the variants do not answer alike.
-        WrongAnswer: under load, an answer was not the right one.
+    Attributes:
+        workspaces: the first of them are asked.
+        learned: endpoint → variant → what is asked, with the answers; known after `run`.
     """
-    results: Results = {(e.name, v.name): [] for e in endpoints for v in variants}
-    learned: Learned = {}
-    for number in range(1, scale.rounds + 1):
-        # New processes for each round: what a start happens to decide is part of the spread.
-        with serving(stack, database, variants) as servers:
-            if not learned:
-                learned = _learn(stack, database, servers, endpoints, workspaces)
-                refuse_alike(stack, servers, learned[endpoints[0].name][variants[0].name][0])
-            say(f"round {number} of {scale.rounds}")
-            for endpoint in endpoints:
-                said = []
-                for name, server in servers.items():
-                    prepare(stack, database)
-                    found = measure(
-                        stack,
-                        server,
-                        endless(learned[endpoint.name][name]),
-                        warm_up=scale.warm_up,
-                        seconds=scale.seconds,
-                    )
-                    results[endpoint.name, name].append(found)
-                    said.append(f"{name} {found.rate:.0f}/s {found.cost_ms:.2f} ms")
-                say(f"  {endpoint.title}: {', '.join(said)}")
-    return results
+
+    stack: Stack
+    database: str
+    scale: Scale
+    workspaces: Sequence[Workspace]
+    variants: Sequence[Variant]
+    endpoints: Sequence[Endpoint]
+    learned: Learned = field(default_factory=dict)
+
+    def run(self) -> Results:
+        """Measures all of it.
+
+        Raises:
+            Disagreement: the variants do not answer alike.
+            WrongAnswer: under load, an answer was not the right one.
+        """
+        results: Results = {(e.name, v.name): [] for e in self.endpoints for v in self.variants}
+        for number in range(1, self.scale.rounds + 1):
+            # New processes for each round: what a start happens to decide is part of the spread.
+            with serving(self.stack, self.database, self.variants) as servers:
+                if not self.learned:
+                    self._learn(servers)
+                say(f"round {number} of {self.scale.rounds}")
+                for endpoint in self.endpoints:
+                    found = {n: self._measure(s, endpoint) for n, s in servers.items()}
+                    for name, measurement in found.items():
+                        results[endpoint.name, name].append(measurement)
+                    told = (f"{n} {m.rate:.0f}/s {m.cost_ms:.2f} ms" for n, m in found.items())
+                    say(f"  {endpoint.title}: {', '.join(told)}")
+        return results
+
+    def _measure(self, server: Server, endpoint: Endpoint) -> Measurement:
+        prepare(self.stack, self.database)
+        return measure(
+            self.stack,
+            server,
+            endless(self.learned[endpoint.name][server.variant.name]),
+            warm_up=self.scale.warm_up,
+            seconds=self.scale.seconds,
+        )
+
+    def _learn(self, servers: Mapping[str, Server]) -> None:
+        asked = self.workspaces[:AMONG]
+        with self.stack.connect(self.database) as connection:
+            documents = some_documents(connection, asked)
+        for endpoint in self.endpoints:
+            self.stack.forget_requests()
+            wanted = targets(endpoint, asked, documents)
+            self.learned[endpoint.name] = learn(servers, endpoint, wanted)
+        refuse_alike(self.stack, servers, wanted[0])

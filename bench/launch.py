@@ -35,9 +35,18 @@ def running(
     command: Sequence[str], port: int, environment: Mapping[str, str]
 ) -> Iterator["subprocess.Popen[bytes]"]:
     """A server that answers on the port."""
+    with started(command, environment) as process:
+        wait(port, process)
+        yield process
+
+
+@contextlib.contextmanager
+def started(
+    command: Sequence[str], environment: Mapping[str, str]
+) -> Iterator["subprocess.Popen[bytes]"]:
+    """A server that may not answer yet."""
     process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, **environment})  # noqa: S603
     try:
-        wait(port, process)
         yield process
     finally:
         process.terminate()

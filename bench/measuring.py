@@ -42,6 +42,10 @@ class Measurement:
         return 1000 * self.database / self.requests
 
     @property
+    def redis_ms(self) -> float:
+        return 1000 * self.redis / self.requests
+
+    @property
     def cost_ms(self) -> float:
         """Of server and database together."""
         return self.server_ms + self.database_ms

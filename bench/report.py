@@ -1,28 +1,121 @@
-"""The results in words and tables."""
+"""The results in words and tables: Markdown."""
 
+from collections.abc import Iterable, Sequence
 from statistics import median
 
-from bench.comparison import Results
+from bench import targets
+from bench.comparison import Results, Spread
+from bench.growth import Growth
+from bench.history import History
+from bench.latency import Latencies
+from bench.measuring import Measurement
+from bench.targets import Verdict
+from bench.traffic import ENDPOINTS
+from bench.variants import VARIANTS
 
 
-def spread(values: list[float], digits: int) -> str:
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], words: int = 1) -> list[str]:
+    """A Markdown table, the columns after the first `words` ones aligned to the right."""
+    line = "|" + "---|" * words + "---:|" * (len(head) - words)
+    return [f"| {' | '.join(head)} |", line, *(f"| {' | '.join(row)} |" for row in rows), ""]
+
+
+def spread(values: Sequence[float], digits: int = 2) -> str:
     """The median, and from where to where the rounds went."""
-    low, high = f"{min(values):,.{digits}f}", f"{max(values):,.{digits}f}"
-    return f"{median(values):,.{digits}f} ({low} to {high})"
+    found = Spread.of(values)
+    low, high = f"{found.least:,.{digits}f}", f"{found.most:,.{digits}f}"
+    return (
+        f"{found.median:,.{digits}f}"
+        if low == high
+        else (f"{found.median:,.{digits}f} ({low} to {high})")
+    )
 
 
-def table(results: Results) -> list[str]:
-    """What each endpoint costs with each variant, in Markdown."""
-    lines = [
-        "| endpoint | variant | requests/s | server, ms | database, ms | Redis, ms |",
-        "|---|---|---:|---:|---:|---:|",
-    ]
-    for (endpoint, variant), rounds in results.items():
-        cells = [
+def comparison(results: Results) -> list[str]:
+    """Requests a second as ratios, with their targets."""
+    rows = []
+    for endpoint in ENDPOINTS.values():
+        for peer, variant in VARIANTS.items():
+            if (endpoint.name, peer) in results and (endpoint.name, "ours") in results:
+                if peer == "ours":
+                    continue
+                verdict = targets.against(results, endpoint.name, peer)
+                rows.append([endpoint.title, variant.title, *verdict.cells[1:]])
+    return table(("endpoint", "against", "target", "measured", ""), rows, words=2)
+
+
+def costs(results: Results) -> list[str]:
+    """What each endpoint costs with each variant."""
+    head = ("endpoint", "variant", "requests/s", "server, ms", "database, ms", "Redis, ms")
+    rows = [
+        [
+            ENDPOINTS[endpoint].title,
+            VARIANTS[variant].title,
             spread([m.rate for m in rounds], 0),
-            spread([m.server_ms for m in rounds], 2),
-            spread([m.database_ms for m in rounds], 2),
-            spread([1000 * m.redis / m.requests for m in rounds], 2),
+            spread([m.server_ms for m in rounds]),
+            spread([m.database_ms for m in rounds]),
+            spread([m.redis_ms for m in rounds]),
         ]
-        lines.append(f"| {endpoint} | {variant} | {' | '.join(cells)} |")
-    return lines
+        for (endpoint, variant), rounds in results.items()
+    ]
+    return table(head, rows, words=2)
+
+
+def waiting(latencies: Latencies) -> list[str]:
+    head = ("requests/s", "variant", "median, ms", "99th percentile, ms")
+    rows = [
+        [
+            f"{rate:,.0f}",
+            VARIANTS[variant].title,
+            spread([1000 * middle for middle, _ in rounds]),
+            spread([1000 * last for _, last in rounds]),
+        ]
+        for (rate, variant), rounds in latencies.items()
+    ]
+    return table(head, rows, words=2)
+
+
+def _cost(rounds: Sequence[Measurement]) -> float:
+    return median(m.cost_ms for m in rounds)
+
+
+def growth(cases: Growth) -> list[str]:
+    head = ("", "server, ms", "database, ms", "both, ms", "requests/s")
+    rows = [
+        [
+            case,
+            spread([m.server_ms for m in rounds]),
+            spread([m.database_ms for m in rounds]),
+            spread([m.cost_ms for m in rounds]),
+            spread([m.rate for m in rounds], 0),
+        ]
+        for case, rounds in cases.items()
+    ]
+    return table(head, rows)
+
+
+def history(found: History) -> list[str]:
+    head = ("first screen of", "few entries, ms", "many entries, ms", "many / few")
+    rows = [
+        [
+            name,
+            spread([m.cost_ms for m in few], 1),
+            spread([m.cost_ms for m in many], 1),
+            f"{_cost(many) / _cost(few):.2f}",
+        ]
+        for name, (few, many) in found.items()
+    ]
+    return table(head, rows)
+
+
+def grown(lists: Growth, me: Growth, read: History) -> list[str]:
+    """Whether the cost stays as it is, with the targets."""
+    listed = [_cost(rounds) for rounds in lists.values()]
+    small, large = (_cost(rounds) for rounds in me.values())
+    screens = [_cost(many) / _cost(few) for few, many in read.values()]
+    verdicts: list[Verdict] = [
+        targets.at_most("the dearest list over the cheapest", listed, min(listed), targets.LISTS),
+        targets.at_most("the larger `/me` over the smaller", [large], small, targets.ME),
+        targets.at_most("the audit history's dearest growth", screens, 1, targets.HISTORY),
+    ]
+    return table(("cost", "target", "measured", ""), [v.cells for v in verdicts])

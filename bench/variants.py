@@ -1,10 +1,11 @@
 """What is compared: this service and its peers, each as its own community would run it."""
 
 import contextlib
+import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bench.launch import granian, program, running
+from bench.launch import granian, program, started, wait
 from bench.stack import Stack
 from config.embedded.service import HOST, free_port
 
@@ -61,12 +62,17 @@ class Server:
     """A variant that runs.
 
     Attributes:
-        root: process id above all of its processes.
+        process: above all of its processes.
     """
 
     variant: Variant
     port: int
-    root: int
+    process: "subprocess.Popen[bytes]"
+
+    @property
+    def root(self) -> int:
+        """The process id."""
+        return self.process.pid
 
 
 @contextlib.contextmanager
@@ -74,11 +80,13 @@ def serving(
     stack: Stack, database: str, variants: Sequence[Variant]
 ) -> Iterator[dict[str, Server]]:
     """All of the variants, by name, on one database."""
-    with contextlib.ExitStack() as started:
+    with contextlib.ExitStack() as stopping:
         servers = {}
         for variant in variants:
-            port = free_port()
             environment = {**variant.environment, "DATABASE_URL": stack.url(database)}
-            process = started.enter_context(running(variant.command(port), port, environment))
-            servers[variant.name] = Server(variant, port, process.pid)
+            port = free_port()
+            process = stopping.enter_context(started(variant.command(port), environment))
+            servers[variant.name] = Server(variant, port, process)
+        for server in servers.values():
+            wait(server.port, server.process)
         yield servers

@@ -26,7 +26,8 @@ def mix(number: int) -> int:
 
 def identifier(kind: int, number: int) -> str:
     """The id of the `number`th thing of a kind, 32 hex digits."""
-    return f"{mix(number << 8 | kind):016x}{mix(number << 8 | kind | 128):016x}"
+    both = number << 8 | kind
+    return f"{mix(both):016x}{both * 0x9E3779B97F4A7C15 & _MASK:016x}"
 
 
 WORKSPACE, KEY, DOCUMENT, RECIPIENT = range(4)  # kinds
