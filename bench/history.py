@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import httpx
 
 from bench.agreement import Disagreement
-from bench.client import Exchange
+from bench.connection import Exchange
 from bench.loading.identity import SUPPORT, Secret
 from bench.loading.probes import filters
 from bench.measuring import Measurement, measure

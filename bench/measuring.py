@@ -4,7 +4,8 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bench.client import Exchange, client
+from bench.client import client
+from bench.connection import Exchange
 from bench.processor import spent, spent_by_each
 from bench.progress import say
 from bench.stack import Stack
@@ -12,7 +13,7 @@ from bench.variants import WORKERS, Server
 
 CONNECTIONS = 16
 EVEN = 0.6  # of the busier worker's time that the other one spends at least
-FEWEST = 10  # requests that a measurement has at least, however long it takes
+FEWEST = 3  # requests that a measurement has at least, however long it takes
 TRIES = 5  # new connections until the workers share them evenly
 
 

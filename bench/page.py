@@ -34,6 +34,7 @@ def _head(stack: Stack, scale: Scale) -> list[str]:
     return [
         "# Performance",
         "",
+        *(["**A smoke test: its numbers mean nothing.**", ""] if scale.name == "small" else []),
         f"Written by `make bench` on {datetime.now(UTC):%Y-%m-%d}, at commit {machine.commit()}.",
         "",
         *machine.described(stack),

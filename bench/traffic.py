@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import psycopg
 
-from bench.client import Exchange
+from bench.connection import Exchange
 from bench.loading.identity import Key, Workspace
 from config.embedded.service import HOST
 

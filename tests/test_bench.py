@@ -11,7 +11,8 @@ from collections.abc import Iterator
 import pytest
 
 from bench import agreement, processor
-from bench.client import Exchange, WrongAnswer, client
+from bench.client import client
+from bench.connection import Exchange, WrongAnswer
 
 REQUEST = b"GET /api/v1/me HTTP/1.1\r\nHost: x\r\n\r\n"
 BODY = b'{"data":1}'

@@ -25,11 +25,6 @@ _INDEXES = """
     FROM pg_index WHERE indrelid = ANY(%(tables)s::regclass[])
     ORDER BY 1, 2
 """
-_TRIGGERS = """
-    SELECT tgrelid::regclass::text, tgname, tgenabled::text, pg_get_triggerdef(oid)
-    FROM pg_trigger WHERE tgrelid = ANY(%(tables)s::regclass[]) AND NOT tgisinternal
-    ORDER BY 1, 2
-"""
 
 
 def _ask(query: str, tables: Sequence[str]) -> list[tuple[Any, ...]]:
@@ -40,8 +35,8 @@ def _ask(query: str, tables: Sequence[str]) -> list[tuple[Any, ...]]:
 
 
 def described(tables: Sequence[str]) -> tuple[list[tuple[Any, ...]], ...]:
-    """The tables' constraints, indexes and triggers."""
-    return _ask(_CONSTRAINTS, tables), _ask(_INDEXES, tables), _ask(_TRIGGERS, tables)
+    """The tables' constraints and indexes."""
+    return _ask(_CONSTRAINTS, tables), _ask(_INDEXES, tables)
 
 
 def _do(statement: str, **names: str) -> None:
@@ -67,13 +62,13 @@ def _declared(tables: Sequence[str]) -> dict[str, str]:
 
 @contextlib.contextmanager
 def stripped(tables: Sequence[str]) -> Iterator[None]:
-    """Within, the tables have neither keys nor indexes, and their triggers do not fire.
+    """Within, the tables have neither keys nor indexes. Triggers fire: once for each COPY.
 
     Raises:
         RuntimeError: afterwards they are not as they were.
     """
     before = described(tables)
-    constraints, indexes, _ = before
+    constraints, indexes = before
     foreign = [row for row in constraints if row[2] == "f"]
     keys = [row for row in constraints if row[2] in KEYS]
     others = [row for row in indexes if not row[4]]
@@ -81,11 +76,7 @@ def stripped(tables: Sequence[str]) -> Iterator[None]:
         _do("ALTER TABLE {table} DROP CONSTRAINT {name}", table=table, name=name)
     for _, name, *_ in others:
         _do("DROP INDEX {name}", name=name)
-    for table in tables:
-        _do("ALTER TABLE {table} DISABLE TRIGGER USER", table=table)
     yield
-    for table in tables:
-        _do("ALTER TABLE {table} ENABLE TRIGGER USER", table=table)
     for table, name, _, definition in keys:
         with _timed(name):
             statement = "ALTER TABLE {table} ADD CONSTRAINT {name} {definition}"

@@ -59,11 +59,11 @@ ME = f"""{KEY}
         'workspace', json_build_object('id', key.workspace_id, 'name', key.workspace_name),
         'key', json_build_object('id', key.id, 'name', key.name),
         'documents', (SELECT json_build_object(
-            'draft', count(*) FILTER (WHERE status = 'DRAFT'),
-            'sent', count(*) FILTER (WHERE status = 'SENT'),
-            'completed', count(*) FILTER (WHERE status = 'COMPLETED'))
-            FROM documents_document WHERE workspace_id = key.workspace_id AND deleted_at IS NULL
-                AND status IN ('DRAFT', 'SENT', 'COMPLETED'))))::text, NULL, NULL
+            'draft', coalesce(sum(count) FILTER (WHERE status = 'DRAFT'), 0),
+            'sent', coalesce(sum(count) FILTER (WHERE status = 'SENT'), 0),
+            'completed', coalesce(sum(count) FILTER (WHERE status = 'COMPLETED'), 0))
+            FROM workspaces_documentcount WHERE workspace_id = key.workspace_id)))::text,
+        NULL, NULL
     FROM key
 """  # noqa: S608
 ONE = f"""{KEY}

@@ -3,7 +3,7 @@
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from django.db.models import Count, Prefetch, QuerySet
+from django.db.models import Prefetch, QuerySet, Sum
 from rest_framework.exceptions import ValidationError
 from rest_framework.pagination import CursorPagination
 from rest_framework.request import Request
@@ -13,6 +13,7 @@ from rest_framework.viewsets import ReadOnlyModelViewSet
 
 from bench.peers.drf.serializers import DocumentSerializer
 from documents.models import Document, Recipient
+from workspaces.models import DocumentCount
 
 FILTERS = ("DRAFT", "SENT", "VIEWED", "COMPLETED", "DECLINED", "CANCELLED", "EXPIRED")
 
@@ -53,13 +54,12 @@ class MeView(APIView):
         key: Any = request.auth
         counts = dict.fromkeys(("draft", "sent", "completed"), 0)
         found = (
-            Document.objects.filter(
-                workspace=key.workspace,
-                deleted_at=None,
+            DocumentCount.objects.filter(
+                workspace_id=key.workspace.pk,
                 status__in=[status.upper() for status in counts],
             )
             .values_list("status")
-            .annotate(Count("pk"))
+            .annotate(Sum("count"))
         )
         for status, count in found:
             counts[status.lower()] = count

@@ -24,9 +24,8 @@ from bench.peers.fastapi.models import (
 
 Status = Literal["DRAFT", "SENT", "VIEWED", "COMPLETED", "DECLINED", "CANCELLED", "EXPIRED"]
 COUNTS = """
-    SELECT status, count(*) FROM documents_document
-    WHERE workspace_id = $1 AND deleted_at IS NULL AND status IN ('DRAFT', 'SENT', 'COMPLETED')
-    GROUP BY status
+    SELECT status, sum(count)::bigint AS count FROM workspaces_documentcount
+    WHERE workspace_id = $1 AND status IN ('DRAFT', 'SENT', 'COMPLETED') GROUP BY status
 """
 
 
