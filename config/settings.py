@@ -7,6 +7,7 @@ WSGI entry refuses to start while a required one is missing (`config.checks`).
 
 from pathlib import Path
 from typing import Any
+from wsgiref.headers import Headers
 
 import dj_database_url
 
@@ -52,6 +53,7 @@ INSTALLED_APPS = [
     "pgtrigger",
     "rest_framework",
     "drf_spectacular",
+    "drf_spectacular_sidecar",
     "config.apps.AdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -88,9 +90,16 @@ TEMPLATES: list[dict[str, Any]] = [
     }
 ]
 STATIC_URL = "/static/"
-# Only the admin has static files: served from the packages themselves, nothing to collect.
+# Served from where they lie, most of them in packages; there is nothing to collect.
+STATICFILES_DIRS = [("examples", BASE_DIR / "examples")]
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = False
+
+
+def WHITENOISE_ADD_HEADERS_FUNCTION(headers: Headers, path: str, url: str) -> None:  # noqa: N802
+    """A file is a part of a page, never one of its own; packages bring HTML along."""
+    headers["Content-Security-Policy"] = "default-src 'none'; frame-ancestors 'none'"
+
 
 # --- Database --------------------------------------------------------------------------------
 

@@ -4,7 +4,9 @@ from typing import Any
 
 from django.contrib import admin
 from django.urls import path, re_path
+from django.views.generic import RedirectView
 
+from config import docs
 from config.api import UnknownPath
 from config.openapi import DescriptionViewSet
 from documents.views import DocumentViewSet, UnknownDocumentPath
@@ -21,6 +23,9 @@ urlpatterns = [
     # Not <path:rest>: it takes no line end. Not (?s): no address can be reversed then.
     re_path(r"^api/v1/documents/(?P<rest>[\s\S]+)$", UnknownDocumentPath.as_view(get)),
     re_path(r"^api/v1/(?P<rest>[\s\S]+)$", UnknownPath.as_view(get)),
+    path("api/docs", docs.page, name="docs"),
+    path("api/docs/", RedirectView.as_view(pattern_name="docs")),
+    path("", RedirectView.as_view(pattern_name="docs")),
     path("admin/", admin.site.urls),
 ]
 

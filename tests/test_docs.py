@@ -1,0 +1,125 @@
+"""GET /api/docs: the page that a customer's developer sees first, and its files."""
+
+import html
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from tests import factories
+from tests.client import golden
+from tests.factories import Tenant
+from tests.proxy import HOST
+from tests.server import ROOT, Server
+
+PAGE = "/api/docs"
+
+
+@pytest.fixture(scope="module")
+def page() -> Any:
+    """The page, asked for without a key; it needs no database."""
+    return Client().get(PAGE)
+
+
+def test_it_is_open_and_lets_nothing_in_or_out(page: Any) -> None:
+    assert page.status_code == 200
+    assert page["Content-Type"] == "text/html; charset=utf-8"
+    assert page["Cache-Control"] == "no-cache"
+    assert page["Content-Security-Policy"] == (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+    assert not page.cookies
+    assert "Vary" not in page
+
+
+def test_nothing_in_it_needs_what_the_policy_forbids(page: Any) -> None:
+    text = page.content.decode()
+    assert not re.findall(r"<style|\sstyle=|\son\w+=|javascript:", text)
+    assert len(re.findall("<script", text)) == len(re.findall('<script src="/static/', text)) == 2
+    # The only absolute addresses are the service's own, in commands.
+    assert set(re.findall(r"https?://[^/\"]+", text)) == {"http://testserver"}
+
+
+@pytest.mark.parametrize("path", ["/", "/api/docs/"])
+def test_a_browser_is_led_to_it(path: str) -> None:
+    answer = Client().get(path)
+    assert (answer.status_code, answer["Location"]) == (302, PAGE)
+
+
+@pytest.mark.parametrize("path", ["/api/docs.json", "/api/docs/x", "/api/docsx", "/api/DOCS"])
+def test_paths_beside_it_stay_json(path: str) -> None:
+    answer = Client().get(path)
+    assert answer.status_code == 404
+    assert answer.json() == golden("no_path")
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
+def test_it_is_only_read(method: str) -> None:
+    answer = Client().generic(method, PAGE)
+    assert (answer.status_code, answer["Allow"]) == (405, "GET, HEAD")
+    assert answer.json() == golden("wrong_method")
+
+
+def test_its_commands_name_the_address_it_was_called_by(settings: Any) -> None:
+    settings.ALLOWED_HOSTS = ["api.acme.example"]
+    settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    sent = {"Host": "api.acme.example", "X-Forwarded-Proto": "https"}
+    assert '"https://api.acme.example/api/v1/me"' in html.unescape(
+        Client().get(PAGE, headers=sent).content.decode()
+    )
+    assert Client().get(PAGE, headers={"Host": "evil.example"}).status_code == 400
+
+
+def commands(page: str) -> str:
+    """Its commands, in their order."""
+    return "\n".join(
+        html.unescape(block)
+        for block in re.findall("<code>((?:export|curl) .*?)</code>", page, re.S)
+    )
+
+
+def test_its_commands_work_as_they_stand_there(
+    server: Server, acme: Tenant, tmp_path: Path
+) -> None:
+    document = factories.document(acme.workspace, "COMPLETED")
+    page = server.raw(
+        f"GET {PAGE} HTTP/1.1\r\nHost: {HOST}:{server.port}\r\nConnection: close\r\n\r\n".encode()
+    )
+    script = commands(page.decode()).replace("dtd_…", acme.raw).replace("\ncurl", "\ncurl -sS")
+    done = subprocess.run(
+        ["sh", "-euc", script],
+        cwd=tmp_path,
+        env={"ID": str(document.id), "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert script.count("curl") == 3
+    assert '"name":"Acme"' in done.stdout
+    assert f'"id":"{document.id}"' in done.stdout
+    assert (tmp_path / "agreement.pdf").stat().st_size == document.signed.size  # type: ignore[union-attr]
+
+
+def test_each_file_it_names_is_served_from_here(server: Server, page: Any) -> None:
+    files = re.findall(r'(?:href|src)="(/static/[^"]+)"', page.content.decode())
+    assert sorted({Path(path).suffix for path in files}) == [".css", ".js", ".py"]
+    for path in files:
+        request = f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n"
+        head, _, body = server.raw(request.encode()).partition(b"\r\n\r\n")
+        said = head.decode().lower().split("\r\n")
+        assert said[0] == "http/1.1 200 ok", path
+        assert "cache-control: max-age=60, public" in said
+        assert "content-security-policy: default-src 'none'; frame-ancestors 'none'" in said
+        assert "x-content-type-options: nosniff" in said
+        if path.endswith(".py"):
+            assert body == (ROOT / "examples" / Path(path).name).read_bytes()
+
+
+def test_it_is_there_when_the_database_is_not(server: Server) -> None:
+    server.database.refuse()
+    request = f"GET {PAGE} HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n"
+    assert server.raw(request.encode()).startswith(b"HTTP/1.1 200 OK\r\n")

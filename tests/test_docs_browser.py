@@ -1,0 +1,172 @@
+"""/api/docs in a browser: looked at, read by keyboard, and a key tried in it."""
+
+from typing import Any
+
+import pytest
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.select import Select
+
+from tests import factories
+from tests.browser import SCHEMES, Browser
+from tests.factories import Tenant
+from tests.server import eventually
+
+# Before anything of the page runs: what the policy forbids is noted.
+LISTEN = """
+window.forbidden = [];
+addEventListener("securitypolicyviolation", e =>
+  window.forbidden.push(`${e.violatedDirective}: ${e.blockedURI} ${e.sourceFile}`));
+"""
+# Texts whose contrast with what is behind them is below WCAG 2's AA: 4.5, large ones 3.
+FAINT = """
+const parse = colour => [...colour.match(/[\\d.]+/g).map(Number), 1];  // without alpha it is 1
+const light = ([r, g, b]) => [r, g, b].map(v => v / 255)
+  .map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+  .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+const behind = e => {
+  for (; e; e = e.parentElement) {
+    const colour = parse(getComputedStyle(e).backgroundColor);
+    if (colour[3] === 1) return colour;
+  }
+  return [255, 255, 255, 1];
+};
+return [...document.querySelectorAll("body *")].filter(e => e.checkVisibility()
+    && [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim())).map(e => {
+  const style = getComputedStyle(e), size = parseFloat(style.fontSize);
+  const pair = [light(parse(style.color)), light(behind(e))].sort((a, b) => b - a);
+  const ratio = (pair[0] + 0.05) / (pair[1] + 0.05);
+  const large = size >= 24 || size >= 18.66 && style.fontWeight >= 700;
+  return [ratio, large, `${e.tagName}.${e.className}: ${e.textContent.trim().slice(0, 40)}`];
+}).filter(([ratio, large]) => ratio < (large ? 3 : 4.5)).map(([ratio,, what]) =>
+  `${ratio.toFixed(2)} ${what}`);
+"""
+LIST = "#operations-Documents-list_documents"
+DOWNLOAD = "#operations-Documents-download_document"
+
+
+@pytest.fixture
+def page(browser: Browser) -> Any:
+    """The page, its reference drawn. Whatever is done on it, nothing may have been forbidden."""
+    added = browser.cdp("Page.addScriptToEvaluateOnNewDocument", source=LISTEN)
+    complaints(browser)
+    browser.open("/")
+    assert eventually(lambda: browser.driver.find_elements(By.CSS_SELECTOR, ".opblock"))
+    yield browser
+    assert browser.driver.execute_script("return window.forbidden") == []
+    asked = browser.driver.execute_script(
+        "return performance.getEntriesByType('resource').map(e => e.name)"
+    )
+    assert [url for url in asked if not url.startswith((f"{browser.url}/", "data:"))] == []
+    browser.cdp("Page.removeScriptToEvaluateOnNewDocument", **added)
+
+
+def complaints(page: Browser) -> list[str]:
+    """What the console has said since it was last asked, but for answers that are errors."""
+    driver: Any = page.driver
+    said = [each["message"] for each in driver.get_log("browser")]
+    return [message for message in said if "the server responded with a status of" not in message]
+
+
+def shown(page: Browser, selector: str) -> WebElement:
+    """An element that may have to be drawn first, in the middle of the window."""
+    assert eventually(lambda: page.driver.find_elements(By.CSS_SELECTOR, selector)), selector
+    element = page.find(selector)
+    page.driver.execute_script(
+        "arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", element
+    )
+    return element
+
+
+def authorize(page: Browser, raw: str) -> None:
+    shown(page, ".btn.authorize").click()
+    shown(page, ".auth-container input").send_keys(raw)
+    shown(page, ".auth-btn-wrapper .authorize").click()
+    shown(page, ".auth-btn-wrapper .btn-done").click()
+
+
+def execute(page: Browser, operation: str) -> str:
+    """Sends an operation's request; the answer's status and body, as the page shows them."""
+    shown(page, f"{operation} .execute").click()
+    answer = f"{operation} .live-responses-table .response"
+    eventually(lambda: page.driver.find_elements(By.CSS_SELECTOR, answer))
+    return shown(page, answer).text
+
+
+def test_the_first_address_leads_to_it_and_it_draws_all_operations(page: Browser) -> None:
+    assert page.driver.current_url == f"{page.url}/api/docs"
+    paths = [e.text for e in page.driver.find_elements(By.CSS_SELECTOR, ".opblock-summary-path")]
+    assert [path.replace("\u200b", "") for path in paths] == [
+        "/api/v1/me",
+        "/api/v1/documents",
+        "/api/v1/documents/{id}",
+        "/api/v1/documents/{id}/download",
+        "/api/v1/openapi.json",
+    ]
+    assert complaints(page) == []
+
+
+def test_a_key_is_tried_in_it_and_forgotten_with_it(page: Browser, acme: Tenant) -> None:
+    document = factories.document(acme.workspace, "COMPLETED", title="Lease of the moon")
+    shown(page, f"{LIST} .opblock-summary-control").click()
+    assert execute(page, LIST).startswith("401")
+
+    authorize(page, acme.raw)
+    Select(shown(page, f"{LIST} tr[data-param-name=status] select")).select_by_value("COMPLETED")
+    answer = execute(page, LIST)
+    assert eventually(lambda: "Lease of the moon" in execute(page, LIST)), answer
+    assert f"{page.url}/api/v1/documents?status=COMPLETED" in page.text
+
+    shown(page, f"{DOWNLOAD} .opblock-summary-control").click()
+    shown(page, f"{DOWNLOAD} tr[data-param-name=id] input").send_keys(str(document.id))
+    assert "Download file" in execute(page, DOWNLOAD)
+    assert complaints(page) == []
+
+    script = "return [localStorage.length, sessionStorage.length, document.cookie]"
+    assert page.driver.execute_script(script) == [0, 0, ""]
+    assert acme.raw not in page.driver.current_url
+    page.driver.refresh()
+    shown(page, f"{LIST} .opblock-summary-control").click()
+    assert execute(page, LIST).startswith("401")
+
+
+def test_it_is_readable_wide_and_narrow_light_and_dark(page: Browser, acme: Tenant) -> None:
+    page.shoot("docs")
+    shown(page, f"{LIST} .opblock-summary-control").click()
+    authorize(page, acme.raw)
+    assert execute(page, LIST).startswith("200")
+    page.shoot("docs-tried")
+    for scheme in SCHEMES:
+        preferred = [{"name": "prefers-color-scheme", "value": scheme}]
+        page.cdp("Emulation.setEmulatedMedia", features=preferred)
+        assert eventually(lambda: not page.driver.execute_script(FAINT)), scheme
+    page.cdp("Emulation.setEmulatedMedia", features=[])
+
+
+def focused(page: Browser) -> WebElement:
+    return page.driver.switch_to.active_element
+
+
+def press(page: Browser, key: str) -> WebElement:
+    """What has the focus after a key."""
+    ActionChains(page.driver).send_keys(key).perform()
+    return focused(page)
+
+
+def test_it_has_an_outline(page: Browser) -> None:
+    headings = [
+        element.tag_name
+        for element in page.driver.find_elements(By.CSS_SELECTOR, "h1, h2, h3")
+        if element.is_displayed()
+    ]
+    assert "".join(headings).replace("h", "") == "12222222333"
+    assert len(page.driver.find_elements(By.CSS_SELECTOR, "main:not([role])")) == 1
+
+
+def test_the_keyboard_can_skip_to_the_reference(page: Browser) -> None:
+    assert press(page, Keys.TAB).text == "Skip to the reference"
+    press(page, Keys.ENTER)
+    assert eventually(lambda: focused(page).get_attribute("id") == "reference")
+    assert press(page, Keys.TAB).text == "Authorize"
