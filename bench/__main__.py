@@ -8,9 +8,8 @@ To try something out, a part of it, whose table is only printed:
 import argparse
 import sys
 from dataclasses import replace
-from statistics import median
 
-from bench import growth, history, latency, page, report, stack
+from bench import growth, history, page, report, stack, writers
 from bench.comparison import AMONG, Comparison
 from bench.databases import loaded
 from bench.launch import ROOT
@@ -18,7 +17,7 @@ from bench.loading.identity import Secret, workspaces
 from bench.progress import say
 from bench.scale import SCALES, Scale
 from bench.traffic import ENDPOINTS
-from bench.variants import VARIANTS
+from bench.variants import VARIANTS, serving
 
 
 def chosen(text: str) -> list[str]:
@@ -39,16 +38,13 @@ def everything(parts: stack.Stack, scale: Scale, compared: Comparison) -> None:
     """The whole page; that of a smoke test stays out of docs/."""
     main, few = compared.database, loaded(parts, scale, "few")
     large, *small = workspaces(scale, Secret.of(parts.folder))
-    results = compared.run()
-    half = {
-        peer: median(m.rate for m in results[latency.ENDPOINT, peer]) / 2
-        for peer in ("drf", "fastapi")
-    }
-    rates = {half["drf"]: [*VARIANTS], half["fastapi"]: [n for n in VARIANTS if n != "drf"]}
-    latencies = latency.wait_times(parts, main, scale, compared.learned, compared.variants, rates)
-    lists, me = growth.grow(parts, main, scale, large, small[:AMONG])
-    read = history.read(parts, few, main, scale)
-    lines = page.page(parts, scale, page.Found(results, latencies, lists, me, read))
+    results, ours = compared.run(), [VARIANTS["ours"]]
+    with serving(parts, main, ours) as server, serving(parts, few, ours) as server_of_few:
+        lists, me = growth.grow(parts, main, scale, server["ours"], large, small[:AMONG])
+        read = history.read(parts, server_of_few["ours"], server["ours"], scale)
+    written = writers.write(parts, few, scale)
+    found = page.Found(results, compared.latencies, lists, me, read, written)
+    lines = page.page(parts, scale, found)
     folder = ROOT / "docs" if scale.name == "full" else parts.folder / scale.name
     sys.stdout.write("\n".join(lines))
     say(f"written: {page.write(folder, lines, results)}")

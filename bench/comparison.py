@@ -4,7 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
+from bench import latency
 from bench.agreement import learn, refuse_alike
+from bench.latency import Latencies
 from bench.loading.identity import Workspace
 from bench.measuring import Measurement, measure, prepare
 from bench.progress import say
@@ -46,7 +48,8 @@ class Comparison:
 
     Attributes:
         workspaces: the first of them are asked.
-        learned: endpoint → variant → what is asked, with the answers; known after `run`.
+        learned: endpoint → variant → what is asked, with the answers.
+        latencies: what is measured at fixed rates besides, beside the peers that set them.
     """
 
     stack: Stack
@@ -56,6 +59,7 @@ class Comparison:
     variants: Sequence[Variant]
     endpoints: Sequence[Endpoint]
     learned: Learned = field(default_factory=dict)
+    latencies: Latencies = field(default_factory=dict)
 
     def run(self) -> Results:
         """Measures all of it.
@@ -77,7 +81,15 @@ class Comparison:
                         results[endpoint.name, name].append(measurement)
                     told = (f"{n} {m.rate:.0f}/s {m.cost_ms:.2f} ms" for n, m in found.items())
                     say(f"  {endpoint.title}: {', '.join(told)}")
+                    if endpoint.name == latency.ENDPOINT and found.keys() >= set(latency.PACES):
+                        self._wait(servers, found)
         return results
+
+    def _wait(self, servers: Mapping[str, Server], found: Mapping[str, Measurement]) -> None:
+        targets = self.learned[latency.ENDPOINT]
+        waited = latency.wait_times(self.stack, self.database, self.scale, servers, targets, found)
+        for case, waiting in waited.items():
+            self.latencies.setdefault(case, []).append(waiting)
 
     def _measure(self, server: Server, endpoint: Endpoint) -> Measurement:
         prepare(self.stack, self.database)

@@ -13,7 +13,7 @@ from bench.progress import Progress, say
 from bench.scale import Scale
 from bench.stack import Stack
 from bench.traffic import ENDPOINTS, USES, Target, endless
-from bench.variants import VARIANTS, Server, serving
+from bench.variants import Server
 from config.embedded.service import HOST
 from documents.parameters import STATUS_FILTER
 
@@ -94,27 +94,24 @@ def _check_counts(cases: Cases, workspaces: Sequence[Workspace]) -> None:
 
 
 def grow(
-    stack: Stack, database: str, scale: Scale, large: Workspace, small: Sequence[Workspace]
+    stack: Stack,
+    database: str,
+    scale: Scale,
+    server: Server,
+    large: Workspace,
+    small: Sequence[Workspace],
 ) -> tuple[Growth, Growth]:
     """The cost of lists, and of `/me`, case by case, measured in turn."""
-    with serving(stack, database, [VARIANTS["ours"]]) as servers:
-        server = servers["ours"]
-        prepare(stack, database)
-        cases = _cases(server, scale, large, small)
-        found: Growth = {case: [] for case in cases.all()}
-        for number in range(1, scale.rounds + 1):
-            say(f"growth, round {number} of {scale.rounds}")
-            for case, targets in cases.all().items():
-                prepare(stack, database)
-                found[case].append(
-                    measure(
-                        stack,
-                        server,
-                        endless(targets),
-                        warm_up=scale.warm_up,
-                        seconds=scale.seconds / 2,
-                    )
-                )
+    prepare(stack, database)
+    cases = _cases(server, scale, large, small)
+    found: Growth = {case: [] for case in cases.all()}
+    for number in range(1, scale.rounds + 1):
+        say(f"growth, round {number} of {scale.rounds}")
+        for case, targets in cases.all().items():
+            prepare(stack, database)
+            half = scale.seconds / 2
+            measured = measure(stack, server, endless(targets), warm_up=scale.warm_up, seconds=half)
+            found[case].append(measured)
     return (
         {case: found[case] for case in cases.lists},
         {case: found[case] for case in cases.me},

@@ -14,11 +14,11 @@ from bench.measuring import Measurement, measure
 from bench.progress import say
 from bench.scale import Scale
 from bench.stack import Stack
-from bench.variants import VARIANTS, Server, serving
+from bench.variants import Server
 from config.embedded.service import HOST
 
 HISTORY = "/admin/audit/auditentry/"
-CONNECTIONS = 4
+CONNECTIONS = 2
 
 History = dict[str, tuple[list[Measurement], list[Measurement]]]  # filter → few, many entries
 
@@ -59,34 +59,30 @@ class Reader:
         return Exchange(request.encode(), None)
 
 
-def read(stack: Stack, few: str, many: str, scale: Scale) -> History:
+def read(stack: Stack, few: Server, many: Server, scale: Scale) -> History:
     """Each filter and search, on few and on many entries, measured in turn.
 
     Raises:
         Disagreement: a screen is not of the same length on both, or empty.
     """
-    ours, secret = [VARIANTS["ours"]], Secret.of(stack.folder)
-    queries = filters()
+    secret, queries = Secret.of(stack.folder), filters()
     found: History = {name: ([], []) for name in queries}
-    with serving(stack, few, ours) as one, serving(stack, many, ours) as other:
-        readers = [Reader.signed_in(servers["ours"], secret) for servers in (one, other)]
+    readers = [Reader.signed_in(server, secret) for server in (few, many)]
+    for name, query in queries.items():
+        rows = [reader.rows(query) for reader in readers]
+        if rows[0] != rows[1] or not rows[0]:
+            raise Disagreement(f"history, {name}: {rows} entries on the first screen")
+    for number in range(1, scale.rounds + 1):
+        say(f"audit history, round {number} of {scale.rounds}")
         for name, query in queries.items():
-            rows = [reader.rows(query) for reader in readers]
-            if rows[0] != rows[1] or not rows[0]:
-                raise Disagreement(f"history, {name}: {rows} entries on the first screen")
-        for number in range(1, scale.rounds + 1):
-            say(f"audit history, round {number} of {scale.rounds}")
-            for name, query in queries.items():
-                for reader, measurements in zip(readers, found[name], strict=True):
-                    exchanges = itertools.repeat(reader.exchange(query))
-                    measurements.append(
-                        measure(
-                            stack,
-                            reader.server,
-                            exchanges,
-                            warm_up=scale.warm_up / 5,
-                            seconds=scale.seconds / 4,
-                            connections=CONNECTIONS,
-                        )
-                    )
+            for reader, measurements in zip(readers, found[name], strict=True):
+                measured = measure(
+                    stack,
+                    reader.server,
+                    itertools.repeat(reader.exchange(query)),
+                    warm_up=scale.warm_up / 5,
+                    seconds=scale.seconds / 4,
+                    connections=CONNECTIONS,
+                )
+                measurements.append(measured)
     return found

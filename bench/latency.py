@@ -1,44 +1,57 @@
 """How long requests wait at a fixed rate: those that come while others are slow are counted too."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from statistics import median, quantiles
 
 from bench.client import client
-from bench.comparison import Learned
-from bench.measuring import CONNECTIONS, prepare
-from bench.progress import say
+from bench.measuring import CONNECTIONS, Measurement, prepare
 from bench.scale import Scale
 from bench.stack import Stack
-from bench.traffic import endless
-from bench.variants import Variant, serving
+from bench.traffic import Target, endless
+from bench.variants import Server
 
 ENDPOINT = "list25"
+PACES = ("drf", "fastapi")  # half as many requests as these can serve, for all that can serve more
+FEWEST = 20  # requests
 
-Latencies = dict[tuple[float, str], list[tuple[float, float]]]
-"""(requests a second, variant) → for each round, seconds of the median and the 99th percentile."""
+
+@dataclass(frozen=True)
+class Waiting:
+    """At so many requests a second: seconds that the median request waited, and the 99th of 100."""
+
+    rate: float
+    median: float
+    late: float
+
+
+Latencies = dict[tuple[str, str], list[Waiting]]
+"""(whose pace, variant) → one for each round."""
 
 
 def wait_times(
     stack: Stack,
     database: str,
     scale: Scale,
-    learned: Learned,
-    variants: Sequence[Variant],
-    rates: Mapping[float, Sequence[str]],
-) -> Latencies:
-    """Each variant at each rate that it can serve.
+    servers: Mapping[str, Server],
+    targets: Mapping[str, Sequence[Target]],
+    measured: Mapping[str, Measurement],
+) -> dict[tuple[str, str], Waiting]:
+    """Each variant at the paces that it can keep up with.
 
     Args:
-        rates: requests a second → names of the variants.
+        targets: what each variant is asked.
+        measured: what each variant has just been able to serve.
     """
-    found: Latencies = {(rate, name): [] for rate, names in rates.items() for name in names}
-    with serving(stack, database, variants) as servers:
-        for number in range(1, scale.rounds + 1):
-            say(f"latency, round {number} of {scale.rounds}")
-            for rate, name in found:
-                prepare(stack, database)
-                with client(servers[name].port, endless(learned[ENDPOINT][name])) as load:
-                    load.warm_up(CONNECTIONS, scale.warm_up)
-                    took = load.at_rate(rate, max(scale.seconds, 20 / rate))
-                found[rate, name].append((median(took), quantiles(took, n=100)[98]))
+    found = {}
+    for pace in PACES:
+        rate = measured[pace].rate / 2
+        for name, server in servers.items():
+            if measured[name].rate < rate * 2:
+                continue
+            prepare(stack, database)
+            with client(server.port, endless(targets[name])) as load:
+                load.warm_up(CONNECTIONS, scale.warm_up)
+                took = load.at_rate(rate, max(scale.seconds, FEWEST / rate))
+            found[pace, name] = Waiting(rate, median(took), quantiles(took, n=100)[98])
     return found

@@ -12,6 +12,7 @@ from bench.measuring import Measurement
 from bench.targets import Verdict
 from bench.traffic import ENDPOINTS
 from bench.variants import VARIANTS
+from bench.writers import Writers
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], words: int = 1) -> list[str]:
@@ -62,17 +63,18 @@ def costs(results: Results) -> list[str]:
 
 
 def waiting(latencies: Latencies) -> list[str]:
-    head = ("requests/s", "variant", "median, ms", "99th percentile, ms")
+    head = ("half of what serves", "requests/s", "variant", "median, ms", "99th percentile, ms")
     rows = [
         [
-            f"{rate:,.0f}",
+            VARIANTS[pace].title,
+            spread([w.rate for w in rounds], 0),
             VARIANTS[variant].title,
-            spread([1000 * middle for middle, _ in rounds]),
-            spread([1000 * last for _, last in rounds]),
+            spread([1000 * w.median for w in rounds]),
+            spread([1000 * w.late for w in rounds]),
         ]
-        for (rate, variant), rounds in latencies.items()
+        for (pace, variant), rounds in latencies.items()
     ]
-    return table(head, rows, words=2)
+    return table(head, rows, words=3)
 
 
 def _cost(rounds: Sequence[Measurement]) -> float:
@@ -119,3 +121,21 @@ def grown(lists: Growth, me: Growth, read: History) -> list[str]:
         targets.at_most("the audit history's dearest growth", screens, 1, targets.HISTORY),
     ]
     return table(("cost", "target", "measured", ""), [v.cells for v in verdicts])
+
+
+def writing(found: Writers) -> list[str]:
+    """What writers pay for the counts of `/me`."""
+    head = ("writers at once", "without counts, /s", "with, /s", "part left", "added, µs")
+    rows = []
+    for writers in dict.fromkeys(writers for writers, _ in found):
+        kept, plain = median(found[writers, True]), median(found[writers, False])
+        rows.append(
+            [
+                f"{writers}",
+                spread(found[writers, False], 0),
+                spread(found[writers, True], 0),
+                f"{kept / plain:.2f}",
+                f"{1e6 * writers * (1 / kept - 1 / plain):,.0f}",
+            ]
+        )
+    return table(head, rows)

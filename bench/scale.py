@@ -14,6 +14,7 @@ class Scale:
         deep: documents before the page that counts as deep.
         entries, entries_few: of the audit history, and of the short one it is compared with.
         imported: documents of the largest import.
+        written: documents that writers make in one measurement.
         seconds: that one measurement lasts, after a warm-up of `warm_up` seconds.
         rounds: how often everything is measured.
     """
@@ -28,6 +29,7 @@ class Scale:
     entries: int
     entries_few: int
     imported: int
+    written: int
     seconds: float
     warm_up: float
     rounds: int
@@ -45,6 +47,7 @@ SCALES = {
         entries=10_000_000,
         entries_few=10_000,
         imported=100_000,
+        written=20_000,
         seconds=4,
         warm_up=1,
         rounds=5,
@@ -60,6 +63,7 @@ SCALES = {
         entries=5_000,
         entries_few=1_000,
         imported=200,
+        written=400,
         seconds=0.3,
         warm_up=0.1,
         rounds=1,

@@ -1,7 +1,7 @@
-"""Loads the database of DATABASE_URL: `python -m bench.loading SCALE main|few`.
+"""Loads the database of DATABASE_URL: `python -m bench.loading SCALE main|few FOLDER`.
 
-`main` has workspaces, documents and the long audit history, `few` a short history and nothing
-else. Run by `python -m bench`, on a database that is empty.
+`main` has workspaces, documents and the long audit history; `few` a short history, and one
+workspace without documents, to write to. Run by `python -m bench`, on a database that is empty.
 """
 
 import argparse
@@ -65,13 +65,13 @@ def main() -> None:
 
     call_command("migrate", verbosity=0)
     accounts(secret)
+    everyone = workspaces(scale, secret)
+    tenants(everyone if options.part == "main" else everyone[:1])
     with stripped(["audit_auditentry"]):
         entries.load(scale.entries if options.part == "main" else scale.entries_few)
     if options.part == "main":
-        tenants_of = workspaces(scale, secret)
-        tenants(tenants_of)
         with stripped(list(documents.TABLES)):
-            documents.load(tenants_of)
+            documents.load(everyone)
     say("  vacuum and statistics …")
     with connection.cursor() as cursor:
         cursor.execute("VACUUM (ANALYZE)")
