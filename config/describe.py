@@ -68,9 +68,10 @@ def query(name: str, schema: dict[str, Any], text: str) -> OpenApiParameter:
     return OpenApiParameter(name, schema, OpenApiParameter.QUERY, description=text)
 
 
-def condition(name: str, text: str) -> OpenApiParameter:
-    """A request header of HTTP's own (RFC 9110)."""
-    return OpenApiParameter(name, str, OpenApiParameter.HEADER, description=text)
+def condition(name: str, text: str, **examples: str) -> OpenApiParameter:
+    """A request header of HTTP's own (RFC 9110); examples by name."""
+    shown = [OpenApiExample(name, value) for name, value in examples.items()]
+    return OpenApiParameter(name, str, OpenApiParameter.HEADER, description=text, examples=shown)
 
 
 def refusals(*further: ApiError) -> Responses:

@@ -19,6 +19,7 @@ from config.describe import ALLOW, REQUEST_ID, answers, condition, header
 
 CACHE_CONTROL = "public, max-age=300"  # seconds until a client asks whether there is a newer one
 SENT = (200, 304)
+ETAG = '"826aed33508f886a3b5bffa1989ce707a9312c9af6e354c906041481edc32013"'  # as an example
 
 _turn = Lock()  # the generator keeps its state in globals
 
@@ -45,8 +46,12 @@ class DescriptionViewSet(ApiViewSet):
         description="This document, OpenAPI 3.1. It needs no key and counts on none.",
         tags=["Description"],
         parameters=[
-            condition("If-None-Match", "`ETag`s that the client has; 304 if this is one of them."),
-            condition("If-Match", "`ETag`s, one of which this has to have; else 412."),
+            condition(
+                "If-None-Match",
+                "`ETag`s that the client has; 304 if this is one of them.",
+                ETag=ETAG,
+            ),
+            condition("If-Match", "`ETag`s, one of which this has to have; else 412.", ETag=ETAG),
             REQUEST_ID,
             ALLOW,
             header(

@@ -68,8 +68,8 @@ ID = OpenApiParameter(
     OpenApiTypes.UUID,
     OpenApiParameter.PATH,
     description="The document's identifier. One that is not of this form is an unknown one: 404.",
+    examples=[OpenApiExample("Document", DOCUMENT["id"])],
 )
-
 
 list_documents = extend_schema(
     operation_id="list_documents",

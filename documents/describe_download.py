@@ -11,7 +11,8 @@ from documents.parameters import FILE_TYPES
 PDF = "application/pdf"
 FILE = (200, 206, 304)  # the answers that speak of the file
 SIZE = 48213  # bytes
-SHA256 = "826aed33508f886a3b5bffa1989ce707a9312c9af6e354c906041481edc32013"
+ETAG = '"826aed33508f886a3b5bffa1989ce707a9312c9af6e354c906041481edc32013"'
+DATE = "Tue, 03 Mar 2026 12:00:00 GMT"
 DIGEST = "gmrtM1CPiGo7W/+hmJznB6kxLJr241TJBgQUge3DIBM="  # the same in base64
 SOME_BYTES = OpenApiExample("The file's first bytes", "%PDF-1.7\n…")
 
@@ -59,13 +60,13 @@ FILE_HEADERS = [
     ),
     header(
         "ETag",
-        {"type": "string", "pattern": '^"[0-9a-f]{64}"$', "examples": [f'"{SHA256}"']},
+        {"type": "string", "pattern": '^"[0-9a-f]{64}"$', "examples": [ETAG]},
         FILE,
         "The file's SHA-256. A file never changes; another one has another tag.",
     ),
     header(
         "Last-Modified",
-        {"type": "string", "examples": ["Tue, 03 Mar 2026 12:00:00 GMT"]},
+        {"type": "string", "examples": [DATE]},
         FILE,
         "When the file entered the service.",
     ),
@@ -103,18 +104,27 @@ one can be resumed with `Range` and `If-Range`; a copy can be checked with `If-N
         query("type", {"type": "string", "enum": list(FILE_TYPES)}, "Which file."),
         condition(
             "Range",
-            "The part to send: `bytes=0-999`, `bytes=1000-` or `bytes=-500`. Several ranges, and "
-            "what has another form, are answered with the whole file.",
+            "The part to send. Several ranges, and what has another form, are answered with the "
+            "whole file.",
+            First="bytes=0-999",
+            From="bytes=48000-",
+            Last="bytes=-500",
         ),
         condition(
             "If-Range",
             "The `ETag` that the part has to belong to; if the file is another one, all of it is "
             "sent.",
+            ETag=ETAG,
         ),
-        condition("If-None-Match", "`ETag`s that the client has; 304 if the file is one of them."),
-        condition("If-Match", "`ETag`s, one of which the file has to have; else 412."),
-        condition("If-Modified-Since", "304 if the file is not newer."),
-        condition("If-Unmodified-Since", "412 if the file is newer."),
+        condition(
+            "If-None-Match",
+            "`ETag`s that the client has; 304 if the file is one of them.",
+            ETag=ETAG,
+            Any="*",
+        ),
+        condition("If-Match", "`ETag`s, one of which the file has to have; else 412.", ETag=ETAG),
+        condition("If-Modified-Since", "304 if the file is not newer.", Date=DATE),
+        condition("If-Unmodified-Since", "412 if the file is newer.", Date=DATE),
         *HEADERS,
         *FILE_HEADERS,
     ],

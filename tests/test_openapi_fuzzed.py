@@ -7,9 +7,11 @@ import sys
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+from uuid import UUID
 
 import pytest
 
+from documents.describe import DOCUMENT
 from documents.parameters import STATUS_FILTER
 from tests import described, factories
 from tests.factories import Tenant
@@ -42,10 +44,15 @@ def run(server: Server, acme: Tenant, umbrella: Tenant, tmp_path: Path) -> dict[
     documents = [
         factories.document(acme.workspace, status) for status in STATUS_FILTER for _ in range(2)
     ]
-    for document in documents[:8]:
+    # The document of the description's examples is there.
+    known = [
+        factories.document(acme.workspace, "COMPLETED", id=UUID(DOCUMENT["id"])),
+        *documents[:8],
+    ]
+    for document in known:
         factories.recipient(document)
     foreign = factories.document(umbrella.workspace, "COMPLETED")
-    ids = [str(document.id) for document in [*documents[:8], foreign]]
+    ids = [str(document.id) for document in [*known, foreign]]
     keys = [factories.issue(acme.workspace, f"Key {n}", acme.admin)[1] for n in range(KEYS)]
     cursors = {status: cursor(acme, f"&status={status}") for status in STATUS_FILTER}
     given = {"keys": keys, "cursors": {"": cursor(acme, "")} | cursors}
