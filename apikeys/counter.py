@@ -7,6 +7,11 @@ from django_redis.exceptions import ConnectionInterrupted
 from redis.exceptions import RedisError
 
 KEPT = 120  # seconds: longer than a window, which has a counter of its own
+_COUNT = """
+local count = redis.call('INCRBY', KEYS[1], ARGV[1])
+if count == tonumber(ARGV[1]) then redis.call('EXPIRE', KEYS[1], ARGV[2]) end
+return count
+"""
 
 
 class CounterClient(DefaultClient):  # type: ignore[misc] # it has no types
@@ -26,10 +31,6 @@ class CounterClient(DefaultClient):  # type: ignore[misc] # it has no types
         name = self.make_key(key)
         client = self.get_client(write=True)
         try:
-            pipeline = client.pipeline(transaction=False)
-            pipeline.set(name, 0, ex=KEPT, nx=True)
-            pipeline.incrby(name, delta)
-            _, count = pipeline.execute()
+            return int(client.eval(_COUNT, 1, name, delta, KEPT))
         except RedisError as exc:
             raise ConnectionInterrupted(connection=client) from exc
-        return int(count)

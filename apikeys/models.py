@@ -1,7 +1,6 @@
 """A workspace's keys and their life: issued, used, revoked, deleted."""
 
 import uuid
-from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -11,8 +10,6 @@ from django.utils import timezone
 from apikeys import keys, names
 from audit import record
 from workspaces.models import Workspace
-
-LAST_USED_EVERY = timedelta(minutes=1)  # writing it on every request costs a fifth of throughput
 
 
 class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
@@ -132,12 +129,3 @@ class ApiKey(models.Model):
         deleted, _ = self.delete()
         if deleted:
             record.key_deleted(key=facts, person=by.get_username())
-
-
-def note_use(id: uuid.UUID, last_used_at: datetime | None, now: datetime) -> None:
-    """Keeps a key's `last_used_at`, written once a minute however many threads see it due."""
-    due = now - LAST_USED_EVERY
-    if last_used_at is None or last_used_at <= due:
-        ApiKey.objects.filter(
-            models.Q(last_used_at=None) | models.Q(last_used_at__lte=due), pk=id
-        ).update(last_used_at=now)

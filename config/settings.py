@@ -63,14 +63,13 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "config.middleware.RequestIdMiddleware",
-    "config.middleware.CookielessApiMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "django.contrib.sessions.middleware.SessionMiddleware",
+    "config.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
-    "django.middleware.csrf.CsrfViewMiddleware",
-    "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "django.contrib.messages.middleware.MessageMiddleware",
+    "config.middleware.CsrfViewMiddleware",
+    "config.middleware.AuthenticationMiddleware",
+    "config.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 ROOT_URLCONF = "config.urls"
@@ -110,8 +109,12 @@ DATABASES: dict[str, Any] = {
         conn_max_age=None,  # one connection a thread, kept
     )
 }
+_options = DATABASES["default"].get("OPTIONS", {})
 DATABASES["default"]["OPTIONS"] = {
-    **DATABASES["default"].get("OPTIONS", {}),
+    **_options,
+    # The API's prepared statements are planned once: each has one good plan, along its index,
+    # whatever the values are. Django's own statements are not prepared.
+    "options": f"{_options.get('options', '')} -c plan_cache_mode=force_generic_plan".strip(),
     # A database out of reach is a 503, not a hanging request: when it cannot be connected to
     # (seconds), and when it vanishes from a connection that stands (milliseconds; Linux).
     "connect_timeout": 5,

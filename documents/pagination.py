@@ -6,7 +6,6 @@ that stood when it began exactly once.
 """
 
 import base64
-import functools
 import struct
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -30,7 +29,6 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PACKED = struct.Struct(">q16s")  # microseconds since the epoch, the id
 
 
-@functools.lru_cache(maxsize=1000)  # the key behind it takes longer to derive than to use
 def _signer(workspace_id: UUID, status: str | None) -> Signer:
     """Signs cursors of one walk: the workspace and the filter are part of the signature."""
     return Signer(salt=f"documents.cursor:{workspace_id}:{status or ''}", sep=".")

@@ -112,7 +112,8 @@ def one(workspace_id: UUID, id: str) -> Row:
 
 def recipients_of(documents: Iterable[Row]) -> list[Row]:
     """The recipients of some documents in their order: RECIPIENT_COLUMNS and the document's id."""
-    return fetch(_RECIPIENTS, ([row[0] for row in documents],))
+    ids = ",".join(row[0] for row in documents)
+    return fetch(_RECIPIENTS, (f"{{{ids}}}",))
 
 
 def files_of(workspace_id: UUID, id: str) -> DocumentFiles:

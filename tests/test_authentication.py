@@ -9,7 +9,8 @@ from django.utils import timezone
 from django_redis import get_redis_connection
 
 from apikeys import keys
-from apikeys.models import ApiKey, note_use
+from apikeys.authentication import note_use
+from apikeys.models import ApiKey
 from tests import factories
 from tests.client import Answer, get, golden
 from tests.factories import Tenant
