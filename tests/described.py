@@ -160,6 +160,14 @@ def check(
         answer.check_body(headers.get("content-type"), body, bodiless=method == "HEAD")
 
 
+def check_raw(request: bytes, answered: bytes) -> None:
+    """Holds the bytes that came back for one request against the description, but for the body."""
+    method, target, _ = request.decode("latin-1").split(" ", 2)
+    status, *lines = answered.partition(b"\r\n\r\n")[0].decode("latin-1").split("\r\n")
+    headers = {name.lower(): value.strip() for name, _, value in (x.partition(":") for x in lines)}
+    check(method, target, int(status.split()[1]), headers, body=None)
+
+
 def watch(patch: pytest.MonkeyPatch) -> None:
     """Checks what tests, and libraries in them, read by themselves through these two clients."""
     put, receive, send = HTTPConnection.putrequest, HTTPConnection.getresponse, httpx.Client.send

@@ -149,7 +149,9 @@ class Server:
         """Sends these bytes and returns what comes back until the server closes."""
         with self.connect() as connection:
             connection.sendall(request)
-            return b"".join(iter(lambda: connection.recv(65536), b""))
+            answered = b"".join(iter(lambda: connection.recv(65536), b""))
+        described.check_raw(request, answered)
+        return answered
 
     def connect(self) -> socket.socket:
         """A connection of the test's own."""

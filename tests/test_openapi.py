@@ -210,3 +210,5 @@ def test_what_a_test_asks_by_itself_is_held_against_it_too(server: Server) -> No
         connection.request("GET", "/api/v1/me")
         with pytest.raises(NotDescribed, match="status 401"):
             connection.getresponse()
+        with pytest.raises(NotDescribed, match="status 401"):
+            server.raw(b"GET /api/v1/me HTTP/1.0\r\nHost: localhost\r\n\r\n")
