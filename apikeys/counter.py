@@ -1,5 +1,6 @@
 """The shared counter in Redis, in one round trip where django-redis takes two or three."""
 
+import threading
 from typing import Any
 
 from django_redis.client import DefaultClient
@@ -12,18 +13,24 @@ local count = redis.call('INCRBY', KEYS[1], ARGV[1])
 if count == tonumber(ARGV[1]) then redis.call('EXPIRE', KEYS[1], ARGV[2]) end
 return count
 """
+_asked = threading.local()
 
 
 class CounterClient(DefaultClient):  # type: ignore[misc] # it has no types
-    """django-redis' client for a cache that django-ratelimit alone uses, which first adds a
-    counter and then, when there was one, increments it."""
+    """django-redis' client for a cache that django-ratelimit alone uses: it adds a counter and
+    then, when there was one, increments it."""
 
     def add(self, key: str, value: Any, timeout: Any = None, **_: Any) -> bool:
-        """Says that there is a counter, without asking: `incr` makes the one that is missing."""
+        """Says that there is a counter, without asking: `incr` makes the one that is missing.
+
+        Args:
+            timeout: seconds that this thread's next counter is kept if it is a new one.
+        """
+        _asked.timeout = timeout
         return False
 
     def incr(self, key: str, delta: int = 1, **_: Any) -> int:
-        """Adds to a counter, which starts at 0 and is gone after KEPT seconds.
+        """Adds to a counter, which starts at 0.
 
         Raises:
             ConnectionInterrupted: Redis is out of reach; the cache ignores it and returns None.
@@ -31,6 +38,6 @@ class CounterClient(DefaultClient):  # type: ignore[misc] # it has no types
         name = self.make_key(key)
         client = self.get_client(write=True)
         try:
-            return int(client.eval(_COUNT, 1, name, delta, KEPT))
+            return int(client.eval(_COUNT, 1, name, delta, _asked.timeout))
         except RedisError as exc:
             raise ConnectionInterrupted(connection=client) from exc

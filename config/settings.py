@@ -164,7 +164,7 @@ if REDIS_URL:
             "IGNORE_EXCEPTIONS": True,
             "SOCKET_CONNECT_TIMEOUT": 0.25,  # seconds
             "SOCKET_TIMEOUT": 0.25,  # seconds
-            "CLIENT_CLASS": "apikeys.counter.CounterClient",  # the cache holds counters only
+            "CLIENT_CLASS": "apikeys.counter.CounterClient",  # django-ratelimit's alone
         },
     }
 RATELIMIT_FAIL_OPEN = True

@@ -44,7 +44,7 @@ def fetch(sql: str, parameters: Sequence[Any]) -> list[Row]:
     Args:
         sql: with `%s` for each parameter. Each text stays prepared while the connection lasts:
             there may be few of them, and no value is ever part of it.
-        parameters: of any type whose `str()` PostgreSQL reads; none is None.
+        parameters: None, or of any type whose `str()` PostgreSQL reads.
 
     Raises:
         django.db.Error: as Django's own cursors do.
@@ -56,7 +56,7 @@ def fetch(sql: str, parameters: Sequence[Any]) -> list[Row]:
             raw.execute("SELECT 1")  # psycopg begins the transaction that Django is in
         _prepared.use(raw)
         name = _prepared.names.get(sql) or _prepare(raw.pgconn, sql)
-        values = [str(value).encode() for value in parameters]
+        values = [None if value is None else str(value).encode() for value in parameters]
         result = raw.pgconn.exec_prepared(name, values, None, pq.Format.BINARY)
         _check(raw.pgconn, result)
         _prepared.transformer.set_pgresult(result)

@@ -10,8 +10,10 @@ from typing import cast
 from uuid import UUID, uuid4
 
 import pytest
+from django.core.cache import cache
+from django.test import RequestFactory
 from django.utils import timezone
-from django_ratelimit.core import _get_window
+from django_ratelimit.core import _get_window, get_usage
 from redis import Redis
 from rest_framework.request import Request
 from rest_framework.views import APIView
@@ -255,3 +257,13 @@ def test_counting_and_saying_it_take_one_round_trip_to_the_counter(
     for _ in range(20):
         assert server.get("/me", acme.raw).status == 200
     assert asked() - before == 20 + per_look
+
+
+def test_a_counter_is_kept_as_long_as_its_window_whoever_asks(acme: Tenant) -> None:
+    redis = Redis.from_url(os.environ["REDIS_URL"])
+    for window in (10, 60, 900):
+        cache.clear()
+        request = RequestFactory().get("/")
+        get_usage(request, group="test", key=lambda *_: "x", rate=f"5/{window}s", increment=True)
+        [name] = redis.keys()
+        assert window <= redis.ttl(name) <= window + 10
