@@ -85,6 +85,7 @@ def refusals(*further: ApiError) -> Responses:
         errors.InvalidRequest(),
         errors.InvalidKey(),
         errors.PlanRequired(upgrade="Pro"),
+        errors.PlanRequired(upgrade=None),
         errors.WorkspaceSuspended(),
         errors.MethodNotAllowed(),
         errors.TooManyRequests(REQUESTS_PER_MINUTE, seconds=42),
@@ -102,14 +103,16 @@ def answers(*refused: ApiError) -> Responses:
 
 
 def _answer(same_status: list[ApiError]) -> OpenApiResponse:
-    kinds = list(dict.fromkeys(type(error) for error in same_status))
+    kinds: dict[type[ApiError], int] = {}
+    examples = []
+    for error in same_status:
+        kinds[type(error)] = number = kinds.get(type(error), 0) + 1
+        name = type(error).__name__ + (str(number) if number > 1 else "")
+        examples.append(OpenApiExample(name, error.body))
     return OpenApiResponse(
         PlanErrorSerializer if errors.PlanRequired in kinds else ErrorSerializer,
         " ".join(MEANING[kind] for kind in kinds),
-        [
-            OpenApiExample(f"{type(error).__name__}{number or ''}", error.body)
-            for number, error in enumerate(same_status)
-        ],
+        examples,
     )
 
 

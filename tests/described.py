@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from http.client import HTTPConnection, HTTPResponse
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
@@ -15,12 +16,12 @@ import httpx
 import pytest
 from jsonschema_rs import Draft202012Validator
 
-from config.embedded import DEFAULT_DATA_DIR
 from config.sharing import OTHER_PATHS
 
 Json = dict[str, Any]
 
-DESCRIPTION: Json = json.loads((DEFAULT_DATA_DIR.parent / "docs" / "openapi.json").read_text())
+COPY = Path(__file__).parent.parent / "docs" / "openapi.json"
+DESCRIPTION: Json = json.loads(COPY.read_text())
 
 # What a server, a proxy or a browser needs, whatever the API; nothing that a client has to read.
 TRANSPORT = {

@@ -11,8 +11,9 @@ import pytest
 
 from tests import factories
 from tests.client import golden
+from tests.described import COPY
 from tests.factories import Tenant, at
-from tests.server import ROOT, Server
+from tests.server import Server
 
 FILES = Path(__file__).parent / "generated"
 BIN = Path(sys.executable).parent
@@ -35,7 +36,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder that holds the generated package `read_api`; a warning is an error."""
     folder = tmp_path_factory.mktemp("client")
     generate = (BIN / "openapi-python-client", "generate", "--meta", "none", "--fail-on-warning")
-    source = ("--path", ROOT / "docs" / "openapi.json")
+    source = ("--path", COPY)
     options = ("--config", FILES / "openapi-python-client.yaml")
     run(*generate, *source, *options, "--output-path", folder / "read_api")
     return folder

@@ -65,7 +65,7 @@ def run(server: Server, acme: Tenant, umbrella: Tenant, tmp_path: Path) -> dict[
     (tmp_path / "ids").write_text("\n".join(f'"{id}"' for id in ids))
     (tmp_path / "given.json").write_text(json.dumps(given))
     command = [str(Path(sys.executable).parent / "schemathesis")]
-    command += ["--config-file", "schemathesis.toml", "run", str(ROOT / "docs" / "openapi.json")]
+    command += ["--config-file", "schemathesis.toml", "run", str(described.COPY)]
     command += ["--url", f"http://127.0.0.1:{server.port}", "--checks", "all"]
     command += ["--continue-on-failure", "--report-har-path", "all.har"]
     command += ["--max-time", SECONDS] if SECONDS else []
@@ -92,4 +92,4 @@ def test_schemathesis_finds_nothing(run: dict[str, Any]) -> None:
         described.check(request["method"], path, status, headers, body)
         missing.discard((described.path_of(path), status))
         assert run["foreign"] not in path or status != 200
-    assert missing == set()
+    assert SECONDS or missing == set()
