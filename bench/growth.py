@@ -3,16 +3,18 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from urllib.parse import urlencode
 
 import httpx
 
 from bench.agreement import Disagreement
+from bench.connection import Connection, Exchange
 from bench.loading.identity import Workspace
 from bench.measuring import Measurement, measure, prepare
 from bench.progress import Progress, say
 from bench.scale import Scale
 from bench.stack import Stack
-from bench.traffic import ENDPOINTS, USES, Target, endless
+from bench.traffic import ENDPOINTS, USES, Target, endless, wire
 from bench.variants import Server
 from config.embedded.service import HOST
 from documents.parameters import STATUS_FILTER
@@ -34,18 +36,19 @@ class Cases:
         return self.lists | self.me
 
 
-def _walked(client: httpx.Client, workspace: Workspace, deep: int) -> str:
+def _walked(port: int, workspace: Workspace, deep: int) -> str:
     """The cursor of the page that follows so many documents: walked to, page by page."""
-    progress = Progress("documents walked past", deep)
+    progress, connection = Progress("documents walked past", deep), Connection(port)
     cursor = ""
     for number in range(deep // WALK):
-        path = f"/api/v1/documents?{httpx.QueryParams(limit=WALK)}"
-        path += f"&{httpx.QueryParams(cursor=cursor)}" if cursor else ""
-        raw = workspace.keys[number // USES].raw
-        answer = client.get(path, headers={"Authorization": f"Bearer {raw}"})
-        answer.raise_for_status()
-        cursor = answer.json()["nextCursor"]
+        query = urlencode({"limit": WALK, **({"cursor": cursor} if cursor else {})})
+        request = wire(f"/api/v1/documents?{query}", workspace.keys[number // USES])
+        connection.send(Exchange(request, None), 0)
+        while (body := connection.receive()) is None:
+            pass
+        cursor = json.loads(body)["nextCursor"]
         progress.add(WALK)
+    connection.socket.close()
     return cursor
 
 
@@ -61,8 +64,8 @@ def _known(client: httpx.Client, targets: Sequence[Target]) -> list[Target]:
 
 
 def _cases(server: Server, scale: Scale, large: Workspace, small: Sequence[Workspace]) -> Cases:
+    cursor = urlencode({"cursor": _walked(server.port, large, scale.deep)})
     with httpx.Client(base_url=f"http://{HOST}:{server.port}") as client:
-        cursor = httpx.QueryParams(cursor=_walked(client, large, scale.deep))
         lists = {
             f"page 1 of {large.documents:,} documents": [Target(large, PAGE)],
             f"page 1 of {small[0].documents:,} documents": [Target(w, PAGE) for w in small],

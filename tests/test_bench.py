@@ -10,9 +10,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from bench import agreement, processor
+from bench import agreement, processor, report, targets
 from bench.client import client
 from bench.connection import Exchange, WrongAnswer
+from bench.measuring import Measurement
 
 REQUEST = b"GET /api/v1/me HTTP/1.1\r\nHost: x\r\n\r\n"
 BODY = b'{"data":1}'
@@ -83,3 +84,29 @@ def test_processor_time_of_a_tree_keeps_that_of_children_that_ended() -> None:
     before = processor.spent(os.getpid())
     subprocess.run([sys.executable, "-c", burn], check=True)
     assert processor.spent(os.getpid()) - before >= 0.2 - 2 * processor.TICK
+
+
+def served(*rates: int) -> list[Measurement]:
+    """Rounds of one second with so many requests, a millisecond of server and database each."""
+    return [Measurement(n, 1, n / 1000, n / 1000, 0, 0) for n in rates]
+
+
+def test_a_target_holds_when_the_median_of_the_rounds_reaches_it() -> None:
+    peer = served(100, 100, 100)
+    for rates, holds in (((150, 139, 141), True), ((200, 139, 138), False)):
+        results = {("list25", "ours"): served(*rates), ("list25", "fastapi"): peer}
+        assert targets.against(results, "list25", "fastapi").holds == holds
+        [_, _, row, _] = report.comparison(results)
+        assert ("| holds |" in row) == holds
+        assert ("| **fails** |" in row) != holds
+
+
+def test_rounds_are_compared_with_the_same_round_of_the_other() -> None:
+    # The machine was twice as slow in the second round, for both.
+    results = {("me", "ours"): served(200, 100), ("me", "drf"): served(20, 10)}
+    assert targets.against(results, "me", "drf").measured == "10.0 (10.0 to 10.0)"
+
+
+def test_the_dearest_case_decides_whether_a_cost_grows() -> None:
+    assert targets.at_most("lists", [1.0, 1.2], 1.0, 1.2).holds
+    assert not targets.at_most("lists", [1.0, 1.21], 1.0, 1.2).holds

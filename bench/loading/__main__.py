@@ -60,7 +60,7 @@ def main() -> None:
     from django.core.management import call_command  # noqa: PLC0415
     from django.db import connection  # noqa: PLC0415
 
-    from bench.loading import documents, entries  # noqa: PLC0415
+    from bench.loading import documents, entries, verify  # noqa: PLC0415
     from bench.loading.schema import stripped  # noqa: PLC0415
 
     call_command("migrate", verbosity=0)
@@ -68,10 +68,13 @@ def main() -> None:
     everyone = workspaces(scale, secret)
     tenants(everyone if options.part == "main" else everyone[:1])
     with stripped(["audit_auditentry"]):
-        entries.load(scale.entries if options.part == "main" else scale.entries_few)
+        count = scale.entries if options.part == "main" else scale.entries_few
+        entries.load(count)
+    verify.entries(count)
     if options.part == "main":
         with stripped(list(documents.TABLES)):
             documents.load(everyone)
+        verify.documents(everyone, documents.RECIPIENTS, rare="DECLINED")
     say("  vacuum and statistics …")
     with connection.cursor() as cursor:
         cursor.execute("VACUUM (ANALYZE)")

@@ -2,15 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from django.db import connection
 
 from bench.loading.copying import NULL, copy
 from bench.loading.identity import DOCUMENT, RECIPIENT, Workspace, identifier, mix
+from bench.loading.instants import DAY, HOUR, MINUTE, SECOND, instant, written
 
-NEWEST = datetime(2026, 6, 1, 9, tzinfo=UTC)  # when the newest document was made
-SPREAD = timedelta(days=1095)
+NEWEST = instant(datetime(2026, 6, 1, 9, tzinfo=UTC))  # when the newest document was made
+SPREAD = 1095 * DAY
 RARE = 36  # documents of the large workspace with the status DECLINED
 RECIPIENTS = 3  # on each document
 
@@ -68,7 +69,7 @@ class Made:
     number: int  # among all documents
     random: int  # 64 bits
     status: str
-    created: datetime
+    created: int  # an instant
     deleted: bool
 
 
@@ -87,14 +88,14 @@ def _status(workspace: Workspace, number: int, random: int) -> str:
 
 def made(workspace: Workspace) -> Iterator[Made]:
     """A workspace's documents, newest first; every 50th was made at the same instant as another."""
-    step = SPREAD / workspace.documents
+    step, newest = SPREAD // workspace.documents, NEWEST - 137
     for number in range(workspace.documents):
         random = mix(workspace.first + number)
-        created = NEWEST - step * (number - (number % 50 == 1)) - timedelta(microseconds=137)
+        created = newest - step * (number - (number % 50 == 1))
         status = _status(workspace, number, random)
         yield Made(workspace.first + number, random, status, created, deleted=False)
     for number in range(workspace.documents, workspace.documents + workspace.deleted):
-        created = NEWEST - step * (number - workspace.documents) * 100
+        created = newest - step * (number - workspace.documents) * 100
         random = mix(workspace.first + number)
         yield Made(workspace.first + number, random, "DRAFT", created, deleted=True)
 
@@ -103,18 +104,18 @@ def document_lines(workspace: Workspace) -> Iterator[str]:
     for one in made(workspace):
         number, random, created = one.number, one.random, one.created
         kind, party = KINDS[random % 5], PARTIES[random // 8 % 5]
+        made_at = written(created)
         sent = completed = expires = signed = certificate = NULL
         if one.status != "DRAFT":
-            sent = f"{created + timedelta(minutes=7)}"
-            expires = f"{created + timedelta(days=30)}"
+            sent, expires = written(created + 7 * MINUTE), written(created + 30 * DAY)
         if one.status == "COMPLETED":
-            completed = f"{created + timedelta(days=2, microseconds=random & 0xFFFFF)}"
+            completed = written(created + 2 * DAY + (random & 0xFFFFF))
             signed, certificate = f"{number * 3 + 2}", f"{number * 3 + 3}"
         yield (
             f"{identifier(DOCUMENT, number)}\t{workspace.id}\t{kind} {number}, {party}\t"
             f"{one.status}\t{kind}-{number}.pdf\t{random % 40 + 1}\t{random % 4_000_000 + 20_000}\t"
-            f"{'SEQUENTIAL' if random & 4 else 'PARALLEL'}\t{created}\t{sent}\t{completed}\t"
-            f"{expires}\t{created if one.deleted else NULL}\t"
+            f"{'SEQUENTIAL' if random & 4 else 'PARALLEL'}\t{made_at}\t{sent}\t{completed}\t"
+            f"{expires}\t{made_at if one.deleted else NULL}\t"
             f"{number * 3 + 1}\t{signed}\t{certificate}"
         )
 
@@ -125,7 +126,7 @@ def file_lines(workspace: Workspace) -> Iterator[str]:
             number = one.number * 3 + which + 1
             digest = f"{mix(number):016x}" * 4
             size = one.random % 4_000_000 + 20_000
-            yield f"{number}\tbench/{number}\t{size}\t{digest}\t{one.created}"
+            yield f"{number}\tbench/{number}\t{size}\t{digest}\t{written(one.created)}"
 
 
 def _steps(status: str, order: int) -> tuple[str, str, int]:
@@ -150,17 +151,19 @@ def _steps(status: str, order: int) -> tuple[str, str, int]:
 def recipient_lines(workspace: Workspace) -> Iterator[str]:
     for one in made(workspace):
         document = identifier(DOCUMENT, one.number)
+        started = one.created + 7 * MINUTE
+        at = written(started)
         for order in range(1, RECIPIENTS + 1):
             role, status, times = _steps(one.status, order)
             random = one.random >> order * 8
             given, family = GIVEN[random % 8], FAMILY[random // 8 % 7]
-            at = one.created + timedelta(minutes=7)
             sent = at if times else NULL
-            viewed = at + timedelta(hours=order) if times > 1 else NULL
-            completed = at + timedelta(days=order, seconds=random & 255) if times == 3 else NULL
+            viewed = written(started + order * HOUR) if times > 1 else NULL
+            done = started + order * DAY + (random & 255) * SECOND
+            completed = written(done) if times == 3 else NULL
             declined, why = NULL, NULL
             if status == "DECLINED":
-                declined, why = f"{at + timedelta(hours=30)}", "The price is not what we agreed on."
+                declined, why = written(started + 30 * HOUR), "The price is not what we agreed on."
             yield (
                 f"{identifier(RECIPIENT, one.number * 4 + order)}\t{document}\t{given} {family}\t"
                 f"person{random % 5000}@party{random % 97}.example\t{role}\t{status}\t{order}\t"

@@ -7,6 +7,7 @@ from typing import Any
 from audit.export import COLUMNS
 from bench.loading.copying import NULL, copy
 from bench.loading.identity import mix
+from bench.loading.instants import instant, written
 from bench.loading.probes import (
     DOCUMENTS,
     NEWEST,
@@ -93,11 +94,12 @@ def lines(count: int) -> Iterator[str]:
     ]
     probes = ["\t".join(_rest(EMPTY | probe)) for probe in PROBES]
     every = count // (PROBES_OF_A_KIND * len(probes))
-    start, step = NEWEST - SPREAD, SPREAD / count
+    start = instant(NEWEST - SPREAD)
+    step = (instant(NEWEST) - start) // count
     for number in range(count):
         is_probe = number % every == 0
         end = probes[number // every % len(probes)] if is_probe else ends[number % len(ends)]
-        yield f"{start + step * number}\t{number * 2 + 1:032x}\t{end}"
+        yield f"{written(start + step * number)}\t{number * 2 + 1:032x}\t{end}"
 
 
 def load(count: int) -> None:
