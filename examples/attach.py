@@ -28,10 +28,10 @@ TRIES = 4
 
 
 def problem_with(answer: httpx.Response) -> str:
-    """Why this is not the whole file, in a sentence; empty when it is."""
+    """Why this is not the whole file, as a person reads it; empty when it is."""
     if answer.status_code != 200:
         is_json = answer.headers.get("Content-Type") == "application/json"
-        return answer.json()["error"] if is_json else f"{answer.url}: {answer.status_code}."
+        return f"{answer.url}: {answer.json()['error'] if is_json else answer.status_code}"
     digest = base64.b64encode(hashlib.sha256(answer.content).digest()).decode()
     whole = answer.headers.get("Repr-Digest") == f"sha-256=:{digest}:"
     return "" if whole else "What arrived is not the file: its digest differs."

@@ -63,9 +63,9 @@ def ask(send: Callable[[], httpx.Response], *, for_file: bool = False) -> httpx.
             whole = answer.headers.get("Repr-Digest") == f"sha-256=:{digest}:"
             if answer.status_code == 200 and (whole or not for_file):
                 return answer
-            problem = f"{answer.url}: {answer.status_code}, not what was asked for."
+            problem = f"{answer.url}: {answer.status_code}, and not what was asked for."
             if answer.status_code != 200 and "/json" in answer.headers.get("Content-Type", ""):
-                problem = answer.json()["error"]
+                problem = f"{answer.url}: {answer.json()['error']}"
             if answer.status_code == 404:
                 raise Missing(problem)
             if answer.status_code not in (200, 429, 500, 502, 503, 504):

@@ -44,7 +44,7 @@ def ask(api: httpx.Client, params: dict[str, str]) -> Any:
             if answer.status_code == 200:
                 return answer.json()
             is_json = answer.headers.get("Content-Type") == "application/json"
-            problem = answer.json()["error"] if is_json else f"{answer.url}: {answer.status_code}."
+            problem = f"{answer.url}: {answer.json()['error'] if is_json else answer.status_code}"
             if answer.status_code not in (429, 503):
                 break
             seconds = answer.headers.get("Retry-After", seconds)
@@ -133,6 +133,8 @@ def main() -> None:
         if options.csv:
             write_csv(rows, options.csv)
         print("\n".join(table(rows)) if rows else "Nobody has to sign anything.", flush=True)
+    except BrokenPipeError:  # `head`, for one, has read enough
+        os._exit(0)
     except (OSError, ValueError, httpx.HTTPError, httpx.InvalidURL) as exc:
         sys.exit(f"{type(exc).__name__}: {exc}")
 

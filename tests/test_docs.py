@@ -1,6 +1,7 @@
 """GET /api/docs: the page that a customer's developer sees first, and its files."""
 
 import html
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -78,7 +79,7 @@ def commands(page: str) -> str:
     """Its commands, in their order."""
     return "\n".join(
         html.unescape(block)
-        for block in re.findall("<code>((?:export|curl) .*?)</code>", page, re.S)
+        for block in re.findall("<pre[^>]*><code>(.*?)</code></pre>", page, re.S)
     )
 
 
@@ -89,11 +90,12 @@ def test_its_commands_work_as_they_stand_there(
     page = server.raw(
         f"GET {PAGE} HTTP/1.1\r\nHost: {HOST}:{server.port}\r\nConnection: close\r\n\r\n".encode()
     )
-    script = commands(page.decode()).replace("dtd_…", acme.raw).replace("\ncurl", "\ncurl -sS")
+    script = commands(page.decode()).replace("dtd_…", acme.raw).replace("ID=…", f"ID={document.id}")
+    script = script.replace("\ncurl", "\ncurl -sS")
     done = subprocess.run(
         ["sh", "-euc", script],
         cwd=tmp_path,
-        env={"ID": str(document.id), "PATH": "/usr/bin:/bin"},
+        env={"PATH": os.environ["PATH"]},
         capture_output=True,
         text=True,
     )
@@ -101,7 +103,7 @@ def test_its_commands_work_as_they_stand_there(
     assert script.count("curl") == 3
     assert '"name":"Acme"' in done.stdout
     assert f'"id":"{document.id}"' in done.stdout
-    assert (tmp_path / "agreement.pdf").stat().st_size == document.signed.size  # type: ignore[union-attr]
+    assert (tmp_path / f"{document.id}.pdf").stat().st_size == document.signed.size  # type: ignore[union-attr]
 
 
 def test_each_file_it_names_is_served_from_here(server: Server, page: Any) -> None:

@@ -54,6 +54,10 @@ WRONG = {
         "UnicodeEncodeError: 'ascii' codec can't encode characters in position 11-14: "
         "ordinal not in range(128)",
     ),
+    "an address with the path": (
+        {"DTD_BASE_URL": "{base}/api/v1"},
+        "The API has no such path.",
+    ),
     "no scheme": (
         {"DTD_BASE_URL": "service.example"},
         "UnsupportedProtocol: Request URL is missing an 'http://' or 'https://' protocol.",
@@ -64,9 +68,13 @@ WRONG = {
 @pytest.mark.parametrize("wrong", WRONG)
 def test_what_is_set_wrong_is_one_clear_line(examples: Examples, wrong: str) -> None:
     changed, line = WRONG[wrong]
-    examples.environment |= changed
+    base = examples.environment["DTD_BASE_URL"]
+    examples.environment |= {name: text.format(base=base) for name, text in changed.items()}
     started = [examples.start(name, *words) for name, words in PROGRAMS.items()]
-    assert [ended(each, status=1) for each in started] == [f"{line}\n"] * len(PROGRAMS)
+    for each in started:
+        printed = ended(each, status=1)
+        assert printed.endswith(f"{line}\n")
+        assert printed.count("\n") == 1
 
 
 def test_a_workspace_without_the_api_is_one_clear_line(

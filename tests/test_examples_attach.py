@@ -58,7 +58,9 @@ def test_a_document_that_is_not_complete_is_one_clear_line(
     examples: Examples, acme: Tenant
 ) -> None:
     document = factories.document(acme.workspace, "PARTIALLY_SIGNED")
+    base = examples.environment["DTD_BASE_URL"]
     assert examples.run("attach", str(document.id), status=1) == (
+        f"{base}/api/v1/documents/{document.id}/download?type=signed: "
         "The document is not complete: its signed file and certificate exist once everyone has "
         "finished. Use type=original for the file as uploaded.\n"
     )
@@ -68,7 +70,7 @@ def test_a_document_that_is_not_complete_is_one_clear_line(
 def test_another_workspace_s_document_is_none(examples: Examples, umbrella: Tenant) -> None:
     document = factories.document(umbrella.workspace, "COMPLETED")
     printed = examples.run("attach", str(document.id), status=1)
-    assert printed == "There is no such document in this workspace.\n"
+    assert printed.endswith(": There is no such document in this workspace.\n")
 
 
 @pytest.mark.parametrize(

@@ -102,3 +102,17 @@ def test_more_documents_than_a_page_are_all_reported(examples: Examples, acme: T
 
 def test_nobody_waiting_is_said(examples: Examples) -> None:
     assert examples.run("report_waiting") == "Nobody has to sign anything.\n"
+
+
+def test_a_reader_may_stop_early(examples: Examples, acme: Tenant) -> None:
+    for document in factories.listed(acme.workspace, 100):
+        for order in range(10):  # more than a pipe holds
+            factories.recipient(document, order=order)
+    process = examples.start("report_waiting")
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith("SINCE")
+    process.stdout.close()
+    process.wait()
+    assert process.stderr is not None
+    assert (process.returncode, process.stderr.read()) == (0, "")
+    process.stderr.close()

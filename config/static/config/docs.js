@@ -6,6 +6,18 @@ const follow = () => document.documentElement.classList.toggle("dark-mode", dark
 dark.addEventListener("change", follow);
 follow();
 
+// Swagger UI fills examples of parameters in: each request would be for another document, and for
+// a part of it under conditions.
+function withoutExamples(description) {
+  for (const { get } of Object.values(description.paths ?? {})) {
+    for (const parameter of get.parameters ?? []) {
+      delete parameter.examples;
+    }
+  }
+  return description;
+}
+const read = (original) => (description) => original(withoutExamples(description));
+
 SwaggerUIBundle({
   url: "/api/v1/openapi.json",
   dom_id: "#swagger",
@@ -16,6 +28,7 @@ SwaggerUIBundle({
     document.querySelector("#swagger main").role = "presentation"; // the page has one already
   },
   persistAuthorization: false, // a key that was tried is gone with the page
+  plugins: [{ statePlugins: { spec: { wrapActions: { updateJsonSpec: read } } } }],
   supportedSubmitMethods: ["get"],
   syntaxHighlight: { theme: "tomorrow-night" }, // the default's numbers are too faint
   tryItOutEnabled: true,
