@@ -4,17 +4,22 @@ Every fact is a keyword without a default: an entry that lacks one is a TypeErro
 not a gap in the history.
 """
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.db import connection, transaction
 from django.forms.models import model_to_dict
+from django.utils import timezone
 
-from audit.models import Action, AuditEntry
+from audit.models import DOWNLOADS, Action, AuditEntry
 from config.logs import redact, request_id
 from config.statements import fetch
 
 USER_AGENT_LENGTH = 500  # characters kept of what a client says it is
+ENDS_LOCK = 0x656E6473  # any number that no other advisory lock has
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,20 +114,64 @@ def document_downloaded(
     )
 
 
+def _end(started: AuditEntry, *, bytes_sent: int, complete: bool) -> AuditEntry:
+    facts = model_to_dict(started, exclude=["id", "created_at", "action", "bytes_sent", "detail"])
+    return AuditEntry(
+        action=Action.DOWNLOAD_ENDED,
+        bytes_sent=bytes_sent,
+        detail="complete" if complete else "broken off",
+        **facts,
+    )
+
+
 def download_ended(started: AuditEntry, *, bytes_sent: int, complete: bool) -> None:
     """A download that `started` has ended; `bytes_sent` is what the server took of it.
 
     A fact of its own, appended: the entry of the start is never changed.
     """
-    facts = model_to_dict(started, exclude=["id", "created_at", "action", "bytes_sent", "detail"])
-    _insert(
-        AuditEntry(
-            action=Action.DOWNLOAD_ENDED,
-            bytes_sent=bytes_sent,
-            detail="complete" if complete else "broken off",
-            **facts,
-        )
-    )
+    _insert(_end(started, bytes_sent=bytes_sent, complete=complete))
+
+
+@dataclass(frozen=True, kw_only=True)
+class End:
+    """How a download ended that another server carried."""
+
+    at: datetime
+    bytes_sent: int
+    complete: bool
+
+
+@transaction.atomic
+def downloads_ended(ends: Mapping[str, End]) -> tuple[int, int]:
+    """Downloads have ended earlier, by their requests' ids; each end is recorded once.
+
+    Whoever else records ends waits until this is committed, so that none is recorded twice.
+
+    Returns:
+        How many were recorded now, and how many had been before; the rest is of no download.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [ENDS_LOCK])
+    found = AuditEntry.objects.filter(request_id__in=list(ends), action__in=DOWNLOADS)
+    started: dict[str, AuditEntry] = {}
+    ended: set[str] = set()
+    for entry in found:
+        if entry.action == Action.DOWNLOAD_ENDED:
+            ended.add(entry.request_id)
+        else:
+            started[entry.request_id] = entry
+    now = timezone.now()
+    new = []
+    for of_request, start in started.items():
+        if of_request in ended:
+            continue
+        end = ends[of_request]
+        entry = _end(start, bytes_sent=end.bytes_sent, complete=end.complete)
+        # The other server's clock may differ a little.
+        entry.created_at = min(max(end.at, start.created_at), now)
+        new.append(entry)
+    AuditEntry.objects.bulk_create(new)
+    return len(new), len(ended)
 
 
 def plan_changed(*, workspace: WorkspaceFacts, person: str, before: str, after: str) -> None:

@@ -58,6 +58,8 @@ def answer(request: Request, document: DocumentFiles, file_type: str) -> HttpRes
             raise Unavailable from exc
     for name, value in headers(document, file_type).items():
         response[name] = value
+    if "X-Accel-Redirect" in response:
+        handoff.rename_kept(response)
     return response
 
 

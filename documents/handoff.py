@@ -6,11 +6,14 @@ passes on this answer's headers, and shows neither to the client nor to a log.
 
 from urllib.parse import urlsplit
 
-from django.http import HttpResponse
+from django.http import HttpResponse, HttpResponseBase
 
 from documents import storage
 from documents.ranges import ByteRange
 
+# nginx keeps these of the answer that leads it to the store. When the store then fails, they would
+# stand on the 503: they go under other names, and only the file has them under their own.
+KEPT = ("Accept-Ranges", "Cache-Control", "Content-Disposition", "Content-Type")
 PREFIX = "/_store/"  # the internal location
 URL_SECONDS = 30  # how long the signed URL can be used to start a transfer
 
@@ -23,3 +26,10 @@ def answer(key: str, part: ByteRange | None) -> HttpResponse:
     if part:
         response["X-Store-Range"] = part.request
     return response
+
+
+def rename_kept(response: HttpResponseBase) -> None:
+    """Prepares the headers of an answer that nginx carries, once all are set."""
+    for name in KEPT:
+        response[f"X-File-{name}"] = response[name]
+        del response[name]

@@ -63,6 +63,7 @@ from documents import storage  # noqa: E402
 from tests import described, factories  # noqa: E402
 from tests.browser import browser, chromium  # noqa: E402, F401 - fixtures
 from tests.factories import Tenant  # noqa: E402
+from tests.nginx import Nginx  # noqa: E402
 from tests.server import Server  # noqa: E402
 from workspaces.plans import Plan  # noqa: E402
 
@@ -131,6 +132,31 @@ def server(the_server: Server, transactional_db: None) -> Iterator[Server]:
     """
     yield the_server
     the_server.mend()
+
+
+@pytest.fixture(scope="session")
+def the_nginx(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nginx]:
+    """One nginx, and the server behind it, for all tests; they use it through `nginx`."""
+    nginx = Nginx(tmp_path_factory.mktemp("nginx"))
+    try:
+        nginx.wait()
+        yield nginx
+    finally:
+        nginx.stop()
+
+
+@pytest.fixture
+def nginx(the_nginx: Nginx, transactional_db: None) -> Iterator[Nginx]:
+    """A real nginx that carries the downloads of a real server, on the test database."""
+    yield the_nginx
+    the_nginx.mend()
+
+
+@pytest.fixture(params=["server", "nginx"], ids=["in process", "through nginx"])
+def front(request: pytest.FixtureRequest, transactional_db: None) -> Server:
+    """What a consumer talks to."""
+    server: Server = request.getfixturevalue(request.param)
+    return server
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -40,8 +41,22 @@ class Nginx(Server):
             f"upstream app {{ server {HOST}:{application}; keepalive 8; }}\n"
             f"upstream store {{ server {store}; keepalive 8; }}\n"
         )
-        options = ["-p", f"{self.logs.parent}/", "-c", str(configuration), "-g", "daemon off;"]
+        # Started by root, it would become another user, for whom the tests' folder is closed.
+        itself = "daemon off;" + ("user root;" if os.geteuid() == 0 else "")
+        options = ["-p", f"{self.logs.parent}/", "-c", str(configuration), "-g", itself]
         self._nginx = subprocess.Popen([sys.executable, "-c", EXEC, program(), *options])
+
+    @property
+    def ends(self) -> Path:
+        """The log of how downloads ended."""
+        return self.logs / "downloads.log"
+
+    def rotate(self) -> Path:
+        """Gives the log of ends another name, as logrotate does, and has nginx begin a new one."""
+        number = len(list(self.logs.glob("downloads.log*")))
+        rotated = self.ends.rename(self.logs / f"downloads.log.{number}")
+        self._nginx.send_signal(signal.SIGUSR1)
+        return rotated
 
     def stop(self) -> None:
         self._nginx.terminate()

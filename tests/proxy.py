@@ -18,6 +18,20 @@ def as_other_stores_say(block: bytes) -> bytes:
     return block
 
 
+def failing_after(count: int) -> Callable[[bytes], bytes]:
+    """An `alter` that lets so many answers of the store pass, and cuts what comes then."""
+    answers = 0
+
+    def alter(block: bytes) -> bytes:
+        nonlocal answers
+        answers += block.startswith(b"HTTP/1.1 ")
+        if answers > count:
+            raise ConnectionResetError
+        return as_other_stores_say(block)
+
+    return alter
+
+
 class Proxy:
     """Forwards connections to where `url` leads.
 
@@ -37,7 +51,7 @@ class Proxy:
         self._server: asyncio.Server | None = None
         self._port = 0
         self.forwarded = 0
-        self.alter = alter
+        self.alter = self._usual = alter
         self._loop = asyncio.new_event_loop()
         self._flowing = asyncio.Event()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
@@ -63,7 +77,8 @@ class Proxy:
         self._loop.call_soon_threadsafe(self._flowing.clear)
 
     def mend(self) -> None:
-        """Works again, on the same port."""
+        """Works again, on the same port and as at first."""
+        self.alter = self._usual
         self._run(self._open)
 
     def stop(self) -> None:

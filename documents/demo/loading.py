@@ -16,8 +16,8 @@ from documents.demo.paper import Paper
 from documents.demo.signed import write_signed
 from documents.demo.story import make_up
 from documents.importing import import_file
-from documents.importing.progress import Say
 from documents.parameters import FILE_TYPES
+from documents.progress import Say
 from workspaces.models import Workspace
 
 FILE = "documents.jsonl"

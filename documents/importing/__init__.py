@@ -17,6 +17,5 @@ A file with any problem imports nothing, and the store is left as it was.
 
 from documents.importing.problems import ImportRefused
 from documents.importing.run import Counts, import_file
-from documents.importing.stopping import Stopped
 
 __all__ = ["Counts", "ImportRefused", "Stopped", "import_file"]

@@ -6,10 +6,10 @@ from uuid import UUID
 
 from documents.importing.checking import Record
 from documents.importing.files import CheckedFile
-from documents.importing.stopping import Stop
 from documents.importing.uploads import Uploads
 from documents.models import Document, Recipient, StoredFile
 from documents.parameters import FILE_TYPES
+from documents.stopping import Stop
 from workspaces.models import Workspace
 
 RECIPIENTS_AT_A_TIME = 2000

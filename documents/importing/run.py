@@ -15,12 +15,12 @@ from documents.importing.checking import Record, check
 from documents.importing.files import Folder
 from documents.importing.identity import Identities
 from documents.importing.problems import Problems
-from documents.importing.progress import Progress, Say
 from documents.importing.reading import Reader
 from documents.importing.spool import Spool
-from documents.importing.stopping import Stop, stoppable
 from documents.importing.uploads import Uploads, remove_objects
 from documents.models import StoredFile
+from documents.progress import Progress, Say
+from documents.stopping import Stop, stoppable
 from documents.storage import StoreError
 from workspaces.models import Workspace
 

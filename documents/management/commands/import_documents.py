@@ -10,7 +10,8 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.db import Error as DatabaseError
 
-from documents.importing import ImportRefused, Stopped, import_file
+from documents.importing import ImportRefused, import_file
+from documents.stopping import Stopped
 from documents.storage import StoreError
 from workspaces.models import Workspace
 

@@ -10,7 +10,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Stopped(SystemExit):
-    """The process was asked to end; the import is undone. Left alone, it ends the process."""
+    """The process was asked to end. Left alone, this ends it."""
 
     def __init__(self, number: int) -> None:
         self.status = 128 + number  # what a shell makes of such an end

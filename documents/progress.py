@@ -1,15 +1,15 @@
-"""How far a long import is."""
+"""How far a long command is."""
 
 import time
 from collections.abc import Callable
 
-EVERY = 1.0  # seconds between two lines; an import that is shorter says nothing
+EVERY = 1.0  # seconds between two lines; a command that is shorter says nothing
 
 Say = Callable[[str], object]
 
 
 class Progress:
-    """Says now and then how many documents are done."""
+    """Says now and then how much is done."""
 
     def __init__(self, say: Say) -> None:
         self._say = say

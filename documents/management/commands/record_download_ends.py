@@ -1,0 +1,47 @@
+"""record_download_ends [--follow] LOG…"""
+
+import json
+from argparse import ArgumentParser
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import Error as DatabaseError
+
+from documents.ends import Recorder
+from documents.stopping import Stopped, stoppable
+
+
+class Command(BaseCommand):
+    help = (
+        "Records in the audit history how downloads ended that nginx carried, from the "
+        "downloads.log that deploy/nginx.conf writes. Each end is recorded once, however often "
+        "its line is read."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("logs", metavar="LOG", type=Path, nargs="+", help="rotated ones too")
+        parser.add_argument(
+            "--follow", action="store_true", help="go on as nginx writes and rotates, until stopped"
+        )
+
+    def handle(self, *, logs: list[Path], follow: bool, **options: Any) -> None:
+        with stoppable() as stop:
+            recorder = Recorder(self.say, stop)
+            try:
+                recorder.run(logs, follow=follow)
+            except Stopped as exc:
+                if not follow:
+                    raise CommandError("Stopped before the end.", returncode=exc.status) from exc
+            except DatabaseError as exc:
+                reason = str(exc).partition("\n")[0]
+                raise CommandError(f"The database: {reason}; run it again.") from exc
+            except OSError as exc:
+                raise CommandError(f"{exc.filename} cannot be read: {exc.strerror}.") from exc
+            finally:
+                self.stdout.write(json.dumps(asdict(recorder.counts)))
+
+    def say(self, line: str) -> None:
+        """Shows how far it is; unlike an error, without colour."""
+        self.stderr.write(line, style_func=str)
