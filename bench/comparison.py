@@ -42,6 +42,12 @@ def ratios(results: Results, endpoint: str, one: str, other: str) -> list[float]
     return [a.rate / b.rate for a, b in pairs]
 
 
+def savings(results: Results, endpoint: str, one: str, other: str) -> list[float]:
+    """Processor time of a request to another variant in multiples of this one's, by rounds."""
+    pairs = zip(results[endpoint, one], results[endpoint, other], strict=True)
+    return [b.cost_ms / a.cost_ms for a, b in pairs]
+
+
 @dataclass
 class Comparison:
     """Each endpoint with each variant, in the small workspaces.

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 
 from bench import targets
-from bench.comparison import Results, Spread
+from bench.comparison import Results, Spread, savings
 from bench.growth import Growth
 from bench.history import History
 from bench.latency import Latencies
@@ -33,7 +33,7 @@ def spread(values: Sequence[float], digits: int = 2) -> str:
 
 
 def comparison(results: Results) -> list[str]:
-    """Requests a second as ratios, with their targets."""
+    """Requests a second as ratios, with their targets, and processor time likewise."""
     rows = []
     for endpoint in ENDPOINTS.values():
         for peer, variant in VARIANTS.items():
@@ -41,8 +41,10 @@ def comparison(results: Results) -> list[str]:
                 if peer == "ours":
                     continue
                 verdict = targets.against(results, endpoint.name, peer)
-                rows.append([endpoint.title, variant.title, *verdict.cells[1:]])
-    return table(("endpoint", "against", "target", "measured", ""), rows, words=2)
+                saved = spread(savings(results, endpoint.name, "ours", peer))
+                rows.append([endpoint.title, variant.title, *verdict.cells[1:], saved])
+    head = ("endpoint", "against", "target", "requests/s", "", "processor time")
+    return table(head, rows, words=2)
 
 
 def costs(results: Results) -> list[str]:
