@@ -52,6 +52,6 @@ def wait_times(
             prepare(stack, database)
             with client(server.port, endless(targets[name])) as load:
                 load.warm_up(CONNECTIONS, scale.warm_up)
-                took = load.at_rate(rate, max(scale.seconds, FEWEST / rate))
+                took = load.at_rate(rate, max(scale.seconds / 2, FEWEST / rate))
             found[pace, name] = Waiting(rate, median(took), quantiles(took, n=100)[98])
     return found
