@@ -137,8 +137,9 @@ STORAGES: dict[str, Any] = {
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
 
-# How many requests the server answers at once, by granian's own variable: as many connections to
-# the store are kept.
+# How many requests a process answers at once, by granian's own variable: as many connections to
+# the store are kept. Two are quickest where nginx carries the downloads (`make bench`): more wait
+# for each other. A laptop has four, since each download takes one until its last byte.
 SERVER_THREADS = env.integer("GRANIAN_BLOCKING_THREADS", 4, minimum=1)
 # Downloads are carried by an nginx in front (deploy/nginx.conf) instead of by this process.
 NGINX_HANDOFF = env.boolean("NGINX_HANDOFF", default=False)
