@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 # 64 KiB cost a fifth of the throughput (`python -m bench.downloads`).
 CHUNK_SIZE = 192 * 1024
 CONNECT_TIMEOUT = 3  # seconds
-READ_TIMEOUT = 10  # seconds without a byte from the store
+READ_TIMEOUT = 5  # seconds without a byte from the store; as long as deploy/nginx.conf waits
+# The second one is for a kept connection that has died unseen. A silent store is given up after
+# eleven seconds: twice READ_TIMEOUT, and up to one second between the tries.
+TRIES = 2
 
 
 CLIENT_CONFIG = Config(
@@ -36,7 +39,7 @@ CLIENT_CONFIG = Config(
     read_timeout=READ_TIMEOUT,
     # A connection for each thread: a download holds one until its last byte. Imports use ten.
     max_pool_connections=max(10, settings.SERVER_THREADS),
-    retries={"mode": "standard", "total_max_attempts": 2},
+    retries={"mode": "standard", "total_max_attempts": TRIES},
     # Some stores send the whole object's checksum with a part of it.
     request_checksum_calculation="when_required",
     response_checksum_validation="when_required",

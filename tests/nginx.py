@@ -28,9 +28,9 @@ def program() -> str:
 class Nginx(Server):
     """A server reached through nginx: what it answers is what nginx lets through."""
 
-    def __init__(self, folder: Path, threads: int = 4) -> None:
+    def __init__(self, folder: Path, threads: int = 4, **environment: str) -> None:
         program()
-        super().__init__(folder, threads, NGINX_HANDOFF="yes", TRUSTED_PROXIES="1")
+        super().__init__(folder, threads, NGINX_HANDOFF="yes", TRUSTED_PROXIES="1", **environment)
         application, self.port = self.port, free_port()
         self.logs = folder / "nginx" / "logs"
         self.logs.mkdir(parents=True)

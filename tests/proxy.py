@@ -18,13 +18,19 @@ def as_other_stores_say(block: bytes) -> bytes:
     return block
 
 
-def failing_after(count: int) -> Callable[[bytes], bytes]:
-    """An `alter` that lets so many answers of the store pass, and cuts what comes then."""
+def failing_after(count: int, instead: bytes = b"") -> Callable[[bytes], bytes]:
+    """An `alter` that lets so many answers of the store pass; then others, or the connection cut.
+
+    Args:
+        instead: the whole of each later answer, which has to come in one block.
+    """
     answers = 0
 
     def alter(block: bytes) -> bytes:
         nonlocal answers
         answers += block.startswith(b"HTTP/1.1 ")
+        if answers > count and instead:
+            return instead
         if answers > count:
             raise ConnectionResetError
         return as_other_stores_say(block)
@@ -37,6 +43,7 @@ class Proxy:
 
     Attributes:
         url: leads to the proxy instead.
+        accepted: connections that were ever opened to it.
         forwarded: bytes that came back from the part.
         alter: what comes back instead of each block; an OSError cuts the connection there.
     """
@@ -50,6 +57,7 @@ class Proxy:
         self._tasks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
         self._port = 0
+        self.accepted = 0
         self.forwarded = 0
         self.alter = self._usual = alter
         self._loop = asyncio.new_event_loop()
@@ -108,6 +116,7 @@ class Proxy:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.accepted += 1
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
