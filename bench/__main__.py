@@ -9,7 +9,7 @@ import argparse
 import sys
 from dataclasses import replace
 
-from bench import growth, history, page, report, stack, writers
+from bench import growth, history, page, report, servers, stack, writers
 from bench.comparison import AMONG, Comparison
 from bench.databases import loaded
 from bench.launch import ROOT
@@ -39,11 +39,12 @@ def everything(parts: stack.Stack, scale: Scale, compared: Comparison) -> None:
     main, few = compared.database, loaded(parts, scale, "few")
     large, *small = workspaces(scale, Secret.of(parts.folder))
     results, ours = compared.run(), [VARIANTS["ours"]]
+    under = servers.serve(parts, main, scale, compared.learned["list25"]["ours"])
     with serving(parts, main, ours) as server, serving(parts, few, ours) as server_of_few:
         lists, me = growth.grow(parts, main, scale, server["ours"], large, small[:AMONG])
         read = history.read(parts, server_of_few["ours"], server["ours"], scale)
     written = writers.write(parts, few, scale)
-    found = page.Found(results, compared.latencies, lists, me, read, written)
+    found = page.Found(results, under, compared.latencies, lists, me, read, written)
     lines = page.page(parts, scale, found)
     folder = ROOT / "docs" if scale.name == "full" else parts.folder / scale.name
     sys.stdout.write("\n".join(lines))

@@ -12,6 +12,7 @@ from bench.latency import Latencies
 from bench.measuring import CONNECTIONS
 from bench.plot import plot
 from bench.scale import Scale
+from bench.servers import Servers
 from bench.stack import Stack
 from bench.traffic import USES
 from bench.variants import WORKERS
@@ -25,6 +26,7 @@ class Found:
     """All results of one run."""
 
     results: Results
+    servers: Servers
     latencies: Latencies
     lists: Growth
     me: Growth
@@ -92,13 +94,16 @@ def page(stack: Stack, scale: Scale, found: Found) -> list[str]:
         "## Waiting, at a fixed rate (list, limit 25)",
         "",
         *report.waiting(found.latencies),
+        "## Under which server (list, limit 25)",
+        "",
+        *report.cases(found.servers),
         "## A cost that does not grow",
         "",
         *report.grown(found.lists, found.me, found.history),
         "Lists (limit 25), of the large workspace where nothing else is said:",
         "",
-        *report.growth(found.lists),
-        *report.growth(found.me),
+        *report.cases(found.lists),
+        *report.cases(found.me),
         f"The audit history in the admin, with {scale.entries_few:,} and with {scale.entries:,} "
         "entries; processor time of server and database:",
         "",

@@ -9,6 +9,7 @@ from bench.growth import Growth
 from bench.history import History
 from bench.latency import Latencies
 from bench.measuring import Measurement
+from bench.servers import Servers
 from bench.targets import Verdict
 from bench.traffic import ENDPOINTS
 from bench.variants import VARIANTS
@@ -83,7 +84,8 @@ def _cost(rounds: Sequence[Measurement]) -> float:
     return median(m.cost_ms for m in rounds)
 
 
-def growth(cases: Growth) -> list[str]:
+def cases(found: Growth | Servers) -> list[str]:
+    """Case by case."""
     head = ("", "server, ms", "database, ms", "both, ms", "requests/s")
     rows = [
         [
@@ -93,7 +95,7 @@ def growth(cases: Growth) -> list[str]:
             spread([m.cost_ms for m in rounds]),
             spread([m.rate for m in rounds], 0),
         ]
-        for case, rounds in cases.items()
+        for case, rounds in found.items()
     ]
     return table(head, rows)
 
