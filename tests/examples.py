@@ -29,7 +29,7 @@ class Examples:
             "DTD_API_KEY": tenant.raw,
         }
 
-    def start(self, name: str, *words: str) -> Process:
+    def start(self, name: str, *words: str, stderr: int = subprocess.PIPE) -> Process:
         """Starts `examples/NAME.py`."""
         return subprocess.Popen(
             [sys.executable, str(ROOT / "examples" / f"{name}.py"), *words],
@@ -37,7 +37,7 @@ class Examples:
             env=self.environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=stderr,
             text=True,
         )
 

@@ -1,9 +1,12 @@
 """examples/copy_completed.py: every completed agreement is copied, once, whatever happens."""
 
+import contextlib
 import hashlib
 import os
+import pty
 import random
 import re
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -141,12 +144,34 @@ def test_more_agreements_than_a_page_are_all_found(examples: Examples, acme: Ten
     assert copies(examples.folder / "here") == wanted([oldest])
 
 
+def test_a_terminal_has_a_progress_bar_that_goes_when_it_is_done(
+    examples: Examples, agreements: list[Document]
+) -> None:
+    ours, theirs = pty.openpty()
+    process = examples.start("copy_completed", "here", stderr=theirs)
+    os.close(theirs)
+    written = b""
+    with contextlib.suppress(OSError):  # Linux: the other end is closed
+        while block := os.read(ours, 65536):
+            written += block
+    os.close(ours)
+    process.communicate()
+    lines = written.decode().split("\r\x1b[K")
+    half, whole = f"[{'#' * 15}{' ' * 15}] 5 of 10", f"[{'#' * 30}] 10 of 10"
+    assert f"{half} agreements, 10 new files" in lines
+    assert lines[-3:] == [
+        f"{whole} agreements, 20 new files",
+        "20 new files; 10 agreements are completed.\r\n",
+        "",
+    ]
+
+
 def test_killed_at_any_moment_it_loses_nothing_and_has_nothing_twice(
     examples: Examples, agreements: list[Document]
 ) -> None:
     folder = examples.folder / "here"
     rng = random.Random(5)  # noqa: S311 - repeatable
-    kills = range(1, 19, 3)
+    kills = range(1, 19, 5)
     for enough in kills:
         process = examples.start("copy_completed", "here")
         assert eventually(partial(has, folder, enough))
@@ -164,6 +189,60 @@ def test_killed_at_any_moment_it_loses_nothing_and_has_nothing_twice(
     assert checked(folder)
     assert len((folder / "SHA256SUMS").read_text().splitlines()) == 20
     assert downloads() <= 20 + len(kills)  # what a kill undoes is one file
+
+
+# Loaded by Python as it starts: the process kills itself before its Nth step with a file there.
+KILLER = """
+import os, signal, sys
+left = int(os.environ["KILL_AT"])
+def hook(event, args):
+    global left
+    if event in ("open", "os.mkdir", "os.rename", "os.truncate") and "copies" in str(args[0]):
+        left -= 1
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+sys.addaudithook(hook)
+"""
+
+
+def test_killed_before_each_step_with_a_file_it_goes_on_as_if_nothing_had_been(
+    examples: Examples, acme: Tenant
+) -> None:
+    document = factories.document(acme.workspace, "COMPLETED")
+    (examples.folder / "sitecustomize.py").write_text(KILLER)
+    targets = {step: f"copies {step}" for step in range(1, 14)}
+    killed = []
+    for step, target in targets.items():
+        examples.environment |= {"PYTHONPATH": str(examples.folder), "KILL_AT": str(step)}
+        killed.append(examples.start("copy_completed", target))
+    for process in killed:
+        process.communicate()
+    # The last one survived: there are no more steps.
+    assert [process.returncode for process in killed] == [-signal.SIGKILL] * 12 + [0]
+
+    del examples.environment["PYTHONPATH"]
+    for process in [examples.start("copy_completed", target) for target in targets.values()]:
+        ended(process)
+    for target in targets.values():
+        assert copies(examples.folder / target) == wanted([document])
+        assert checked(examples.folder / target)
+        assert len((examples.folder / target / "SHA256SUMS").read_text().splitlines()) == 2
+    assert downloads() <= 2 * len(targets) + len(killed)
+
+
+def test_a_file_that_is_only_half_written_is_not_there(examples: Examples, acme: Tenant) -> None:
+    signed = factories.stored(bytes(200_000))
+    document = factories.document(acme.workspace, "COMPLETED", signed=signed)
+    limit = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
+    (examples.folder / "sitecustomize.py").write_text(limit)
+    examples.environment["PYTHONPATH"] = str(examples.folder)
+    assert "File too large\n" in examples.run("copy_completed", "here", status=1)
+    folder = examples.folder / "here"
+    assert [file.stat().st_size for file in folder.glob("*.part")] == [100_000]
+    assert not list(folder.glob("*.pdf"))
+    del examples.environment["PYTHONPATH"]
+    examples.run("copy_completed", "here")
+    assert copies(folder) == wanted([document])
 
 
 def test_whatever_a_crash_left_of_state_and_files_is_repaired(
