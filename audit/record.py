@@ -1,7 +1,7 @@
 """The only writers of the audit history: one function for each thing that can happen.
 
 Every fact is a keyword without a default: an entry that lacks one is a TypeError in the caller,
-not a gap in the history.
+not a gap in the history. What is known of the request, `_write` adds to each entry.
 """
 
 from collections.abc import Mapping
@@ -15,6 +15,7 @@ from django.forms.models import model_to_dict
 from django.utils import timezone
 
 from audit.models import DOWNLOADS, Action, AuditEntry
+from config.caller import caller
 from config.logs import redact, request_id
 from config.statements import fetch
 
@@ -55,17 +56,22 @@ _INSERT = f"""
 
 
 def _write(action: Action, **facts: Any) -> AuditEntry:
-    return _insert(AuditEntry(action=action, request_id=request_id.get(), **facts))
+    address, user_agent = caller()
+    return _insert(
+        AuditEntry(
+            action=action,
+            request_id=request_id.get(),
+            address=address,
+            user_agent=redact(user_agent)[:USER_AGENT_LENGTH],
+            **facts,
+        )
+    )
 
 
 def _insert(entry: AuditEntry) -> AuditEntry:
     """Each download waits for its entry, so it goes in by a prepared statement."""
     [[entry.pk]] = fetch(_INSERT, [getattr(entry, column) for column in _COLUMNS])
     return entry
-
-
-def _cut(user_agent: str) -> str:
-    return redact(user_agent)[:USER_AGENT_LENGTH]
 
 
 def speaks_of_key(key_id: UUID) -> bool:
@@ -95,8 +101,6 @@ def document_downloaded(
     file_type: str,
     file_sha256: str,
     byte_range: str,
-    address: str,
-    user_agent: str,
 ) -> AuditEntry:
     """A key starts to download a file, or the part `byte_range` of it ("0-99/200").
 
@@ -109,8 +113,6 @@ def document_downloaded(
         file_type=file_type,
         file_sha256=file_sha256,
         byte_range=byte_range,
-        address=address,
-        user_agent=_cut(user_agent),
     )
 
 
@@ -212,16 +214,11 @@ def member_role_changed(
     )
 
 
-def logged_in(*, person: str, address: str, user_agent: str) -> None:
+def logged_in(*, person: str) -> None:
     """A person signed in to the admin."""
-    _write(Action.LOGIN, person=person, address=address, user_agent=_cut(user_agent))
+    _write(Action.LOGIN, person=person)
 
 
-def login_failed(*, person: str, address: str, user_agent: str) -> None:
+def login_failed(*, person: str) -> None:
     """Somebody tried to sign in to the admin as `person`, who may not exist."""
-    _write(
-        Action.LOGIN_FAILED,
-        person=redact(person)[:254],
-        address=address,
-        user_agent=_cut(user_agent),
-    )
+    _write(Action.LOGIN_FAILED, person=redact(person)[:254])

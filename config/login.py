@@ -13,7 +13,7 @@ from django_ratelimit import ALL
 from django_ratelimit.core import get_usage
 
 from audit import record
-from config.middleware import client_address
+from config.caller import client_address
 
 logger = logging.getLogger(__name__)
 
@@ -63,16 +63,12 @@ class LoginForm(AdminAuthenticationForm):
         if len(known) == 1:
             login = self.cleaned_data["username"] = known[0]
         check_rate(self.request, login)
-        who = {
-            "address": client_address(self.request),
-            "user_agent": self.request.headers.get("User-Agent", ""),
-        }
         try:
             cleaned: dict[str, Any] = super().clean()
         except forms.ValidationError:
-            record.login_failed(person=nameable(login), **who)
+            record.login_failed(person=nameable(login))
             raise
-        record.logged_in(person=login, **who)
+        record.logged_in(person=login)
         return cleaned
 
 

@@ -1,13 +1,11 @@
-"""Each request's id and address, and what is for people alone."""
+"""Each request's id, who sent it, and what is for people alone."""
 
 import logging
 import time
 import uuid
 from collections.abc import Callable
-from ipaddress import ip_address
 from typing import Any
 
-from django.conf import settings
 from django.contrib.auth import middleware as authentication
 from django.contrib.messages import middleware as messages
 from django.contrib.sessions import middleware as sessions
@@ -16,13 +14,14 @@ from django.middleware import csrf
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.encoding import escape_uri_path
 
+from config.caller import current_request
 from config.logs import request_id
 
 logger = logging.getLogger("access")
 
 
 class RequestIdMiddleware:
-    """Gives the request its id and writes the access log's line.
+    """Gives the request its id, makes it the current one and writes the access log's line.
 
     The id is always made here: one sent by a client could repeat, and an audit entry must lead
     to one request only.
@@ -34,6 +33,7 @@ class RequestIdMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         started = time.monotonic()
         token = request_id.set(uuid.uuid4().hex)
+        request_token = current_request.set(request)
         try:
             response = self.get_response(request)
             response["Request-Id"] = request_id.get()
@@ -46,6 +46,7 @@ class RequestIdMiddleware:
             )
             return response
         finally:
+            current_request.reset(request_token)
             request_id.reset(token)
 
 
@@ -77,19 +78,3 @@ class AuthenticationMiddleware(ForPeople, authentication.AuthenticationMiddlewar
 
 class MessageMiddleware(ForPeople, messages.MessageMiddleware):
     """Django's."""
-
-
-def client_address(request: HttpRequest) -> str:
-    """The address the request came from, as text; "" when the server does not know it.
-
-    Each trusted proxy appends the address it was called from to `X-Forwarded-For`; what stands
-    further left was written by the client and proves nothing.
-    """
-    direct: str = request.META.get("REMOTE_ADDR", "")
-    hops = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
-    if not settings.TRUSTED_PROXIES or len(hops) < settings.TRUSTED_PROXIES:
-        return direct
-    try:
-        return str(ip_address(hops[-settings.TRUSTED_PROXIES].strip()))
-    except ValueError:
-        return direct

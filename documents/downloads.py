@@ -12,7 +12,6 @@ from rest_framework.request import Request
 from audit import record
 from audit.models import AuditEntry
 from config.errors import DocumentNotComplete, PreconditionFailed, Unavailable
-from config.middleware import client_address
 from documents import handoff, storage
 from documents.filenames import content_disposition
 from documents.models import Document
@@ -159,6 +158,4 @@ def record_download(
         file_type=file_type,
         file_sha256=file_of(document, file_type).sha256,
         byte_range=part.content_range.removeprefix("bytes ") if part else "",
-        address=client_address(request),
-        user_agent=request.headers.get("User-Agent", ""),
     )

@@ -15,13 +15,14 @@ from django.apps import apps
 from django.contrib import admin
 from django.contrib.auth.models import User
 from django.db import connection
-from django.test import Client
+from django.test import Client, RequestFactory
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from psycopg import sql
 
 from apikeys.models import ApiKey
 from audit import record
 from audit.models import AuditEntry
+from config.caller import current_request
 from documents.models import Document, Recipient, StoredFile
 from tests import factories, people
 from tests.factories import Tenant
@@ -51,15 +52,16 @@ def belongings(acme: Tenant) -> Belongings:
     gone.delete_by(by=acme.admin)
     document = factories.listed(acme.workspace, 1, title="Merger with Initech")[0]
     person = factories.recipient(document, name="Zoe Zimmer", email="zoe@initech.example")
+    sender = RequestFactory(REMOTE_ADDR="203.0.113.77", headers={"User-Agent": "acme-sync/1.0"})
+    current = current_request.set(sender.get("/"))
     record.document_downloaded(
         key=acme.key.facts(),
         document=record.DocumentFacts(document_id=document.id, document_title=document.title),
         file_type="original",
         file_sha256="0" * 64,
         byte_range="",
-        address="203.0.113.77",
-        user_agent="acme-sync/1.0",
     )
+    current_request.reset(current)
     ids = {
         "workspaces_workspace": [str(acme.workspace.pk)],
         "apikeys_apikey": [str(acme.key.pk), gone_id],

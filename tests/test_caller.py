@@ -1,0 +1,56 @@
+"""Each entry that is made within a request says where it came from, whatever it is about."""
+
+from django.test import Client
+from django.urls import reverse
+
+from audit.models import AuditEntry
+from config.caller import caller
+from tests import people
+from tests.factories import Tenant
+from tests.test_admin_keys import create, page
+from tests.test_admin_workspaces import fields
+from tests.test_admin_workspaces import page as workspace_page
+
+FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+
+
+def browser() -> Client:
+    return Client(headers={"User-Agent": FIREFOX}, REMOTE_ADDR="203.0.113.9")
+
+
+def new_since(last: int) -> list[tuple[str, str, str]]:
+    found = AuditEntry.objects.filter(pk__gt=last).order_by("id")
+    return list(found.values_list("action", "address", "user_agent"))
+
+
+def test_what_a_workspace_admin_does_with_keys(acme: Tenant) -> None:
+    last = AuditEntry.objects.latest("id").pk
+    client = browser()
+    client.force_login(acme.admin)
+    create(client)
+    client.post(page(acme.key, "revoke"), {"confirmed": "yes"})
+    client.post(page(acme.key, "delete"), {"confirmed": "yes"})
+    actions = ("key.created", "key.revoked", "key.deleted")
+    assert new_since(last) == [(action, "203.0.113.9", FIREFOX) for action in actions]
+    entry = AuditEntry.objects.latest("id")
+    html = client.get(reverse("admin:audit_auditentry_change", args=[entry.pk])).content.decode()
+    assert "203.0.113.9" in html
+    assert FIREFOX in html
+
+
+def test_what_an_operator_changes(acme: Tenant) -> None:
+    last = AuditEntry.objects.latest("id").pk
+    client = browser()
+    client.force_login(people.operator())
+    form = fields(acme.workspace, plan="BUSINESS", suspended="on")
+    client.post(workspace_page(acme.workspace), {**form, "memberships-0-role": "MEMBER"})
+    actions = ("workspace.plan_changed", "workspace.suspended", "member.role_changed")
+    assert sorted(new_since(last)) == sorted((action, "203.0.113.9", FIREFOX) for action in actions)
+
+
+def test_outside_of_a_request_there_is_nobody(acme: Tenant) -> None:
+    acme.get("/me", user_agent=FIREFOX)
+    assert caller() == ("", "")
+    # The cast's key was issued on no request.
+    entry = AuditEntry.objects.get(action="key.created")
+    assert (entry.address, entry.user_agent, entry.request_id) == ("", "", "")
