@@ -3,6 +3,7 @@
 import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -12,7 +13,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from config.embedded.service import HOST
+from config.embedded.service import HOST, die_with_keeper
 
 ROOT = Path(__file__).resolve().parent.parent
 PATIENCE = 60.0  # seconds until a server has to answer
@@ -44,8 +45,13 @@ def running(
 def started(
     command: Sequence[str], environment: Mapping[str, str]
 ) -> Iterator["subprocess.Popen[bytes]"]:
-    """A server that may not answer yet."""
-    process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, **environment})  # noqa: S603
+    """A server that may not answer yet; it ends with the benchmark, however that ends."""
+    process = subprocess.Popen(  # noqa: S603 - our own
+        command,
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        preexec_fn=lambda: die_with_keeper(signal.SIGTERM),  # noqa: PLW1509
+    )
     try:
         yield process
     finally:
