@@ -1,5 +1,6 @@
 """GET /api/docs: the page that a customer's developer sees first, and its files."""
 
+import hashlib
 import html
 import os
 import re
@@ -103,7 +104,9 @@ def test_its_commands_work_as_they_stand_there(
     assert script.count("curl") == 3
     assert '"name":"Acme"' in done.stdout
     assert f'"id":"{document.id}"' in done.stdout
-    assert (tmp_path / f"{document.id}.pdf").stat().st_size == document.signed.size  # type: ignore[union-attr]
+    file = (tmp_path / f"{document.id}-signed.pdf").read_bytes()
+    said = (tmp_path / f"{document.id}.headers").read_text().lower()
+    assert f'etag: "{hashlib.sha256(file).hexdigest()}"' in said
 
 
 def test_each_file_it_names_is_served_from_here(server: Server, page: Any) -> None:
