@@ -12,7 +12,7 @@ import redis
 from bench.launch import ROOT
 from bench.stack import Stack
 
-PACKAGES = ("django", "djangorestframework", "psycopg", "orjson", "granian")
+PACKAGES = ("django", "djangorestframework", "psycopg", "msgspec", "granian")
 PEERS = ("gunicorn", "fastapi", "pydantic", "asyncpg", "uvicorn", "uvloop", "httptools")
 
 

@@ -3,13 +3,19 @@
 from collections.abc import Mapping
 from typing import Any
 
-import orjson
+import msgspec
 from django.http import HttpResponse
+
+_encoder = msgspec.json.Encoder()
 
 
 def as_json(data: Any) -> bytes:
-    """`data` as UTF-8 JSON: UUIDs as strings, times as UTC with `Z`."""
-    return orjson.dumps(data, option=orjson.OPT_UTC_Z)
+    """`data` as UTF-8 JSON: UUIDs as strings, times as UTC with `Z`.
+
+    Args:
+        data: msgspec's structs, dicts, lists and what they hold.
+    """
+    return _encoder.encode(data)
 
 
 def json_answer(

@@ -4,7 +4,6 @@ import hashlib
 from functools import cache
 from threading import Lock
 
-import orjson
 from django.http import HttpResponse, HttpResponseBase
 from django.utils.cache import get_conditional_response
 from drf_spectacular.generators import SchemaGenerator
@@ -14,6 +13,7 @@ from rest_framework.request import Request
 
 import apikeys.describe  # noqa: F401 - registers how keys are described
 from config import errors
+from config.answers import as_json
 from config.api import ApiViewSet
 from config.describe import ALLOW, REQUEST_ID, answers, condition, header
 
@@ -29,7 +29,7 @@ def document() -> tuple[bytes, str]:
     """The description as it is sent, and its tag; made once in each process."""
     with _turn:
         made = SchemaGenerator().get_schema(public=True)  # type: ignore[no-untyped-call]
-    content = orjson.dumps(made)
+    content = as_json(made)
     return content, f'"{hashlib.sha256(content).hexdigest()}"'
 
 

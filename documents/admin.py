@@ -165,8 +165,8 @@ class DocumentAdmin(ListAdmin):
 
     @admin.display(description="progress")
     def progress(self, document: Document) -> str:
-        people = [{"role": each.role, "status": each.status} for each in in_order(document)]
-        return "{done} of {total}".format(**progress(people))
+        so_far = progress(in_order(document))
+        return f"{so_far.done} of {so_far.total}"
 
     @admin.display(description="workspace")
     def workspace_history(self, document: Document) -> str:

@@ -1,11 +1,13 @@
 """A Document and a Recipient as JSON objects, with the specification's names, in its order.
 
-Plain functions over plain rows: for a page of documents they cost a tenth of nested model
-serializers. Ids are text, times are left for `config.answers` to write.
+Structs over plain rows: for a page of documents they cost a tenth of dicts, which cost a tenth of
+nested model serializers. Ids are text; `config.answers` writes names and times.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from datetime import datetime
+
+from msgspec import Struct
 
 from config.statements import Row
 from documents.models import Recipient
@@ -14,62 +16,76 @@ from documents.models import Recipient
 ASKED = frozenset({Recipient.Role.SIGNER.value, Recipient.Role.APPROVER.value})
 DONE = frozenset({Recipient.Status.SIGNED.value, Recipient.Status.APPROVED.value})
 
-# Field → the column it is read from. A Document has further fields, that are made.
-DOCUMENT = {
-    "id": "id",
-    "title": "title",
-    "status": "status",
-    "fileName": "file_name",
-    "pageCount": "page_count",
-    "fileSize": "file_size",
-    "signingOrder": "signing_order",
-    "createdAt": "created_at",
-    "sentAt": "sent_at",
-    "completedAt": "completed_at",
-    "expiresAt": "expires_at",
-}
-RECIPIENT = {
-    "id": "id",
-    "name": "name",
-    "email": "email",
-    "role": "role",
-    "status": "status",
-    "order": "order",
-    "sentAt": "sent_at",
-    "viewedAt": "viewed_at",
-    "completedAt": "completed_at",
-    "declinedAt": "declined_at",
-    "declineReason": "decline_reason",
-}
-DOCUMENT_COLUMNS = tuple(DOCUMENT.values())
-RECIPIENT_COLUMNS = tuple(RECIPIENT.values())
+
+class RecipientObject(Struct, rename="camel", gc=False):
+    """A person on a document; each field is named as its column, in JSON as `camelCase`."""
+
+    id: str
+    name: str
+    email: str
+    role: str
+    status: str
+    order: int
+    sent_at: datetime | None
+    viewed_at: datetime | None
+    completed_at: datetime | None
+    declined_at: datetime | None
+    decline_reason: str | None
 
 
-def progress(recipients: Iterable[dict[str, Any]]) -> dict[str, int]:
+class Progress(Struct, gc=False):
     """How many of the people asked to sign or approve have done so."""
-    asked = [recipient["status"] for recipient in recipients if recipient["role"] in ASKED]
-    return {"done": sum([status in DONE for status in asked]), "total": len(asked)}
+
+    done: int
+    total: int
 
 
-def recipient_json(row: Row) -> dict[str, Any]:
-    """A Recipient object from a row that begins with RECIPIENT_COLUMNS."""
-    return dict(zip(RECIPIENT, row, strict=False))
+class DocumentColumns(Struct, rename="camel", gc=False):
+    """What a Document object has of its own row."""
+
+    id: str
+    title: str
+    status: str
+    file_name: str
+    page_count: int
+    file_size: int  # bytes
+    signing_order: str
+    created_at: datetime
+    sent_at: datetime | None
+    completed_at: datetime | None
+    expires_at: datetime | None
 
 
-def document_json(row: Row, recipients: list[dict[str, Any]]) -> dict[str, Any]:
+class DocumentObject(DocumentColumns, rename="camel", gc=False):
+    """A document with its people."""
+
+    progress: Progress
+    recipients: list[RecipientObject]
+    links: dict[str, str]
+
+
+DOCUMENT_COLUMNS = DocumentColumns.__struct_fields__
+RECIPIENT_COLUMNS = RecipientObject.__struct_fields__
+
+
+def progress(recipients: Iterable[Recipient | RecipientObject]) -> Progress:
+    """How far the people of one document are."""
+    asked = [recipient.status for recipient in recipients if recipient.role in ASKED]
+    return Progress(sum([status in DONE for status in asked]), len(asked))
+
+
+def document_object(row: Row, recipients: list[RecipientObject]) -> DocumentObject:
     """A Document object from a row of DOCUMENT_COLUMNS and its Recipient objects."""
-    document = dict(zip(DOCUMENT, row, strict=True))
     path = f"/api/v1/documents/{row[0]}"
-    document["progress"] = progress(recipients)
-    document["recipients"] = recipients
-    document["links"] = {"self": path, "download": f"{path}/download"}
-    return document
+    links = {"self": path, "download": f"{path}/download"}
+    values: Row = (*row, progress(recipients), recipients, links)
+    return DocumentObject(*values)
 
 
-def documents_json(documents: Sequence[Row], recipients: Iterable[Row]) -> list[dict[str, Any]]:
+def document_objects(documents: Sequence[Row], recipients: Iterable[Row]) -> list[DocumentObject]:
     """Document objects, from rows of DOCUMENT_COLUMNS and of RECIPIENT_COLUMNS with the
     document's id behind them."""
-    by_document: dict[str, list[dict[str, Any]]] = {row[0]: [] for row in documents}
+    by_document: dict[str, list[RecipientObject]] = {row[0]: [] for row in documents}
     for row in recipients:
-        by_document[row[-1]].append(recipient_json(row))
-    return [document_json(row, by_document[row[0]]) for row in documents]
+        by_document[row[-1]].append(RecipientObject(*row[:-1]))
+    return [document_object(row, by_document[row[0]]) for row in documents]

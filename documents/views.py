@@ -11,7 +11,7 @@ from config.api import ApiViewSet
 from config.errors import DocumentNotFound
 from documents import describe, describe_download, downloads, parameters, reading
 from documents.pagination import KeysetPagination
-from documents.serializers import documents_json
+from documents.serializers import document_objects
 
 
 class DocumentViewSet(ApiViewSet):
@@ -22,14 +22,14 @@ class DocumentViewSet(ApiViewSet):
         key: Any = request.auth
         paginator = KeysetPagination(key.workspace_id)
         rows = paginator.paginate_queryset(reading.newest, request)
-        documents = documents_json(rows, reading.recipients_of(rows))
+        documents = document_objects(rows, reading.recipients_of(rows))
         return paginator.get_paginated_response(documents)
 
     @describe.get_document
     def retrieve(self, request: Request, id: str) -> HttpResponse:
         key: Any = request.auth
         rows = [reading.one(key.workspace_id, id)]
-        return json_answer({"data": documents_json(rows, reading.recipients_of(rows))[0]})
+        return json_answer({"data": document_objects(rows, reading.recipients_of(rows))[0]})
 
     @describe_download.download_document
     def download(self, request: Request, id: str) -> HttpResponseBase:

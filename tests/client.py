@@ -83,3 +83,8 @@ def get(path: str, authorization: str | None = None, method: str = "GET", **head
 def golden(name: str) -> Any:
     """The whole expected body."""
     return json.loads((GOLDEN / f"{name}.json").read_text())
+
+
+def compact(data: Any) -> bytes:
+    """`data` as JSON, as the API sends it: UTF-8, no spaces."""
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode()

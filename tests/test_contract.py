@@ -10,7 +10,7 @@ from config.answers import as_json
 from documents.contract import DocumentSerializer
 from documents.models import Document, Recipient, StoredFile
 from documents.reading import newest, one, recipients_of
-from documents.serializers import documents_json
+from documents.serializers import document_objects
 from tests.factories import Tenant, at
 from tests.test_documents_list import completed, declined, draft
 
@@ -19,7 +19,7 @@ def test_the_quick_writer_writes_what_the_contract_says(acme: Tenant) -> None:
     made = [draft(acme), declined(acme), completed(acme)]
     rows = newest(acme.workspace.id, None, None, 10)
     promised = [DocumentSerializer(document).data for document in made]
-    assert as_json(documents_json(rows, recipients_of(rows))) == as_json(promised)
+    assert as_json(document_objects(rows, recipients_of(rows))) == as_json(promised)
 
 
 def texts(most: int) -> st.SearchStrategy[str]:
@@ -77,7 +77,7 @@ def test_so_it_does_for_documents_of_any_kind(
             Recipient.objects.create(document=document, **each)
     promised = [DocumentSerializer(each).data for each in Document.objects.newest_first()]
     rows = newest(acme.workspace.id, None, None, 10)
-    assert as_json(documents_json(rows, recipients_of(rows))) == as_json(promised)
+    assert as_json(document_objects(rows, recipients_of(rows))) == as_json(promised)
     for row, whole in zip(rows, promised, strict=True):
         alone = [one(acme.workspace.id, row[0])]
-        assert as_json(documents_json(alone, recipients_of(alone))) == as_json([whole])
+        assert as_json(document_objects(alone, recipients_of(alone))) == as_json([whole])

@@ -3,11 +3,10 @@
 from collections.abc import Callable
 from urllib.parse import quote
 
-import orjson
 import pytest
 
 from tests import factories
-from tests.client import Answer, golden
+from tests.client import Answer, compact, golden
 from tests.factories import Tenant, at, uid
 from tests.server import Server
 from tests.test_documents_list import completed, declined, draft
@@ -23,7 +22,7 @@ def test_the_whole_answer_is_the_document_as_the_list_has_it(acme: Tenant) -> No
         assert answer.status == 200
         [expected] = [each for each in listed if each["id"] == str(document.id)]
         assert answer.json() == {"data": expected}
-        assert answer.body == orjson.dumps({"data": expected})
+        assert answer.body == compact({"data": expected})
 
 
 def test_its_links_lead_to_it_and_to_its_file(acme: Tenant) -> None:

@@ -1,11 +1,10 @@
 """GET /api/v1/me: which workspace and key a request uses, with document counts by status."""
 
-import orjson
 import pytest
 
 from documents.models import Document
 from tests import factories
-from tests.client import golden
+from tests.client import compact, golden
 from tests.factories import Tenant
 
 
@@ -22,7 +21,7 @@ def test_the_whole_answer(acme: Tenant, umbrella: Tenant) -> None:
     answer = acme.get("/me")
     assert answer.status == 200
     assert answer.json() == golden("me")
-    assert answer.body == orjson.dumps(golden("me"))
+    assert answer.body == compact(golden("me"))
 
 
 def test_a_workspace_without_documents_has_counts_of_zero(acme: Tenant) -> None:
