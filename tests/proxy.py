@@ -84,6 +84,19 @@ class Proxy:
         """Accepts everything and forwards nothing."""
         self._loop.call_soon_threadsafe(self._flowing.clear)
 
+    def silence_after(self, count: int) -> None:
+        """Lets so many answers of the store pass and then forwards nothing, until it is mended."""
+        answers = 0
+
+        def alter(block: bytes) -> bytes:
+            nonlocal answers
+            answers += block.startswith(b"HTTP/1.1 ")
+            if answers > count:
+                self._flowing.clear()
+            return self._usual(block)
+
+        self.alter = alter
+
     def mend(self) -> None:
         """Works again, on the same port and as at first."""
         self.alter = self._usual

@@ -25,7 +25,8 @@ from tests.server import PATIENCE, ROOT, eventually
 from workspaces.models import Workspace
 from workspaces.plans import Plan
 
-MANY = 1000  # documents; their upload takes some seconds
+MANY = 200  # documents
+SOME = 20  # of their objects, which the store has when something happens
 
 
 @pytest.fixture
@@ -54,8 +55,9 @@ def proxies() -> Iterator[tuple[Proxy, Proxy]]:
 def begin(
     workspace: Workspace, inbox: Inbox, proxies: tuple[Proxy, Proxy]
 ) -> "subprocess.Popen[str]":
-    """Starts the command in a process of its own."""
+    """Starts the command in a process of its own; half way the store falls silent."""
     database, store = proxies
+    store.silence_after(3 * SOME)
     return subprocess.Popen(
         [sys.executable, "manage.py", "import_documents", str(workspace.pk), str(inbox.file)],
         cwd=ROOT,
@@ -68,15 +70,16 @@ def begin(
 
 
 def interrupt(
-    process: "subprocess.Popen[str]", before: set[str], what: Callable[[], object]
+    process: "subprocess.Popen[str]", before: set[str], *steps: Callable[[], object]
 ) -> list[str]:
-    """Does something once the store has some of the objects.
+    """Takes some steps once the store has some of the objects.
 
     Returns:
         What the process says in the end, without its progress; it prints nothing else.
     """
-    assert eventually(lambda: len(objects() - before) > 20)
-    what()
+    assert eventually(lambda: len(objects() - before) > SOME)
+    for step in steps:
+        step()
     out, err = process.communicate(timeout=PATIENCE)
     assert out == ""
     return [line for line in err.splitlines() if not line.endswith(" …")]
@@ -89,7 +92,7 @@ def test_an_import_that_is_asked_to_end_leaves_nothing(
     before = objects()
     inbox.write(*[sent()] * MANY)
     process = begin(workspace, inbox, proxies)
-    said = interrupt(process, before, lambda: process.send_signal(number))
+    said = interrupt(process, before, lambda: process.send_signal(number), proxies[1].mend)
     assert said == ["CommandError: Stopped; nothing was imported."]
     assert process.returncode == 128 + number
     assert rows() == [0, 0, 0]
@@ -102,7 +105,7 @@ def test_an_import_that_loses_the_database_leaves_nothing(
     before = objects()
     inbox.write(*[sent()] * MANY)
     process = begin(workspace, inbox, proxies)
-    [said] = interrupt(process, before, proxies[0].refuse)
+    [said] = interrupt(process, before, proxies[0].refuse, proxies[1].mend)
     assert said.startswith("CommandError: The database: ")
     assert said.endswith("; nothing was imported.")
     assert process.returncode == 1
