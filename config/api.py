@@ -40,6 +40,11 @@ class ApiViewSet(ViewSet):
             response = getattr(self, method)(api_request, **kwargs)
         except Exception as exc:
             response = errors.answer(exc)
+        finally:
+            # DRF makes cycles that only the collector would find: the view with its own bound
+            # methods, and the request with what parses its body.
+            self.__dict__.clear()
+            api_request.parser_context.clear()
         for name, value in answer_headers.items():
             response[name] = value
         return response

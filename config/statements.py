@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import psycopg
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connections
 from psycopg import pq
 from psycopg.adapt import Transformer
 from psycopg.errors import error_from_result
@@ -49,6 +49,7 @@ def fetch(sql: str, parameters: Sequence[Any]) -> list[Row]:
     Raises:
         django.db.Error: as Django's own cursors do.
     """
+    connection = connections[DEFAULT_DB_ALIAS]
     connection.ensure_connection()
     with connection.wrap_database_errors:
         raw = connection.connection
