@@ -54,7 +54,7 @@ _ONE = " AND document.id = %s"
 _RECIPIENTS = f"""
     SELECT {_columns("recipient", [*RECIPIENT_COLUMNS, "document_id"])}
     FROM "documents_recipient" AS recipient WHERE recipient.document_id = ANY(%s::uuid[])
-    ORDER BY recipient."order", recipient.id
+    ORDER BY recipient.document_id, recipient."order", recipient.id
 """
 _FILES = f"""
     SELECT document.id, document.title, document.status, document.file_name,
@@ -111,7 +111,11 @@ def one(workspace_id: UUID, id: str) -> Row:
 
 
 def recipients_of(documents: Iterable[Row]) -> list[Row]:
-    """The recipients of some documents in their order: RECIPIENT_COLUMNS and the document's id."""
+    """The recipients of some documents: RECIPIENT_COLUMNS and the document's id.
+
+    Those of one document stand in their order. (Sorting across documents instead would compare
+    every recipient with every other document's.)
+    """
     ids = ",".join(row[0] for row in documents)
     return fetch(_RECIPIENTS, (f"{{{ids}}}",))
 

@@ -70,8 +70,12 @@ RECIPIENT_COLUMNS = RecipientObject.__struct_fields__
 
 def progress(recipients: Iterable[Recipient | RecipientObject]) -> Progress:
     """How far the people of one document are."""
-    asked = [recipient.status for recipient in recipients if recipient.role in ASKED]
-    return Progress(sum([status in DONE for status in asked]), len(asked))
+    done = total = 0
+    for recipient in recipients:
+        if recipient.role in ASKED:
+            total += 1
+            done += recipient.status in DONE
+    return Progress(done, total)
 
 
 def document_object(row: Row, recipients: list[RecipientObject]) -> DocumentObject:
