@@ -1,9 +1,8 @@
-"""What the descriptions of all operations share: headers, and the answers that refuse.
+"""What the descriptions of all operations share: parameters, and the answers that refuse.
 
 The texts and bodies of refusals are those of the errors table itself (`config.errors`).
 """
 
-from collections.abc import Iterable
 from typing import Any
 
 from drf_spectacular.utils import (
@@ -13,16 +12,15 @@ from drf_spectacular.utils import (
     extend_schema,
 )
 
-from apikeys.throttling import REQUESTS_PER_MINUTE, WINDOW
+from apikeys.throttling import REQUESTS_PER_MINUTE
 from config import errors
 from config.contract import ErrorSerializer, PlanErrorSerializer
+from config.describe_headers import HEADERS
 from config.errors import ApiError
 
 Responses = dict[Any, OpenApiResponse]
 
-WITH_KEY = (200, 206, 304, 400, 402, 403, 404, 405, 412, 416, 429, 500, 503)
-
-# What each refusal means; the examples say the rest.
+# What each refusal means; the examples say the rest. Those of one status are joined by "Or".
 MEANING: dict[type[ApiError], str] = {
     errors.InvalidParameter: "A query parameter is not valid: the text names it and says what it "
     "takes.",
@@ -34,7 +32,8 @@ MEANING: dict[type[ApiError], str] = {
     errors.WorkspaceSuspended: "The workspace is suspended; its keys are refused.",
     errors.DocumentNotFound: "The document is unknown, deleted, or another workspace's. The "
     "answer is the same for all of these.",
-    errors.DocumentNotComplete: "`signed` and `certificate` exist once everyone has finished.",
+    errors.DocumentNotComplete: "`signed` or `certificate` was asked for before everyone has "
+    "finished.",
     errors.PathNotFound: "The API has no such path.",
     errors.MethodNotAllowed: "The API only reads: the method is neither GET nor HEAD.",
     errors.PreconditionFailed: "The file is not the version that `If-Match` or "
@@ -47,20 +46,6 @@ MEANING: dict[type[ApiError], str] = {
     errors.Unavailable: "The service cannot be reached right now; `Retry-After` says how many "
     "seconds to wait.",
 }
-
-
-def header(
-    name: str, schema: dict[str, Any], on: Iterable[int], text: str, *, required: bool = True
-) -> OpenApiParameter:
-    """A header of the answers with one of the statuses `on`."""
-    return OpenApiParameter(
-        name,
-        schema,
-        OpenApiParameter.HEADER,
-        required=required,
-        description=text,
-        response=list(on),
-    )
 
 
 def query(name: str, schema: dict[str, Any], text: str) -> OpenApiParameter:
@@ -111,79 +96,16 @@ def _answer(same_status: list[ApiError]) -> OpenApiResponse:
         examples.append(OpenApiExample(name, error.body))
     return OpenApiResponse(
         PlanErrorSerializer if errors.PlanRequired in kinds else ErrorSerializer,
-        " ".join(MEANING[kind] for kind in kinds),
+        _either([MEANING[kind] for kind in kinds]),
         examples,
     )
 
 
-REQUEST_ID = header(
-    "Request-Id",
-    {
-        "type": "string",
-        "pattern": "^[0-9a-f]{32}$",
-        "examples": ["3d8ad524e9ef434789e5940b1121280d"],
-    },
-    (*WITH_KEY, 401),
-    "The request's id. It stands in our log and in the document's audit trail: quote it to "
-    "support.",
-)
-ALLOW = header(
-    "Allow", {"type": "string", "const": "GET, HEAD"}, [405], "The methods that the API has."
-)
-SECONDS = {"type": "integer", "minimum": 1}
-LIMITED = "Sent with each answer to a valid key, unless requests cannot be counted at present."
+def _either(meanings: list[str]) -> str:
+    """One text for causes of which one applies."""
+    first, *others = meanings
+    return " ".join([first, *(f"Or {other[:1].lower()}{other[1:]}" for other in others)])
 
-# Of every operation that takes a key.
-HEADERS = [
-    REQUEST_ID,
-    ALLOW,
-    header(
-        "WWW-Authenticate",
-        {"type": "string", "const": "Bearer"},
-        [401],
-        "The scheme of the `Authorization` header.",
-    ),
-    header("Retry-After", SECONDS, [429, 503], "Seconds to wait before the next request."),
-    header(
-        "RateLimit-Policy",
-        {"type": "string", "const": f'"key";q={REQUESTS_PER_MINUTE};w={WINDOW}'},
-        WITH_KEY,
-        f"The limit: `q` requests in `w` seconds. {LIMITED}",
-        required=False,
-    ),
-    header(
-        "RateLimit",
-        {
-            "type": "string",
-            "pattern": '^"key";r=[0-9]{1,3};t=[1-9][0-9]?$',
-            "examples": ['"key";r=299;t=42'],
-        },
-        WITH_KEY,
-        f"What is left: `r` requests in the next `t` seconds. {LIMITED}",
-        required=False,
-    ),
-    header(
-        "X-RateLimit-Limit",
-        {"type": "integer", "const": REQUESTS_PER_MINUTE},
-        WITH_KEY,
-        f"Requests that the key may make in a minute. {LIMITED}",
-        required=False,
-    ),
-    header(
-        "X-RateLimit-Remaining",
-        {"type": "integer", "minimum": 0, "maximum": REQUESTS_PER_MINUTE},
-        WITH_KEY,
-        f"Requests that are left of the minute. {LIMITED}",
-        required=False,
-    ),
-    header(
-        "X-RateLimit-Reset",
-        {"type": "integer", "minimum": 1, "maximum": WINDOW},
-        WITH_KEY,
-        f"Seconds until the minute ends. {LIMITED}",
-        required=False,
-    ),
-]
 
 other_paths = extend_schema(
     operation_id="other_paths",

@@ -15,7 +15,8 @@ import apikeys.describe  # noqa: F401 - registers how keys are described
 from config import errors
 from config.answers import as_json
 from config.api import ApiViewSet
-from config.describe import ALLOW, REQUEST_ID, answers, condition, header
+from config.describe import answers, condition
+from config.describe_headers import ALLOW, REQUEST_ID, header
 
 CACHE_CONTROL = "public, max-age=300"  # seconds until a client asks whether there is a newer one
 SENT = (200, 304)

@@ -4,6 +4,7 @@ The description of the API is made from these classes, and the tests hold the qu
 (`documents.serializers`) against what they write.
 """
 
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -12,6 +13,41 @@ from rest_framework import serializers
 
 from documents.models import Document, Recipient
 from documents.serializers import ASKED, DONE
+
+
+def each_means(text: str, meanings: Mapping[Any, str]) -> str:
+    """A field's text with a list of what each of its values means."""
+    listed = (f"- `{value}`: {meaning}" for value, meaning in meanings.items())
+    return "\n".join([text, "", *listed])
+
+
+DOCUMENT_STATUS = each_means(
+    "How far the document is.",
+    {
+        Document.Status.DRAFT: "not sent yet.",
+        Document.Status.SENT: "sent to the people on it.",
+        Document.Status.VIEWED: "looked at by someone; nobody has signed or approved it yet.",
+        Document.Status.PARTIALLY_SIGNED: "signed or approved by some of those asked, not by all.",
+        Document.Status.COMPLETED: "everyone has finished; the signed PDF and the certificate "
+        "exist.",
+        Document.Status.DECLINED: "someone has declined.",
+        Document.Status.EXPIRED: "not finished by everyone in time (`expiresAt`).",
+        Document.Status.CANCELLED: "called off before everyone had finished.",
+    },
+)
+RECIPIENT_STATUS = each_means(
+    "How far the person is.",
+    {
+        Recipient.Status.PENDING: "not written to yet: the document is a draft, or in a sequential "
+        "order it is not this person's turn.",
+        Recipient.Status.SENT: "written to.",
+        Recipient.Status.VIEWED: "has looked at the document.",
+        Recipient.Status.SIGNED: "has signed.",
+        Recipient.Status.APPROVED: "has approved.",
+        Recipient.Status.DECLINED: "has declined; `declineReason` may say why.",
+        Recipient.Status.BOUNCED: "written to, but the message could not be delivered.",
+    },
+)
 
 
 class TimeField(serializers.DateTimeField):
@@ -43,7 +79,7 @@ class RecipientSerializer(serializers.Serializer[Recipient]):
         Recipient.Role.choices,
         help_text="What the person is asked to do. `CC` and `VIEWER` are not asked for anything.",
     )
-    status = serializers.ChoiceField(Recipient.Status.choices, help_text="How far the person is.")
+    status = serializers.ChoiceField(Recipient.Status.choices, help_text=RECIPIENT_STATUS)
     order = serializers.IntegerField(min_value=0, help_text="Position in the signing order.")
     sentAt = TimeField(
         source="sent_at", allow_null=True, help_text="When the person was written to."
@@ -95,7 +131,7 @@ class DocumentSerializer(serializers.Serializer[Document]):
 
     id = serializers.UUIDField(help_text="The document's identifier.")
     title = serializers.CharField()
-    status = serializers.ChoiceField(Document.Status.choices, help_text="Where the document is.")
+    status = serializers.ChoiceField(Document.Status.choices, help_text=DOCUMENT_STATUS)
     fileName = serializers.CharField(
         source="file_name", help_text="The name of the file as uploaded."
     )

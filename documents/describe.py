@@ -6,7 +6,8 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema
 
 from config import errors
-from config.describe import HEADERS, query, refusals
+from config.describe import query, refusals
+from config.describe_headers import HEADERS
 from documents.contract import DocumentAnswerSerializer, DocumentPageSerializer
 from documents.parameters import (
     CURSOR_TAKES,
@@ -83,7 +84,8 @@ Repeat the request with `cursor` set to the last `nextCursor`, and the same `sta
         query(
             "status",
             {"type": "string", "enum": list(STATUS_FILTER)},
-            "Only documents with this status. `PARTIALLY_SIGNED` is not among the values.",
+            "Only documents with this status. `PARTIALLY_SIGNED` is a status but not a filter "
+            "value: such documents are in the list without `status`.",
         ),
         query(
             "limit",

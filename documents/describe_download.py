@@ -4,7 +4,8 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiResponse, extend_schema
 
 from config import errors
-from config.describe import HEADERS, condition, header, query, refusals
+from config.describe import condition, query, refusals
+from config.describe_headers import HEADERS, header
 from documents.describe import ID
 from documents.parameters import FILE_TYPES
 

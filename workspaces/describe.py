@@ -2,7 +2,8 @@
 
 from drf_spectacular.utils import OpenApiExample, OpenApiResponse, extend_schema
 
-from config.describe import HEADERS, refusals
+from config.describe import refusals
+from config.describe_headers import HEADERS
 from workspaces.contract import MeSerializer
 
 EXAMPLE = {
