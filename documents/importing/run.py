@@ -74,7 +74,6 @@ def _batches(items: Iterable[T]) -> Iterator[list[T]]:
 def _check(workspace: Workspace, file: Path, spool: Spool, stop: Stop, progress: Progress) -> None:
     """Fills the spool with the file's documents, or refuses the file with all its problems."""
     problems = Problems()
-    identities = Identities(workspace, problems)
     folder = Folder(file.parent)
 
     def records(entries: Iterable[Record]) -> Iterator[Record]:
@@ -83,7 +82,10 @@ def _check(workspace: Workspace, file: Path, spool: Spool, stop: Stop, progress:
             progress.note(f"{number:,} documents checked …")
             yield record
 
-    with file.open("rb") as content:
+    with (
+        file.open("rb") as content,
+        contextlib.closing(Identities(workspace, problems)) as identities,
+    ):
         entries = Reader(problems).read(content)
         for batch in _batches(records(check(entry, folder, problems) for entry in entries)):
             identities.check(batch)
