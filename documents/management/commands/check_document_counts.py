@@ -1,0 +1,44 @@
+"""check_document_counts [--mend]"""
+
+import json
+from argparse import ArgumentParser
+from dataclasses import asdict
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import Error as DatabaseError
+
+from documents.recounting import differences
+from documents.stopping import Stopped, stoppable
+
+
+class Command(BaseCommand):
+    help = (
+        "Tells each workspace and status whose kept document count (GET /me reads it) is not what "
+        "counting documents gives, one JSON object a line; exit status 1 if there are any. Others "
+        "may write documents meanwhile."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--mend", action="store_true", help="put the counted ones in their place; status 0 then"
+        )
+
+    def handle(self, *, mend: bool, **options: Any) -> None:
+        different = 0
+        with stoppable() as stop:
+            try:
+                for each in differences(self.say, stop, mend=mend):
+                    different += 1
+                    self.stdout.write(json.dumps(asdict(each), default=str))
+            except Stopped as exc:
+                raise CommandError("Stopped before the end.", returncode=exc.status) from exc
+            except DatabaseError as exc:
+                reason = str(exc).partition("\n")[0]
+                raise CommandError(f"The database: {reason}; run it again.") from exc
+        if different and not mend:
+            raise CommandError(f"Counts that differ: {different}. With --mend they are put right.")
+
+    def say(self, line: str) -> None:
+        """Shows how far it is; unlike an error, without colour."""
+        self.stderr.write(line, style_func=str)
