@@ -17,7 +17,7 @@ class Command(BaseCommand):
     help = (
         "Records in the audit history how downloads ended that nginx carried, from the "
         "downloads.log that deploy/nginx.conf writes. Each end is recorded once, however often "
-        "its line is read."
+        "its line is read. An nginx that is killed writes no line: what it carried then has no end."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
