@@ -9,7 +9,7 @@ import argparse
 import sys
 from dataclasses import replace
 
-from bench import growth, history, page, report, servers, stack, writers
+from bench import growth, history, importing, page, report, servers, stack, writers
 from bench.comparison import AMONG, Comparison
 from bench.databases import loaded
 from bench.launch import ROOT
@@ -44,7 +44,8 @@ def everything(parts: stack.Stack, scale: Scale, compared: Comparison) -> None:
         lists, me = growth.grow(parts, main, scale, server["ours"], large, small[:AMONG])
         read = history.read(parts, server_of_few["ours"], server["ours"], scale)
     written = writers.write(parts, few, scale)
-    found = page.Found(results, under, compared.latencies, lists, me, read, written)
+    imports = importing.measure(parts, loaded(parts, scale, "imports"), scale)
+    found = page.Found(results, under, compared.latencies, lists, me, read, written, imports)
     lines = page.page(parts, scale, found)
     folder = ROOT / "docs" if scale.name == "full" else parts.folder / scale.name
     sys.stdout.write("\n".join(lines))

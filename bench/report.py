@@ -7,9 +7,11 @@ from bench import targets
 from bench.comparison import Results, Spread, savings
 from bench.growth import Growth
 from bench.history import History
+from bench.importing import Import, Imports
 from bench.latency import Latencies
 from bench.measuring import Measurement
 from bench.servers import Servers
+from bench.stack import MB
 from bench.targets import Verdict
 from bench.traffic import ENDPOINTS
 from bench.variants import VARIANTS
@@ -143,3 +145,31 @@ def writing(found: Writers) -> list[str]:
             ]
         )
     return table(head, rows)
+
+
+def imported(found: Imports) -> list[str]:
+    """Whether an import of more documents takes more of each, and what it takes."""
+    verdicts = [
+        targets.at_most("the largest import over the smallest", found.growth(), 1, targets.IMPORT),
+        targets.no_more(
+            "memory of the largest beyond the smallest's", found.memory(), targets.IMPORT_MEMORY
+        ),
+    ]
+    head = ("imported", "documents/s", "command, ms", "database, ms", "both, ms", "memory, MB")
+    rows = [_imported(f"{documents:,}", rounds) for documents, rounds in found.lines.items()]
+    rows.append(_imported(f"{found.array[0].documents:,} as one array", found.array))
+    return [
+        *table(("cost", "target", "measured", ""), [v.cells for v in verdicts]),
+        *table(head, rows),
+    ]
+
+
+def _imported(what: str, rounds: Sequence[Import]) -> list[str]:
+    return [
+        what,
+        spread([one.rate for one in rounds], 0),
+        spread([one.command_ms for one in rounds]),
+        spread([one.database_ms for one in rounds]),
+        spread([one.cost_ms for one in rounds]),
+        spread([one.peak / MB for one in rounds], 0),
+    ]

@@ -15,6 +15,10 @@ AT_LEAST = {
 LISTS = 1.2  # the dearest list over the cheapest one
 ME = 1.3  # a million documents over a thousand
 HISTORY = 2.0  # ten million entries over ten thousand
+IMPORT = 1.2  # a document among a hundred thousand over one among ten thousand
+# MB that ninety thousand documents more may take: 180 bytes each. The ids alone, that of a document
+# and of its three recipients, would be three times as much as Python's objects.
+IMPORT_MEMORY = 16
 
 
 @dataclass(frozen=True)
@@ -43,3 +47,8 @@ def at_most(what: str, values: Sequence[float], base: float, most: float) -> Ver
     """The greatest of some values as a multiple of `base`."""
     ratio = max(values) / base
     return Verdict(what, f"≤ {most:g}", f"{ratio:.2f}", ratio <= most)
+
+
+def no_more(what: str, megabytes: float, most: float) -> Verdict:
+    """Memory that something takes."""
+    return Verdict(what, f"≤ {most:g} MB", f"{megabytes:.1f} MB", megabytes <= most)

@@ -1,16 +1,18 @@
-"""Loads the database of DATABASE_URL: `python -m bench.loading SCALE main|few FOLDER`.
+"""Loads the database of DATABASE_URL: `python -m bench.loading SCALE main|few|imports FOLDER`.
 
 `main` has workspaces, documents and the long audit history; `few` a short history, and one
-workspace without documents, to write to. Run by `python -m bench`, on a database that is empty.
+workspace without documents, to write to; `imports` one workspace with the documents to import.
+Run by `python -m bench`, on a database that is empty.
 """
 
 import argparse
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from bench.loading.identity import SUPPORT, Secret, Workspace, workspaces
 from bench.progress import say
-from bench.scale import SCALES
+from bench.scale import SCALES, Scale
 
 
 def accounts(secret: Secret) -> None:
@@ -45,10 +47,18 @@ def tenants(tenants: list[Workspace]) -> None:
     )
 
 
+def population(scale: Scale, part: str, secret: Secret) -> list[Workspace]:
+    """The workspaces of a part."""
+    if part == "imports":
+        return workspaces(replace(scale, documents=scale.imported, workspaces=0, keys=0), secret)
+    everyone = workspaces(scale, secret)
+    return everyone if part == "main" else everyone[:1]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Loads the benchmark's database.")
     parser.add_argument("scale", choices=SCALES)
-    parser.add_argument("part", choices=("main", "few"))
+    parser.add_argument("part", choices=("main", "few", "imports"))
     parser.add_argument("folder", type=Path, help="where the benchmark's secret is kept")
     options = parser.parse_args()
     scale, secret = SCALES[options.scale], Secret.of(options.folder)
@@ -60,20 +70,23 @@ def main() -> None:
     from django.core.management import call_command  # noqa: PLC0415
     from django.db import connection  # noqa: PLC0415
 
-    from bench.loading import documents, entries, verify  # noqa: PLC0415
+    from bench.loading import documents, entries, importable, verify  # noqa: PLC0415
     from bench.loading.schema import stripped  # noqa: PLC0415
 
     call_command("migrate", verbosity=0)
-    accounts(secret)
-    everyone = workspaces(scale, secret)
-    tenants(everyone if options.part == "main" else everyone[:1])
-    with stripped(["audit_auditentry"]):
+    everyone = population(scale, options.part, secret)
+    tenants(everyone)
+    if options.part != "imports":
+        accounts(secret)
         count = scale.entries if options.part == "main" else scale.entries_few
-        entries.load(count)
-    verify.entries(count)
-    if options.part == "main":
+        with stripped(["audit_auditentry"]):
+            entries.load(count)
+        verify.entries(count)
+    if options.part != "few":
         with stripped(list(documents.TABLES)):
             documents.load(everyone)
+            if options.part == "imports":
+                importable.give_pdf()
         verify.documents(everyone, documents.RECIPIENTS, rare="DECLINED")
     say("  vacuum and statistics …")
     with connection.cursor() as cursor:
