@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
 
 # Bytes. Larger chunks gain no throughput, and 32 downloads at once hold about ten each in memory;
-# 64 KiB cost a fifth of the throughput (`python -m bench.downloads`).
-CHUNK_SIZE = 192 * 1024
+# 64 KiB cost a fifth of the throughput (`python -m bench.downloads`). From 128 KiB on glibc maps
+# each chunk by itself, raises its thresholds when it is freed, and keeps twice as much for good.
+CHUNK_SIZE = 120 * 1024
 CONNECT_TIMEOUT = 3  # seconds
 READ_TIMEOUT = 5  # seconds without a byte from the store; as long as deploy/nginx.conf waits
 # The second one is for a kept connection that has died unseen. A silent store is given up after
