@@ -43,13 +43,14 @@ def running(
 
 @contextlib.contextmanager
 def started(
-    command: Sequence[str], environment: Mapping[str, str]
+    command: Sequence[str], environment: Mapping[str, str], stdout: int | None = None
 ) -> Iterator["subprocess.Popen[bytes]"]:
-    """A server that may not answer yet; it ends with the benchmark, however that ends."""
+    """A process that ends with the benchmark, however that ends; a server may not answer yet."""
     process = subprocess.Popen(  # noqa: S603 - our own
         command,
         cwd=ROOT,
         env={**os.environ, **environment},
+        stdout=stdout,
         preexec_fn=lambda: die_with_keeper(signal.SIGTERM),  # noqa: PLW1509
     )
     try:
