@@ -1,0 +1,1 @@
+"""How downloads are served: memory, throughput, and what they leave to others."""
