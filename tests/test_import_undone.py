@@ -1,5 +1,6 @@
 """import_documents that fails half way: the database and the store are as before."""
 
+import io
 import json
 import os
 import signal
@@ -15,7 +16,7 @@ from django.db import connection
 from documents import storage
 from documents.importing import ImportRefused
 from documents.importing.files import CheckedFile
-from documents.importing.uploads import Uploads
+from documents.importing.uploads import REMOVALS, Uploads, remove_objects
 from documents.models import StoredFile
 from tests import factories, server
 from tests.factories import Tenant, uid
@@ -185,3 +186,9 @@ def test_an_import_stands_when_replaced_objects_cannot_be_removed_and_names_them
     assert "The documents are imported, but of the files they had before" in err
     assert signed.object_key in err
     assert rows() == [1, 1, 1]
+
+
+def test_objects_of_an_import_are_removed_however_many_they_are(inbox: Inbox) -> None:
+    keys = [storage.save(io.BytesIO(b"%PDF")) for _ in range(REMOVALS + 1)]
+    remove_objects(keys)
+    assert not objects() & set(keys)

@@ -8,6 +8,7 @@ from documents.importing.files import CheckedFile
 from documents.importing.problems import ImportRefused, shown
 
 WORKERS = 8  # uploads at a time; the store's connection pool holds 10
+REMOVALS = 100  # queued at a time; each takes ten times the memory of its key
 FAILURES = 20  # removals; after that many the store is given up
 NAMED_KEYS = 20
 
@@ -69,7 +70,8 @@ def remove_objects(keys: list[str]) -> None:
             left.append(key)
 
     with ThreadPoolExecutor(WORKERS) as pool:
-        list(pool.map(remove, keys))
+        for start in range(0, len(keys), REMOVALS):
+            list(pool.map(remove, keys[start : start + REMOVALS]))
     if left:
         named = ", ".join(left[:NAMED_KEYS]) + (" …" if len(left) > NAMED_KEYS else "")
         raise storage.StoreError(f"up to {len(left):,} unused objects are left in it: {named}")
