@@ -33,7 +33,7 @@ class ApiKeyAdmin(KeyEndings):
     audit_lookup = "key_id"
     description = "Let your software read documents. Create, revoke and delete keys here."
     search_fields = ["name", "prefix"]
-    search_help_text = "Search by name or first characters"
+    search_help_text = "Any part of a name, or of the first characters"
     list_filter = [StateFilter, WorkspaceFilter]
     list_display_links = ["name"]
     list_per_page = 50
@@ -97,22 +97,12 @@ class ApiKeyAdmin(KeyEndings):
             '<span class="state ended">Revoked</span> {}', happened(key.revoked_at, key.revoked_by)
         )
 
-    def changelist_view(
-        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        context = {"title": "API keys", "notices": notices(request), **(extra_context or {})}
-        return super().changelist_view(request, context)
+    def notices(self, request: HttpRequest) -> list[str]:
+        """For each workspace of this admin whose keys do not work at present, why."""
+        return [text for each in administered_by(person(request)) if (text := notice(each))]
 
-    def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
-        key = self.visible_or_404(request, object_id)
-        context = {"title": "API key", "subtitle": None, "audit_url": self.audit_url(key)}
-        return super().change_view(request, object_id, form_url, context)
+    def heading(self, obj: ApiKey) -> str:
+        return "API key"
 
     # --- Creating one
 
@@ -129,7 +119,7 @@ class ApiKeyAdmin(KeyEndings):
             "admin/apikeys/apikey/new.html",
             title="Create an API key",
             form=form,
-            notices=notices(request),
+            notices=self.notices(request),
         )
 
     def create(self, request: HttpRequest, form: NewKeyForm) -> HttpResponse:
@@ -158,11 +148,6 @@ class ApiKeyAdmin(KeyEndings):
             notices=filter(None, [notice(workspace)]),
             url=request.build_absolute_uri(reverse("me")),
         )
-
-
-def notices(request: HttpRequest) -> list[str]:
-    """For each workspace of this admin whose keys do not work at present, why."""
-    return [text for each in administered_by(person(request)) if (text := notice(each))]
 
 
 def happened(moment: datetime, by: User | None) -> str:

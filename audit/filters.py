@@ -82,8 +82,8 @@ class HistoryFilter(FilterForm):
         required=False,
         max_length=254,
         widget=forms.TextInput(attrs={"type": "search", "autocomplete": "off"}),
-        help_text="The whole of a document id, the first 12 characters of a key, a key’s name, "
-        "an e-mail address or a request id",
+        help_text="Whole values only: a document id, the first 12 characters of a key, a key’s "
+        "name, an e-mail address or a request id",
     )
     workspace_id__exact = id_field("Workspace", WorkspaceSelect)
     action__exact = forms.ChoiceField(

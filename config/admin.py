@@ -1,24 +1,18 @@
-"""The admin's site: its name, its start page, who may enter, and what its pages may do."""
+"""What all sections of the admin have in common, and each says of itself."""
 
-from collections.abc import Callable
-from functools import wraps
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlencode
 
-from django.contrib import admin
-from django.contrib.auth import SESSION_KEY
-from django.core.exceptions import (
-    NON_FIELD_ERRORS,
-    BadRequest,
-    PermissionDenied,
-    ValidationError,
-)
+from django.contrib import admin, messages
+from django.contrib.admin.exceptions import DisallowedModelAdminLookup, DisallowedModelAdminToField
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.admin.views.main import ERROR_FLAG, ChangeList
+from django.core.exceptions import BadRequest, PermissionDenied, ValidationError
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, URLResolver, reverse
-
-from config.login import LoginForm, Throttled
+from django.urls import reverse
+from django.utils.text import capfirst
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -29,104 +23,43 @@ else:  # generic only in the stubs
     ModelAdmin = admin.ModelAdmin
     TabularInline = admin.TabularInline
 
-View = Callable[..., Any]
 
-# Scripts and styles are files of ours; nothing is loaded from, sent to or framed by others.
-CONTENT_SECURITY_POLICY = (
-    "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; "
-    "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-)
+class OwnFilters(ModelAdmin):
+    """A list that is narrowed by its own filters only.
 
-
-class Site(admin.AdminSite):
-    """The developer settings and the audit history, for active staff.
-
-    What a person sees inside is decided by each model's admin.
+    An address that asks for anything else, `?digest__startswith=…` or a page that there is not,
+    leads to the list as it is, which says so.
     """
 
-    site_header = "Document API"
-    site_title = "Document API"
-    index_title = "Developer settings and audit history"
-    site_url = None  # there is no other site to view
-    enable_nav_sidebar = False  # a person sees a few sections; the lists need the width
-    login_form = LoginForm
+    show_facets = admin.ShowFacets.NEVER
 
-    def get_urls(self) -> list[URLPattern | URLResolver]:
-        """All but the redirect by content type and id, which scopes nothing."""
-        return [url for url in super().get_urls() if getattr(url, "name", "") != "view_on_site"]
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        filters = self.get_list_filter(request)
+        return lookup in {getattr(each, "parameter_name", f"{each}__exact") for each in filters}
 
-    def admin_view(self, view: Any, cacheable: bool = False) -> Any:
-        """No page is kept by a browser or a proxy, also those Django would let them keep."""
-        return secured(super().admin_view(view, cacheable=False))
+    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
+        try:
+            return super().get_changelist_instance(request)
+        except IncorrectLookupParameters as exc:
+            raise DisallowedModelAdminLookup from exc
 
-    def login(
+    def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """The form to sign in; 429 when it was tried too often.
-
-        Whoever comes here with a session that no longer opens anything loses it.
-        """
-        if SESSION_KEY in request.session and not self.has_permission(request):
-            request.session.flush()
-            return HttpResponseRedirect(request.get_full_path())
-        return with_throttling(secured(super().login)(request, extra_context))
-
-    def autocomplete_view(self, request: HttpRequest) -> HttpResponse:
-        """Choices for the fields that a form of ours offers them for; Django takes any relation."""
-        asked = tuple(request.GET.get(name) for name in ("app_label", "model_name", "field_name"))
-        if asked not in self.autocompleted():
-            raise PermissionDenied
-        return super().autocomplete_view(request)
-
-    def autocompleted(self) -> set[tuple[str | None, ...]]:
-        """The fields whose choices are looked up while a person types: app, model, field."""
-        return {
-            (each.model._meta.app_label, each.model._meta.model_name, field)
-            for registered in self._registry.values()
-            for each in (registered, *registered.inlines)
-            for field in each.autocomplete_fields
-        }
-
-    def get_app_list(
-        self, request: HttpRequest, app_label: str | None = None
-    ) -> list[dict[str, Any]]:
-        """What this person may see, each with its `description` of one line."""
-        apps: list[dict[str, Any]] = super().get_app_list(request, app_label)
-        for app in apps:
-            for model in app["models"]:
-                described = self.get_model_admin(model["model"])
-                model["description"] = getattr(described, "description", "")
-        return apps
+        try:
+            return super().changelist_view(request, extra_context)
+        except (DisallowedModelAdminLookup, DisallowedModelAdminToField):
+            messages.warning(
+                request,
+                "The address asked for something that this list does not know: here is all of it.",
+            )
+            return HttpResponseRedirect(f"{request.path}?{ERROR_FLAG}=1")
 
 
-def secured(view: View) -> View:
-    """The view with the policy on each of its answers."""
-
-    @wraps(view)
-    def inner(*args: Any, **kwargs: Any) -> HttpResponse:
-        response: HttpResponse = view(*args, **kwargs)
-        response["Content-Security-Policy"] = CONTENT_SECURITY_POLICY
-        return response
-
-    return inner
-
-
-def with_throttling(response: HttpResponse) -> HttpResponse:
-    """The form's answer, as a 429 when it says that there were too many attempts."""
-    form = (getattr(response, "context_data", None) or {}).get("form")
-    errors = form.errors.as_data().get(NON_FIELD_ERRORS, []) if form is not None else []
-    for error in errors:
-        if isinstance(error, Throttled):
-            response.status_code = 429
-            response["Retry-After"] = str(error.seconds)
-    return response
-
-
-class AuditedAdmin(ModelAdmin):
+class AuditedAdmin(OwnFilters):
     """A model whose history is the audit history: Django's own log of the admin has no part in it.
 
-    Nothing may be done unless a subclass allows it, and a list is narrowed by its own filters
-    only: `?digest__startswith=…` is a 400.
+    Nothing may be done unless a subclass allows it.
 
     Attributes:
         audit_lookup: the field of an audit entry that holds the id of an object of this model.
@@ -135,7 +68,6 @@ class AuditedAdmin(ModelAdmin):
 
     audit_lookup = ""
     description = ""
-    show_facets = admin.ShowFacets.NEVER
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return self.has_view_permission(request)
@@ -152,9 +84,38 @@ class AuditedAdmin(ModelAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
-    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        filters = self.get_list_filter(request)
-        return lookup in {getattr(each, "parameter_name", None) for each in filters}
+    def notices(self, request: HttpRequest) -> list[str]:
+        """What the person has to know before all that a list shows."""
+        return []
+
+    def heading(self, obj: Any) -> str:
+        """What an object's page is headed by."""
+        return str(obj)
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        context = {
+            "title": capfirst(self.opts.verbose_name_plural),
+            "notices": self.notices(request),
+        }
+        return super().changelist_view(request, context | (extra_context or {}))
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        obj = self.visible_or_404(request, object_id)
+        context = {
+            "title": self.heading(obj),
+            "subtitle": None,
+            "audit_url": self.audit_url(obj),
+            "show_save_and_add_another": False,
+        }
+        return super().change_view(request, object_id, form_url, context | (extra_context or {}))
 
     def response_action(
         self, request: HttpRequest, queryset: QuerySet[Any], *args: Any, **kwargs: Any

@@ -9,8 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import SuspiciousOperation
 from django.db import InterfaceError, OperationalError
-from django.http import Http404, HttpRequest, HttpResponse
-from django.views import defaults
+from django.http import Http404, HttpResponse
 from rest_framework.exceptions import APIException
 
 from config.answers import json_answer
@@ -217,28 +216,3 @@ def answer(exc: Exception) -> HttpResponse:
 def as_response(error: ApiError) -> HttpResponse:
     """An error as a response."""
     return json_answer(error.body, error.status_code, error.headers)
-
-
-def _is_api(request: HttpRequest) -> bool:
-    return request.path == "/api" or request.path.startswith("/api/")
-
-
-def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Django's handler400: JSON under /api/, Django's page elsewhere."""
-    if _is_api(request):
-        return as_response(InvalidRequest())
-    return defaults.bad_request(request, exception)
-
-
-def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Django's handler404: JSON under /api/, Django's page elsewhere."""
-    if _is_api(request):
-        return as_response(PathNotFound())
-    return defaults.page_not_found(request, exception)
-
-
-def server_error(request: HttpRequest) -> HttpResponse:
-    """Django's handler500: JSON under /api/, Django's page elsewhere."""
-    if _is_api(request):
-        return as_response(ServerError())
-    return defaults.server_error(request)

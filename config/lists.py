@@ -111,6 +111,13 @@ class KeysetChangeList(ChangeList):
         return self.address(**{AFTER: self.page.older}) if self.page.older else None
 
     @property
+    def empty_text(self) -> str:
+        """What stands in place of a list that has no rows."""
+        if AFTER in self.params:  # the newer ones are on the pages before
+            return "Nothing older matches." if self.narrowed else "There is nothing older."
+        return "Nothing matches." if self.narrowed else self.model_admin.empty_text
+
+    @property
     def narrowed(self) -> bool:
         """Whether any filter is set."""
         return self.address() != "?"
@@ -153,12 +160,7 @@ class ListAdmin(AuditedAdmin):
     ) -> HttpResponse:
         if request.method not in READING:
             return HttpResponseNotAllowed(READING)
-        title = self.opts.verbose_name_plural
-        context = {
-            "title": str(title)[:1].upper() + str(title)[1:],
-            "empty_text": self.empty_text,
-        }
-        return super().changelist_view(request, context | (extra_context or {}))
+        return super().changelist_view(request, extra_context)
 
     def changeform_view(
         self,

@@ -38,6 +38,7 @@ TRUSTED_PROXIES = env.integer("TRUSTED_PROXIES", 0)
 HTTPS_ONLY = env.boolean("HTTPS_ONLY", default=True)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS_ONLY
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUSTED_PROXIES else None
+CSRF_FAILURE_VIEW = "config.handlers.form_refused"
 CSRF_COOKIE_HTTPONLY = True  # as the session's is by default; both are SameSite=Lax
 SESSION_COOKIE_AGE = 8 * 60 * 60  # seconds from signing in: a working day, however busy
 X_FRAME_OPTIONS = "DENY"

@@ -29,6 +29,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
 ]
 
-handler400 = "config.errors.bad_request"
-handler404 = "config.errors.not_found"
-handler500 = "config.errors.server_error"
+handler400 = "config.handlers.bad_request"
+handler403 = "config.handlers.forbidden"
+handler404 = "config.handlers.not_found"
+handler500 = "config.handlers.server_error"

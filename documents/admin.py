@@ -37,6 +37,7 @@ class DocumentFilter(FilterForm):
         label="Document id",
         required=False,
         widget=forms.TextInput(attrs={"type": "search", "autocomplete": "off"}),
+        help_text="The whole id, as the API and the audit history show it",
         error_messages={"invalid": "This is not the id of a document. One has 36 characters."},
     )
 

@@ -123,7 +123,7 @@ def test_search_finds_the_first_characters(acme: Tenant, ada: Client) -> None:
     "query", ["digest__startswith=a", "workspace__name=Acme", "created_by__password=a", "id=1"]
 )
 def test_the_list_is_narrowed_by_its_own_filters_only(ada: Client, query: str) -> None:
-    assert ada.get(f"{LIST}?{query}").status_code == 400
+    assert ada.get(f"{LIST}?{query}")["Location"] == f"{LIST}?e=1"
 
 
 def test_an_empty_list_says_what_keys_are_for(acme: Tenant, ada: Client) -> None:

@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from config.admin import AuditedAdmin, TabularInline, person
+from config.admin import AuditedAdmin, OwnFilters, TabularInline, person
 from config.times import exact
 from workspaces import changes
 from workspaces.forms import MembershipForm, WorkspaceForm
@@ -76,7 +76,7 @@ class WorkspaceAdmin(AuditedAdmin):
     list_display = ("name", "plan_name", "standing", "created")
     list_per_page = 50
     search_fields = ("name",)
-    search_help_text = "Search by name"
+    search_help_text = "Any part of a name"
     sortable_by = ("name", "created")
     ordering = ("name", "id")
     actions = None
@@ -116,27 +116,6 @@ class WorkspaceAdmin(AuditedAdmin):
     def created(self, workspace: Workspace) -> str:
         return exact(workspace.created_at)
 
-    def changelist_view(
-        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        return super().changelist_view(request, {"title": "Workspaces", **(extra_context or {})})
-
-    def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
-        workspace = self.visible_or_404(request, object_id)
-        context = {
-            "title": workspace.name,
-            "subtitle": None,
-            "audit_url": self.audit_url(workspace),
-            "show_save_and_add_another": False,
-        }
-        return super().change_view(request, object_id, form_url, context)
-
     def save_model(
         self, request: HttpRequest, obj: Workspace, form: "ModelForm[Workspace]", change: bool
     ) -> None:
@@ -174,12 +153,13 @@ class WorkspaceAdmin(AuditedAdmin):
 
 
 @admin.register(User)
-class PersonAdmin(AccountAdmin):
+class PersonAdmin(OwnFilters, AccountAdmin):
     """Accounts, for operators. One is deactivated, never deleted: memberships would go along."""
 
     description = "Who may sign in. Put support staff into the group Support."
     list_display = ("username", "first_name", "last_name", "is_active", "is_staff", "is_superuser")
     list_filter = ("is_active", "is_staff", "is_superuser")
+    search_help_text = "Any part of a name, or of an e-mail address"
     fieldsets = (
         (None, {"fields": ("username", "password")}),
         ("Person", {"fields": ("first_name", "last_name", "email")}),

@@ -1,0 +1,175 @@
+"""What people are told where there is nothing to show, and where an address is not right."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from tests import factories, people
+from tests.factories import Tenant
+from tests.people import DOCUMENTS, HISTORY, happened, signed_in
+from workspaces.models import Workspace
+
+KEYS = reverse("admin:apikeys_apikey_changelist")
+WORKSPACES = reverse("admin:workspaces_workspace_changelist")
+ACCOUNTS = reverse("admin:auth_user_changelist")
+UNKNOWN = "00000000-0000-4000-8000-00000000dead"
+NOT_KNOWN = "The address asked for something that this list does not know"
+TOOLS = 'id="user-tools"'
+
+
+@pytest.fixture
+def sam(db: None) -> Client:
+    """A person of the group Support, signed in."""
+    return signed_in(people.support())
+
+
+@pytest.fixture
+def olga(db: None) -> Client:
+    """An operator, signed in: sees each list but that of the keys."""
+    return signed_in(people.operator())
+
+
+def body(response: Any) -> str:
+    return str(response.content.decode())
+
+
+def text_in_place(client: Client, query: str = "", path: str = HISTORY) -> str:
+    """What the list says in place of its rows."""
+    html = body(client.get(f"{path}{query}"))
+    assert html.count('class="empty-list"') == 1
+    return html.partition('class="empty-list">')[2].partition("<")[0]
+
+
+# --- Lists without rows
+
+
+def test_a_list_without_rows_says_why(sam: Client) -> None:
+    assert text_in_place(sam) == "Nothing has happened yet."
+    assert text_in_place(sam, "?before=0.1") == "Nothing has happened yet."
+    assert text_in_place(sam, "?q=nobody") == "Nothing matches."
+    assert text_in_place(sam, "?since=2026-03-01") == "Nothing matches."
+    happened(1)
+    assert text_in_place(sam, "?after=0.1") == "There is nothing older."
+    assert text_in_place(sam, "?q=nobody&after=0.1") == "Nothing older matches."
+    assert text_in_place(sam, path=DOCUMENTS) == "No workspace has a document yet."
+    assert text_in_place(sam, f"?q={UNKNOWN}", DOCUMENTS) == "Nothing matches."
+    assert text_in_place(sam, f"?after=0.{UNKNOWN}", DOCUMENTS) == "There is nothing older."
+
+
+def test_an_empty_older_page_leads_back(sam: Client) -> None:
+    happened(1)
+    html = body(sam.get(f"{HISTORY}?after=0.1"))
+    assert '<a href="?">Newest</a>' in html
+    assert 'rel="next"' not in html
+
+
+# --- Addresses that ask for what a list does not know
+
+
+@pytest.mark.parametrize("path", [KEYS, WORKSPACES, ACCOUNTS])
+@pytest.mark.parametrize(
+    "query",
+    ["foo=bar", "password__startswith=a", "_to_field=password", "username__regex=(", "id=x"],
+)
+def test_a_list_that_does_not_know_what_is_asked_shows_itself_and_says_so(
+    acme: Tenant, olga: Client, path: str, query: str
+) -> None:
+    client = signed_in(acme.admin) if path == KEYS else olga
+    first = client.get(f"{path}?{query}")
+    assert (first.status_code, first["Location"]) == (302, f"{path}?e=1")
+    assert client.get(f"{path}?e=1&{query}")["Location"] == f"{path}?e=1"  # in no circle
+    client.cookies.pop("messages")
+    client.get(f"{path}?{query}")
+    html = body(client.get(f"{path}?e=1"))
+    assert html.count(NOT_KNOWN) == 1
+    assert "result_list" in html
+    assert NOT_KNOWN not in body(client.get(path))
+
+
+def test_so_does_a_list_that_has_no_such_page(olga: Client) -> None:
+    Workspace.objects.bulk_create(Workspace(name=f"Workspace {n}") for n in range(51))
+    assert olga.get(f"{WORKSPACES}?p=2").status_code == 200
+    assert olga.get(f"{WORKSPACES}?p=3")["Location"] == f"{WORKSPACES}?e=1"
+    assert olga.get(f"{WORKSPACES}?e=1&p=3")["Location"] == f"{WORKSPACES}?e=1"
+    assert NOT_KNOWN in body(olga.get(f"{WORKSPACES}?e=1"))
+
+
+@pytest.mark.parametrize("path", [HISTORY, DOCUMENTS])
+def test_a_list_of_what_only_grows_ignores_it(acme: Tenant, sam: Client, path: str) -> None:
+    factories.listed(acme.workspace, 1)
+    for query in ("foo=bar", "p=9", "password__startswith=a"):
+        html = body(sam.get(f"{path}?{query}"))
+        assert "result_list" in html
+    assert sam.get(f"{path}?_to_field=password")["Location"] == f"{path}?e=1"
+
+
+def test_the_filters_of_the_accounts_are_known(acme: Tenant, olga: Client) -> None:
+    found = body(olga.get(f"{ACCOUNTS}?is_superuser__exact=1"))
+    assert "olga@operators.example" in found
+    assert acme.admin.username not in found
+
+
+# --- Searches
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        (KEYS, "Any part of a name, or of the first characters"),
+        (WORKSPACES, "Any part of a name"),
+        (ACCOUNTS, "Any part of a name, or of an e-mail address"),
+        (HISTORY, "Whole values only: "),
+        (DOCUMENTS, "The whole id, "),
+    ],
+)
+def test_each_search_says_what_it_takes(acme: Tenant, olga: Client, path: str, said: str) -> None:
+    assert said in body((signed_in(acme.admin) if path == KEYS else olga).get(path))
+
+
+# --- Pages that refuse
+
+
+def refusals(client: Client, acme: Tenant) -> dict[str, Any]:
+    """403 and 404 of the admin, and a form that lacks its token."""
+    strict = Client(enforce_csrf_checks=True)
+    strict.cookies = client.cookies
+    return {
+        "This page is not for you": client.get(KEYS),
+        "There is nothing here": client.get("/admin/nowhere/"),
+        "Nothing was changed": strict.post(KEYS),
+    }
+
+
+def test_pages_that_refuse_have_the_header_of_the_admin(acme: Tenant, sam: Client) -> None:
+    for said, response in refusals(sam, acme).items():
+        html = body(response)
+        assert said in html
+        assert TOOLS in html
+        assert "sam@support.example" in html
+        assert "Log out" in html
+        assert "frame-ancestors" in response["Content-Security-Policy"]
+        assert "no-store" in response["Cache-Control"]
+
+
+def test_who_is_not_signed_in_sees_none_of_it(acme: Tenant) -> None:
+    stranger = signed_in(factories.person("mallory@acme.example"))  # no staff
+    for client in (Client(), stranger):
+        html = body(client.get("/nowhere"))
+        assert "There is nothing here" in html
+        assert TOOLS not in html
+        refused = Client(enforce_csrf_checks=True)
+        refused.cookies = client.cookies
+        html = body(refused.post("/admin/login/"))
+        assert "Nothing was changed" in html
+        assert TOOLS not in html
+        assert "mallory" not in html
+
+
+def test_outside_of_the_admin_nobody_is_asked_for(
+    sam: Client, django_assert_num_queries: Any
+) -> None:
+    with django_assert_num_queries(0):
+        html = body(sam.get("/nowhere"))
+    assert TOOLS not in html
