@@ -8,7 +8,8 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.viewsets import ViewSet
 
-from config import describe, errors
+from config import describe
+from config.error_answers import answer
 from config.errors import MethodNotAllowed, PathNotFound
 
 
@@ -39,7 +40,7 @@ class ApiViewSet(ViewSet):
                 raise MethodNotAllowed
             response = getattr(self, method)(api_request, **kwargs)
         except Exception as exc:
-            response = errors.answer(exc)
+            response = answer(exc)
         finally:
             # DRF makes cycles that only the collector would find: the view with its own bound
             # methods, and the request with what parses its body.

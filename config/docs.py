@@ -4,7 +4,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from apikeys.throttling import REQUESTS_PER_MINUTE
-from config import errors
+from config.error_answers import as_response
+from config.errors import MethodNotAllowed
 from documents.parameters import LIMIT_MAX
 
 # Scripts and styles are files of this server, and only this server is asked: a key that is tried
@@ -18,7 +19,7 @@ CONTENT_SECURITY_POLICY = (
 def page(request: HttpRequest) -> HttpResponse:
     """The page. Its commands name the address that it was called by."""
     if request.method not in ("GET", "HEAD"):
-        return errors.as_response(errors.MethodNotAllowed())
+        return as_response(MethodNotAllowed())
     facts = {
         "base": request.build_absolute_uri("/").rstrip("/"),
         "limit": LIMIT_MAX,

@@ -1,20 +1,12 @@
-"""The errors table of the specification: one class a row, one handler that renders them all.
+"""The errors table of the specification, one class a row; `config.error_answers` renders them.
 
 Every body is `{"error": "<plain sentence>"}`; only a 402 adds `details`.
 """
 
-import logging
 from typing import Any
 
 from django.conf import settings
-from django.core.exceptions import SuspiciousOperation
-from django.db import InterfaceError, OperationalError
-from django.http import Http404, HttpResponse
 from rest_framework.exceptions import APIException
-
-from config.answers import json_answer
-
-logger = logging.getLogger(__name__)
 
 RETRY_SECONDS = 5  # what a 503 asks a client to wait
 
@@ -188,31 +180,3 @@ class Unavailable(ApiError):
 
     def __init__(self) -> None:
         super().__init__(headers={"Retry-After": str(RETRY_SECONDS)})
-
-
-def as_api_error(exc: BaseException) -> ApiError:
-    """The row of the table that an exception belongs to; a `ServerError` when it has none."""
-    if isinstance(exc, ApiError):
-        return exc
-    if isinstance(exc, OperationalError | InterfaceError):
-        return Unavailable()
-    if isinstance(exc, SuspiciousOperation):  # more parameters than Django reads, for one
-        return InvalidRequest()
-    if isinstance(exc, Http404):
-        return PathNotFound()
-    return ServerError()
-
-
-def answer(exc: Exception) -> HttpResponse:
-    """Any exception of an API view as its row of the table."""
-    error = as_api_error(exc)
-    if isinstance(error, Unavailable):
-        logger.error("Answered 503: %s", exc.__cause__ or exc)
-    elif isinstance(error, ServerError):
-        logger.error("Answered 500", exc_info=exc)
-    return as_response(error)
-
-
-def as_response(error: ApiError) -> HttpResponse:
-    """An error as a response."""
-    return json_answer(error.body, error.status_code, error.headers)

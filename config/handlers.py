@@ -9,7 +9,8 @@ from django.urls import reverse
 from django.views import defaults
 from django.views.decorators.cache import never_cache
 
-from config.errors import InvalidRequest, PathNotFound, ServerError, as_response
+from config.error_answers import as_response
+from config.errors import InvalidRequest, PathNotFound, ServerError
 from config.site import secured
 
 

@@ -1,6 +1,5 @@
 """Documents in the admin: for support staff who were given a document's id, read-only."""
 
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -14,20 +13,14 @@ from django.urls import URLPattern, path
 from django.utils.html import format_html
 
 from audit.admin import linked
-from config.admin import person
 from config.lists import FilterForm, ListAdmin
-from config.times import exact
-from documents.models import Document, Recipient
+from documents.models import Document
+from documents.recipients import RecipientInline, in_order, when
 from documents.serializers import progress
+from documents.support import may_view
 from workspaces import lookup
 
 NAMES_SHOWN = 3  # recipients of a document that the list names
-
-
-def may_view(request: HttpRequest, permission: str) -> bool:
-    """Whether an active member of staff has one of this app's permissions, asked anew each time."""
-    who = person(request)
-    return who.is_active and who.is_staff and who.has_perm(f"documents.{permission}")
 
 
 class DocumentFilter(FilterForm):
@@ -44,56 +37,6 @@ class DocumentFilter(FilterForm):
     def condition(self) -> Q:
         document_id: UUID | None = self.cleaned_data["q"]
         return Q(pk=document_id) if document_id else Q()
-
-
-class RecipientInline(admin.TabularInline):  # type: ignore[type-arg]
-    """The people on a document, in the signing order."""
-
-    model = Recipient
-    ordering = ("order", "id")
-    fields = readonly_fields = (
-        "name",
-        "email",
-        "role",
-        "status",
-        "order",
-        "sent",
-        "viewed",
-        "completed",
-        "declined",
-        "decline_reason",
-    )
-    can_delete = False
-    empty_value_display = "–"
-    show_change_link = False
-
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return may_view(request, "view_recipient")
-
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    @admin.display(description="sent")
-    def sent(self, recipient: Recipient) -> str:
-        return when(recipient.sent_at)
-
-    @admin.display(description="viewed")
-    def viewed(self, recipient: Recipient) -> str:
-        return when(recipient.viewed_at)
-
-    @admin.display(description="signed or approved")
-    def completed(self, recipient: Recipient) -> str:
-        return when(recipient.completed_at)
-
-    @admin.display(description="declined")
-    def declined(self, recipient: Recipient) -> str:
-        return when(recipient.declined_at)
 
 
 @admin.register(Document)
@@ -201,12 +144,3 @@ class DocumentAdmin(ListAdmin):
     @admin.display(description="deleted")
     def deleted(self, document: Document) -> str:
         return when(document.deleted_at) if document.deleted_at else "No"
-
-
-def in_order(document: Document) -> list[Recipient]:
-    """The document's recipients in the signing order, as they were read with it."""
-    return sorted(document.recipients.all(), key=lambda each: (each.order, each.id))
-
-
-def when(moment: datetime | None) -> str:
-    return exact(moment) if moment else "–"

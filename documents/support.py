@@ -5,6 +5,9 @@ from typing import Any
 from django.apps import apps as current_apps
 from django.apps.registry import Apps
 from django.db.models import Q
+from django.http import HttpRequest
+
+from config.admin import person
 
 GROUP = "Support"
 # What it may view; nothing may it change. (app, permission)
@@ -29,3 +32,9 @@ def make_group(apps: Apps = current_apps, **kwargs: Any) -> None:
     for app, codename in VIEWS:
         wanted |= Q(content_type__app_label=app, codename=codename)
     group.permissions.add(*apps.get_model("auth", "Permission").objects.filter(wanted))
+
+
+def may_view(request: HttpRequest, permission: str) -> bool:
+    """Whether an active member of staff has one of this app's permissions, asked anew each time."""
+    who = person(request)
+    return who.is_active and who.is_staff and who.has_perm(f"documents.{permission}")

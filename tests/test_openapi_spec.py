@@ -3,7 +3,6 @@
 The tables are written down here as the specification has them; what we add to it stands apart.
 """
 
-import re
 from typing import Any
 
 import pytest
@@ -110,14 +109,6 @@ def test_each_field_is_that_of_the_table_in_its_order(name: str) -> None:
     assert set(schema["required"]) == set(described)  # null is said, never left out
 
 
-@pytest.mark.parametrize(
-    ("name", "values"), [("Document", DOCUMENT_STATUS), ("Recipient", RECIPIENT_STATUS)]
-)
-def test_each_value_of_a_status_has_a_meaning(name: str, values: list[str]) -> None:
-    text = DESCRIPTION["components"]["schemas"][name]["properties"]["status"]["description"]
-    assert re.findall(r"^- `(\w+)`: \w.+\.$", text, re.MULTILINE) == values
-
-
 def test_there_are_no_other_objects() -> None:
     schemas = DESCRIPTION["components"]["schemas"]
     assert {name for name, schema in schemas.items() if "enum" not in schema} == set(TABLES)
@@ -165,14 +156,6 @@ def test_each_parameter_is_that_of_the_table(path: str) -> None:
     ]
     conditions = [(name, "header", False, {"type": "string"}) for name in CONDITIONS.get(path, [])]
     assert described == PARAMETERS[path] + conditions
-
-
-def test_the_filter_says_which_status_it_does_not_take() -> None:
-    [status] = [
-        each for each in PATHS["/api/v1/documents"]["get"]["parameters"] if each["name"] == "status"
-    ]
-    assert set(DOCUMENT_STATUS) - set(status["schema"]["enum"]) == {"PARTIALLY_SIGNED"}
-    assert "`PARTIALLY_SIGNED` is a status but not a filter value" in status["description"]
 
 
 # path → the body of 200, the specification's other statuses, and ours.
@@ -250,17 +233,6 @@ def test_each_status_has_its_headers(path: str) -> None:
             and (name not in OF_A_FILE or path.endswith("/download"))
         }
         assert headers.keys() - required == (LIMITS if status != "401" else set())
-        for name in headers.keys() - required:
-            assert "Absent while the counter is out of reach" in headers[name]["description"]
-
-
-def test_causes_that_share_a_status_are_joined_by_or() -> None:
-    responses = PATHS["/api/v1/documents/{id}/download"]["get"]["responses"]
-    assert responses["400"]["description"] == (
-        "A query parameter is not valid: the text names it and says what it takes. "
-        "Or the request as a whole is not valid."
-    )
-    assert " Or `signed` or `certificate` was asked for" in responses["404"]["description"]
 
 
 def test_every_operation_is_a_get_with_a_bearer_key() -> None:

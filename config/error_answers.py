@@ -1,0 +1,40 @@
+"""From whatever went wrong to its row of the errors table, and from there to the answer."""
+
+import logging
+
+from django.core.exceptions import SuspiciousOperation
+from django.db import InterfaceError, OperationalError
+from django.http import Http404, HttpResponse
+
+from config.answers import json_answer
+from config.errors import ApiError, InvalidRequest, PathNotFound, ServerError, Unavailable
+
+logger = logging.getLogger(__name__)
+
+
+def as_api_error(exc: BaseException) -> ApiError:
+    """The row of the table that an exception belongs to; a `ServerError` when it has none."""
+    if isinstance(exc, ApiError):
+        return exc
+    if isinstance(exc, OperationalError | InterfaceError):
+        return Unavailable()
+    if isinstance(exc, SuspiciousOperation):  # more parameters than Django reads, for one
+        return InvalidRequest()
+    if isinstance(exc, Http404):
+        return PathNotFound()
+    return ServerError()
+
+
+def answer(exc: Exception) -> HttpResponse:
+    """Any exception of an API view as its row of the table."""
+    error = as_api_error(exc)
+    if isinstance(error, Unavailable):
+        logger.error("Answered 503: %s", exc.__cause__ or exc)
+    elif isinstance(error, ServerError):
+        logger.error("Answered 500", exc_info=exc)
+    return as_response(error)
+
+
+def as_response(error: ApiError) -> HttpResponse:
+    """An error as a response."""
+    return json_answer(error.body, error.status_code, error.headers)
