@@ -26,7 +26,7 @@ from bench.scale import Scale
 from bench.stack import MB, Stack
 
 PARTS = (0.1, 0.3, 1)  # of the largest import
-ROUNDS = 3  # at most; the longest takes minutes
+ROUNDS = 1  # at most: one takes five minutes
 LOOK = 0.05  # seconds between two looks at the command's memory
 
 
