@@ -18,4 +18,4 @@ A file with any problem imports nothing, and the store is left as it was.
 from documents.importing.problems import ImportRefused
 from documents.importing.run import Counts, import_file
 
-__all__ = ["Counts", "ImportRefused", "Stopped", "import_file"]
+__all__ = ["Counts", "ImportRefused", "import_file"]
