@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.auth import SESSION_KEY
 from django.core.exceptions import NON_FIELD_ERRORS, PermissionDenied
+from django.db import connection
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, URLResolver
 
@@ -19,6 +20,22 @@ CONTENT_SECURITY_POLICY = (
     "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; "
     "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
+
+
+def connected(view: View) -> View:
+    """The view with a connection to the database that has not died since it was last used.
+
+    The API's first query sees to that by itself (`config.statements`); for people a round trip
+    more does not matter.
+    """
+
+    @wraps(view)
+    def inner(*args: Any, **kwargs: Any) -> HttpResponse:
+        if connection.connection is not None and not connection.is_usable():
+            connection.close()
+        return view(*args, **kwargs)
+
+    return inner
 
 
 class Site(admin.AdminSite):
@@ -40,8 +57,9 @@ class Site(admin.AdminSite):
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
         """No page is kept by a browser or a proxy, also those Django would let them keep."""
-        return secured(super().admin_view(view, cacheable=False))
+        return secured(connected(super().admin_view(view, cacheable=False)))
 
+    @connected
     def login(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:

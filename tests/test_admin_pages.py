@@ -2,13 +2,17 @@
 
 from typing import Any
 
+import httpx
 import pytest
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
 from tests import factories, people
 from tests.factories import Tenant
 from tests.people import DOCUMENTS, HISTORY, happened, signed_in
+from tests.proxy import HOST
+from tests.server import Server
 from workspaces.models import Workspace
 
 KEYS = reverse("admin:apikeys_apikey_changelist")
@@ -126,6 +130,31 @@ def test_the_filters_of_the_accounts_are_known(acme: Tenant, olga: Client) -> No
 )
 def test_each_search_says_what_it_takes(acme: Tenant, olga: Client, path: str, said: str) -> None:
     assert said in body((signed_in(acme.admin) if path == KEYS else olga).get(path))
+
+
+# --- A database that was away
+
+
+@pytest.mark.parametrize(("page", "status"), [("/admin/", 200), ("/admin/login/", 302)])
+def test_a_connection_that_died_idle_costs_no_page(
+    server: Server, acme: Tenant, page: str, status: int
+) -> None:
+    cookies = {"sessionid": signed_in(acme.admin).cookies["sessionid"].value}
+
+    def asked() -> list[int]:
+        """More often than the server has threads."""
+        address = f"http://{HOST}:{server.port}{page}"
+        return [httpx.get(address, cookies=cookies).status_code for _ in range(8)]
+
+    assert asked() == [status] * 8
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+        [ended] = cursor.fetchone()
+    assert ended >= 1
+    assert asked() == [status] * 8
 
 
 # --- Pages that refuse
