@@ -16,6 +16,7 @@ from apikeys.endings import KeyEndings, last_used
 from apikeys.filters import StateFilter, WorkspaceFilter
 from apikeys.forms import NewKeyForm
 from apikeys.models import AlreadyIssued, ApiKey
+from audit.admin import without_key_in_address
 from config.admin import person
 from config.times import ago_with_exact, exact
 from workspaces.permissions import administered_by, is_workspace_admin
@@ -103,6 +104,11 @@ class ApiKeyAdmin(KeyEndings):
 
     def heading(self, obj: ApiKey) -> str:
         return "API key"
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        return without_key_in_address(request) or super().changelist_view(request, extra_context)
 
     # --- Creating one
 

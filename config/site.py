@@ -25,7 +25,7 @@ CONTENT_SECURITY_POLICY = (
 def connected(view: View) -> View:
     """The view with a connection to the database that has not died since it was last used.
 
-    The API's first query sees to that by itself (`config.statements`); for people a round trip
+    The API's first query sees to that by itself (`apikeys.authentication`); for people a round trip
     more does not matter.
     """
 

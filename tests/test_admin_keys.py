@@ -115,6 +115,12 @@ def test_search_and_filters(acme: Tenant, ada: Client, query: dict[str, str], fo
     assert ("No key matches" in html) is not found
 
 
+def test_a_raw_key_that_is_searched_for_is_cut_in_the_address(acme: Tenant, ada: Client) -> None:
+    answer = ada.get(LIST, {"q": f" {acme.raw}", "state": "active"})
+    assert answer["Location"] == f"{LIST}?q={acme.key.prefix}&state=active"
+    assert acme.key.name in body(ada.get(answer["Location"]))
+
+
 def test_search_finds_the_first_characters(acme: Tenant, ada: Client) -> None:
     assert acme.key.name in body(ada.get(LIST, {"q": acme.key.prefix}))
 
