@@ -1,5 +1,6 @@
 """What answers where no view does, as Django asks for it: JSON under /api/, pages elsewhere."""
 
+import sys
 from typing import Any
 
 from django.contrib.admin import site
@@ -9,7 +10,7 @@ from django.urls import reverse
 from django.views import defaults
 from django.views.decorators.cache import never_cache
 
-from config.error_answers import as_response
+from config.error_answers import as_api_error, as_response
 from config.errors import InvalidRequest, PathNotFound, ServerError
 from config.site import secured
 
@@ -39,10 +40,16 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """500: a defect of ours."""
+    """500: a defect of ours; 503 when the database is out of reach."""
+    # Django asks while it handles what was raised.
+    error = as_api_error(sys.exception() or ServerError())
     if _is_api(request):
-        return as_response(ServerError())
-    return defaults.server_error(request)
+        return as_response(error)
+    response: HttpResponse = defaults.server_error(request)
+    response.status_code = error.status_code
+    for name, value in error.headers.items():
+        response[name] = value
+    return response
 
 
 def _is_api(request: HttpRequest) -> bool:

@@ -157,6 +157,19 @@ def test_a_connection_that_died_idle_costs_no_page(
     assert asked() == [status] * 8
 
 
+def test_a_database_out_of_reach_is_503_and_heals(server: Server, acme: Tenant) -> None:
+    cookies = {"sessionid": signed_in(acme.admin).cookies["sessionid"].value}
+    address = f"http://{HOST}:{server.port}{KEYS}"
+    assert httpx.get(address, cookies=cookies).status_code == 200
+    server.database.refuse()
+    answer = httpx.get(address, cookies=cookies)
+    assert answer.status_code == 503
+    assert answer.headers["retry-after"] == "5"
+    assert "Please try again in a moment." in answer.text
+    server.database.mend()
+    assert httpx.get(address, cookies=cookies).status_code == 200
+
+
 # --- Pages that refuse
 
 

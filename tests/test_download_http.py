@@ -454,6 +454,13 @@ def test_a_signed_url_reaches_neither_the_client_nor_a_log(
         assert secret not in told
 
 
+def test_a_key_in_a_query_does_not_reach_nginx_s_log(nginx: Nginx, acme: Tenant) -> None:
+    answer = nginx.get(f"/documents?q={acme.raw}", acme.raw)
+    assert eventually(lambda: answer.headers["request-id"] in nginx.written())
+    assert '"GET /api/v1/documents" 200' in nginx.written()
+    assert acme.raw not in nginx.written()
+
+
 def test_the_internal_location_is_closed_to_clients(nginx: Nginx, acme: Tenant) -> None:
     request = f"GET /_store/a/b.pdf HTTP/1.0\r\nAuthorization: {acme.bearer}\r\n\r\n"
     assert b" 404 " in nginx.raw(request.encode()).splitlines()[0]
