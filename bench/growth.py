@@ -112,9 +112,15 @@ def grow(
         say(f"growth, round {number} of {scale.rounds}")
         for case, targets in cases.all().items():
             prepare(stack, database)
-            half = scale.seconds / 2
-            measured = measure(stack, server, endless(targets), warm_up=scale.warm_up, seconds=half)
-            found[case].append(measured)
+            found[case].append(
+                measure(
+                    stack,
+                    server,
+                    endless(targets),
+                    warm_up=scale.warm_up,
+                    seconds=scale.seconds,
+                )
+            )
     return (
         {case: found[case] for case in cases.lists},
         {case: found[case] for case in cases.me},

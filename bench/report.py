@@ -82,8 +82,18 @@ def waiting(latencies: Latencies) -> list[str]:
     return table(head, rows, words=3)
 
 
-def _cost(rounds: Sequence[Measurement]) -> float:
-    return median(m.cost_ms for m in rounds)
+def _times(many: Sequence[Measurement], few: Sequence[Measurement]) -> float:
+    """What one case costs as a multiple of another: round by round, for machines have moods."""
+    return median(a.cost_ms / b.cost_ms for a, b in zip(many, few, strict=True))
+
+
+def beside(found: Growth) -> list[float]:
+    """What each case costs as a multiple of what the median case of the same round does."""
+    usual = [median(m.cost_ms for m in cases) for cases in zip(*found.values(), strict=True)]
+    return [
+        median(m.cost_ms / base for m, base in zip(rounds, usual, strict=True))
+        for rounds in found.values()
+    ]
 
 
 def cases(found: Growth | Servers) -> list[str]:
@@ -109,7 +119,7 @@ def history(found: History) -> list[str]:
             name,
             spread([m.cost_ms for m in few], 1),
             spread([m.cost_ms for m in many], 1),
-            f"{_cost(many) / _cost(few):.2f}",
+            f"{_times(many, few):.2f}",
         ]
         for name, (few, many) in found.items()
     ]
@@ -118,12 +128,12 @@ def history(found: History) -> list[str]:
 
 def grown(lists: Growth, me: Growth, read: History) -> list[str]:
     """Whether the cost stays as it is, with the targets."""
-    listed = [_cost(rounds) for rounds in lists.values()]
-    small, large = (_cost(rounds) for rounds in me.values())
-    screens = [_cost(many) / _cost(few) for few, many in read.values()]
+    listed = beside(lists)
+    small, large = me.values()
+    screens = [_times(many, few) for few, many in read.values()]
     verdicts: list[Verdict] = [
         targets.at_most("the dearest list over the cheapest", listed, min(listed), targets.LISTS),
-        targets.at_most("the larger `/me` over the smaller", [large], small, targets.ME),
+        targets.at_most("the larger `/me` over the smaller", [_times(large, small)], 1, targets.ME),
         targets.at_most("the audit history's dearest growth", screens, 1, targets.HISTORY),
     ]
     return table(("cost", "target", "measured", ""), [v.cells for v in verdicts])
