@@ -65,13 +65,17 @@ class Browser:
 
     def click(self, text: str) -> None:
         """Clicks the link or button that says `text`, and waits for the page it leads to."""
-        marker = self.find("html")
         quoted = f"'{text}'"
         xpath = (
             f"//main//a[contains(., {quoted})] | //main//button[contains(., {quoted})] "
             f"| //main//input[@type='submit' and contains(@value, {quoted})]"
         )
-        self.driver.find_element(By.XPATH, xpath).click()
+        self.leave_by(self.driver.find_element(By.XPATH, xpath))
+
+    def leave_by(self, element: WebElement) -> None:
+        """Clicks an element, and waits for the page it leads to."""
+        marker = self.find("html")
+        element.click()
         eventually(lambda: gone(marker))
 
     @property

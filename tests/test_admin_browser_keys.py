@@ -125,7 +125,7 @@ def test_several_keys_are_revoked_from_the_list(acme: Tenant, browser: Browser) 
     for box in ("1", "3"):
         browser.find(f"tr:nth-child({box}) input.action-select").click()
     browser.find("select[name=action] option[value=revoke_selected]").click()
-    browser.find("button[name=index]").click()
+    browser.leave_by(browser.find("button[name=index]"))
     assert "Revoke these 2 keys?" in browser.text
     browser.shoot("keys-revoke")
     browser.click("Revoke these 2 keys")
