@@ -39,10 +39,19 @@ ALLOW = header(
     "Allow", {"type": "string", "const": "GET, HEAD"}, [405], "The methods that the API has."
 )
 SECONDS = {"type": "integer", "minimum": 1}
-LIMITED = (
-    "Sent with each answer to a valid key. Absent while the counter is out of reach: requests pass "
-    "uncounted then."
-)
+
+
+def _limit(name: str, schema: dict[str, Any], text: str) -> OpenApiParameter:
+    """A header that says something of the rate limit."""
+    return header(
+        name,
+        schema,
+        WITH_KEY,
+        f"{text} Sent with each answer to a valid key. Absent while the counter is out of reach: "
+        "requests pass uncounted then.",
+        required=False,
+    )
+
 
 # Of every operation that takes a key.
 HEADERS = [
@@ -55,43 +64,33 @@ HEADERS = [
         "The scheme of the `Authorization` header.",
     ),
     header("Retry-After", SECONDS, [429, 503], "Seconds to wait before the next request."),
-    header(
+    _limit(
         "RateLimit-Policy",
         {"type": "string", "const": f'"key";q={REQUESTS_PER_MINUTE};w={WINDOW}'},
-        WITH_KEY,
-        f"The limit: `q` requests in `w` seconds. {LIMITED}",
-        required=False,
+        "The limit: `q` requests in `w` seconds.",
     ),
-    header(
+    _limit(
         "RateLimit",
         {
             "type": "string",
             "pattern": '^"key";r=[0-9]{1,3};t=[1-9][0-9]?$',
             "examples": ['"key";r=299;t=42'],
         },
-        WITH_KEY,
-        f"What is left: `r` requests in the next `t` seconds. {LIMITED}",
-        required=False,
+        "What is left: `r` requests in the next `t` seconds.",
     ),
-    header(
+    _limit(
         "X-RateLimit-Limit",
         {"type": "integer", "const": REQUESTS_PER_MINUTE},
-        WITH_KEY,
-        f"Requests that the key may make in a minute. {LIMITED}",
-        required=False,
+        "Requests that the key may make in a minute.",
     ),
-    header(
+    _limit(
         "X-RateLimit-Remaining",
         {"type": "integer", "minimum": 0, "maximum": REQUESTS_PER_MINUTE},
-        WITH_KEY,
-        f"Requests that are left of the minute. {LIMITED}",
-        required=False,
+        "Requests that are left of the minute.",
     ),
-    header(
+    _limit(
         "X-RateLimit-Reset",
         {"type": "integer", "minimum": 1, "maximum": WINDOW},
-        WITH_KEY,
-        f"Seconds until the minute ends. {LIMITED}",
-        required=False,
+        "Seconds until the minute ends.",
     ),
 ]

@@ -19,7 +19,7 @@ from django.db import connection
 
 from audit import record
 from documents.logs import Log
-from documents.progress import Progress, Say
+from documents.progress import Progress, Say, first_line
 from documents.stopping import Stop
 
 LINE = re.compile(rb"(\d{1,10}\.\d{3}) ([0-9a-f]{32}) (\d{3}) (\d{1,18}) (\d{1,18}|-)")
@@ -98,7 +98,7 @@ class Recorder:
             except DatabaseError as exc:
                 if not patient:
                     raise
-                reason = str(exc).partition("\n")[0]
+                reason = first_line(exc)
                 self._say(f"The database: {reason}; trying again.")
             connection.close()
             time.sleep(RETRY_AFTER)

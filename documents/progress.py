@@ -3,6 +3,8 @@
 import time
 from collections.abc import Callable
 
+from django.core.management.base import BaseCommand
+
 EVERY = 1.0  # seconds between two lines; a command that is shorter says nothing
 
 Say = Callable[[str], object]
@@ -21,3 +23,16 @@ class Progress:
         if now >= self._next:
             self._say(line)
             self._next = now + EVERY
+
+
+class ProgressCommand(BaseCommand):
+    """A command that may take long."""
+
+    def say(self, line: str) -> None:
+        """Shows how far it is; unlike an error, without colour."""
+        self.stderr.write(line, style_func=str)
+
+
+def first_line(exc: Exception) -> str:
+    """What an error of the database is, without its details."""
+    return str(exc).partition("\n")[0]

@@ -18,24 +18,31 @@ def as_other_stores_say(block: bytes) -> bytes:
     return block
 
 
+def after(count: int, later: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
+    """An `alter` that lets so many answers of the store pass; `later` alters the blocks then."""
+    answers = 0
+
+    def alter(block: bytes) -> bytes:
+        nonlocal answers
+        answers += block.startswith(b"HTTP/1.1 ")
+        return later(block) if answers > count else as_other_stores_say(block)
+
+    return alter
+
+
 def failing_after(count: int, instead: bytes = b"") -> Callable[[bytes], bytes]:
     """An `alter` that lets so many answers of the store pass; then others, or the connection cut.
 
     Args:
         instead: the whole of each later answer, which has to come in one block.
     """
-    answers = 0
 
-    def alter(block: bytes) -> bytes:
-        nonlocal answers
-        answers += block.startswith(b"HTTP/1.1 ")
-        if answers > count and instead:
-            return instead
-        if answers > count:
+    def fail(block: bytes) -> bytes:
+        if not instead:
             raise ConnectionResetError
-        return as_other_stores_say(block)
+        return instead
 
-    return alter
+    return after(count, fail)
 
 
 class Proxy:
@@ -86,16 +93,12 @@ class Proxy:
 
     def silence_after(self, count: int) -> None:
         """Lets so many answers of the store pass and then forwards nothing, until it is mended."""
-        answers = 0
 
-        def alter(block: bytes) -> bytes:
-            nonlocal answers
-            answers += block.startswith(b"HTTP/1.1 ")
-            if answers > count:
-                self._flowing.clear()
+        def hold(block: bytes) -> bytes:
+            self._flowing.clear()
             return self._usual(block)
 
-        self.alter = alter
+        self.alter = after(count, hold)
 
     def mend(self) -> None:
         """Works again, on the same port and as at first."""

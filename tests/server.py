@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.db import connection
 
 from config.embedded.service import free_port
 from tests import described
@@ -38,6 +39,17 @@ def eventually(what: Callable[[], Any]) -> Any:
     while not (value := what()) and time.monotonic() < deadline:
         time.sleep(0.02)
     return value
+
+
+def end_connections() -> int:
+    """Ends all other connections to the tests' database, as its restart does; how many."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+        [(ended,)] = cursor.fetchall()
+    return int(ended)
 
 
 def test_database_url() -> str:

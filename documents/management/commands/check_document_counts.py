@@ -5,14 +5,15 @@ from argparse import ArgumentParser
 from dataclasses import asdict
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db import Error as DatabaseError
 
+from documents.progress import ProgressCommand, first_line
 from documents.recounting import differences
 from documents.stopping import Stopped, stoppable
 
 
-class Command(BaseCommand):
+class Command(ProgressCommand):
     help = (
         "Tells each workspace and status whose kept document count (GET /me reads it) is not what "
         "counting documents gives, one JSON object a line; exit status 1 if there are any. Others "
@@ -34,11 +35,6 @@ class Command(BaseCommand):
             except Stopped as exc:
                 raise CommandError("Stopped before the end.", returncode=exc.status) from exc
             except DatabaseError as exc:
-                reason = str(exc).partition("\n")[0]
-                raise CommandError(f"The database: {reason}; run it again.") from exc
+                raise CommandError(f"The database: {first_line(exc)}; run it again.") from exc
         if different and not mend:
             raise CommandError(f"Counts that differ: {different}. With --mend they are put right.")
-
-    def say(self, line: str) -> None:
-        """Shows how far it is; unlike an error, without colour."""
-        self.stderr.write(line, style_func=str)

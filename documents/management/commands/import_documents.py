@@ -7,16 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db import Error as DatabaseError
 
 from documents.importing import ImportRefused, import_file
+from documents.progress import ProgressCommand, first_line
 from documents.stopping import Stopped
 from documents.storage import StoreError
 from workspaces.models import Workspace
 
 
-class Command(BaseCommand):
+class Command(ProgressCommand):
     help = "Imports documents with their PDFs (`documents.importing` describes the file)."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -39,13 +40,7 @@ class Command(BaseCommand):
         except StoreError as exc:
             raise CommandError(f"The store: {exc}; nothing was imported.") from exc
         except DatabaseError as exc:
-            raise CommandError(
-                f"The database: {str(exc).splitlines()[0]}; nothing was imported."
-            ) from exc
+            raise CommandError(f"The database: {first_line(exc)}; nothing was imported.") from exc
         except OSError as exc:
             raise CommandError(f"{file} cannot be read: {exc.strerror}.") from exc
         self.stdout.write(json.dumps(asdict(counts)))
-
-    def say(self, line: str) -> None:
-        """Shows how far it is; unlike an error, without colour."""
-        self.stderr.write(line, style_func=str)

@@ -6,14 +6,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db import Error as DatabaseError
 
 from documents.ends import Recorder
+from documents.progress import ProgressCommand, first_line
 from documents.stopping import Stopped, stoppable
 
 
-class Command(BaseCommand):
+class Command(ProgressCommand):
     help = (
         "Records in the audit history how downloads ended that nginx carried, from the "
         "downloads.log that deploy/nginx.conf writes. Each end is recorded once, however often "
@@ -35,13 +36,8 @@ class Command(BaseCommand):
                 if not follow:
                     raise CommandError("Stopped before the end.", returncode=exc.status) from exc
             except DatabaseError as exc:
-                reason = str(exc).partition("\n")[0]
-                raise CommandError(f"The database: {reason}; run it again.") from exc
+                raise CommandError(f"The database: {first_line(exc)}; run it again.") from exc
             except OSError as exc:
                 raise CommandError(f"{exc.filename} cannot be read: {exc.strerror}.") from exc
             finally:
                 self.stdout.write(json.dumps(asdict(recorder.counts)))
-
-    def say(self, line: str) -> None:
-        """Shows how far it is; unlike an error, without colour."""
-        self.stderr.write(line, style_func=str)
