@@ -15,6 +15,9 @@ from pathlib import Path
 from typing import IO
 
 from django.core.wsgi import get_wsgi_application
+from django.db.backends.signals import connection_created
+
+from config.connections import close_with_thread
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -50,6 +53,7 @@ def be_the_only_process(secret: str) -> IO[str] | None:
             time.sleep(0.1)
 
 
+connection_created.connect(close_with_thread)
 application = get_wsgi_application()
 
 from django.conf import settings  # noqa: E402 - needs DJANGO_SETTINGS_MODULE
