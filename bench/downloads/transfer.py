@@ -8,7 +8,7 @@ from bench.downloads.fixture import MB, Fixture
 from bench.downloads.serving import server
 from bench.progress import say
 
-ROUNDS = 5
+ROUNDS = {1: 20, 16: 7}  # of so many downloads at once
 
 
 def curl(url: str, at_once: int, key: str = "") -> tuple[float, float]:
@@ -34,10 +34,9 @@ def curl(url: str, at_once: int, key: str = "") -> tuple[float, float]:
 
 
 def memory(fixture: Fixture) -> None:
-    """RSS of the worker over idle."""
-    with server(32, handoff=False) as (base, worker):
-        curl(base + fixture.documents[50], 1, fixture.keys[0])
-        for at_once in (1, 32):
+    """RSS of a worker over idle: of one that was just started, whose first downloads these are."""
+    for at_once in (1, 32):
+        with server(32, handoff=False) as (base, worker):
             idle = worker.memory_info().rss
             command = ["curl", "-s", "-o", "/dev/null", "--limit-rate", "10M"]
             command += ["-H", f"Authorization: Bearer {fixture.keys[0]}"]
@@ -54,16 +53,20 @@ def memory(fixture: Fixture) -> None:
 
 
 def throughput(fixture: Fixture, *, handoff: bool) -> None:
-    """Ratios to curl straight at the store, both measured in turn."""
+    """Ratios to curl straight at the store, both measured in turn, when all threads are at work.
+
+    A thread's first request opens its connections to PostgreSQL, Redis and the store.
+    """
     how = "handed over" if handoff else "in process"
-    with server(16, handoff=handoff) as (base, _):
-        for at_once in (1, 16):
+    threads = max(ROUNDS)
+    with server(threads, handoff=handoff) as (base, _):
+        for _ in range(3):
+            curl(base + fixture.documents[50], threads, fixture.keys[1])
+        for at_once, rounds in ROUNDS.items():
             ratios, firsts = [], []
-            for number in range(ROUNDS):
+            for _ in range(rounds):
                 direct_first, direct = curl(fixture.urls[50], at_once)
-                first, through = curl(
-                    base + fixture.documents[50], at_once, fixture.keys[1 + number]
-                )
+                first, through = curl(base + fixture.documents[50], at_once, fixture.keys[1])
                 ratios.append(through / direct)
                 firsts.append(first / direct_first)
             say(
