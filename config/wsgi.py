@@ -69,6 +69,15 @@ if not settings.REDIS_URL:
             "limit on its own. Set REDIS_URL, or run one process."
         )
 
+# Else the first request waits for it: the views, the counter's client and the store's.
+from django.core.cache import caches  # noqa: E402
+
+from config import urls  # noqa: E402, F401 - needs Django
+from documents import storage  # noqa: E402
+
+caches.all()
+storage.prepare()
+
 # What start-up made lasts as long as the process: the collector need not look at it again, which
 # shows in the slowest answers.
 gc.collect()

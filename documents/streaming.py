@@ -27,13 +27,22 @@ class RecordedStream:
     def __init__(self, opened: OpenObject, entry: AuditEntry) -> None:
         self._opened = opened
         self._entry = entry
+        self._chunks = iter(opened)
+        self._given = 0  # bytes of the last chunk
         self._sent = 0  # bytes that the server has taken
         self._open = True
 
     def __iter__(self) -> Iterator[bytes]:
-        for chunk in self._opened:
-            yield chunk
-            self._sent += len(chunk)  # here when the server asks for the next one
+        return self
+
+    def __next__(self) -> bytes:
+        # Asking for the next chunk, the server has taken the last one. No reference is kept to
+        # either: a slow client would hold two of them in memory.
+        self._sent += self._given
+        self._given = 0
+        chunk = next(self._chunks)
+        self._given = len(chunk)
+        return chunk
 
     def close(self) -> None:
         """Ends the download: the server calls it after the last byte and when the client left."""
