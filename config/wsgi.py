@@ -69,7 +69,8 @@ if not settings.REDIS_URL:
             "limit on its own. Set REDIS_URL, or run one process."
         )
 
-# Else the first request waits for it: the views, the counter's client and the store's.
+# Else the first request waits until the views and the counter's modules are loaded and the store's
+# client is made.
 from django.core.cache import caches  # noqa: E402
 
 from config import urls  # noqa: E402, F401 - needs Django

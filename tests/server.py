@@ -15,9 +15,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.db import connection
 
 from config.embedded.service import free_port
+from config.statements import fetch
 from tests import described
 from tests.client import Answer
 from tests.proxy import HOST, Proxy
@@ -43,12 +43,11 @@ def eventually(what: Callable[[], Any]) -> Any:
 
 def end_connections() -> int:
     """Ends all other connections to the tests' database, as its restart does; how many."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
-            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        )
-        [(ended,)] = cursor.fetchall()
+    [[ended]] = fetch(
+        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
+        "WHERE datname = current_database() AND pid <> pg_backend_pid()",
+        [],
+    )
     return int(ended)
 
 

@@ -11,6 +11,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 from django.utils import timezone
 
+from config.statements import fetch
 from documents.models import Document
 from tests import factories
 from tests.factories import Tenant, uid
@@ -157,12 +158,11 @@ def test_two_that_mend_at_once_mend_once(acme: Tenant) -> None:
 
 def waiting() -> int:
     """How many wait for the table of the counts."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT count(*) FROM pg_locks WHERE NOT granted "
-            "AND relation = 'workspaces_documentcount'::regclass"
-        )
-        [(number,)] = cursor.fetchall()
+    [[number]] = fetch(
+        "SELECT count(*) FROM pg_locks WHERE NOT granted "
+        "AND relation = 'workspaces_documentcount'::regclass",
+        [],
+    )
     return int(number)
 
 

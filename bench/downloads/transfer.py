@@ -1,5 +1,6 @@
 """What a download takes: memory of the server, time to the first byte, and throughput."""
 
+import itertools
 import statistics
 import subprocess
 import time
@@ -59,14 +60,15 @@ def throughput(fixture: Fixture, *, handoff: bool) -> None:
     """
     how = "handed over" if handoff else "in process"
     threads = max(ROUNDS)
+    keys = itertools.cycle(fixture.keys)  # each has its rate limit
     with server(threads, handoff=handoff) as (base, _):
         for _ in range(3):
-            curl(base + fixture.documents[50], threads, fixture.keys[1])
+            curl(base + fixture.documents[50], threads, next(keys))
         for at_once, rounds in ROUNDS.items():
             ratios, firsts = [], []
             for _ in range(rounds):
                 direct_first, direct = curl(fixture.urls[50], at_once)
-                first, through = curl(base + fixture.documents[50], at_once, fixture.keys[1])
+                first, through = curl(base + fixture.documents[50], at_once, next(keys))
                 ratios.append(through / direct)
                 firsts.append(first / direct_first)
             say(
