@@ -12,15 +12,54 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from apikeys.endings import KeyEndings, last_used
-from apikeys.filters import StateFilter, WorkspaceFilter
+from apikeys.admin_actions import KeyEndings, last_used
 from apikeys.forms import NewKeyForm
 from apikeys.models import AlreadyIssued, ApiKey
 from audit.admin import without_key_in_address
-from config.admin import person
-from config.times import ago_with_exact, exact
+from config.admin.base import person
+from config.admin.formatting import ago_with_exact, exact
+from workspaces.api_access import notice
 from workspaces.permissions import administered_by, is_workspace_admin
-from workspaces.standing import notice
+
+
+class StateFilter(admin.SimpleListFilter):
+    """Active or revoked."""
+
+    title = "state"
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("active", "Active"), ("revoked", "Revoked")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> QuerySet[ApiKey]:
+        match self.value():
+            case "active":
+                return queryset.filter(revoked_at=None)
+            case "revoked":
+                return queryset.exclude(revoked_at=None)
+            case _:
+                return queryset
+
+
+class WorkspaceFilter(admin.SimpleListFilter):
+    """One of the person's own workspaces; any other id is one without keys."""
+
+    title = "workspace"
+    parameter_name = "workspace"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        mine: Any = administered_by(request.user).order_by("name", "id")
+        names = [(str(workspace.pk), workspace.name) for workspace in mine]
+        return names if len(names) > 1 else []
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> QuerySet[ApiKey]:
+        chosen = self.value()
+        if chosen is None:
+            return queryset
+        return queryset.filter(workspace_id=chosen) if chosen in self.ids() else queryset.none()
+
+    def ids(self) -> list[str]:
+        return [str(value) for value, _ in self.lookup_choices]
 
 
 @admin.register(ApiKey)

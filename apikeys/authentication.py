@@ -11,8 +11,8 @@ from rest_framework.request import Request
 
 from apikeys import keys
 from audit import record
-from config.errors import InvalidKey
-from config.statements import fetch
+from config.api.errors import InvalidKey
+from config.database import fetch
 
 
 class ActiveKey(NamedTuple):

@@ -7,7 +7,7 @@ from django import forms
 from django.contrib.auth.models import User
 from django.core import signing
 
-from apikeys import names
+from apikeys import validators as names
 from workspaces.models import Workspace
 from workspaces.permissions import administered_by
 

@@ -7,7 +7,8 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, models, transaction
 from django.utils import timezone
 
-from apikeys import keys, names
+from apikeys import keys
+from apikeys import validators as names
 from audit import record
 from workspaces.models import Workspace
 
@@ -36,7 +37,7 @@ class ApiKeyManager(models.Manager["ApiKey"]):
         """Creates a key.
 
         Args:
-            name: what people call it, within the rules of `apikeys.names`.
+            name: what people call it, within the rules of `apikeys.validators`.
             id: the key's, where it was chosen before, so that asking twice makes one key.
 
         Returns:

@@ -8,7 +8,7 @@ from django_ratelimit.core import get_usage
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
-from config.errors import TooManyRequests
+from config.api.errors import TooManyRequests
 
 if TYPE_CHECKING:
     # DRF imports this module while it is still importing its own views.

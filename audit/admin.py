@@ -20,8 +20,8 @@ from audit import export
 from audit.filters import HistoryFilter, without_raw_key
 from audit.models import AuditEntry
 from audit.scope import scope_of
-from config.lists import ListAdmin
-from config.times import exact
+from config.admin.changelist import ListAdmin
+from config.admin.formatting import exact
 
 REQUEST_ID_SHOWN = 8  # characters in the list, of 32
 # The page of one entry, part by part; a part or a field that holds nothing is left out.

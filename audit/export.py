@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.http import content_disposition_header
 
 from audit.models import Action
-from config import keyset
+from config.admin import keyset
 
 BATCH = 2000  # entries read, and sent, at a time; a batch is all that is ever in memory
 COLUMNS = (

@@ -14,7 +14,7 @@ from django.http import QueryDict
 from audit.models import Action, AuditEntry
 from audit.scope import Scope
 from audit.widgets import DayInput, WorkspaceSelect
-from config.lists import FilterForm
+from config.admin.changelist import FilterForm
 
 KEY_PREFIX_LENGTH = 12  # characters that an entry keeps of a key, `dtd_` included
 

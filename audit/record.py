@@ -15,9 +15,9 @@ from django.forms.models import model_to_dict
 from django.utils import timezone
 
 from audit.models import DOWNLOADS, Action, AuditEntry
-from config.caller import caller
+from config.database import fetch
 from config.logs import redact, request_id
-from config.statements import fetch
+from config.request_context import caller
 
 USER_AGENT_LENGTH = 500  # characters kept of what a client says it is
 ENDS_LOCK = 0x656E6473  # any number that no other advisory lock has

@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db.models import Q
 from django.http import HttpRequest
 
-from config.admin import person
+from config.admin.base import person
 
 # Given to the group Support, and to superusers by Django.
 READ_ALL = "audit.view_auditentry"

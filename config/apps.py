@@ -14,4 +14,4 @@ class ConfigConfig(AppConfig):
 class AdminConfig(admin_apps.AdminConfig):
     """Django's admin with our site."""
 
-    default_site = "config.site.Site"
+    default_site = "config.admin.site.Site"

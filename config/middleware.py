@@ -14,8 +14,8 @@ from django.middleware import csrf
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.encoding import escape_uri_path
 
-from config.caller import current_request
 from config.logs import request_id
+from config.request_context import current_request
 
 logger = logging.getLogger("access")
 

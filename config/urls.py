@@ -6,10 +6,10 @@ from django.contrib import admin
 from django.urls import path, re_path
 from django.views.generic import RedirectView
 
-from config import docs
-from config.api import UnknownPath
-from config.openapi import DescriptionViewSet
-from documents.views import DocumentViewSet, UnknownDocumentPath
+from config.api.viewsets import UnknownPath
+from config.openapi import views as docs
+from config.openapi.views import DescriptionViewSet
+from documents.api.views import DocumentViewSet, UnknownDocumentPath
 from workspaces.views import MeViewSet
 
 get: dict[str, Any] = {"get": "retrieve"}
@@ -29,7 +29,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
 ]
 
-handler400 = "config.handlers.bad_request"
-handler403 = "config.handlers.forbidden"
-handler404 = "config.handlers.not_found"
-handler500 = "config.handlers.server_error"
+handler400 = "config.error_pages.bad_request"
+handler403 = "config.error_pages.forbidden"
+handler404 = "config.error_pages.not_found"
+handler500 = "config.error_pages.server_error"

@@ -1,5 +1,6 @@
 """Documents in the admin: for support staff who were given a document's id, read-only."""
 
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -13,12 +14,72 @@ from django.urls import URLPattern, path
 from django.utils.html import format_html
 
 from audit.admin import linked
-from config.lists import FilterForm, ListAdmin
-from documents.models import Document
-from documents.recipients import RecipientInline, in_order, when
-from documents.serializers import progress
-from documents.support import may_view
-from workspaces import lookup
+from config.admin.changelist import FilterForm, ListAdmin
+from config.admin.formatting import exact
+from documents.api.serializers import progress
+from documents.models import Document, Recipient
+from documents.permissions import may_view
+from workspaces import directory as lookup
+
+
+class RecipientInline(admin.TabularInline):  # type: ignore[type-arg]
+    """The people on a document, in the signing order."""
+
+    model = Recipient
+    ordering = ("order", "id")
+    fields = readonly_fields = (
+        "name",
+        "email",
+        "role",
+        "status",
+        "order",
+        "sent",
+        "viewed",
+        "completed",
+        "declined",
+        "decline_reason",
+    )
+    can_delete = False
+    empty_value_display = "–"
+    show_change_link = False
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return may_view(request, "view_recipient")
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    @admin.display(description="sent")
+    def sent(self, recipient: Recipient) -> str:
+        return when(recipient.sent_at)
+
+    @admin.display(description="viewed")
+    def viewed(self, recipient: Recipient) -> str:
+        return when(recipient.viewed_at)
+
+    @admin.display(description="signed or approved")
+    def completed(self, recipient: Recipient) -> str:
+        return when(recipient.completed_at)
+
+    @admin.display(description="declined")
+    def declined(self, recipient: Recipient) -> str:
+        return when(recipient.declined_at)
+
+
+def in_order(document: Document) -> list[Recipient]:
+    """The document's recipients in the signing order, as they were read with it."""
+    return sorted(document.recipients.all(), key=lambda each: (each.order, each.id))
+
+
+def when(moment: datetime | None) -> str:
+    return exact(moment) if moment else "–"
+
 
 NAMES_SHOWN = 3  # recipients of a document that the list names
 

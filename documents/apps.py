@@ -8,7 +8,7 @@ class DocumentsConfig(AppConfig):
     name = "documents"
 
     def ready(self) -> None:
-        from documents.support import make_group  # noqa: PLC0415 - needs the models
+        from documents.permissions import make_group  # noqa: PLC0415 - needs the models
 
         # Signalled app by app, in the order of INSTALLED_APPS: once it is auth's turn, the
         # permissions of the apps before it, ours among them, have been made.

@@ -5,7 +5,7 @@ import uuid
 from django.db import models
 from django.utils import timezone
 
-from documents.counting import TRIGGERS
+from documents.counts.triggers import TRIGGERS
 from workspaces.models import Workspace
 
 

@@ -18,7 +18,7 @@ from django.core.files.storage import default_storage
 from storages.backends.s3 import S3Storage
 from urllib3.exceptions import HTTPError
 
-from documents.ranges import ByteRange
+from documents.download.ranges import ByteRange
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client

@@ -22,7 +22,7 @@ from psycopg import sql
 from apikeys.models import ApiKey
 from audit import record
 from audit.models import AuditEntry
-from config.caller import current_request
+from config.request_context import current_request
 from documents.models import Document, Recipient, StoredFile
 from tests import factories, people
 from tests.factories import Tenant

@@ -10,7 +10,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from audit.models import Action, AuditEntry
-from config.keyset import Place
+from config.admin.keyset import Place
 from tests import factories
 from tests.factories import Tenant, uid
 from tests.people import DOCUMENTS, HISTORY, analyze, happened, signed_in, support

@@ -4,7 +4,7 @@ from django.test import Client
 from django.urls import reverse
 
 from audit.models import AuditEntry
-from config.caller import caller
+from config.request_context import caller
 from tests import people
 from tests.factories import Tenant
 from tests.test_admin_keys import create, page

@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 from django.utils import timezone
 
-from config.statements import fetch
+from config.database import fetch
 from documents.models import Document
 from tests import factories
 from tests.factories import Tenant, uid
@@ -170,7 +170,7 @@ def test_how_far_it_is_goes_to_stderr(
     acme: Tenant, umbrella: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     DocumentCount.objects.all().delete()  # what is kept of workspaces that are gone
-    monkeypatch.setattr("documents.progress.EVERY", 0.0)
+    monkeypatch.setattr("config.management.progress.EVERY", 0.0)
     out, err = StringIO(), StringIO()
     call_command("check_document_counts", stdout=out, stderr=err)
     lines = err.getvalue().splitlines()

@@ -19,7 +19,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from audit.models import AuditEntry
-from documents.ends import LINES_AT_ONCE
+from documents.download.nginx_log import LINES_AT_ONCE
 from tests import factories, server
 from tests.client import golden
 from tests.factories import Tenant

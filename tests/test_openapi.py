@@ -13,8 +13,8 @@ from django.core.management import call_command
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from apikeys.throttling import REQUESTS_PER_MINUTE
-from config.sharing import OTHER_PATHS
-from documents.parameters import FILE_TYPES, STATUS_FILTER
+from config.openapi.hooks import OTHER_PATHS
+from documents.api.parameters import FILE_TYPES, STATUS_FILTER
 from tests import described
 from tests.client import get, golden
 from tests.described import DESCRIPTION, Json, NotDescribed, resolved

@@ -12,8 +12,8 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from config.admin import AuditedAdmin, OwnFilters, TabularInline, person
-from config.times import exact
+from config.admin.base import AuditedAdmin, OwnFilters, TabularInline, person
+from config.admin.formatting import exact
 from workspaces import changes
 from workspaces.forms import MembershipForm, WorkspaceForm
 from workspaces.models import Membership, Workspace

@@ -33,7 +33,7 @@ class Workspace(models.Model):
 class DocumentCount(models.Model):
     """A part of how many documents a workspace has: the sum of its rows is the number.
 
-    Written by the triggers of `documents.counting` alone. No foreign key: checking it would lock
+    Written by the triggers of `documents.counts.triggers` alone. No foreign key: checking it would lock
     the workspace for each writer.
     """
 

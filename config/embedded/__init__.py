@@ -9,8 +9,14 @@ import secrets
 from collections.abc import MutableMapping
 from pathlib import Path
 
-from config.embedded.join import START_LOCK, StackError, join, locked
-from config.embedded.services import SERVICES
+from config.embedded.attach import START_LOCK, StackError, join, locked
+from config.embedded.postgres import Postgres
+from config.embedded.redis import Redis
+from config.embedded.s3 import S3
+from config.embedded.service import Service
+
+SERVICES: dict[str, type[Service]] = {s.name: s for s in (Postgres, S3, Redis)}
+
 
 __all__ = ["StackError", "data_dir", "provide"]
 

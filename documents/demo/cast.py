@@ -6,7 +6,7 @@ from uuid import NAMESPACE_DNS, UUID, uuid5
 from django.contrib.auth.models import Group, User
 from django.db import transaction
 
-from documents.support import GROUP
+from documents.permissions import GROUP
 from workspaces.models import Membership, Workspace
 from workspaces.plans import Plan
 

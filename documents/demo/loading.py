@@ -8,6 +8,8 @@ from pathlib import Path
 
 from django.contrib.auth.models import User
 
+from config.management.progress import Say
+from documents.api.parameters import FILE_TYPES
 from documents.demo.author import Made
 from documents.demo.cast import PEOPLE, TENANTS, create_people
 from documents.demo.certificate import write_certificate
@@ -16,8 +18,6 @@ from documents.demo.paper import Paper
 from documents.demo.signed import write_signed
 from documents.demo.story import make_up
 from documents.importing import import_file
-from documents.parameters import FILE_TYPES
-from documents.progress import Say
 from workspaces.models import Workspace
 
 FILE = "documents.jsonl"

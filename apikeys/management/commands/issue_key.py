@@ -7,7 +7,7 @@ from uuid import UUID
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
-from apikeys import names
+from apikeys import validators as names
 from apikeys.models import ApiKey
 from workspaces.models import Membership
 

@@ -25,8 +25,7 @@ from django.db import connections
 from django.utils.crypto import get_random_string
 
 from apikeys.models import ApiKey
-from config.embedded.lifeline import when_parent_dies
-from config.server import HOST, serve
+from config.embedded.server import HOST, serve, when_parent_dies
 from documents import demo
 from workspaces.models import Membership
 

@@ -8,9 +8,9 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.db import Error as DatabaseError
 
-from documents.progress import ProgressCommand, first_line
-from documents.recounting import differences
-from documents.stopping import Stopped, stoppable
+from config.management.progress import ProgressCommand, first_line
+from config.management.shutdown import Stopped, stoppable
+from documents.counts.check import differences
 
 
 class Command(ProgressCommand):

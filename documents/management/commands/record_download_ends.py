@@ -9,9 +9,9 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.db import Error as DatabaseError
 
-from documents.ends import Recorder
-from documents.progress import ProgressCommand, first_line
-from documents.stopping import Stopped, stoppable
+from config.management.progress import ProgressCommand, first_line
+from config.management.shutdown import Stopped, stoppable
+from documents.download.nginx_log import Recorder
 
 
 class Command(ProgressCommand):

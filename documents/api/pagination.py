@@ -1,0 +1,92 @@
+"""Keyset pagination, newest first, with an opaque cursor that cannot be made or moved.
+
+A cursor names the last document of a page by its place in the order (created_at, id). What is
+inserted later stands before it, what is deleted is just not there: a walk sees each document
+that stood when it began exactly once.
+"""
+
+import base64
+import struct
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.core.signing import BadSignature, Signer
+from django.http import HttpResponse
+from rest_framework.pagination import BasePagination
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from config.api.errors import InvalidParameter
+from config.api.responses import json_answer
+from documents.api import parameters
+from documents.api.queries import Place
+from documents.api.serializers import DOCUMENT_COLUMNS
+
+_CREATED_AT = DOCUMENT_COLUMNS.index("created_at")
+_ID = DOCUMENT_COLUMNS.index("id")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_PACKED = struct.Struct(">q16s")  # microseconds since the epoch, the id
+
+
+def _signer(workspace_id: UUID, status: str | None) -> Signer:
+    """Signs cursors of one walk: the workspace and the filter are part of the signature."""
+    return Signer(salt=f"documents.cursor:{workspace_id}:{status or ''}", sep=".")
+
+
+def encode_cursor(place: Place, workspace_id: UUID, status: str | None) -> str:
+    """The cursor of the page that follows `place`."""
+    microseconds = (place[0] - _EPOCH) // timedelta(microseconds=1)
+    packed = _PACKED.pack(microseconds, place[1].bytes)
+    return _signer(workspace_id, status).sign(base64.urlsafe_b64encode(packed).decode())
+
+
+def decode_cursor(cursor: str, workspace_id: UUID, status: str | None) -> Place:
+    """The place a cursor names.
+
+    Raises:
+        InvalidParameter: it was changed, or made for another workspace or status filter.
+    """
+    try:
+        value = _signer(workspace_id, status).unsign(cursor)
+    except BadSignature:
+        raise InvalidParameter("cursor", parameters.CURSOR_TAKES) from None
+    microseconds, id_bytes = _PACKED.unpack(base64.urlsafe_b64decode(value))
+    return _EPOCH + timedelta(microseconds=microseconds), UUID(bytes=id_bytes)
+
+
+class KeysetPagination(BasePagination):
+    """DRF's paginator for documents; `status`, `limit` and `cursor` are read from the query.
+
+    One row beyond the page tells whether another follows, so that a last page that is exactly
+    full says so.
+
+    Args:
+        workspace_id: whose documents they are.
+    """
+
+    def __init__(self, workspace_id: UUID) -> None:
+        self.workspace_id = workspace_id
+
+    def paginate_queryset(
+        self, queryset: Any, request: Request, view: APIView | None = None
+    ) -> list[Any]:
+        """One page as rows of DOCUMENT_COLUMNS; `queryset` is `documents.api.queries.newest`."""
+        self.status = parameters.status(request.query_params)
+        limit = parameters.limit(request.query_params)
+        cursor = parameters.cursor(request.query_params)
+        beyond = cursor and decode_cursor(cursor, self.workspace_id, self.status)
+        rows: list[Any] = queryset(self.workspace_id, self.status, beyond, limit + 1)
+        self.next_place: Place | None = None
+        if len(rows) > limit:
+            rows.pop()
+            last = rows[-1]
+            self.next_place = (last[_CREATED_AT], UUID(last[_ID]))
+        return rows
+
+    def get_paginated_response(self, data: Any) -> HttpResponse:  # type: ignore[override]
+        """A page as the API's list body."""
+        next_cursor = self.next_place and encode_cursor(
+            self.next_place, self.workspace_id, self.status
+        )
+        return json_answer({"data": data, "nextCursor": next_cursor})

@@ -1,0 +1,60 @@
+"""Whether a workspace may use the API: suspension first (403), then the plan (402)."""
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+
+from config.api.errors import PlanRequired, WorkspaceSuspended
+from workspaces.models import Workspace
+from workspaces.plans import includes_api, upgrade_from
+
+if TYPE_CHECKING:
+    # DRF imports this module while it is still importing its own views.
+    from rest_framework.views import APIView
+
+
+class Standing(Protocol):
+    """What decides it: a workspace has it, and so has a key that was just looked up."""
+
+    @property
+    def plan(self) -> str: ...
+
+    @property
+    def suspended(self) -> bool: ...
+
+
+def check_standing(workspace: Standing) -> None:
+    """Returns when keys of the workspace work.
+
+    Raises:
+        WorkspaceSuspended: 403.
+        PlanRequired: 402; the key is kept and works again after an upgrade.
+    """
+    if workspace.suspended:
+        raise WorkspaceSuspended
+    if not includes_api(workspace.plan):
+        raise PlanRequired(upgrade=upgrade_from(workspace.plan))
+
+
+def notice(workspace: Workspace) -> str:
+    """Why keys of the workspace are refused at present, and until when; "" when they work."""
+    try:
+        check_standing(workspace)
+    except WorkspaceSuspended:
+        return f"{workspace} is suspended: its keys are refused until it is reinstated."
+    except PlanRequired:
+        return (
+            f"{workspace}'s plan does not include the API: its keys will work once the workspace "
+            "moves to Pro or Business."
+        )
+    return ""
+
+
+class WorkspaceMayUseApi(BasePermission):
+    """DRF's permission over `check_standing`; refusals are raised, each with its own status."""
+
+    def has_permission(self, request: Request, view: "APIView") -> bool:
+        key: Any = request.auth  # an active key, which this app knows nothing of
+        check_standing(key)
+        return True
