@@ -1,7 +1,6 @@
 """Bearer authentication by workspace key: every failure is the same 401."""
 
 from datetime import datetime, timedelta
-from typing import NamedTuple
 from uuid import UUID
 
 from django.db import InterfaceError, OperationalError, connection
@@ -10,33 +9,9 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
 from apikeys import keys
-from audit import record
 from config.api.errors import InvalidKey
+from config.api.request import ActiveKey
 from config.database import fetch
-
-
-class ActiveKey(NamedTuple):
-    """The key of a request and its workspace's standing: `request.auth`."""
-
-    id: UUID
-    name: str
-    prefix: str
-    last_used_at: datetime | None
-    workspace_id: UUID
-    workspace_name: str
-    plan: str
-    suspended: bool
-
-    def facts(self) -> record.KeyFacts:
-        """What an audit entry copies of this key."""
-        return record.KeyFacts(
-            workspace_id=self.workspace_id,
-            workspace_name=self.workspace_name,
-            key_id=self.id,
-            key_name=self.name,
-            key_prefix=self.prefix,
-        )
-
 
 _ACTIVE = """
     SELECT key.id, key.name, key.prefix, key.last_used_at,

@@ -63,7 +63,7 @@ class ApiKeyManager(models.Manager["ApiKey"]):
                 key.save(force_insert=True)
         except IntegrityError as exc:  # the other of two that came at the same moment
             raise AlreadyIssued from exc
-        record.key_created(key=key.facts(), person=by.get_username())
+        record.key_created(key=key.snapshot(), person=by.get_username())
         return key, raw
 
 
@@ -103,9 +103,9 @@ class ApiKey(models.Model):
     def __str__(self) -> str:
         return f"{self.name} ({self.prefix}…)"
 
-    def facts(self) -> record.KeyFacts:
+    def snapshot(self) -> record.KeySnapshot:
         """What an audit entry copies of this key."""
-        return record.KeyFacts(
+        return record.KeySnapshot(
             workspace_id=self.workspace_id,
             workspace_name=self.workspace.name,
             key_id=self.id,
@@ -120,13 +120,13 @@ class ApiKey(models.Model):
             revoked_at=timezone.now(), revoked_by=by
         )
         if revoked:
-            record.key_revoked(key=self.facts(), person=by.get_username())
+            record.key_revoked(key=self.snapshot(), person=by.get_username())
         self.refresh_from_db()
 
     @transaction.atomic
     def delete_by(self, *, by: User) -> None:
         """Stops the key and takes it off the list; its name and prefix stay in the history."""
-        facts = self.facts()
+        facts = self.snapshot()
         deleted, _ = self.delete()
         if deleted:
             record.key_deleted(key=facts, person=by.get_username())

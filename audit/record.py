@@ -15,6 +15,7 @@ from django.forms.models import model_to_dict
 from django.utils import timezone
 
 from audit.models import DOWNLOADS, Action, AuditEntry
+from config.api.request import ActiveKey
 from config.database import fetch
 from config.logs import redact, request_id
 from config.request_context import caller
@@ -24,7 +25,7 @@ ENDS_LOCK = 0x656E6473  # any number that no other advisory lock has
 
 
 @dataclass(frozen=True, kw_only=True)
-class WorkspaceFacts:
+class WorkspaceSnapshot:
     """What an entry copies of a workspace."""
 
     workspace_id: UUID
@@ -32,16 +33,27 @@ class WorkspaceFacts:
 
 
 @dataclass(frozen=True, kw_only=True)
-class KeyFacts(WorkspaceFacts):
+class KeySnapshot(WorkspaceSnapshot):
     """What an entry copies of an API key."""
 
     key_id: UUID
     key_name: str
     key_prefix: str
 
+    @classmethod
+    def of(cls, key: ActiveKey) -> "KeySnapshot":
+        """Of the key that a request was made with."""
+        return cls(
+            workspace_id=key.workspace_id,
+            workspace_name=key.workspace_name,
+            key_id=key.id,
+            key_name=key.name,
+            key_prefix=key.prefix,
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
-class DocumentFacts:
+class DocumentSnapshot:
     """What an entry copies of a document."""
 
     document_id: UUID
@@ -79,25 +91,25 @@ def speaks_of_key(key_id: UUID) -> bool:
     return AuditEntry.objects.filter(key_id=key_id).exists()
 
 
-def key_created(*, key: KeyFacts, person: str) -> None:
+def key_created(*, key: KeySnapshot, person: str) -> None:
     """A person made an API key."""
     _write(Action.KEY_CREATED, **asdict(key), person=person)
 
 
-def key_revoked(*, key: KeyFacts, person: str) -> None:
+def key_revoked(*, key: KeySnapshot, person: str) -> None:
     """A person revoked an API key."""
     _write(Action.KEY_REVOKED, **asdict(key), person=person)
 
 
-def key_deleted(*, key: KeyFacts, person: str) -> None:
+def key_deleted(*, key: KeySnapshot, person: str) -> None:
     """A person deleted an API key; this entry keeps its name and prefix."""
     _write(Action.KEY_DELETED, **asdict(key), person=person)
 
 
 def document_downloaded(
     *,
-    key: KeyFacts,
-    document: DocumentFacts,
+    key: KeySnapshot,
+    document: DocumentSnapshot,
     file_type: str,
     file_sha256: str,
     byte_range: str,
@@ -176,33 +188,33 @@ def downloads_ended(ends: Mapping[str, End]) -> tuple[int, int]:
     return len(new), len(ended)
 
 
-def plan_changed(*, workspace: WorkspaceFacts, person: str, before: str, after: str) -> None:
+def plan_changed(*, workspace: WorkspaceSnapshot, person: str, before: str, after: str) -> None:
     """A person moved the workspace to another plan."""
     _write(Action.PLAN_CHANGED, **asdict(workspace), person=person, detail=f"{before} → {after}")
 
 
-def workspace_suspended(*, workspace: WorkspaceFacts, person: str) -> None:
+def workspace_suspended(*, workspace: WorkspaceSnapshot, person: str) -> None:
     """A person suspended the workspace: its keys are refused."""
     _write(Action.WORKSPACE_SUSPENDED, **asdict(workspace), person=person)
 
 
-def workspace_reinstated(*, workspace: WorkspaceFacts, person: str) -> None:
+def workspace_reinstated(*, workspace: WorkspaceSnapshot, person: str) -> None:
     """A person lifted the workspace's suspension."""
     _write(Action.WORKSPACE_REINSTATED, **asdict(workspace), person=person)
 
 
-def member_added(*, workspace: WorkspaceFacts, person: str, member: str, role: str) -> None:
+def member_added(*, workspace: WorkspaceSnapshot, person: str, member: str, role: str) -> None:
     """A person made another a member of the workspace."""
     _write(Action.MEMBER_ADDED, **asdict(workspace), person=person, member=member, detail=role)
 
 
-def member_removed(*, workspace: WorkspaceFacts, person: str, member: str, role: str) -> None:
+def member_removed(*, workspace: WorkspaceSnapshot, person: str, member: str, role: str) -> None:
     """A person ended another's membership."""
     _write(Action.MEMBER_REMOVED, **asdict(workspace), person=person, member=member, detail=role)
 
 
 def member_role_changed(
-    *, workspace: WorkspaceFacts, person: str, member: str, before: str, after: str
+    *, workspace: WorkspaceSnapshot, person: str, member: str, before: str, after: str
 ) -> None:
     """A person changed another's role in the workspace."""
     _write(

@@ -175,8 +175,8 @@ RATELIMIT_FAIL_OPEN = True
 
 # Where a workspace's admin moves to another plan; the `href` of a 402.
 UPGRADE_URL = env.text("UPGRADE_URL", "https://example.com/settings/billing")
-# The rest of what an API view does is in `config.api.viewsets`; DRF cannot be told these there without
-# `config` importing the apps.
+# The rest of an API view's behaviour is in `config.api.viewsets`. These are settings, since `config`
+# does not import the apps.
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["apikeys.authentication.BearerKeyAuthentication"],
     "DEFAULT_THROTTLE_CLASSES": ["apikeys.throttling.KeyThrottle"],

@@ -10,6 +10,7 @@ from config.api.viewsets import UnknownPath
 from config.openapi import views as docs
 from config.openapi.views import DescriptionViewSet
 from documents.api.views import DocumentViewSet, UnknownDocumentPath
+from documents.download.views import DownloadViewSet
 from workspaces.views import MeViewSet
 
 get: dict[str, Any] = {"get": "retrieve"}
@@ -18,7 +19,7 @@ urlpatterns = [
     path("api/v1/me", MeViewSet.as_view(get), name="me"),
     path("api/v1/documents", DocumentViewSet.as_view({"get": "list"})),
     path("api/v1/documents/<str:id>", DocumentViewSet.as_view(get)),
-    path("api/v1/documents/<str:id>/download", DocumentViewSet.as_view({"get": "download"})),
+    path("api/v1/documents/<str:id>/download", DownloadViewSet.as_view(get)),
     path("api/v1/openapi.json", DescriptionViewSet.as_view(get)),
     # Not <path:rest>: it takes no line end. Not (?s): no address can be reversed then.
     re_path(r"^api/v1/documents/(?P<rest>[\s\S]+)$", UnknownDocumentPath.as_view(get)),

@@ -18,8 +18,6 @@ from django.core.files.storage import default_storage
 from storages.backends.s3 import S3Storage
 from urllib3.exceptions import HTTPError
 
-from documents.download.ranges import ByteRange
-
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
 
@@ -128,20 +126,23 @@ def check(key: str, size: int) -> None:
     _expect(key, answer["ContentLength"], size)
 
 
-def open_object(key: str, size: int, part: ByteRange | None = None) -> OpenObject:
-    """Opens an object of `size` bytes, or a part of it.
+def open_object(key: str, length: int, byte_range: str | None = None) -> OpenObject:
+    """Opens an object, or a part of it, that has `length` bytes.
 
     Its headers have arrived when this returns, its bytes have not.
+
+    Args:
+        byte_range: the Range header that asks for the part.
 
     Raises:
         StoreError: it cannot be read, or is not what was stored.
     """
-    wanted: Any = {"Range": part.request} if part else {}
+    requested: Any = {"Range": byte_range} if byte_range else {}
     with _as_store_error(key):
-        answer = _client().get_object(Bucket=_bucket(), Key=key, **wanted)
+        answer = _client().get_object(Bucket=_bucket(), Key=key, **requested)
     opened = OpenObject(answer["Body"], answer["ContentLength"])
     try:
-        _expect(key, opened.length, part.length if part else size)
+        _expect(key, opened.length, length)
     except StoreError:
         opened.close()
         raise

@@ -55,8 +55,8 @@ def belongings(acme: Tenant) -> Belongings:
     sender = RequestFactory(REMOTE_ADDR="203.0.113.77", headers={"User-Agent": "acme-sync/1.0"})
     current = current_request.set(sender.get("/"))
     record.document_downloaded(
-        key=acme.key.facts(),
-        document=record.DocumentFacts(document_id=document.id, document_title=document.title),
+        key=acme.key.snapshot(),
+        document=record.DocumentSnapshot(document_id=document.id, document_title=document.title),
         file_type="original",
         file_sha256="0" * 64,
         byte_range="",

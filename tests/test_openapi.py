@@ -12,7 +12,7 @@ import pytest
 from django.core.management import call_command
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from apikeys.throttling import REQUESTS_PER_MINUTE
+from config.api.limits import REQUESTS_PER_MINUTE
 from config.openapi.hooks import OTHER_PATHS
 from documents.api.parameters import FILE_TYPES, STATUS_FILTER
 from tests import described

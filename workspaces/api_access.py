@@ -1,11 +1,11 @@
 """Whether a workspace may use the API: suspension first (403), then the plan (402)."""
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from rest_framework.permissions import BasePermission
-from rest_framework.request import Request
 
 from config.api.errors import PlanRequired, WorkspaceSuspended
+from config.api.request import ApiRequest
 from workspaces.models import Workspace
 from workspaces.plans import includes_api, upgrade_from
 
@@ -54,7 +54,6 @@ def notice(workspace: Workspace) -> str:
 class WorkspaceMayUseApi(BasePermission):
     """DRF's permission over `check_standing`; refusals are raised, each with its own status."""
 
-    def has_permission(self, request: Request, view: "APIView") -> bool:
-        key: Any = request.auth  # an active key, which this app knows nothing of
-        check_standing(key)
+    def has_permission(self, request: ApiRequest, view: "APIView") -> bool:  # type: ignore[override]
+        check_standing(request.auth)
         return True

@@ -25,16 +25,16 @@ class Workspace(models.Model):
     def __str__(self) -> str:
         return self.name
 
-    def facts(self) -> record.WorkspaceFacts:
+    def snapshot(self) -> record.WorkspaceSnapshot:
         """What an audit entry copies of this workspace."""
-        return record.WorkspaceFacts(workspace_id=self.id, workspace_name=self.name)
+        return record.WorkspaceSnapshot(workspace_id=self.id, workspace_name=self.name)
 
 
 class DocumentCount(models.Model):
     """A part of how many documents a workspace has: the sum of its rows is the number.
 
-    Written by the triggers of `documents.counts.triggers` alone. No foreign key: checking it would lock
-    the workspace for each writer.
+    Only the triggers in `documents.counts.triggers` write it. It has no foreign key: checking one
+    would lock the workspace for each writer.
     """
 
     workspace_id = models.UUIDField(db_index=True)

@@ -1,11 +1,10 @@
 """GET /api/v1/me."""
 
-from typing import Any
 from uuid import UUID
 
 from django.http import HttpResponse
-from rest_framework.request import Request
 
+from config.api.request import ApiRequest
 from config.api.responses import json_answer
 from config.api.viewsets import ApiViewSet
 from config.database import fetch
@@ -29,8 +28,8 @@ class MeViewSet(ApiViewSet):
     """Which workspace and key a request uses, with document counts by status."""
 
     @describe.me
-    def retrieve(self, request: Request) -> HttpResponse:
-        key: Any = request.auth
+    def retrieve(self, request: ApiRequest) -> HttpResponse:
+        key = request.auth
         return json_answer(
             {
                 "data": {

@@ -5,12 +5,11 @@ from typing import Any, NoReturn
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from rest_framework.renderers import JSONRenderer
-from rest_framework.request import Request
 from rest_framework.viewsets import ViewSet
 
 from config.api.errors import MethodNotAllowed, PathNotFound
+from config.api.request import ApiRequest
 from config.api.responses import answer
-from config.openapi import operations as describe
 
 
 class ApiViewSet(ViewSet):
@@ -29,10 +28,7 @@ class ApiViewSet(ViewSet):
         There are no bodies to parse, nothing to negotiate (whatever `Accept` says, an endpoint
         serves what it serves), no versions but the path's, and answers come rendered.
         """
-        self.request = api_request = Request(request, authenticators=self.get_authenticators())
-        # What the checks have to say with whatever answer follows, errors included.
-        answer_headers: dict[str, str] = {}
-        api_request.answer_headers = answer_headers  # type: ignore[attr-defined]
+        self.request = api_request = ApiRequest(request, self.get_authenticators())
         response: HttpResponseBase
         try:
             self.initial(api_request)
@@ -46,11 +42,11 @@ class ApiViewSet(ViewSet):
             # methods, and the request with what parses its body.
             self.__dict__.clear()
             api_request.parser_context.clear()
-        for name, value in answer_headers.items():
+        for name, value in api_request.response_headers.items():
             response[name] = value
         return response
 
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+    def initial(self, request: ApiRequest, *args: Any, **kwargs: Any) -> None:  # type: ignore[override]
         self.perform_authentication(request)
         self.check_throttles(request)
         self.check_permissions(request)
@@ -59,6 +55,5 @@ class ApiViewSet(ViewSet):
 class UnknownPath(ApiViewSet):
     """Any path under /api/v1/ that no endpoint has."""
 
-    @describe.other_paths
-    def retrieve(self, request: Request, **kwargs: str) -> NoReturn:
+    def retrieve(self, request: ApiRequest, **kwargs: str) -> NoReturn:
         raise PathNotFound

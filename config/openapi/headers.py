@@ -5,7 +5,7 @@ from typing import Any
 
 from drf_spectacular.utils import OpenApiParameter
 
-from apikeys.throttling import REQUESTS_PER_MINUTE, WINDOW
+from config.api.limits import REQUESTS_PER_MINUTE, WINDOW
 
 WITH_KEY = (200, 206, 304, 400, 402, 403, 404, 405, 412, 416, 429, 500, 503)
 

@@ -9,7 +9,7 @@ from typing import Any
 Json = dict[str, Any]
 Place = tuple[Json, str]  # an object, and a key in it
 
-TEXT = Path(__file__).with_name("openapi.md")  # the introduction
+TEXT = Path(__file__).with_name("introduction.md")  # the introduction
 ANY_OTHER_PATH = "/api/v1/{rest}"
 OTHER_PATHS = "x-other-paths"  # our extension: the answers of every path that is not in `paths`
 

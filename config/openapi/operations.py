@@ -13,9 +13,9 @@ from drf_spectacular.utils import (
 )
 from rest_framework import serializers
 
-from apikeys.throttling import REQUESTS_PER_MINUTE
 from config.api import errors
 from config.api.errors import ApiError
+from config.api.limits import REQUESTS_PER_MINUTE
 from config.openapi.headers import HEADERS
 
 
@@ -130,6 +130,7 @@ def _either(meanings: list[str]) -> str:
     return " ".join([first, *(f"Or {other[:1].lower()}{other[1:]}" for other in others)])
 
 
+# Of `config.api.viewsets.UnknownPath`.
 other_paths = extend_schema(
     operation_id="other_paths",
     parameters=HEADERS,

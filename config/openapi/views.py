@@ -9,22 +9,25 @@ from django.shortcuts import render
 from django.utils.cache import get_conditional_response
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiExample, OpenApiResponse, extend_schema
-from rest_framework.request import Request
+from drf_spectacular.utils import OpenApiExample, OpenApiResponse, extend_schema, extend_schema_view
 
 import apikeys.schema  # noqa: F401 - registers how keys are described
-from apikeys.throttling import REQUESTS_PER_MINUTE
 from config.api import errors
 from config.api.errors import MethodNotAllowed
+from config.api.limits import REQUESTS_PER_MINUTE
+from config.api.request import ApiRequest
 from config.api.responses import as_json, as_response
-from config.api.viewsets import ApiViewSet
+from config.api.viewsets import ApiViewSet, UnknownPath
 from config.openapi.headers import ALLOW, REQUEST_ID, header
-from config.openapi.operations import answers, condition
+from config.openapi.operations import answers, condition, other_paths
 from documents.api.parameters import LIMIT_MAX
 
 CACHE_CONTROL = "public, max-age=300"  # seconds until a client asks whether there is a newer one
 SENT = (200, 304)
 ETAG = '"826aed33508f886a3b5bffa1989ce707a9312c9af6e354c906041481edc32013"'  # as an example
+
+# Here, since `config.api` does not import the schema's modules.
+extend_schema_view(retrieve=other_paths)(UnknownPath)
 
 _turn = Lock()  # the generator keeps its state in globals
 
@@ -87,7 +90,7 @@ class DescriptionViewSet(ApiViewSet):
             ),
         },
     )
-    def retrieve(self, request: Request) -> HttpResponseBase:
+    def retrieve(self, request: ApiRequest) -> HttpResponseBase:
         content, etag = document()
         response = get_conditional_response(
             request, etag=etag, response=HttpResponse(content, content_type="application/json")

@@ -20,7 +20,7 @@ from rest_framework.views import APIView
 from config.api.errors import InvalidParameter
 from config.api.responses import json_answer
 from documents.api import parameters
-from documents.api.queries import Place
+from documents.api.queries import Position
 from documents.api.serializers import DOCUMENT_COLUMNS
 
 _CREATED_AT = DOCUMENT_COLUMNS.index("created_at")
@@ -34,14 +34,14 @@ def _signer(workspace_id: UUID, status: str | None) -> Signer:
     return Signer(salt=f"documents.cursor:{workspace_id}:{status or ''}", sep=".")
 
 
-def encode_cursor(place: Place, workspace_id: UUID, status: str | None) -> str:
+def encode_cursor(position: Position, workspace_id: UUID, status: str | None) -> str:
     """The cursor of the page that follows `place`."""
-    microseconds = (place[0] - _EPOCH) // timedelta(microseconds=1)
-    packed = _PACKED.pack(microseconds, place[1].bytes)
+    microseconds = (position[0] - _EPOCH) // timedelta(microseconds=1)
+    packed = _PACKED.pack(microseconds, position[1].bytes)
     return _signer(workspace_id, status).sign(base64.urlsafe_b64encode(packed).decode())
 
 
-def decode_cursor(cursor: str, workspace_id: UUID, status: str | None) -> Place:
+def decode_cursor(cursor: str, workspace_id: UUID, status: str | None) -> Position:
     """The place a cursor names.
 
     Raises:
@@ -58,7 +58,7 @@ def decode_cursor(cursor: str, workspace_id: UUID, status: str | None) -> Place:
 class KeysetPagination(BasePagination):
     """DRF's paginator for documents; `status`, `limit` and `cursor` are read from the query.
 
-    One row beyond the page tells whether another follows, so that a last page that is exactly
+    One row after the page tells whether another follows, so that a last page that is exactly
     full says so.
 
     Args:
@@ -75,18 +75,18 @@ class KeysetPagination(BasePagination):
         self.status = parameters.status(request.query_params)
         limit = parameters.limit(request.query_params)
         cursor = parameters.cursor(request.query_params)
-        beyond = cursor and decode_cursor(cursor, self.workspace_id, self.status)
-        rows: list[Any] = queryset(self.workspace_id, self.status, beyond, limit + 1)
-        self.next_place: Place | None = None
+        after = cursor and decode_cursor(cursor, self.workspace_id, self.status)
+        rows: list[Any] = queryset(self.workspace_id, self.status, after, limit + 1)
+        self.next_position: Position | None = None
         if len(rows) > limit:
             rows.pop()
             last = rows[-1]
-            self.next_place = (last[_CREATED_AT], UUID(last[_ID]))
+            self.next_position = (last[_CREATED_AT], UUID(last[_ID]))
         return rows
 
     def get_paginated_response(self, data: Any) -> HttpResponse:  # type: ignore[override]
         """A page as the API's list body."""
-        next_cursor = self.next_place and encode_cursor(
-            self.next_place, self.workspace_id, self.status
+        next_cursor = self.next_position and encode_cursor(
+            self.next_position, self.workspace_id, self.status
         )
         return json_answer({"data": data, "nextCursor": next_cursor})

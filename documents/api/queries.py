@@ -1,85 +1,50 @@
-"""What the API reads of documents: plain rows, by prepared statements.
+"""The API's queries for documents and recipients: prepared statements that return plain rows.
 
-Every statement begins with the same condition: the key's workspace, and no deleted document.
+Every statement has the same condition: the key's workspace, and no deleted document.
 """
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import NamedTuple
 from uuid import UUID
 
 from config.api.errors import DocumentNotFound
 from config.database import Row, fetch
 from documents.api.serializers import DOCUMENT_COLUMNS, RECIPIENT_COLUMNS
 
-Place = tuple[datetime, UUID]  # created_at and id: where a document stands in the order
+Position = tuple[datetime, UUID]  # created_at and id: a document's position in the order
 
 
-class FileFacts(NamedTuple):
-    """A stored file; all None of a document that has none of this type."""
-
-    object_key: str
-    size: int  # bytes
-    sha256: str  # hex digits
-    created_at: datetime
-
-
-class DocumentFiles(NamedTuple):
-    """A document as a download needs it. One that is COMPLETED has all three files."""
-
-    id: UUID
-    title: str
-    status: str
-    file_name: str
-    original: FileFacts
-    signed: FileFacts
-    certificate: FileFacts
-
-
-def _columns(table: str, names: Iterable[str]) -> str:
+def columns(table: str, names: Iterable[str]) -> str:
     """The columns as SQL; an id as the text that JSON will have."""
     return ", ".join(f'{table}."{n}"{"::text" if n.endswith("id") else ""}' for n in names)
 
 
-_VISIBLE = "document.workspace_id = %s AND document.deleted_at IS NULL"
+VISIBLE = "document.workspace_id = %s AND document.deleted_at IS NULL"
 _DOCUMENTS = f"""
-    SELECT {_columns("document", DOCUMENT_COLUMNS)}
-    FROM "documents_document" AS document WHERE {_VISIBLE}
+    SELECT {columns("document", DOCUMENT_COLUMNS)}
+    FROM "documents_document" AS document WHERE {VISIBLE}
 """
 _STATUS = " AND document.status = %s"
-_BEYOND = " AND (document.created_at, document.id) < (%s, %s)"
+_AFTER = " AND (document.created_at, document.id) < (%s, %s)"
 # `id` alone would be the text that is selected, which no index has.
 _NEWEST_FIRST = " ORDER BY document.created_at DESC, document.id DESC LIMIT %s"
-_ONE = " AND document.id = %s"
+WITH_ID = " AND document.id = %s"
 _RECIPIENTS = f"""
-    SELECT {_columns("recipient", [*RECIPIENT_COLUMNS, "document_id"])}
+    SELECT {columns("recipient", [*RECIPIENT_COLUMNS, "document_id"])}
     FROM "documents_recipient" AS recipient WHERE recipient.document_id = ANY(%s::uuid[])
     ORDER BY recipient.document_id, recipient."order", recipient.id
 """
-_FILES = f"""
-    SELECT document.id, document.title, document.status, document.file_name,
-        {_columns("original", FileFacts._fields)},
-        {_columns("signed", FileFacts._fields)},
-        {_columns("certificate", FileFacts._fields)}
-    FROM "documents_document" AS document
-    LEFT JOIN "documents_storedfile" AS original ON original.id = document.original_id
-    LEFT JOIN "documents_storedfile" AS signed ON signed.id = document.signed_id
-    LEFT JOIN "documents_storedfile" AS certificate ON certificate.id = document.certificate_id
-    WHERE {_VISIBLE}
-"""
 
 
-def newest(workspace_id: UUID, status: str | None, beyond: Place | None, count: int) -> list[Row]:
+def newest(workspace_id: UUID, status: str | None, after: Position | None, count: int) -> list[Row]:
     """At most `count` documents, newest first, as rows of DOCUMENT_COLUMNS.
 
     Args:
         status: only those with exactly this one.
-        beyond: only those that stand after this place.
+        after: only those that follow this position.
     """
-    statement = (
-        _DOCUMENTS + (_STATUS if status else "") + (_BEYOND if beyond else "") + _NEWEST_FIRST
-    )
-    filters = ((status,) if status else ()) + (beyond or ())
+    statement = _DOCUMENTS + (_STATUS if status else "") + (_AFTER if after else "") + _NEWEST_FIRST
+    filters = ((status,) if status else ()) + (after or ())
     return fetch(statement, (workspace_id, *filters, count))
 
 
@@ -104,7 +69,7 @@ def one(workspace_id: UUID, id: str) -> Row:
     Raises:
         DocumentNotFound: unknown, malformed, deleted, or another workspace's: all the same miss.
     """
-    rows = fetch(_DOCUMENTS + _ONE, (workspace_id, document_id(id)))
+    rows = fetch(_DOCUMENTS + WITH_ID, (workspace_id, document_id(id)))
     if not rows:
         raise DocumentNotFound
     return rows[0]
@@ -118,17 +83,3 @@ def recipients_of(documents: Iterable[Row]) -> list[Row]:
     """
     ids = ",".join(row[0] for row in documents)
     return fetch(_RECIPIENTS, (f"{{{ids}}}",))
-
-
-def files_of(workspace_id: UUID, id: str) -> DocumentFiles:
-    """One document with its files.
-
-    Raises:
-        DocumentNotFound: as of `one`.
-    """
-    rows = fetch(_FILES + _ONE, (workspace_id, document_id(id)))
-    if not rows:
-        raise DocumentNotFound
-    row = rows[0]
-    files = (FileFacts._make(row[start : start + 4]) for start in (4, 8, 12))
-    return DocumentFiles(*row[:4], *files)

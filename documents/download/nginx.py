@@ -18,7 +18,7 @@ PREFIX = "/_store/"  # the internal location
 URL_SECONDS = 30  # how long the signed URL can be used to start a transfer
 
 
-def answer(key: str, part: ByteRange | None) -> HttpResponse:
+def accel_response(key: str, part: ByteRange | None) -> HttpResponse:
     """An answer without a body, for nginx to send the object or a part of it instead."""
     url = urlsplit(storage.signed_url(key, URL_SECONDS))
     response = HttpResponse()
