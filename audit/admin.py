@@ -12,6 +12,7 @@ from django.http import (
     HttpResponseBase,
     HttpResponseNotAllowed,
     HttpResponseRedirect,
+    JsonResponse,
 )
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html, format_html_join
@@ -19,7 +20,7 @@ from django.utils.html import format_html, format_html_join
 from audit import export
 from audit.filters import HistoryFilter, without_raw_key
 from audit.models import AuditEntry
-from audit.scope import scope_of
+from audit.scope import scope_of, workspace_directory
 from config.admin.changelist import ListAdmin
 from config.admin.formatting import exact
 
@@ -70,8 +71,13 @@ class AuditEntryAdmin(ListAdmin):
     # --- Pages ---
 
     def get_urls(self) -> list[URLPattern]:
-        exported = self.admin_site.admin_view(self.export_view)
-        return [path("export/", exported, name="audit_auditentry_export"), *super().get_urls()]
+        export_view = self.admin_site.admin_view(self.export_view)
+        workspaces_view = self.admin_site.admin_view(self.workspaces_view)
+        return [
+            path("export/", export_view, name="audit_auditentry_export"),
+            path("workspaces/", workspaces_view, name="audit_auditentry_workspaces"),
+            *super().get_urls(),
+        ]
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
@@ -90,6 +96,14 @@ class AuditEntryAdmin(ListAdmin):
         if not form.is_valid():
             return HttpResponseRedirect(f"{history_url()}?{request.GET.urlencode()}")
         return export.answer(self.get_filtered(request, form), form.ways())
+
+    def workspaces_view(self, request: HttpRequest) -> HttpResponse:
+        """Autocompletion for the workspace filter, for users who see every workspace's entries."""
+        if not scope_of(request).everything:
+            raise PermissionDenied
+        if request.method != "GET":
+            return HttpResponseNotAllowed(["GET"])
+        return JsonResponse(workspace_directory().autocomplete(request.GET))
 
     def audit_url(self, obj: Model) -> str:
         """An entry's "history" is the entry."""

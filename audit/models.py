@@ -59,7 +59,7 @@ class AuditEntry(models.Model):
     request_id = models.CharField(max_length=32, blank=True)
 
     class Meta:
-        verbose_name_plural = "audit history"
+        verbose_name_plural = "audit log"
         # Each query of the history is a walk along one of these, newest first, from any place in
         # it: (created_at, id) stands at the end of each but the last.
         indexes = [

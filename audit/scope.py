@@ -1,9 +1,12 @@
 """Whose history a person sees, asked anew by every request."""
 
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
+from django.contrib.auth.models import User
 from django.db.models import Q
 from django.http import HttpRequest
 
@@ -44,19 +47,21 @@ class Scope:
 
 
 def scope_of(request: HttpRequest) -> Scope:
-    """The scope of the person who asks, read once for a request."""
+    """The scope of the signed-in user, read once per request."""
     scope: Scope | None = getattr(request, "audit_scope", None)
     if scope is None:
         scope = request.audit_scope = _scope(person(request))  # type: ignore[attr-defined]
     return scope
 
 
-def _scope(who: Any) -> Scope:
-    if not (who.is_active and who.is_staff):
+def workspace_directory() -> Any:
+    """The module that knows workspaces, with `administered_names` and `autocomplete`."""
+    return import_module(settings.AUDIT_WORKSPACE_DIRECTORY)
+
+
+def _scope(user: User) -> Scope:
+    if not (user.is_active and user.is_staff):
         return Scope(everything=False)
-    if who.has_perm(READ_ALL):
+    if user.has_perm(READ_ALL):
         return Scope(everything=True)
-    # Through the person, since this app imports no other.
-    workspaces = who.memberships.admins().order_by("workspace__name", "workspace_id")
-    names = workspaces.values_list("workspace_id", "workspace__name")
-    return Scope(everything=False, workspaces=dict(names))
+    return Scope(everything=False, workspaces=workspace_directory().administered_names(user))

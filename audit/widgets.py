@@ -19,10 +19,7 @@ class DayInput(forms.DateInput):
 
 
 class WorkspaceSelect(forms.Select):
-    """A workspace of all there are, looked up while one types: there may be 100,000.
-
-    The page that is asked belongs to those who see every workspace's history.
-    """
+    """Any workspace, with autocompletion, since there may be 100,000."""
 
     class Media:
         js = (
@@ -43,7 +40,7 @@ class WorkspaceSelect(forms.Select):
     ) -> dict[str, Any]:
         return super().build_attrs(base_attrs, extra_attrs) | {
             "class": "admin-autocomplete",
-            "data-ajax--url": reverse("admin:documents_document_workspaces"),
+            "data-ajax--url": reverse("admin:audit_auditentry_workspaces"),
             "data-ajax--delay": 250,  # milliseconds
             "data-theme": "admin-autocomplete",
             "data-allow-clear": "true",

@@ -171,12 +171,18 @@ if REDIS_URL:
     }
 RATELIMIT_FAIL_OPEN = True
 
+# --- The audit log ---------------------------------------------------------------------------
+
+# Which workspaces an admin may read the log of, and which ones a filter offers. A setting, since
+# `audit` imports no other app.
+AUDIT_WORKSPACE_DIRECTORY = "workspaces.directory"
+
 # --- The API ---------------------------------------------------------------------------------
 
 # Where a workspace's admin moves to another plan; the `href` of a 402.
 UPGRADE_URL = env.text("UPGRADE_URL", "https://example.com/settings/billing")
-# The rest of an API view's behaviour is in `config.api.viewsets`. These are settings, since `config`
-# does not import the apps.
+# The rest of an API view's behaviour is in `config.api.viewsets`. These are settings, since
+# `config` does not import the apps.
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["apikeys.authentication.BearerKeyAuthentication"],
     "DEFAULT_THROTTLE_CLASSES": ["apikeys.throttling.KeyThrottle"],

@@ -6,11 +6,9 @@ from uuid import UUID
 
 from django import forms
 from django.contrib import admin
-from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
+from django.http import HttpRequest
 from django.template.defaultfilters import filesizeformat
-from django.urls import URLPattern, path
 from django.utils.html import format_html
 
 from audit.admin import linked
@@ -19,7 +17,6 @@ from config.admin.formatting import exact
 from documents.api.serializers import progress
 from documents.models import Document, Recipient
 from documents.permissions import may_view
-from workspaces import directory as lookup
 
 
 class RecipientInline(admin.TabularInline):  # type: ignore[type-arg]
@@ -144,21 +141,6 @@ class DocumentAdmin(ListAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Document]:
         documents: QuerySet[Document] = super().get_queryset(request)
         return documents.select_related("workspace").prefetch_related("recipients")
-
-    def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view(self.workspaces_view)
-        return [
-            path("workspaces/", view, name="documents_document_workspaces"),
-            *super().get_urls(),
-        ]
-
-    def workspaces_view(self, request: HttpRequest) -> HttpResponse:
-        """Workspaces to choose from in the filter of the audit history."""
-        if not self.has_view_permission(request):
-            raise PermissionDenied
-        if request.method != "GET":
-            return HttpResponseNotAllowed(["GET"])
-        return JsonResponse(lookup.offered(request.GET))
 
     # --- Fields ---
 

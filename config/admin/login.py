@@ -8,11 +8,11 @@ from django.contrib.admin.forms import AdminAuthenticationForm
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
+from django.dispatch import Signal
 from django.http import HttpRequest
 from django_ratelimit import ALL
 from django_ratelimit.core import get_usage
 
-from audit import record
 from config.request_context import client_address
 
 logger = logging.getLogger(__name__)
@@ -20,6 +20,11 @@ logger = logging.getLogger(__name__)
 WINDOW_MINUTES = 5
 ATTEMPTS_PER_ACCOUNT = 10  # within one window, from all addresses together
 ATTEMPTS_PER_ADDRESS = 50  # within one window; an office shares an address
+
+# Sent with `login`. Not Django's own signals: these are sent for this form only, and a login that
+# may be a password never leaves it.
+signed_in = Signal()
+sign_in_failed = Signal()
 
 THROTTLED = "throttled"  # the error's code
 
@@ -66,9 +71,9 @@ class LoginForm(AdminAuthenticationForm):
         try:
             cleaned: dict[str, Any] = super().clean()
         except forms.ValidationError:
-            record.login_failed(person=nameable(login))
+            sign_in_failed.send(LoginForm, login=nameable(login))
             raise
-        record.logged_in(person=login)
+        signed_in.send(LoginForm, login=login)
         return cleaned
 
 
