@@ -12,13 +12,13 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from apikeys.admin_actions import KeyEndings, last_used
+from apikeys.admin_actions import KeyActionsAdmin, last_used
 from apikeys.forms import NewKeyForm
 from apikeys.models import AlreadyIssued, ApiKey
 from audit.admin import without_key_in_address
-from config.admin.base import person
+from config.admin.base import request_user
 from config.admin.formatting import ago_with_exact, exact
-from workspaces.api_access import notice
+from workspaces.api_access import access_warning
 from workspaces.permissions import administered_by, is_workspace_admin
 
 
@@ -63,7 +63,7 @@ class WorkspaceFilter(admin.SimpleListFilter):
 
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(KeyEndings):
+class ApiKeyAdmin(KeyActionsAdmin):
     """Keys are created, revoked and deleted; nothing of them is ever changed.
 
     Everything goes through `get_queryset`: to an admin of another workspace, a key of this one is
@@ -92,16 +92,20 @@ class ApiKeyAdmin(KeyEndings):
     # --- Whose keys
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ApiKey]:
-        mine = super().get_queryset(request).filter(workspace__in=administered_by(person(request)))
+        mine = (
+            super()
+            .get_queryset(request)
+            .filter(workspace__in=administered_by(request_user(request)))
+        )
         return mine.select_related("workspace", "created_by", "revoked_by")
 
     def has_view_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
         if obj is None:
-            return is_workspace_admin(person(request))
-        return administered_by(person(request)).filter(pk=obj.workspace_id).exists()
+            return is_workspace_admin(request_user(request))
+        return administered_by(request_user(request)).filter(pk=obj.workspace_id).exists()
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        return is_workspace_admin(person(request))
+        return is_workspace_admin(request_user(request))
 
     def has_delete_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
         return self.has_view_permission(request, obj)
@@ -109,7 +113,7 @@ class ApiKeyAdmin(KeyEndings):
     # --- The list and a key's page
 
     def get_list_display(self, request: HttpRequest) -> list[Any]:
-        several = administered_by(person(request)).count() > 1
+        several = administered_by(request_user(request)).count() > 1
         workspace = ["workspace"] if several else []
         return ["name", "first_characters", *workspace, "created", "last_used", "state"]
 
@@ -137,9 +141,13 @@ class ApiKeyAdmin(KeyEndings):
             '<span class="state ended">Revoked</span> {}', happened(key.revoked_at, key.revoked_by)
         )
 
-    def notices(self, request: HttpRequest) -> list[str]:
+    def warnings(self, request: HttpRequest) -> list[str]:
         """For each workspace of this admin whose keys do not work at present, why."""
-        return [text for each in administered_by(person(request)) if (text := notice(each))]
+        return [
+            text
+            for each in administered_by(request_user(request))
+            if (text := access_warning(each))
+        ]
 
     def heading(self, obj: ApiKey) -> str:
         return "API key"
@@ -156,7 +164,7 @@ class ApiKeyAdmin(KeyEndings):
     ) -> HttpResponse:
         if not self.has_add_permission(request):
             raise PermissionDenied
-        form = NewKeyForm(request.POST or None, by=person(request))
+        form = NewKeyForm(request.POST or None, by=request_user(request))
         if request.method == "POST" and form.is_valid():
             return self.create(request, form)
         return self.page(
@@ -164,7 +172,7 @@ class ApiKeyAdmin(KeyEndings):
             "admin/apikeys/apikey/new.html",
             title="Create an API key",
             form=form,
-            notices=self.notices(request),
+            warnings=self.warnings(request),
         )
 
     def create(self, request: HttpRequest, form: NewKeyForm) -> HttpResponse:
@@ -174,7 +182,7 @@ class ApiKeyAdmin(KeyEndings):
             key, raw = ApiKey.objects.issue(
                 workspace=workspace,
                 name=form.cleaned_data["name"],
-                by=person(request),
+                by=request_user(request),
                 id=form.cleaned_data["key_id"],
             )
         except AlreadyIssued:
@@ -190,7 +198,7 @@ class ApiKeyAdmin(KeyEndings):
             title="API key created",
             key=key,
             raw=raw,
-            notices=filter(None, [notice(workspace)]),
+            warnings=filter(None, [access_warning(workspace)]),
             url=request.build_absolute_uri(reverse("me")),
         )
 

@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 
 from apikeys.models import ApiKey
-from config.admin.base import AuditedAdmin, person
+from config.admin.base import AuditedAdmin, request_user
 from config.admin.formatting import ago, exact
 
 LIST = "admin:apikeys_apikey_changelist"
@@ -21,7 +21,7 @@ CONFIRM = "admin/apikeys/apikey/confirm.html"
 
 
 @dataclass(frozen=True)
-class Ending:
+class KeyAction:
     """One way to end keys.
 
     Attributes:
@@ -41,7 +41,7 @@ class Ending:
     end: Callable[[ApiKey, User], None]
 
 
-REVOKE = Ending(
+REVOKE = KeyAction(
     action="revoke_selected",
     verb="Revoke",
     done="revoked",
@@ -50,7 +50,7 @@ REVOKE = Ending(
     applies=lambda key: key.revoked_at is None,
     end=lambda key, by: key.revoke(by=by),
 )
-DELETE = Ending(
+DELETE = KeyAction(
     action="delete_selected",
     verb="Delete",
     done="deleted",
@@ -61,7 +61,7 @@ DELETE = Ending(
 )
 
 
-class KeyEndings(AuditedAdmin):
+class KeyActionsAdmin(AuditedAdmin):
     """The part of the keys' admin that ends them: one from its page, several from the list."""
 
     actions = ("revoke_selected", "delete_selected")
@@ -89,7 +89,7 @@ class KeyEndings(AuditedAdmin):
     def delete_selected(self, request: HttpRequest, keys: QuerySet[ApiKey]) -> HttpResponse:
         return self.end(request, DELETE, list(keys))
 
-    def end(self, request: HttpRequest, ending: Ending, keys: list[ApiKey]) -> HttpResponse:
+    def end(self, request: HttpRequest, ending: KeyAction, keys: list[ApiKey]) -> HttpResponse:
         """Ends the keys when the person has confirmed it, and asks otherwise."""
         keys = [key for key in keys if ending.applies(key)]
         if keys and not (request.method == "POST" and "confirmed" in request.POST):
@@ -98,7 +98,7 @@ class KeyEndings(AuditedAdmin):
             return self.page(request, CONFIRM, title=title, ending=ending, rows=rows)
         with transaction.atomic():
             for key in keys:
-                ending.end(key, person(request))
+                ending.end(key, request_user(request))
         names = ", ".join(f"“{key.name}”" for key in keys)
         messages.info(request, f"{names}: {ending.done}." if keys else "Nothing was left to do.")
         return HttpResponseRedirect(reverse(LIST))

@@ -56,7 +56,7 @@ class ApiKeyManager(models.Manager["ApiKey"]):
             digest=keys.digest(raw),
             created_by=by,
         )
-        if id and record.speaks_of_key(id):
+        if id and record.key_is_recorded(id):
             raise AlreadyIssued
         try:
             with transaction.atomic():

@@ -18,10 +18,10 @@ from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html, format_html_join
 
 from audit import export
-from audit.filters import HistoryFilter, without_raw_key
+from audit.filters import AuditLogFilter, without_raw_key
 from audit.models import AuditEntry
 from audit.scope import scope_of, workspace_directory
-from config.admin.changelist import ListAdmin
+from config.admin.changelist import ReadOnlyAdmin
 from config.admin.formatting import exact
 
 REQUEST_ID_SHOWN = 8  # characters in the list, of 32
@@ -35,12 +35,12 @@ PARTS = (
 
 
 @admin.register(AuditEntry)
-class AuditEntryAdmin(ListAdmin):
+class AuditEntryAdmin(ReadOnlyAdmin):
     """Nothing is added, changed or deleted here; the database would refuse it too."""
 
     description = "Who did what, and when: keys, downloads, plans, members."
     empty_text = "Nothing has happened yet."
-    filter_form = HistoryFilter
+    filter_form = AuditLogFilter
     change_list_template = "admin/audit/auditentry/change_list.html"
     list_display = (
         "when",
@@ -65,8 +65,8 @@ class AuditEntryAdmin(ListAdmin):
         entries: QuerySet[AuditEntry] = super().get_queryset(request)
         return entries.filter(scope.condition()) if scope else entries.none()
 
-    def get_filter_form(self, request: HttpRequest) -> HistoryFilter:
-        return HistoryFilter(request.GET, scope_of(request))
+    def get_filter_form(self, request: HttpRequest) -> AuditLogFilter:
+        return AuditLogFilter(request.GET, scope_of(request))
 
     # --- Pages ---
 
@@ -94,7 +94,7 @@ class AuditEntryAdmin(ListAdmin):
             return elsewhere
         form = self.get_filter_form(request)
         if not form.is_valid():
-            return HttpResponseRedirect(f"{history_url()}?{request.GET.urlencode()}")
+            return HttpResponseRedirect(f"{log_url()}?{request.GET.urlencode()}")
         return export.answer(self.get_filtered(request, form), form.ways())
 
     def workspaces_view(self, request: HttpRequest) -> HttpResponse:
@@ -181,7 +181,7 @@ class AuditEntryAdmin(ListAdmin):
         return linked(entry.request_id, q=entry.request_id)
 
 
-def history_url() -> str:
+def log_url() -> str:
     return reverse("admin:audit_auditentry_changelist")
 
 
@@ -190,7 +190,7 @@ def linked(text: str, **filters: Any) -> str:
     [value] = filters.values()
     if not value:
         return text
-    url = f"{history_url()}?{urlencode(filters)}"
+    url = f"{log_url()}?{urlencode(filters)}"
     title = f"Only entries of {value}"
     return format_html('<a href="{}" title="{}">{}</a>', url, title, text or value)
 

@@ -62,11 +62,11 @@ def lines(queryset: QuerySet[Any], ways: Sequence[Q]) -> Iterator[str]:
     writer = csv.writer(_Line())
     yield _BYTE_ORDER_MARK + writer.writerow(COLUMNS)
     place, rows = None, queryset.values("id", *COLUMNS)
-    while batch := keyset.walk(rows, ways, place, BATCH):
+    while batch := keyset.fetch(rows, ways, place, BATCH):
         yield "".join(writer.writerow(_cells(row)) for row in batch)
         if len(batch) < BATCH:
             return
-        place = keyset.Place(batch[-1]["created_at"], batch[-1]["id"])
+        place = keyset.Position(batch[-1]["created_at"], batch[-1]["id"])
 
 
 def _cells(row: dict[str, Any]) -> list[Any]:

@@ -28,7 +28,7 @@ def without_raw_key(text: str) -> str:
     return key[0][:KEY_PREFIX_LENGTH] if key else text
 
 
-def search_ways(text: str) -> list[Q]:
+def search_alternatives(text: str) -> list[Q]:
     """The searches for a text, in each place where it could stand; always the whole of it.
 
     Names and e-mail addresses are found in any case. A part of one is not searched for: no index
@@ -70,7 +70,7 @@ def day_field(label: str) -> forms.DateField:
     )
 
 
-class HistoryFilter(FilterForm):
+class AuditLogFilter(FilterForm):
     """The filters of the audit history; all that are set apply together.
 
     Args:
@@ -140,6 +140,6 @@ class HistoryFilter(FilterForm):
 
     def ways(self) -> list[Q]:
         values = self.cleaned_data
-        searches = search_ways(values["q"]) if values["q"] else [Q()]
+        searches = search_alternatives(values["q"]) if values["q"] else [Q()]
         workspaces = [Q()] if values["workspace_id__exact"] else self.scope.ways()
         return [workspace & search for workspace in workspaces for search in searches]

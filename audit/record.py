@@ -18,7 +18,7 @@ from audit.models import DOWNLOADS, Action, AuditEntry
 from config.api.request import ActiveKey
 from config.database import fetch
 from config.logs import redact, request_id
-from config.request_context import caller
+from config.request_context import client_info
 
 USER_AGENT_LENGTH = 500  # characters kept of what a client says it is
 ENDS_LOCK = 0x656E6473  # any number that no other advisory lock has
@@ -68,7 +68,7 @@ _INSERT = f"""
 
 
 def _write(action: Action, **facts: Any) -> AuditEntry:
-    address, user_agent = caller()
+    address, user_agent = client_info()
     return _insert(
         AuditEntry(
             action=action,
@@ -86,7 +86,7 @@ def _insert(entry: AuditEntry) -> AuditEntry:
     return entry
 
 
-def speaks_of_key(key_id: UUID) -> bool:
+def key_is_recorded(key_id: UUID) -> bool:
     """Whether the history has any entry of this key: then it exists, or did."""
     return AuditEntry.objects.filter(key_id=key_id).exists()
 

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.db.models import Q
 from django.http import HttpRequest
 
-from config.admin.base import person
+from config.admin.base import request_user
 
 # Given to the group Support, and to superusers by Django.
 READ_ALL = "audit.view_auditentry"
@@ -50,7 +50,7 @@ def scope_of(request: HttpRequest) -> Scope:
     """The scope of the signed-in user, read once per request."""
     scope: Scope | None = getattr(request, "audit_scope", None)
     if scope is None:
-        scope = request.audit_scope = _scope(person(request))  # type: ignore[attr-defined]
+        scope = request.audit_scope = _scope(request_user(request))  # type: ignore[attr-defined]
     return scope
 
 

@@ -10,15 +10,15 @@ from django.urls import reverse
 from django.views import defaults
 from django.views.decorators.cache import never_cache
 
-from config.admin.site import secured
+from config.admin.site import with_csp
 from config.api.errors import InvalidRequest, PathNotFound, ServerError
-from config.api.responses import as_api_error, as_response
+from config.api.responses import as_api_error, error_response
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """400: what arrived is not a request that Django can read."""
     if _is_api(request):
-        return as_response(InvalidRequest())
+        return error_response(InvalidRequest())
     return defaults.bad_request(request, exception)
 
 
@@ -35,7 +35,7 @@ def form_refused(request: HttpRequest, reason: str = "") -> HttpResponse:
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """404: there is no such address, or no such object for this person."""
     if _is_api(request):
-        return as_response(PathNotFound())
+        return error_response(PathNotFound())
     return _page(request, "404.html", 404)
 
 
@@ -44,7 +44,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
     # Django asks while it handles what was raised.
     error = as_api_error(sys.exception() or ServerError())
     if _is_api(request):
-        return as_response(error)
+        return error_response(error)
     response: HttpResponse = defaults.server_error(request)
     response.status_code = error.status_code
     for name, value in error.headers.items():
@@ -56,7 +56,7 @@ def _is_api(request: HttpRequest) -> bool:
     return request.path == "/api" or request.path.startswith("/api/")
 
 
-@secured
+@with_csp
 @never_cache
 def _page(request: HttpRequest, template: str, status: int) -> HttpResponse:
     """A page that is the same whatever led to it; in the admin it has the admin's header.

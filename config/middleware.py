@@ -50,7 +50,7 @@ class RequestIdMiddleware:
             request_id.reset(token)
 
 
-class ForPeople(MiddlewareMixin):
+class SkipForApi(MiddlewareMixin):
     """Makes a middleware one for people: requests to the API go past it.
 
     The API knows no cookies, so no session, no person and no message: one that a client sends
@@ -64,17 +64,17 @@ class ForPeople(MiddlewareMixin):
         return super().__call__(request)
 
 
-class SessionMiddleware(ForPeople, sessions.SessionMiddleware):
+class SessionMiddleware(SkipForApi, sessions.SessionMiddleware):
     """Django's."""
 
 
-class CsrfViewMiddleware(ForPeople, csrf.CsrfViewMiddleware):
+class CsrfViewMiddleware(SkipForApi, csrf.CsrfViewMiddleware):
     """Django's; it leaves alone what DRF has marked as exempt, which is all of the API."""
 
 
-class AuthenticationMiddleware(ForPeople, authentication.AuthenticationMiddleware):
+class AuthenticationMiddleware(SkipForApi, authentication.AuthenticationMiddleware):
     """Django's."""
 
 
-class MessageMiddleware(ForPeople, messages.MessageMiddleware):
+class MessageMiddleware(SkipForApi, messages.MessageMiddleware):
     """Django's."""

@@ -10,7 +10,7 @@ from django.http import HttpRequest
 current_request: ContextVar[HttpRequest | None] = ContextVar("current_request", default=None)
 
 
-def caller() -> tuple[str, str]:
+def client_info() -> tuple[str, str]:
     """The current request's address and user agent; "" and "" outside of one."""
     request = current_request.get()
     if request is None:

@@ -12,7 +12,7 @@ from django.template.defaultfilters import filesizeformat
 from django.utils.html import format_html
 
 from audit.admin import linked
-from config.admin.changelist import FilterForm, ListAdmin
+from config.admin.changelist import FilterForm, ReadOnlyAdmin
 from config.admin.formatting import exact
 from documents.api.serializers import progress
 from documents.models import Document, Recipient
@@ -98,7 +98,7 @@ class DocumentFilter(FilterForm):
 
 
 @admin.register(Document)
-class DocumentAdmin(ListAdmin):
+class DocumentAdmin(ReadOnlyAdmin):
     """Documents of every workspace, deleted ones too; files are not downloaded here."""
 
     audit_lookup = "document_id"

@@ -7,7 +7,7 @@ from django.apps.registry import Apps
 from django.db.models import Q
 from django.http import HttpRequest
 
-from config.admin.base import person
+from config.admin.base import request_user
 
 GROUP = "Support"
 # What it may view; nothing may it change. (app, permission)
@@ -36,5 +36,5 @@ def make_group(apps: Apps = current_apps, **kwargs: Any) -> None:
 
 def may_view(request: HttpRequest, permission: str) -> bool:
     """Whether an active member of staff has one of this app's permissions, asked anew each time."""
-    who = person(request)
+    who = request_user(request)
     return who.is_active and who.is_staff and who.has_perm(f"documents.{permission}")

@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from config.admin.base import AuditedAdmin, OwnFilters, TabularInline, person
+from config.admin.base import AuditedAdmin, StrictFilterAdmin, TabularInline, request_user
 from config.admin.formatting import exact
 from workspaces import changes
 from workspaces.forms import MembershipForm, WorkspaceForm
@@ -42,7 +42,7 @@ class MembershipInline(TabularInline):
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, str]:
         # A person's own page is for operators only: nobody else gets a link to it.
-        return ("user" if is_operator(person(request)) else "login", "role")
+        return ("user" if is_operator(request_user(request)) else "login", "role")
 
     @admin.display(description="person")
     def login(self, membership: Membership) -> str:
@@ -56,13 +56,13 @@ class MembershipInline(TabularInline):
         return True  # of a workspace that the person may see
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return is_operator(person(request))
+        return is_operator(request_user(request))
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return is_operator(person(request))
+        return is_operator(request_user(request))
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return is_operator(person(request))
+        return is_operator(request_user(request))
 
 
 @admin.register(Workspace)
@@ -83,24 +83,24 @@ class WorkspaceAdmin(AuditedAdmin):
     readonly_fields = ("name", "id", "standing", "created")
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        standing = "suspended" if is_operator(person(request)) else "standing"
+        standing = "suspended" if is_operator(request_user(request)) else "standing"
         return ("name", "id", "plan", standing, "created")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Workspace]:
         workspaces: QuerySet[Workspace] = super().get_queryset(request)
-        if is_operator(person(request)):
+        if is_operator(request_user(request)):
             return workspaces
-        return workspaces.filter(pk__in=administered_by(person(request)))
+        return workspaces.filter(pk__in=administered_by(request_user(request)))
 
     def has_view_permission(self, request: HttpRequest, obj: Workspace | None = None) -> bool:
-        if is_operator(person(request)):
+        if is_operator(request_user(request)):
             return True
         if obj is None:
-            return is_workspace_admin(person(request))
-        return administered_by(person(request)).filter(pk=obj.pk).exists()
+            return is_workspace_admin(request_user(request))
+        return administered_by(request_user(request)).filter(pk=obj.pk).exists()
 
     def has_change_permission(self, request: HttpRequest, obj: Workspace | None = None) -> bool:
-        return is_operator(person(request))
+        return is_operator(request_user(request))
 
     @admin.display(description="plan")
     def plan_name(self, workspace: Workspace) -> str:
@@ -119,7 +119,7 @@ class WorkspaceAdmin(AuditedAdmin):
     def save_model(
         self, request: HttpRequest, obj: Workspace, form: "ModelForm[Workspace]", change: bool
     ) -> None:
-        by = person(request)
+        by = request_user(request)
         changes.change_plan(obj, obj.plan, by=by)
         (changes.suspend if obj.suspended else changes.reinstate)(obj, by=by)
 
@@ -130,7 +130,7 @@ class WorkspaceAdmin(AuditedAdmin):
         formset: "BaseInlineFormSet[Membership, Workspace, MembershipForm]",
         change: bool,
     ) -> None:
-        by = person(request)
+        by = request_user(request)
         formset.save(commit=False)
         for membership in formset.deleted_objects:
             changes.remove_member(membership, by=by)
@@ -153,7 +153,7 @@ class WorkspaceAdmin(AuditedAdmin):
 
 
 @admin.register(User)
-class PersonAdmin(OwnFilters, AccountAdmin):
+class PersonAdmin(StrictFilterAdmin, AccountAdmin):
     """Accounts, for operators. One is deactivated, never deleted: memberships would go along."""
 
     description = "Who may sign in. Put support staff into the group Support."
@@ -169,16 +169,16 @@ class PersonAdmin(OwnFilters, AccountAdmin):
     readonly_fields = ("last_login", "date_joined")
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        return is_operator(person(request))
+        return is_operator(request_user(request))
 
     def has_view_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        return is_operator(person(request))
+        return is_operator(request_user(request))
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        return is_operator(person(request))
+        return is_operator(request_user(request))
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        return is_operator(person(request))
+        return is_operator(request_user(request))
 
     def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
         return False
@@ -187,6 +187,6 @@ class PersonAdmin(OwnFilters, AccountAdmin):
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         """Django looks for the account first, which tells anyone whether there is one."""
-        if not is_operator(person(request)):
+        if not is_operator(request_user(request)):
             raise PermissionDenied
         return super().history_view(request, object_id, extra_context)

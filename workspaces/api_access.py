@@ -24,7 +24,7 @@ class Standing(Protocol):
     def suspended(self) -> bool: ...
 
 
-def check_standing(workspace: Standing) -> None:
+def check_api_access(workspace: Standing) -> None:
     """Returns when keys of the workspace work.
 
     Raises:
@@ -37,10 +37,10 @@ def check_standing(workspace: Standing) -> None:
         raise PlanRequired(upgrade=upgrade_from(workspace.plan))
 
 
-def notice(workspace: Workspace) -> str:
+def access_warning(workspace: Workspace) -> str:
     """Why keys of the workspace are refused at present, and until when; "" when they work."""
     try:
-        check_standing(workspace)
+        check_api_access(workspace)
     except WorkspaceSuspended:
         return f"{workspace} is suspended: its keys are refused until it is reinstated."
     except PlanRequired:
@@ -52,8 +52,8 @@ def notice(workspace: Workspace) -> str:
 
 
 class WorkspaceMayUseApi(BasePermission):
-    """DRF's permission over `check_standing`; refusals are raised, each with its own status."""
+    """DRF's permission over `check_api_access`; refusals are raised, each with its own status."""
 
     def has_permission(self, request: ApiRequest, view: "APIView") -> bool:  # type: ignore[override]
-        check_standing(request.auth)
+        check_api_access(request.auth)
         return True

@@ -5,7 +5,7 @@ from uuid import UUID
 from django.http import HttpResponse
 
 from config.api.request import ApiRequest
-from config.api.responses import json_answer
+from config.api.responses import json_response
 from config.api.viewsets import ApiViewSet
 from config.database import fetch
 from workspaces import schema as describe
@@ -30,7 +30,7 @@ class MeViewSet(ApiViewSet):
     @describe.me
     def retrieve(self, request: ApiRequest) -> HttpResponse:
         key = request.auth
-        return json_answer(
+        return json_response(
             {
                 "data": {
                     "workspace": {"id": key.workspace_id, "name": key.workspace_name},

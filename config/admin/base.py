@@ -24,7 +24,7 @@ else:  # generic only in the stubs
     TabularInline = admin.TabularInline
 
 
-class OwnFilters(ModelAdmin):
+class StrictFilterAdmin(ModelAdmin):
     """A list that is narrowed by its own filters only.
 
     An address that asks for anything else, `?digest__startswith=…` or a page that there is not,
@@ -56,7 +56,7 @@ class OwnFilters(ModelAdmin):
             return HttpResponseRedirect(f"{request.path}?{ERROR_FLAG}=1")
 
 
-class AuditedAdmin(OwnFilters):
+class AuditedAdmin(StrictFilterAdmin):
     """A model whose history is the audit history: Django's own log of the admin has no part in it.
 
     Nothing may be done unless a subclass allows it.
@@ -84,7 +84,7 @@ class AuditedAdmin(OwnFilters):
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
-    def notices(self, request: HttpRequest) -> list[str]:
+    def warnings(self, request: HttpRequest) -> list[str]:
         """What the person has to know before all that a list shows."""
         return []
 
@@ -97,7 +97,7 @@ class AuditedAdmin(OwnFilters):
     ) -> HttpResponse:
         context = {
             "title": capfirst(self.opts.verbose_name_plural),
-            "notices": self.notices(request),
+            "warnings": self.warnings(request),
         }
         return super().changelist_view(request, context | (extra_context or {}))
 
@@ -178,6 +178,6 @@ class AuditedAdmin(OwnFilters):
         )
 
 
-def person(request: HttpRequest) -> "User":
+def request_user(request: HttpRequest) -> "User":
     """Who is signed in; every page of the admin but the form to sign in has someone."""
     return cast("User", request.user)

@@ -48,7 +48,7 @@ class KeysetChangeList(ChangeList):
     """
 
     search_form_class = forms.Form  # the search is one of our filters
-    model_admin: "ListAdmin"
+    model_admin: "ReadOnlyAdmin"
     form: FilterForm
     page: keyset.Page
 
@@ -64,7 +64,7 @@ class KeysetChangeList(ChangeList):
 
     def get_results(self, request: HttpRequest) -> None:
         after, before = self._place(AFTER), self._place(BEFORE)
-        ways = self.model_admin.get_ways(request, self.form) if self.form.is_valid() else []
+        ways = self.model_admin.get_alternatives(request, self.form) if self.form.is_valid() else []
         self.page = keyset.page(
             self.queryset, ways, after=after, before=before, size=self.list_per_page
         )
@@ -74,12 +74,12 @@ class KeysetChangeList(ChangeList):
         self.show_full_result_count = False
         self.show_admin_actions = self.can_show_all = self.multi_page = False
 
-    def _place(self, name: str) -> keyset.Place | None:
+    def _place(self, name: str) -> keyset.Position | None:
         """The place that a parameter names; one that names none is an error of the form."""
         if name not in self.params:
             return None
         try:
-            return keyset.Place.parse(self.params[name], self.model._meta.pk)
+            return keyset.Position.parse(self.params[name], self.model._meta.pk)
         except ValidationError as exc:
             self.form.add_error(None, exc)
             return None
@@ -123,7 +123,7 @@ class KeysetChangeList(ChangeList):
         return self.address() != "?"
 
 
-class ListAdmin(AuditedAdmin):
+class ReadOnlyAdmin(AuditedAdmin):
     """A model that is shown and never changed here, by anyone.
 
     Attributes:
@@ -151,8 +151,8 @@ class ListAdmin(AuditedAdmin):
         """What this person may see and the valid filters let through."""
         return self.get_queryset(request).filter(form.condition())
 
-    def get_ways(self, request: HttpRequest, form: FilterForm) -> list[Q]:
-        """The ways along which the list is read (`config.admin.keyset.walk`)."""
+    def get_alternatives(self, request: HttpRequest, form: FilterForm) -> list[Q]:
+        """The ways along which the list is read (`config.admin.keyset.fetch`)."""
         return form.ways()
 
     def changelist_view(

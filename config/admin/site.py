@@ -22,7 +22,7 @@ CONTENT_SECURITY_POLICY = (
 )
 
 
-def connected(view: View) -> View:
+def ensure_connection(view: View) -> View:
     """The view with a connection to the database that has not died since it was last used.
 
     The API's first query sees to that by itself (`apikeys.authentication`); for people a round trip
@@ -57,9 +57,9 @@ class Site(admin.AdminSite):
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
         """No page is kept by a browser or a proxy, also those Django would let them keep."""
-        return secured(connected(super().admin_view(view, cacheable=False)))
+        return with_csp(ensure_connection(super().admin_view(view, cacheable=False)))
 
-    @connected
+    @ensure_connection
     def login(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
@@ -70,7 +70,7 @@ class Site(admin.AdminSite):
         if SESSION_KEY in request.session and not self.has_permission(request):
             request.session.flush()
             return HttpResponseRedirect(request.get_full_path())
-        return with_throttling(secured(super().login)(request, extra_context))
+        return with_throttling(with_csp(super().login)(request, extra_context))
 
     def autocomplete_view(self, request: HttpRequest) -> HttpResponse:
         """Choices for the fields that a form of ours offers them for; Django takes any relation."""
@@ -100,7 +100,7 @@ class Site(admin.AdminSite):
         return apps
 
 
-def secured(view: View) -> View:
+def with_csp(view: View) -> View:
     """The view with the policy on each of its answers."""
 
     @wraps(view)

@@ -23,7 +23,7 @@ def as_json(data: Any) -> bytes:
     return _encoder.encode(data)
 
 
-def json_answer(
+def json_response(
     data: Any, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> HttpResponse:
     """An answer whose body is `data` as JSON."""
@@ -58,9 +58,9 @@ def answer(exc: Exception) -> HttpResponse:
         logger.error("Answered 503: %s", exc.__cause__ or exc)
     elif isinstance(error, ServerError):
         logger.error("Answered 500", exc_info=exc)
-    return as_response(error)
+    return error_response(error)
 
 
-def as_response(error: ApiError) -> HttpResponse:
+def error_response(error: ApiError) -> HttpResponse:
     """An error as a response."""
-    return json_answer(error.body, error.status_code, error.headers)
+    return json_response(error.body, error.status_code, error.headers)

@@ -16,7 +16,7 @@ from config.api import errors
 from config.api.errors import MethodNotAllowed
 from config.api.limits import REQUESTS_PER_MINUTE
 from config.api.request import ApiRequest
-from config.api.responses import as_json, as_response
+from config.api.responses import as_json, error_response
 from config.api.viewsets import ApiViewSet, UnknownPath
 from config.openapi.headers import ALLOW, REQUEST_ID, header
 from config.openapi.operations import answers, condition, other_paths
@@ -113,7 +113,7 @@ CONTENT_SECURITY_POLICY = (
 def page(request: HttpRequest) -> HttpResponse:
     """The page. Its commands name the address that it was called by."""
     if request.method not in ("GET", "HEAD"):
-        return as_response(MethodNotAllowed())
+        return error_response(MethodNotAllowed())
     facts = {
         "base": request.build_absolute_uri("/").rstrip("/"),
         "limit": LIMIT_MAX,

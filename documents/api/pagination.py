@@ -18,7 +18,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from config.api.errors import InvalidParameter
-from config.api.responses import json_answer
+from config.api.responses import json_response
 from documents.api import parameters
 from documents.api.queries import Position
 from documents.api.serializers import DOCUMENT_COLUMNS
@@ -89,4 +89,4 @@ class KeysetPagination(BasePagination):
         next_cursor = self.next_position and encode_cursor(
             self.next_position, self.workspace_id, self.status
         )
-        return json_answer({"data": data, "nextCursor": next_cursor})
+        return json_response({"data": data, "nextCursor": next_cursor})
