@@ -1,4 +1,4 @@
-"""Developer settings: a workspace's keys, for the admins of that workspace and nobody else."""
+"""Developer settings: a workspace's keys, for the admins of that workspace only."""
 
 from datetime import datetime
 from typing import Any
@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString
 from apikeys.admin_actions import KeyActionsAdmin, last_used
 from apikeys.forms import NewKeyForm
 from apikeys.models import AlreadyIssued, ApiKey
-from audit.admin import without_key_in_address
+from audit.admin import redirect_without_key
 from config.admin.base import request_user
 from config.admin.formatting import ago_with_exact, exact
 from workspaces.api_access import access_warning
@@ -42,14 +42,14 @@ class StateFilter(admin.SimpleListFilter):
 
 
 class WorkspaceFilter(admin.SimpleListFilter):
-    """One of the person's own workspaces; any other id is one without keys."""
+    """The user's own workspaces; any other id matches no keys."""
 
     title = "workspace"
     parameter_name = "workspace"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        mine: Any = administered_by(request.user).order_by("name", "id")
-        names = [(str(workspace.pk), workspace.name) for workspace in mine]
+        own: Any = administered_by(request.user).order_by("name", "id")
+        names = [(str(workspace.pk), workspace.name) for workspace in own]
         return names if len(names) > 1 else []
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> QuerySet[ApiKey]:
@@ -64,10 +64,10 @@ class WorkspaceFilter(admin.SimpleListFilter):
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(KeyActionsAdmin):
-    """Keys are created, revoked and deleted; nothing of them is ever changed.
+    """Keys can be created, revoked and deleted, but not changed.
 
-    Everything goes through `get_queryset`: to an admin of another workspace, a key of this one is
-    an id that no key has.
+    All access goes through `get_queryset`, so that a key of another workspace does not exist for
+    the user.
     """
 
     audit_lookup = "key_id"
@@ -89,15 +89,12 @@ class ApiKeyAdmin(KeyActionsAdmin):
         "state",
     )
 
-    # --- Whose keys
+    # --- Permissions
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ApiKey]:
-        mine = (
-            super()
-            .get_queryset(request)
-            .filter(workspace__in=administered_by(request_user(request)))
-        )
-        return mine.select_related("workspace", "created_by", "revoked_by")
+        own = administered_by(request_user(request))
+        keys = super().get_queryset(request).filter(workspace__in=own)
+        return keys.select_related("workspace", "created_by", "revoked_by")
 
     def has_view_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
         if obj is None:
@@ -142,12 +139,9 @@ class ApiKeyAdmin(KeyActionsAdmin):
         )
 
     def warnings(self, request: HttpRequest) -> list[str]:
-        """For each workspace of this admin whose keys do not work at present, why."""
-        return [
-            text
-            for each in administered_by(request_user(request))
-            if (text := access_warning(each))
-        ]
+        """For each workspace of the user whose keys do not work at present, the reason."""
+        workspaces = administered_by(request_user(request))
+        return [text for each in workspaces if (text := access_warning(each))]
 
     def heading(self, obj: ApiKey) -> str:
         return "API key"
@@ -155,7 +149,7 @@ class ApiKeyAdmin(KeyActionsAdmin):
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        return without_key_in_address(request) or super().changelist_view(request, extra_context)
+        return redirect_without_key(request) or super().changelist_view(request, extra_context)
 
     # --- Creating one
 
@@ -176,7 +170,7 @@ class ApiKeyAdmin(KeyActionsAdmin):
         )
 
     def create(self, request: HttpRequest, form: NewKeyForm) -> HttpResponse:
-        """The page with the raw key: the answer to this POST, and the only one that ever has it."""
+        """The page with the raw key: the response to this POST is the only one that contains it."""
         workspace = form.chosen_workspace()
         try:
             key, raw = ApiKey.objects.issue(
@@ -188,8 +182,8 @@ class ApiKeyAdmin(KeyActionsAdmin):
         except AlreadyIssued:
             messages.warning(
                 request,
-                "Nothing was created: this form has created its key before. A key is shown once "
-                "only; if you did not copy it, delete it and create another.",
+                "Nothing was created: this form has already created its key. A key is shown only "
+                "once; if you did not copy it, delete it and create another.",
             )
             return HttpResponseRedirect(reverse("admin:apikeys_apikey_changelist"))
         return self.page(
@@ -204,5 +198,5 @@ class ApiKeyAdmin(KeyActionsAdmin):
 
 
 def happened(moment: datetime, by: User | None) -> str:
-    """When, and by whom unless their account is gone."""
+    """The time, and the user unless the account is deleted."""
     return f"{exact(moment)} by {by.get_username()}" if by else exact(moment)

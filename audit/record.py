@@ -1,7 +1,7 @@
-"""The only writers of the audit history: one function for each thing that can happen.
+"""The only writer of the audit log: one function for each action.
 
-Every fact is a keyword without a default: an entry that lacks one is a TypeError in the caller,
-not a gap in the history. What is known of the request, `_write` adds to each entry.
+Every argument is a keyword without a default: a missing one is a TypeError in the caller, not a
+gap in the log. `_write` adds the request's id, address and user agent to each entry.
 """
 
 from collections.abc import Mapping
@@ -20,13 +20,13 @@ from config.database import fetch
 from config.logs import redact, request_id
 from config.request_context import client_info
 
-USER_AGENT_LENGTH = 500  # characters kept of what a client says it is
-ENDS_LOCK = 0x656E6473  # any number that no other advisory lock has
+USER_AGENT_LENGTH = 500  # characters that are stored
+COMPLETIONS_LOCK = 0x656E6473  # an arbitrary number, unique among our advisory locks
 
 
 @dataclass(frozen=True, kw_only=True)
 class WorkspaceSnapshot:
-    """What an entry copies of a workspace."""
+    """An entry's copy of a workspace."""
 
     workspace_id: UUID
     workspace_name: str
@@ -34,7 +34,7 @@ class WorkspaceSnapshot:
 
 @dataclass(frozen=True, kw_only=True)
 class KeySnapshot(WorkspaceSnapshot):
-    """What an entry copies of an API key."""
+    """An entry's copy of an API key."""
 
     key_id: UUID
     key_name: str
@@ -42,7 +42,7 @@ class KeySnapshot(WorkspaceSnapshot):
 
     @classmethod
     def of(cls, key: ActiveKey) -> "KeySnapshot":
-        """Of the key that a request was made with."""
+        """A copy of the key that a request was made with."""
         return cls(
             workspace_id=key.workspace_id,
             workspace_name=key.workspace_name,
@@ -54,7 +54,7 @@ class KeySnapshot(WorkspaceSnapshot):
 
 @dataclass(frozen=True, kw_only=True)
 class DocumentSnapshot:
-    """What an entry copies of a document."""
+    """An entry's copy of a document."""
 
     document_id: UUID
     document_title: str
@@ -81,28 +81,28 @@ def _write(action: Action, **facts: Any) -> AuditEntry:
 
 
 def _insert(entry: AuditEntry) -> AuditEntry:
-    """Each download waits for its entry, so it goes in by a prepared statement."""
+    """Uses a prepared statement, since each download waits for its entry."""
     [[entry.pk]] = fetch(_INSERT, [getattr(entry, column) for column in _COLUMNS])
     return entry
 
 
 def key_is_recorded(key_id: UUID) -> bool:
-    """Whether the history has any entry of this key: then it exists, or did."""
+    """Whether the log has an entry of this key: then the key exists or existed."""
     return AuditEntry.objects.filter(key_id=key_id).exists()
 
 
 def key_created(*, key: KeySnapshot, person: str) -> None:
-    """A person made an API key."""
+    """A user created an API key."""
     _write(Action.KEY_CREATED, **asdict(key), person=person)
 
 
 def key_revoked(*, key: KeySnapshot, person: str) -> None:
-    """A person revoked an API key."""
+    """A user revoked an API key."""
     _write(Action.KEY_REVOKED, **asdict(key), person=person)
 
 
 def key_deleted(*, key: KeySnapshot, person: str) -> None:
-    """A person deleted an API key; this entry keeps its name and prefix."""
+    """A user deleted an API key; this entry keeps its name and prefix."""
     _write(Action.KEY_DELETED, **asdict(key), person=person)
 
 
@@ -165,7 +165,7 @@ def downloads_ended(ends: Mapping[str, End]) -> tuple[int, int]:
         How many were recorded now, and how many had been before; the rest is of no download.
     """
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [ENDS_LOCK])
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [COMPLETIONS_LOCK])
     found = AuditEntry.objects.filter(request_id__in=list(ends), action__in=DOWNLOADS)
     started: dict[str, AuditEntry] = {}
     ended: set[str] = set()
@@ -189,34 +189,34 @@ def downloads_ended(ends: Mapping[str, End]) -> tuple[int, int]:
 
 
 def plan_changed(*, workspace: WorkspaceSnapshot, person: str, before: str, after: str) -> None:
-    """A person moved the workspace to another plan."""
+    """A user moved the workspace to another plan."""
     _write(Action.PLAN_CHANGED, **asdict(workspace), person=person, detail=f"{before} → {after}")
 
 
 def workspace_suspended(*, workspace: WorkspaceSnapshot, person: str) -> None:
-    """A person suspended the workspace: its keys are refused."""
+    """A user suspended the workspace: its keys are refused."""
     _write(Action.WORKSPACE_SUSPENDED, **asdict(workspace), person=person)
 
 
 def workspace_reinstated(*, workspace: WorkspaceSnapshot, person: str) -> None:
-    """A person lifted the workspace's suspension."""
+    """A user lifted the workspace's suspension."""
     _write(Action.WORKSPACE_REINSTATED, **asdict(workspace), person=person)
 
 
 def member_added(*, workspace: WorkspaceSnapshot, person: str, member: str, role: str) -> None:
-    """A person made another a member of the workspace."""
+    """A user added a member to the workspace."""
     _write(Action.MEMBER_ADDED, **asdict(workspace), person=person, member=member, detail=role)
 
 
 def member_removed(*, workspace: WorkspaceSnapshot, person: str, member: str, role: str) -> None:
-    """A person ended another's membership."""
+    """A user ended a membership."""
     _write(Action.MEMBER_REMOVED, **asdict(workspace), person=person, member=member, detail=role)
 
 
 def member_role_changed(
     *, workspace: WorkspaceSnapshot, person: str, member: str, before: str, after: str
 ) -> None:
-    """A person changed another's role in the workspace."""
+    """A user changed the role of a member."""
     _write(
         Action.MEMBER_ROLE_CHANGED,
         **asdict(workspace),
@@ -227,10 +227,10 @@ def member_role_changed(
 
 
 def logged_in(*, person: str) -> None:
-    """A person signed in to the admin."""
+    """A user signed in to the admin."""
     _write(Action.LOGIN, person=person)
 
 
 def login_failed(*, person: str) -> None:
-    """Somebody tried to sign in to the admin as `person`, who may not exist."""
+    """A sign-in to the admin as `person` failed; the account may not exist."""
     _write(Action.LOGIN_FAILED, person=redact(person)[:254])

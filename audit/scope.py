@@ -1,4 +1,4 @@
-"""Whose history a person sees, asked anew by every request."""
+"""Which audit entries a user may see; checked again for every request."""
 
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -12,17 +12,17 @@ from django.http import HttpRequest
 
 from config.admin.base import request_user
 
-# Given to the group Support, and to superusers by Django.
+# The group Support has it, and superusers have every permission.
 READ_ALL = "audit.view_auditentry"
 
 
 @dataclass(frozen=True)
 class Scope:
-    """The part of the history that a person sees.
+    """The entries that a user may see.
 
     Attributes:
-        everything: entries of every workspace, and those of none.
-        workspaces: else the workspaces of which the person is an admin, by name; id → name.
+        everything: the entries of every workspace, and those of none.
+        workspaces: otherwise, the workspaces whose admin the user is: id → name, sorted by name.
     """
 
     everything: bool
@@ -32,15 +32,15 @@ class Scope:
         return self.everything or bool(self.workspaces)
 
     def includes(self, workspace_id: UUID | None) -> bool:
-        """Whether entries of this workspace are seen."""
+        """Whether the user may see entries of this workspace."""
         return self.everything or workspace_id in self.workspaces
 
     def condition(self) -> Q:
-        """What an entry in the scope meets."""
+        """The condition that every entry in the scope meets."""
         return Q() if self.everything else Q(workspace_id__in=list(self.workspaces))
 
-    def ways(self) -> list[Q]:
-        """The same as one condition for each workspace, each with its own part of the index."""
+    def alternatives(self) -> list[Q]:
+        """The same condition, split by workspace: each part is a range of one index."""
         if self.everything:
             return [Q()]
         return [Q(workspace_id=workspace_id) for workspace_id in self.workspaces]

@@ -1,4 +1,4 @@
-"""Inputs of the history's filters."""
+"""Inputs of the audit log's filters."""
 
 from typing import Any
 from uuid import UUID
@@ -10,12 +10,12 @@ from audit.models import AuditEntry
 
 
 class DayInput(forms.DateInput):
-    """The browser's own calendar."""
+    """The browser's own date picker."""
 
     input_type = "date"
 
     def __init__(self, attrs: dict[str, Any] | None = None) -> None:
-        super().__init__(attrs, format="%Y-%m-%d")  # what HTML asks for
+        super().__init__(attrs, format="%Y-%m-%d")  # the form that HTML requires
 
 
 class WorkspaceSelect(forms.Select):
@@ -50,14 +50,14 @@ class WorkspaceSelect(forms.Select):
     def optgroups(
         self, name: str, value: list[str], attrs: dict[str, Any] | None = None
     ) -> list[Any]:
-        """None, and the one that is chosen."""
+        """The empty choice and the selected one."""
         chosen = [(each, name_of_workspace(each)) for each in value if each]
         self.choices = [("", ""), *chosen]
         return super().optgroups(name, value, attrs)
 
 
 def name_of_workspace(workspace_id: str) -> str:
-    """The workspace's name in its newest entry, also when it was deleted; else its id."""
+    """The workspace's name in its newest entry, even if it was deleted; its id without one."""
     try:
         entries = AuditEntry.objects.filter(workspace_id=UUID(workspace_id))
     except ValueError:

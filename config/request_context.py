@@ -1,4 +1,4 @@
-"""Who sent the request that this thread is answering."""
+"""The request that this thread is handling, and its client."""
 
 from contextvars import ContextVar
 from ipaddress import ip_address
@@ -6,12 +6,12 @@ from ipaddress import ip_address
 from django.conf import settings
 from django.http import HttpRequest
 
-# None outside of a request: in a command, or in a body that is sent when the request is over.
+# None outside of a request: in a command, or while a body streams after the request has ended.
 current_request: ContextVar[HttpRequest | None] = ContextVar("current_request", default=None)
 
 
 def client_info() -> tuple[str, str]:
-    """The current request's address and user agent; "" and "" outside of one."""
+    """The address and the user agent of the current request's client; "" and "" without one."""
     request = current_request.get()
     if request is None:
         return "", ""
@@ -19,10 +19,10 @@ def client_info() -> tuple[str, str]:
 
 
 def client_address(request: HttpRequest) -> str:
-    """The address the request came from, as text; "" when the server does not know it.
+    """The client's address as text; "" if the server does not know it.
 
-    Each trusted proxy appends the address it was called from to `X-Forwarded-For`; what stands
-    further left was written by the client and proves nothing.
+    Each trusted proxy appends the address of its client to `X-Forwarded-For`. The client itself
+    may have written the entries further left.
     """
     direct: str = request.META.get("REMOTE_ADDR", "")
     hops = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")

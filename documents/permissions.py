@@ -1,4 +1,4 @@
-"""Support staff: the group that sees the audit history and the documents of every workspace."""
+"""The group Support, which may see the audit log and the documents of every workspace."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from config.admin.base import request_user
 
 GROUP = "Support"
-# What it may view; nothing may it change. (app, permission)
+# View-only permissions, as (app label, codename).
 VIEWS = (
     ("audit", "view_auditentry"),
     ("documents", "view_document"),
@@ -19,14 +19,14 @@ VIEWS = (
 
 
 def make_group(apps: Apps = current_apps, **kwargs: Any) -> None:
-    """Makes the group and gives it what it lacks; what an operator has added to it stays.
+    """Creates the group and adds its permissions; it keeps what an operator has added.
 
-    Runs after each `migrate`, and after the tests have emptied the tables. A migration of its own
-    would come too early: permissions are made when all migrations are done.
+    Runs after each `migrate`, and after the tests have emptied the tables. A migration would run
+    too early: Django creates permissions after all migrations.
     """
     try:
         group, _ = apps.get_model("auth", "Group").objects.get_or_create(name=GROUP)
-    except LookupError:  # migrated back to before there were groups
+    except LookupError:  # migrated back to before groups existed
         return
     wanted = Q()
     for app, codename in VIEWS:
@@ -35,6 +35,6 @@ def make_group(apps: Apps = current_apps, **kwargs: Any) -> None:
 
 
 def may_view(request: HttpRequest, permission: str) -> bool:
-    """Whether an active member of staff has one of this app's permissions, asked anew each time."""
-    who = request_user(request)
-    return who.is_active and who.is_staff and who.has_perm(f"documents.{permission}")
+    """Whether the user is active staff with a permission of this app; checked for every request."""
+    user = request_user(request)
+    return user.is_active and user.is_staff and user.has_perm(f"documents.{permission}")

@@ -1,4 +1,4 @@
-"""The people of the admin, and what they see of the audit history."""
+"""The people of the admin, and what they see of the audit log."""
 
 from datetime import timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""The audit history in the admin: who sees what of it, filters, searches, and what it refuses."""
+"""The audit log in the admin: who sees what of it, filters, searches, and what it refuses."""
 
 import re
 from typing import Any

@@ -36,7 +36,7 @@ def test_a_key_s_whole_story(acme: Tenant, umbrella: Tenant, sam: Browser) -> No
     key.delete_by(by=acme.admin)
     sam.open("/admin/")
     sam.shoot("start-support")
-    sam.click("Audit history")
+    sam.click("Audit log")
     sam.shoot("history")
     sam.find("#id_q").send_keys("nightly COPY" + Keys.ENTER)
     assert eventually(lambda: "?" in sam.driver.current_url)
@@ -107,7 +107,7 @@ def test_a_document_of_a_ticket_and_its_trail(acme: Tenant, sam: Browser) -> Non
     sam.click("Lease")
     assert "bob@example.com" in sam.text
     sam.shoot("document")
-    sam.click("Audit history")
+    sam.click("Audit log")
     assert "Document downloaded" in column(sam, "what_happened_to")
     assert "Document: Lease of the flat" in sam.text
     sam.shoot("history-of-a-document")

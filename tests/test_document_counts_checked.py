@@ -1,4 +1,4 @@
-"""check_document_counts proves the kept counts and mends them, while others write documents."""
+"""check_document_counts finds and fixes wrong counts while others write documents."""
 
 import json
 import threading
@@ -34,8 +34,8 @@ def check(*words: str) -> tuple[list[dict[str, Any]], int]:
     return [json.loads(line) for line in out.getvalue().splitlines()], status
 
 
-def difference(workspace: Workspace, status: str, kept: int, counted: int) -> dict[str, Any]:
-    return {"workspace": str(workspace.id), "status": status, "kept": kept, "counted": counted}
+def difference(workspace: Workspace, status: str, stored: int, counted: int) -> dict[str, Any]:
+    return {"workspace": str(workspace.id), "status": status, "stored": stored, "counted": counted}
 
 
 def add_wrongly(workspace: Workspace, status: str, count: int) -> None:
@@ -47,10 +47,10 @@ def test_counts_that_are_right_are_not_told(acme: Tenant, umbrella: Tenant) -> N
     factories.listed(acme.workspace, 2, status=lambda n: "DRAFT", deleted_at=timezone.now())
     Document.objects.filter(status="DRAFT").update(status="SENT")
     assert check() == ([], 0)
-    assert check("--mend") == ([], 0)
+    assert check("--fix") == ([], 0)
 
 
-def test_each_count_that_differs_is_told_and_only_mend_changes_it(
+def test_check_lists_each_wrong_count_and_only_fix_changes_it(
     acme: Tenant, umbrella: Tenant
 ) -> None:
     factories.listed(acme.workspace, 5, status=lambda n: ("DRAFT", "VIEWED")[n % 2])
@@ -68,14 +68,14 @@ def test_each_count_that_differs_is_told_and_only_mend_changes_it(
     ]
     assert check() == (differences, 1)
     assert check() == (differences, 1)
-    assert check("--mend") == (differences, 0)
+    assert check("--fix") == (differences, 0)
     assert check() == ([], 0)
     assert exact(acme)
     assert exact(umbrella)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_restore_of_the_data_alone_is_mended(acme: Tenant) -> None:
+def test_fix_repairs_a_data_only_restore(acme: Tenant) -> None:
     factories.listed(acme.workspace, 6, status=lambda n: ("DRAFT", "SENT")[n % 2])
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("""
@@ -89,20 +89,20 @@ def test_a_restore_of_the_data_alone_is_mended(acme: Tenant) -> None:
         [difference(acme.workspace, "DRAFT", 6, 3), difference(acme.workspace, "SENT", 6, 3)],
         1,
     )
-    check("--mend")
+    check("--fix")
     assert exact(acme)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_checks_and_mends_are_exact_while_others_write(acme: Tenant) -> None:
+def test_check_and_fix_are_exact_while_others_write(acme: Tenant) -> None:
     factories.listed(acme.workspace, 50, status=lambda n: ("DRAFT", "SENT")[n % 2])
     with ThreadPoolExecutor(WRITERS) as pool:
         writers = [pool.submit(changes, acme.workspace, seed) for seed in range(WRITERS)]
         rounds = 0
         while rounds < MENDED_IN_BETWEEN or not all(writer.done() for writer in writers):
             add_wrongly(acme.workspace, "SENT", -3)
-            [found], status = check("--mend")
-            assert (found["kept"] - found["counted"], status) == (-3, 0)
+            [found], status = check("--fix")
+            assert (found["stored"] - found["counted"], status) == (-3, 0)
             assert check() == ([], 0)
             rounds += 1
         for writer in writers:
@@ -111,48 +111,48 @@ def test_checks_and_mends_are_exact_while_others_write(acme: Tenant) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_mend_waits_for_no_writer(acme: Tenant) -> None:
+def test_fix_waits_for_no_writer(acme: Tenant) -> None:
     """And what a writer has not committed yet is neither lost nor counted twice."""
     factories.document(acme.workspace, "DRAFT")
     add_wrongly(acme.workspace, "SENT", 5)
-    written, mended = threading.Event(), threading.Event()
+    written, fixed = threading.Event(), threading.Event()
 
     def write() -> bool:
         try:
             with transaction.atomic():
                 factories.document(acme.workspace, "SENT")
                 written.set()
-                return mended.wait(10)
+                return fixed.wait(10)
         finally:
             connection.close()
 
     with ThreadPoolExecutor() as pool:
         writer = pool.submit(write)
         assert written.wait(10)
-        assert check("--mend") == ([difference(acme.workspace, "SENT", 5, 0)], 0)
-        mended.set()
+        assert check("--fix") == ([difference(acme.workspace, "SENT", 5, 0)], 0)
+        fixed.set()
         assert writer.result()
     assert exact(acme)
     assert check() == ([], 0)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_that_mend_at_once_mend_once(acme: Tenant) -> None:
+def test_fix_run_twice_at_once_corrects_once(acme: Tenant) -> None:
     factories.document(acme.workspace, "DRAFT")
     add_wrongly(acme.workspace, "DRAFT", 4)
 
-    def mend() -> int:
+    def fix() -> int:
         try:
-            return len(check("--mend")[0])
+            return len(check("--fix")[0])
         finally:
             connection.close()
 
     with ThreadPoolExecutor(2) as pool:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("LOCK TABLE workspaces_documentcount IN SHARE UPDATE EXCLUSIVE MODE")
-            menders = [pool.submit(mend) for _ in range(2)]
+            fixes = [pool.submit(fix) for _ in range(2)]
             assert eventually(lambda: waiting() == 2)
-        assert sorted(mender.result() for mender in menders) == [0, 1]
+        assert sorted(each.result() for each in fixes) == [0, 1]
     assert exact(acme)
 
 
@@ -169,10 +169,10 @@ def waiting() -> int:
 def test_how_far_it_is_goes_to_stderr(
     acme: Tenant, umbrella: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    DocumentCount.objects.all().delete()  # what is kept of workspaces that are gone
+    DocumentCount.objects.all().delete()  # counts of deleted workspaces
     monkeypatch.setattr("config.management.progress.EVERY", 0.0)
     out, err = StringIO(), StringIO()
     call_command("check_document_counts", stdout=out, stderr=err)
     lines = err.getvalue().splitlines()
-    assert lines == ["0 of 2 workspaces counted", "1 of 2 workspaces counted"]
+    assert lines == ["0 of 2 workspaces checked", "1 of 2 workspaces counted"]
     assert out.getvalue() == ""

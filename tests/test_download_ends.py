@@ -1,4 +1,4 @@
-"""The ends of downloads that nginx carried: from its log into the audit history, each once."""
+"""The ends of downloads that nginx carried: from its log into the audit log, each once."""
 
 import contextlib
 import json

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from rest_framework.views import APIView
 
 
-class Standing(Protocol):
-    """What decides it: a workspace has it, and so has a key that was just looked up."""
+class Subscriber(Protocol):
+    """A workspace, or an active key with the same fields of its workspace."""
 
     @property
     def plan(self) -> str: ...
@@ -24,8 +24,8 @@ class Standing(Protocol):
     def suspended(self) -> bool: ...
 
 
-def check_api_access(workspace: Standing) -> None:
-    """Returns when keys of the workspace work.
+def check_api_access(workspace: Subscriber) -> None:
+    """Returns if keys of the workspace work.
 
     Raises:
         WorkspaceSuspended: 403.
@@ -38,7 +38,7 @@ def check_api_access(workspace: Standing) -> None:
 
 
 def access_warning(workspace: Workspace) -> str:
-    """Why keys of the workspace are refused at present, and until when; "" when they work."""
+    """Why keys of the workspace are refused, and until when; "" if they work."""
     try:
         check_api_access(workspace)
     except WorkspaceSuspended:
@@ -52,7 +52,7 @@ def access_warning(workspace: Workspace) -> str:
 
 
 class WorkspaceMayUseApi(BasePermission):
-    """DRF's permission over `check_api_access`; refusals are raised, each with its own status."""
+    """`check_api_access` as a DRF permission; each refusal is raised with its own status."""
 
     def has_permission(self, request: ApiRequest, view: "APIView") -> bool:  # type: ignore[override]
         check_api_access(request.auth)

@@ -1,8 +1,7 @@
-"""What operators change: plans, suspensions, memberships; each change with its audit entry.
+"""Changes that operators make: plans, suspensions, memberships, each with its audit entry.
 
-Each function locks the row and compares with what it holds: the entry is written once, and only
-when something has changed, however many do the same at the same moment. The entry and the change
-are committed together.
+Each function locks the row and compares the values, so that concurrent calls write one entry, and
+only if something changes. The entry and the change are committed together.
 """
 
 from django.contrib.auth.models import User
@@ -50,7 +49,7 @@ def add_member(membership: Membership, *, by: User) -> None:
     """Stores a new membership.
 
     Raises:
-        IntegrityError: the person is a member already.
+        IntegrityError: the user is a member already.
     """
     membership.save(force_insert=True)
     record.member_added(
@@ -63,7 +62,7 @@ def add_member(membership: Membership, *, by: User) -> None:
 
 @transaction.atomic
 def change_role(membership: Membership, role: str, *, by: User) -> None:
-    """Gives a member another role. One whose membership has ended meanwhile stays out."""
+    """Gives a member another role. Does nothing if the membership has ended meanwhile."""
     now = Membership.objects.select_for_update(of=("self",)).filter(pk=membership.pk).first()
     if now is not None and now.role != role:
         Membership.objects.filter(pk=now.pk).update(role=role)

@@ -1,4 +1,4 @@
-"""What all sections of the admin have in common, and each says of itself."""
+"""Base classes of the admin's sections."""
 
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlencode
@@ -25,10 +25,10 @@ else:  # generic only in the stubs
 
 
 class StrictFilterAdmin(ModelAdmin):
-    """A list that is narrowed by its own filters only.
+    """A list that accepts only the filters that it offers.
 
-    An address that asks for anything else, `?digest__startswith=…` or a page that there is not,
-    leads to the list as it is, which says so.
+    A URL with any other one, such as `?digest__startswith=…`, or with a page number that does not
+    exist redirects to the whole list with a message.
     """
 
     show_facets = admin.ShowFacets.NEVER
@@ -51,19 +51,19 @@ class StrictFilterAdmin(ModelAdmin):
         except (DisallowedModelAdminLookup, DisallowedModelAdminToField):
             messages.warning(
                 request,
-                "The address asked for something that this list does not know: here is all of it.",
+                "That filter does not exist here. Showing the full list.",
             )
             return HttpResponseRedirect(f"{request.path}?{ERROR_FLAG}=1")
 
 
 class AuditedAdmin(StrictFilterAdmin):
-    """A model whose history is the audit history: Django's own log of the admin has no part in it.
+    """A model whose changes are in the audit log; Django's own admin log is not used.
 
-    Nothing may be done unless a subclass allows it.
+    It denies every permission; a subclass grants what it needs.
 
     Attributes:
         audit_lookup: the field of an audit entry that holds the id of an object of this model.
-        description: what the start page says of it.
+        description: one line for the start page.
     """
 
     audit_lookup = ""
@@ -85,11 +85,11 @@ class AuditedAdmin(StrictFilterAdmin):
         return False
 
     def warnings(self, request: HttpRequest) -> list[str]:
-        """What the person has to know before all that a list shows."""
+        """Warnings to show above the list."""
         return []
 
     def heading(self, obj: Any) -> str:
-        """What an object's page is headed by."""
+        """The heading of an object's page."""
         return str(obj)
 
     def changelist_view(
@@ -120,29 +120,29 @@ class AuditedAdmin(StrictFilterAdmin):
     def response_action(
         self, request: HttpRequest, queryset: QuerySet[Any], *args: Any, **kwargs: Any
     ) -> HttpResponse | None:
-        """What an action answers; a chosen id that is none is a 400, where Django crashes."""
+        """Runs an action. A malformed id among the selected ones is a 400; Django would crash."""
         try:
             return super().response_action(request, queryset, *args, **kwargs)
         except (ValidationError, ValueError) as exc:
             raise BadRequest from exc
 
     def audit_url(self, obj: Model) -> str:
-        """The audit history, narrowed to this object."""
+        """The audit log, filtered by this object."""
         query = urlencode({f"{self.audit_lookup}__exact": obj.pk})
         return f"{reverse('admin:audit_auditentry_changelist')}?{query}"
 
     def history_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """The "History" button: an object that the person cannot see has none."""
+        """The "History" button leads to the audit log; 404 for an object the user cannot see."""
         return HttpResponseRedirect(self.audit_url(self.visible_or_404(request, object_id)))
 
     def visible_or_404(self, request: HttpRequest, object_id: str) -> Any:
-        """The object, when this person may see it.
+        """The object, if the user may see it.
 
         Raises:
-            PermissionDenied: the person sees no such objects at all.
-            Http404: there is none with this id among those they see.
+            PermissionDenied: the user may not see this model at all.
+            Http404: no object that the user may see has this id.
         """
         if not self.has_view_permission(request):
             raise PermissionDenied
@@ -152,18 +152,18 @@ class AuditedAdmin(StrictFilterAdmin):
         return obj
 
     def log_addition(self, *args: Any) -> None:  # type: ignore[override]
-        """Left to the audit history."""
+        """The audit log has it."""
 
     def log_change(self, *args: Any) -> None:  # type: ignore[override]
-        """Left to the audit history."""
+        """The audit log has it."""
 
     def log_deletions(self, *args: Any) -> None:  # type: ignore[override]
-        """Left to the audit history."""
+        """The audit log has it."""
 
     def page(
         self, request: HttpRequest, template: str, *, title: str, **context: Any
     ) -> TemplateResponse:
-        """A page of our own, with what each page of the admin needs."""
+        """A page of our own, with the context that every admin page needs."""
         request.current_app = self.admin_site.name
         return TemplateResponse(
             request,
@@ -179,5 +179,5 @@ class AuditedAdmin(StrictFilterAdmin):
 
 
 def request_user(request: HttpRequest) -> "User":
-    """Who is signed in; every page of the admin but the form to sign in has someone."""
+    """The signed-in user; every page of the admin except the sign-in form has one."""
     return cast("User", request.user)

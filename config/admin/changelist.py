@@ -1,6 +1,6 @@
-"""Pages of the admin that show and change nothing: lists with filters of our own, and one object.
+"""Read-only pages of the admin: a list with its own filters, and the page of one object.
 
-Django's list counts its table twice and skips over what comes before a page; these do neither
+Django's change list counts the table twice and uses OFFSET; this one does neither
 (`config.admin.keyset`).
 """
 
@@ -18,33 +18,36 @@ from config.admin import keyset
 from config.admin.base import AuditedAdmin
 
 READING = ("GET", "HEAD")
-AFTER, BEFORE = "after", "before"  # parameters of a list's address: where a page begins
+AFTER, BEFORE = "after", "before"  # URL parameters: where a page begins
 
 
 class FilterForm(forms.Form):
-    """What a list is narrowed by: each field is a parameter of its address."""
+    """The filters of a list; each field is a URL parameter."""
 
     label_suffix = ""
 
     def condition(self) -> Q:
-        """What all that is listed meets."""
+        """The condition that every listed row meets."""
         return Q()
 
     def chip_text(self, name: str, rows: Sequence[Any]) -> str:
-        """What a filter that a link has set is about, as the rows name it; "" to show its value."""
+        """The text for a hidden filter that a link has set; "" to show its value."""
         return ""
 
-    def ways(self) -> list[Q]:
-        """Conditions of which one is met, each with an index of its own; none finds nothing."""
+    def alternatives(self) -> list[Q]:
+        """Alternative conditions, combined with OR; each must be served by one index.
+
+        An empty list matches nothing.
+        """
         return [Q()]
 
 
 class KeysetChangeList(ChangeList):
-    """Django's list with our filters and pages.
+    """Django's change list with our filters and pages.
 
     Attributes:
-        form: the filters, as the address has them.
-        page: what is shown; empty when a filter is not valid, rather than not filtered.
+        form: the filters with the values from the URL.
+        page: the rows to show; empty if a filter is not valid.
     """
 
     search_form_class = forms.Form  # the search is one of our filters
@@ -63,10 +66,10 @@ class KeysetChangeList(ChangeList):
         return self.model_admin.get_filtered(request, self.form)
 
     def get_results(self, request: HttpRequest) -> None:
-        after, before = self._place(AFTER), self._place(BEFORE)
-        ways = self.model_admin.get_alternatives(request, self.form) if self.form.is_valid() else []
+        after, before = self._position(AFTER), self._position(BEFORE)
+        alternatives = self.form.alternatives() if self.form.is_valid() else []
         self.page = keyset.page(
-            self.queryset, ways, after=after, before=before, size=self.list_per_page
+            self.queryset, alternatives, after=after, before=before, size=self.list_per_page
         )
         self.result_list = self.page.rows
         self.result_count = len(self.page.rows)
@@ -74,8 +77,8 @@ class KeysetChangeList(ChangeList):
         self.show_full_result_count = False
         self.show_admin_actions = self.can_show_all = self.multi_page = False
 
-    def _place(self, name: str) -> keyset.Position | None:
-        """The place that a parameter names; one that names none is an error of the form."""
+    def _position(self, name: str) -> keyset.Position | None:
+        """The position in a URL parameter; a malformed one is an error of the form."""
         if name not in self.params:
             return None
         try:
@@ -85,13 +88,13 @@ class KeysetChangeList(ChangeList):
             return None
 
     def address(self, **changes: Any) -> str:
-        """This list's address with other parameters; None leaves one out."""
+        """This list's query string with other parameters; None leaves one out."""
         parameters = {name: self.form.data.get(name) for name in self.form.fields} | changes
         return f"?{urlencode({name: value for name, value in parameters.items() if value})}"
 
     @property
     def chips(self) -> list[dict[str, Any]]:
-        """The filters that a link has set: no input shows them, so they are named."""
+        """The hidden filters that a link has set, to be named above the list."""
         return [
             {
                 "field": field,
@@ -112,8 +115,8 @@ class KeysetChangeList(ChangeList):
 
     @property
     def empty_text(self) -> str:
-        """What stands in place of a list that has no rows."""
-        if AFTER in self.params:  # the newer ones are on the pages before
+        """The text in place of an empty list."""
+        if AFTER in self.params:
             return "Nothing older matches." if self.narrowed else "There is nothing older."
         return "Nothing matches." if self.narrowed else self.model_admin.empty_text
 
@@ -124,11 +127,11 @@ class KeysetChangeList(ChangeList):
 
 
 class ReadOnlyAdmin(AuditedAdmin):
-    """A model that is shown and never changed here, by anyone.
+    """A model that nobody changes in the admin.
 
     Attributes:
-        filter_form: what its list is narrowed by.
-        empty_text: what the list says when there is nothing at all.
+        filter_form: the filters of its list.
+        empty_text: the text of a list without any rows.
     """
 
     actions = None
@@ -144,16 +147,12 @@ class ReadOnlyAdmin(AuditedAdmin):
         return KeysetChangeList
 
     def get_filter_form(self, request: HttpRequest) -> FilterForm:
-        """The filters, with the values of the request's address."""
+        """The filters with the values from the URL."""
         return self.filter_form(request.GET)
 
     def get_filtered(self, request: HttpRequest, form: FilterForm) -> QuerySet[Any]:
-        """What this person may see and the valid filters let through."""
+        """The rows that the user may see and that pass the filters."""
         return self.get_queryset(request).filter(form.condition())
-
-    def get_alternatives(self, request: HttpRequest, form: FilterForm) -> list[Q]:
-        """The ways along which the list is read (`config.admin.keyset.fetch`)."""
-        return form.ways()
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None

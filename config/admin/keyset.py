@@ -1,7 +1,7 @@
-"""Lists of the admin, newest first, walked from place to place: nothing is counted or skipped over.
+"""Keyset pages for lists of the admin, newest first: they neither count rows nor skip over them.
 
-A place is an object's (created_at, id), which no two share. What is added later stands before it,
-so that a walk to the older ones meets each object that stood when it began exactly once.
+A position is the pair (created_at, id), which is unique. Rows that are added later come before it,
+so paging towards older rows shows each row that existed at the start exactly once.
 """
 
 from collections.abc import Sequence
@@ -15,92 +15,95 @@ from django.db.models.fields.tuple_lookups import Tuple, TupleGreaterThan, Tuple
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-_BOTH = ("created_at", "id")
+_KEYSET = ("created_at", "id")
 _NEWEST_FIRST = ("-created_at", "-id")
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where one object stands in the order."""
+class Position:
+    """The position of a row in the list."""
 
     created_at: datetime
     id: Any
 
     def __str__(self) -> str:
-        """As it stands in an address: microseconds since 1970, and the id."""
+        """As a URL parameter: microseconds since 1970, and the id."""
         return f"{(self.created_at - _EPOCH) // _MICROSECOND}.{self.id}"
 
     @classmethod
-    def parse(cls, text: str, pk: "Field[Any, Any]") -> "Place":
-        """The place that `str()` wrote, of an object whose primary key is `pk`.
+    def parse(cls, text: str, pk: "Field[Any, Any]") -> "Position":
+        """The position that `str()` wrote.
+
+        Args:
+            pk: the primary key field of the rows.
 
         Raises:
-            ValidationError: it is anything else.
+            ValidationError: the text is anything else.
         """
         microseconds, _, id_text = text.partition(".")
         try:
             created_at = _EPOCH + int(microseconds) * _MICROSECOND
             return cls(created_at, pk.clean(id_text, None))
         except (ValueError, OverflowError, ValidationError):
-            raise ValidationError("This page’s address is not whole: begin anew.") from None
+            raise ValidationError("This page’s address is incomplete. Start again.") from None
 
 
 @dataclass(frozen=True)
 class Page:
-    """One page of a list, and where the pages beside it begin; None where there is none."""
+    """One page of a list, and where the adjacent pages begin; None if there is none."""
 
     rows: list[Any]
-    newer: Place | None
-    older: Place | None
+    newer: Position | None
+    older: Position | None
 
 
-def walk(
+def fetch(
     queryset: QuerySet[Any],
-    ways: Sequence[Q],
-    beyond: Place | None,
+    alternatives: Sequence[Q],
+    after: Position | None,
     count: int,
     *,
     newer: bool = False,
 ) -> list[Any]:
-    """At most `count` objects that lie on any of `ways`, the next ones beyond a place.
+    """At most `count` rows that match any of the alternatives, the next ones after a position.
 
-    Each way has its index, which is read from the place on for `count` entries. As one condition
-    with OR, all that is on any way would be read and sorted for each page.
+    Each alternative has an index, of which `count` entries are read. A single condition with OR
+    would read and sort all matching rows for each page.
 
     Args:
-        newer: towards the newer ones, nearest first, instead of the older ones.
+        newer: towards newer rows, nearest first, instead of older ones.
     """
-    order = _BOTH if newer else _NEWEST_FIRST
-    if beyond is not None:
-        further = TupleGreaterThan if newer else TupleLessThan
-        queryset = queryset.filter(further(Tuple(*_BOTH), (beyond.created_at, beyond.id)))
-    if len(ways) == 1:
-        return list(queryset.filter(ways[0]).order_by(*order)[:count])
-    each = [queryset.filter(w).order_by(*order).values_list(*_BOTH)[:count] for w in ways]
+    order = _KEYSET if newer else _NEWEST_FIRST
+    if after is not None:
+        comparison = TupleGreaterThan if newer else TupleLessThan
+        queryset = queryset.filter(comparison(Tuple(*_KEYSET), (after.created_at, after.id)))
+    if len(alternatives) == 1:
+        return list(queryset.filter(alternatives[0]).order_by(*order)[:count])
+    each = [queryset.filter(q).order_by(*order).values_list(*_KEYSET)[:count] for q in alternatives]
     found = each[0].union(*each[1:]).order_by(*order)[:count] if each else []
     return list(queryset.filter(pk__in=[pk for _, pk in found]).order_by(*order))
 
 
 def page(
     queryset: QuerySet[Any],
-    ways: Sequence[Q],
+    alternatives: Sequence[Q],
     *,
-    after: Place | None,
-    before: Place | None,
+    after: Position | None,
+    before: Position | None,
     size: int,
 ) -> Page:
     """The page that follows `after`, or the one that ends at `before`, or else the first one."""
     if before is not None:
-        rows = walk(queryset, ways, before, size + 1, newer=True)
+        rows = fetch(queryset, alternatives, before, size + 1, newer=True)
         if len(rows) >= size:
             rows, more = rows[:size][::-1], len(rows) > size
-            return Page(rows, _place(rows[0]) if more else None, _place(rows[-1]))
-        after = None  # less than a page is left: the first one, whole
-    rows = walk(queryset, ways, after, size + 1)
+            return Page(rows, _position(rows[0]) if more else None, _position(rows[-1]))
+        after = None  # less than a page is left: show the whole first page
+    rows = fetch(queryset, alternatives, after, size + 1)
     more, rows = len(rows) > size, rows[:size]
-    newer = after and (_place(rows[0]) if rows else after)
-    return Page(rows, newer, _place(rows[-1]) if more else None)
+    newer = after and (_position(rows[0]) if rows else after)
+    return Page(rows, newer, _position(rows[-1]) if more else None)
 
 
-def _place(row: Any) -> Place:
-    return Place(row.created_at, row.id)
+def _position(row: Any) -> Position:
+    return Position(row.created_at, row.id)

@@ -1,4 +1,4 @@
-"""Signing in to the admin: throttled, recorded, and silent about who exists."""
+"""Signing in to the admin: rate limited, recorded, and the same for accounts that do not exist."""
 
 import logging
 from typing import Any
@@ -26,11 +26,11 @@ ATTEMPTS_PER_ADDRESS = 50  # within one window; an office shares an address
 signed_in = Signal()
 sign_in_failed = Signal()
 
-THROTTLED = "throttled"  # the error's code
+THROTTLED = "throttled"  # the error code
 
 
 class Throttled(ValidationError):
-    """Too many attempts: the password was not even looked at.
+    """Too many attempts: the password was not checked.
 
     Args:
         seconds: whole seconds until the next attempt counts, at least 1.
@@ -47,10 +47,10 @@ class Throttled(ValidationError):
 
 
 class LoginForm(AdminAuthenticationForm):
-    """Django's form for staff; each attempt counts on its account and on its address.
+    """Django's form for staff, with a limit of attempts for each account and each address.
 
-    An attempt with the right password counts too: whether it was right must not show in when the
-    limit is reached. An account that does not exist is counted and refused like any other.
+    An attempt with the right password counts too; otherwise the moment the limit hits would reveal
+    whether the password was right. An account that does not exist is limited like any other.
     """
 
     request: HttpRequest
@@ -71,7 +71,7 @@ class LoginForm(AdminAuthenticationForm):
         try:
             cleaned: dict[str, Any] = super().clean()
         except forms.ValidationError:
-            sign_in_failed.send(LoginForm, login=nameable(login))
+            sign_in_failed.send(LoginForm, login=loggable(login))
             raise
         signed_in.send(LoginForm, login=login)
         return cleaned
@@ -80,7 +80,7 @@ class LoginForm(AdminAuthenticationForm):
 def check_rate(request: HttpRequest, login: str) -> None:
     """Counts an attempt to sign in.
 
-    When the counter is out of reach the attempt passes: people must be able to revoke a key then.
+    When the counter is out of reach the attempt passes: admins must be able to revoke a key then.
 
     Raises:
         Throttled: the account or the address has used up its attempts.
@@ -99,18 +99,18 @@ def check_rate(request: HttpRequest, login: str) -> None:
             increment=True,
         )
         if usage is None:
-            logger.warning("The counter of sign-ins is out of reach; the attempt is not counted")
+            logger.warning("The sign-in counter is out of reach; the attempt is not counted")
         elif usage["should_limit"]:
             logger.warning("Refused a sign-in: too many attempts (%s)", group)
             # `time_left` is 0 in the window's last second, and -1 just after it.
             raise Throttled(seconds=max(1, usage["time_left"] + 1))
 
 
-def nameable(login: str) -> str:
-    """The login as the audit history may keep it; "" for what could be a password.
+def loggable(login: str) -> str:
+    """The login as the audit log may store it; "" for a text that could be a password.
 
-    People do type their password where the login goes: only an e-mail address, or the login of an
-    account, is written down.
+    Users do type their password into the login field, so only an e-mail address or the login of an
+    account is stored.
     """
     known = User.objects.filter(username=login).exists()
     try:

@@ -1,4 +1,4 @@
-"""The admin's site: its start page, its form to sign in, and what all its answers carry."""
+"""The admin site: its start page, its sign-in form, and the headers of its responses."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -15,7 +15,7 @@ from config.admin.login import LoginForm, Throttled
 
 View = Callable[..., HttpResponse]
 
-# Scripts and styles are files of ours; nothing is loaded from, sent to or framed by others.
+# Scripts and styles are files of ours. Other hosts may not serve, receive or frame anything.
 CONTENT_SECURITY_POLICY = (
     "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; "
     "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
@@ -23,10 +23,10 @@ CONTENT_SECURITY_POLICY = (
 
 
 def ensure_connection(view: View) -> View:
-    """The view with a connection to the database that has not died since it was last used.
+    """Replaces a database connection that has died since its last use before the view runs.
 
-    The API's first query sees to that by itself (`apikeys.authentication`); for people a round trip
-    more does not matter.
+    The API's first query does that by itself (`apikeys.authentication`). For the admin, an
+    additional round trip does not matter.
     """
 
     @wraps(view)
@@ -39,33 +39,33 @@ def ensure_connection(view: View) -> View:
 
 
 class Site(admin.AdminSite):
-    """The developer settings and the audit history, for active staff.
+    """The developer settings and the audit log, for active staff.
 
-    What a person sees inside is decided by each model's admin.
+    Each model's admin decides what a user sees.
     """
 
     site_header = "Document API"
     site_title = "Document API"
-    index_title = "Developer settings and audit history"
+    index_title = "Developer settings and audit log"
     site_url = None  # there is no other site to view
-    enable_nav_sidebar = False  # a person sees a few sections; the lists need the width
+    enable_nav_sidebar = False  # a user sees few sections; the lists need the width
     login_form = LoginForm
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
-        """All but the redirect by content type and id, which scopes nothing."""
+        """All but the redirect by content type and id, which ignores permissions."""
         return [url for url in super().get_urls() if getattr(url, "name", "") != "view_on_site"]
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
-        """No page is kept by a browser or a proxy, also those Django would let them keep."""
+        """No page may be cached, not even those that Django allows."""
         return with_csp(ensure_connection(super().admin_view(view, cacheable=False)))
 
     @ensure_connection
     def login(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """The form to sign in; 429 when it was tried too often.
+        """The sign-in form; 429 after too many attempts.
 
-        Whoever comes here with a session that no longer opens anything loses it.
+        A session without admin access is flushed.
         """
         if SESSION_KEY in request.session and not self.has_permission(request):
             request.session.flush()
@@ -73,14 +73,14 @@ class Site(admin.AdminSite):
         return with_throttling(with_csp(super().login)(request, extra_context))
 
     def autocomplete_view(self, request: HttpRequest) -> HttpResponse:
-        """Choices for the fields that a form of ours offers them for; Django takes any relation."""
-        asked = tuple(request.GET.get(name) for name in ("app_label", "model_name", "field_name"))
-        if asked not in self.autocompleted():
+        """Autocompletion for the fields that use it; Django would accept any relation."""
+        names = ("app_label", "model_name", "field_name")
+        if tuple(request.GET.get(name) for name in names) not in self.autocomplete_fields():
             raise PermissionDenied
         return super().autocomplete_view(request)
 
-    def autocompleted(self) -> set[tuple[str | None, ...]]:
-        """The fields whose choices are looked up while a person types: app, model, field."""
+    def autocomplete_fields(self) -> set[tuple[str | None, ...]]:
+        """The fields with autocompletion: app, model, field."""
         return {
             (each.model._meta.app_label, each.model._meta.model_name, field)
             for registered in self._registry.values()
@@ -91,7 +91,7 @@ class Site(admin.AdminSite):
     def get_app_list(
         self, request: HttpRequest, app_label: str | None = None
     ) -> list[dict[str, Any]]:
-        """What this person may see, each with its `description` of one line."""
+        """The sections that the user may see, each with its `description`."""
         apps: list[dict[str, Any]] = super().get_app_list(request, app_label)
         for app in apps:
             for model in app["models"]:
@@ -101,7 +101,7 @@ class Site(admin.AdminSite):
 
 
 def with_csp(view: View) -> View:
-    """The view with the policy on each of its answers."""
+    """Adds the policy to each response of the view."""
 
     @wraps(view)
     def inner(*args: Any, **kwargs: Any) -> HttpResponse:
@@ -113,7 +113,7 @@ def with_csp(view: View) -> View:
 
 
 def with_throttling(response: HttpResponse) -> HttpResponse:
-    """The form's answer, as a 429 when it says that there were too many attempts."""
+    """The form's response, with status 429 if the form says that there were too many attempts."""
     form = (getattr(response, "context_data", None) or {}).get("form")
     errors = form.errors.as_data().get(NON_FIELD_ERRORS, []) if form is not None else []
     for error in errors:

@@ -1,4 +1,4 @@
-"""The errors table of the specification, one class a row; `config.api.responses` renders them.
+"""The specification's errors table, one class per row; `config.api.responses` renders them.
 
 Every body is `{"error": "<plain sentence>"}`; only a 402 adds `details`.
 """
@@ -8,17 +8,17 @@ from typing import Any
 from django.conf import settings
 from rest_framework.exceptions import APIException
 
-RETRY_SECONDS = 5  # what a 503 asks a client to wait
+RETRY_SECONDS = 5  # the wait that a 503 asks for
 
 
 class ApiError(APIException):
-    """An answer of the errors table.
+    """A row of the errors table.
 
     Attributes:
         status_code: the HTTP status.
         text: the sentence in `error`.
-        headers: what the answer carries beside the body.
-        details: the object in `details`, None when there is none.
+        headers: headers of the response.
+        details: the object in `details`; None if the body has none.
     """
 
     text = ""
@@ -31,14 +31,14 @@ class ApiError(APIException):
 
     @property
     def body(self) -> dict[str, Any]:
-        """The JSON object of the answer."""
+        """The JSON object of the response."""
         if self.details is None:
             return {"error": self.text}
         return {"error": self.text, "details": self.details}
 
 
 class InvalidParameter(ApiError):
-    """400: a query parameter is not valid. Its name and what it takes stand in the text."""
+    """400: a query parameter is not valid. The text names it and says what it must be."""
 
     status_code = 400
 
@@ -47,14 +47,14 @@ class InvalidParameter(ApiError):
 
 
 class InvalidRequest(ApiError):
-    """400: what arrived is not a request this server can read."""
+    """400: the server cannot read the request."""
 
     status_code = 400
     text = "The request is not valid."
 
 
 class InvalidKey(ApiError):
-    """401: the same bytes whatever the cause, so that an answer never says which."""
+    """401: the same bytes for every cause, so that the response does not tell which one it is."""
 
     status_code = 401
     text = (
@@ -70,7 +70,7 @@ class PlanRequired(ApiError):
     """402: the key is valid but its workspace's plan does not include the API.
 
     Args:
-        upgrade: the plan to move to, None when there is none to offer.
+        upgrade: the plan to move to; None if no plan is offered.
     """
 
     status_code = 402
@@ -133,7 +133,7 @@ class PreconditionFailed(ApiError):
 
 
 class RangeNotSatisfiable(ApiError):
-    """416: the file has none of the bytes that `Range` asks for.
+    """416: the file has none of the bytes in `Range`.
 
     Args:
         size: bytes of the file.
@@ -166,14 +166,14 @@ class TooManyRequests(ApiError):
 
 
 class ServerError(ApiError):
-    """500: a defect of ours. The log has the traceback under the answer's Request-Id."""
+    """500: an unexpected error. The log has the traceback with the response's Request-Id."""
 
     status_code = 500
     text = "Something went wrong on our side. Please quote the Request-Id header to support."
 
 
 class Unavailable(ApiError):
-    """503: the database or the store is out of reach."""
+    """503: the database or object storage is out of reach."""
 
     status_code = 503
     text = f"The service cannot be reached right now. Try again in {RETRY_SECONDS} seconds."

@@ -1,4 +1,4 @@
-"""What every endpoint of the API shares: the order of checks, and JSON without negotiation."""
+"""The base class of the API's views: the order of checks, and JSON without negotiation."""
 
 from typing import Any, NoReturn
 
@@ -9,24 +9,25 @@ from rest_framework.viewsets import ViewSet
 
 from config.api.errors import MethodNotAllowed, PathNotFound
 from config.api.request import ApiRequest
-from config.api.responses import answer
+from config.api.responses import exception_handler
 
 
 class ApiViewSet(ViewSet):
-    """Judges a request in the API's order: key (401), rate (429), standing (403, 402), method.
+    """Checks a request in the API's order: key (401), rate (429), API access (403, 402), method.
 
-    DRF asks permissions before throttles; here every request with a valid key counts, also one
-    of a suspended workspace. Parameters (400) and the document (404) come after, in the views.
+    DRF checks permissions before throttles. Here every request with a valid key counts, including
+    those of a suspended workspace. The views check parameters (400) and the document (404) after
+    that.
     """
 
     http_method_names = ["get", "head"]
-    renderer_classes = [JSONRenderer]  # for the description; answers are `config.api.responses`'
+    renderer_classes = [JSONRenderer]  # for the schema; `config.api.responses` renders
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """DRF's dispatch without what this API has no use for.
+        """DRF's dispatch without the parts that this API does not need.
 
-        There are no bodies to parse, nothing to negotiate (whatever `Accept` says, an endpoint
-        serves what it serves), no versions but the path's, and answers come rendered.
+        There are no bodies to parse, `Accept` is not negotiated, the version is in the path, and
+        views return rendered responses.
         """
         self.request = api_request = ApiRequest(request, self.get_authenticators())
         response: HttpResponseBase
@@ -36,10 +37,10 @@ class ApiViewSet(ViewSet):
                 raise MethodNotAllowed
             response = getattr(self, method)(api_request, **kwargs)
         except Exception as exc:
-            response = answer(exc)
+            response = exception_handler(exc)
         finally:
-            # DRF makes cycles that only the collector would find: the view with its own bound
-            # methods, and the request with what parses its body.
+            # DRF makes reference cycles that only the garbage collector would find: the view with
+            # its bound methods, and the request with its parser context.
             self.__dict__.clear()
             api_request.parser_context.clear()
         for name, value in api_request.response_headers.items():
@@ -53,7 +54,7 @@ class ApiViewSet(ViewSet):
 
 
 class UnknownPath(ApiViewSet):
-    """Any path under /api/v1/ that no endpoint has."""
+    """Any path under /api/v1/ without an endpoint."""
 
     def retrieve(self, request: ApiRequest, **kwargs: str) -> NoReturn:
         raise PathNotFound

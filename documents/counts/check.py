@@ -1,7 +1,8 @@
-"""Proves the kept document counts against the documents themselves, and mends those that differ.
+"""The consistency check of the denormalised document counts, and their repair.
 
-They can differ only after something went past the triggers or through them twice: a restore of the
-data alone, which adds the kept rows to those that the triggers make of the restored documents.
+They can only be wrong after a change that bypassed the triggers or ran them twice, such as a
+data-only restore: it adds the stored counts to those that the triggers make for the restored
+documents.
 """
 
 from collections.abc import Iterator
@@ -14,41 +15,41 @@ from config.management.progress import Progress, Say
 from config.management.shutdown import Stop
 from workspaces.models import DocumentCount
 
-# Those that are gone too: what is kept of them has to be nothing.
+# Include deleted workspaces: their stored counts must be zero.
 _WORKSPACES = """
     SELECT id FROM workspaces_workspace UNION SELECT workspace_id FROM workspaces_documentcount
     ORDER BY 1
 """
-# One statement sees one state of the database: there, a document and its row are both or neither.
+# One statement sees one snapshot, in which a document and its count are both present or both not.
 _DIFFERENCES = """
-    WITH kept AS (
+    WITH stored AS (
         SELECT status, sum(count)::bigint AS number FROM workspaces_documentcount
         WHERE workspace_id = %(workspace)s GROUP BY status
     ), counted AS (
         SELECT status, count(*) AS number FROM documents_document
         WHERE workspace_id = %(workspace)s AND deleted_at IS NULL GROUP BY status
     )
-    SELECT status, coalesce(kept.number, 0), coalesce(counted.number, 0)
-    FROM kept FULL JOIN counted USING (status)
-    WHERE coalesce(kept.number, 0) <> coalesce(counted.number, 0)
+    SELECT status, coalesce(stored.number, 0), coalesce(counted.number, 0)
+    FROM stored FULL JOIN counted USING (status)
+    WHERE coalesce(stored.number, 0) <> coalesce(counted.number, 0)
     ORDER BY status
 """
-# Keeps out another mender, who would add the same difference once more, and no writer of documents.
-_ONE_MENDER = "LOCK TABLE workspaces_documentcount IN SHARE UPDATE EXCLUSIVE MODE"
+# Excludes another repair, which would add the same difference again, but no writer of documents.
+_LOCK = "LOCK TABLE workspaces_documentcount IN SHARE UPDATE EXCLUSIVE MODE"
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A kept count that is not what counting documents gives."""
+    """A stored count that differs from the number of documents."""
 
     workspace: UUID
     status: str
-    kept: int
+    stored: int
     counted: int
 
 
-def differences(say: Say, stop: Stop, *, mend: bool) -> Iterator[Difference]:
-    """The counts that differ, workspace by workspace; with `mend` they are right when told.
+def differences(say: Say, stop: Stop, *, fix: bool) -> Iterator[Difference]:
+    """The wrong counts, by workspace; with `fix`, they are corrected before they are yielded.
 
     Raises:
         django.db.Error: the database is out of reach.
@@ -60,30 +61,30 @@ def differences(say: Say, stop: Stop, *, mend: bool) -> Iterator[Difference]:
     progress = Progress(say)
     for number, workspace in enumerate(workspaces):
         stop.check()
-        progress.note(f"{number} of {len(workspaces)} workspaces counted")
-        found = _found(workspace)
-        yield from _mended(workspace) if mend and found else found
+        progress.note(f"{number} of {len(workspaces)} workspaces checked")
+        found = _find(workspace)
+        yield from _fix(workspace) if fix and found else found
 
 
-def _found(workspace: UUID) -> list[Difference]:
+def _find(workspace: UUID) -> list[Difference]:
     with connection.cursor() as cursor:
         cursor.execute(_DIFFERENCES, {"workspace": workspace})
         return [Difference(workspace, *row) for row in cursor.fetchall()]
 
 
-def _mended(workspace: UUID) -> list[Difference]:
-    """Adds what is missing to the sum, and takes nothing away.
+def _fix(workspace: UUID) -> list[Difference]:
+    """Adds the missing part to the sum and removes nothing.
 
-    So it may be added at any later moment: what others write or fold meanwhile changes the kept
-    sum and the documents alike, or neither.
+    This is correct at any later time too: concurrent writes and folding change the stored sum and
+    the documents by the same number, or neither.
     """
     with transaction.atomic():
         with connection.cursor() as cursor:
-            cursor.execute(_ONE_MENDER)
-        found = _found(workspace)
+            cursor.execute(_LOCK)
+        found = _find(workspace)
         DocumentCount.objects.bulk_create(
             DocumentCount(
-                workspace_id=workspace, status=each.status, count=each.counted - each.kept
+                workspace_id=workspace, status=each.status, count=each.counted - each.stored
             )
             for each in found
         )

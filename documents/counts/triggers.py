@@ -1,16 +1,16 @@
-"""Triggers that keep how many documents a workspace has (`workspaces.views` reads it).
+"""Triggers that maintain the denormalised document counts (`workspaces.views` reads them).
 
-Each statement appends what it changes: rows of +1s and -1s, summed. Appending waits for nobody,
-where a counter that is updated makes all writers of a workspace queue, and writers that meet two
-counters in different order deadlock. About once in FOLD_EVERY statements the rows of a workspace
-are folded into one for each status, by one transaction at a time; the others do not wait for it.
+Each statement appends its changes, summed up by workspace and status. Appending never waits; with
+a counter that is updated, the writers of a workspace queue, and two writers that update counters in
+different order deadlock. About once in FOLD_EVERY statements, the rows of a workspace are folded
+into one per status, by one transaction at a time; the others do not wait for it.
 """
 
 import pgtrigger
 
-FOLD_EVERY = 50  # statements; a reader sums about as many rows
+FOLD_EVERY = 50  # statements; a reader sums up to about as many rows
 
-_KEEP = """
+_MAINTAIN = """
     INSERT INTO workspaces_documentcount (workspace_id, status, count)
     SELECT workspace_id, status, sum(change) FROM ({changes}) AS changes
     GROUP BY workspace_id, status HAVING sum(change) <> 0;
@@ -34,7 +34,7 @@ _ADDED = "SELECT workspace_id, status, 1 AS change FROM added WHERE deleted_at I
 _REMOVED = "SELECT workspace_id, status, -1 AS change FROM removed WHERE deleted_at IS NULL"
 
 
-def _keep(
+def _trigger(
     name: str, operation: pgtrigger.Operation, changes: str, **tables: str
 ) -> pgtrigger.Trigger:
     return pgtrigger.Trigger(
@@ -44,20 +44,20 @@ def _keep(
         operation=operation,
         referencing=pgtrigger.Referencing(**tables),  # type: ignore[no-untyped-call]
         declare=[("folded", "UUID")],
-        func=_KEEP.format(changes=changes, every=FOLD_EVERY),
+        func=_MAINTAIN.format(changes=changes, every=FOLD_EVERY),
     )
 
 
 TRIGGERS = [
-    _keep("count_added", pgtrigger.Insert, _ADDED, new="added"),
-    _keep(
+    _trigger("count_added", pgtrigger.Insert, _ADDED, new="added"),
+    _trigger(
         "count_changed",
         pgtrigger.Update,
         f"{_ADDED} UNION ALL {_REMOVED}",
         new="added",
         old="removed",
     ),
-    _keep("count_removed", pgtrigger.Delete, _REMOVED, old="removed"),
+    _trigger("count_removed", pgtrigger.Delete, _REMOVED, old="removed"),
     pgtrigger.Trigger(
         name="count_truncated",
         level=pgtrigger.Statement,

@@ -1,20 +1,20 @@
-"""The name that a downloaded file gets: safe on any system, whatever the document's name is."""
+"""The name of a downloaded file: safe on any system."""
 
 import unicodedata
 from urllib.parse import quote
 
-MAX_BYTES = 200  # of the stem in UTF-8; common file systems take 255 for the whole name
+MAX_BYTES = 200  # of the stem in UTF-8; common file systems allow 255 for the whole name
 
-_UNSAFE = frozenset('<>:"/\\|?*')  # a path, or refused by Windows
-# RFC 8187, attr-char: what may stand unescaped beside letters and digits.
+_UNSAFE = frozenset('<>:"/\\|?*')  # path separators, and what Windows refuses
+# RFC 8187, attr-char: allowed unescaped, besides letters and digits.
 _ATTR_CHARS = "!#$&+-.^_`|~"
 
 
 def content_disposition(file_name: str, file_type: str) -> str:
-    """`attachment`, with a name made of the document's file name and the type.
+    """`attachment`, with a name made of the document's file name and the type of file.
 
-    `Lease 2026.pdf` signed becomes `Lease 2026 – signed.pdf`, in ASCII for old clients and as it
-    is for all others (RFC 6266, RFC 8187).
+    `Lease 2026.pdf` becomes `Lease 2026 – signed.pdf`, in ASCII for old clients and in UTF-8 for
+    all others (RFC 6266, RFC 8187).
     """
     stem = safe_stem(file_name)
     letters = unicodedata.normalize("NFKD", stem.replace("–", "-"))
@@ -25,10 +25,10 @@ def content_disposition(file_name: str, file_type: str) -> str:
 
 
 def safe_stem(file_name: str) -> str:
-    """The name without `.pdf` and without what a file system or a header could stumble over.
+    """The name without `.pdf` and without characters that a file system or a header cannot have.
 
-    Line ends, other control characters and marks that change the direction of text are taken
-    out, what could be a path becomes `_`, and a long name is cut between characters.
+    Line breaks, other control characters and marks that change the direction of text are removed,
+    path separators become `_`, and a long name is cut between characters.
     """
     stem = file_name[:-4] if file_name.lower().endswith(".pdf") else file_name
     clean = "".join("_" if char in _UNSAFE else char for char in stem if _is_text(char))

@@ -1,7 +1,7 @@
-"""Downloads that nginx carries: the answer names a short-lived signed URL for nginx alone.
+"""Downloads that nginx serves: an X-Accel redirect to a short-lived signed URL.
 
-`deploy/nginx.conf` is the other half: it turns `X-Accel-Redirect` into a request to the store,
-passes on this answer's headers, and shows neither to the client nor to a log.
+`deploy/nginx.conf` is the other half: it turns `X-Accel-Redirect` into a request to object storage
+and adds this response's headers. Neither the client nor a log sees the URL.
 """
 
 from urllib.parse import urlsplit
@@ -11,15 +11,15 @@ from django.http import HttpResponse, HttpResponseBase
 from documents import storage
 from documents.download.ranges import ByteRange
 
-# nginx keeps these of the answer that leads it to the store. When the store then fails, they would
-# stand on the 503: they go under other names, and only the file has them under their own.
-KEPT = ("Accept-Ranges", "Cache-Control", "Content-Disposition", "Content-Type")
+# nginx copies these headers from the redirect, so that a 503 of object storage would have them too.
+# They get other names, which deploy/nginx.conf changes back for the file only.
+RENAMED = ("Accept-Ranges", "Cache-Control", "Content-Disposition", "Content-Type")
 PREFIX = "/_store/"  # the internal location
 URL_SECONDS = 30  # how long the signed URL can be used to start a transfer
 
 
 def accel_response(key: str, part: ByteRange | None) -> HttpResponse:
-    """An answer without a body, for nginx to send the object or a part of it instead."""
+    """A response without a body; nginx sends the object or a part of it instead."""
     url = urlsplit(storage.signed_url(key, URL_SECONDS))
     response = HttpResponse()
     response["X-Accel-Redirect"] = f"{PREFIX}{url.netloc}{url.path}?{url.query}"
@@ -28,8 +28,8 @@ def accel_response(key: str, part: ByteRange | None) -> HttpResponse:
     return response
 
 
-def rename_kept(response: HttpResponseBase) -> None:
-    """Prepares the headers of an answer that nginx carries, once all are set."""
-    for name in KEPT:
+def rename_headers(response: HttpResponseBase) -> None:
+    """Renames the headers of an X-Accel redirect, after all of them are set."""
+    for name in RENAMED:
         response[f"X-File-{name}"] = response[name]
         del response[name]

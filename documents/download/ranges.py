@@ -1,7 +1,7 @@
-"""Which part of a file a request asks for (RFC 9110, section 14).
+"""The part of a file that a request asks for (RFC 9110, section 14).
 
-One range is served; several are answered with the whole file, which the RFC allows. A header
-that is not of the RFC's form is as good as none.
+A single range is supported. Several ranges get the whole file, which the RFC allows. A malformed
+header is ignored.
 """
 
 import re
@@ -13,7 +13,7 @@ from django.utils.http import parse_http_date_safe
 from config.api.errors import RangeNotSatisfiable
 
 _SPEC = re.compile(r"([0-9]*)-([0-9]*)")
-_BEYOND = 10**18  # stands for any longer number: no file has as many bytes
+_HUGE = 10**18  # replaces any longer number: no file has so many bytes
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,12 @@ class ByteRange:
 
     @property
     def request(self) -> str:
-        """The value of a Range header that asks for it."""
+        """The value of a Range header for it."""
         return f"bytes={self.first}-{self.last}"
 
 
 def parse_range(header: str, size: int) -> ByteRange | None:
-    """The one range that a Range header asks for; None when the whole file is the answer.
+    """The range in a Range header; None if the whole file is to be sent.
 
     Raises:
         RangeNotSatisfiable: 416, the file has no such bytes.
@@ -49,7 +49,7 @@ def parse_range(header: str, size: int) -> ByteRange | None:
     unit, equals, ranges = header.partition("=")
     if unit.strip().lower() != "bytes" or not equals:
         return None
-    # Empty elements of a list count for nothing (RFC 9110, section 5.6.1).
+    # Empty list elements are ignored (RFC 9110, section 5.6.1).
     specs = [spec for part in ranges.split(",") if (spec := part.strip(" \t"))]
     matches = [_SPEC.fullmatch(spec) for spec in specs]
     if len(matches) != 1 or matches[0] is None:
@@ -65,7 +65,7 @@ def parse_range(header: str, size: int) -> ByteRange | None:
 
 
 def _suffix(length: int, size: int) -> ByteRange:
-    """The last `length` bytes; all of them when the file is shorter."""
+    """The last `length` bytes; all of them if the file is shorter."""
     if length == 0:
         raise RangeNotSatisfiable(size)
     return ByteRange(max(0, size - length), size - 1, size)
@@ -75,13 +75,13 @@ def _number(text: str) -> int | None:
     if not text:
         return None
     digits = text.lstrip("0") or "0"
-    return int(digits) if len(digits) <= 18 else _BEYOND
+    return int(digits) if len(digits) <= 18 else _HUGE
 
 
 def if_range_holds(header: str, etag: str, last_modified: datetime) -> bool:
-    """Whether the file is still the one that If-Range speaks of, so that a part of it will do.
+    """Whether If-Range names this version of the file, so that a part of it may be sent.
 
-    A date counts only when it is exactly Last-Modified; a weak tag never does.
+    A date must be exactly Last-Modified. A weak tag never matches.
     """
     if header.startswith(('"', "W/")):
         return header == etag

@@ -81,7 +81,7 @@ def download_response(request: ApiRequest, download: Download) -> HttpResponseBa
     for name, value in download.headers.items():
         response[name] = value
     if "X-Accel-Redirect" in response:
-        nginx.rename_kept(response)
+        nginx.rename_headers(response)
     return response
 
 

@@ -1,4 +1,4 @@
-"""The body of a download, and how it ended."""
+"""The body of a download; its completion is recorded."""
 
 import logging
 from collections.abc import Iterator
@@ -14,21 +14,21 @@ logger = logging.getLogger(__name__)
 
 
 class RecordedStream:
-    """An object's bytes on their way to the client; its end is an audit entry of its own.
+    """An object's bytes on their way to the client; its completion is a separate audit entry.
 
-    A store that breaks off raises out of the iteration, and the server then breaks off the
-    connection: a short body never looks whole.
+    If object storage breaks off, the iteration raises and the server closes the connection, so
+    that a short body never looks complete.
 
     Args:
         opened: the object, not read yet.
-        entry: the entry that says the download started.
+        entry: the audit entry of the download.
     """
 
     def __init__(self, opened: OpenObject, entry: AuditEntry) -> None:
         self._opened = opened
         self._entry = entry
         self._chunks = iter(opened)
-        self._given = 0  # bytes of the last chunk
+        self._last = 0  # bytes of the last chunk
         self._sent = 0  # bytes that the server has taken
         self._open = True
 
@@ -36,21 +36,21 @@ class RecordedStream:
         return self
 
     def __next__(self) -> bytes:
-        # Asking for the next chunk, the server has taken the last one. No reference is kept to
-        # either: a slow client would hold two of them in memory.
-        self._sent += self._given
-        self._given = 0
+        # The server asks for the next chunk after it has sent the last one. No reference to
+        # either is kept, since a slow client would hold two of them in memory.
+        self._sent += self._last
+        self._last = 0
         chunk = next(self._chunks)
-        self._given = len(chunk)
+        self._last = len(chunk)
         return chunk
 
     def close(self) -> None:
-        """Ends the download: the server calls it after the last byte and when the client left."""
+        """Records the completion; the server calls it after the last byte or if the client left."""
         if not self._open:
             return
         self._open = False
         self._opened.close()
-        token = request_id.set(self._entry.request_id)  # the request itself is over by now
+        token = request_id.set(self._entry.request_id)  # the request itself has ended
         try:
             record.download_ended(
                 self._entry,
@@ -58,7 +58,7 @@ class RecordedStream:
                 complete=self._sent == self._opened.length,
             )
         except (DatabaseError, InterfaceError) as exc:
-            # The download itself is recorded, and its bytes are gone out: nothing to take back.
-            logger.error("The end of a download could not be recorded: %s", exc)
+            # The download itself is recorded and its bytes have been sent; only log the failure.
+            logger.error("The completion of a download could not be recorded: %s", exc)
         finally:
             request_id.reset(token)

@@ -16,7 +16,7 @@ from documents.download.nginx_log import Recorder
 
 class Command(ProgressCommand):
     help = (
-        "Records in the audit history how downloads ended that nginx carried, from the "
+        "Records in the audit log how downloads ended that nginx carried, from the "
         "downloads.log that deploy/nginx.conf writes. Each end is recorded once, however often "
         "its line is read. An nginx that is killed writes no line: what it carried then has no end."
     )
