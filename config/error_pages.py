@@ -1,4 +1,4 @@
-"""What answers where no view does, as Django asks for it: JSON under /api/, pages elsewhere."""
+"""Django's error handlers: JSON under /api/, pages elsewhere."""
 
 import sys
 from typing import Any
@@ -16,32 +16,32 @@ from config.api.responses import as_api_error, error_response
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """400: what arrived is not a request that Django can read."""
+    """400: Django cannot read the request."""
     if _is_api(request):
         return error_response(InvalidRequest())
     return defaults.bad_request(request, exception)
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """403: the person may not do this."""
+    """403: the user may not do this."""
     return _page(request, "403.html", 403)
 
 
 def form_refused(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """403: a form without its token."""
+    """403: a form without its CSRF token."""
     return _page(request, "403_csrf.html", 403)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """404: there is no such address, or no such object for this person."""
+    """404: no such URL, or no such object for this user."""
     if _is_api(request):
         return error_response(PathNotFound())
     return _page(request, "404.html", 404)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """500: a defect of ours; 503 when the database is out of reach."""
-    # Django asks while it handles what was raised.
+    """500: an unexpected error; 503 if the database is out of reach."""
+    # Django calls this while it handles the exception.
     error = as_api_error(sys.exception() or ServerError())
     if _is_api(request):
         return error_response(error)
@@ -59,9 +59,9 @@ def _is_api(request: HttpRequest) -> bool:
 @with_csp
 @never_cache
 def _page(request: HttpRequest, template: str, status: int) -> HttpResponse:
-    """A page that is the same whatever led to it; in the admin it has the admin's header.
+    """The same page for every cause; inside the admin it has the admin's header.
 
-    What was asked for has no part in it, so that it cannot tell what exists.
+    It contains nothing of the request, so that it does not reveal what exists.
     """
     inside = request.path.startswith(reverse("admin:index")) and site.has_permission(request)
     context: dict[str, Any] = site.each_context(request) if inside else {}

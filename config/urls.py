@@ -1,4 +1,4 @@
-"""Every address of the service."""
+"""Every URL of the service."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ urlpatterns = [
     path("api/v1/documents/<str:id>", DocumentViewSet.as_view(get)),
     path("api/v1/documents/<str:id>/download", DownloadViewSet.as_view(get)),
     path("api/v1/openapi.json", DescriptionViewSet.as_view(get)),
-    # Not <path:rest>: it takes no line end. Not (?s): no address can be reversed then.
+    # Not <path:rest>, which does not match a line break. Not (?s), which breaks reverse().
     re_path(r"^api/v1/documents/(?P<rest>[\s\S]+)$", UnknownDocumentPath.as_view(get)),
     re_path(r"^api/v1/(?P<rest>[\s\S]+)$", UnknownPath.as_view(get)),
     path("api/docs", docs.page, name="docs"),

@@ -113,11 +113,11 @@ def test_what_is_committed_survives_a_kill_of_everything(folder: Path) -> None:
         assert connection.execute("SELECT answer FROM kept").fetchone() == (42,)
 
 
-def test_nothing_outlives_a_killed_keeper_and_the_next_process_starts_another(
+def test_nothing_outlives_a_killed_supervisor_and_the_next_process_starts_another(
     folder: Path,
 ) -> None:
     user = User(folder)
-    find(folder, "keeper postgres").kill()
+    find(folder, "supervisor postgres").kill()
     assert eventually(lambda: not one(user.database))
 
     second = User(folder)
@@ -197,7 +197,7 @@ def test_importing_the_settings_starts_nothing(folder: Path) -> None:
     assert not folder.exists()
 
 
-def test_a_keeper_that_is_asked_to_end_stops_its_service(folder: Path) -> None:
+def test_a_supervisor_that_is_asked_to_end_stops_its_service(folder: Path) -> None:
     User(folder)
-    find(folder, "keeper s3").send_signal(signal.SIGTERM)
+    find(folder, "supervisor s3").send_signal(signal.SIGTERM)
     assert eventually(lambda: not any("rclone" in line for line in using(folder)))

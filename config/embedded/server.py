@@ -17,7 +17,7 @@ POLL = 0.25  # seconds
 def when_parent_dies(then: Callable[[], object]) -> None:
     """Calls `then` from a thread once this process's parent is gone.
 
-    A killed parent tells nobody, but its children get another one.
+    A killed parent cannot notify its children, but they get another parent.
     """
     parent = os.getppid()
 
@@ -26,17 +26,17 @@ def when_parent_dies(then: Callable[[], object]) -> None:
             time.sleep(POLL)
         then()
 
-    threading.Thread(target=watch, name="lifeline", daemon=True).start()
+    threading.Thread(target=watch, name="parent-watcher", daemon=True).start()
 
 
 HOST = "127.0.0.1"
 
 
 def load_application(target: str) -> Callable[..., Any]:
-    """In the server's worker: the WSGI application, in a process that ends with its server."""
+    """Loads the WSGI application in the worker, which ends if the server is killed."""
     when_parent_dies(lambda: os._exit(1))
-    # Ctrl-C is for the server, which then stops its worker in order: one that gets both signals
-    # at once can hang until it is killed.
+    # Ctrl-C is for the server only, which then stops its worker. A worker that receives both
+    # signals at the same time can hang until it is killed.
     os.setpgid(0, 0)
     from config.wsgi import application  # noqa: PLC0415 - only the worker is the server
 

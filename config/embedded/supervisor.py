@@ -1,7 +1,8 @@
-"""One embedded service's keeper: `python -m config.embedded.supervisor NAME FOLDER`.
+"""The supervisor of an embedded service: `python -m config.embedded.supervisor NAME FOLDER`.
 
-Prints "ready" once the service answers, or one line that says why it does not. Then it restarts
-the service when it dies, and stops it and ends when nobody holds the users' lock any more.
+It prints "ready" when the service accepts connections, or one line with the reason why it does not.
+Then it restarts the service if it dies. When no process holds the users' lock, it stops the service
+and ends.
 """
 
 import fcntl
@@ -19,17 +20,17 @@ from config.embedded.service import Service
 
 POLL = 0.25  # seconds between looks at the users and at the service
 START_TIMEOUT = 60  # seconds; recovery after a crash takes a while
-RETRY_FOR = 5  # seconds; a killed predecessor may need a moment to let go of port and memory
+RETRY_FOR = 5  # seconds; a killed predecessor may still hold its port and memory
 STOP_TIMEOUT = 30  # seconds until a service that does not stop is killed
 
 
 class Stop(Exception):  # noqa: N818 - a request, not an error
-    """The keeper itself was asked to end."""
+    """The supervisor received a signal to end."""
 
 
 def main(name: str, folder: Path) -> int:
-    """Keeps the service until its last user is gone. Returns the exit status."""
-    lock = (folder / "keeper.lock").open("w")
+    """Runs the service until its last user has ended. Returns the exit status."""
+    lock = (folder / "supervisor.lock").open("w")
     fcntl.flock(lock, fcntl.LOCK_EX)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, _raise_stop)
@@ -41,7 +42,7 @@ def main(name: str, folder: Path) -> int:
         _write_state(folder, service)
         print("ready", flush=True)  # noqa: T201 - the protocol
         sys.stdout.close()
-        while not _nobody_uses(folder):
+        while not _unused(folder):
             if process.poll() is not None:
                 sys.stderr.write(f"{name} ended with {process.returncode}; starting it again\n")
                 process = _start(service)
@@ -64,16 +65,16 @@ def _raise_stop(number: int, frame: object) -> None:
 
 
 def _start(service: Service) -> "subprocess.Popen[bytes]":
-    """Starts the service and waits until it answers; tries again when it ends at once."""
+    """Starts the service and waits until it accepts connections; retries if it ends immediately."""
     started = time.monotonic()
     while True:
         process = service.start()
         while process.poll() is None:
-            if service.answers():
+            if service.accepts_connections():
                 return process
             if time.monotonic() > started + START_TIMEOUT:
                 _stop(service, process)
-                raise TimeoutError(f"no answer within {START_TIMEOUT} seconds")
+                raise TimeoutError(f"no connection within {START_TIMEOUT} seconds")
             time.sleep(0.05)
         if time.monotonic() > started + RETRY_FOR:
             raise RuntimeError(f"it ended with status {process.returncode}")
@@ -92,14 +93,14 @@ def _stop(service: Service, process: "subprocess.Popen[bytes]") -> None:
 def _write_state(folder: Path, service: Service) -> None:
     new = folder / f"{STATE}.new"
     new.touch(mode=0o600)
-    new.write_text(json.dumps({"keeper": os.getpid(), "variables": service.variables()}))
+    new.write_text(json.dumps({"supervisor": os.getpid(), "variables": service.variables()}))
     new.replace(folder / STATE)
 
 
-def _nobody_uses(folder: Path) -> bool:
-    """Whether the users' lock is free. If so, both locks stay held until this process ends.
+def _unused(folder: Path) -> bool:
+    """Whether the users' lock is free. If so, this process holds both locks until it ends.
 
-    A new user takes the start lock first, so none can come between the look and the stop.
+    A new user takes the start lock first, so none can attach between this check and the stop.
     """
     start = (folder / START_LOCK).open("w")
     users = (folder / USERS_LOCK).open("w")
@@ -117,7 +118,7 @@ def _nobody_uses(folder: Path) -> bool:
 _last_locks: list[object] = []
 
 if __name__ == "__main__":
-    # Its starter may live for long and is nobody to wait for it: let it be no child of its own.
+    # Fork, so that the process that started us, which may be long-lived, need not reap us.
     if os.fork():
         os._exit(0)
     sys.exit(main(sys.argv[1], Path(sys.argv[2])))

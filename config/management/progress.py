@@ -1,24 +1,24 @@
-"""How far a long command is."""
+"""Progress lines of long commands."""
 
 import time
 from collections.abc import Callable
 
 from django.core.management.base import BaseCommand
 
-EVERY = 1.0  # seconds between two lines; a command that is shorter says nothing
+EVERY = 1.0  # seconds between two lines; a shorter command prints none
 
 Say = Callable[[str], object]
 
 
 class Progress:
-    """Says now and then how much is done."""
+    """Prints a progress line once in a while."""
 
     def __init__(self, say: Say) -> None:
         self._say = say
         self._next = time.monotonic() + EVERY
 
     def note(self, line: str) -> None:
-        """Says the line if it is time."""
+        """Prints the line if the last one is old enough."""
         now = time.monotonic()
         if now >= self._next:
             self._say(line)
@@ -29,10 +29,10 @@ class ProgressCommand(BaseCommand):
     """A command that may take long."""
 
     def say(self, line: str) -> None:
-        """Shows how far it is; unlike an error, without colour."""
+        """Prints a progress line, without the colour of errors."""
         self.stderr.write(line, style_func=str)
 
 
 def first_line(exc: Exception) -> str:
-    """What an error of the database is, without its details."""
+    """A database error without its details."""
     return str(exc).partition("\n")[0]

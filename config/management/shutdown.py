@@ -1,4 +1,4 @@
-"""Being asked to end (Ctrl-C, SIGTERM, a closed terminal) between two steps, never within one."""
+"""Graceful shutdown: Ctrl-C, SIGTERM or a closed terminal end a command between two steps."""
 
 import contextlib
 import signal
@@ -10,15 +10,15 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Stopped(SystemExit):
-    """The process was asked to end. Left alone, this ends it."""
+    """The process received a signal. If nothing catches this, the process ends."""
 
     def __init__(self, number: int) -> None:
-        self.status = 128 + number  # what a shell makes of such an end
+        self.status = 128 + number  # the shell's convention
         super().__init__(self.status)
 
 
 class Stop:
-    """Remembers that a signal came. An exception in the midst of a commit could not be undone."""
+    """Remembers a signal. An exception during a commit could not be undone."""
 
     def __init__(self) -> None:
         self._number = 0
@@ -27,10 +27,10 @@ class Stop:
         self._number = number
 
     def check(self) -> None:
-        """Returns when the work may go on.
+        """Returns if no signal was received.
 
         Raises:
-            Stopped: a signal came.
+            Stopped: a signal was received.
         """
         if self._number:
             raise Stopped(self._number)
@@ -38,14 +38,14 @@ class Stop:
 
 @contextlib.contextmanager
 def stoppable() -> Iterator[Stop]:
-    """Signals wait for `check` while this is open; only Python's main thread receives any."""
+    """Defers signals to `check`. Only Python's main thread receives signals."""
     stop = Stop()
     if threading.current_thread() is not threading.main_thread():
         yield stop
         return
-    # A signal that this process was started to ignore (nohup) stays ignored.
-    heard = [n for n in SIGNALS if signal.getsignal(n) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, stop.note) for number in heard}
+    # A signal that is already ignored (nohup) stays ignored.
+    handled = [n for n in SIGNALS if signal.getsignal(n) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, stop.note) for number in handled}
     try:
         yield stop
     finally:
