@@ -240,7 +240,7 @@ def test_pdfs_say_what_they_are_and_certificates_have_the_digests_of_the_other_t
                 assert stored.sha256 in certificate
 
 
-def times() -> dict[tuple[UUID, str], datetime]:
+def all_times() -> dict[tuple[UUID, str], datetime]:
     """All times of the documents and their recipients, by id and column."""
     return {
         (row.pk, field.name): value
@@ -252,10 +252,10 @@ def times() -> dict[tuple[UUID, str], datetime]:
 
 
 def test_load_shifts_all_times_and_the_years_in_titles_and_file_names() -> None:
-    before, shift = times(), timedelta(days=300)
+    before, shift = all_times(), timedelta(days=300)
     User.objects.all().delete()
     demo.load(lambda line: None, NOW + shift)
-    assert times() == {key: moment + shift for key, moment in before.items()}
+    assert all_times() == {key: moment + shift for key, moment in before.items()}
     named = [
         (int(year), document.created_at.year)
         for document in everything()
