@@ -28,14 +28,8 @@ def wanted() -> bool:
 def load(say: Say, now: datetime | None = None) -> None:
     """Creates the workspaces and their documents, then the users, without passwords.
 
-    All ids are fixed: after a load that failed, another one completes the demo.
-
-    Args:
-        say: called with progress lines.
-        now: the moment at which the demo ends; the same moment gives the same demo.
-
-    Raises:
-        The exceptions of `import_file`.
+    All ids are fixed: after a load that failed, another one completes the demo. The demo ends at
+    `now`; the same moment gives the same demo. Raises the exceptions of `import_file`.
     """
     shift = (now or datetime.now(UTC)).replace(microsecond=0) - END
     with TemporaryDirectory() as name:
