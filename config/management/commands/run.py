@@ -19,12 +19,13 @@ from django.conf import settings
 from django.contrib.auth.hashers import PBKDF2PasswordHasher, check_password
 from django.contrib.auth.models import User
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db import connections
 from django.utils.crypto import get_random_string
 
 from apikeys.models import ApiKey
 from config.embedded.server import HOST, serve, when_parent_dies
+from config.management.progress import ProgressCommand
 from documents import demo
 from workspaces.models import Membership
 
@@ -32,7 +33,7 @@ KEY_NAME = "make run"  # of the keys that this command issues and replaces at it
 READY_TIMEOUT = 30  # seconds
 
 
-class Command(BaseCommand):
+class Command(ProgressCommand):
     help = "Serves the API with its demo data on this machine, until Ctrl-C."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -47,10 +48,10 @@ class Command(BaseCommand):
         if stop_with_parent:
             when_parent_dies(lambda: os.kill(os.getpid(), signal.SIGTERM))
         number = usable_port(port)
-        self.stderr.write("Preparing the database …")
+        self.say("Preparing the database …")
         call_command("migrate", verbosity=0)
         if demo.wanted():
-            demo.load()
+            demo.load(self.say)
         text = Welcome(f"http://{HOST}:{number}")
         connections.close_all()
         threading.Thread(target=self.announce, args=(text,), daemon=True).start()
