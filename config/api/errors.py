@@ -42,8 +42,8 @@ class InvalidParameter(ApiError):
 
     status_code = 400
 
-    def __init__(self, name: str, takes: str) -> None:
-        super().__init__(f"The query parameter '{name}' is not valid: it takes {takes}.")
+    def __init__(self, name: str, expected: str) -> None:
+        super().__init__(f"The query parameter '{name}' is not valid: it takes {expected}.")
 
 
 class InvalidRequest(ApiError):

@@ -1,8 +1,8 @@
-"""Keyset pagination, newest first, with an opaque cursor that cannot be made or moved.
+"""Keyset pagination, newest first, with an opaque, signed cursor.
 
-A cursor names the last document of a page by its place in the order (created_at, id). What is
-inserted later stands before it, what is deleted is just not there: a walk sees each document
-that stood when it began exactly once.
+A cursor contains the position (created_at, id) of the last document of a page. Documents that are
+inserted later come before it, so paging through the list shows each document that existed at the
+start, and still exists, exactly once.
 """
 
 import base64
@@ -30,27 +30,27 @@ _PACKED = struct.Struct(">q16s")  # microseconds since the epoch, the id
 
 
 def _signer(workspace_id: UUID, status: str | None) -> Signer:
-    """Signs cursors of one walk: the workspace and the filter are part of the signature."""
+    """Signs the cursors of one workspace and one status filter."""
     return Signer(salt=f"documents.cursor:{workspace_id}:{status or ''}", sep=".")
 
 
 def encode_cursor(position: Position, workspace_id: UUID, status: str | None) -> str:
-    """The cursor of the page that follows `place`."""
+    """The cursor of the page that follows a position."""
     microseconds = (position[0] - _EPOCH) // timedelta(microseconds=1)
     packed = _PACKED.pack(microseconds, position[1].bytes)
     return _signer(workspace_id, status).sign(base64.urlsafe_b64encode(packed).decode())
 
 
 def decode_cursor(cursor: str, workspace_id: UUID, status: str | None) -> Position:
-    """The place a cursor names.
+    """The position in a cursor.
 
     Raises:
-        InvalidParameter: it was changed, or made for another workspace or status filter.
+        InvalidParameter: it was changed, or belongs to another workspace or status filter.
     """
     try:
         value = _signer(workspace_id, status).unsign(cursor)
     except BadSignature:
-        raise InvalidParameter("cursor", parameters.CURSOR_TAKES) from None
+        raise InvalidParameter("cursor", parameters.CURSOR_EXPECTED) from None
     microseconds, id_bytes = _PACKED.unpack(base64.urlsafe_b64decode(value))
     return _EPOCH + timedelta(microseconds=microseconds), UUID(bytes=id_bytes)
 

@@ -15,7 +15,7 @@ Position = tuple[datetime, UUID]  # created_at and id: a document's position in 
 
 
 def columns(table: str, names: Iterable[str]) -> str:
-    """The columns as SQL; an id as the text that JSON will have."""
+    """The columns as SQL; ids as text, as in JSON."""
     return ", ".join(f'{table}."{n}"{"::text" if n.endswith("id") else ""}' for n in names)
 
 
@@ -26,7 +26,7 @@ _DOCUMENTS = f"""
 """
 _STATUS = " AND document.status = %s"
 _AFTER = " AND (document.created_at, document.id) < (%s, %s)"
-# `id` alone would be the text that is selected, which no index has.
+# `id` alone would be the selected text, which has no index.
 _NEWEST_FIRST = " ORDER BY document.created_at DESC, document.id DESC LIMIT %s"
 WITH_ID = " AND document.id = %s"
 _RECIPIENTS = f"""
@@ -40,7 +40,7 @@ def newest(workspace_id: UUID, status: str | None, after: Position | None, count
     """At most `count` documents, newest first, as rows of DOCUMENT_COLUMNS.
 
     Args:
-        status: only those with exactly this one.
+        status: only documents with exactly this status.
         after: only those that follow this position.
     """
     statement = _DOCUMENTS + (_STATUS if status else "") + (_AFTER if after else "") + _NEWEST_FIRST
@@ -49,10 +49,10 @@ def newest(workspace_id: UUID, status: str | None, after: Position | None, count
 
 
 def document_id(text: str) -> UUID:
-    """The id in a path. A malformed one is one that no document has.
+    """The id in a path. A malformed id is treated like an unknown one.
 
     Raises:
-        DocumentNotFound: the text is no UUID.
+        DocumentNotFound: the text is not a UUID.
     """
     try:
         parsed = UUID(text)
@@ -67,7 +67,7 @@ def one(workspace_id: UUID, id: str) -> Row:
     """One document as a row of DOCUMENT_COLUMNS.
 
     Raises:
-        DocumentNotFound: unknown, malformed, deleted, or another workspace's: all the same miss.
+        DocumentNotFound: the id is unknown, malformed, deleted, or another workspace's.
     """
     rows = fetch(_DOCUMENTS + WITH_ID, (workspace_id, document_id(id)))
     if not rows:
@@ -78,8 +78,7 @@ def one(workspace_id: UUID, id: str) -> Row:
 def recipients_of(documents: Iterable[Row]) -> list[Row]:
     """The recipients of some documents: RECIPIENT_COLUMNS and the document's id.
 
-    Those of one document stand in their order. (Sorting across documents instead would compare
-    every recipient with every other document's.)
+    They are sorted within each document; sorting across documents would take more comparisons.
     """
     ids = ",".join(row[0] for row in documents)
     return fetch(_RECIPIENTS, (f"{{{ids}}}",))

@@ -9,7 +9,7 @@ from config.api import errors
 from config.openapi.headers import HEADERS
 from config.openapi.operations import query, refusals
 from documents.api.parameters import (
-    CURSOR_TAKES,
+    CURSOR_EXPECTED,
     LIMIT_DEFAULT,
     LIMIT_MAX,
     STATUS_FILTER,
@@ -112,7 +112,7 @@ Repeat the request with `cursor` set to the last `nextCursor`, and the same `sta
         **refusals(
             errors.InvalidParameter("status", f"one of {', '.join(STATUS_FILTER)}"),
             errors.InvalidParameter("limit", f"a whole number from 1 to {LIMIT_MAX}"),
-            errors.InvalidParameter("cursor", CURSOR_TAKES),
+            errors.InvalidParameter("cursor", CURSOR_EXPECTED),
         ),
     },
 )
