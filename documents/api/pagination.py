@@ -58,11 +58,10 @@ def decode_cursor(cursor: str, workspace_id: UUID, status: str | None) -> Positi
 class KeysetPagination(BasePagination):
     """DRF's paginator for documents; `status`, `limit` and `cursor` are read from the query.
 
-    One row after the page tells whether another follows, so that a last page that is exactly
-    full says so.
+    It fetches one additional row to know whether another page follows.
 
     Args:
-        workspace_id: whose documents they are.
+        workspace_id: the workspace of the documents.
     """
 
     def __init__(self, workspace_id: UUID) -> None:
