@@ -1,14 +1,18 @@
 """A real nginx with deploy/nginx.conf, in front of a real server that hands downloads over."""
 
+import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
+from io import StringIO
 from pathlib import Path
+from unittest.mock import patch
 from urllib.parse import urlsplit
 
 import pytest
+from django.core.management import call_command
 
 from config.embedded.service import free_port
 from tests.proxy import HOST
@@ -23,6 +27,15 @@ def program() -> str:
         pytest.skip("nginx is not installed (on Debian: apt-get install nginx-light)")
     assert found, "nginx is not installed"
     return found
+
+
+def record_completions(log: Path) -> dict[str, int]:
+    """Runs `record_download_completions` on a log; returns the counts that it prints."""
+    out = StringIO()
+    with log.open() as file, patch("sys.stdin", file):
+        call_command("record_download_completions", stdout=out, stderr=StringIO())
+    counts: dict[str, int] = json.loads(out.getvalue())
+    return counts
 
 
 class Nginx(Server):
@@ -47,14 +60,14 @@ class Nginx(Server):
         self._nginx = subprocess.Popen([sys.executable, "-c", EXEC, program(), *options])
 
     @property
-    def ends(self) -> Path:
+    def completions(self) -> Path:
         """The log of how downloads ended."""
         return self.logs / "downloads.log"
 
     def rotate(self) -> Path:
-        """Gives the log of ends another name, as logrotate does, and has nginx begin a new one."""
+        """Renames the log of completions, as logrotate does, and has nginx open a new one."""
         number = len(list(self.logs.glob("downloads.log*")))
-        rotated = self.ends.rename(self.logs / f"downloads.log.{number}")
+        rotated = self.completions.rename(self.logs / f"downloads.log.{number}")
         self._nginx.send_signal(signal.SIGUSR1)
         return rotated
 
