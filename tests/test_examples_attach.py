@@ -1,4 +1,4 @@
-"""examples/attach.py: an event's id becomes a whole signed file, or one line on why not."""
+"""examples/attach.py: downloads a signed file, given an event's id, or prints one clear line."""
 
 import hashlib
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 
 from documents.models import Document
 from tests import factories
-from tests.examples import Asked, Examples
+from tests.examples import Examples, Requests
 from tests.factories import Tenant
 from tests.proxy import Proxy
 from tests.server import Server
@@ -41,6 +41,14 @@ def test_the_signed_file_is_put_under_its_own_name_and_its_path_printed(
     for _ in range(2):  # events may be delivered twice
         assert examples.run("attach", str(lease.id)) == f"{path}\n"
         assert files(examples.folder) == {path: lease.signed.sha256}
+
+
+def test_an_id_in_upper_case_is_the_same_document(examples: Examples, lease: Document) -> None:
+    for id in (str(lease.id), str(lease.id).upper()):
+        examples.run("attach", id)
+    assert [folder.name for folder in (examples.folder / "attachments").iterdir()] == [
+        str(lease.id)
+    ]
 
 
 def test_files_of_the_same_name_do_not_meet(examples: Examples, acme: Tenant) -> None:
@@ -77,13 +85,12 @@ def test_another_workspace_s_document_is_none(examples: Examples, umbrella: Tena
     "id",
     ["", ".", "..", "../me", "a/b", "a?b", "a#b", "%2e%2e%2fme", "a\n", "x y", "ü", "http://a"],
 )
-def test_an_id_that_would_change_the_path_is_not_even_asked_for(
+def test_an_id_that_would_change_the_path_is_refused_before_any_request(
     examples: Examples, id: str
 ) -> None:
-    asked = Asked(examples.server)
-    printed = examples.run("attach", id, status=1)
-    assert printed == "DOCUMENT_ID has letters, digits and hyphens only.\n"
-    assert asked() == []
+    requests = Requests(examples.server)
+    assert examples.run("attach", id, status=1) == "DOCUMENT_ID must be a UUID.\n"
+    assert requests() == []
 
 
 HOSTILE = {
@@ -125,5 +132,6 @@ def test_a_file_that_arrives_damaged_is_refused(examples: Examples, lease: Docum
         printed = examples.run("attach", str(lease.id), status=1)
     finally:
         front.stop()
-    assert printed.splitlines()[-1] == "What arrived is not the file: its digest differs."
+    assert printed.endswith("/download?type=signed: The file is damaged: its digest differs.\n")
+    assert examples.waits == [1, 2, 3]
     assert files(examples.folder) == {}
