@@ -6,8 +6,10 @@ import os
 import pty
 import random
 import re
+import resource
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -21,7 +23,7 @@ from audit.models import AuditEntry
 from documents import storage
 from documents.models import Document, StoredFile
 from tests import factories
-from tests.examples import Asked, Examples, ended
+from tests.examples import Examples, Requests, path_of
 from tests.factories import Tenant, at
 from tests.proxy import Proxy
 from tests.server import Server, eventually
@@ -104,9 +106,9 @@ def test_all_of_it_is_copied_and_a_second_run_fetches_nothing(
     assert "20 new files; 10 agreements are completed." in examples.run("copy_completed", "here")
     assert copies(examples.folder / "here") == wanted(agreements)
     assert checked(examples.folder / "here")
-    asked = Asked(examples.server)
+    requests = Requests(examples.server)
     assert NOTHING in examples.run("copy_completed", "here")
-    assert asked() == ["me 200", "documents 200"]
+    assert requests() == ["me 200", "documents 200"]
 
 
 def test_a_run_fetches_what_is_new_also_of_what_was_created_long_ago(
@@ -191,17 +193,30 @@ def test_killed_at_any_moment_it_loses_nothing_and_has_nothing_twice(
     assert downloads() <= 20 + len(kills)  # what a kill undoes is one file
 
 
-# Loaded by Python as it starts: the process kills itself before its Nth step with a file there.
+# Forks a process for each of STEPS; each kills itself before its Nth step with a file there.
 KILLER = """
-import os, signal, sys
-left = int(os.environ["KILL_AT"])
-def hook(event, args):
-    global left
-    if event in ("open", "os.mkdir", "os.rename", "os.truncate") and "copies" in str(args[0]):
-        left -= 1
-        if left == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-sys.addaudithook(hook)
+import os, runpy, signal, sys
+import httpx
+program, steps = sys.argv[1], range(1, int(sys.argv[2]) + 1)
+
+def run(step):
+    left = step
+    def hook(event, args):
+        nonlocal left
+        if event in ("open", "os.mkdir", "os.rename", "os.truncate") and "copies" in str(args[0]):
+            left -= 1
+            if left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+    sys.addaudithook(hook)
+    sys.argv = [program, f"copies {step}"]
+    try:
+        runpy.run_path(program, run_name="__main__")
+        os._exit(0)
+    finally:
+        os._exit(1)
+
+children = [os.fork() or run(step) for step in steps]
+print(*[os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children])
 """
 
 
@@ -209,38 +224,46 @@ def test_killed_before_each_step_with_a_file_it_goes_on_as_if_nothing_had_been(
     examples: Examples, acme: Tenant
 ) -> None:
     document = factories.document(acme.workspace, "COMPLETED")
-    (examples.folder / "sitecustomize.py").write_text(KILLER)
-    targets = {step: f"copies {step}" for step in range(1, 14)}
-    killed = []
-    for step, target in targets.items():
-        examples.environment |= {"PYTHONPATH": str(examples.folder), "KILL_AT": str(step)}
-        killed.append(examples.start("copy_completed", target))
-    for process in killed:
-        process.communicate()
+    steps = 13
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLER, path_of("copy_completed"), str(steps)],
+        cwd=examples.folder,
+        env=examples.environment,
+        capture_output=True,
+        text=True,
+    )
     # The last one survived: there are no more steps.
-    assert [process.returncode for process in killed] == [-signal.SIGKILL] * 12 + [0]
+    expected = [-signal.SIGKILL] * (steps - 1) + [0]
+    assert killed.stdout.split() == [str(int(code)) for code in expected], killed.stderr
 
-    del examples.environment["PYTHONPATH"]
-    for process in [examples.start("copy_completed", target) for target in targets.values()]:
-        ended(process)
-    for target in targets.values():
-        assert copies(examples.folder / target) == wanted([document])
-        assert checked(examples.folder / target)
-        assert len((examples.folder / target / "SHA256SUMS").read_text().splitlines()) == 2
-    assert downloads() <= 2 * len(targets) + len(killed)
+    for step in range(1, steps + 1):
+        examples.run("copy_completed", f"copies {step}")
+        target = examples.folder / f"copies {step}"
+        assert copies(target) == wanted([document])
+        assert checked(target)
+        assert len((target / "SHA256SUMS").read_text().splitlines()) == 2
+    assert downloads() <= 2 * steps + steps - 1
+
+
+@contextlib.contextmanager
+def file_size_limit(size: int) -> Iterator[None]:
+    """No file that this process writes can be longer."""
+    before, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, most))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (before, most))
 
 
 def test_a_file_that_is_only_half_written_is_not_there(examples: Examples, acme: Tenant) -> None:
     signed = factories.stored(bytes(200_000))
     document = factories.document(acme.workspace, "COMPLETED", signed=signed)
-    limit = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
-    (examples.folder / "sitecustomize.py").write_text(limit)
-    examples.environment["PYTHONPATH"] = str(examples.folder)
-    assert "File too large\n" in examples.run("copy_completed", "here", status=1)
+    with file_size_limit(100_000):
+        assert "File too large\n" in examples.run("copy_completed", "here", status=1)
     folder = examples.folder / "here"
     assert [file.stat().st_size for file in folder.glob("*.part")] == [100_000]
     assert not list(folder.glob("*.pdf"))
-    del examples.environment["PYTHONPATH"]
     examples.run("copy_completed", "here")
     assert copies(folder) == wanted([document])
 
@@ -307,16 +330,13 @@ def test_a_file_that_breaks_off_is_asked_for_again(examples: Examples, acme: Ten
     assert copies(examples.folder / "here") == wanted([document])
 
 
-def test_while_the_store_is_away_it_waits_as_long_as_it_is_told(
-    examples: Examples, agreements: list[Document]
-) -> None:
-    asked = Asked(examples.server)
+def test_a_503_is_obeyed(examples: Examples, agreements: list[Document]) -> None:
+    requests = Requests(examples.server)
     examples.server.store.refuse()
-    process = examples.start("copy_completed", "here")
-    assert eventually(lambda: "download 503" in asked())
-    examples.server.store.mend()
-    assert "Waiting 5 s." in ended(process)
-    assert asked().count("download 503") == 1
+    examples.during_wait = examples.server.store.mend
+    assert "Waiting 5 s." in examples.run("copy_completed", "here")
+    assert examples.waits == [5]
+    assert requests().count("download 503") == 1
     assert copies(examples.folder / "here") == wanted(agreements)
 
 
@@ -328,15 +348,21 @@ def prefix() -> Iterator[str]:
     storage.delete(f"{name}/{key}" for key in default_storage.listdir(name)[1])
 
 
-def test_a_bucket_is_a_target_too(
-    examples: Examples, agreements: list[Document], prefix: str
-) -> None:
+@pytest.fixture
+def target(examples: Examples, prefix: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The URL of `prefix`, for programs that find the credentials of the tests' S3."""
+    monkeypatch.setattr("boto3.DEFAULT_SESSION", None)  # a new process has none
     examples.environment |= {
         "AWS_ENDPOINT_URL": os.environ["S3_ENDPOINT_URL"],
         "AWS_ACCESS_KEY_ID": os.environ["S3_ACCESS_KEY_ID"],
         "AWS_SECRET_ACCESS_KEY": os.environ["S3_SECRET_ACCESS_KEY"],
     }
-    target = f"s3://{os.environ['S3_BUCKET']}/{prefix}/"
+    return f"s3://{os.environ['S3_BUCKET']}/{prefix}/"
+
+
+def test_a_bucket_is_a_target_too(
+    examples: Examples, agreements: list[Document], prefix: str, target: str
+) -> None:
     assert "20 new files" in examples.run("copy_completed", target)
     assert NOTHING in examples.run("copy_completed", target)
     contents = {}
@@ -344,6 +370,41 @@ def test_a_bucket_is_a_target_too(
         with default_storage.open(f"{prefix}/{name}") as file:
             contents[name] = file.read()
     assert in_names(contents) == wanted(agreements)
-    # Another place has a state of its own.
-    examples.environment["AWS_SECRET_ACCESS_KEY"] = "wrong"
-    assert ": 403, " in examples.run("copy_completed", f"{target}2", status=1)
+
+
+WRONG = {
+    "a wrong secret": (
+        {"AWS_SECRET_ACCESS_KEY": "wrong"},
+        "An error occurred (SignatureDoesNotMatch) when calling the PutObject operation: "
+        "The request signature we calculated does not match the signature you provided. "
+        "Check your key and signing method.",
+    ),
+    "no key": (
+        {"AWS_ACCESS_KEY_ID": "", "AWS_EC2_METADATA_DISABLED": "true"},
+        "Unable to locate credentials",
+    ),
+    "no such profile": (
+        {"AWS_PROFILE": "other"},
+        "The config profile (other) could not be found",
+    ),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_what_s3_refuses_is_one_clear_line(
+    examples: Examples, agreements: list[Document], target: str, wrong: str
+) -> None:
+    changed, line = WRONG[wrong]
+    examples.environment |= changed
+    printed = examples.run("copy_completed", target, status=1)
+    assert printed == f"{target.rstrip('/')}: {line}\n"
+
+
+def test_a_bucket_without_boto3_is_one_clear_line(
+    examples: Examples, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "boto3", None)  # as if it were not installed
+    requests = Requests(examples.server)
+    printed = examples.run("copy_completed", target, status=1)
+    assert printed == "A bucket needs boto3: pip install boto3\n"
+    assert requests() == []
