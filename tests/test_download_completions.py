@@ -87,7 +87,7 @@ def command(stdin: Any, database: str) -> Iterator["subprocess.Popen[str]"]:
         process.communicate()
 
 
-def test_a_store_that_fails_nginx_after_the_entry_is_a_download_broken_off_at_0(
+def test_record_download_completions_records_0_bytes_if_object_storage_fails_nginx(
     nginx: Nginx, acme: Tenant
 ) -> None:
     document = factories.document(acme.workspace)
@@ -102,7 +102,7 @@ def test_a_store_that_fails_nginx_after_the_entry_is_a_download_broken_off_at_0(
     assert completions() == [(request_id, "broken off", 0)]
 
 
-def test_what_is_no_download_has_no_line(nginx: Nginx, acme: Tenant) -> None:
+def test_nginx_log_has_no_line_for_what_is_no_download(nginx: Nginx, acme: Tenant) -> None:
     document = factories.document(acme.workspace)
     path = f"/documents/{document.id}/download"
     others = [
@@ -119,7 +119,9 @@ def test_what_is_no_download_has_no_line(nginx: Nginx, acme: Tenant) -> None:
     assert not any(response.headers["request-id"] in before for response in others)
 
 
-def test_a_log_that_is_read_again_is_recorded_once(db: None, tmp_path: Path) -> None:
+def test_record_download_completions_records_a_log_that_is_read_again_once(
+    db: None, tmp_path: Path
+) -> None:
     first, second = started(2)
     lines = [LINE.format(id) for id in (first, second)]
     assert record_completions(written(tmp_path, lines[0])) == counts(recorded=1)
@@ -132,7 +134,9 @@ def test_a_log_that_is_read_again_is_recorded_once(db: None, tmp_path: Path) -> 
     ]
 
 
-def test_lines_of_others_and_no_lines_at_all_record_nothing(db: None, tmp_path: Path) -> None:
+def test_record_download_completions_counts_unreadable_lines_and_unknown_requests(
+    db: None, tmp_path: Path
+) -> None:
     (request_id,) = started(1)
     AuditEntry.objects.create(action="key.created", request_id="f" * 32)
     good = LINE.format(request_id)
@@ -158,7 +162,9 @@ def test_lines_of_others_and_no_lines_at_all_record_nothing(db: None, tmp_path: 
     assert record_completions(log) == counts(recorded=1, unknown=2, unreadable=len(bad))
 
 
-def test_a_last_line_without_a_newline_is_not_recorded(db: None, tmp_path: Path) -> None:
+def test_record_download_completions_ignores_a_last_line_without_a_newline(
+    db: None, tmp_path: Path
+) -> None:
     (request_id,) = started(1)
     whole = LINE.format(request_id)
     for length in range(len(whole)):
@@ -178,7 +184,7 @@ def test_a_last_line_without_a_newline_is_not_recorded(db: None, tmp_path: Path)
         ("499 0 -", "broken off", 0),  # the client left before object storage responded
     ],
 )
-def test_a_line_says_how_many_bytes_were_sent_and_whether_that_is_all(
+def test_record_download_completions_records_bytes_and_whether_these_are_all(
     db: None, tmp_path: Path, logged: str, detail: str, bytes_sent: int
 ) -> None:
     (request_id,) = started(1)
@@ -187,7 +193,7 @@ def test_a_line_says_how_many_bytes_were_sent_and_whether_that_is_all(
     assert completions() == [(request_id, detail, bytes_sent)]
 
 
-def test_a_completion_has_nginx_s_time_but_is_not_before_the_start_or_in_the_future(
+def test_record_download_completions_records_nginx_s_time_between_start_and_now(
     db: None, tmp_path: Path
 ) -> None:
     start = datetime(2026, 2, 3, 4, 5, 6, 789_000, UTC)
@@ -202,7 +208,9 @@ def test_a_completion_has_nginx_s_time_but_is_not_before_the_start_or_in_the_fut
     assert before <= third <= timezone.now()
 
 
-def test_many_lines_take_few_queries(db: None, tmp_path: Path) -> None:
+def test_record_download_completions_makes_few_queries_for_many_lines(
+    db: None, tmp_path: Path
+) -> None:
     taken = []
     for count in (1, LINES_IN_BLOCK, 2 * LINES_IN_BLOCK):
         log = written(tmp_path, "".join(map(LINE.format, started(count))))
@@ -214,7 +222,7 @@ def test_many_lines_take_few_queries(db: None, tmp_path: Path) -> None:
     assert two == 2 * one
 
 
-def test_three_readers_of_one_log_record_each_completion_once(
+def test_recorder_records_each_completion_once_if_three_read_the_same_log(
     transactional_db: None, tmp_path: Path
 ) -> None:
     ids = started(2 * LINES_IN_BLOCK)
@@ -237,7 +245,9 @@ def test_three_readers_of_one_log_record_each_completion_once(
     assert sorted(id for id, _, _ in completions()) == sorted(ids)
 
 
-def test_tail_and_the_command_record_each_line_as_it_is_written(nginx: Nginx, acme: Tenant) -> None:
+def test_record_download_completions_records_each_line_that_tail_writes_at_once(
+    nginx: Nginx, acme: Tenant
+) -> None:
     """Through a rotation, and while the database is out of reach."""
     before = len(nginx.completions.read_text().splitlines())
     words = ["tail", "-n", f"+{before + 1}", "-s", "0.1", "-F", str(nginx.completions)]
@@ -272,7 +282,9 @@ def test_tail_and_the_command_record_each_line_as_it_is_written(nginx: Nginx, ac
     assert json.loads(out) == counts(recorded=3)
 
 
-def test_a_database_without_the_tables_is_one_clear_line(db: None, tmp_path: Path) -> None:
+def test_record_download_completions_prints_one_clear_line_if_the_tables_are_missing(
+    db: None, tmp_path: Path
+) -> None:
     url = urlsplit(os.environ["DATABASE_URL"])._replace(path="/postgres").geturl()
     with (
         written(tmp_path, LINE.format("0" * 32)).open() as log,

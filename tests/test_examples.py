@@ -26,12 +26,12 @@ def examples(tmp_path: Path, server: Server, acme: Tenant) -> Examples:
     return Examples(tmp_path, server, acme)
 
 
-def test_each_program_is_tried() -> None:
+def test_examples_are_all_tested() -> None:
     assert {file.stem for file in (ROOT / "examples").glob("*.py")} == set(PROGRAMS)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_help_says_what_a_program_needs(examples: Examples, name: str) -> None:
+def test_examples_help_names_the_variables(examples: Examples, name: str) -> None:
     examples.environment = {}
     printed = examples.run(name, "--help")
     assert printed.startswith(f"usage: {name}.py")
@@ -67,7 +67,9 @@ WRONG = {
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_what_is_set_wrong_is_one_clear_line(examples: Examples, wrong: str) -> None:
+def test_examples_print_one_clear_line_if_a_variable_is_wrong(
+    examples: Examples, wrong: str
+) -> None:
     changed, line = WRONG[wrong]
     base = examples.environment["DTD_BASE_URL"]
     examples.environment |= {name: text.format(base=base) for name, text in changed.items()}
@@ -77,7 +79,7 @@ def test_what_is_set_wrong_is_one_clear_line(examples: Examples, wrong: str) -> 
         assert printed.count("\n") == 1
 
 
-def test_a_workspace_without_the_api_is_one_clear_line(
+def test_examples_print_one_clear_line_for_a_workspace_without_api_access(
     tmp_path: Path, server: Server, freebie: Tenant, frozen: Tenant
 ) -> None:
     for tenant, word in ((freebie, "plan"), (frozen, "suspended")):
@@ -88,7 +90,7 @@ def test_a_workspace_without_the_api_is_one_clear_line(
             assert printed.count("\n") == 1
 
 
-def test_requests_to_a_service_out_of_reach_are_retried_and_then_one_clear_line(
+def test_examples_retry_if_the_service_is_out_of_reach_and_then_print_one_clear_line(
     examples: Examples,
 ) -> None:
     examples.environment["DTD_BASE_URL"] = f"http://{HOST}:{free_port()}"
@@ -103,7 +105,7 @@ def test_requests_to_a_service_out_of_reach_are_retried_and_then_one_clear_line(
     assert examples.waits == [1, 2, 3] * len(PROGRAMS)
 
 
-def test_a_429_is_obeyed(tmp_path: Path, server: Server, acme: Tenant) -> None:
+def test_examples_wait_as_long_as_a_429_says(tmp_path: Path, server: Server, acme: Tenant) -> None:
     factories.document(acme.workspace, "COMPLETED", id=ID)
     requests = Requests(server)
     for name, words in PROGRAMS.items():

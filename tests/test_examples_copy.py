@@ -1,4 +1,4 @@
-"""examples/copy_completed.py: every completed agreement is copied, once, whatever happens."""
+"""examples/copy_completed.py: copies every completed agreement once, whatever happens."""
 
 import contextlib
 import hashlib
@@ -51,7 +51,7 @@ def examples(tmp_path: Path, server: Server, acme: Tenant) -> Examples:
 
 @pytest.fixture
 def agreements(acme: Tenant, umbrella: Tenant) -> list[Document]:
-    """Acme's, in a workspace with much else."""
+    """Acme's completed documents; the workspace has others, too."""
     factories.document(umbrella.workspace, "COMPLETED")
     factories.document(acme.workspace, "COMPLETED", deleted_at=at("2026-03-04 00:00:00"))
     for status in ("DRAFT", "SENT", "PARTIALLY_SIGNED", "DECLINED"):
@@ -71,7 +71,7 @@ def wanted(documents: list[Document]) -> Copies:
 
 
 def copies(folder: Path) -> Copies:
-    """What the folder has, which is nothing but the state and whole files, each once."""
+    """The copies in a folder, which has only the state and whole files, each once."""
     return in_names({file.name: file.read_bytes() for file in folder.iterdir()})
 
 
@@ -87,7 +87,7 @@ def in_names(contents: dict[str, bytes]) -> Copies:
 
 
 def checked(folder: Path) -> bool:
-    """Whether sha256sum finds each file that the state lists, as it is there."""
+    """Whether sha256sum finds each file that the state lists, unchanged."""
     words = ["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"]
     return subprocess.run(words, cwd=folder, capture_output=True).returncode == 0
 
@@ -100,7 +100,7 @@ def has(folder: Path, files: int) -> bool:
     return len(list(folder.glob("*.pdf"))) >= files
 
 
-def test_all_of_it_is_copied_and_a_second_run_fetches_nothing(
+def test_copy_copies_all_agreements_and_nothing_in_a_second_run(
     examples: Examples, agreements: list[Document]
 ) -> None:
     assert "20 new files; 10 agreements are completed." in examples.run("copy_completed", "here")
@@ -111,7 +111,7 @@ def test_all_of_it_is_copied_and_a_second_run_fetches_nothing(
     assert requests() == ["me 200", "documents 200"]
 
 
-def test_a_run_fetches_what_is_new_also_of_what_was_created_long_ago(
+def test_copy_copies_what_is_new_even_if_it_was_created_long_ago(
     examples: Examples, agreements: list[Document], acme: Tenant
 ) -> None:
     old = factories.document(acme.workspace, "SENT", created_at=at("2020-01-01 00:00:00"))
@@ -125,7 +125,7 @@ def test_a_run_fetches_what_is_new_also_of_what_was_created_long_ago(
     assert copies(examples.folder / "here") == wanted([*agreements, old])
 
 
-def test_more_agreements_than_a_page_are_all_found(examples: Examples, acme: Tenant) -> None:
+def test_copy_reads_every_page(examples: Examples, acme: Tenant) -> None:
     oldest = factories.document(acme.workspace, "COMPLETED", created_at=at("2020-01-01 00:00:00"))
     files = StoredFile.objects.bulk_create(
         StoredFile(object_key=f"none/{number}.pdf", size=1, sha256="0" * 64)
@@ -146,7 +146,7 @@ def test_more_agreements_than_a_page_are_all_found(examples: Examples, acme: Ten
     assert copies(examples.folder / "here") == wanted([oldest])
 
 
-def test_a_terminal_has_a_progress_bar_that_goes_when_it_is_done(
+def test_copy_shows_a_terminal_a_progress_bar_and_clears_it_at_the_end(
     examples: Examples, agreements: list[Document]
 ) -> None:
     ours, theirs = pty.openpty()
@@ -168,7 +168,7 @@ def test_a_terminal_has_a_progress_bar_that_goes_when_it_is_done(
     ]
 
 
-def test_killed_at_any_moment_it_loses_nothing_and_has_nothing_twice(
+def test_copy_killed_at_any_moment_loses_nothing_and_has_nothing_twice(
     examples: Examples, agreements: list[Document]
 ) -> None:
     folder = examples.folder / "here"
@@ -220,7 +220,7 @@ print(*[os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children
 """
 
 
-def test_killed_before_each_step_with_a_file_it_goes_on_as_if_nothing_had_been(
+def test_copy_killed_before_each_step_with_a_file_is_completed_by_the_next_run(
     examples: Examples, acme: Tenant
 ) -> None:
     document = factories.document(acme.workspace, "COMPLETED")
@@ -256,7 +256,7 @@ def file_size_limit(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (before, most))
 
 
-def test_a_file_that_is_only_half_written_is_not_there(examples: Examples, acme: Tenant) -> None:
+def test_copy_leaves_no_half_written_file(examples: Examples, acme: Tenant) -> None:
     signed = factories.stored(bytes(200_000))
     document = factories.document(acme.workspace, "COMPLETED", signed=signed)
     with file_size_limit(100_000):
@@ -268,7 +268,7 @@ def test_a_file_that_is_only_half_written_is_not_there(examples: Examples, acme:
     assert copies(folder) == wanted([document])
 
 
-def test_whatever_a_crash_left_of_state_and_files_is_repaired(
+def test_copy_repairs_whatever_a_crash_left_of_state_and_files(
     examples: Examples, agreements: list[Document]
 ) -> None:
     folder = examples.folder / "here"
@@ -285,7 +285,7 @@ def test_whatever_a_crash_left_of_state_and_files_is_repaired(
         assert copies(folder) == wanted(agreements)
 
 
-def test_a_file_that_arrives_damaged_is_refused_and_the_others_are_copied(
+def test_copy_refuses_a_file_that_arrives_damaged_and_copies_the_others(
     examples: Examples, acme: Tenant
 ) -> None:
     bad = factories.document(acme.workspace, "COMPLETED", certificate=factories.stored(b"evil" * 9))
@@ -309,7 +309,7 @@ def test_a_file_that_arrives_damaged_is_refused_and_the_others_are_copied(
         front.stop()
 
 
-def test_a_file_that_breaks_off_is_asked_for_again(examples: Examples, acme: Tenant) -> None:
+def test_copy_retries_a_download_that_breaks_off(examples: Examples, acme: Tenant) -> None:
     content = random.Random(5).randbytes(1_000_000)  # noqa: S311 - bytes to tell parts by
     document = factories.document(acme.workspace, "COMPLETED", signed=factories.stored(content))
     cut: list[bytes] = []
@@ -330,7 +330,7 @@ def test_a_file_that_breaks_off_is_asked_for_again(examples: Examples, acme: Ten
     assert copies(examples.folder / "here") == wanted([document])
 
 
-def test_a_503_is_obeyed(examples: Examples, agreements: list[Document]) -> None:
+def test_copy_waits_as_long_as_a_503_says(examples: Examples, agreements: list[Document]) -> None:
     requests = Requests(examples.server)
     examples.server.store.refuse()
     examples.during_wait = examples.server.store.mend
@@ -342,7 +342,7 @@ def test_a_503_is_obeyed(examples: Examples, agreements: list[Document]) -> None
 
 @pytest.fixture
 def prefix() -> Iterator[str]:
-    """A place in the bucket of the tests; afterwards it is empty again."""
+    """A prefix in the tests' bucket; its objects are deleted after the test."""
     name = f"copies {uuid4().hex}/ü (1)"
     yield name
     storage.delete(f"{name}/{key}" for key in default_storage.listdir(name)[1])
@@ -360,7 +360,7 @@ def target(examples: Examples, prefix: str, monkeypatch: pytest.MonkeyPatch) -> 
     return f"s3://{os.environ['S3_BUCKET']}/{prefix}/"
 
 
-def test_a_bucket_is_a_target_too(
+def test_copy_copies_to_a_bucket(
     examples: Examples, agreements: list[Document], prefix: str, target: str
 ) -> None:
     assert "20 new files" in examples.run("copy_completed", target)
@@ -391,7 +391,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_what_s3_refuses_is_one_clear_line(
+def test_copy_prints_s3_s_error_in_one_clear_line(
     examples: Examples, agreements: list[Document], target: str, wrong: str
 ) -> None:
     changed, line = WRONG[wrong]
@@ -400,7 +400,7 @@ def test_what_s3_refuses_is_one_clear_line(
     assert printed == f"{target.rstrip('/')}: {line}\n"
 
 
-def test_a_bucket_without_boto3_is_one_clear_line(
+def test_copy_prints_one_clear_line_if_a_bucket_is_the_target_without_boto3(
     examples: Examples, target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "boto3", None)  # as if it were not installed
