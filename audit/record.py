@@ -128,7 +128,7 @@ def document_downloaded(
     )
 
 
-def _end(started: AuditEntry, *, bytes_sent: int, complete: bool) -> AuditEntry:
+def _completion(started: AuditEntry, *, bytes_sent: int, complete: bool) -> AuditEntry:
     facts = model_to_dict(started, exclude=["id", "created_at", "action", "bytes_sent", "detail"])
     return AuditEntry(
         action=Action.DOWNLOAD_ENDED,
@@ -139,16 +139,16 @@ def _end(started: AuditEntry, *, bytes_sent: int, complete: bool) -> AuditEntry:
 
 
 def download_ended(started: AuditEntry, *, bytes_sent: int, complete: bool) -> None:
-    """A download that `started` has ended; `bytes_sent` is what the server took of it.
+    """The download of entry `started` has ended; the server has sent `bytes_sent`.
 
-    A fact of its own, appended: the entry of the start is never changed.
+    This is a new entry, since the first one cannot change.
     """
-    _insert(_end(started, bytes_sent=bytes_sent, complete=complete))
+    _insert(_completion(started, bytes_sent=bytes_sent, complete=complete))
 
 
 @dataclass(frozen=True, kw_only=True)
-class End:
-    """How a download ended that another server carried."""
+class Completion:
+    """How a download ended that nginx served."""
 
     at: datetime
     bytes_sent: int
@@ -156,17 +156,17 @@ class End:
 
 
 @transaction.atomic
-def downloads_ended(ends: Mapping[str, End]) -> tuple[int, int]:
-    """Downloads have ended earlier, by their requests' ids; each end is recorded once.
+def downloads_ended(completions: Mapping[str, Completion]) -> tuple[int, int]:
+    """Records completions by the downloads' request ids, each once.
 
-    Whoever else records ends waits until this is committed, so that none is recorded twice.
+    Concurrent calls wait for each other, so that none is recorded twice.
 
     Returns:
-        How many were recorded now, and how many had been before; the rest is of no download.
+        (newly recorded, already recorded); unknown request ids are in neither.
     """
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [COMPLETIONS_LOCK])
-    found = AuditEntry.objects.filter(request_id__in=list(ends), action__in=DOWNLOADS)
+    found = AuditEntry.objects.filter(request_id__in=list(completions), action__in=DOWNLOADS)
     started: dict[str, AuditEntry] = {}
     ended: set[str] = set()
     for entry in found:
@@ -176,13 +176,15 @@ def downloads_ended(ends: Mapping[str, End]) -> tuple[int, int]:
             started[entry.request_id] = entry
     now = timezone.now()
     new = []
-    for of_request, start in started.items():
-        if of_request in ended:
+    for key, start in started.items():
+        if key in ended:
             continue
-        end = ends[of_request]
-        entry = _end(start, bytes_sent=end.bytes_sent, complete=end.complete)
-        # The other server's clock may differ a little.
-        entry.created_at = min(max(end.at, start.created_at), now)
+        completion = completions[key]
+        entry = _completion(
+            start, bytes_sent=completion.bytes_sent, complete=completion.complete
+        )
+        # nginx's clock may differ a little.
+        entry.created_at = min(max(completion.at, start.created_at), now)
         new.append(entry)
     AuditEntry.objects.bulk_create(new)
     return len(new), len(ended)

@@ -93,4 +93,4 @@ def test_a_store_that_denies_nginx_what_was_signed_is_the_same_503(
     nginx.store.alter = failing_after(1, b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
     answer = nginx.get(f"/documents/{document.id}/download", acme.raw)
     assert is_unavailable(answer)
-    assert eventually(lambda: answer.headers["request-id"] in nginx.ends.read_text())
+    assert eventually(lambda: answer.headers["request-id"] in nginx.completions.read_text())
