@@ -23,7 +23,7 @@ OF_ONE_ANSWER = (
 
 
 @dataclass(frozen=True)
-class Answer:
+class Response:
     """One answer, all of it. Header names are in lower case."""
 
     status: int
@@ -56,7 +56,9 @@ def _client() -> Client:
     return Client(raise_request_exception=False)
 
 
-def get(path: str, authorization: str | None = None, method: str = "GET", **headers: str) -> Answer:
+def get(
+    path: str, authorization: str | None = None, method: str = "GET", **headers: str
+) -> Response:
     """Asks the API in process, through the whole middleware.
 
     Args:
@@ -73,7 +75,7 @@ def get(path: str, authorization: str | None = None, method: str = "GET", **head
         body = b"".join(chunks)
     else:
         body = response.content
-    answer = Answer(
+    answer = Response(
         response.status_code, {name.lower(): value for name, value in response.items()}, body
     )
     described.check(method, path, answer.status, answer.headers, answer.body)

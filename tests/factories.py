@@ -14,7 +14,7 @@ from fpdf import FPDF
 from apikeys.models import ApiKey
 from documents import storage
 from documents.models import Document, Recipient, StoredFile
-from tests.client import Answer, get
+from tests.client import Response, get
 from workspaces.models import Membership, Workspace
 from workspaces.plans import Plan
 
@@ -46,15 +46,15 @@ class Tenant:
         """The Authorization header."""
         return f"Bearer {self.raw}"
 
-    def get(self, path: str, method: str = "GET", **headers: str) -> Answer:
+    def get(self, path: str, method: str = "GET", **headers: str) -> Response:
         """Asks the API in process with the key; `path` without /api/v1."""
         return get(f"/api/v1{path}", self.bearer, method, **headers)
 
 
-def person(login: str, **fields: Any) -> User:
+def user(login: str, **fields: Any) -> User:
     """A user who cannot sign in with a password: making one takes long, by design."""
-    user, _ = User.objects.get_or_create(username=login, defaults={"email": login, **fields})
-    return user
+    made, _ = User.objects.get_or_create(username=login, defaults={"email": login, **fields})
+    return made
 
 
 def tenant(name: str, plan: str, number: int, *, suspended: bool = False) -> Tenant:
@@ -62,7 +62,7 @@ def tenant(name: str, plan: str, number: int, *, suspended: bool = False) -> Ten
     workspace = Workspace.objects.create(
         id=uid(number, 1), name=name, plan=plan, suspended=suspended
     )
-    admin = person(f"admin@{name.lower()}.example", is_staff=True)
+    admin = user(f"admin@{name.lower()}.example", is_staff=True)
     Membership.objects.create(workspace=workspace, user=admin, role=Membership.Role.ADMIN)
     key, raw = issue(workspace, f"{name} sync", admin, id=uid(number, 2))
     return Tenant(workspace, admin, key, raw)
@@ -179,10 +179,10 @@ __all__ = [
     "issue",
     "listed",
     "pdf",
-    "person",
     "recipient",
     "saved_objects",
     "stored",
     "tenant",
     "uid",
+    "user",
 ]

@@ -71,7 +71,7 @@ class Proxy:
         self._flowing = asyncio.Event()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
-        self.mend()
+        self.restore()
         self.url = parts._replace(
             netloc=parts.netloc.rpartition("@")[0]
             + ("@" if "@" in parts.netloc else "")
@@ -100,7 +100,7 @@ class Proxy:
 
         self.alter = after(count, hold)
 
-    def mend(self) -> None:
+    def restore(self) -> None:
         """Works again, on the same port and as at first."""
         self.alter = self._usual
         self._run(self._open)

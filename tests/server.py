@@ -19,7 +19,7 @@ from django.conf import settings
 from config.embedded.service import free_port
 from config.statements import fetch
 from tests import described
-from tests.client import Answer
+from tests.client import Response
 from tests.proxy import HOST, Proxy
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -127,21 +127,23 @@ class Server:
         for proxy in (self.database, self.store, self.counter):
             proxy.stop()
 
-    def mend(self) -> None:
+    def restore(self) -> None:
         """All ways are open again."""
         for proxy in (self.database, self.store, self.counter):
-            proxy.mend()
+            proxy.restore()
 
     def log(self) -> str:
         """All that it wrote so far."""
         return self._log.read_text()
 
-    def log_of(self, answer: Answer) -> str:
+    def log_of(self, answer: Response) -> str:
         """The log's part of one request: its lines, tracebacks included."""
         marked = rf"^\S+ \S+ \w+ \S+ \[{answer.headers['request-id']}\] .*\n(?:(?!\d{{4}}-).*\n)*"
         return "".join(re.findall(marked, self.log(), re.MULTILINE))
 
-    def get(self, path: str, raw: str | None = None, method: str = "GET", **headers: str) -> Answer:
+    def get(
+        self, path: str, raw: str | None = None, method: str = "GET", **headers: str
+    ) -> Response:
         """Asks it over a socket with a raw key; `path` without /api/v1."""
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         if raw is not None:
@@ -152,7 +154,7 @@ class Server:
             response = connection.getresponse()
             content = response.read()
         kept = {name.lower(): value for name, value in response.getheaders()}
-        answer = Answer(response.status, kept, content)
+        answer = Response(response.status, kept, content)
         described.check(method, f"/api/v1{path}", answer.status, answer.headers, answer.body)
         return answer
 

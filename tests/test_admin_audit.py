@@ -12,7 +12,7 @@ from django.urls import reverse
 from audit.models import Action, AuditEntry
 from tests import factories
 from tests.factories import Tenant, at, uid
-from tests.people import (
+from tests.staff import (
     DOCUMENTS,
     EXPORT,
     HISTORY,
@@ -121,8 +121,8 @@ def test_an_admin_of_several_sees_all_of_theirs_in_one_order(
 def test_nobody_else_sees_any(acme: Tenant, who: str) -> None:
     people = {
         "member": lambda: member(acme.workspace, "max@acme.example"),
-        "staff": lambda: factories.person("stan@acme.example", is_staff=True),
-        "person": lambda: factories.person("petra@acme.example"),
+        "staff": lambda: factories.user("stan@acme.example", is_staff=True),
+        "person": lambda: factories.user("petra@acme.example"),
         "former": lambda: acme.admin,
     }
     client = signed_in(people[who]())

@@ -11,7 +11,7 @@ from django.urls import reverse
 from documents.models import Document
 from tests import factories
 from tests.factories import Tenant, at, uid
-from tests.people import DOCUMENTS, errors, member, operator, shown, signed_in, support
+from tests.staff import DOCUMENTS, errors, member, operator, shown, signed_in, support
 from workspaces.models import Workspace
 
 LOOKUP = reverse("admin:documents_document_workspaces")
@@ -99,7 +99,7 @@ def test_nobody_else_does(acme: Tenant, lease: Document, who: str) -> None:
     people = {
         "admin": acme.admin,
         "member": member(acme.workspace, "max@acme.example"),
-        "staff": factories.person("stan@acme.example", is_staff=True),
+        "staff": factories.user("stan@acme.example", is_staff=True),
     }
     client = signed_in(people[who])
     for url in (DOCUMENTS, page(lease), LOOKUP):

@@ -14,7 +14,7 @@ from django.utils import timezone
 from audit import export
 from audit.models import Action, AuditEntry
 from tests.factories import Tenant, at, uid
-from tests.people import EXPORT, HISTORY, happened, of, shown, signed_in, support
+from tests.staff import EXPORT, HISTORY, happened, of, shown, signed_in, support
 
 
 @pytest.fixture

@@ -61,8 +61,8 @@ def test_a_login_may_begin_with_a_capital_letter_as_phones_write_it(ada: User) -
 
 
 def test_a_failed_login_looks_the_same_whoever_it_was(ada: User) -> None:
-    hidden = factories.person("gone@acme.example", is_staff=True, is_active=False)
-    plain = factories.person("signer@acme.example")
+    hidden = factories.user("gone@acme.example", is_staff=True, is_active=False)
+    plain = factories.user("signer@acme.example")
     for user in (hidden, plain):
         user.set_password(PASSWORD)
         user.save()
@@ -195,5 +195,5 @@ def test_the_start_page_shows_what_a_person_may_do(acme: Tenant, client: Client)
     html = client.get(INDEX).content.decode()
     assert "API keys" in html
     assert "Users" not in html
-    client.force_login(factories.person("bob@acme.example", is_staff=True))
+    client.force_login(factories.user("bob@acme.example", is_staff=True))
     assert "There is nothing here for bob@acme.example" in client.get(INDEX).content.decode()

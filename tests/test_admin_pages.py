@@ -7,11 +7,11 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from tests import factories, people
+from tests import factories, staff
 from tests.factories import Tenant
-from tests.people import DOCUMENTS, HISTORY, happened, signed_in
 from tests.proxy import HOST
 from tests.server import Server, end_connections
+from tests.staff import DOCUMENTS, HISTORY, happened, signed_in
 from workspaces.models import Workspace
 
 KEYS = reverse("admin:apikeys_apikey_changelist")
@@ -25,13 +25,13 @@ TOOLS = 'id="user-tools"'
 @pytest.fixture
 def sam(db: None) -> Client:
     """A person of the group Support, signed in."""
-    return signed_in(people.support())
+    return signed_in(staff.support())
 
 
 @pytest.fixture
 def olga(db: None) -> Client:
     """An operator, signed in: sees each list but that of the keys."""
-    return signed_in(people.operator())
+    return signed_in(staff.operator())
 
 
 def body(response: Any) -> str:
@@ -159,7 +159,7 @@ def test_a_database_out_of_reach_is_503_and_heals(server: Server, acme: Tenant) 
     assert answer.status_code == 503
     assert answer.headers["retry-after"] == "5"
     assert "Please try again in a moment." in answer.text
-    server.database.mend()
+    server.database.restore()
     assert httpx.get(address, cookies=cookies).status_code == 200
 
 
@@ -189,7 +189,7 @@ def test_pages_that_refuse_have_the_header_of_the_admin(acme: Tenant, sam: Clien
 
 
 def test_who_is_not_signed_in_sees_none_of_it(acme: Tenant) -> None:
-    stranger = signed_in(factories.person("mallory@acme.example"))  # no staff
+    stranger = signed_in(factories.user("mallory@acme.example"))  # no staff
     for client in (Client(), stranger):
         html = body(client.get("/nowhere"))
         assert "There is nothing here" in html

@@ -27,7 +27,7 @@ def body(response: Any) -> str:
 
 @pytest.fixture
 def operator(db: None) -> User:
-    return factories.person("root@ops.example", is_staff=True, is_superuser=True)
+    return factories.user("root@ops.example", is_staff=True, is_superuser=True)
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def told() -> list[tuple[str, str, str, str]]:
 
 
 def test_an_admin_reads_their_own_workspace(acme: Tenant, umbrella: Tenant, client: Client) -> None:
-    factories.person("bob@acme.example").memberships.create(workspace=acme.workspace)
+    factories.user("bob@acme.example").memberships.create(workspace=acme.workspace)
     client.force_login(acme.admin)
     assert "Umbrella" not in body(client.get(LIST))
     html = body(client.get(page(acme.workspace)))
@@ -117,7 +117,7 @@ def test_a_plan_that_is_no_longer_offered_can_stay(acme: Tenant, desk: Client) -
 
 
 def test_members_come_change_and_go(acme: Tenant, operator: User, desk: Client) -> None:
-    bob, who = factories.person("bob@acme.example", is_staff=True), operator.username
+    bob, who = factories.user("bob@acme.example", is_staff=True), operator.username
     new = {
         "memberships-TOTAL_FORMS": "2",
         "memberships-1-workspace": str(acme.workspace.pk),
@@ -138,7 +138,7 @@ def test_members_come_change_and_go(acme: Tenant, operator: User, desk: Client) 
 
 
 def test_who_a_membership_is_about_never_changes(acme: Tenant, desk: Client) -> None:
-    bob = factories.person("bob@acme.example")
+    bob = factories.user("bob@acme.example")
     desk.post(page(acme.workspace), fields(acme.workspace, **{"memberships-0-user": str(bob.pk)}))
     assert acme.workspace.memberships.get().user == acme.admin
     assert told() == []

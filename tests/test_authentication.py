@@ -12,7 +12,7 @@ from apikeys import keys
 from apikeys.authentication import note_use
 from apikeys.models import ApiKey
 from tests import factories
-from tests.client import Answer, get, golden
+from tests.client import Response, get, golden
 from tests.factories import Tenant
 from tests.server import Server, eventually
 
@@ -78,24 +78,24 @@ CAUSES: dict[str, Callable[[Tenant], str | None]] = {
 
 
 @pytest.fixture
-def reference(acme: Tenant) -> Answer:
+def reference(acme: Tenant) -> Response:
     """The 401 that all others have to equal."""
     return get("/api/v1/me")
 
 
-def test_a_401_is_json_and_names_the_scheme(reference: Answer) -> None:
+def test_a_401_is_json_and_names_the_scheme(reference: Response) -> None:
     assert reference.status == 401
     assert reference.json() == golden("unauthorized")
     assert reference.headers["www-authenticate"] == "Bearer"
 
 
 @pytest.mark.parametrize("cause", CAUSES)
-def test_every_cause_gives_the_same_401(cause: str, umbrella: Tenant, reference: Answer) -> None:
+def test_every_cause_gives_the_same_401(cause: str, umbrella: Tenant, reference: Response) -> None:
     assert get("/api/v1/me", CAUSES[cause](umbrella)).same() == reference.same()
 
 
 @pytest.mark.parametrize("path", [*ENDPOINTS, "/api/v1/nothing", "/api/v1/documents/a/b"])
-def test_every_endpoint_gives_the_same_401(path: str, reference: Answer) -> None:
+def test_every_endpoint_gives_the_same_401(path: str, reference: Response) -> None:
     assert get(path).same() == reference.same()
     assert get(path, method="POST").same() == reference.same()
 

@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from audit.models import AuditEntry
 from config.caller import caller
-from tests import people
+from tests import staff
 from tests.factories import Tenant
 from tests.test_admin_keys import create, page
 from tests.test_admin_workspaces import fields
@@ -41,7 +41,7 @@ def test_what_a_workspace_admin_does_with_keys(acme: Tenant) -> None:
 def test_what_an_operator_changes(acme: Tenant) -> None:
     last = AuditEntry.objects.latest("id").pk
     client = browser()
-    client.force_login(people.operator())
+    client.force_login(staff.operator())
     form = fields(acme.workspace, plan="BUSINESS", suspended="on")
     client.post(workspace_page(acme.workspace), {**form, "memberships-0-role": "MEMBER"})
     actions = ("workspace.plan_changed", "workspace.suspended", "member.role_changed")

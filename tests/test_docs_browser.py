@@ -99,10 +99,10 @@ def execute(page: Browser, operation: str, expected: str) -> None:
     """
     script = "return document.querySelector(arguments[0])?.innerText ?? ''"
     answer = f"{operation} .live-responses-table .response"
-    for _ in range(10):
+    for _ in range(60):
         with contextlib.suppress(ElementClickInterceptedException):  # it is moving
             shown(page, f"{operation} .execute").click()
-        for _ in range(60):
+        for _ in range(10):
             if expected in page.driver.execute_script(script, answer):
                 return
             time.sleep(0.1)
@@ -142,22 +142,20 @@ def test_a_key_is_tried_in_it_and_forgotten_with_it(page: Browser, acme: Tenant)
     script = "return [localStorage.length, sessionStorage.length, document.cookie]"
     assert page.driver.execute_script(script) == [0, 0, ""]
     assert acme.raw not in page.driver.current_url
-    page.driver.refresh()
+    page.reload()
     shown(page, f"{LIST} .opblock-summary-control").click()
     execute(page, LIST, "401")
 
 
 def test_it_is_readable_wide_and_narrow_light_and_dark(page: Browser, acme: Tenant) -> None:
-    page.shoot("docs")
+    page.check_layout("docs")
     shown(page, f"{LIST} .opblock-summary-control").click()
     authorize(page, acme.raw)
     execute(page, LIST, "200")
-    page.shoot("docs-tried")
+    page.check_layout("docs-tried")
     for scheme in SCHEMES:
-        preferred = [{"name": "prefers-color-scheme", "value": scheme}]
-        page.cdp("Emulation.setEmulatedMedia", features=preferred)
-        assert eventually(lambda: not page.driver.execute_script(FAINT)), scheme
-    page.cdp("Emulation.setEmulatedMedia", features=[])
+        with page.preferring(scheme):
+            assert eventually(lambda: not page.driver.execute_script(FAINT)), scheme
 
 
 def focused(page: Browser) -> WebElement:

@@ -6,7 +6,7 @@ from urllib.parse import quote
 import pytest
 
 from tests import factories
-from tests.client import Answer, compact, golden
+from tests.client import Response, compact, golden
 from tests.factories import Tenant, at, uid
 from tests.server import Server
 from tests.test_documents_list import completed, declined, draft
@@ -60,7 +60,7 @@ def own(acme: Tenant) -> str:
 
 
 @pytest.fixture
-def reference(acme: Tenant) -> Answer:
+def reference(acme: Tenant) -> Response:
     """The 404 that all others have to equal."""
     answer = acme.get(f"/documents/{uid(999)}")
     assert answer.status == 404
@@ -73,7 +73,7 @@ def reference(acme: Tenant) -> Answer:
 def test_unknown_deleted_and_foreign_documents_are_the_same_404(
     acme: Tenant,
     umbrella: Tenant,
-    reference: Answer,
+    reference: Response,
     endpoint: str,
     case: Callable[[str], str],
 ) -> None:
@@ -86,7 +86,7 @@ def test_unknown_deleted_and_foreign_documents_are_the_same_404(
 
 @pytest.mark.parametrize("file_type", ["signed", "original", "certificate"])
 def test_so_are_their_files(
-    acme: Tenant, umbrella: Tenant, reference: Answer, file_type: str
+    acme: Tenant, umbrella: Tenant, reference: Response, file_type: str
 ) -> None:
     gone = factories.document(acme.workspace, "SENT", deleted_at=at("2026-03-01 00:00:00"))
     foreign = factories.document(umbrella.workspace, "SENT")
@@ -142,7 +142,7 @@ MALFORMED: dict[str, Callable[[str], str]] = {
 @pytest.mark.parametrize("endpoint", ENDPOINTS)
 @pytest.mark.parametrize("malformed", MALFORMED)
 def test_a_malformed_id_is_the_same_404(
-    acme: Tenant, own: str, reference: Answer, endpoint: str, malformed: str
+    acme: Tenant, own: str, reference: Response, endpoint: str, malformed: str
 ) -> None:
     path = endpoint.format(id=MALFORMED[malformed](own))
     assert acme.get(path).same() == reference.same()

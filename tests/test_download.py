@@ -215,7 +215,7 @@ def test_the_entry_is_there_although_the_client_hung_up_after_the_first_byte(
 ) -> None:
     document, content = large
     server.store.refuse()  # no connection is left from before
-    server.store.mend()
+    server.store.restore()
     before = server.store.forwarded
     client = started(server, acme, document)
     response = client.getresponse()
@@ -260,7 +260,7 @@ def test_a_store_that_breaks_off_breaks_the_answer_off(
         response.read()
     response.close()
     client.close()
-    server.store.mend()
+    server.store.restore()
     small = factories.document(acme.workspace)
     assert server.get(path_of(small), acme.raw).status == 200
 
@@ -274,7 +274,7 @@ def test_a_store_out_of_reach_is_503_and_heals(server: Server, acme: Tenant) -> 
     assert answer.json() == golden("unavailable")
     assert answer.headers["retry-after"] == "5"
     assert server.get(f"/documents/{document.id}", acme.raw).status == 200
-    server.store.mend()
+    server.store.restore()
     assert server.get(path_of(document), acme.raw).status == 200
     assert len(entries()) == 2
 

@@ -249,7 +249,7 @@ def test_followed_through_rotation_and_a_database_out_of_reach(
         assert process.stderr is not None
         assert "trying again" in process.stderr.readline()
         assert len(ends()) == 2
-        database.mend()
+        database.restore()
         assert eventually(all_recorded)
         nginx.ends.write_text("")  # emptied in place
         ids.append(download(nginx, acme))

@@ -19,7 +19,7 @@ from django.utils.http import http_date
 from audit.models import AuditEntry
 from documents.models import Document
 from tests import factories
-from tests.client import OF_ONE_ANSWER, Answer, golden
+from tests.client import OF_ONE_ANSWER, Response, golden
 from tests.factories import Tenant, at
 from tests.nginx import Nginx
 from tests.proxy import HOST, failing_after
@@ -59,7 +59,7 @@ def entries(action: str = "document.downloaded") -> list[AuditEntry]:
     return list(AuditEntry.objects.filter(action=action).order_by("id"))
 
 
-def of_the_file(answer: Answer) -> dict[str, str]:
+def of_the_file(answer: Response) -> dict[str, str]:
     """The headers that do not depend on who has sent them."""
     return {name: value for name, value in answer.headers.items() if name not in OF_THE_SERVER}
 

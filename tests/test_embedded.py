@@ -18,6 +18,8 @@ import pytest
 from tests.processes import all_gone, kill_group, manage, start, using
 from tests.server import eventually
 
+pytestmark = pytest.mark.xdist_group("embedded")
+
 USER = """
 import os, sys
 from config import embedded
@@ -32,9 +34,9 @@ class User:
 
     started: ClassVar[list["User"]] = []
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **environment: str) -> None:
         self.started.append(self)
-        self.process = start(sys.executable, "-c", USER, folder=folder)
+        self.process = start(sys.executable, "-c", USER, folder=folder, **environment)
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         assert line.startswith("postgresql://"), line + self.process.stdout.read()
@@ -136,9 +138,8 @@ def test_a_service_that_dies_is_started_again_at_its_address(folder: Path) -> No
     assert eventually(lambda: connects(str(address.hostname), address.port or 0))
 
 
-def test_all_that_is_written_lies_in_the_data_folder(folder: Path) -> None:
-    before = {path: path.stat().st_mtime_ns for path in Path.home().glob(".*")}
-    user = User(folder)
+def test_all_that_is_written_lies_in_the_data_folder(folder: Path, tmp_path: Path) -> None:
+    user = User(folder, HOME=str(tmp_path))
     assert {path.name for path in folder.iterdir()} == {
         "postgres",
         "s3",
@@ -146,7 +147,8 @@ def test_all_that_is_written_lies_in_the_data_folder(folder: Path) -> None:
         "start.lock",
     }
     user.kill()
-    assert {path: path.stat().st_mtime_ns for path in Path.home().glob(".*")} == before
+    assert all_gone(folder), using(folder)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_credentials_are_for_the_owner_only(folder: Path) -> None:

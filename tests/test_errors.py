@@ -203,7 +203,7 @@ def test_a_database_out_of_reach_is_503_and_heals(server: Server, acme: Tenant) 
         assert answer.json() == golden("unavailable")
         assert answer.headers["retry-after"] == "5"
         assert "Answered 503" in eventually(lambda: server.log_of(answer))  # noqa: B023
-    server.database.mend()
+    server.database.restore()
     assert server.get("/me", acme.raw).status == 200
 
 

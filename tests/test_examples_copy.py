@@ -314,7 +314,7 @@ def test_while_the_store_is_away_it_waits_as_long_as_it_is_told(
     examples.server.store.refuse()
     process = examples.start("copy_completed", "here")
     assert eventually(lambda: "download 503" in asked())
-    examples.server.store.mend()
+    examples.server.store.restore()
     assert "Waiting 5 s." in ended(process)
     assert asked().count("download 503") == 1
     assert copies(examples.folder / "here") == wanted(agreements)

@@ -148,31 +148,28 @@ def test_a_truncated_cursor_is_400(acme: Tenant, cursor: str) -> None:
         assert refused(acme, cursor[length:]), length
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda c: f" {c}",
-        lambda c: f"{c} ",
-        lambda c: f"{c}=",
-        lambda c: f"{c}\0",
-        lambda c: f"{c}.{c}",
-        lambda c: c.swapcase(),
-        lambda c: quote(c, safe="").replace("=", "%3D") + "%00",
-        lambda c: base64.b64encode(c.encode()).decode(),
-        lambda c: base64.urlsafe_b64encode(c.encode()).decode(),
-        lambda c: c.partition(".")[0],
-        lambda c: "x",
-        lambda c: ".",
-        lambda c: "a" * 10_000,
-        lambda c: "é€😀",
-        lambda c: "2026-03-01T00:00:00Z",
-    ],
-    ids=str,
-)
-def test_a_cursor_written_in_another_way_is_400(
-    acme: Tenant, cursor: str, change: Callable[[str], str]
-) -> None:
-    assert refused(acme, change(cursor))
+REWRITTEN: dict[str, Callable[[str], str]] = {
+    "space before": lambda c: f" {c}",
+    "space after": lambda c: f"{c} ",
+    "padding": lambda c: f"{c}=",
+    "NUL": lambda c: f"{c}\0",
+    "twice": lambda c: f"{c}.{c}",
+    "other case": lambda c: c.swapcase(),
+    "quoted twice": lambda c: quote(c, safe="").replace("=", "%3D") + "%00",
+    "base64": lambda c: base64.b64encode(c.encode()).decode(),
+    "base64 for URLs": lambda c: base64.urlsafe_b64encode(c.encode()).decode(),
+    "without its signature": lambda c: c.partition(".")[0],
+    "a letter": lambda c: "x",
+    "a dot": lambda c: ".",
+    "very long": lambda c: "a" * 10_000,
+    "not ASCII": lambda c: "é€😀",
+    "a time": lambda c: "2026-03-01T00:00:00Z",
+}
+
+
+@pytest.mark.parametrize("change", REWRITTEN)
+def test_a_cursor_written_in_another_way_is_400(acme: Tenant, cursor: str, change: str) -> None:
+    assert refused(acme, REWRITTEN[change](cursor))
 
 
 def test_a_cursor_of_another_workspace_is_400(acme: Tenant, umbrella: Tenant, cursor: str) -> None:

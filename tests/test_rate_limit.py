@@ -21,7 +21,7 @@ from rest_framework.views import APIView
 from apikeys.models import ApiKey
 from apikeys.throttling import REQUESTS_PER_MINUTE, KeyThrottle
 from tests import factories
-from tests.client import Answer, get
+from tests.client import Response, get
 from tests.factories import Tenant
 from tests.server import Server, eventually
 
@@ -57,7 +57,7 @@ def used_up(tenant: Tenant) -> Tenant:
     return counted(tenant, REQUESTS_PER_MINUTE)
 
 
-def is_429(answer: Answer) -> bool:
+def is_429(answer: Response) -> bool:
     """Whether it is one, after a look at all that a 429 has."""
     if answer.status != 429:
         return False
@@ -88,7 +88,7 @@ def test_the_limit_is_the_key_s_not_the_workspace_s_nor_the_address_s(
 
 
 # One request each, with the status that it is answered with.
-ANSWERS: dict[str, tuple[int, Callable[[Tenant], Answer]]] = {
+ANSWERS: dict[str, tuple[int, Callable[[Tenant], Response]]] = {
     "me": (200, lambda t: t.get("/me")),
     "list": (200, lambda t: t.get("/documents")),
     "HEAD": (200, lambda t: t.get("/documents", method="HEAD")),
@@ -153,13 +153,17 @@ def test_who_waits_as_long_as_the_answer_says_passes(acme: Tenant) -> None:
 def test_of_1000_concurrent_requests_to_four_processes_exactly_300_pass(
     four_servers: list[Server], acme: Tenant
 ) -> None:
-    answers: list[Answer] = []
-    while not answers or any(not quota(answer) for answer in answers):
-        # Again: on a busy machine the counter may answer too late, and such a request passes.
+    answers: list[Response] = []
+    in_one_window = False
+    while not in_one_window or not all(map(quota, answers)):
+        # Again: on a busy machine the window may end in between, or the counter may respond too
+        # late, and such a request passes.
         spent = with_window(acme, 45)
+        end = _get_window(str(spent.key.id), PERIOD)
         with ThreadPoolExecutor(48) as pool:
             futures = [pool.submit(four_servers[n % 4].get, "/me", spent.raw) for n in range(1000)]
             answers = [future.result() for future in futures]
+        in_one_window = _get_window(str(spent.key.id), PERIOD) == end
     assert Counter(answer.status for answer in answers) == {200: 300, 429: 700}
     passed = Counter(n % 4 for n, answer in enumerate(answers) if answer.status == 200)
     assert len(passed) == 4
@@ -186,11 +190,11 @@ def test_a_counter_that_is_back_counts_again(server: Server, acme: Tenant) -> No
     assert is_429(server.get("/me", acme.raw))
     server.counter.refuse()
     assert server.get("/me", acme.raw).status == 200
-    server.counter.mend()
+    server.counter.restore()
     assert eventually(lambda: is_429(server.get("/me", acme.raw)))
 
 
-def quota(answer: Answer) -> dict[str, str]:
+def quota(answer: Response) -> dict[str, str]:
     """What an answer says of the limit."""
     return {name: value for name, value in answer.headers.items() if "ratelimit" in name}
 
@@ -199,10 +203,11 @@ def quota(answer: Answer) -> dict[str, str]:
 def test_every_answer_to_a_valid_key_says_what_is_left(acme: Tenant, asked: str) -> None:
     acme = counted(acme, 10)
     status, ask = ANSWERS[asked]
+    most = left(acme.key.id) + 2  # both ends of the window are rounded up
     answer = ask(acme)
     assert answer.status == status
     seconds = int(answer.headers["x-ratelimit-reset"])
-    assert abs(seconds - left(acme.key.id) - 1) <= 1
+    assert left(acme.key.id) < seconds <= most
     assert quota(answer) == {
         "ratelimit-policy": '"key";q=300;w=60',
         "ratelimit": f'"key";r=289;t={seconds}',
@@ -242,21 +247,18 @@ def test_nothing_is_said_of_a_counter_that_is_out_of_reach(server: Server, acme:
 def test_counting_and_saying_it_take_one_round_trip_to_the_counter(
     server: Server, acme: Tenant
 ) -> None:
-    redis = Redis.from_url(os.environ["REDIS_URL"])
+    replies = []
 
-    def asked() -> int:
-        """How often anybody has asked Redis, this time included."""
-        found: int = redis.info("stats")["total_reads_processed"]
-        return found
+    def count(block: bytes) -> bytes:
+        replies.append(block)
+        return block
 
     acme = with_window(acme, 45)
     server.get("/me", acme.raw)  # connects
-    once = asked()
-    per_look = asked() - once
-    before = asked()
+    server.counter.alter = count
     for _ in range(20):
         assert server.get("/me", acme.raw).status == 200
-    assert asked() - before == 20 + per_look
+    assert len(replies) == 20
 
 
 def test_a_counter_is_kept_as_long_as_its_window_whoever_asks(acme: Tenant) -> None:

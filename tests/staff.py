@@ -20,19 +20,19 @@ DOCUMENTS = reverse("admin:documents_document_changelist")
 
 def support() -> User:
     """A person of the group Support."""
-    person = factories.person("sam@support.example", is_staff=True)
+    person = factories.user("sam@support.example", is_staff=True)
     person.groups.add(Group.objects.get(name="Support"))
     return person
 
 
 def operator() -> User:
     """A superuser who is in no workspace."""
-    return factories.person("olga@operators.example", is_staff=True, is_superuser=True)
+    return factories.user("olga@operators.example", is_staff=True, is_superuser=True)
 
 
 def member(workspace: Workspace, login: str, role: str = "MEMBER") -> User:
     """A person of staff with this role in the workspace."""
-    person = factories.person(login, is_staff=True)
+    person = factories.user(login, is_staff=True)
     Membership.objects.create(workspace=workspace, user=person, role=role)
     return person
 
