@@ -29,7 +29,7 @@ def column(browser: Browser, name: str) -> list[str]:
     return [cell.text for cell in cells]
 
 
-def test_a_key_s_whole_story(acme: Tenant, umbrella: Tenant, sam: Browser) -> None:
+def test_audit_list_tells_a_key_s_whole_story(acme: Tenant, umbrella: Tenant, sam: Browser) -> None:
     document = factories.document(acme.workspace, title="Lease")
     assert sam.server.get(f"/documents/{document.id}/download", acme.raw).status == 200
     key, _ = factories.issue(acme.workspace, "Nightly copy", acme.admin)
@@ -51,7 +51,7 @@ def test_a_key_s_whole_story(acme: Tenant, umbrella: Tenant, sam: Browser) -> No
     sam.check_layout("history-of-a-key")
 
 
-def test_a_raw_key_that_is_pasted_is_cut_in_the_address(acme: Tenant, sam: Browser) -> None:
+def test_audit_search_cuts_a_pasted_raw_key_in_the_address(acme: Tenant, sam: Browser) -> None:
     sam.open(HISTORY)
     sam.submit(sam.find("#id_q"), acme.raw)
     assert f"q={acme.key.prefix}" in sam.driver.current_url
@@ -61,7 +61,7 @@ def test_a_raw_key_that_is_pasted_is_cut_in_the_address(acme: Tenant, sam: Brows
     assert created == f"API key created: Acme sync ({acme.key.prefix}…)"
 
 
-def test_filters_by_workspace_action_and_dates(
+def test_audit_filters_by_workspace_action_and_dates(
     acme: Tenant, umbrella: Tenant, sam: Browser
 ) -> None:
     happened(60, **of(umbrella.workspace))
@@ -84,7 +84,7 @@ def test_filters_by_workspace_action_and_dates(
     assert set(column(sam, "workspace")) == {"Acme", "Umbrella"}
 
 
-def test_what_cannot_be_searched_for_is_said(sam: Browser) -> None:
+def test_audit_search_reports_what_cannot_be_searched_for(sam: Browser) -> None:
     sam.open(f"{HISTORY}?since=yesterday&q=dtd_a&key_id__exact=7")
     for text in ("This is not a day.", "by its first 12 characters", "This is not an id."):
         assert text in sam.text
@@ -93,7 +93,7 @@ def test_what_cannot_be_searched_for_is_said(sam: Browser) -> None:
     assert "Nothing matches." in sam.text
 
 
-def test_a_document_of_a_ticket_and_its_trail(acme: Tenant, sam: Browser) -> None:
+def test_document_page_leads_from_a_ticket_to_the_audit_log(acme: Tenant, sam: Browser) -> None:
     document = factories.document(acme.workspace, title="Lease of the flat, second floor")
     factories.recipient(document, "SIGNER", "SIGNED")
     factories.recipient(document, "APPROVER", "SENT", email="bob@example.com", order=2)
@@ -111,7 +111,7 @@ def test_a_document_of_a_ticket_and_its_trail(acme: Tenant, sam: Browser) -> Non
     sam.check_layout("history-of-a-document")
 
 
-def test_the_export_is_a_file(acme: Tenant, sam: Browser, tmp_path: Path) -> None:
+def test_audit_export_is_a_file(acme: Tenant, sam: Browser, tmp_path: Path) -> None:
     happened(3, **of(acme.workspace, document_title="=1+1"))
     sam.cdp("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
     sam.open(f"{HISTORY}?action__exact=document.downloaded")
@@ -121,7 +121,7 @@ def test_the_export_is_a_file(acme: Tenant, sam: Browser, tmp_path: Path) -> Non
     assert [row["document_title"] for row in rows] == ["'=1+1"] * 3
 
 
-def test_an_admin_s_own_history_on_their_browser(
+def test_audit_list_of_an_admin_has_the_own_workspace_s(
     acme: Tenant, umbrella: Tenant, browser: Browser
 ) -> None:
     browser.log_in(acme.admin)

@@ -40,7 +40,9 @@ def pasted(browser: Browser) -> str:
     return str(eventually(lambda: field.get_property("value")))
 
 
-def test_sign_in_create_copy_call_reload_and_see_nothing(acme: Tenant, browser: Browser) -> None:
+def test_key_pages_sign_in_create_copy_call_reload_and_see_nothing(
+    acme: Tenant, browser: Browser
+) -> None:
     acme.admin.set_password(PASSWORD)
     acme.admin.save()
     browser.open("/admin/")
@@ -74,7 +76,7 @@ def test_sign_in_create_copy_call_reload_and_see_nothing(acme: Tenant, browser: 
     assert ApiKey.objects.filter(name="CRM sync").count() == 1
 
 
-def test_leaving_the_page_takes_the_key_along(acme: Tenant, browser: Browser) -> None:
+def test_key_created_page_forgets_the_key_when_it_is_left(acme: Tenant, browser: Browser) -> None:
     browser.log_in(acme.admin)
     raw = create(browser, "Nightly export")
     browser.click("back to the keys")
@@ -84,7 +86,9 @@ def test_leaving_the_page_takes_the_key_along(acme: Tenant, browser: Browser) ->
     assert raw not in browser.source
 
 
-def test_copying_works_where_the_page_is_not_secure(acme: Tenant, browser: Browser) -> None:
+def test_key_created_page_copies_where_the_page_is_not_secure(
+    acme: Tenant, browser: Browser
+) -> None:
     browser.log_in(acme.admin)
     raw = create(browser, "Nightly export")
     browser.driver.execute_script(
@@ -95,7 +99,7 @@ def test_copying_works_where_the_page_is_not_secure(acme: Tenant, browser: Brows
     assert pasted(browser) == f"curl -H 'Authorization: Bearer {raw}' '{browser.url}/api/v1/me'"
 
 
-def test_revoke_then_401_and_delete(acme: Tenant, browser: Browser) -> None:
+def test_key_pages_revoke_then_401_and_delete(acme: Tenant, browser: Browser) -> None:
     browser.log_in(acme.admin)
     assert acme.get("/me").status == 200
     browser.open(LIST)
@@ -116,7 +120,7 @@ def test_revoke_then_401_and_delete(acme: Tenant, browser: Browser) -> None:
     browser.check_layout("keys-empty")
 
 
-def test_several_keys_are_revoked_from_the_list(acme: Tenant, browser: Browser) -> None:
+def test_key_list_revokes_several(acme: Tenant, browser: Browser) -> None:
     for number in range(1, 8):
         factories.issue(acme.workspace, f"Integration number {number}", acme.admin)
     ApiKey.objects.filter(name__endswith="3").update(last_used_at=at("2026-01-05 10:00:00"))
@@ -137,7 +141,9 @@ def test_several_keys_are_revoked_from_the_list(acme: Tenant, browser: Browser) 
     browser.check_layout("keys-none-found")
 
 
-def test_plans_and_workspaces(freebie: Tenant, umbrella: Tenant, browser: Browser) -> None:
+def test_key_and_workspace_pages_of_an_admin_of_two_workspaces(
+    freebie: Tenant, umbrella: Tenant, browser: Browser
+) -> None:
     Membership.objects.create(workspace=umbrella.workspace, user=freebie.admin, role="ADMIN")
     browser.log_in(freebie.admin)
     browser.open(NEW)
@@ -148,7 +154,7 @@ def test_plans_and_workspaces(freebie: Tenant, umbrella: Tenant, browser: Browse
     browser.check_layout("workspace-of-admin")
 
 
-def test_the_admin_next_door_finds_nothing(
+def test_key_pages_show_the_admin_next_door_nothing(
     acme: Tenant, umbrella: Tenant, browser: Browser
 ) -> None:
     browser.log_in(umbrella.admin)
@@ -160,7 +166,7 @@ def test_the_admin_next_door_finds_nothing(
 
 
 @pytest.mark.parametrize("who", ["member", "operator", "support"])
-def test_others_see_no_keys_section(acme: Tenant, browser: Browser, who: str) -> None:
+def test_key_section_is_not_shown_to_others(acme: Tenant, browser: Browser, who: str) -> None:
     person = {
         "member": lambda: staff.member(acme.workspace, "bob@acme.example"),
         "operator": staff.operator,
@@ -175,7 +181,7 @@ def test_others_see_no_keys_section(acme: Tenant, browser: Browser, who: str) ->
     browser.check_layout("not-allowed")
 
 
-def test_an_operator_at_work(acme: Tenant, umbrella: Tenant, browser: Browser) -> None:
+def test_admin_pages_of_an_operator(acme: Tenant, umbrella: Tenant, browser: Browser) -> None:
     browser.log_in(staff.operator())
     browser.open(reverse("admin:workspaces_workspace_changelist"))
     browser.check_layout("workspaces")
@@ -187,7 +193,7 @@ def test_an_operator_at_work(acme: Tenant, umbrella: Tenant, browser: Browser) -
     browser.check_layout("user")
 
 
-def test_a_session_that_ended_leads_to_the_form(acme: Tenant, browser: Browser) -> None:
+def test_admin_session_that_ended_leads_to_the_form(acme: Tenant, browser: Browser) -> None:
     browser.log_in(acme.admin)
     browser.open(LIST)
     assert "API keys" in browser.text

@@ -225,7 +225,7 @@ def leaked(sent: str, response: Any, secrets: set[str]) -> set[str]:
     return {secret for secret in secrets if secret in text and secret not in sent}
 
 
-def test_the_resolver_has_every_page() -> None:
+def test_admin_addresses_are_all_known_to_these_tests() -> None:
     assert {"index", "login", "apikeys_apikey_revoke", "autocomplete"} <= set(names())
     assert len(names()) > 20
     assert "view_on_site" not in names()
@@ -238,7 +238,7 @@ def strangers(umbrella: Tenant) -> dict[str, User]:
 
 
 @pytest.mark.parametrize("who", ["admin next door", "not staff", "nobody"])
-def test_nothing_of_acme_is_told_to_strangers_and_nothing_changes(
+def test_admin_shows_strangers_nothing_of_acme_and_changes_nothing(
     belongings: Belongings, umbrella: Tenant, who: str
 ) -> None:
     client = Client(raise_request_exception=False)
@@ -253,7 +253,7 @@ def test_nothing_of_acme_is_told_to_strangers_and_nothing_changes(
 
 
 @pytest.mark.parametrize("who", ["member", "support", "operator"])
-def test_no_page_of_keys_opens_without_an_admin_membership_and_nothing_changes(
+def test_admin_opens_no_page_of_keys_without_an_admin_membership_and_changes_nothing(
     belongings: Belongings, acme: Tenant, who: str
 ) -> None:
     somebody = {
@@ -284,7 +284,7 @@ def normal(response: Any, sent: str) -> tuple[int, str]:
     return response.status_code, re.sub(r'name="csrfmiddlewaretoken" value="\w+"', "", text)
 
 
-def test_an_object_of_acme_looks_like_one_that_does_not_exist(
+def test_admin_shows_an_object_of_acme_like_one_that_does_not_exist(
     belongings: Belongings, umbrella: Tenant
 ) -> None:
     client = staff.signed_in(umbrella.admin)
@@ -302,7 +302,7 @@ def test_an_object_of_acme_looks_like_one_that_does_not_exist(
                 assert normal(theirs, each) == normal(none, unknown), (name, each)
 
 
-def test_every_kind_of_object_is_tried() -> None:
+def test_admin_is_tried_with_every_kind_of_object() -> None:
     tried = {Workspace, Membership, ApiKey, Document, Recipient, StoredFile, AuditEntry}
     ours = {m for m in apps.get_models() if m.__module__.split(".")[0] in OUR_APPS}
     assert {model for model in ours if not model.__name__.endswith("Event")} == (

@@ -109,7 +109,9 @@ def execute(page: Browser, operation: str, expected: str) -> None:
     pytest.fail(page.driver.execute_script(script, operation))
 
 
-def test_the_first_address_leads_to_it_and_it_draws_all_operations(page: Browser) -> None:
+def test_docs_page_is_reached_from_the_first_address_and_draws_all_operations(
+    page: Browser,
+) -> None:
     assert page.driver.current_url == f"{page.url}/api/docs"
     paths = [e.text for e in page.driver.find_elements(By.CSS_SELECTOR, ".opblock-summary-path")]
     assert [path.replace("\u200b", "") for path in paths] == [
@@ -122,7 +124,7 @@ def test_the_first_address_leads_to_it_and_it_draws_all_operations(page: Browser
     assert complaints(page) == []
 
 
-def test_a_key_is_tried_in_it_and_forgotten_with_it(page: Browser, acme: Tenant) -> None:
+def test_docs_page_tries_a_key_and_forgets_it(page: Browser, acme: Tenant) -> None:
     document = factories.document(acme.workspace, "COMPLETED", title="Lease of the moon")
     shown(page, f"{LIST} .opblock-summary-control").click()
     execute(page, LIST, "401")
@@ -147,7 +149,7 @@ def test_a_key_is_tried_in_it_and_forgotten_with_it(page: Browser, acme: Tenant)
     execute(page, LIST, "401")
 
 
-def test_it_is_readable_wide_and_narrow_light_and_dark(page: Browser, acme: Tenant) -> None:
+def test_docs_page_is_readable_wide_and_narrow_light_and_dark(page: Browser, acme: Tenant) -> None:
     page.check_layout("docs")
     shown(page, f"{LIST} .opblock-summary-control").click()
     authorize(page, acme.raw)
@@ -168,7 +170,7 @@ def press(page: Browser, key: str) -> WebElement:
     return focused(page)
 
 
-def test_it_has_an_outline(page: Browser) -> None:
+def test_docs_page_has_an_outline(page: Browser) -> None:
     headings = [
         element.tag_name
         for element in page.driver.find_elements(By.CSS_SELECTOR, "h1, h2, h3")
@@ -178,7 +180,7 @@ def test_it_has_an_outline(page: Browser) -> None:
     assert len(page.driver.find_elements(By.CSS_SELECTOR, "main:not([role])")) == 1
 
 
-def test_the_keyboard_can_skip_to_the_reference(page: Browser) -> None:
+def test_docs_page_lets_the_keyboard_skip_to_the_reference(page: Browser) -> None:
     assert press(page, Keys.TAB).text == "Skip to the reference"
     press(page, Keys.ENTER)
     assert eventually(lambda: focused(page).get_attribute("id") == "reference")

@@ -47,7 +47,7 @@ async def start_downloads(server: Server, requests: list[bytes], enough: int) ->
 
 
 @pytest.mark.parametrize("enough", [3, 100, 280, 460])
-def test_each_download_of_which_a_byte_was_seen_has_its_entry(
+def test_download_has_its_entry_if_a_byte_was_seen_before_the_server_was_killed(
     transactional_db: None, acme: Tenant, tmp_path_factory: pytest.TempPathFactory, enough: int
 ) -> None:
     document = factories.document(acme.workspace, content=bytes(200_000))

@@ -25,7 +25,7 @@ from tests.server import Server
 PATH = "/api/v1/openapi.json"
 
 
-def test_it_is_served_to_anybody(acme: Tenant) -> None:
+def test_openapi_is_served_to_anybody(acme: Tenant) -> None:
     answer = get(PATH)
     assert answer.status == 200
     assert answer.json() == DESCRIPTION
@@ -34,13 +34,13 @@ def test_it_is_served_to_anybody(acme: Tenant) -> None:
     assert get(PATH, "Bearer dtd_unknown").same() == answer.same()
 
 
-def test_head_is_answered_like_get_without_the_body() -> None:
+def test_openapi_head_is_get_without_the_body() -> None:
     head = get(PATH, method="HEAD")
     assert (head.status, head.body) == (200, b"")
     assert head.headers["etag"] == get(PATH).headers["etag"]
 
 
-def test_who_has_it_gets_304() -> None:
+def test_openapi_with_a_known_etag_is_304() -> None:
     etag = get(PATH).headers["etag"]
     answer = get(PATH, if_none_match=f'"other", {etag}')
     assert (answer.status, answer.body, answer.headers["etag"]) == (304, b"", etag)
@@ -48,19 +48,19 @@ def test_who_has_it_gets_304() -> None:
     assert get(PATH, if_match='"other"').status == 412
 
 
-def test_it_is_read_only() -> None:
+def test_openapi_is_read_only() -> None:
     answer = get(PATH, method="POST")
     assert answer.status == 405
     assert answer.json() == golden("wrong_method")
 
 
-def test_it_counts_on_no_key(acme: Tenant) -> None:
+def test_openapi_counts_on_no_key(acme: Tenant) -> None:
     for _ in range(REQUESTS_PER_MINUTE + 1):
         assert get(PATH, acme.bearer).status == 200
     assert acme.get("/me").status == 200
 
 
-def test_the_copy_in_the_repository_is_that_of_the_code(tmp_path: Path) -> None:
+def test_openapi_copy_in_the_repository_is_that_of_the_code(tmp_path: Path) -> None:
     """`make openapi` writes it. A field that the generator cannot make out is an error."""
     made = tmp_path / "openapi.json"
     call_command(
@@ -69,7 +69,7 @@ def test_the_copy_in_the_repository_is_that_of_the_code(tmp_path: Path) -> None:
     assert made.read_text() == described.COPY.read_text(), "run: make openapi"
 
 
-def test_it_is_valid_openapi() -> None:
+def test_openapi_document_is_valid() -> None:
     assert DESCRIPTION["openapi"] == "3.1.0"
     assert [str(error) for error in OpenAPIV31SpecValidator(DESCRIPTION).iter_errors()] == []
 
@@ -92,7 +92,7 @@ def references(node: Any) -> Iterator[str]:
         yield node["$ref"]
 
 
-def test_every_component_is_used() -> None:
+def test_openapi_components_are_all_used() -> None:
     made = {
         f"#/components/{kind}/{name}"
         for kind, named in DESCRIPTION["components"].items()
@@ -106,7 +106,7 @@ EVERY_ANSWER = dict(every_answer())
 
 
 @pytest.mark.parametrize("name", EVERY_ANSWER)
-def test_every_answer_has_a_meaning_and_examples_that_fit_it(name: str) -> None:
+def test_openapi_responses_have_a_meaning_and_examples_that_fit(name: str) -> None:
     answer = EVERY_ANSWER[name]
     assert answer["description"]
     assert name.endswith(" 304") != bool(answer.get("content"))
@@ -118,7 +118,7 @@ def test_every_answer_has_a_meaning_and_examples_that_fit_it(name: str) -> None:
             assert [f"{media_type}: {problem.message}" for problem in problems] == []
 
 
-def test_the_examples_of_400_are_what_the_api_answers(acme: Tenant) -> None:
+def test_openapi_examples_of_400_are_what_the_api_responds(acme: Tenant) -> None:
     asked = {
         "/documents": ["/documents?status=NEW", "/documents?limit=0", "/documents?cursor=x"],
         "/documents/{id}/download": [
@@ -132,7 +132,7 @@ def test_the_examples_of_400_are_what_the_api_answers(acme: Tenant) -> None:
         assert bodies == [acme.get(target).json() for target in targets] + [golden("bad_request")]
 
 
-def test_what_is_described_is_what_the_parameters_take() -> None:
+def test_openapi_parameters_are_as_the_api_reads_them() -> None:
     operations = {path: item["get"] for path, item in DESCRIPTION["paths"].items()}
     enums = {
         parameter["name"]: parameter["schema"]["enum"]
@@ -176,7 +176,7 @@ UNDESCRIBED: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-def test_an_answer_as_described_passes() -> None:
+def test_described_check_passes_a_response_as_described() -> None:
     described.check(**changed())
     described.check(**changed(target="/api/v1/me?any=1", headers={"date": "today"}))
     described.check(**changed(method="HEAD", body=b""))
@@ -184,13 +184,13 @@ def test_an_answer_as_described_passes() -> None:
 
 
 @pytest.mark.parametrize("what", UNDESCRIBED)
-def test_what_is_not_described_cannot_be_returned(what: str) -> None:
+def test_described_check_fails_what_is_not_described(what: str) -> None:
     changes, said = UNDESCRIBED[what]
     with pytest.raises(NotDescribed, match=said):
         described.check(**changed(**changes))
 
 
-def test_a_missing_header_or_field_is_not_as_described() -> None:
+def test_described_check_fails_a_missing_header_or_field() -> None:
     answer = changed()
     del answer["headers"]["request-id"]
     with pytest.raises(NotDescribed, match="missing headers: request-id"):
@@ -199,7 +199,7 @@ def test_a_missing_header_or_field_is_not_as_described() -> None:
         described.check(**changed(body=b'{"data": {}}'))
 
 
-def test_what_a_test_asks_by_itself_is_held_against_it_too(server: Server) -> None:
+def test_described_watch_checks_what_a_test_asks_by_itself(server: Server) -> None:
     url = f"http://{HOST}:{server.port}/api/v1/me"
     connection = HTTPConnection(HOST, server.port)
     with pytest.MonkeyPatch.context() as patch, closing(connection):

@@ -70,14 +70,14 @@ def is_429(answer: Response) -> bool:
     return True
 
 
-def test_300_requests_pass_and_the_next_is_429(acme: Tenant) -> None:
+def test_throttle_lets_300_requests_pass_and_the_next_is_429(acme: Tenant) -> None:
     acme = with_window(acme, 45)
     answers = [acme.get("/me") for _ in range(302)]
     assert [answer.status for answer in answers] == [200] * 300 + [429] * 2
     assert all(is_429(answer) for answer in answers[300:])
 
 
-def test_the_limit_is_the_key_s_not_the_workspace_s_nor_the_address_s(
+def test_throttle_counts_by_key_not_by_workspace_nor_by_address(
     acme: Tenant, umbrella: Tenant
 ) -> None:
     spent = used_up(acme)
@@ -103,7 +103,7 @@ ANSWERS: dict[str, tuple[int, Callable[[Tenant], Response]]] = {
 
 
 @pytest.mark.parametrize("asked", ANSWERS)
-def test_every_answer_counts_whatever_it_is(acme: Tenant, asked: str) -> None:
+def test_throttle_counts_every_request_whatever_the_response(acme: Tenant, asked: str) -> None:
     acme = counted(acme, REQUESTS_PER_MINUTE - 1)
     status, ask = ANSWERS[asked]
     assert ask(acme).status == status
@@ -111,7 +111,7 @@ def test_every_answer_counts_whatever_it_is(acme: Tenant, asked: str) -> None:
 
 
 @pytest.mark.parametrize("asked", ANSWERS)
-def test_above_the_limit_every_request_is_429(acme: Tenant, asked: str) -> None:
+def test_throttle_responds_429_to_every_request_above_the_limit(acme: Tenant, asked: str) -> None:
     spent = used_up(acme)
     _, ask = ANSWERS[asked]
     answer = ask(spent)
@@ -119,14 +119,14 @@ def test_above_the_limit_every_request_is_429(acme: Tenant, asked: str) -> None:
     assert asked == "HEAD" or is_429(answer)
 
 
-def test_requests_refused_with_403_and_402_count(frozen: Tenant, freebie: Tenant) -> None:
+def test_throttle_counts_requests_refused_with_403_and_402(frozen: Tenant, freebie: Tenant) -> None:
     for tenant, status in ((frozen, 403), (freebie, 402)):
         nearly = counted(tenant, REQUESTS_PER_MINUTE - 1)
         assert nearly.get("/me").status == status
         assert is_429(nearly.get("/me"))
 
 
-def test_a_401_does_not_count(acme: Tenant) -> None:
+def test_throttle_does_not_count_a_401(acme: Tenant) -> None:
     acme = counted(acme, REQUESTS_PER_MINUTE - 1)
     ApiKey.objects.update(revoked_at=timezone.now())
     assert acme.get("/me").status == 401
@@ -135,13 +135,13 @@ def test_a_401_does_not_count(acme: Tenant) -> None:
     assert is_429(acme.get("/me"))
 
 
-def test_an_unknown_key_is_never_429(acme: Tenant) -> None:
+def test_throttle_never_responds_429_to_an_unknown_key(acme: Tenant) -> None:
     unknown = "Bearer dtd_" + "0" * 40
     answers = {get("/api/v1/me", unknown).status for _ in range(REQUESTS_PER_MINUTE + 1)}
     assert answers == {401}
 
 
-def test_who_waits_as_long_as_the_answer_says_passes(acme: Tenant) -> None:
+def test_throttle_lets_pass_who_waits_as_long_as_the_response_says(acme: Tenant) -> None:
     answer = None
     while answer is None or not is_429(answer):  # a slow machine may need another window
         spent = counted(acme, REQUESTS_PER_MINUTE, least=2, most=4)
@@ -150,7 +150,7 @@ def test_who_waits_as_long_as_the_answer_says_passes(acme: Tenant) -> None:
     assert spent.get("/me").status == 200
 
 
-def test_of_1000_concurrent_requests_to_four_processes_exactly_300_pass(
+def test_throttle_lets_exactly_300_of_1000_concurrent_requests_to_four_processes_pass(
     four_servers: list[Server], acme: Tenant
 ) -> None:
     answers: list[Response] = []
@@ -173,7 +173,7 @@ def test_of_1000_concurrent_requests_to_four_processes_exactly_300_pass(
 
 
 @pytest.mark.parametrize("way", ["refuse", "silence"])
-def test_requests_pass_while_the_counter_is_out_of_reach_and_the_log_says_so(
+def test_throttle_lets_requests_pass_without_the_counter_and_logs_it(
     server: Server, acme: Tenant, way: str
 ) -> None:
     acme = with_window(acme, 40)
@@ -185,7 +185,7 @@ def test_requests_pass_while_the_counter_is_out_of_reach_and_the_log_says_so(
     assert warned, server.log_of(answer)
 
 
-def test_a_counter_that_is_back_counts_again(server: Server, acme: Tenant) -> None:
+def test_throttle_counts_again_when_the_counter_is_back(server: Server, acme: Tenant) -> None:
     acme = used_up(acme)
     assert is_429(server.get("/me", acme.raw))
     server.counter.refuse()
@@ -200,7 +200,7 @@ def quota(answer: Response) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("asked", ANSWERS)
-def test_every_answer_to_a_valid_key_says_what_is_left(acme: Tenant, asked: str) -> None:
+def test_throttle_headers_are_in_every_response_to_a_valid_key(acme: Tenant, asked: str) -> None:
     acme = counted(acme, 10)
     status, ask = ANSWERS[asked]
     most = left(acme.key.id) + 2  # both ends of the window are rounded up
@@ -217,7 +217,7 @@ def test_every_answer_to_a_valid_key_says_what_is_left(acme: Tenant, asked: str)
     }
 
 
-def test_what_is_left_goes_down_to_nothing_and_a_429_says_the_same(acme: Tenant) -> None:
+def test_throttle_headers_go_down_to_nothing_and_a_429_says_the_same(acme: Tenant) -> None:
     acme = counted(acme, REQUESTS_PER_MINUTE - 2)
     answers = [acme.get("/me") for _ in range(4)]
     assert [answer.status for answer in answers] == [200, 200, 429, 429]
@@ -227,7 +227,7 @@ def test_what_is_left_goes_down_to_nothing_and_a_429_says_the_same(acme: Tenant)
     assert refused.headers["ratelimit"] == f'"key";r=0;t={refused.headers["retry-after"]}'
 
 
-def test_refusals_for_the_workspace_say_what_is_left_and_a_401_says_nothing(
+def test_throttle_headers_are_in_402_and_403_and_not_in_401(
     frozen: Tenant, freebie: Tenant
 ) -> None:
     for tenant, status in ((frozen, 403), (freebie, 402)):
@@ -237,16 +237,14 @@ def test_refusals_for_the_workspace_say_what_is_left_and_a_401_says_nothing(
     assert quota(get("/api/v1/me", "Bearer dtd_" + "0" * 40)) == {}
 
 
-def test_nothing_is_said_of_a_counter_that_is_out_of_reach(server: Server, acme: Tenant) -> None:
+def test_throttle_headers_are_absent_without_the_counter(server: Server, acme: Tenant) -> None:
     server.counter.refuse()
     answer = server.get("/me", acme.raw)
     assert answer.status == 200
     assert quota(answer) == {}
 
 
-def test_counting_and_saying_it_take_one_round_trip_to_the_counter(
-    server: Server, acme: Tenant
-) -> None:
+def test_throttle_needs_one_round_trip_to_the_counter(server: Server, acme: Tenant) -> None:
     replies = []
 
     def count(block: bytes) -> bytes:
@@ -261,7 +259,7 @@ def test_counting_and_saying_it_take_one_round_trip_to_the_counter(
     assert len(replies) == 20
 
 
-def test_a_counter_is_kept_as_long_as_its_window_whoever_asks(acme: Tenant) -> None:
+def test_throttle_counter_is_kept_as_long_as_its_window_whoever_asks(acme: Tenant) -> None:
     redis = Redis.from_url(os.environ["REDIS_URL"])
     for window in (10, 60, 900):
         cache.clear()

@@ -33,7 +33,7 @@ def is_unavailable(answer: Response) -> bool:
     )
 
 
-def test_a_silent_store_is_503_within_its_time_outs(
+def test_storage_that_is_silent_is_503_within_its_time_outs(
     server: Server, nginx: Nginx, acme: Tenant
 ) -> None:
     path = f"/documents/{factories.document(acme.workspace).id}/download"
@@ -70,7 +70,7 @@ def with_a_wrong_secret_key(transactional_db: None, tmp_path: Path) -> Iterator[
         yield servers
 
 
-def test_a_store_that_denies_access_is_503_with_the_cause_in_the_log_only(
+def test_storage_that_denies_access_is_503_with_the_cause_in_the_log_only(
     with_a_wrong_secret_key: list[Server], acme: Tenant
 ) -> None:
     path = f"/documents/{factories.document(acme.workspace).id}/download"
@@ -86,7 +86,7 @@ def test_a_store_that_denies_access_is_503_with_the_cause_in_the_log_only(
     assert not AuditEntry.objects.filter(action="document.downloaded").exists()
 
 
-def test_a_store_that_denies_nginx_what_was_signed_is_the_same_503(
+def test_storage_that_denies_nginx_what_was_signed_is_the_same_503(
     nginx: Nginx, acme: Tenant
 ) -> None:
     document = factories.document(acme.workspace)
