@@ -10,6 +10,7 @@ import itertools
 import os
 import shutil
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -146,15 +147,15 @@ class Browser:
         for kind, width in WIDTHS.items():
             size = {"width": width, "height": 800, "deviceScaleFactor": 1}
             self.cdp("Emulation.setDeviceMetricsOverride", **size, mobile=kind == "phone")
-            assert eventually(lambda width=width: self._needed_width() <= width), (
-                f"{name} is {self._needed_width()} wide on {width}"
-            )
+            assert eventually(partial(self._fits, width)), f"{name} does not fit in {width}"
             if self._pictures:
                 self._keep_pictures(f"{name}-{kind}")
         self.cdp("Emulation.clearDeviceMetricsOverride")
 
-    def _needed_width(self) -> int:
-        return int(self.driver.execute_script("return document.documentElement.scrollWidth"))
+    def _fits(self, width: int) -> bool:
+        """Whether no part of the page is outside of this width."""
+        fits = "return document.documentElement.scrollWidth <= arguments[0]"
+        return bool(self.driver.execute_script(fits, width))
 
     def _keep_pictures(self, name: str) -> None:
         """Keeps a picture of the whole page in each colour scheme."""

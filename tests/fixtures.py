@@ -16,22 +16,22 @@ from workspaces.plans import Plan
 
 
 @pytest.fixture(autouse=True)
-def _fresh_minute() -> None:
-    """No test finds requests that an earlier one has counted."""
+def _fresh_counters() -> None:
+    """Forgets the requests that an earlier test has counted."""
     cache.clear()
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _what_is_not_described_cannot_be_returned() -> Iterator[None]:
-    """Also where a test asks a server by itself."""
+def _responses_are_described() -> Iterator[None]:
+    """Checks responses also where a test sends a request by itself."""
     with pytest.MonkeyPatch.context() as patch:
         described.watch(patch)
         yield
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _clean_store() -> Iterator[None]:
-    """The bucket holds after the tests what it held before."""
+def _saved_objects_are_deleted() -> Iterator[None]:
+    """After the tests the bucket holds what it held before."""
     yield
     storage.delete(factories.saved_objects)
 
@@ -75,7 +75,7 @@ def the_server(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) 
 def server(the_server: Server, transactional_db: None) -> Iterator[Server]:
     """A real server on the test database; what a test stores is committed.
 
-    Its ways to PostgreSQL, S3 and Redis can be cut and are mended after the test.
+    Its connections to PostgreSQL, S3 and Redis can be cut; they are restored after the test.
     """
     yield the_server
     the_server.restore()
@@ -94,14 +94,14 @@ def the_nginx(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture
 def nginx(the_nginx: Nginx, transactional_db: None) -> Iterator[Nginx]:
-    """A real nginx that carries the downloads of a real server, on the test database."""
+    """A real nginx that serves the downloads of a real server, on the test database."""
     yield the_nginx
     the_nginx.restore()
 
 
 @pytest.fixture(params=["server", "nginx"], ids=["in process", "through nginx"])
 def front(request: pytest.FixtureRequest, transactional_db: None) -> Server:
-    """What a consumer talks to."""
+    """The server that a consumer sends requests to."""
     server: Server = request.getfixturevalue(request.param)
     return server
 

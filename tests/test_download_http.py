@@ -19,7 +19,7 @@ from django.utils.http import http_date
 from audit.models import AuditEntry
 from documents.models import Document
 from tests import factories
-from tests.client import OF_ONE_ANSWER, Response, golden
+from tests.client import OF_ONE_RESPONSE, Response, golden
 from tests.factories import Tenant, at
 from tests.nginx import Nginx
 from tests.proxy import HOST, failing_after
@@ -97,7 +97,7 @@ def test_download_head_has_the_same_headers(front: Server, acme: Tenant, lease: 
     get = of_the_file(front.get(path_of(lease), acme.raw))
     head = front.get(path_of(lease), acme.raw, "HEAD", range="bytes=0-9")
     assert (head.status, head.body) == (200, b"")
-    own = dict.fromkeys(OF_ONE_ANSWER)
+    own = dict.fromkeys(OF_ONE_RESPONSE)
     assert of_the_file(head) | own == get | own
     assert len(entries()) == 1
 

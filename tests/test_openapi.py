@@ -17,7 +17,7 @@ from config.sharing import OTHER_PATHS
 from documents.parameters import FILE_TYPES, STATUS_FILTER
 from tests import described
 from tests.client import get, golden
-from tests.described import DESCRIPTION, Json, NotDescribed, resolved
+from tests.described import DOCUMENT, Json, NotDescribed, resolved
 from tests.factories import Tenant
 from tests.proxy import HOST
 from tests.server import Server
@@ -28,7 +28,7 @@ PATH = "/api/v1/openapi.json"
 def test_openapi_is_served_to_anybody(acme: Tenant) -> None:
     answer = get(PATH)
     assert answer.status == 200
-    assert answer.json() == DESCRIPTION
+    assert answer.json() == DOCUMENT
     assert answer.headers["cache-control"] == "public, max-age=300"
     assert get(PATH, acme.bearer).same() == answer.same()
     assert get(PATH, "Bearer dtd_unknown").same() == answer.same()
@@ -70,16 +70,16 @@ def test_openapi_copy_in_the_repository_is_that_of_the_code(tmp_path: Path) -> N
 
 
 def test_openapi_document_is_valid() -> None:
-    assert DESCRIPTION["openapi"] == "3.1.0"
-    assert [str(error) for error in OpenAPIV31SpecValidator(DESCRIPTION).iter_errors()] == []
+    assert DOCUMENT["openapi"] == "3.1.0"
+    assert [str(error) for error in OpenAPIV31SpecValidator(DOCUMENT).iter_errors()] == []
 
 
 def every_answer() -> Iterator[tuple[str, Json]]:
     """Each described answer with its path and status."""
-    for path, item in DESCRIPTION["paths"].items():
+    for path, item in DOCUMENT["paths"].items():
         for status, answer in item["get"]["responses"].items():
             yield f"{path} {status}", resolved(answer)
-    for status, answer in DESCRIPTION[OTHER_PATHS].items():
+    for status, answer in DOCUMENT[OTHER_PATHS].items():
         yield f"any other path {status}", resolved(answer)
 
 
@@ -95,11 +95,11 @@ def references(node: Any) -> Iterator[str]:
 def test_openapi_components_are_all_used() -> None:
     made = {
         f"#/components/{kind}/{name}"
-        for kind, named in DESCRIPTION["components"].items()
+        for kind, named in DOCUMENT["components"].items()
         for name in named
         if kind != "securitySchemes"
     }
-    assert set(references(DESCRIPTION)) == made
+    assert set(references(DOCUMENT)) == made
 
 
 EVERY_ANSWER = dict(every_answer())
@@ -126,14 +126,14 @@ def test_openapi_examples_of_400_are_what_the_api_responds(acme: Tenant) -> None
         ],
     }
     for path, targets in asked.items():
-        answer = DESCRIPTION["paths"][f"/api/v1{path}"]["get"]["responses"]["400"]
+        answer = DOCUMENT["paths"][f"/api/v1{path}"]["get"]["responses"]["400"]
         examples = answer["content"]["application/json"]["examples"].values()
         bodies = [example["value"] for example in examples]
         assert bodies == [acme.get(target).json() for target in targets] + [golden("bad_request")]
 
 
 def test_openapi_parameters_are_as_the_api_reads_them() -> None:
-    operations = {path: item["get"] for path, item in DESCRIPTION["paths"].items()}
+    operations = {path: item["get"] for path, item in DOCUMENT["paths"].items()}
     enums = {
         parameter["name"]: parameter["schema"]["enum"]
         for operation in operations.values()
@@ -203,8 +203,8 @@ def test_described_watch_checks_what_a_test_asks_by_itself(server: Server) -> No
     url = f"http://{HOST}:{server.port}/api/v1/me"
     connection = HTTPConnection(HOST, server.port)
     with pytest.MonkeyPatch.context() as patch, closing(connection):
-        patch.setattr(described, "_answer", described._answer.__wrapped__)
-        patch.delitem(DESCRIPTION["paths"]["/api/v1/me"]["get"]["responses"], "401")
+        patch.setattr(described, "_answer", described._response.__wrapped__)
+        patch.delitem(DOCUMENT["paths"]["/api/v1/me"]["get"]["responses"], "401")
         with pytest.raises(NotDescribed, match="status 401"):
             httpx.get(url)
         connection.request("GET", "/api/v1/me")

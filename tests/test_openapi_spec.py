@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.described import DESCRIPTION, Json, resolved
+from tests.described import DOCUMENT, Json, resolved
 
-PATHS = DESCRIPTION["paths"]
+PATHS = DOCUMENT["paths"]
 TIME = ("string", "date-time")
 ID = ("string", "uuid")  # the specification says string; that it is a UUID is ours
 TEXT = ("string", None)
@@ -103,14 +103,14 @@ def field(schema: Json) -> tuple[Any, bool]:
 
 @pytest.mark.parametrize("name", TABLES)
 def test_openapi_fields_are_those_of_the_table_in_its_order(name: str) -> None:
-    schema = DESCRIPTION["components"]["schemas"][name]
+    schema = DOCUMENT["components"]["schemas"][name]
     described = {key: field(value) for key, value in schema["properties"].items()}
     assert list(described.items()) == list(TABLES[name].items())
     assert set(schema["required"]) == set(described)  # null is said, never left out
 
 
 def test_openapi_has_no_other_objects() -> None:
-    schemas = DESCRIPTION["components"]["schemas"]
+    schemas = DOCUMENT["components"]["schemas"]
     assert {name for name, schema in schemas.items() if "enum" not in schema} == set(TABLES)
 
 
@@ -241,14 +241,14 @@ def test_openapi_operations_are_gets_with_a_bearer_key() -> None:
     for path in STATUSES:
         assert PATHS[path]["get"]["security"] == [{"key": []}]
     assert "security" not in PATHS["/api/v1/openapi.json"]["get"]
-    key = DESCRIPTION["components"]["securitySchemes"]["key"]
+    key = DOCUMENT["components"]["securitySchemes"]["key"]
     assert (key["type"], key["scheme"]) == ("http", "bearer")
     assert key["bearerFormat"] == "dtd_…"
 
 
 def test_openapi_version_and_limits_are_those_of_the_specification() -> None:
-    assert DESCRIPTION["info"]["version"] == "1.0.0"
-    headers = DESCRIPTION["components"]["headers"]
+    assert DOCUMENT["info"]["version"] == "1.0.0"
+    headers = DOCUMENT["components"]["headers"]
     assert headers["RateLimit-Policy"]["schema"]["const"] == '"key";q=300;w=60'
     assert headers["X-RateLimit-Limit"]["schema"]["const"] == 300
-    assert "300 requests a minute" in DESCRIPTION["info"]["description"]
+    assert "300 requests a minute" in DOCUMENT["info"]["description"]

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.described import DESCRIPTION
+from tests.described import DOCUMENT
 from tests.test_openapi_spec import DOCUMENT_STATUS, LIMITS, PATHS, RECIPIENT_STATUS
 
 
@@ -14,7 +14,7 @@ from tests.test_openapi_spec import DOCUMENT_STATUS, LIMITS, PATHS, RECIPIENT_ST
 def test_openapi_text_has_a_meaning_for_each_value_of_a_status(
     name: str, values: list[str]
 ) -> None:
-    text = DESCRIPTION["components"]["schemas"][name]["properties"]["status"]["description"]
+    text = DOCUMENT["components"]["schemas"][name]["properties"]["status"]["description"]
     assert re.findall(r"^- `(\w+)`: \w.+\.$", text, re.MULTILINE) == values
 
 
@@ -36,6 +36,6 @@ def test_openapi_text_joins_causes_that_share_a_status_by_or() -> None:
 
 
 def test_openapi_text_of_the_limit_s_headers_says_when_they_are_absent() -> None:
-    headers = DESCRIPTION["components"]["headers"]
+    headers = DOCUMENT["components"]["headers"]
     absent = {name for name, header in headers.items() if "Absent while" in header["description"]}
     assert absent == LIMITS
