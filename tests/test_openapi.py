@@ -203,7 +203,7 @@ def test_described_watch_checks_what_a_test_asks_by_itself(server: Server) -> No
     url = f"http://{HOST}:{server.port}/api/v1/me"
     connection = HTTPConnection(HOST, server.port)
     with pytest.MonkeyPatch.context() as patch, closing(connection):
-        patch.setattr(described, "_answer", described._response.__wrapped__)
+        patch.setattr(described, "_response", described._response.__wrapped__)
         patch.delitem(DOCUMENT["paths"]["/api/v1/me"]["get"]["responses"], "401")
         with pytest.raises(NotDescribed, match="status 401"):
             httpx.get(url)
