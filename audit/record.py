@@ -180,9 +180,7 @@ def downloads_ended(completions: Mapping[str, Completion]) -> tuple[int, int]:
         if key in ended:
             continue
         completion = completions[key]
-        entry = _completion(
-            start, bytes_sent=completion.bytes_sent, complete=completion.complete
-        )
+        entry = _completion(start, bytes_sent=completion.bytes_sent, complete=completion.complete)
         # nginx's clock may differ a little.
         entry.created_at = min(max(completion.at, start.created_at), now)
         new.append(entry)

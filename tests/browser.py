@@ -1,13 +1,16 @@
-"""A headless Chromium that uses the real server as a person does, and keeps pictures of it.
+"""A headless Chromium that uses the real server as a user does.
 
-The pictures lie in the tests' data folder, which git ignores: each page wide and on a phone, light
-and dark.
+With `--pictures` it keeps pictures of the pages in the tests' data folder, which git ignores: each
+page wide and on a phone, light and dark.
 """
 
 import base64
+import contextlib
+import itertools
 import os
 import shutil
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,6 +19,7 @@ from django.test import Client
 from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 
 from config import embedded
@@ -39,48 +43,94 @@ FLAGS = (
 
 
 class Browser:
-    """One browser window on the server."""
+    """One browser window on the server.
 
-    def __init__(self, driver: webdriver.Chrome, server: Server) -> None:
+    Args:
+        pictures: whether to keep pictures of pages.
+    """
+
+    def __init__(self, driver: webdriver.Chrome, server: Server, *, pictures: bool) -> None:
         self.driver = driver
         self.server = server
         self.url = f"http://{HOST}:{server.port}"
+        self._pictures = pictures
+        self._pages = itertools.count(1)
 
     def open(self, path: str) -> None:
         """Goes to an address of the server."""
         self.driver.get(f"{self.url}{path}")
 
-    def enter(self, person: User) -> None:
-        """Gives the browser a session of this person's, without the form."""
+    def log_in(self, user: User) -> None:
+        """Gives the browser a session of this user, without the form."""
         client = Client()
-        client.force_login(person)
+        client.force_login(user)
         self.open("/admin/login/")
         self.driver.delete_all_cookies()
         session = client.cookies["sessionid"].value
         self.driver.add_cookie({"name": "sessionid", "value": session, "httpOnly": True})
 
     def find(self, selector: str) -> WebElement:
-        """The first element that a CSS selector means."""
+        """The first element that a CSS selector matches."""
         return self.driver.find_element(By.CSS_SELECTOR, selector)
 
+    @contextlib.contextmanager
+    def next_page(self) -> Iterator[None]:
+        """Waits, after what is done inside, until another page has loaded.
+
+        The driver does not wait for a page that a click or a key leads to: it may still read the
+        page that is being left. All that leads to another page goes through here.
+        """
+        number = next(self._pages)
+        self.driver.execute_script("window.leftAs = arguments[0]", number)
+        yield
+        assert eventually(lambda: self._has_loaded_after(number)), "no other page has loaded"
+
+    def _has_loaded_after(self, number: int) -> bool:
+        """Whether a whole page is shown that is not the one which was left under the number."""
+        loaded = "return document.readyState === 'complete' && window.leftAs !== arguments[0]"
+        try:
+            return bool(self.driver.execute_script(loaded, number))
+        except WebDriverException:  # between two pages
+            return False
+
     def click(self, text: str) -> None:
-        """Clicks the link or button that says `text`, and waits for the page it leads to."""
+        """Clicks the link or button with this text, and waits for the page that it leads to."""
         quoted = f"'{text}'"
         xpath = (
             f"//main//a[contains(., {quoted})] | //main//button[contains(., {quoted})] "
             f"| //main//input[@type='submit' and contains(@value, {quoted})]"
         )
-        self.leave_by(self.driver.find_element(By.XPATH, xpath))
+        self.follow(self.driver.find_element(By.XPATH, xpath))
 
-    def leave_by(self, element: WebElement) -> None:
-        """Clicks an element, and waits for the page it leads to."""
-        marker = self.find("html")
-        element.click()
-        eventually(lambda: gone(marker))
+    def follow(self, element: WebElement) -> None:
+        """Clicks an element, and waits for the page that it leads to."""
+        with self.next_page():
+            element.click()
+
+    def submit(self, field: WebElement, text: str) -> None:
+        """Types a text and Enter into a field, and waits for the page that this leads to."""
+        with self.next_page():
+            field.send_keys(text + Keys.ENTER)
+
+    def back(self) -> None:
+        with self.next_page():
+            self.driver.back()
+
+    def forward(self) -> None:
+        with self.next_page():
+            self.driver.forward()
+
+    def reload(self) -> None:
+        with self.next_page():
+            self.driver.refresh()
+
+    def shows(self, text: str) -> bool:
+        """Whether a user can read the text, now or once the page's scripts have run."""
+        return bool(eventually(lambda: text in self.text))
 
     @property
     def text(self) -> str:
-        """What a person can read."""
+        """What a user can read."""
         return str(self.find("body").text)
 
     @property
@@ -92,32 +142,36 @@ class Browser:
         """A command of Chromium's own protocol."""
         return self.driver.execute_cdp_cmd(command, parameters)
 
-    def shoot(self, name: str) -> None:
-        """Keeps a picture of the whole page in each width and scheme; none may be cut off."""
-        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-        for (kind, width), scheme in [(w, s) for w in WIDTHS.items() for s in SCHEMES]:
-            self.cdp(
-                "Emulation.setEmulatedMedia",
-                features=[{"name": "prefers-color-scheme", "value": scheme}],
-            )
+    def check_layout(self, name: str) -> None:
+        """No page may be cut off in either width. Keeps pictures of it if they are wanted."""
+        for kind, width in WIDTHS.items():
             size = {"width": width, "height": 800, "deviceScaleFactor": 1}
             self.cdp("Emulation.setDeviceMetricsOverride", **size, mobile=kind == "phone")
-            picture = self.cdp("Page.captureScreenshot", captureBeyondViewport=True)
-            file = SCREENSHOTS / f"{name}-{kind}-{scheme}.png"
-            file.write_bytes(base64.b64decode(picture["data"]))
-            needed = self.driver.execute_script("return document.documentElement.scrollWidth")
-            assert needed <= width, f"{name} is {needed} wide on {width}"
+            assert eventually(partial(self._fits, width)), f"{name} does not fit in {width}"
+            if self._pictures:
+                self._keep_pictures(f"{name}-{kind}")
         self.cdp("Emulation.clearDeviceMetricsOverride")
+
+    def _fits(self, width: int) -> bool:
+        """Whether no part of the page is outside of this width."""
+        fits = "return document.documentElement.scrollWidth <= arguments[0]"
+        return bool(self.driver.execute_script(fits, width))
+
+    def _keep_pictures(self, name: str) -> None:
+        """Keeps a picture of the whole page in each colour scheme."""
+        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+        for scheme in SCHEMES:
+            with self.preferring(scheme):
+                picture = self.cdp("Page.captureScreenshot", captureBeyondViewport=True)
+            (SCREENSHOTS / f"{name}-{scheme}.png").write_bytes(base64.b64decode(picture["data"]))
+
+    @contextlib.contextmanager
+    def preferring(self, scheme: str) -> Iterator[None]:
+        """The user prefers a colour scheme, inside."""
+        preferred = [{"name": "prefers-color-scheme", "value": scheme}]
+        self.cdp("Emulation.setEmulatedMedia", features=preferred)
+        yield
         self.cdp("Emulation.setEmulatedMedia", features=[])
-
-
-def gone(element: WebElement) -> bool:
-    """Whether the page that the element was on has been left."""
-    try:
-        element.is_enabled()
-    except WebDriverException:
-        return True
-    return False
 
 
 @pytest.fixture(scope="session")
@@ -140,8 +194,10 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chr
 
 
 @pytest.fixture
-def browser(chromium: webdriver.Chrome, server: Server) -> Iterator[Browser]:
-    """A browser on the real server that nobody has signed in to."""
+def browser(
+    chromium: webdriver.Chrome, server: Server, pytestconfig: pytest.Config
+) -> Iterator[Browser]:
+    """A browser on the real server; nobody is logged in."""
     chromium.delete_all_cookies()
-    yield Browser(chromium, server)
+    yield Browser(chromium, server, pictures=pytestconfig.getoption("pictures"))
     chromium.get("about:blank")

@@ -1,4 +1,4 @@
-"""Calls of the API, in process and over a socket, with one kind of answer to compare."""
+"""Requests to the API, in process and over a socket, with one kind of response to compare."""
 
 import json
 from collections.abc import Iterable
@@ -12,8 +12,8 @@ from django.test import Client
 from tests import described
 
 GOLDEN = Path(__file__).parent / "golden"
-# What may differ between two answers that are the same.
-OF_ONE_ANSWER = (
+# Headers that may differ between two responses that are otherwise the same.
+OF_ONE_RESPONSE = (
     "request-id",
     "date",
     "ratelimit",
@@ -23,21 +23,21 @@ OF_ONE_ANSWER = (
 
 
 @dataclass(frozen=True)
-class Answer:
-    """One answer, all of it. Header names are in lower case."""
+class Response:
+    """One whole response. Header names are in lower case."""
 
     status: int
     headers: dict[str, str]
     body: bytes
 
     def json(self) -> Any:
-        """The body as JSON; fails when the answer does not say that it is."""
+        """The body as JSON; fails if the response has another content type."""
         assert self.headers["content-type"] == "application/json"
         return json.loads(self.body)
 
     @property
     def error(self) -> str:
-        """The text of an error answer, which has nothing else in its body."""
+        """The text of an error, whose body has no other field."""
         body = self.json()
         assert list(body) == ["error"]
         text: str = body["error"]
@@ -45,24 +45,26 @@ class Answer:
         return text
 
     def same(self) -> tuple[int, dict[str, str], bytes]:
-        """What two same answers have in common, byte for byte."""
-        kept = {name: self.headers[name] for name in self.headers if name not in OF_ONE_ANSWER}
+        """What two equal responses have in common, byte for byte."""
+        kept = {name: self.headers[name] for name in self.headers if name not in OF_ONE_RESPONSE}
         return self.status, kept, self.body
 
 
 @cache
 def _client() -> Client:
-    """One for all: each of them loads the middleware anew. The API sets no cookies."""
+    """One client for all tests, since each loads the middleware. The API sets no cookies."""
     return Client(raise_request_exception=False)
 
 
-def get(path: str, authorization: str | None = None, method: str = "GET", **headers: str) -> Answer:
-    """Asks the API in process, through the whole middleware.
+def get(
+    path: str, authorization: str | None = None, method: str = "GET", **headers: str
+) -> Response:
+    """Sends a request in process, through the whole middleware.
 
     Args:
         path: with its query string.
-        authorization: the header as it is sent; None for none.
-        headers: further ones, `user_agent="…"` for User-Agent.
+        authorization: the value of the header; None for no header.
+        headers: further headers, `user_agent="…"` for User-Agent.
     """
     sent = {name.replace("_", "-"): value for name, value in headers.items()}
     if authorization is not None:
@@ -73,11 +75,9 @@ def get(path: str, authorization: str | None = None, method: str = "GET", **head
         body = b"".join(chunks)
     else:
         body = response.content
-    answer = Answer(
-        response.status_code, {name.lower(): value for name, value in response.items()}, body
-    )
-    described.check(method, path, answer.status, answer.headers, answer.body)
-    return answer
+    received = {name.lower(): value for name, value in response.items()}
+    described.check(method, path, response.status_code, received, body)
+    return Response(response.status_code, received, body)
 
 
 def golden(name: str) -> Any:

@@ -1,16 +1,19 @@
-"""The parts the tests run against (all real), and the cast they speak of.
+"""What a test run needs before Django loads: services, and for each worker its own part of them.
 
 PostgreSQL, S3 and Redis come from the embedded stack, on a data folder of the tests' own, so that
 a running `make run` is neither needed nor disturbed. Variables that are set lead elsewhere.
+The process that distributes the tests starts the services; its workers inherit its environment.
+Collecting tests starts nothing and waits for nothing. The fixtures are in `tests/fixtures.py`.
 """
 
-import contextlib
 import fcntl
 import json
 import os
-from collections.abc import Iterator
+import sys
+from pathlib import Path
 from urllib.parse import urlsplit
 
+import boto3
 import psycopg
 import pytest
 
@@ -18,16 +21,78 @@ from config import embedded
 
 FOLDER = embedded.data_dir(os.environ) / "tests"
 SERVICES = ("postgres", "s3", "redis")
+# Redis has 16 databases unless it is configured otherwise, and the first is not a worker's.
+MOST_WORKERS = 15
+# Options that only show something: no test runs.
+SHOWING = ("collectonly", "help", "markers", "showfixtures", "show_fixtures_per_test")
 
-# What would change answers that the golden files hold.
-for name in ("ALLOWED_HOSTS", "LOG_LEVEL", "TRUSTED_PROXIES", "UPGRADE_URL"):
-    os.environ.pop(name, None)
 
-OURS = "DATABASE_URL" not in os.environ
-try:
-    embedded.provide(os.environ, FOLDER, SERVICES)
-except embedded.StackError as exc:
-    raise pytest.UsageError(str(exc)) from exc
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--pictures",
+        action="store_true",
+        help="keep pictures of the pages that browser tests visit, in the tests' data folder",
+    )
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """What `-n auto` means: a worker for each core."""
+    return min(os.cpu_count() or 1, MOST_WORKERS)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Prepares the environment, then loads Django and the fixtures, which read it."""
+    # What would change responses that the golden files hold.
+    for name in ("ALLOWED_HOSTS", "LOG_LEVEL", "TRUSTED_PROXIES", "UPGRADE_URL"):
+        os.environ.pop(name, None)
+    shows = any(config.getoption(name) for name in SHOWING)
+    if worker := os.environ.get("PYTEST_XDIST_WORKER"):
+        use_own_part(int(worker.removeprefix("gw")))
+    elif not shows:
+        start_services()
+    if config.getoption("dist", "no") != "no" and not shows:
+        # This process runs no test, and the workers must not inherit the name of the settings:
+        # with it, pytest-django would load them before a worker has its own part.
+        return
+    # Not in pyproject.toml, for the same reason.
+    os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+
+    import django  # noqa: PLC0415 - the settings read the environment
+
+    django.setup()
+    config.pluginmanager.import_plugin("tests.fixtures")
+
+
+def start_services() -> None:
+    """Starts what the environment does not name, once no other run uses the same folder."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    wait_for_turn(FOLDER / "turn.lock")
+    ours = "DATABASE_URL" not in os.environ
+    try:
+        embedded.provide(os.environ, FOLDER, SERVICES)
+    except embedded.StackError as exc:
+        raise pytest.UsageError(str(exc)) from exc
+    if ours:
+        do_not_wait_for_the_disk()
+
+
+def wait_for_turn(file: Path) -> None:
+    """Holds a lock on the file until this process ends: two runs would share a test database."""
+    handle = os.open(file, os.O_RDWR | os.O_CREAT)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        other = os.read(handle, 20).decode()
+        print(  # noqa: T201
+            f"Waiting until the test run of process {other} ends: it uses {file.parent} too. "
+            "DATA_DIR=/path/to/folder runs the tests on another folder.",
+            file=sys.stderr,
+            flush=True,
+        )
+        fcntl.flock(handle, fcntl.LOCK_EX)
+    os.ftruncate(handle, 0)
+    os.pwrite(handle, str(os.getpid()).encode(), 0)
 
 
 def do_not_wait_for_the_disk() -> None:
@@ -41,134 +106,17 @@ def do_not_wait_for_the_disk() -> None:
         connection.execute("SELECT pg_reload_conf()")
 
 
-if OURS:
-    do_not_wait_for_the_disk()
-
-# Two runs on one folder would share a test database: the second one waits.
-FOLDER.mkdir(parents=True, exist_ok=True)
-_turn = os.open(FOLDER / "turn.lock", os.O_RDWR | os.O_CREAT)
-if "PYTEST_XDIST_WORKER" not in os.environ:
-    fcntl.flock(_turn, fcntl.LOCK_EX)
-
-# Not in pyproject.toml: pytest-django would load the settings before this file.
-os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
-
-import django  # noqa: E402 - the settings read what stands above
-
-django.setup()
-
-from django.core.cache import cache  # noqa: E402
-
-from documents import storage  # noqa: E402
-from tests import described, factories  # noqa: E402
-from tests.browser import browser, chromium  # noqa: E402, F401 - fixtures
-from tests.factories import Tenant  # noqa: E402
-from tests.nginx import Nginx  # noqa: E402
-from tests.server import Server  # noqa: E402
-from workspaces.plans import Plan  # noqa: E402
-
-
-@pytest.fixture(autouse=True)
-def _fresh_minute() -> None:
-    """No test finds requests that an earlier one has counted."""
-    cache.clear()
-
-
-@pytest.fixture(autouse=True, scope="session")
-def _what_is_not_described_cannot_be_returned() -> Iterator[None]:
-    """Also where a test asks a server by itself."""
-    with pytest.MonkeyPatch.context() as patch:
-        described.watch(patch)
-        yield
-
-
-@pytest.fixture(autouse=True, scope="session")
-def _clean_store() -> Iterator[None]:
-    """The bucket holds after the tests what it held before."""
-    yield
-    storage.delete(factories.saved_objects)
-
-
-@pytest.fixture
-def acme(db: None) -> Tenant:
-    """Acme is on Pro."""
-    return factories.tenant("Acme", Plan.PRO, number=1)
-
-
-@pytest.fixture
-def umbrella(db: None) -> Tenant:
-    """Umbrella is next door, on Business."""
-    return factories.tenant("Umbrella", Plan.BUSINESS, number=2)
-
-
-@pytest.fixture
-def freebie(db: None) -> Tenant:
-    """Freebie's plan lacks the API."""
-    return factories.tenant("Freebie", Plan.FREE, number=3)
-
-
-@pytest.fixture
-def frozen(db: None) -> Tenant:
-    """Frozen is on Pro, and suspended."""
-    return factories.tenant("Frozen", Plan.PRO, number=4, suspended=True)
-
-
-@pytest.fixture(scope="session")
-def the_server(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """One granian process for all tests; they use it through `server`."""
-    server = Server(tmp_path_factory.mktemp("server"))
-    try:
-        server.wait()
-        yield server
-    finally:
-        server.stop()
-
-
-@pytest.fixture
-def server(the_server: Server, transactional_db: None) -> Iterator[Server]:
-    """A real server on the test database; what a test stores is committed.
-
-    Its ways to PostgreSQL, S3 and Redis can be cut and are mended after the test.
-    """
-    yield the_server
-    the_server.mend()
-
-
-@pytest.fixture(scope="session")
-def the_nginx(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nginx]:
-    """One nginx, and the server behind it, for all tests; they use it through `nginx`."""
-    nginx = Nginx(tmp_path_factory.mktemp("nginx"))
-    try:
-        nginx.wait()
-        yield nginx
-    finally:
-        nginx.stop()
-
-
-@pytest.fixture
-def nginx(the_nginx: Nginx, transactional_db: None) -> Iterator[Nginx]:
-    """A real nginx that carries the downloads of a real server, on the test database."""
-    yield the_nginx
-    the_nginx.mend()
-
-
-@pytest.fixture(params=["server", "nginx"], ids=["in process", "through nginx"])
-def front(request: pytest.FixtureRequest, transactional_db: None) -> Server:
-    """What a consumer talks to."""
-    server: Server = request.getfixturevalue(request.param)
-    return server
-
-
-@pytest.fixture
-def four_servers(
-    django_db_setup: None, transactional_db: None, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[list[Server]]:
-    """Four server processes that share nothing but PostgreSQL, S3 and Redis."""
-    with contextlib.ExitStack() as stack:
-        servers = []
-        for _ in range(4):
-            servers.append(Server(tmp_path_factory.mktemp("server"), threads=8))
-            stack.callback(servers[-1].stop)
-        for each in servers:
-            each.wait()
-        yield servers
+def use_own_part(worker: int) -> None:
+    """Gives a worker a Redis database and a bucket; pytest-django gives it a test database."""
+    redis = urlsplit(os.environ["REDIS_URL"])
+    os.environ["REDIS_URL"] = redis._replace(path=f"/{worker + 1}").geturl()
+    os.environ["S3_BUCKET"] += f"-gw{worker}"
+    store = boto3.client(
+        "s3",
+        endpoint_url=os.environ["S3_ENDPOINT_URL"],
+        aws_access_key_id=os.environ["S3_ACCESS_KEY_ID"],
+        aws_secret_access_key=os.environ["S3_SECRET_ACCESS_KEY"],
+        region_name=os.environ.get("S3_REGION", "us-east-1"),
+    )
+    if os.environ["S3_BUCKET"] not in {b["Name"] for b in store.list_buckets()["Buckets"]}:
+        store.create_bucket(Bucket=os.environ["S3_BUCKET"])

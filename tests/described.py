@@ -1,6 +1,6 @@
-"""Holds an answer against the description of the API: what is not described cannot be returned.
+"""Checks responses against the OpenAPI document: an undescribed response fails a test.
 
-The schemas are closed here: the description leaves room for fields to come, a test does not.
+The schemas are closed here: the document allows for fields to come, a test does not.
 """
 
 import json
@@ -21,9 +21,9 @@ from config.openapi.hooks import OTHER_PATHS
 Json = dict[str, Any]
 
 COPY = Path(__file__).parent.parent / "docs" / "openapi.json"
-DESCRIPTION: Json = json.loads(COPY.read_text())
+DOCUMENT: Json = json.loads(COPY.read_text())
 
-# What a server, a proxy or a browser needs, whatever the API; nothing that a client has to read.
+# What servers, proxies and browsers need with any API; no client has to read them.
 TRANSPORT = {
     "connection",
     "content-length",
@@ -40,13 +40,13 @@ TRANSPORT = {
 
 
 class NotDescribed(AssertionError):
-    """An answer that the description does not know."""
+    """A response that the OpenAPI document does not have."""
 
 
 def resolved(node: Json) -> Json:
     """The object that `node` refers to, or itself."""
     while "$ref" in node:
-        found: Any = DESCRIPTION
+        found: Any = DOCUMENT
         for step in node["$ref"].removeprefix("#/").split("/"):
             found = found[step]
         node = found
@@ -65,11 +65,11 @@ def closed(schema: Any) -> Any:
 
 @cache
 def _schemas() -> Json:
-    return {"schemas": closed(DESCRIPTION["components"]["schemas"])}
+    return {"schemas": closed(DOCUMENT["components"]["schemas"])}
 
 
 def validator(schema: Json) -> Draft202012Validator:
-    """A validator of a schema of the description."""
+    """A validator for a schema of the OpenAPI document."""
     whole = {**closed(schema), "components": _schemas()}
     return Draft202012Validator(whole, validate_formats=True)
 
@@ -78,35 +78,35 @@ def validator(schema: Json) -> Draft202012Validator:
 def _paths() -> list[tuple[re.Pattern[str], str]]:
     return [
         (re.compile(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(path))), path)
-        for path in DESCRIPTION["paths"]
+        for path in DOCUMENT["paths"]
     ]
 
 
 def path_of(target: str) -> str:
-    """The described path that a request's target belongs to."""
+    """The path in the OpenAPI document that a request's target matches."""
     path = unquote(target.partition("?")[0])
     return next((found for pattern, found in _paths() if pattern.fullmatch(path)), OTHER_PATHS)
 
 
 @cache
-def _answer(path: str, status: int) -> "DescribedAnswer":
-    operation = DESCRIPTION["paths"].get(path)
-    answers = operation["get"]["responses"] if operation else DESCRIPTION[OTHER_PATHS]
-    if str(status) not in answers:
+def _response(path: str, status: int) -> "DescribedResponse":
+    operation = DOCUMENT["paths"].get(path)
+    responses = operation["get"]["responses"] if operation else DOCUMENT[OTHER_PATHS]
+    if str(status) not in responses:
         raise NotDescribed(f"{path}: status {status}")
-    return DescribedAnswer(f"{path} {status}", resolved(answers[str(status)]))
+    return DescribedResponse(f"{path} {status}", resolved(responses[str(status)]))
 
 
-class DescribedAnswer:
+class DescribedResponse:
     """One status of one path."""
 
-    def __init__(self, name: str, answer: Json) -> None:
+    def __init__(self, name: str, response: Json) -> None:
         self.name = name
         self.contents = {
             media_type: validator(content["schema"])
-            for media_type, content in answer.get("content", {}).items()
+            for media_type, content in response.get("content", {}).items()
         }
-        headers = {key.lower(): resolved(value) for key, value in answer["headers"].items()}
+        headers = {key.lower(): resolved(value) for key, value in response["headers"].items()}
         self.required = {key for key, header in headers.items() if header.get("required")}
         self.headers = {
             key: (header["schema"]["type"], validator(header["schema"]))
@@ -114,28 +114,28 @@ class DescribedAnswer:
         }
 
     def check_headers(self, headers: Mapping[str, str]) -> None:
-        """Every header is described, and the described ones are as described."""
-        self._say("missing headers", self.required - headers.keys())
-        self._say("undescribed headers", headers.keys() - self.headers.keys() - TRANSPORT)
+        """Every header is described, and has a value as described."""
+        self._report("missing headers", self.required - headers.keys())
+        self._report("undescribed headers", headers.keys() - self.headers.keys() - TRANSPORT)
         for name in headers.keys() & self.headers.keys():
             kind, schema = self.headers[name]
             value: Any = headers[name]
             if kind == "integer" and re.fullmatch("[0-9]+", value):
                 value = int(value)
-            self._say(f"header {name}: {value}", map(str, schema.iter_errors(value)))
+            self._report(f"header {name}: {value}", map(str, schema.iter_errors(value)))
 
     def check_body(self, media_type: str | None, body: bytes, *, bodiless: bool) -> None:
-        """The body is of a described type, and as described."""
+        """The body has a described media type, and matches its schema."""
         if bodiless or not self.contents:
-            self._say("a body", [str(len(body))] if body else [])
+            self._report("a body", [str(len(body))] if body else [])
         if not self.contents:
             return
-        self._say("undescribed type", {str(media_type)} - self.contents.keys())
+        self._report("undescribed type", {str(media_type)} - self.contents.keys())
         if media_type == "application/json" and not bodiless:
             found = self.contents[media_type].iter_errors(json.loads(body))
-            self._say("body", (f"{error.instance_path}: {error.message}" for error in found))
+            self._report("body", (f"{error.instance_path}: {error.message}" for error in found))
 
-    def _say(self, what: str, problems: Any) -> None:
+    def _report(self, what: str, problems: Any) -> None:
         if listed := sorted(problems):
             raise NotDescribed(f"{self.name}: {what}: {'; '.join(listed)}")
 
@@ -143,34 +143,34 @@ class DescribedAnswer:
 def check(
     method: str, target: str, status: int, headers: Mapping[str, str], body: bytes | None
 ) -> None:
-    """Holds one answer of the API against the description.
+    """Checks one response of the API against the OpenAPI document.
 
     Args:
-        target: what was asked for, with its query.
+        target: the request's path and query.
         headers: their names in lower case.
         body: None when it was not read to its end.
 
     Raises:
-        NotDescribed: the description has no such answer.
+        NotDescribed: the document has no such response.
     """
-    if not re.match(r"/api(/|$)(?!docs/?$)", target.partition("?")[0]):  # the page is for people
+    if not re.match(r"/api(/|$)(?!docs/?$)", target.partition("?")[0]):  # a page, not the API
         return
-    answer = _answer(path_of(target), status)
-    answer.check_headers(headers)
+    response = _response(path_of(target), status)
+    response.check_headers(headers)
     if body is not None:
-        answer.check_body(headers.get("content-type"), body, bodiless=method == "HEAD")
+        response.check_body(headers.get("content-type"), body, bodiless=method == "HEAD")
 
 
-def check_raw(request: bytes, answered: bytes) -> None:
-    """Holds the bytes that came back for one request against the description, but for the body."""
+def check_raw(request: bytes, received: bytes) -> None:
+    """Checks the bytes of one response against the OpenAPI document, except for the body."""
     method, target, _ = request.decode("latin-1").split(" ", 2)
-    status, *lines = answered.partition(b"\r\n\r\n")[0].decode("latin-1").split("\r\n")
+    status, *lines = received.partition(b"\r\n\r\n")[0].decode("latin-1").split("\r\n")
     headers = {name.lower(): value.strip() for name, _, value in (x.partition(":") for x in lines)}
     check(method, target, int(status.split()[1]), headers, body=None)
 
 
 def watch(patch: pytest.MonkeyPatch) -> None:
-    """Checks what tests, and libraries in them, read by themselves through these two clients."""
+    """Checks the responses that tests and their libraries read through these two clients."""
     put, receive, send = HTTPConnection.putrequest, HTTPConnection.getresponse, httpx.Client.send
 
     def putrequest(self: Any, method: str, url: str, *args: Any, **kwargs: Any) -> None:

@@ -1,4 +1,4 @@
-"""What tests are about, made in one line each; ids are given where a body is compared."""
+"""Makes the objects that tests need, in one line each; ids are given where a body is compared."""
 
 import hashlib
 import io
@@ -15,11 +15,11 @@ from pypdf.generic import ContentStream, DictionaryObject, NameObject
 from apikeys.models import ApiKey
 from documents import storage
 from documents.models import Document, Recipient, StoredFile
-from tests.client import Answer, get
+from tests.client import Response, get
 from workspaces.models import Membership, Workspace
 from workspaces.plans import Plan
 
-# Objects that went to the store; taken out of it when all tests have run.
+# Keys of objects in object storage, which are deleted when all tests have run.
 saved_objects: list[str] = []
 
 
@@ -47,15 +47,15 @@ class Tenant:
         """The Authorization header."""
         return f"Bearer {self.raw}"
 
-    def get(self, path: str, method: str = "GET", **headers: str) -> Answer:
-        """Asks the API in process with the key; `path` without /api/v1."""
+    def get(self, path: str, method: str = "GET", **headers: str) -> Response:
+        """Requests a path in process, with the key; `path` is without /api/v1."""
         return get(f"/api/v1{path}", self.bearer, method, **headers)
 
 
-def person(login: str, **fields: Any) -> User:
-    """A user who cannot sign in with a password: making one takes long, by design."""
-    user, _ = User.objects.get_or_create(username=login, defaults={"email": login, **fields})
-    return user
+def user(login: str, **fields: Any) -> User:
+    """A user without a password: hashing one takes long, by design."""
+    made, _ = User.objects.get_or_create(username=login, defaults={"email": login, **fields})
+    return made
 
 
 def tenant(name: str, plan: str, number: int, *, suspended: bool = False) -> Tenant:
@@ -63,14 +63,14 @@ def tenant(name: str, plan: str, number: int, *, suspended: bool = False) -> Ten
     workspace = Workspace.objects.create(
         id=uid(number, 1), name=name, plan=plan, suspended=suspended
     )
-    admin = person(f"admin@{name.lower()}.example", is_staff=True)
+    admin = user(f"admin@{name.lower()}.example", is_staff=True)
     Membership.objects.create(workspace=workspace, user=admin, role=Membership.Role.ADMIN)
     key, raw = issue(workspace, f"{name} sync", admin, id=uid(number, 2))
     return Tenant(workspace, admin, key, raw)
 
 
 def issue(workspace: Workspace, name: str, by: User, id: UUID | None = None) -> tuple[ApiKey, str]:
-    """A key, issued as an admin does it, and the raw one."""
+    """A key, issued as an admin does it, and its raw text."""
     key, raw = ApiKey.objects.issue(workspace=workspace, name=name, by=by)
     if id is not None:
         ApiKey.objects.filter(pk=key.pk).update(id=id)
@@ -104,7 +104,7 @@ def pdf(text: str, pages: int = 1) -> bytes:
 
 
 def stored(content: bytes) -> StoredFile:
-    """A file in the store and its row."""
+    """A file in object storage and its row."""
     object_key = storage.save(io.BytesIO(content))
     saved_objects.append(object_key)
     return StoredFile.objects.create(
@@ -142,7 +142,7 @@ def document(
 
 
 def listed(workspace: Workspace, count: int, **fields: Any) -> list[Document]:
-    """Many documents at once, to be listed; their files are rows without objects.
+    """Many documents, to be listed; their files are rows without objects.
 
     Args:
         fields: of Document; a function is called with each document's number, from 0.
@@ -175,7 +175,7 @@ def listed(workspace: Workspace, count: int, **fields: Any) -> list[Document]:
 def recipient(
     document: Document, role: str = "SIGNER", status: str = "SENT", **fields: Any
 ) -> Recipient:
-    """A person on a document."""
+    """A recipient of a document."""
     return Recipient.objects.create(
         document=document,
         role=role,
@@ -192,10 +192,10 @@ __all__ = [
     "issue",
     "listed",
     "pdf",
-    "person",
     "recipient",
     "saved_objects",
     "stored",
     "tenant",
     "uid",
+    "user",
 ]

@@ -1,4 +1,4 @@
-"""A folder that somebody wants to import: a file of documents, and PDFs beside it."""
+"""A folder to import: a file of documents, and PDFs beside it."""
 
 import io
 import json
@@ -17,7 +17,7 @@ Value = dict[str, Any]
 
 
 def objects() -> set[str]:
-    """The keys of all objects in the store."""
+    """The keys of all objects in object storage."""
     _, keys = default_storage.listdir("")
     return set(keys)
 

@@ -1,4 +1,4 @@
-"""Processes of a stack under test: started apart from the tests' own, found again, killed."""
+"""Starts, finds and kills processes of a stack that is not the tests' own."""
 
 import contextlib
 import os
@@ -24,7 +24,7 @@ PROVIDED = (
 
 
 def bare_environment(folder: Path) -> dict[str, str]:
-    """The environment of a person who has set nothing but DATA_DIR."""
+    """The environment of a user who has set only DATA_DIR."""
     kept = {name: value for name, value in os.environ.items() if name not in PROVIDED}
     return {**kept, "DATA_DIR": str(folder)}
 
@@ -55,7 +55,7 @@ def manage(*words: str | Path, folder: Path) -> "subprocess.CompletedProcess[str
 
 
 def using(folder: Path) -> list[str]:
-    """The command lines of the processes that have to do with a data folder."""
+    """The command lines of the processes that use a data folder."""
     found = []
     for process in psutil.process_iter():
         try:
@@ -68,12 +68,12 @@ def using(folder: Path) -> list[str]:
 
 
 def all_gone(folder: Path) -> bool:
-    """Whether, after a while, nothing that belongs to the folder runs any more."""
+    """Whether all processes that use a data folder end."""
     return bool(eventually(lambda: not using(folder)))
 
 
 def kill_group(process: "subprocess.Popen[str]") -> None:
-    """SIGKILL for a command that `start` started, and for all that it started in its group."""
+    """Kills a command that `start` started, and the other processes in its group."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.communicate()

@@ -1,4 +1,4 @@
-"""A TCP proxy that stands between a server and a part of it, to be cut, silenced and mended."""
+"""A TCP proxy in front of a service, which a test can cut, silence and restore."""
 
 import asyncio
 import threading
@@ -10,7 +10,7 @@ HOST = "127.0.0.1"
 BLOCK = 64 * 1024  # bytes
 
 
-def as_other_stores_say(block: bytes) -> bytes:
+def with_206(block: bytes) -> bytes:
     """A part of an object as a 206: `rclone serve s3` sends it, with Content-Range, as a 200."""
     head = block.partition(b"\r\n\r\n")[0]
     if head.startswith(b"HTTP/1.1 200 OK\r\n") and b"\r\nContent-Range: bytes" in head:
@@ -19,22 +19,22 @@ def as_other_stores_say(block: bytes) -> bytes:
 
 
 def after(count: int, later: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
-    """An `alter` that lets so many answers of the store pass; `later` alters the blocks then."""
-    answers = 0
+    """An `alter` that passes on `count` HTTP responses; `later` alters the blocks of later ones."""
+    responses = 0
 
     def alter(block: bytes) -> bytes:
-        nonlocal answers
-        answers += block.startswith(b"HTTP/1.1 ")
-        return later(block) if answers > count else as_other_stores_say(block)
+        nonlocal responses
+        responses += block.startswith(b"HTTP/1.1 ")
+        return later(block) if responses > count else with_206(block)
 
     return alter
 
 
 def failing_after(count: int, instead: bytes = b"") -> Callable[[bytes], bytes]:
-    """An `alter` that lets so many answers of the store pass; then others, or the connection cut.
+    """An `alter` that passes on `count` HTTP responses, then replaces them or cuts the connection.
 
     Args:
-        instead: the whole of each later answer, which has to come in one block.
+        instead: replaces each later response, which must arrive in one block.
     """
 
     def fail(block: bytes) -> bytes:
@@ -46,16 +46,16 @@ def failing_after(count: int, instead: bytes = b"") -> Callable[[bytes], bytes]:
 
 
 class Proxy:
-    """Forwards connections to where `url` leads.
+    """Forwards connections to the service at `url`.
 
     Attributes:
-        url: leads to the proxy instead.
-        accepted: connections that were ever opened to it.
-        forwarded: bytes that came back from the part.
-        alter: what comes back instead of each block; an OSError cuts the connection there.
+        url: the URL with the proxy's address instead of the service's.
+        accepted: how many connections were opened to it.
+        forwarded: how many bytes the service has sent through it.
+        alter: returns what is forwarded instead of a block; an OSError cuts the connection.
     """
 
-    def __init__(self, url: str, alter: Callable[[bytes], bytes] = as_other_stores_say) -> None:
+    def __init__(self, url: str, alter: Callable[[bytes], bytes] = with_206) -> None:
         parts = urlsplit(url)
         assert parts.hostname is not None
         assert parts.port is not None
@@ -71,7 +71,7 @@ class Proxy:
         self._flowing = asyncio.Event()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
-        self.mend()
+        self.restore()
         self.url = parts._replace(
             netloc=parts.netloc.rpartition("@")[0]
             + ("@" if "@" in parts.netloc else "")
@@ -80,7 +80,7 @@ class Proxy:
 
     @property
     def connections(self) -> int:
-        """How many connections to the part are open."""
+        """How many connections to the service are open."""
         return len(self._writers) // 2
 
     def refuse(self) -> None:
@@ -92,7 +92,7 @@ class Proxy:
         self._loop.call_soon_threadsafe(self._flowing.clear)
 
     def silence_after(self, count: int) -> None:
-        """Lets so many answers of the store pass and then forwards nothing, until it is mended."""
+        """Forwards `count` HTTP responses and then nothing, until it is restored."""
 
         def hold(block: bytes) -> bytes:
             self._flowing.clear()
@@ -100,8 +100,8 @@ class Proxy:
 
         self.alter = after(count, hold)
 
-    def mend(self) -> None:
-        """Works again, on the same port and as at first."""
+    def restore(self) -> None:
+        """Forwards everything again, unaltered and on the same port."""
         self.alter = self._usual
         self._run(self._open)
 
@@ -146,7 +146,7 @@ class Proxy:
                 asyncio.create_task(self._pump(there, writer, counted=True)),
             ]
             try:
-                # Either side that ends, ends both: none of the parts closes one half only.
+                # When one side closes, both are closed: no service closes only one direction.
                 await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
             finally:
                 for pump in pumps:

@@ -19,12 +19,12 @@ from django.conf import settings
 from config.database import fetch
 from config.embedded.service import free_port
 from tests import described
-from tests.client import Answer
+from tests.client import Response
 from tests.proxy import HOST, Proxy
 
 ROOT = Path(__file__).resolve().parent.parent
-PATIENCE = 60.0  # seconds until what has to happen counts as not happening
-STOP_PATIENCE = 15.0  # seconds until a server that does not stop is killed
+PATIENCE = 60.0  # seconds to wait for what must happen
+STOP_PATIENCE = 15.0  # seconds before a server that does not stop is killed
 # Linux: the server is stopped when the tests are killed.
 EXEC = (
     "import ctypes, os, signal, sys; "
@@ -34,7 +34,7 @@ EXEC = (
 
 
 def eventually(what: Callable[[], Any]) -> Any:
-    """Waits until `what()` is true, and returns it; its last value when that never happens."""
+    """Waits until `what()` is true, and returns it; its last value if that does not happen."""
     deadline = time.monotonic() + PATIENCE
     while not (value := what()) and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -42,7 +42,11 @@ def eventually(what: Callable[[], Any]) -> Any:
 
 
 def end_connections() -> int:
-    """Ends all other connections to the tests' database, as its restart does; how many."""
+    """Ends all other connections to the tests' database, as its restart does.
+
+    Returns:
+        How many it has ended.
+    """
     [[ended]] = fetch(
         "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
         "WHERE datname = current_database() AND pid <> pg_backend_pid()",
@@ -61,11 +65,11 @@ class Server:
     """One server process on a free port.
 
     Attributes:
-        database, store, counter: the ways to PostgreSQL, S3 and Redis.
-        port: where it answers.
+        database, store, counter: the proxies in front of PostgreSQL, S3 and Redis.
+        port: the port that it listens on.
 
     Args:
-        threads: requests it answers at once.
+        threads: how many requests it handles at the same time.
         environment: further variables.
     """
 
@@ -96,10 +100,10 @@ class Server:
             )
 
     def wait(self) -> None:
-        """Returns when it answers."""
-        assert eventually(self._answers), self.log()
+        """Returns when it responds to requests."""
+        assert eventually(self._responds), self.log()
 
-    def _answers(self) -> bool:
+    def _responds(self) -> bool:
         assert self._process.poll() is None, self.log()
         return self.listens() and self.get("/me").status == 401
 
@@ -112,13 +116,13 @@ class Server:
         return True
 
     def kill(self) -> None:
-        """Ends it and its worker at once, as the kernel does that has no memory left."""
+        """Kills it and its worker, as the kernel does when it runs out of memory."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
 
     def stop(self) -> None:
-        """Ends it, and its proxies."""
+        """Stops it and its proxies."""
         self._process.terminate()
         try:
             self._process.wait(STOP_PATIENCE)
@@ -127,42 +131,43 @@ class Server:
         for proxy in (self.database, self.store, self.counter):
             proxy.stop()
 
-    def mend(self) -> None:
-        """All ways are open again."""
+    def restore(self) -> None:
+        """Opens all proxies again."""
         for proxy in (self.database, self.store, self.counter):
-            proxy.mend()
+            proxy.restore()
 
     def log(self) -> str:
-        """All that it wrote so far."""
+        """All that it has written so far."""
         return self._log.read_text()
 
-    def log_of(self, answer: Answer) -> str:
-        """The log's part of one request: its lines, tracebacks included."""
-        marked = rf"^\S+ \S+ \w+ \S+ \[{answer.headers['request-id']}\] .*\n(?:(?!\d{{4}}-).*\n)*"
+    def log_of(self, response: Response) -> str:
+        """The lines of the log that belong to one request, with tracebacks."""
+        marked = rf"^\S+ \S+ \w+ \S+ \[{response.headers['request-id']}\] .*\n(?:(?!\d{{4}}-).*\n)*"
         return "".join(re.findall(marked, self.log(), re.MULTILINE))
 
-    def get(self, path: str, raw: str | None = None, method: str = "GET", **headers: str) -> Answer:
-        """Asks it over a socket with a raw key; `path` without /api/v1."""
+    def get(
+        self, path: str, raw: str | None = None, method: str = "GET", **headers: str
+    ) -> Response:
+        """Sends a request over a socket, with a raw key; `path` is without /api/v1."""
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         if raw is not None:
             sent["Authorization"] = f"Bearer {raw}"
         connection = HTTPConnection(HOST, self.port, timeout=PATIENCE)
         with contextlib.closing(connection):
             connection.request(method, f"/api/v1{path}", headers=sent)
-            response = connection.getresponse()
-            content = response.read()
-        kept = {name.lower(): value for name, value in response.getheaders()}
-        answer = Answer(response.status, kept, content)
-        described.check(method, f"/api/v1{path}", answer.status, answer.headers, answer.body)
-        return answer
+            received = connection.getresponse()
+            body = received.read()
+        received_headers = {name.lower(): value for name, value in received.getheaders()}
+        described.check(method, f"/api/v1{path}", received.status, received_headers, body)
+        return Response(received.status, received_headers, body)
 
     def raw(self, request: bytes) -> bytes:
         """Sends these bytes and returns what comes back until the server closes."""
         with self.connect() as connection:
             connection.sendall(request)
-            answered = b"".join(iter(lambda: connection.recv(65536), b""))
-        described.check_raw(request, answered)
-        return answered
+            received = b"".join(iter(lambda: connection.recv(65536), b""))
+        described.check_raw(request, received)
+        return received
 
     def connect(self) -> socket.socket:
         """A connection of the test's own."""

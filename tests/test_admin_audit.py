@@ -12,7 +12,7 @@ from django.urls import reverse
 from audit.models import Action, AuditEntry
 from tests import factories
 from tests.factories import Tenant, at, uid
-from tests.people import (
+from tests.staff import (
     DOCUMENTS,
     EXPORT,
     HISTORY,
@@ -48,7 +48,7 @@ def entry_url(entry: AuditEntry, page: str = "change") -> str:
 # --- Who sees what
 
 
-def test_support_sees_the_entries_of_every_workspace(
+def test_audit_list_shows_support_the_entries_of_every_workspace(
     acme: Tenant, umbrella: Tenant, sam: Client
 ) -> None:
     [nobody_s] = happened(action=Action.LOGIN, person="a@b.example")
@@ -57,12 +57,12 @@ def test_support_sees_the_entries_of_every_workspace(
     assert sam.get(entry_url(nobody_s)).status_code == 200
 
 
-def test_so_does_a_superuser(acme: Tenant, umbrella: Tenant) -> None:
+def test_audit_list_shows_a_superuser_the_same(acme: Tenant, umbrella: Tenant) -> None:
     whose = {entry.workspace_name for entry in shown(signed_in(operator())).result_list}
     assert whose == {"Acme", "Umbrella"}
 
 
-def test_an_admin_sees_the_own_workspace_s(acme: Tenant, umbrella: Tenant) -> None:
+def test_audit_list_shows_an_admin_the_own_workspace_s(acme: Tenant, umbrella: Tenant) -> None:
     happened(action=Action.LOGIN, person=acme.admin.username)
     ada = signed_in(acme.admin)
     assert [entry.workspace_name for entry in shown(ada).result_list] == ["Acme"]
@@ -87,7 +87,7 @@ def test_an_admin_sees_the_own_workspace_s(acme: Tenant, umbrella: Tenant) -> No
         "?action__exact=key.created&workspace_id__exact={workspace}",
     ],
 )
-def test_no_filter_or_search_leads_an_admin_to_another_workspace(
+def test_audit_list_has_no_filter_or_search_that_leads_an_admin_to_another_workspace(
     acme: Tenant, umbrella: Tenant, query: str
 ) -> None:
     ada = signed_in(acme.admin)
@@ -101,7 +101,7 @@ def test_no_filter_or_search_leads_an_admin_to_another_workspace(
     assert seen(ada, filled) == []
 
 
-def test_an_admin_of_several_sees_all_of_theirs_in_one_order(
+def test_audit_list_shows_an_admin_of_several_workspaces_all_of_theirs_in_one_order(
     acme: Tenant, umbrella: Tenant, freebie: Tenant
 ) -> None:
     Membership.objects.create(workspace=umbrella.workspace, user=acme.admin, role="ADMIN")
@@ -118,11 +118,11 @@ def test_an_admin_of_several_sees_all_of_theirs_in_one_order(
 
 
 @pytest.mark.parametrize("who", ["member", "staff", "person", "former"])
-def test_nobody_else_sees_any(acme: Tenant, who: str) -> None:
+def test_audit_list_shows_nobody_else_any(acme: Tenant, who: str) -> None:
     people = {
         "member": lambda: member(acme.workspace, "max@acme.example"),
-        "staff": lambda: factories.person("stan@acme.example", is_staff=True),
-        "person": lambda: factories.person("petra@acme.example"),
+        "staff": lambda: factories.user("stan@acme.example", is_staff=True),
+        "person": lambda: factories.user("petra@acme.example"),
         "former": lambda: acme.admin,
     }
     client = signed_in(people[who]())
@@ -135,7 +135,9 @@ def test_nobody_else_sees_any(acme: Tenant, who: str) -> None:
     assert Client().get(HISTORY).status_code == 302
 
 
-def test_who_is_no_longer_support_sees_nothing_with_the_next_click(acme: Tenant) -> None:
+def test_audit_list_is_empty_for_a_user_who_is_no_longer_support_from_the_next_click(
+    acme: Tenant,
+) -> None:
     person = support()
     client = signed_in(person)
     assert client.get(HISTORY).status_code == 200
@@ -147,7 +149,7 @@ def test_who_is_no_longer_support_sees_nothing_with_the_next_click(acme: Tenant)
 # --- What an entry shows
 
 
-def test_the_list_says_all_of_an_entry(acme: Tenant, sam: Client) -> None:
+def test_audit_list_says_all_of_an_entry(acme: Tenant, sam: Client) -> None:
     document = factories.document(acme.workspace, title="Lease <b>")
     assert acme.get(f"/documents/{document.id}/download").status == 200
     [entry] = AuditEntry.objects.filter(document_id=document.id, action="document.downloaded")
@@ -171,7 +173,7 @@ def test_the_list_says_all_of_an_entry(acme: Tenant, sam: Client) -> None:
     assert f"?key_id__exact={key_id}" in html
 
 
-def test_the_list_says_what_a_person_did_it_to(sam: Client) -> None:
+def test_audit_list_says_what_a_user_did_it_to(sam: Client) -> None:
     happened(
         action=Action.MEMBER_ROLE_CHANGED,
         person="ada@acme.example",
@@ -190,7 +192,7 @@ def test_the_list_says_what_a_person_did_it_to(sam: Client) -> None:
     assert re.search(r"revoked: <a [^>]+>&lt;Copy&gt; \(dtd_abcd1234…\)</a></td>", html)
 
 
-def test_an_entry_s_page_says_the_rest_and_offers_no_change(acme: Tenant, sam: Client) -> None:
+def test_audit_entry_page_says_the_rest_and_offers_no_change(acme: Tenant, sam: Client) -> None:
     [entry] = happened(
         **of(acme.workspace),
         file_type="signed",
@@ -268,7 +270,7 @@ def varied(acme: Tenant, umbrella: Tenant) -> dict[str, AuditEntry]:
         ("q=' OR 1=1 --", ""),
     ],
 )
-def test_filters_and_searches(
+def test_audit_list_filters_and_searches(
     varied: dict[str, AuditEntry], sam: Client, query: str, found: str
 ) -> None:
     names = {entry.id: name for name, entry in varied.items()}
@@ -276,13 +278,13 @@ def test_filters_and_searches(
     assert [names[id] for id in seen(sam, query)] == found.split()
 
 
-def test_each_action_can_be_chosen(sam: Client) -> None:
+def test_audit_list_offers_each_action(sam: Client) -> None:
     for action in Action:
         [entry] = happened(action=action)
         assert seen(sam, f"?action__exact={action}") == [entry.id]
 
 
-def test_an_entry_that_two_searches_find_is_listed_once(sam: Client) -> None:
+def test_audit_list_has_an_entry_that_two_searches_find_once(sam: Client) -> None:
     [entry] = happened(person="ada@acme.example", member="ADA@acme.example", key_name="x")
     assert seen(sam, "?q=ada@acme.example") == [entry.id]
 
@@ -297,7 +299,7 @@ def test_an_entry_that_two_searches_find_is_listed_once(sam: Client) -> None:
     ],
 )
 @pytest.mark.parametrize("url", [HISTORY, EXPORT])
-def test_a_raw_key_that_is_pasted_stays_in_no_address(
+def test_audit_search_cuts_a_pasted_raw_key_in_the_address(
     acme: Tenant, sam: Client, caplog: pytest.LogCaptureFixture, url: str, pasted: str, kept: str
 ) -> None:
     text = pasted.format(raw=acme.raw, prefix=acme.key.prefix)
@@ -310,7 +312,7 @@ def test_a_raw_key_that_is_pasted_stays_in_no_address(
         assert seen(sam, response["Location"].removeprefix(HISTORY)) == [entry.id]
 
 
-def test_too_few_characters_of_a_key_are_told_so(sam: Client) -> None:
+def test_audit_search_reports_too_few_characters_of_a_key(sam: Client) -> None:
     assert "12 characters" in errors(sam, "?q=dtd_abc")["q"][0]
 
 
@@ -339,7 +341,7 @@ MALFORMED = [
 
 
 @pytest.mark.parametrize(("query", "field"), MALFORMED)
-def test_a_parameter_that_is_not_valid_is_named_and_nothing_is_listed(
+def test_audit_list_names_a_parameter_that_is_not_valid_and_lists_nothing(
     acme: Tenant, sam: Client, query: str, field: str
 ) -> None:
     assert list(errors(sam, f"?{query}")) == [field]
@@ -347,7 +349,7 @@ def test_a_parameter_that_is_not_valid_is_named_and_nothing_is_listed(
 
 
 @pytest.mark.parametrize("query", ["until=9999-12-31", "since=0001-01-01", "until=0001-01-01"])
-def test_the_ends_of_time_can_be_asked_for(sam: Client, query: str) -> None:
+def test_audit_list_accepts_the_earliest_and_the_latest_day(sam: Client, query: str) -> None:
     assert seen(sam, f"?{query}") == []
 
 
@@ -355,7 +357,9 @@ def test_the_ends_of_time_can_be_asked_for(sam: Client, query: str) -> None:
     "query",
     ["user__password=x", "request_id__contains=a", "p=9", "all=", "o=1", "e=1", "_facets=1"],
 )
-def test_parameters_that_are_no_filters_are_ignored(acme: Tenant, sam: Client, query: str) -> None:
+def test_audit_list_ignores_parameters_that_are_no_filters(
+    acme: Tenant, sam: Client, query: str
+) -> None:
     assert seen(sam, f"?{query}") == seen(sam)
 
 
@@ -374,7 +378,7 @@ def walk(client: Client, query: str = "", newcomers: int = 0) -> list[int]:
 
 
 @pytest.mark.parametrize("query", ["", "?q=ada@acme.example"])
-def test_a_walk_sees_each_entry_once_while_new_ones_arrive(sam: Client, query: str) -> None:
+def test_audit_pages_have_each_entry_once_while_new_ones_arrive(sam: Client, query: str) -> None:
     """Ties in time included: twenty entries share each instant."""
     made = happened(
         230,
@@ -386,7 +390,7 @@ def test_a_walk_sees_each_entry_once_while_new_ones_arrive(sam: Client, query: s
     assert walk(sam, query, newcomers=7) == ids(expected)
 
 
-def test_the_way_back_shows_the_same_pages(sam: Client) -> None:
+def test_audit_pages_are_the_same_on_the_way_back(sam: Client) -> None:
     happened(170)
     first = shown(sam)
     second = shown(sam, first.older_url)
@@ -398,13 +402,13 @@ def test_the_way_back_shows_the_same_pages(sam: Client) -> None:
     assert back.newer_url is None
 
 
-def test_a_page_that_is_exactly_full_is_the_last(sam: Client) -> None:
+def test_audit_page_that_is_exactly_full_is_the_last(sam: Client) -> None:
     happened(100)
     second = shown(sam, shown(sam).older_url)
     assert (len(second.result_list), second.older_url) == (50, None)
 
 
-def test_pages_keep_the_filters(sam: Client) -> None:
+def test_audit_pages_keep_the_filters(sam: Client) -> None:
     happened(60, action=Action.LOGIN, person="ada@acme.example")
     page = shown(sam, "?action__exact=login.succeeded&q=ada@acme.example&x=y")
     assert "action__exact=login.succeeded" in page.older_url
@@ -416,7 +420,7 @@ def test_pages_keep_the_filters(sam: Client) -> None:
 
 
 @pytest.mark.parametrize("who", ["support", "operator", "admin"])
-def test_nothing_can_be_added_changed_or_deleted(acme: Tenant, who: str) -> None:
+def test_audit_admin_allows_no_addition_change_or_deletion(acme: Tenant, who: str) -> None:
     """By button, bulk action or a POST made by hand, by anyone."""
     people = {"support": support, "operator": operator}
     person = people[who]() if who in people else acme.admin

@@ -12,14 +12,14 @@ from audit.models import AuditEntry
 from tests import factories
 from tests.browser import Browser
 from tests.factories import Tenant
-from tests.people import DOCUMENTS, HISTORY, happened, of, support
 from tests.server import eventually
+from tests.staff import DOCUMENTS, HISTORY, happened, of, support
 
 
 @pytest.fixture
 def sam(browser: Browser) -> Browser:
     """A browser in which a person of Support has signed in."""
-    browser.enter(support())
+    browser.log_in(support())
     return browser
 
 
@@ -29,40 +29,39 @@ def column(browser: Browser, name: str) -> list[str]:
     return [cell.text for cell in cells]
 
 
-def test_a_key_s_whole_story(acme: Tenant, umbrella: Tenant, sam: Browser) -> None:
+def test_audit_list_tells_a_key_s_whole_story(acme: Tenant, umbrella: Tenant, sam: Browser) -> None:
     document = factories.document(acme.workspace, title="Lease")
     assert sam.server.get(f"/documents/{document.id}/download", acme.raw).status == 200
     key, _ = factories.issue(acme.workspace, "Nightly copy", acme.admin)
     key.delete_by(by=acme.admin)
     sam.open("/admin/")
-    sam.shoot("start-support")
+    sam.check_layout("start-support")
     sam.click("Audit log")
-    sam.shoot("history")
-    sam.find("#id_q").send_keys("nightly COPY" + Keys.ENTER)
-    assert eventually(lambda: "?" in sam.driver.current_url)
+    sam.check_layout("history")
+    sam.submit(sam.find("#id_q"), "nightly COPY")
     label = f"Nightly copy ({key.prefix}…)"
     story = [f"API key deleted: {label}", f"API key created: {label}"]
     assert column(sam, "what_happened_to") == story
-    sam.shoot("history-searched")
+    sam.check_layout("history-searched")
     sam.click("UTC")
     assert label in sam.text
-    sam.shoot("history-entry")
+    sam.check_layout("history-entry")
     sam.click("Nightly copy")
     assert column(sam, "what_happened_to") == story
-    sam.shoot("history-of-a-key")
+    sam.check_layout("history-of-a-key")
 
 
-def test_a_raw_key_that_is_pasted_is_cut_in_the_address(acme: Tenant, sam: Browser) -> None:
+def test_audit_search_cuts_a_pasted_raw_key_in_the_address(acme: Tenant, sam: Browser) -> None:
     sam.open(HISTORY)
-    sam.find("#id_q").send_keys(acme.raw + Keys.ENTER)
-    assert eventually(lambda: f"q={acme.key.prefix}" in sam.driver.current_url)
+    sam.submit(sam.find("#id_q"), acme.raw)
+    assert f"q={acme.key.prefix}" in sam.driver.current_url
     assert acme.raw not in sam.driver.current_url
     assert acme.raw not in sam.source
     [created] = column(sam, "what_happened_to")
     assert created == f"API key created: Acme sync ({acme.key.prefix}…)"
 
 
-def test_filters_by_workspace_action_and_dates(
+def test_audit_filters_by_workspace_action_and_dates(
     acme: Tenant, umbrella: Tenant, sam: Browser
 ) -> None:
     happened(60, **of(umbrella.workspace))
@@ -74,7 +73,7 @@ def test_filters_by_workspace_action_and_dates(
     sam.click("Show")
     assert set(column(sam, "workspace")) == {"Umbrella"}
     assert "Umbrella" in sam.find(".select2-selection").text
-    sam.shoot("history-filtered")
+    sam.check_layout("history-filtered")
     sam.click("Older")
     assert len(column(sam, "workspace")) == 11
     sam.click("Newer")
@@ -85,35 +84,34 @@ def test_filters_by_workspace_action_and_dates(
     assert set(column(sam, "workspace")) == {"Acme", "Umbrella"}
 
 
-def test_what_cannot_be_searched_for_is_said(sam: Browser) -> None:
+def test_audit_search_reports_what_cannot_be_searched_for(sam: Browser) -> None:
     sam.open(f"{HISTORY}?since=yesterday&q=dtd_a&key_id__exact=7")
     for text in ("This is not a day.", "by its first 12 characters", "This is not an id."):
         assert text in sam.text
-    sam.shoot("history-errors")
+    sam.check_layout("history-errors")
     sam.open(f"{HISTORY}?q=nobody")
     assert "Nothing matches." in sam.text
 
 
-def test_a_document_of_a_ticket_and_its_trail(acme: Tenant, sam: Browser) -> None:
+def test_document_page_leads_from_a_ticket_to_the_audit_log(acme: Tenant, sam: Browser) -> None:
     document = factories.document(acme.workspace, title="Lease of the flat, second floor")
     factories.recipient(document, "SIGNER", "SIGNED")
     factories.recipient(document, "APPROVER", "SENT", email="bob@example.com", order=2)
     assert sam.server.get(f"/documents/{document.id}/download", acme.raw).status == 200
     sam.open(DOCUMENTS)
-    sam.shoot("documents")
-    sam.find("#id_q").send_keys(str(document.id) + Keys.ENTER)
-    assert eventually(lambda: "?" in sam.driver.current_url)
+    sam.check_layout("documents")
+    sam.submit(sam.find("#id_q"), str(document.id))
     assert column(sam, "progress") == ["1 of 2"]
     sam.click("Lease")
     assert "bob@example.com" in sam.text
-    sam.shoot("document")
+    sam.check_layout("document")
     sam.click("Audit log")
     assert "Document downloaded" in column(sam, "what_happened_to")
     assert "Document: Lease of the flat" in sam.text
-    sam.shoot("history-of-a-document")
+    sam.check_layout("history-of-a-document")
 
 
-def test_the_export_is_a_file(acme: Tenant, sam: Browser, tmp_path: Path) -> None:
+def test_audit_export_is_a_file(acme: Tenant, sam: Browser, tmp_path: Path) -> None:
     happened(3, **of(acme.workspace, document_title="=1+1"))
     sam.cdp("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
     sam.open(f"{HISTORY}?action__exact=document.downloaded")
@@ -123,14 +121,14 @@ def test_the_export_is_a_file(acme: Tenant, sam: Browser, tmp_path: Path) -> Non
     assert [row["document_title"] for row in rows] == ["'=1+1"] * 3
 
 
-def test_an_admin_s_own_history_on_their_browser(
+def test_audit_list_of_an_admin_has_the_own_workspace_s(
     acme: Tenant, umbrella: Tenant, browser: Browser
 ) -> None:
-    browser.enter(acme.admin)
+    browser.log_in(acme.admin)
     browser.open(HISTORY)
     assert column(browser, "workspace") == ["Acme"]
     assert "Umbrella" not in browser.source
-    browser.shoot("history-of-an-admin")
+    browser.check_layout("history-of-an-admin")
     browser.open(
         f"{HISTORY}{AuditEntry.objects.get(workspace_id=umbrella.workspace.id).pk}/change/"
     )

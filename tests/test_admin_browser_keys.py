@@ -7,9 +7,10 @@ from django.urls import reverse
 from selenium.webdriver.common.keys import Keys
 
 from apikeys.models import ApiKey
-from tests import factories, people
+from tests import factories, staff
 from tests.browser import Browser
 from tests.factories import Tenant, at
+from tests.server import eventually
 from workspaces.models import Membership
 
 LIST = reverse("admin:apikeys_apikey_changelist")
@@ -27,7 +28,7 @@ def raw_key(browser: Browser) -> str:
 def create(browser: Browser, name: str) -> str:
     """Creates a key by keyboard alone: the name's field has the focus."""
     browser.open(NEW)
-    browser.driver.switch_to.active_element.send_keys(name + Keys.ENTER)
+    browser.submit(browser.driver.switch_to.active_element, name)
     return raw_key(browser)
 
 
@@ -36,23 +37,25 @@ def pasted(browser: Browser) -> str:
     browser.open(LIST)
     field = browser.find("#searchbar")
     field.send_keys(Keys.CONTROL, "v")
-    return str(field.get_property("value"))
+    return str(eventually(lambda: field.get_property("value")))
 
 
-def test_sign_in_create_copy_call_reload_and_see_nothing(acme: Tenant, browser: Browser) -> None:
+def test_key_pages_sign_in_create_copy_call_reload_and_see_nothing(
+    acme: Tenant, browser: Browser
+) -> None:
     acme.admin.set_password(PASSWORD)
     acme.admin.save()
     browser.open("/admin/")
-    browser.shoot("sign-in")
+    browser.check_layout("sign-in")
     browser.find("#id_username").send_keys(acme.admin.username)
-    browser.find("#id_password").send_keys("wrong" + Keys.ENTER)
+    browser.submit(browser.find("#id_password"), "wrong")
     assert "Please enter the correct username and password" in browser.text
-    browser.shoot("sign-in-failed")
-    browser.find("#id_password").send_keys(PASSWORD + Keys.ENTER)
-    browser.shoot("start-workspace-admin")
+    browser.check_layout("sign-in-failed")
+    browser.submit(browser.find("#id_password"), PASSWORD)
+    browser.check_layout("start-workspace-admin")
     browser.click("API keys")
     browser.click("Create a key")
-    browser.shoot("key-new")
+    browser.check_layout("key-new")
     browser.find("#id_name").send_keys("CRM sync")
     browser.click("Create the key")
     raw = raw_key(browser)
@@ -60,134 +63,138 @@ def test_sign_in_create_copy_call_reload_and_see_nothing(acme: Tenant, browser: 
     line = f"curl -H 'Authorization: Bearer {raw}' '{browser.url}/api/v1/me'"
     assert browser.find("#curl").text == line
     browser.find("button[data-copy=raw-key]").click()
-    assert "Key copied." in browser.text
-    browser.shoot("key-created")
-    browser.driver.refresh()
+    assert browser.shows("Key copied.")
+    browser.check_layout("key-created")
+    browser.reload()
     assert "Nothing was created" in browser.text
     assert raw not in browser.source
-    browser.driver.back()
+    browser.back()
     assert raw not in browser.source
-    browser.driver.forward()
+    browser.forward()
     assert raw not in browser.source
     assert pasted(browser) == raw
     assert ApiKey.objects.filter(name="CRM sync").count() == 1
 
 
-def test_leaving_the_page_takes_the_key_along(acme: Tenant, browser: Browser) -> None:
-    browser.enter(acme.admin)
+def test_key_created_page_forgets_the_key_when_it_is_left(acme: Tenant, browser: Browser) -> None:
+    browser.log_in(acme.admin)
     raw = create(browser, "Nightly export")
     browser.click("back to the keys")
-    browser.driver.back()
+    browser.back()
     assert raw not in browser.source
-    browser.driver.forward()
+    browser.forward()
     assert raw not in browser.source
 
 
-def test_copying_works_where_the_page_is_not_secure(acme: Tenant, browser: Browser) -> None:
-    browser.enter(acme.admin)
+def test_key_created_page_copies_where_the_page_is_not_secure(
+    acme: Tenant, browser: Browser
+) -> None:
+    browser.log_in(acme.admin)
     raw = create(browser, "Nightly export")
     browser.driver.execute_script(
         "Object.defineProperty(window, 'isSecureContext', {value: false})"
     )
     browser.find("button[data-copy=curl]").click()
-    assert "Line copied." in browser.text
+    assert browser.shows("Line copied.")
     assert pasted(browser) == f"curl -H 'Authorization: Bearer {raw}' '{browser.url}/api/v1/me'"
 
 
-def test_revoke_then_401_and_delete(acme: Tenant, browser: Browser) -> None:
-    browser.enter(acme.admin)
+def test_key_pages_revoke_then_401_and_delete(acme: Tenant, browser: Browser) -> None:
+    browser.log_in(acme.admin)
     assert acme.get("/me").status == 200
     browser.open(LIST)
     browser.click(acme.key.name)
-    browser.shoot("key")
+    browser.check_layout("key")
     browser.click("Revoke…")
     assert acme.key.name in browser.text
     assert "just now" in browser.text
-    browser.shoot("key-revoke")
+    browser.check_layout("key-revoke")
     browser.click("Revoke this key")
     assert "Revoked" in browser.text
-    browser.shoot("keys")
+    browser.check_layout("keys")
     assert browser.server.get("/me", acme.raw).status == 401
     browser.click(acme.key.name)
     browser.click("Delete…")
     browser.click("Delete this key")
     assert "No keys yet" in browser.text
-    browser.shoot("keys-empty")
+    browser.check_layout("keys-empty")
 
 
-def test_several_keys_are_revoked_from_the_list(acme: Tenant, browser: Browser) -> None:
+def test_key_list_revokes_several(acme: Tenant, browser: Browser) -> None:
     for number in range(1, 8):
         factories.issue(acme.workspace, f"Integration number {number}", acme.admin)
     ApiKey.objects.filter(name__endswith="3").update(last_used_at=at("2026-01-05 10:00:00"))
-    browser.enter(acme.admin)
+    browser.log_in(acme.admin)
     browser.open(LIST)
-    browser.shoot("keys-many")
+    browser.check_layout("keys-many")
     for box in ("1", "3"):
         browser.find(f"tr:nth-child({box}) input.action-select").click()
     browser.find("select[name=action] option[value=revoke_selected]").click()
-    browser.leave_by(browser.find("button[name=index]"))
+    browser.follow(browser.find("button[name=index]"))
     assert "Revoke these 2 keys?" in browser.text
-    browser.shoot("keys-revoke")
+    browser.check_layout("keys-revoke")
     browser.click("Revoke these 2 keys")
     assert ApiKey.objects.active().count() == 6
     browser.open(f"{LIST}?state=revoked")
-    browser.shoot("keys-filtered")
+    browser.check_layout("keys-filtered")
     browser.open(f"{LIST}?q=nothing+like+it")
-    browser.shoot("keys-none-found")
+    browser.check_layout("keys-none-found")
 
 
-def test_plans_and_workspaces(freebie: Tenant, umbrella: Tenant, browser: Browser) -> None:
+def test_key_and_workspace_pages_of_an_admin_of_two_workspaces(
+    freebie: Tenant, umbrella: Tenant, browser: Browser
+) -> None:
     Membership.objects.create(workspace=umbrella.workspace, user=freebie.admin, role="ADMIN")
-    browser.enter(freebie.admin)
+    browser.log_in(freebie.admin)
     browser.open(NEW)
-    browser.shoot("key-new-two-workspaces")
+    browser.check_layout("key-new-two-workspaces")
     browser.open(LIST)
-    browser.shoot("keys-two-workspaces")
+    browser.check_layout("keys-two-workspaces")
     browser.open(reverse("admin:workspaces_workspace_change", args=[freebie.workspace.pk]))
-    browser.shoot("workspace-of-admin")
+    browser.check_layout("workspace-of-admin")
 
 
-def test_the_admin_next_door_finds_nothing(
+def test_key_pages_show_the_admin_next_door_nothing(
     acme: Tenant, umbrella: Tenant, browser: Browser
 ) -> None:
-    browser.enter(umbrella.admin)
+    browser.log_in(umbrella.admin)
     for name in ("change", "revoke", "delete", "history"):
         browser.open(reverse(f"admin:apikeys_apikey_{name}", args=[acme.key.pk]))
         assert "There is nothing here" in browser.text
         assert "Acme" not in browser.source
-    browser.shoot("not-found")
+    browser.check_layout("not-found")
 
 
 @pytest.mark.parametrize("who", ["member", "operator", "support"])
-def test_others_see_no_keys_section(acme: Tenant, browser: Browser, who: str) -> None:
+def test_key_section_is_not_shown_to_others(acme: Tenant, browser: Browser, who: str) -> None:
     person = {
-        "member": lambda: people.member(acme.workspace, "bob@acme.example"),
-        "operator": people.operator,
-        "support": people.support,
+        "member": lambda: staff.member(acme.workspace, "bob@acme.example"),
+        "operator": staff.operator,
+        "support": staff.support,
     }[who]()
-    browser.enter(person)
+    browser.log_in(person)
     browser.open("/admin/")
     assert "API keys" not in browser.text
-    browser.shoot(f"start-{who}")
+    browser.check_layout(f"start-{who}")
     browser.open(LIST)
     assert "This page is not for you" in browser.text
-    browser.shoot("not-allowed")
+    browser.check_layout("not-allowed")
 
 
-def test_an_operator_at_work(acme: Tenant, umbrella: Tenant, browser: Browser) -> None:
-    browser.enter(people.operator())
+def test_admin_pages_of_an_operator(acme: Tenant, umbrella: Tenant, browser: Browser) -> None:
+    browser.log_in(staff.operator())
     browser.open(reverse("admin:workspaces_workspace_changelist"))
-    browser.shoot("workspaces")
+    browser.check_layout("workspaces")
     browser.open(reverse("admin:workspaces_workspace_change", args=[acme.workspace.pk]))
-    browser.shoot("workspace-of-operator")
+    browser.check_layout("workspace-of-operator")
     browser.open(reverse("admin:auth_user_changelist"))
-    browser.shoot("users")
+    browser.check_layout("users")
     browser.open(reverse("admin:auth_user_change", args=[acme.admin.pk]))
-    browser.shoot("user")
+    browser.check_layout("user")
 
 
-def test_a_session_that_ended_leads_to_the_form(acme: Tenant, browser: Browser) -> None:
-    browser.enter(acme.admin)
+def test_admin_session_that_ended_leads_to_the_form(acme: Tenant, browser: Browser) -> None:
+    browser.log_in(acme.admin)
     browser.open(LIST)
     assert "API keys" in browser.text
     acme.admin.is_active = False

@@ -11,7 +11,7 @@ from django.urls import reverse
 from documents.models import Document
 from tests import factories
 from tests.factories import Tenant, at, uid
-from tests.people import DOCUMENTS, errors, member, operator, shown, signed_in, support
+from tests.staff import DOCUMENTS, errors, member, operator, shown, signed_in, support
 from workspaces.models import Workspace
 
 LOOKUP = reverse("admin:audit_auditentry_workspaces")
@@ -50,7 +50,7 @@ def lease(acme: Tenant) -> Document:
     return document
 
 
-def test_a_document_is_found_by_its_id_also_when_it_was_deleted(
+def test_documents_admin_finds_a_document_by_its_id_also_when_it_was_deleted(
     lease: Document, umbrella: Tenant, sam: Client
 ) -> None:
     factories.listed(umbrella.workspace, 3)
@@ -60,7 +60,7 @@ def test_a_document_is_found_by_its_id_also_when_it_was_deleted(
     assert len(shown(sam, "", DOCUMENTS).result_list) == 4
 
 
-def test_the_list_says_how_far_it_is(lease: Document, sam: Client) -> None:
+def test_documents_admin_lists_how_far_it_is(lease: Document, sam: Client) -> None:
     html = body(sam.get(DOCUMENTS))
     for text in (
         "Lease &lt;b&gt;",
@@ -76,7 +76,9 @@ def test_the_list_says_how_far_it_is(lease: Document, sam: Client) -> None:
         assert text in html
 
 
-def test_its_page_has_its_people_and_its_trail_and_no_button(lease: Document, sam: Client) -> None:
+def test_document_page_has_its_recipients_and_its_audit_log_and_no_button(
+    lease: Document, sam: Client
+) -> None:
     html = body(sam.get(page(lease)))
     for text in ("Lease &lt;b&gt;", "Ada Lovelace", "di@example.com", "1 of 2", str(lease.id)):
         assert text in html
@@ -85,21 +87,21 @@ def test_its_page_has_its_people_and_its_trail_and_no_button(lease: Document, sa
         assert button not in html
 
 
-def test_its_history_is_the_audit_history(lease: Document, sam: Client) -> None:
+def test_document_page_leads_to_the_audit_log(lease: Document, sam: Client) -> None:
     response = sam.get(reverse("admin:documents_document_history", args=[lease.pk]))
     assert response["Location"] == f"/admin/audit/auditentry/?document_id__exact={lease.id}"
 
 
-def test_a_superuser_sees_them_too(lease: Document) -> None:
+def test_documents_admin_is_open_to_superusers(lease: Document) -> None:
     assert "Lease" in body(signed_in(operator()).get(DOCUMENTS))
 
 
 @pytest.mark.parametrize("who", ["admin", "member", "staff"])
-def test_nobody_else_does(acme: Tenant, lease: Document, who: str) -> None:
+def test_documents_admin_is_closed_to_all_others(acme: Tenant, lease: Document, who: str) -> None:
     people = {
         "admin": acme.admin,
         "member": member(acme.workspace, "max@acme.example"),
-        "staff": factories.person("stan@acme.example", is_staff=True),
+        "staff": factories.user("stan@acme.example", is_staff=True),
     }
     client = signed_in(people[who])
     for url in (DOCUMENTS, page(lease), LOOKUP):
@@ -111,18 +113,20 @@ def test_nobody_else_does(acme: Tenant, lease: Document, who: str) -> None:
 @pytest.mark.parametrize(
     "query", ["q=x", "q=%00", "q=1", "after=1.1", f"after=1.{'a' * 5000}", f"before={uid(1)}"]
 )
-def test_a_parameter_that_is_not_valid_is_named(lease: Document, sam: Client, query: str) -> None:
+def test_documents_admin_names_a_parameter_that_is_not_valid(
+    lease: Document, sam: Client, query: str
+) -> None:
     assert errors(sam, f"?{query}", DOCUMENTS)
 
 
 @pytest.mark.parametrize("text", ["x", "%00", "1" * 400, str(uid(9))])
-def test_an_unknown_document_has_no_page(sam: Client, text: str) -> None:
+def test_document_page_of_an_unknown_document_does_not_exist(sam: Client, text: str) -> None:
     for name in ("change", "history"):
         url = reverse(f"admin:documents_document_{name}", args=["ID"]).replace("ID", text)
         assert sam.get(url).status_code in (302, 404)
 
 
-def test_a_walk_sees_each_document_once(acme: Tenant, sam: Client) -> None:
+def test_document_pages_have_each_document_once(acme: Tenant, sam: Client) -> None:
     made = factories.listed(
         acme.workspace, 120, created_at=lambda n: at(f"2026-01-{1 + n // 30:02} 00:00:00")
     )
@@ -135,7 +139,7 @@ def test_a_walk_sees_each_document_once(acme: Tenant, sam: Client) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 40])
-def test_the_list_takes_as_many_queries_whatever_it_holds(
+def test_documents_admin_needs_as_many_queries_whatever_it_lists(
     acme: Tenant, sam: Client, count: int
 ) -> None:
     for document in factories.listed(acme.workspace, count):
@@ -150,7 +154,7 @@ def test_the_list_takes_as_many_queries_whatever_it_holds(
 # --- Workspaces to choose from
 
 
-def test_workspaces_are_offered_by_a_part_of_their_name(
+def test_workspace_autocomplete_finds_a_part_of_the_name(
     acme: Tenant, umbrella: Tenant, sam: Client
 ) -> None:
     offered = sam.get(LOOKUP, {"term": "BRELL"}).json()
@@ -161,7 +165,7 @@ def test_workspaces_are_offered_by_a_part_of_their_name(
     }
 
 
-def test_they_come_in_pages(sam: Client) -> None:
+def test_workspace_autocomplete_has_pages(sam: Client) -> None:
     Workspace.objects.bulk_create(Workspace(name=f"W{number:03}") for number in range(45))
     found: list[str] = []
     for number in (1, 2, 3):
@@ -172,5 +176,7 @@ def test_they_come_in_pages(sam: Client) -> None:
 
 
 @pytest.mark.parametrize("query", ["?term=%00", "?page=x", "?page=-1", "?page=99999", "?page=0"])
-def test_any_parameter_gets_an_answer(acme: Tenant, sam: Client, query: str) -> None:
+def test_workspace_autocomplete_responds_to_any_parameter(
+    acme: Tenant, sam: Client, query: str
+) -> None:
     assert sam.get(LOOKUP + query).json()["results"]

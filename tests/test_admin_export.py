@@ -14,7 +14,7 @@ from django.utils import timezone
 from audit import export
 from audit.models import Action, AuditEntry
 from tests.factories import Tenant, at, uid
-from tests.people import EXPORT, HISTORY, happened, of, shown, signed_in, support
+from tests.staff import EXPORT, HISTORY, happened, of, shown, signed_in, support
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def rows(client: Client, query: str = "") -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text, newline="")))
 
 
-def test_it_holds_all_of_an_entry(acme: Tenant, sam: Client) -> None:
+def test_export_holds_all_of_an_entry(acme: Tenant, sam: Client) -> None:
     AuditEntry.objects.create(
         **of(acme.workspace),
         action=Action.DOCUMENT_DOWNLOADED,
@@ -74,12 +74,12 @@ def test_it_holds_all_of_an_entry(acme: Tenant, sam: Client) -> None:
     }
 
 
-def test_every_field_of_an_entry_is_in_it() -> None:
+def test_export_has_every_field_of_an_entry() -> None:
     fields = {field.name for field in AuditEntry._meta.fields}
     assert set(export.COLUMNS) == fields - {"id"}
 
 
-def test_it_is_a_file_that_spreadsheets_open(sam: Client) -> None:
+def test_export_is_a_file_that_spreadsheets_open(sam: Client) -> None:
     happened(person="Čapek")
     response: Any = sam.get(EXPORT)
     assert response["Content-Type"] == "text/csv; charset=utf-8"
@@ -93,7 +93,7 @@ def test_it_is_a_file_that_spreadsheets_open(sam: Client) -> None:
 
 
 @pytest.mark.parametrize("first", ["=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠"])
-def test_no_cell_is_a_formula(sam: Client, first: str) -> None:
+def test_export_has_no_cell_that_is_a_formula(sam: Client, first: str) -> None:
     evil = f"{first}HYPERLINK(1)"
     texts = ("workspace_name", "person", "member", "detail", "key_name", "document_title")
     AuditEntry.objects.create(**dict.fromkeys((*texts, "user_agent", "address"), evil))
@@ -102,13 +102,13 @@ def test_no_cell_is_a_formula(sam: Client, first: str) -> None:
     assert not [cell for cell in row.values() if cell.startswith(first)]
 
 
-def test_what_is_no_formula_is_left_alone() -> None:
+def test_export_leaves_what_is_no_formula_alone() -> None:
     for text in ("a=b", "", "'x", "1-2", "ada@acme.example"):
         assert export.safe(text) == text
     assert export.safe(-5) == -5
 
 
-def test_it_holds_what_the_list_shows(acme: Tenant, sam: Client) -> None:
+def test_export_holds_what_the_list_shows(acme: Tenant, sam: Client) -> None:
     happened(130, person="ada@acme.example", action=Action.LOGIN)
     happened(5, person="eva@acme.example", action=Action.LOGIN)
     query = "?q=ADA@acme.example&action__exact=login.succeeded&since=2026-03-01"
@@ -122,13 +122,13 @@ def test_it_holds_what_the_list_shows(acme: Tenant, sam: Client) -> None:
     assert sent(sam.get(link.replace("&amp;", "&"))) == sent(sam.get(EXPORT + query))
 
 
-def test_an_admin_exports_the_own_workspace_s(acme: Tenant, umbrella: Tenant) -> None:
+def test_export_of_an_admin_has_the_own_workspace_s(acme: Tenant, umbrella: Tenant) -> None:
     happened(3, **of(umbrella.workspace))
     happened(2, action=Action.LOGIN, person=acme.admin.username)
     assert [row["workspace_name"] for row in rows(signed_in(acme.admin))] == ["Acme"]
 
 
-def test_batches_meet_without_a_gap(sam: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_export_batches_meet_without_a_gap(sam: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(export, "BATCH", 7)
     made = happened(
         49,
@@ -142,7 +142,7 @@ def test_batches_meet_without_a_gap(sam: Client, monkeypatch: pytest.MonkeyPatch
     assert len([q for q in captured if 'FROM "audit_auditentry"' in q["sql"]]) == 8
 
 
-def test_each_batch_is_a_query_of_its_own_that_is_sent_before_the_next(
+def test_export_sends_each_batch_before_it_queries_the_next(
     sam: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ten million entries take as much memory as a batch, and hold no transaction open."""
@@ -161,12 +161,14 @@ def test_each_batch_is_a_query_of_its_own_that_is_sent_before_the_next(
 
 
 @pytest.mark.parametrize("query", ["?since=x", "?q=a%00", "?key_id__exact=1", "?q=dtd_a"])
-def test_filters_that_are_not_valid_lead_back_to_the_list(sam: Client, query: str) -> None:
+def test_export_with_filters_that_are_not_valid_leads_back_to_the_list(
+    sam: Client, query: str
+) -> None:
     response = sam.get(EXPORT + query)
     assert response.status_code == 302
     assert response["Location"] == HISTORY + query
 
 
-def test_nothing_found_is_a_file_of_a_heading(sam: Client) -> None:
+def test_export_of_nothing_is_a_file_of_a_heading(sam: Client) -> None:
     assert rows(sam) == []
     assert sent(sam.get(EXPORT)).decode("utf-8-sig") == ",".join(export.COLUMNS) + "\r\n"

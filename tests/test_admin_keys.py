@@ -62,7 +62,7 @@ def raw_of(response: Any) -> str:
 # --- The list
 
 
-def test_the_list_says_all_of_a_key_that_may_be_seen(acme: Tenant, ada: Client) -> None:
+def test_key_list_says_all_of_a_key_that_may_be_seen(acme: Tenant, ada: Client) -> None:
     key = acme.key
     ApiKey.objects.filter(pk=key.pk).update(last_used_at=at("2026-01-05 10:00:00"))
     html = body(ada.get(LIST))
@@ -74,14 +74,14 @@ def test_the_list_says_all_of_a_key_that_may_be_seen(acme: Tenant, ada: Client) 
     assert "column-workspace" not in html
 
 
-def test_newest_first(acme: Tenant, ada: Client) -> None:
+def test_key_list_has_the_newest_first(acme: Tenant, ada: Client) -> None:
     for number in range(3):
         factories.issue(acme.workspace, f"Number {number}", acme.admin)
     html = body(ada.get(LIST))
     assert re.findall(r">(Number \d)</a>", html) == ["Number 2", "Number 1", "Number 0"]
 
 
-def test_the_workspace_shows_where_a_person_administers_several(
+def test_key_list_shows_the_workspace_to_an_admin_of_several(
     acme: Tenant, umbrella: Tenant, ada: Client
 ) -> None:
     both = Membership.objects.create(
@@ -109,37 +109,39 @@ def test_the_workspace_shows_where_a_person_administers_several(
         ({"workspace": "no matter, there is one"}, True),
     ],
 )
-def test_search_and_filters(acme: Tenant, ada: Client, query: dict[str, str], found: bool) -> None:
+def test_key_list_searches_and_filters(
+    acme: Tenant, ada: Client, query: dict[str, str], found: bool
+) -> None:
     html = body(ada.get(LIST, query))
     assert (f"{acme.key.prefix}…" in html) is found
     assert ("No key matches" in html) is not found
 
 
-def test_a_raw_key_that_is_searched_for_is_cut_in_the_address(acme: Tenant, ada: Client) -> None:
+def test_key_search_cuts_a_raw_key_in_the_address(acme: Tenant, ada: Client) -> None:
     answer = ada.get(LIST, {"q": f" {acme.raw}", "state": "active"})
     assert answer["Location"] == f"{LIST}?q={acme.key.prefix}&state=active"
     assert acme.key.name in body(ada.get(answer["Location"]))
 
 
-def test_search_finds_the_first_characters(acme: Tenant, ada: Client) -> None:
+def test_key_search_finds_the_first_characters(acme: Tenant, ada: Client) -> None:
     assert acme.key.name in body(ada.get(LIST, {"q": acme.key.prefix}))
 
 
 @pytest.mark.parametrize(
     "query", ["digest__startswith=a", "workspace__name=Acme", "created_by__password=a", "id=1"]
 )
-def test_the_list_is_narrowed_by_its_own_filters_only(ada: Client, query: str) -> None:
+def test_key_list_is_narrowed_by_its_own_filters_only(ada: Client, query: str) -> None:
     assert ada.get(f"{LIST}?{query}")["Location"] == f"{LIST}?e=1"
 
 
-def test_an_empty_list_says_what_keys_are_for(acme: Tenant, ada: Client) -> None:
+def test_key_list_that_is_empty_says_what_keys_are_for(acme: Tenant, ada: Client) -> None:
     acme.key.delete_by(by=acme.admin)
     html = body(ada.get(LIST))
     assert "lets your software list this workspace's documents" in html
     assert "Create the first key" in html
 
 
-def test_the_list_takes_the_same_queries_however_long(acme: Tenant, ada: Client) -> None:
+def test_key_list_needs_the_same_queries_however_long(acme: Tenant, ada: Client) -> None:
     with CaptureQueriesContext(connection) as one:
         ada.get(LIST)
     for number in range(20):
@@ -152,12 +154,12 @@ def test_the_list_takes_the_same_queries_however_long(acme: Tenant, ada: Client)
 # --- Creating
 
 
-def test_creating_asks_for_a_name_and_nothing_else(ada: Client) -> None:
+def test_key_creation_asks_for_a_name_and_nothing_else(ada: Client) -> None:
     html = body(ada.get(NEW))
     assert re.findall(r'<(?:input|select)[^>]* name="(?!key_id|csrf)(\w+)"', html) == ["name"]
 
 
-def test_the_answer_shows_the_key_once_and_it_works(acme: Tenant, ada: Client) -> None:
+def test_key_creation_shows_the_key_once_and_it_works(acme: Tenant, ada: Client) -> None:
     response = create(ada)
     raw = raw_of(response)
     assert response.status_code == 200
@@ -171,7 +173,7 @@ def test_the_answer_shows_the_key_once_and_it_works(acme: Tenant, ada: Client) -
     assert raw not in body(ada.get(page(ApiKey.objects.get(name="CRM sync"))))
 
 
-def test_a_form_sent_again_creates_nothing_and_says_so(acme: Tenant, ada: Client) -> None:
+def test_key_creation_sent_again_creates_nothing_and_says_so(acme: Tenant, ada: Client) -> None:
     form = {**form_of(body(ada.get(NEW))), "name": "CRM sync"}
     raw = raw_of(ada.post(NEW, form))
     again = ada.post(NEW, form, follow=True)
@@ -183,7 +185,7 @@ def test_a_form_sent_again_creates_nothing_and_says_so(acme: Tenant, ada: Client
     assert not ApiKey.objects.filter(name="CRM sync").exists()
 
 
-def test_a_form_is_its_persons_own(acme: Tenant, umbrella: Tenant, ada: Client) -> None:
+def test_key_creation_form_belongs_to_one_user(acme: Tenant, umbrella: Tenant, ada: Client) -> None:
     form = form_of(body(ada.get(NEW)))
     other = Client()
     other.force_login(umbrella.admin)
@@ -194,19 +196,19 @@ def test_a_form_is_its_persons_own(acme: Tenant, umbrella: Tenant, ada: Client) 
 
 
 @pytest.mark.parametrize("name", ["", "   ", "x" * 101, "two\nlines", "a\x00b", "a\u202eb"])
-def test_a_name_that_is_none_is_refused(ada: Client, name: str) -> None:
+def test_key_creation_refuses_a_name_that_is_none(ada: Client, name: str) -> None:
     response = create(ada, name)
     assert "errornote" in body(response)
     assert ApiKey.objects.count() == 1
 
 
-def test_a_name_loses_its_surrounding_space_and_nothing_else(ada: Client) -> None:
+def test_key_creation_strips_surrounding_space_of_the_name_and_nothing_else(ada: Client) -> None:
     create(ada, "  Ünï <b>& co</b> 👩‍💻  ")
     assert ApiKey.objects.filter(name="Ünï <b>& co</b> 👩‍💻").exists()
     assert "<b>& co" not in body(ada.get(LIST))
 
 
-def test_with_several_workspaces_one_is_chosen(
+def test_key_creation_offers_the_workspaces_of_an_admin_of_several(
     acme: Tenant, umbrella: Tenant, frozen: Tenant, ada: Client
 ) -> None:
     Membership.objects.create(
@@ -218,7 +220,7 @@ def test_with_several_workspaces_one_is_chosen(
     assert ApiKey.objects.get(name="CRM sync").workspace == umbrella.workspace
 
 
-def test_without_the_api_in_the_plan_a_key_can_be_made_and_the_page_says_when_it_works(
+def test_key_creation_without_the_api_in_the_plan_says_when_the_key_works(
     freebie: Tenant, client: Client
 ) -> None:
     client.force_login(freebie.admin)
@@ -226,7 +228,7 @@ def test_without_the_api_in_the_plan_a_key_can_be_made_and_the_page_says_when_it
         assert "will work once the workspace moves to Pro or Business" in body(response)
 
 
-def test_the_raw_key_is_nowhere_but_in_that_answer(
+def test_key_raw_text_is_nowhere_but_in_that_response(
     acme: Tenant, ada: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.DEBUG):
@@ -247,7 +249,7 @@ def test_the_raw_key_is_nowhere_but_in_that_answer(
 # --- A key's page
 
 
-def test_a_keys_page_is_read_only(acme: Tenant, ada: Client) -> None:
+def test_key_page_is_read_only(acme: Tenant, ada: Client) -> None:
     html = body(ada.get(page(acme.key)))
     assert not re.search(r'<(input|select|textarea)[^>]*name="(name|workspace|prefix)"', html)
     assert ada.post(page(acme.key), {"name": "Other"}).status_code == 403
@@ -255,7 +257,7 @@ def test_a_keys_page_is_read_only(acme: Tenant, ada: Client) -> None:
     assert acme.key.name == "Acme sync"
 
 
-def test_its_history_is_the_audit_history(acme: Tenant, ada: Client) -> None:
+def test_key_page_leads_to_the_audit_log(acme: Tenant, ada: Client) -> None:
     response = ada.get(page(acme.key, "history"))
     assert response["Location"].endswith(f"?key_id__exact={acme.key.pk}")
 
@@ -264,7 +266,9 @@ def test_its_history_is_the_audit_history(acme: Tenant, ada: Client) -> None:
 
 
 @pytest.mark.parametrize("deed", ["revoke", "delete"])
-def test_ending_asks_first_and_names_the_key(acme: Tenant, ada: Client, deed: str) -> None:
+def test_key_revocation_and_deletion_ask_first_and_name_the_key(
+    acme: Tenant, ada: Client, deed: str
+) -> None:
     ApiKey.objects.filter(pk=acme.key.pk).update(last_used_at=at("2026-01-05 10:00:00"))
     for response in (
         ada.get(page(acme.key, deed)),
@@ -277,7 +281,9 @@ def test_ending_asks_first_and_names_the_key(acme: Tenant, ada: Client, deed: st
     assert acme.key.revoked_at is None
 
 
-def test_a_revoked_key_stays_in_the_list_and_opens_nothing(acme: Tenant, ada: Client) -> None:
+def test_key_revocation_keeps_the_key_in_the_list_and_closes_the_api(
+    acme: Tenant, ada: Client
+) -> None:
     assert acme.get("/me").status == 200
     html = body(ada.post(page(acme.key, "revoke"), {"confirmed": "yes"}, follow=True))
     assert "Revoked" in html
@@ -287,14 +293,16 @@ def test_a_revoked_key_stays_in_the_list_and_opens_nothing(acme: Tenant, ada: Cl
     assert (entry.key_prefix, entry.person) == (acme.key.prefix, acme.admin.username)
 
 
-def test_revoking_is_one_way_and_recorded_once(acme: Tenant, ada: Client) -> None:
+def test_key_revocation_is_final_and_recorded_once(acme: Tenant, ada: Client) -> None:
     for _ in range(2):
         ada.post(page(acme.key, "revoke"), {"confirmed": "yes"})
     assert AuditEntry.objects.filter(action=Action.KEY_REVOKED).count() == 1
     assert "Revoke…" not in body(ada.get(page(acme.key)))
 
 
-def test_a_deleted_key_leaves_the_list_and_stays_in_the_history(acme: Tenant, ada: Client) -> None:
+def test_key_deletion_takes_it_out_of_the_list_and_keeps_it_in_the_audit_log(
+    acme: Tenant, ada: Client
+) -> None:
     html = body(ada.post(page(acme.key, "delete"), {"confirmed": "yes"}, follow=True))
     assert "No keys yet" in html
     assert acme.get("/me").status == 401
@@ -306,7 +314,7 @@ def test_a_deleted_key_leaves_the_list_and_stays_in_the_history(acme: Tenant, ad
     ("action", "recorded"),
     [("revoke_selected", Action.KEY_REVOKED), ("delete_selected", Action.KEY_DELETED)],
 )
-def test_several_at_once_with_an_entry_each(
+def test_key_actions_on_several_record_an_entry_each(
     acme: Tenant, umbrella: Tenant, ada: Client, action: str, recorded: Action
 ) -> None:
     others = [factories.issue(acme.workspace, f"Number {n}", acme.admin)[0] for n in range(2)]
@@ -325,9 +333,7 @@ def test_several_at_once_with_an_entry_each(
 # --- Who
 
 
-def test_a_person_whose_membership_ends_loses_the_keys_with_the_next_click(
-    acme: Tenant, ada: Client
-) -> None:
+def test_key_pages_close_with_the_membership_from_the_next_click(acme: Tenant, ada: Client) -> None:
     assert ada.get(LIST).status_code == 200
     Membership.objects.filter(user=acme.admin).update(role=Membership.Role.MEMBER)
     assert ada.get(LIST).status_code == 403

@@ -41,7 +41,7 @@ def entries() -> list[tuple[str, str, str]]:
     return list(found.values_list("action", "person", "address"))
 
 
-def test_signing_in_opens_the_start_page_and_is_recorded(ada: User) -> None:
+def test_login_opens_the_start_page_and_is_recorded(ada: User) -> None:
     answer = sign_in(ada.username, PASSWORD, headers={"User-Agent": "Firefox"})
     assert answer["Location"] == INDEX
     assert entries() == [(Action.LOGIN, ada.username, "192.0.2.1")]
@@ -54,15 +54,15 @@ def same(answer: Any, login: str) -> tuple[int, str]:
     return answer.status_code, "\n".join(x for x in html.splitlines() if "csrfmiddleware" not in x)
 
 
-def test_a_login_may_begin_with_a_capital_letter_as_phones_write_it(ada: User) -> None:
+def test_login_accepts_a_capital_first_letter_as_phones_write_it(ada: User) -> None:
     answer = sign_in(ada.username.capitalize(), PASSWORD)
     assert answer.status_code == 302
     assert [entry[:2] for entry in entries()] == [("login.succeeded", ada.username)]
 
 
-def test_a_failed_login_looks_the_same_whoever_it_was(ada: User) -> None:
-    hidden = factories.person("gone@acme.example", is_staff=True, is_active=False)
-    plain = factories.person("signer@acme.example")
+def test_login_that_fails_looks_the_same_whoever_it_was(ada: User) -> None:
+    hidden = factories.user("gone@acme.example", is_staff=True, is_active=False)
+    plain = factories.user("signer@acme.example")
     for user in (hidden, plain):
         user.set_password(PASSWORD)
         user.save()
@@ -78,7 +78,7 @@ def test_a_failed_login_looks_the_same_whoever_it_was(ada: User) -> None:
 
 
 @pytest.mark.parametrize("login", ["admin@acme.example", "nobody@acme.example"])
-def test_an_account_is_throttled_whether_it_exists_or_not(ada: User, login: str) -> None:
+def test_login_is_throttled_by_account_whether_it_exists_or_not(ada: User, login: str) -> None:
     for number in range(ATTEMPTS_PER_ACCOUNT):
         assert sign_in(login, address=f"192.0.2.{number}").status_code == 200
     answer = sign_in(login, PASSWORD, address="192.0.2.99")
@@ -90,14 +90,14 @@ def test_an_account_is_throttled_whether_it_exists_or_not(ada: User, login: str)
     assert sign_in("other@acme.example").status_code == 200
 
 
-def test_an_address_is_throttled_over_all_accounts(ada: User) -> None:
+def test_login_is_throttled_by_address_over_all_accounts(ada: User) -> None:
     for number in range(ATTEMPTS_PER_ADDRESS):
         assert sign_in(f"guess{number}@acme.example").status_code == 200
     assert sign_in(ada.username, PASSWORD).status_code == 429
     assert sign_in(ada.username, PASSWORD, address="192.0.2.2").status_code == 302
 
 
-def test_the_address_behind_a_proxy_counts(ada: User, settings: Any) -> None:
+def test_login_counts_the_address_behind_a_proxy(ada: User, settings: Any) -> None:
     settings.TRUSTED_PROXIES = 1
     sign_in(ada.username, headers={"X-Forwarded-For": "6.6.6.6, 198.51.100.7"})
     assert entries() == [(Action.LOGIN_FAILED, ada.username, "198.51.100.7")]
@@ -110,20 +110,20 @@ def no_counter(settings: Any) -> None:
     settings.CACHES = {"default": nowhere}
 
 
-def test_without_the_counter_people_sign_in(ada: User, no_counter: None) -> None:
+def test_login_works_without_the_counter(ada: User, no_counter: None) -> None:
     for _ in range(ATTEMPTS_PER_ACCOUNT + 1):
         assert sign_in(ada.username).status_code == 200
     assert sign_in(ada.username, PASSWORD).status_code == 302
 
 
 @pytest.mark.parametrize("login", ["", "a\x00b", "x" * 1000, "dtd_" + "A" * 40, "ü@é"])
-def test_odd_logins_are_just_wrong(ada: User, login: str) -> None:
+def test_login_with_odd_names_is_just_wrong(ada: User, login: str) -> None:
     answer = sign_in(login)
     assert answer.status_code == 200
     assert "dtd_AAAAAAAAAAAA" not in str(entries())
 
 
-def test_the_password_is_nowhere(ada: User, caplog: pytest.LogCaptureFixture) -> None:
+def test_login_keeps_the_password_nowhere(ada: User, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):
         sign_in(ada.username, PASSWORD)
         sign_in(PASSWORD, PASSWORD)  # typed into the wrong field
@@ -138,7 +138,7 @@ def test_the_password_is_nowhere(ada: User, caplog: pytest.LogCaptureFixture) ->
     assert [person for _, person, _ in entries()] == [ada.username, "", ada.username]
 
 
-def test_cookies_are_kept_from_scripts_and_other_sites(ada: User, settings: Any) -> None:
+def test_login_cookies_are_kept_from_scripts_and_other_sites(ada: User, settings: Any) -> None:
     settings.SESSION_COOKIE_SECURE = settings.CSRF_COOKIE_SECURE = settings.HTTPS_ONLY = True
     cookies = sign_in(ada.username, PASSWORD).cookies
     assert set(cookies) == {"sessionid", "csrftoken"}
@@ -149,7 +149,7 @@ def test_cookies_are_kept_from_scripts_and_other_sites(ada: User, settings: Any)
     assert cookies["sessionid"]["max-age"] == 8 * 60 * 60
 
 
-def test_a_session_lasts_eight_hours_however_busy(ada: User, client: Client) -> None:
+def test_session_lasts_eight_hours_however_busy(ada: User, client: Client) -> None:
     client.force_login(ada)
     before = Session.objects.get().expire_date
     assert client.get(INDEX).status_code == 200
@@ -159,7 +159,7 @@ def test_a_session_lasts_eight_hours_however_busy(ada: User, client: Client) -> 
 
 
 @pytest.mark.parametrize("lost", ["is_active", "is_staff"])
-def test_an_account_that_may_no_longer_enter_is_out_with_the_next_click(
+def test_session_of_a_closed_account_ends_with_the_next_click(
     ada: User, client: Client, lost: str
 ) -> None:
     client.force_login(ada)
@@ -170,7 +170,7 @@ def test_an_account_that_may_no_longer_enter_is_out_with_the_next_click(
     assert not Session.objects.exists()
 
 
-def test_a_changed_password_ends_the_other_sessions(ada: User, client: Client) -> None:
+def test_session_ends_when_the_password_changes_elsewhere(ada: User, client: Client) -> None:
     client.force_login(ada)
     other = Client()
     other.force_login(ada)
@@ -181,7 +181,7 @@ def test_a_changed_password_ends_the_other_sessions(ada: User, client: Client) -
 
 
 @pytest.mark.parametrize("name", ["index", "login", "password_change", "apikeys_apikey_changelist"])
-def test_no_page_is_kept_by_a_browser(ada: User, client: Client, name: str) -> None:
+def test_admin_pages_are_not_kept_by_a_browser(ada: User, client: Client, name: str) -> None:
     if name != "login":
         client.force_login(ada)
     answer = client.get(reverse(f"admin:{name}"))
@@ -190,10 +190,10 @@ def test_no_page_is_kept_by_a_browser(ada: User, client: Client, name: str) -> N
     assert "default-src 'self'" in answer["Content-Security-Policy"]
 
 
-def test_the_start_page_shows_what_a_person_may_do(acme: Tenant, client: Client) -> None:
+def test_admin_start_page_shows_what_a_user_may_do(acme: Tenant, client: Client) -> None:
     client.force_login(acme.admin)
     html = client.get(INDEX).content.decode()
     assert "API keys" in html
     assert "Users" not in html
-    client.force_login(factories.person("bob@acme.example", is_staff=True))
+    client.force_login(factories.user("bob@acme.example", is_staff=True))
     assert "There is nothing here for bob@acme.example" in client.get(INDEX).content.decode()

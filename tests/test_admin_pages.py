@@ -7,11 +7,11 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from tests import factories, people
+from tests import factories, staff
 from tests.factories import Tenant
-from tests.people import DOCUMENTS, HISTORY, happened, signed_in
 from tests.proxy import HOST
 from tests.server import Server, end_connections
+from tests.staff import DOCUMENTS, HISTORY, happened, signed_in
 from workspaces.models import Workspace
 
 KEYS = reverse("admin:apikeys_apikey_changelist")
@@ -25,13 +25,13 @@ TOOLS = 'id="user-tools"'
 @pytest.fixture
 def sam(db: None) -> Client:
     """A person of the group Support, signed in."""
-    return signed_in(people.support())
+    return signed_in(staff.support())
 
 
 @pytest.fixture
 def olga(db: None) -> Client:
     """An operator, signed in: sees each list but that of the keys."""
-    return signed_in(people.operator())
+    return signed_in(staff.operator())
 
 
 def body(response: Any) -> str:
@@ -48,7 +48,7 @@ def text_in_place(client: Client, query: str = "", path: str = HISTORY) -> str:
 # --- Lists without rows
 
 
-def test_a_list_without_rows_says_why(sam: Client) -> None:
+def test_changelist_without_rows_says_why(sam: Client) -> None:
     assert text_in_place(sam) == "There are no entries yet."
     assert text_in_place(sam, "?before=0.1") == "There are no entries yet."
     assert text_in_place(sam, "?q=nobody") == "Nothing matches."
@@ -61,7 +61,7 @@ def test_a_list_without_rows_says_why(sam: Client) -> None:
     assert text_in_place(sam, f"?after=0.{UNKNOWN}", DOCUMENTS) == "There is nothing older."
 
 
-def test_an_empty_older_page_leads_back(sam: Client) -> None:
+def test_changelist_that_is_empty_on_an_older_page_leads_back(sam: Client) -> None:
     happened(1)
     html = body(sam.get(f"{HISTORY}?after=0.1"))
     assert '<a href="?">Newest</a>' in html
@@ -76,7 +76,7 @@ def test_an_empty_older_page_leads_back(sam: Client) -> None:
     "query",
     ["foo=bar", "password__startswith=a", "_to_field=password", "username__regex=(", "id=x"],
 )
-def test_a_list_that_does_not_know_what_is_asked_shows_itself_and_says_so(
+def test_changelist_with_an_unknown_filter_shows_all_and_says_so(
     acme: Tenant, olga: Client, path: str, query: str
 ) -> None:
     client = signed_in(acme.admin) if path == KEYS else olga
@@ -91,7 +91,7 @@ def test_a_list_that_does_not_know_what_is_asked_shows_itself_and_says_so(
     assert NOT_KNOWN not in body(client.get(path))
 
 
-def test_so_does_a_list_that_has_no_such_page(olga: Client) -> None:
+def test_changelist_with_an_unknown_page_shows_all_and_says_so(olga: Client) -> None:
     Workspace.objects.bulk_create(Workspace(name=f"Workspace {n}") for n in range(51))
     assert olga.get(f"{WORKSPACES}?p=2").status_code == 200
     assert olga.get(f"{WORKSPACES}?p=3")["Location"] == f"{WORKSPACES}?e=1"
@@ -100,7 +100,9 @@ def test_so_does_a_list_that_has_no_such_page(olga: Client) -> None:
 
 
 @pytest.mark.parametrize("path", [HISTORY, DOCUMENTS])
-def test_a_list_of_what_only_grows_ignores_it(acme: Tenant, sam: Client, path: str) -> None:
+def test_changelist_of_what_only_grows_ignores_unknown_parameters(
+    acme: Tenant, sam: Client, path: str
+) -> None:
     factories.listed(acme.workspace, 1)
     for query in ("foo=bar", "p=9", "password__startswith=a"):
         html = body(sam.get(f"{path}?{query}"))
@@ -108,7 +110,7 @@ def test_a_list_of_what_only_grows_ignores_it(acme: Tenant, sam: Client, path: s
     assert sam.get(f"{path}?_to_field=password")["Location"] == f"{path}?e=1"
 
 
-def test_the_filters_of_the_accounts_are_known(acme: Tenant, olga: Client) -> None:
+def test_changelist_of_accounts_knows_its_filters(acme: Tenant, olga: Client) -> None:
     found = body(olga.get(f"{ACCOUNTS}?is_superuser__exact=1"))
     assert "olga@operators.example" in found
     assert acme.admin.username not in found
@@ -127,7 +129,9 @@ def test_the_filters_of_the_accounts_are_known(acme: Tenant, olga: Client) -> No
         (DOCUMENTS, "The whole id, "),
     ],
 )
-def test_each_search_says_what_it_takes(acme: Tenant, olga: Client, path: str, said: str) -> None:
+def test_changelist_searches_say_what_they_search_for(
+    acme: Tenant, olga: Client, path: str, said: str
+) -> None:
     assert said in body((signed_in(acme.admin) if path == KEYS else olga).get(path))
 
 
@@ -135,7 +139,7 @@ def test_each_search_says_what_it_takes(acme: Tenant, olga: Client, path: str, s
 
 
 @pytest.mark.parametrize(("page", "status"), [("/admin/", 200), ("/admin/login/", 302)])
-def test_a_connection_that_died_idle_costs_no_page(
+def test_admin_page_survives_a_connection_that_died_idle(
     server: Server, acme: Tenant, page: str, status: int
 ) -> None:
     cookies = {"sessionid": signed_in(acme.admin).cookies["sessionid"].value}
@@ -150,7 +154,7 @@ def test_a_connection_that_died_idle_costs_no_page(
     assert asked() == [status] * 8
 
 
-def test_a_database_out_of_reach_is_503_and_heals(server: Server, acme: Tenant) -> None:
+def test_admin_page_without_the_database_is_503_and_heals(server: Server, acme: Tenant) -> None:
     cookies = {"sessionid": signed_in(acme.admin).cookies["sessionid"].value}
     address = f"http://{HOST}:{server.port}{KEYS}"
     assert httpx.get(address, cookies=cookies).status_code == 200
@@ -159,7 +163,7 @@ def test_a_database_out_of_reach_is_503_and_heals(server: Server, acme: Tenant) 
     assert answer.status_code == 503
     assert answer.headers["retry-after"] == "5"
     assert "Please try again in a moment." in answer.text
-    server.database.mend()
+    server.database.restore()
     assert httpx.get(address, cookies=cookies).status_code == 200
 
 
@@ -177,7 +181,7 @@ def refusals(client: Client, acme: Tenant) -> dict[str, Any]:
     }
 
 
-def test_pages_that_refuse_have_the_header_of_the_admin(acme: Tenant, sam: Client) -> None:
+def test_error_pages_have_the_header_of_the_admin(acme: Tenant, sam: Client) -> None:
     for said, response in refusals(sam, acme).items():
         html = body(response)
         assert said in html
@@ -188,8 +192,8 @@ def test_pages_that_refuse_have_the_header_of_the_admin(acme: Tenant, sam: Clien
         assert "no-store" in response["Cache-Control"]
 
 
-def test_who_is_not_signed_in_sees_none_of_it(acme: Tenant) -> None:
-    stranger = signed_in(factories.person("mallory@acme.example"))  # no staff
+def test_error_pages_show_nothing_of_it_without_signing_in(acme: Tenant) -> None:
+    stranger = signed_in(factories.user("mallory@acme.example"))  # no staff
     for client in (Client(), stranger):
         html = body(client.get("/nowhere"))
         assert "There is nothing here" in html
@@ -202,7 +206,7 @@ def test_who_is_not_signed_in_sees_none_of_it(acme: Tenant) -> None:
         assert "mallory" not in html
 
 
-def test_outside_of_the_admin_nobody_is_asked_for(
+def test_error_pages_outside_of_the_admin_do_not_ask_for_the_user(
     sam: Client, django_assert_num_queries: Any
 ) -> None:
     with django_assert_num_queries(0):

@@ -27,7 +27,7 @@ def body(response: Any) -> str:
 
 @pytest.fixture
 def operator(db: None) -> User:
-    return factories.person("root@ops.example", is_staff=True, is_superuser=True)
+    return factories.user("root@ops.example", is_staff=True, is_superuser=True)
 
 
 @pytest.fixture
@@ -59,8 +59,10 @@ def told() -> list[tuple[str, str, str, str]]:
     return list(entries.values_list("action", "person", "member", "detail"))
 
 
-def test_an_admin_reads_their_own_workspace(acme: Tenant, umbrella: Tenant, client: Client) -> None:
-    factories.person("bob@acme.example").memberships.create(workspace=acme.workspace)
+def test_workspace_page_is_readable_for_its_admin(
+    acme: Tenant, umbrella: Tenant, client: Client
+) -> None:
+    factories.user("bob@acme.example").memberships.create(workspace=acme.workspace)
     client.force_login(acme.admin)
     assert "Umbrella" not in body(client.get(LIST))
     html = body(client.get(page(acme.workspace)))
@@ -70,7 +72,7 @@ def test_an_admin_reads_their_own_workspace(acme: Tenant, umbrella: Tenant, clie
     assert client.get(page(umbrella.workspace)).status_code == 404
 
 
-def test_an_admin_changes_nothing(acme: Tenant, client: Client) -> None:
+def test_workspace_page_lets_an_admin_change_nothing(acme: Tenant, client: Client) -> None:
     client.force_login(acme.admin)
     answer = client.post(page(acme.workspace), fields(acme.workspace, plan="BUSINESS"))
     assert answer.status_code == 403
@@ -79,14 +81,14 @@ def test_an_admin_changes_nothing(acme: Tenant, client: Client) -> None:
     assert acme.workspace.plan == "PRO"
 
 
-def test_an_operator_sees_all_and_finds_by_name(
+def test_workspace_list_shows_an_operator_all_and_finds_by_name(
     acme: Tenant, umbrella: Tenant, desk: Client
 ) -> None:
     assert "Acme" in body(desk.get(LIST))
     assert "Acme" not in body(desk.get(LIST, {"q": "umb"}))
 
 
-def test_plan_and_suspension_are_recorded_once_each(
+def test_workspace_plan_and_suspension_are_recorded_once_each(
     acme: Tenant, operator: User, desk: Client
 ) -> None:
     who = operator.username
@@ -101,12 +103,12 @@ def test_plan_and_suspension_are_recorded_once_each(
     ]
 
 
-def test_a_suspension_reaches_the_next_request(acme: Tenant, desk: Client) -> None:
+def test_workspace_suspension_reaches_the_next_request(acme: Tenant, desk: Client) -> None:
     desk.post(page(acme.workspace), fields(acme.workspace, suspended="on"))
     assert acme.get("/me").status == 403
 
 
-def test_a_plan_that_is_no_longer_offered_can_stay(acme: Tenant, desk: Client) -> None:
+def test_workspace_plan_that_is_no_longer_offered_can_stay(acme: Tenant, desk: Client) -> None:
     Workspace.objects.filter(pk=acme.workspace.pk).update(plan="LEGACY")
     acme.workspace.refresh_from_db()
     assert "LEGACY (no longer offered)" in body(desk.get(page(acme.workspace)))
@@ -116,8 +118,8 @@ def test_a_plan_that_is_no_longer_offered_can_stay(acme: Tenant, desk: Client) -
     assert answer.status_code == 200
 
 
-def test_members_come_change_and_go(acme: Tenant, operator: User, desk: Client) -> None:
-    bob, who = factories.person("bob@acme.example", is_staff=True), operator.username
+def test_memberships_come_change_and_go(acme: Tenant, operator: User, desk: Client) -> None:
+    bob, who = factories.user("bob@acme.example", is_staff=True), operator.username
     new = {
         "memberships-TOTAL_FORMS": "2",
         "memberships-1-workspace": str(acme.workspace.pk),
@@ -137,20 +139,20 @@ def test_members_come_change_and_go(acme: Tenant, operator: User, desk: Client) 
     ]
 
 
-def test_who_a_membership_is_about_never_changes(acme: Tenant, desk: Client) -> None:
-    bob = factories.person("bob@acme.example")
+def test_membership_never_changes_its_user(acme: Tenant, desk: Client) -> None:
+    bob = factories.user("bob@acme.example")
     desk.post(page(acme.workspace), fields(acme.workspace, **{"memberships-0-user": str(bob.pk)}))
     assert acme.workspace.memberships.get().user == acme.admin
     assert told() == []
 
 
-def test_an_admin_who_cannot_sign_in_is_told_of(acme: Tenant, desk: Client) -> None:
+def test_membership_of_an_admin_who_cannot_sign_in_is_reported(acme: Tenant, desk: Client) -> None:
     User.objects.filter(pk=acme.admin.pk).update(is_staff=False)
     answer = desk.post(page(acme.workspace), fields(acme.workspace), follow=True)
     assert "cannot sign in" in body(answer)
 
 
-def test_a_change_that_was_made_meanwhile_is_not_recorded_again(
+def test_workspace_change_that_was_made_meanwhile_is_not_recorded_again(
     acme: Tenant, operator: User
 ) -> None:
     membership = acme.workspace.memberships.get()
@@ -161,7 +163,7 @@ def test_a_change_that_was_made_meanwhile_is_not_recorded_again(
     assert len(told()) == 2
 
 
-def test_nothing_is_made_or_deleted_here(acme: Tenant, desk: Client) -> None:
+def test_workspace_admin_adds_and_deletes_nothing(acme: Tenant, desk: Client) -> None:
     assert desk.get(reverse("admin:workspaces_workspace_add")).status_code == 403
     delete = reverse("admin:workspaces_workspace_delete", args=[acme.workspace.pk])
     assert desk.post(delete, {"post": "yes"}).status_code == 403
@@ -174,13 +176,13 @@ def test_nothing_is_made_or_deleted_here(acme: Tenant, desk: Client) -> None:
     assert User.objects.filter(pk=acme.admin.pk).exists()
 
 
-def test_accounts_are_the_operators_alone(acme: Tenant, client: Client) -> None:
+def test_users_admin_is_for_operators_alone(acme: Tenant, client: Client) -> None:
     client.force_login(acme.admin)
     assert client.get(reverse("admin:auth_user_changelist")).status_code == 403
     assert "Users" not in body(client.get(reverse("admin:index")))
 
 
-def test_an_operator_adds_a_person(desk: Client) -> None:
+def test_users_admin_adds_a_user(desk: Client) -> None:
     secret = "a long enough passphrase"
     new = {"username": "eve@acme.example", "password1": secret, "password2": secret}
     desk.post(reverse("admin:auth_user_add"), {**new, "usable_password": "true"})

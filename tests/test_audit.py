@@ -16,7 +16,7 @@ def entries(**fields: Any) -> list[AuditEntry]:
     return list(AuditEntry.objects.filter(**fields).order_by("id"))
 
 
-def test_the_database_refuses_to_change_an_entry(acme: Tenant) -> None:
+def test_audit_entry_cannot_be_changed_in_the_database(acme: Tenant) -> None:
     [entry] = entries()
     entry.key_name = "Another"
     with pytest.raises(DatabaseError, match="Cannot update or delete"), transaction.atomic():
@@ -26,7 +26,7 @@ def test_the_database_refuses_to_change_an_entry(acme: Tenant) -> None:
     assert [entry.key_name for entry in entries()] == ["Acme sync"]
 
 
-def test_the_database_refuses_to_delete_an_entry(acme: Tenant) -> None:
+def test_audit_entry_cannot_be_deleted_in_the_database(acme: Tenant) -> None:
     [entry] = entries()
     with pytest.raises(DatabaseError, match="Cannot update or delete"), transaction.atomic():
         entry.delete()
@@ -45,7 +45,7 @@ def test_the_database_refuses_to_delete_an_entry(acme: Tenant) -> None:
         "ON CONFLICT (id) DO UPDATE SET key_name = 'Another'",
     ],
 )
-def test_it_refuses_plain_sql_as_well(acme: Tenant, statement: str) -> None:
+def test_audit_entry_is_safe_from_plain_sql_as_well(acme: Tenant, statement: str) -> None:
     with (
         pytest.raises(DatabaseError, match="Cannot update or delete"),
         transaction.atomic(),
@@ -54,7 +54,7 @@ def test_it_refuses_plain_sql_as_well(acme: Tenant, statement: str) -> None:
         cursor.execute(statement)
 
 
-def test_a_key_s_life_is_in_the_history(acme: Tenant) -> None:
+def test_audit_log_has_a_key_s_life(acme: Tenant) -> None:
     key, _ = factories.issue(acme.workspace, "Nightly copy", acme.admin)
     key.revoke(by=acme.admin)
     key.revoke(by=acme.admin)  # nothing happens
@@ -74,7 +74,7 @@ def test_a_key_s_life_is_in_the_history(acme: Tenant) -> None:
         }
 
 
-def test_names_survive_what_they_named(acme: Tenant) -> None:
+def test_audit_entry_names_survive_what_they_named(acme: Tenant) -> None:
     document = factories.document(acme.workspace, title="Lease")
     assert acme.get(f"/documents/{document.id}/download").status == 200
     [before] = entries(action="document.downloaded")
@@ -89,7 +89,7 @@ def test_names_survive_what_they_named(acme: Tenant) -> None:
     assert entries(action="key.deleted")[0].key_name == "Acme sync"
 
 
-def test_a_name_in_an_entry_stays_what_it_was(acme: Tenant) -> None:
+def test_audit_entry_names_stay_what_they_were(acme: Tenant) -> None:
     document = factories.document(acme.workspace, title="Lease")
     acme.get(f"/documents/{document.id}/download")
     document.title = "Lease, corrected"
@@ -102,7 +102,7 @@ def test_a_name_in_an_entry_stays_what_it_was(acme: Tenant) -> None:
     assert named == [("Acme", "Lease"), ("Acme Ltd", "Lease, corrected")]
 
 
-def test_a_fact_that_is_missing_is_an_error_not_a_gap(acme: Tenant) -> None:
+def test_audit_record_without_a_fact_is_an_error_not_a_gap(acme: Tenant) -> None:
     facts: dict[str, Any] = {"key": acme.key.snapshot()}
     with pytest.raises(TypeError, match="person"):
         record.key_created(**facts)
@@ -112,7 +112,7 @@ def test_a_fact_that_is_missing_is_an_error_not_a_gap(acme: Tenant) -> None:
         )  # type: ignore[call-arg]
 
 
-def test_reading_is_not_recorded(acme: Tenant) -> None:
+def test_audit_log_has_no_reading(acme: Tenant) -> None:
     document = factories.document(acme.workspace)
     before = len(entries())
     for path in ("/me", "/documents", f"/documents/{document.id}"):

@@ -13,7 +13,7 @@ from apikeys.authentication import note_use
 from apikeys.models import ApiKey
 from config.key_format import PUBLIC_LENGTH
 from tests import factories
-from tests.client import Answer, get, golden
+from tests.client import Response, get, golden
 from tests.factories import Tenant
 from tests.server import Server, eventually
 
@@ -79,29 +79,33 @@ CAUSES: dict[str, Callable[[Tenant], str | None]] = {
 
 
 @pytest.fixture
-def reference(acme: Tenant) -> Answer:
+def reference(acme: Tenant) -> Response:
     """The 401 that all others have to equal."""
     return get("/api/v1/me")
 
 
-def test_a_401_is_json_and_names_the_scheme(reference: Answer) -> None:
+def test_authentication_401_is_json_and_names_the_scheme(reference: Response) -> None:
     assert reference.status == 401
     assert reference.json() == golden("unauthorized")
     assert reference.headers["www-authenticate"] == "Bearer"
 
 
 @pytest.mark.parametrize("cause", CAUSES)
-def test_every_cause_gives_the_same_401(cause: str, umbrella: Tenant, reference: Answer) -> None:
+def test_authentication_gives_the_same_401_for_every_cause(
+    cause: str, umbrella: Tenant, reference: Response
+) -> None:
     assert get("/api/v1/me", CAUSES[cause](umbrella)).same() == reference.same()
 
 
 @pytest.mark.parametrize("path", [*ENDPOINTS, "/api/v1/nothing", "/api/v1/documents/a/b"])
-def test_every_endpoint_gives_the_same_401(path: str, reference: Answer) -> None:
+def test_authentication_gives_the_same_401_at_every_endpoint(
+    path: str, reference: Response
+) -> None:
     assert get(path).same() == reference.same()
     assert get(path, method="POST").same() == reference.same()
 
 
-def test_every_cause_gives_the_same_401_over_a_socket(
+def test_authentication_gives_the_same_401_for_every_cause_over_a_socket(
     server: Server, acme: Tenant, umbrella: Tenant
 ) -> None:
     first = server.get("/me")
@@ -117,24 +121,26 @@ def test_every_cause_gives_the_same_401_over_a_socket(
 
 
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER", "bEaReR", "Bearer  "])
-def test_the_scheme_word_is_read_case_insensitively(acme: Tenant, scheme: str) -> None:
+def test_authentication_reads_the_scheme_case_insensitively(acme: Tenant, scheme: str) -> None:
     assert get("/api/v1/me", f"{scheme} {acme.raw}").status == 200
 
 
-def test_a_key_starts_with_dtd_and_lists_show_its_first_characters(acme: Tenant) -> None:
+def test_key_starts_with_dtd_and_lists_show_its_first_characters(acme: Tenant) -> None:
     assert acme.raw.startswith("dtd_")
     assert acme.raw.startswith(acme.key.prefix)
     assert len(acme.key.prefix) == 12
 
 
-def test_a_key_reaches_only_its_own_workspace(acme: Tenant, umbrella: Tenant) -> None:
+def test_key_reaches_only_its_own_workspace(acme: Tenant, umbrella: Tenant) -> None:
     factories.listed(acme.workspace, 1, title="Of Acme")
     factories.listed(umbrella.workspace, 1, title="Of Umbrella")
     titles = [[d["title"] for d in t.get("/documents").json()["data"]] for t in (acme, umbrella)]
     assert titles == [["Of Acme"], ["Of Umbrella"]]
 
 
-def test_a_revoked_key_is_refused_by_the_very_next_request(server: Server, acme: Tenant) -> None:
+def test_key_that_is_revoked_is_refused_by_the_very_next_request(
+    server: Server, acme: Tenant
+) -> None:
     assert server.get("/me", acme.raw).status == 200
     acme.key.revoke(by=acme.admin)
     assert server.get("/me", acme.raw).status == 401
@@ -143,27 +149,29 @@ def test_a_revoked_key_is_refused_by_the_very_next_request(server: Server, acme:
     assert acme.key.revoked_by == acme.admin
 
 
-def test_a_deleted_key_is_refused_by_the_very_next_request(server: Server, acme: Tenant) -> None:
+def test_key_that_is_deleted_is_refused_by_the_very_next_request(
+    server: Server, acme: Tenant
+) -> None:
     assert server.get("/me", acme.raw).status == 200
     acme.key.delete_by(by=acme.admin)
     assert server.get("/me", acme.raw).status == 401
     assert not ApiKey.objects.filter(digest=acme.key.digest).exists()
 
 
-def test_the_other_keys_of_a_workspace_go_on_working(acme: Tenant) -> None:
+def test_key_works_on_when_another_of_its_workspace_is_revoked(acme: Tenant) -> None:
     _, other = factories.issue(acme.workspace, "Other", acme.admin)
     acme.key.revoke(by=acme.admin)
     assert get("/api/v1/me", f"Bearer {other}").status == 200
 
 
-def test_the_last_use_is_kept(acme: Tenant) -> None:
+def test_key_last_use_is_kept(acme: Tenant) -> None:
     assert acme.key.last_used_at is None
     before = timezone.now()
     acme.get("/me")
     assert before <= last_use(acme.key) <= timezone.now()
 
 
-def test_the_last_use_is_written_at_most_once_a_minute(acme: Tenant) -> None:
+def test_key_last_use_is_written_at_most_once_a_minute(acme: Tenant) -> None:
     acme.get("/me")
     first = last_use(acme.key)
     acme.get("/me")
@@ -173,7 +181,7 @@ def test_the_last_use_is_written_at_most_once_a_minute(acme: Tenant) -> None:
     assert last_use(acme.key) > first
 
 
-def test_of_two_requests_that_see_it_due_one_writes_the_last_use(acme: Tenant) -> None:
+def test_key_last_use_is_written_by_one_of_two_requests_that_see_it_due(acme: Tenant) -> None:
     one, two = (ApiKey.objects.get(pk=acme.key.pk) for _ in range(2))
     now = timezone.now()
     note_use(one.id, one.last_used_at, now)
@@ -181,7 +189,7 @@ def test_of_two_requests_that_see_it_due_one_writes_the_last_use(acme: Tenant) -
     assert last_use(acme.key) == now
 
 
-def test_a_refused_key_has_not_been_used(acme: Tenant) -> None:
+def test_key_that_is_refused_has_not_been_used(acme: Tenant) -> None:
     acme.key.revoke(by=acme.admin)
     assert acme.get("/me").status == 401
     acme.key.refresh_from_db()
@@ -204,7 +212,7 @@ def everything_in_the_database() -> Iterator[str]:
             yield from (row for (row,) in cursor.fetchall())
 
 
-def test_the_database_holds_no_raw_key(server: Server, acme: Tenant) -> None:
+def test_key_raw_text_is_not_in_the_database(server: Server, acme: Tenant) -> None:
     document = factories.document(acme.workspace)
     raws = [acme.raw, *(factories.issue(acme.workspace, "More", acme.admin)[1] for _ in range(2))]
     for raw in raws:
@@ -224,7 +232,9 @@ def test_the_database_holds_no_raw_key(server: Server, acme: Tenant) -> None:
     assert keys.digest(raws[0]) in content
 
 
-def test_neither_the_log_nor_the_counter_holds_a_raw_key(server: Server, acme: Tenant) -> None:
+def test_key_raw_text_is_neither_in_the_log_nor_in_the_counter(
+    server: Server, acme: Tenant
+) -> None:
     answer = server.get(f"/documents/{acme.raw}", acme.raw, user_agent=acme.raw)
     line = eventually(lambda: server.log_of(answer))
     assert acme.key.prefix in line
@@ -237,6 +247,6 @@ def test_neither_the_log_nor_the_counter_holds_a_raw_key(server: Server, acme: T
 
 
 @pytest.mark.parametrize("cookie", ["sessionid=abc", "sessionid=abcdefgh12345678", "csrftoken=x"])
-def test_a_cookie_changes_nothing(acme: Tenant, cookie: str) -> None:
+def test_authentication_ignores_cookies(acme: Tenant, cookie: str) -> None:
     assert get("/api/v1/me", cookie=cookie).same() == get("/api/v1/me").same()
     assert acme.get("/me", cookie=cookie).same() == acme.get("/me").same()

@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from audit.models import AuditEntry
 from config.request_context import client_info
-from tests import people
+from tests import staff
 from tests.factories import Tenant
 from tests.test_admin_keys import create, page
 from tests.test_admin_workspaces import fields
@@ -23,7 +23,7 @@ def new_since(last: int) -> list[tuple[str, str, str]]:
     return list(found.values_list("action", "address", "user_agent"))
 
 
-def test_what_a_workspace_admin_does_with_keys(acme: Tenant) -> None:
+def test_caller_of_what_a_workspace_admin_does_with_keys(acme: Tenant) -> None:
     last = AuditEntry.objects.latest("id").pk
     client = browser()
     client.force_login(acme.admin)
@@ -38,17 +38,17 @@ def test_what_a_workspace_admin_does_with_keys(acme: Tenant) -> None:
     assert FIREFOX in html
 
 
-def test_what_an_operator_changes(acme: Tenant) -> None:
+def test_caller_of_what_an_operator_changes(acme: Tenant) -> None:
     last = AuditEntry.objects.latest("id").pk
     client = browser()
-    client.force_login(people.operator())
+    client.force_login(staff.operator())
     form = fields(acme.workspace, plan="BUSINESS", suspended="on")
     client.post(workspace_page(acme.workspace), {**form, "memberships-0-role": "MEMBER"})
     actions = ("workspace.plan_changed", "workspace.suspended", "member.role_changed")
     assert sorted(new_since(last)) == sorted((action, "203.0.113.9", FIREFOX) for action in actions)
 
 
-def test_outside_of_a_request_there_is_nobody(acme: Tenant) -> None:
+def test_caller_outside_of_a_request_is_nobody(acme: Tenant) -> None:
     acme.get("/me", user_agent=FIREFOX)
     assert client_info() == ("", "")
     # The cast's key was issued on no request.

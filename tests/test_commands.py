@@ -40,7 +40,7 @@ def test_create_workspace_prints_the_workspace_and_a_one_time_password(db: None)
     assert Membership.objects.admins().get().workspace == workspace
 
 
-def test_create_workspace_leaves_the_password_of_a_known_person_alone(db: None) -> None:
+def test_create_workspace_leaves_the_password_of_a_known_user_alone(db: None) -> None:
     first = json.loads(
         command("create_workspace", "One", "--plan", "PRO", "--admin", "eva@example.com")
     )
@@ -79,7 +79,7 @@ def test_create_workspace_names_what_it_cannot_use(
     assert not User.objects.exists()
 
 
-def test_create_workspace_refuses_a_person_whose_account_is_closed(db: None) -> None:
+def test_create_workspace_refuses_a_user_whose_account_is_closed(db: None) -> None:
     User.objects.create_user("eva@example.com", is_active=False)
     with pytest.raises(CommandError, match="eva@example.com's account is deactivated"):
         command("create_workspace", "A", "--plan", "PRO", "--admin", "eva@example.com")

@@ -9,7 +9,7 @@ from tests.server import Server, eventually
 THREADS = 6
 
 
-def test_a_thread_that_ends_closes_its_connection(
+def test_connections_close_when_their_thread_ends(
     transactional_db: None, acme: Tenant, tmp_path: Path
 ) -> None:
     server = Server(tmp_path, threads=THREADS, GRANIAN_BLOCKING_THREADS_IDLE_TIMEOUT="5")

@@ -15,7 +15,7 @@ from tests.factories import Tenant, at
 from tests.test_documents_list import completed, declined, draft
 
 
-def test_the_quick_writer_writes_what_the_contract_says(acme: Tenant) -> None:
+def test_serializers_write_what_the_contract_says(acme: Tenant) -> None:
     made = [draft(acme), declined(acme), completed(acme)]
     rows = newest(acme.workspace.id, None, None, 10)
     promised = [DocumentSerializer(document).data for document in made]
@@ -66,7 +66,7 @@ DOCUMENTS = st.fixed_dictionaries(
     max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(st.lists(st.tuples(DOCUMENTS, st.lists(RECIPIENTS, max_size=5)), max_size=4))
-def test_so_it_does_for_documents_of_any_kind(
+def test_serializers_write_it_for_documents_of_any_kind(
     acme: Tenant, made: list[tuple[dict[str, Any], list[dict[str, Any]]]]
 ) -> None:
     Document.objects.all().delete()

@@ -17,6 +17,8 @@ from tests.factories import Tenant
 from tests.proxy import HOST
 from tests.server import ROOT, Server
 
+pytestmark = pytest.mark.xdist_group("docs")
+
 PAGE = "/api/docs"
 
 
@@ -26,7 +28,7 @@ def page() -> Any:
     return Client().get(PAGE)
 
 
-def test_it_is_open_and_lets_nothing_in_or_out(page: Any) -> None:
+def test_docs_page_is_open_and_lets_nothing_in_or_out(page: Any) -> None:
     assert page.status_code == 200
     assert page["Content-Type"] == "text/html; charset=utf-8"
     assert page["Cache-Control"] == "no-cache"
@@ -38,7 +40,7 @@ def test_it_is_open_and_lets_nothing_in_or_out(page: Any) -> None:
     assert "Vary" not in page
 
 
-def test_nothing_in_it_needs_what_the_policy_forbids(page: Any) -> None:
+def test_docs_page_needs_nothing_that_the_policy_forbids(page: Any) -> None:
     text = page.content.decode()
     assert not re.findall(r"<style|\sstyle=|\son\w+=|javascript:", text)
     assert len(re.findall("<script", text)) == len(re.findall('<script src="/static/', text)) == 2
@@ -47,26 +49,26 @@ def test_nothing_in_it_needs_what_the_policy_forbids(page: Any) -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/api/docs/"])
-def test_a_browser_is_led_to_it(path: str) -> None:
+def test_docs_page_is_where_a_browser_is_led_to(path: str) -> None:
     answer = Client().get(path)
     assert (answer.status_code, answer["Location"]) == (302, PAGE)
 
 
 @pytest.mark.parametrize("path", ["/api/docs.json", "/api/docs/x", "/api/docsx", "/api/DOCS"])
-def test_paths_beside_it_stay_json(path: str) -> None:
+def test_docs_page_leaves_paths_beside_it_json(path: str) -> None:
     answer = Client().get(path)
     assert answer.status_code == 404
     assert answer.json() == golden("no_path")
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
-def test_it_is_only_read(method: str) -> None:
+def test_docs_page_is_only_read(method: str) -> None:
     answer = Client().generic(method, PAGE)
     assert (answer.status_code, answer["Allow"]) == (405, "GET, HEAD")
     assert answer.json() == golden("wrong_method")
 
 
-def test_its_commands_name_the_address_it_was_called_by(settings: Any) -> None:
+def test_docs_page_commands_name_the_address_it_was_called_by(settings: Any) -> None:
     settings.ALLOWED_HOSTS = ["api.acme.example"]
     settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     sent = {"Host": "api.acme.example", "X-Forwarded-Proto": "https"}
@@ -84,9 +86,7 @@ def commands(page: str) -> str:
     )
 
 
-def test_its_commands_work_as_they_stand_there(
-    server: Server, acme: Tenant, tmp_path: Path
-) -> None:
+def test_docs_page_commands_work_as_printed(server: Server, acme: Tenant, tmp_path: Path) -> None:
     document = factories.document(acme.workspace, "COMPLETED")
     page = server.raw(
         f"GET {PAGE} HTTP/1.1\r\nHost: {HOST}:{server.port}\r\nConnection: close\r\n\r\n".encode()
@@ -109,7 +109,7 @@ def test_its_commands_work_as_they_stand_there(
     assert f'etag: "{hashlib.sha256(file).hexdigest()}"' in said
 
 
-def test_each_file_it_names_is_served_from_here(server: Server, page: Any) -> None:
+def test_docs_page_files_are_served_from_here(server: Server, page: Any) -> None:
     files = re.findall(r'(?:href|src)="(/static/[^"]+)"', page.content.decode())
     assert sorted({Path(path).suffix for path in files}) == [".css", ".js", ".py"]
     for path in files:
@@ -124,7 +124,7 @@ def test_each_file_it_names_is_served_from_here(server: Server, page: Any) -> No
             assert body == (ROOT / "examples" / Path(path).name).read_bytes()
 
 
-def test_it_is_there_when_the_database_is_not(server: Server) -> None:
+def test_docs_page_works_without_the_database(server: Server) -> None:
     server.database.refuse()
     request = f"GET {PAGE} HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n"
     assert server.raw(request.encode()).startswith(b"HTTP/1.1 200 OK\r\n")

@@ -99,17 +99,19 @@ def execute(page: Browser, operation: str, expected: str) -> None:
     """
     script = "return document.querySelector(arguments[0])?.innerText ?? ''"
     answer = f"{operation} .live-responses-table .response"
-    for _ in range(10):
+    for _ in range(60):
         with contextlib.suppress(ElementClickInterceptedException):  # it is moving
             shown(page, f"{operation} .execute").click()
-        for _ in range(60):
+        for _ in range(10):
             if expected in page.driver.execute_script(script, answer):
                 return
             time.sleep(0.1)
     pytest.fail(page.driver.execute_script(script, operation))
 
 
-def test_the_first_address_leads_to_it_and_it_draws_all_operations(page: Browser) -> None:
+def test_docs_page_is_reached_from_the_first_address_and_draws_all_operations(
+    page: Browser,
+) -> None:
     assert page.driver.current_url == f"{page.url}/api/docs"
     paths = [e.text for e in page.driver.find_elements(By.CSS_SELECTOR, ".opblock-summary-path")]
     assert [path.replace("\u200b", "") for path in paths] == [
@@ -122,7 +124,7 @@ def test_the_first_address_leads_to_it_and_it_draws_all_operations(page: Browser
     assert complaints(page) == []
 
 
-def test_a_key_is_tried_in_it_and_forgotten_with_it(page: Browser, acme: Tenant) -> None:
+def test_docs_page_tries_a_key_and_forgets_it(page: Browser, acme: Tenant) -> None:
     document = factories.document(acme.workspace, "COMPLETED", title="Lease of the moon")
     shown(page, f"{LIST} .opblock-summary-control").click()
     execute(page, LIST, "401")
@@ -142,22 +144,20 @@ def test_a_key_is_tried_in_it_and_forgotten_with_it(page: Browser, acme: Tenant)
     script = "return [localStorage.length, sessionStorage.length, document.cookie]"
     assert page.driver.execute_script(script) == [0, 0, ""]
     assert acme.raw not in page.driver.current_url
-    page.driver.refresh()
+    page.reload()
     shown(page, f"{LIST} .opblock-summary-control").click()
     execute(page, LIST, "401")
 
 
-def test_it_is_readable_wide_and_narrow_light_and_dark(page: Browser, acme: Tenant) -> None:
-    page.shoot("docs")
+def test_docs_page_is_readable_wide_and_narrow_light_and_dark(page: Browser, acme: Tenant) -> None:
+    page.check_layout("docs")
     shown(page, f"{LIST} .opblock-summary-control").click()
     authorize(page, acme.raw)
     execute(page, LIST, "200")
-    page.shoot("docs-tried")
+    page.check_layout("docs-tried")
     for scheme in SCHEMES:
-        preferred = [{"name": "prefers-color-scheme", "value": scheme}]
-        page.cdp("Emulation.setEmulatedMedia", features=preferred)
-        assert eventually(lambda: not page.driver.execute_script(FAINT)), scheme
-    page.cdp("Emulation.setEmulatedMedia", features=[])
+        with page.preferring(scheme):
+            assert eventually(lambda: not page.driver.execute_script(FAINT)), scheme
 
 
 def focused(page: Browser) -> WebElement:
@@ -170,7 +170,7 @@ def press(page: Browser, key: str) -> WebElement:
     return focused(page)
 
 
-def test_it_has_an_outline(page: Browser) -> None:
+def test_docs_page_has_an_outline(page: Browser) -> None:
     headings = [
         element.tag_name
         for element in page.driver.find_elements(By.CSS_SELECTOR, "h1, h2, h3")
@@ -180,7 +180,7 @@ def test_it_has_an_outline(page: Browser) -> None:
     assert len(page.driver.find_elements(By.CSS_SELECTOR, "main:not([role])")) == 1
 
 
-def test_the_keyboard_can_skip_to_the_reference(page: Browser) -> None:
+def test_docs_page_lets_the_keyboard_skip_to_the_reference(page: Browser) -> None:
     assert press(page, Keys.TAB).text == "Skip to the reference"
     press(page, Keys.ENTER)
     assert eventually(lambda: focused(page).get_attribute("id") == "reference")

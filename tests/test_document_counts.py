@@ -29,7 +29,7 @@ def exact(tenant: Tenant) -> bool:
     return bool(said == counted(tenant.workspace) == tenant.get("/me").json()["data"]["documents"])
 
 
-def test_each_change_of_a_document_is_counted(acme: Tenant, umbrella: Tenant) -> None:
+def test_document_counts_follow_each_change_of_a_document(acme: Tenant, umbrella: Tenant) -> None:
     assert exact(acme)
     document = factories.document(acme.workspace, "DRAFT")
     assert document_counts(acme.workspace.id) == {"draft": 1, "sent": 0, "completed": 0}
@@ -51,7 +51,9 @@ def test_each_change_of_a_document_is_counted(acme: Tenant, umbrella: Tenant) ->
     assert exact(umbrella)
 
 
-def test_many_documents_in_one_statement_are_counted(acme: Tenant, umbrella: Tenant) -> None:
+def test_document_counts_follow_many_documents_in_one_statement(
+    acme: Tenant, umbrella: Tenant
+) -> None:
     for tenant in (acme, umbrella):
         factories.listed(tenant.workspace, 40, status=lambda n: ("DRAFT", "SENT", "VIEWED")[n % 3])
     assert document_counts(acme.workspace.id) == {"draft": 14, "sent": 13, "completed": 0}
@@ -62,7 +64,7 @@ def test_many_documents_in_one_statement_are_counted(acme: Tenant, umbrella: Ten
     assert exact(umbrella)
 
 
-def test_what_is_rolled_back_is_not_counted(acme: Tenant) -> None:
+def test_document_counts_do_not_follow_what_is_rolled_back(acme: Tenant) -> None:
     with transaction.atomic():
         factories.document(acme.workspace, "DRAFT")
         assert document_counts(acme.workspace.id)["draft"] == 1
@@ -70,7 +72,7 @@ def test_what_is_rolled_back_is_not_counted(acme: Tenant) -> None:
     assert document_counts(acme.workspace.id)["draft"] == 0
 
 
-def test_counts_take_few_rows_however_many_changes_there_were(acme: Tenant) -> None:
+def test_document_counts_need_few_rows_however_many_changes_there_were(acme: Tenant) -> None:
     document = factories.document(acme.workspace, "DRAFT")
     for number in range(40 * FOLD_EVERY):
         status = ("SENT", "DRAFT")[number % 2]
@@ -81,14 +83,14 @@ def test_counts_take_few_rows_however_many_changes_there_were(acme: Tenant) -> N
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_emptied_table_counts_as_nothing(acme: Tenant) -> None:
+def test_document_counts_of_an_emptied_table_are_nothing(acme: Tenant) -> None:
     factories.document(acme.workspace, "DRAFT")
     with connection.cursor() as cursor:
         cursor.execute("TRUNCATE documents_document CASCADE")
     assert exact(acme)
 
 
-def test_documents_that_stood_before_are_counted_by_the_migration(acme: Tenant) -> None:
+def test_document_counts_of_earlier_documents_are_made_by_the_migration(acme: Tenant) -> None:
     factories.listed(acme.workspace, 9, status=lambda n: ("DRAFT", "SENT", "VIEWED")[n % 3])
     deleted = factories.document(acme.workspace, "DRAFT", deleted_at=timezone.now())
     DocumentCount.objects.all().delete()
@@ -120,7 +122,7 @@ def changes(workspace: Workspace, seed: int) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_eight_writers_in_one_workspace_lose_nothing_and_never_deadlock(acme: Tenant) -> None:
+def test_document_counts_of_eight_writers_lose_nothing_and_never_deadlock(acme: Tenant) -> None:
     factories.listed(acme.workspace, 50, status=lambda n: ("DRAFT", "SENT")[n % 2])
     with ThreadPoolExecutor(8) as pool:
         writers = [pool.submit(changes, acme.workspace, seed) for seed in range(8)]

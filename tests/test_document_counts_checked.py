@@ -42,7 +42,9 @@ def add_wrongly(workspace: Workspace, status: str, count: int) -> None:
     DocumentCount.objects.create(workspace_id=workspace.id, status=status, count=count)
 
 
-def test_counts_that_are_right_are_not_told(acme: Tenant, umbrella: Tenant) -> None:
+def test_check_document_counts_does_not_report_counts_that_are_right(
+    acme: Tenant, umbrella: Tenant
+) -> None:
     factories.listed(acme.workspace, 5, status=lambda n: ("DRAFT", "PARTIALLY_SIGNED")[n % 2])
     factories.listed(acme.workspace, 2, status=lambda n: "DRAFT", deleted_at=timezone.now())
     Document.objects.filter(status="DRAFT").update(status="SENT")
@@ -50,7 +52,7 @@ def test_counts_that_are_right_are_not_told(acme: Tenant, umbrella: Tenant) -> N
     assert check("--fix") == ([], 0)
 
 
-def test_check_lists_each_wrong_count_and_only_fix_changes_it(
+def test_check_document_counts_reports_each_difference_and_changes_it_only_when_asked(
     acme: Tenant, umbrella: Tenant
 ) -> None:
     factories.listed(acme.workspace, 5, status=lambda n: ("DRAFT", "VIEWED")[n % 2])
@@ -75,7 +77,7 @@ def test_check_lists_each_wrong_count_and_only_fix_changes_it(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_fix_repairs_a_data_only_restore(acme: Tenant) -> None:
+def test_check_document_counts_repairs_a_restore_of_the_data_alone(acme: Tenant) -> None:
     factories.listed(acme.workspace, 6, status=lambda n: ("DRAFT", "SENT")[n % 2])
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("""
@@ -94,7 +96,7 @@ def test_fix_repairs_a_data_only_restore(acme: Tenant) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_check_and_fix_are_exact_while_others_write(acme: Tenant) -> None:
+def test_check_document_counts_is_exact_while_others_write(acme: Tenant) -> None:
     factories.listed(acme.workspace, 50, status=lambda n: ("DRAFT", "SENT")[n % 2])
     with ThreadPoolExecutor(WRITERS) as pool:
         writers = [pool.submit(changes, acme.workspace, seed) for seed in range(WRITERS)]
@@ -111,7 +113,7 @@ def test_check_and_fix_are_exact_while_others_write(acme: Tenant) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_fix_waits_for_no_writer(acme: Tenant) -> None:
+def test_check_document_counts_waits_for_no_writer(acme: Tenant) -> None:
     """And what a writer has not committed yet is neither lost nor counted twice."""
     factories.document(acme.workspace, "DRAFT")
     add_wrongly(acme.workspace, "SENT", 5)
@@ -137,7 +139,7 @@ def test_fix_waits_for_no_writer(acme: Tenant) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_fix_run_twice_at_once_corrects_once(acme: Tenant) -> None:
+def test_check_document_counts_repairs_once_when_two_run_at_once(acme: Tenant) -> None:
     factories.document(acme.workspace, "DRAFT")
     add_wrongly(acme.workspace, "DRAFT", 4)
 
@@ -166,7 +168,7 @@ def waiting() -> int:
     return int(number)
 
 
-def test_how_far_it_is_goes_to_stderr(
+def test_check_document_counts_writes_its_progress_to_stderr(
     acme: Tenant, umbrella: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     DocumentCount.objects.all().delete()  # counts of deleted workspaces

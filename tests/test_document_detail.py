@@ -6,7 +6,7 @@ from urllib.parse import quote
 import pytest
 
 from tests import factories
-from tests.client import Answer, compact, golden
+from tests.client import Response, compact, golden
 from tests.factories import Tenant, at, uid
 from tests.server import Server
 from tests.test_documents_list import completed, declined, draft
@@ -14,7 +14,7 @@ from tests.test_documents_list import completed, declined, draft
 ENDPOINTS = ("/documents/{id}", "/documents/{id}/download")
 
 
-def test_the_whole_answer_is_the_document_as_the_list_has_it(acme: Tenant) -> None:
+def test_document_detail_is_the_document_as_the_list_has_it(acme: Tenant) -> None:
     listed = golden("documents")["data"]
     for make in (draft, declined, completed):
         document = make(acme)
@@ -25,7 +25,7 @@ def test_the_whole_answer_is_the_document_as_the_list_has_it(acme: Tenant) -> No
         assert answer.body == compact({"data": expected})
 
 
-def test_its_links_lead_to_it_and_to_its_file(acme: Tenant) -> None:
+def test_document_detail_links_lead_to_it_and_to_its_file(acme: Tenant) -> None:
     document = factories.document(acme.workspace)
     links = acme.get(f"/documents/{document.id}").json()["data"]["links"]
     itself, file = (acme.get(links[name].removeprefix("/api/v1")) for name in ("self", "download"))
@@ -33,7 +33,7 @@ def test_its_links_lead_to_it_and_to_its_file(acme: Tenant) -> None:
     assert file.headers["content-type"] == "application/pdf"
 
 
-def test_an_id_is_read_in_either_case(acme: Tenant) -> None:
+def test_document_detail_reads_an_id_in_either_case(acme: Tenant) -> None:
     """As RFC 9562 has it for UUIDs; answers write them in lower case."""
     document = factories.document(acme.workspace)
     assert acme.get(f"/documents/{document.id}").same() == (
@@ -41,13 +41,13 @@ def test_an_id_is_read_in_either_case(acme: Tenant) -> None:
     )
 
 
-def test_parameters_are_ignored(acme: Tenant) -> None:
+def test_document_detail_ignores_parameters(acme: Tenant) -> None:
     document = factories.document(acme.workspace)
     path = f"/documents/{document.id}"
     assert acme.get(f"{path}?limit=0&type=x&%00=%FF").same() == acme.get(path).same()
 
 
-def test_head_has_the_headers_alone(acme: Tenant) -> None:
+def test_document_detail_head_has_the_headers_alone(acme: Tenant) -> None:
     path = f"/documents/{completed(acme).id}"
     head, get = acme.get(path, method="HEAD"), acme.get(path)
     assert head.same() == (get.status, get.same()[1], b"")
@@ -60,7 +60,7 @@ def own(acme: Tenant) -> str:
 
 
 @pytest.fixture
-def reference(acme: Tenant) -> Answer:
+def reference(acme: Tenant) -> Response:
     """The 404 that all others have to equal."""
     answer = acme.get(f"/documents/{uid(999)}")
     assert answer.status == 404
@@ -70,10 +70,10 @@ def reference(acme: Tenant) -> Answer:
 
 @pytest.mark.parametrize("endpoint", ENDPOINTS)
 @pytest.mark.parametrize("case", [str.lower, str.upper])
-def test_unknown_deleted_and_foreign_documents_are_the_same_404(
+def test_document_detail_is_the_same_404_for_unknown_deleted_and_foreign_documents(
     acme: Tenant,
     umbrella: Tenant,
-    reference: Answer,
+    reference: Response,
     endpoint: str,
     case: Callable[[str], str],
 ) -> None:
@@ -85,8 +85,8 @@ def test_unknown_deleted_and_foreign_documents_are_the_same_404(
 
 
 @pytest.mark.parametrize("file_type", ["signed", "original", "certificate"])
-def test_so_are_their_files(
-    acme: Tenant, umbrella: Tenant, reference: Answer, file_type: str
+def test_download_is_the_same_404_for_unknown_deleted_and_foreign_documents(
+    acme: Tenant, umbrella: Tenant, reference: Response, file_type: str
 ) -> None:
     gone = factories.document(acme.workspace, "SENT", deleted_at=at("2026-03-01 00:00:00"))
     foreign = factories.document(umbrella.workspace, "SENT")
@@ -141,14 +141,14 @@ MALFORMED: dict[str, Callable[[str], str]] = {
 
 @pytest.mark.parametrize("endpoint", ENDPOINTS)
 @pytest.mark.parametrize("malformed", MALFORMED)
-def test_a_malformed_id_is_the_same_404(
-    acme: Tenant, own: str, reference: Answer, endpoint: str, malformed: str
+def test_document_detail_of_a_malformed_id_is_the_same_404(
+    acme: Tenant, own: str, reference: Response, endpoint: str, malformed: str
 ) -> None:
     path = endpoint.format(id=MALFORMED[malformed](own))
     assert acme.get(path).same() == reference.same()
 
 
-def test_a_malformed_id_is_the_same_404_over_a_socket(
+def test_document_detail_of_a_malformed_id_is_the_same_404_over_a_socket(
     server: Server, acme: Tenant, own: str
 ) -> None:
     first = server.get(f"/documents/{uid(999)}", acme.raw)
@@ -159,7 +159,7 @@ def test_a_malformed_id_is_the_same_404_over_a_socket(
 
 
 @pytest.mark.parametrize("endpoint", ENDPOINTS)
-def test_an_unknown_id_is_not_told_from_a_foreign_one_by_its_key_either(
+def test_document_detail_with_another_key_does_not_tell_unknown_from_foreign_ids(
     acme: Tenant, umbrella: Tenant, endpoint: str
 ) -> None:
     document = factories.document(umbrella.workspace)

@@ -126,7 +126,7 @@ def titles(tenant: Tenant, query: str = "") -> list[str]:
     return [document["title"] for document in answer.json()["data"]]
 
 
-def test_the_whole_answer(acme: Tenant) -> None:
+def test_documents_list_is_the_whole_expected_body(acme: Tenant) -> None:
     for make in (declined, draft, completed):
         make(acme)
     answer = acme.get("/documents")
@@ -135,11 +135,11 @@ def test_the_whole_answer(acme: Tenant) -> None:
     assert answer.body == compact(golden("documents"))
 
 
-def test_a_workspace_without_documents_lists_none(acme: Tenant) -> None:
+def test_documents_list_of_a_workspace_without_documents_is_empty(acme: Tenant) -> None:
     assert acme.get("/documents").json() == {"data": [], "nextCursor": None}
 
 
-def test_deleted_and_foreign_documents_never_appear(acme: Tenant, umbrella: Tenant) -> None:
+def test_documents_list_has_no_deleted_or_foreign_documents(acme: Tenant, umbrella: Tenant) -> None:
     factories.listed(acme.workspace, 1, title="Seen")
     factories.listed(acme.workspace, 1, title="Gone", deleted_at=at("2026-03-01 00:00:00"))
     factories.listed(umbrella.workspace, 1, title="Foreign")
@@ -147,7 +147,7 @@ def test_deleted_and_foreign_documents_never_appear(acme: Tenant, umbrella: Tena
     assert titles(acme, "?status=SENT") == ["Seen"]
 
 
-def test_the_newest_is_first_and_the_id_breaks_ties(acme: Tenant) -> None:
+def test_documents_list_has_the_newest_first_and_the_id_breaks_ties(acme: Tenant) -> None:
     same = at("2026-03-02 00:00:00")
     factories.listed(acme.workspace, 1, title="old", created_at=at("2026-03-01 00:00:00"))
     factories.listed(acme.workspace, 1, title="low", created_at=same, id=uid(1))
@@ -160,7 +160,9 @@ STATUSES = ["DRAFT", "SENT", "VIEWED", "COMPLETED", "DECLINED", "CANCELLED", "EX
 
 
 @pytest.mark.parametrize("status", STATUSES)
-def test_status_returns_only_documents_with_this_status(acme: Tenant, status: str) -> None:
+def test_documents_list_status_returns_only_documents_with_this_status(
+    acme: Tenant, status: str
+) -> None:
     for each in Document.Status.values:
         factories.document(acme.workspace, each, title=each)
     assert titles(acme, f"?status={status}") == [status]
@@ -182,7 +184,7 @@ def test_status_returns_only_documents_with_this_status(acme: Tenant, status: st
         "ＳＥＮＴ",
     ],
 )
-def test_any_other_status_is_400(acme: Tenant, value: str) -> None:
+def test_documents_list_status_with_any_other_value_is_400(acme: Tenant, value: str) -> None:
     answer = acme.get(f"/documents?status={quote(value, safe='&=')}")
     assert answer.status == 400
     once = ", given once" if not value or "&" in value else ""
@@ -192,7 +194,9 @@ def test_any_other_status_is_400(acme: Tenant, value: str) -> None:
 
 
 @pytest.mark.parametrize(("query", "count"), [("", 25), ("?limit=1", 1), ("?limit=100", 100)])
-def test_limit_is_1_to_100_and_25_by_default(acme: Tenant, query: str, count: int) -> None:
+def test_documents_list_limit_is_1_to_100_and_25_by_default(
+    acme: Tenant, query: str, count: int
+) -> None:
     factories.listed(acme.workspace, 101)
     assert len(titles(acme, query)) == count
 
@@ -225,7 +229,7 @@ def test_limit_is_1_to_100_and_25_by_default(acme: Tenant, query: str, count: in
         "&limit=5",
     ],
 )
-def test_any_other_limit_is_400(acme: Tenant, value: str) -> None:
+def test_documents_list_limit_with_any_other_value_is_400(acme: Tenant, value: str) -> None:
     answer = acme.get(f"/documents?limit={quote(value, safe='&=')}")
     assert answer.status == 400
     once = ", given once" if not value or "&" in value else ""
@@ -235,7 +239,7 @@ def test_any_other_limit_is_400(acme: Tenant, value: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["", "x&cursor=x", "&cursor="])
-def test_an_empty_or_repeated_cursor_is_400(acme: Tenant, value: str) -> None:
+def test_documents_list_cursor_empty_or_repeated_is_400(acme: Tenant, value: str) -> None:
     answer = acme.get(f"/documents?cursor={value}")
     assert answer.status == 400
     assert answer.error == (
@@ -243,7 +247,7 @@ def test_an_empty_or_repeated_cursor_is_400(acme: Tenant, value: str) -> None:
     )
 
 
-def test_unknown_parameters_are_ignored(acme: Tenant) -> None:
+def test_documents_list_ignores_unknown_parameters(acme: Tenant) -> None:
     factories.listed(acme.workspace, 3)
     query = (
         "?page=2&offset=1&order=title&type=nonsense&format=xml&Limit=0&STATUS=x&%00=%00&limit[]=0"
@@ -251,7 +255,7 @@ def test_unknown_parameters_are_ignored(acme: Tenant) -> None:
     assert acme.get(f"/documents{query}").same() == acme.get("/documents").same()
 
 
-def test_progress_counts_only_those_asked_to_sign_or_approve(acme: Tenant) -> None:
+def test_documents_list_progress_counts_only_those_asked_to_sign_or_approve(acme: Tenant) -> None:
     document = factories.document(acme.workspace, "PARTIALLY_SIGNED")
     for role in ("SIGNER", "APPROVER", "CC", "VIEWER"):
         for status in ("PENDING", "SENT", "VIEWED", "SIGNED", "APPROVED", "DECLINED", "BOUNCED"):
@@ -261,7 +265,7 @@ def test_progress_counts_only_those_asked_to_sign_or_approve(acme: Tenant) -> No
     assert listed["progress"] == {"done": 4, "total": 14}
 
 
-def test_head_has_the_headers_alone(acme: Tenant) -> None:
+def test_documents_list_head_has_the_headers_alone(acme: Tenant) -> None:
     factories.listed(acme.workspace, 3)
     head, get = acme.get("/documents", method="HEAD"), acme.get("/documents")
     assert head.same() == (get.status, get.same()[1], b"")

@@ -20,7 +20,7 @@ def change(document: Document, **fields: Any) -> None:
 
 
 @pytest.mark.parametrize("lacking", ["signed", "certificate", "completed_at"])
-def test_a_complete_document_has_a_signed_file_a_certificate_and_a_time(
+def test_document_that_is_complete_has_a_signed_file_a_certificate_and_a_time(
     acme: Tenant, lacking: str
 ) -> None:
     document = factories.document(acme.workspace, "COMPLETED")
@@ -32,7 +32,7 @@ def test_a_complete_document_has_a_signed_file_a_certificate_and_a_time(
 
 
 @pytest.mark.parametrize("status", [s for s in Status.values if s != "COMPLETED"])
-def test_any_other_document_needs_neither(acme: Tenant, status: str) -> None:
+def test_document_that_is_not_complete_needs_neither(acme: Tenant, status: str) -> None:
     [document] = factories.listed(acme.workspace, 1, status=status)
     change(document, completed_at=at("2026-03-01 00:00:00"))
 
@@ -48,7 +48,7 @@ def test_any_other_document_needs_neither(acme: Tenant, status: str) -> None:
         ({"file_size": 0}, "document_has_pages"),
     ],
 )
-def test_a_document_has_only_values_that_the_api_knows(
+def test_document_has_only_values_that_the_api_knows(
     acme: Tenant, fields: dict[str, Any], constraint: str
 ) -> None:
     [document] = factories.listed(acme.workspace, 1)
@@ -65,7 +65,7 @@ def test_a_document_has_only_values_that_the_api_knows(
         ({"status": "signed"}, "recipient_status"),
     ],
 )
-def test_a_recipient_has_only_values_that_the_api_knows(
+def test_recipient_has_only_values_that_the_api_knows(
     acme: Tenant, fields: dict[str, Any], constraint: str
 ) -> None:
     recipient = factories.recipient(factories.listed(acme.workspace, 1)[0])
@@ -73,7 +73,7 @@ def test_a_recipient_has_only_values_that_the_api_knows(
         Recipient.objects.filter(pk=recipient.pk).update(**fields)
 
 
-def test_every_value_of_the_enums_is_accepted(acme: Tenant) -> None:
+def test_document_enums_are_all_accepted_by_the_database(acme: Tenant) -> None:
     for status in Status.values:
         for order in Document.SigningOrder.values:
             document = factories.document(acme.workspace, status, signing_order=order)
@@ -84,13 +84,13 @@ def test_every_value_of_the_enums_is_accepted(acme: Tenant) -> None:
     assert Recipient.objects.count() == 28
 
 
-def test_a_file_that_a_document_has_cannot_be_taken_from_it(acme: Tenant) -> None:
+def test_stored_file_cannot_be_taken_from_its_document(acme: Tenant) -> None:
     document = factories.document(acme.workspace)
     with pytest.raises(ProtectedError):
         document.original.delete()
 
 
-def test_a_file_belongs_to_one_document(acme: Tenant) -> None:
+def test_stored_file_belongs_to_one_document(acme: Tenant) -> None:
     one, two = factories.listed(acme.workspace, 2)
     with pytest.raises(IntegrityError, match="original_id"):
         change(two, original=one.original)

@@ -34,7 +34,7 @@ def path_of(document: Document, file_type: str | None = None) -> str:
 
 @pytest.mark.parametrize("file_type", TYPES)
 @pytest.mark.parametrize("status", Document.Status.values)
-def test_each_status_has_its_files_and_its_default(
+def test_download_of_each_status_has_its_files_and_its_default(
     acme: Tenant, status: str, file_type: str | None
 ) -> None:
     complete = status == "COMPLETED"
@@ -57,7 +57,7 @@ def test_each_status_has_its_files_and_its_default(
     ["type=", "type=pdf", "type=Signed", "type=%20signed", "type=signed%00", "type=%FF"],
 )
 @pytest.mark.parametrize("there", [True, False], ids=["there", "unknown"])
-def test_an_unknown_type_is_400_also_for_an_unknown_document(
+def test_download_of_an_unknown_type_is_400_also_for_an_unknown_document(
     acme: Tenant, query: str, there: bool
 ) -> None:
     id = factories.document(acme.workspace).id if there else uid(999)
@@ -68,7 +68,7 @@ def test_an_unknown_type_is_400_also_for_an_unknown_document(
     assert entries() == []
 
 
-def test_a_repeated_type_is_400(acme: Tenant) -> None:
+def test_download_with_a_repeated_type_is_400(acme: Tenant) -> None:
     document = factories.document(acme.workspace)
     answer = acme.get(path_of(document, "original&type=original"))
     assert answer.status == 400
@@ -77,14 +77,14 @@ def test_a_repeated_type_is_400(acme: Tenant) -> None:
     )
 
 
-def test_unknown_parameters_are_ignored(acme: Tenant) -> None:
+def test_download_ignores_unknown_parameters(acme: Tenant) -> None:
     document = factories.document(acme.workspace)
     answer = acme.get(path_of(document, "original&format=json&Type=x&limit=0"))
     assert answer.status == 200
 
 
 @pytest.mark.parametrize("accept", ["application/pdf", "application/json", "image/*", "x", "", ";"])
-def test_accept_is_not_negotiated(acme: Tenant, accept: str) -> None:
+def test_download_does_not_negotiate_accept(acme: Tenant, accept: str) -> None:
     document = factories.document(acme.workspace)
     answer = acme.get(path_of(document), accept=accept)
     assert answer.status == 200
@@ -94,7 +94,9 @@ def test_accept_is_not_negotiated(acme: Tenant, accept: str) -> None:
 
 
 @pytest.mark.parametrize("file_type", TYPES)
-def test_head_has_the_headers_and_records_nothing(acme: Tenant, file_type: str | None) -> None:
+def test_download_head_has_the_headers_and_records_nothing(
+    acme: Tenant, file_type: str | None
+) -> None:
     document = factories.document(acme.workspace, "COMPLETED")
     head = acme.get(path_of(document, file_type), method="HEAD")
     assert entries() == []
@@ -103,7 +105,7 @@ def test_head_has_the_headers_and_records_nothing(acme: Tenant, file_type: str |
     assert len(entries()) == 1
 
 
-def test_head_has_the_headers_over_a_socket_too(server: Server, acme: Tenant) -> None:
+def test_download_head_has_the_headers_over_a_socket_too(server: Server, acme: Tenant) -> None:
     document = factories.document(acme.workspace)
     head = server.get(path_of(document), acme.raw, "HEAD")
     assert entries() == []
@@ -111,7 +113,7 @@ def test_head_has_the_headers_over_a_socket_too(server: Server, acme: Tenant) ->
     assert head.same() == (200, get.same()[1], b"")
 
 
-def test_every_download_is_in_the_trail_under_the_key_s_name(server: Server, acme: Tenant) -> None:
+def test_download_is_in_the_audit_log_under_the_key_s_name(server: Server, acme: Tenant) -> None:
     document = factories.document(acme.workspace, "COMPLETED", title="Lease")
     before = timezone.now()
     answer = server.get(path_of(document, "certificate"), acme.raw, user_agent="sync/1.0")
@@ -136,7 +138,7 @@ def test_every_download_is_in_the_trail_under_the_key_s_name(server: Server, acm
     }
 
 
-def test_each_download_is_an_entry_of_its_own(acme: Tenant) -> None:
+def test_download_records_an_entry_of_its_own_each_time(acme: Tenant) -> None:
     document = factories.document(acme.workspace)
     answers = [acme.get(path_of(document)) for _ in range(3)]
     ids = [answer.headers["request-id"] for answer in answers]
@@ -158,7 +160,7 @@ def test_each_download_is_an_entry_of_its_own(acme: Tenant) -> None:
         (1, None, "127.0.0.1"),
     ],
 )
-def test_the_entry_s_address_is_the_one_that_trusted_proxies_vouch_for(
+def test_download_entry_has_the_address_that_trusted_proxies_vouch_for(
     acme: Tenant, settings: Any, proxies: int, forwarded: str | None, address: str
 ) -> None:
     settings.TRUSTED_PROXIES = proxies
@@ -168,7 +170,7 @@ def test_the_entry_s_address_is_the_one_that_trusted_proxies_vouch_for(
     assert [entry.address for entry in entries()] == [address]
 
 
-def test_any_user_agent_fits_the_entry(server: Server, acme: Tenant) -> None:
+def test_download_entry_holds_any_user_agent(server: Server, acme: Tenant) -> None:
     document = factories.document(acme.workspace)
     for agent in ("x" * 3000, "", acme.bearer, "\xe9\xff"):
         assert server.get(path_of(document), acme.raw, user_agent=agent).status == 200
@@ -177,7 +179,7 @@ def test_any_user_agent_fits_the_entry(server: Server, acme: Tenant) -> None:
     assert len(agents) == 4  # what becomes of other bytes is the server's to say
 
 
-def test_a_file_that_the_store_does_not_have_is_503_without_an_entry(acme: Tenant) -> None:
+def test_download_of_a_file_that_object_storage_lacks_is_503_without_an_entry(acme: Tenant) -> None:
     [document] = factories.listed(acme.workspace, 1)
     for method in ("GET", "HEAD"):
         answer = acme.get(path_of(document), method=method)
@@ -201,7 +203,7 @@ def started(server: Server, tenant: Tenant, document: Document) -> HTTPConnectio
     return client
 
 
-def test_a_large_file_arrives_whole(
+def test_download_of_a_large_file_arrives_whole(
     server: Server, acme: Tenant, large: tuple[Document, bytes]
 ) -> None:
     document, content = large
@@ -210,12 +212,12 @@ def test_a_large_file_arrives_whole(
     assert answer.body == content
 
 
-def test_the_entry_is_there_although_the_client_hung_up_after_the_first_byte(
+def test_download_entry_is_there_although_the_client_hung_up_after_the_first_byte(
     server: Server, acme: Tenant, large: tuple[Document, bytes]
 ) -> None:
     document, content = large
     server.store.refuse()  # no connection is left from before
-    server.store.mend()
+    server.store.restore()
     before = server.store.forwarded
     client = started(server, acme, document)
     response = client.getresponse()
@@ -231,7 +233,7 @@ def test_the_entry_is_there_although_the_client_hung_up_after_the_first_byte(
     assert server.get("/me", acme.raw).status == 200
 
 
-def test_a_client_that_reads_nothing_does_not_fill_the_memory(
+def test_download_to_a_client_that_reads_nothing_does_not_fill_the_memory(
     server: Server, acme: Tenant, large: tuple[Document, bytes]
 ) -> None:
     document, content = large
@@ -248,7 +250,7 @@ def test_a_client_that_reads_nothing_does_not_fill_the_memory(
     client.close()
 
 
-def test_a_store_that_breaks_off_breaks_the_answer_off(
+def test_download_breaks_off_when_object_storage_breaks_off(
     server: Server, acme: Tenant, large: tuple[Document, bytes]
 ) -> None:
     document, _ = large
@@ -260,12 +262,12 @@ def test_a_store_that_breaks_off_breaks_the_answer_off(
         response.read()
     response.close()
     client.close()
-    server.store.mend()
+    server.store.restore()
     small = factories.document(acme.workspace)
     assert server.get(path_of(small), acme.raw).status == 200
 
 
-def test_a_store_out_of_reach_is_503_and_heals(server: Server, acme: Tenant) -> None:
+def test_download_without_object_storage_is_503_and_heals(server: Server, acme: Tenant) -> None:
     document = factories.document(acme.workspace)
     assert server.get(path_of(document), acme.raw).status == 200
     server.store.refuse()
@@ -274,12 +276,12 @@ def test_a_store_out_of_reach_is_503_and_heals(server: Server, acme: Tenant) -> 
     assert answer.json() == golden("unavailable")
     assert answer.headers["retry-after"] == "5"
     assert server.get(f"/documents/{document.id}", acme.raw).status == 200
-    server.store.mend()
+    server.store.restore()
     assert server.get(path_of(document), acme.raw).status == 200
     assert len(entries()) == 2
 
 
-def test_no_byte_leaves_without_its_entry(server: Server, acme: Tenant) -> None:
+def test_download_sends_no_byte_without_its_entry(server: Server, acme: Tenant) -> None:
     document = factories.document(acme.workspace)
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE audit_auditentry RENAME TO elsewhere")
@@ -291,7 +293,7 @@ def test_no_byte_leaves_without_its_entry(server: Server, acme: Tenant) -> None:
     assert b"%PDF" not in answer.body
 
 
-def test_the_object_s_name_tells_nothing(acme: Tenant) -> None:
+def test_download_object_s_name_tells_nothing(acme: Tenant) -> None:
     document = factories.document(acme.workspace, title="Secret", file_name="secret.pdf")
     key = StoredFile.objects.get(pk=document.original_id).object_key
     assert len(key) == len("0" * 32 + ".pdf")

@@ -274,7 +274,7 @@ def test_record_download_completions_records_each_line_that_tail_writes_at_once(
         assert process.stderr is not None
         assert "trying again" in process.stderr.readline()
         assert len(completions()) == 2
-        database.mend()
+        database.restore()
         assert eventually(all_recorded)
         process.send_signal(signal.SIGTERM)
         out, err = process.communicate(timeout=PATIENCE)

@@ -17,7 +17,7 @@ from django.utils.http import http_date
 from audit.models import AuditEntry
 from documents.models import Document
 from tests import factories
-from tests.client import OF_ONE_ANSWER, Answer, golden
+from tests.client import OF_ONE_RESPONSE, Response, golden
 from tests.factories import Tenant, at
 from tests.nginx import Nginx, record_completions
 from tests.proxy import HOST, failing_after
@@ -57,12 +57,12 @@ def entries(action: str = "document.downloaded") -> list[AuditEntry]:
     return list(AuditEntry.objects.filter(action=action).order_by("id"))
 
 
-def of_the_file(answer: Answer) -> dict[str, str]:
+def of_the_file(answer: Response) -> dict[str, str]:
     """The headers that do not depend on who has sent them."""
     return {name: value for name, value in answer.headers.items() if name not in OF_THE_SERVER}
 
 
-def test_a_whole_file_with_all_that_is_said_of_it(
+def test_download_of_a_whole_file_has_all_headers(
     front: Server, acme: Tenant, lease: Document
 ) -> None:
     answer = front.get(path_of(lease), acme.raw)
@@ -91,11 +91,11 @@ def test_a_whole_file_with_all_that_is_said_of_it(
     }
 
 
-def test_head_has_the_same_headers(front: Server, acme: Tenant, lease: Document) -> None:
+def test_download_head_has_the_same_headers(front: Server, acme: Tenant, lease: Document) -> None:
     get = of_the_file(front.get(path_of(lease), acme.raw))
     head = front.get(path_of(lease), acme.raw, "HEAD", range="bytes=0-9")
     assert (head.status, head.body) == (200, b"")
-    own = dict.fromkeys(OF_ONE_ANSWER)
+    own = dict.fromkeys(OF_ONE_RESPONSE)
     assert of_the_file(head) | own == get | own
     assert len(entries()) == 1
 
@@ -122,7 +122,9 @@ SATISFIED = {
 }
 
 
-def test_one_range_is_a_206_with_that_part(front: Server, acme: Tenant, lease: Document) -> None:
+def test_download_range_is_a_206_with_that_part(
+    front: Server, acme: Tenant, lease: Document
+) -> None:
     answers = {sent: front.get(path_of(lease), acme.raw, range=sent) for sent in SATISFIED}
     assert {sent: (answer.status, answer.body) for sent, answer in answers.items()} == {
         sent: (206, CONTENT[first : last + 1]) for sent, (first, last) in SATISFIED.items()
@@ -161,7 +163,7 @@ IGNORED = [
 ]
 
 
-def test_a_range_that_is_broken_or_several_is_the_whole_file(
+def test_download_range_that_is_broken_or_several_is_the_whole_file(
     front: Server, acme: Tenant, lease: Document
 ) -> None:
     answers = {sent: front.get(path_of(lease), acme.raw, range=sent) for sent in IGNORED}
@@ -172,7 +174,7 @@ def test_a_range_that_is_broken_or_several_is_the_whole_file(
     assert [entry.byte_range for entry in entries()] == [""] * len(IGNORED)
 
 
-def test_a_range_beyond_the_file_is_416_and_no_entry(
+def test_download_range_after_the_end_is_416_and_no_entry(
     front: Server, acme: Tenant, lease: Document
 ) -> None:
     for sent in ("bytes=1000-", "bytes=1000-1001", "bytes=-0", "bytes=" + "9" * 400 + "-"):
@@ -224,7 +226,7 @@ CONDITIONS: list[tuple[dict[str, str], int]] = [
 ]
 
 
-def test_conditions_are_judged_in_the_order_of_the_rfc(
+def test_download_conditions_are_judged_in_the_order_of_the_rfc(
     front: Server, acme: Tenant, lease: Document
 ) -> None:
     answers = [front.get(path_of(lease), acme.raw, **sent) for sent, _ in CONDITIONS]
@@ -242,7 +244,7 @@ def test_conditions_are_judged_in_the_order_of_the_rfc(
     assert len(entries()) == sum(status in (200, 206) for _, status in CONDITIONS)
 
 
-def test_a_condition_does_not_open_what_is_closed(
+def test_download_conditions_do_not_open_what_is_closed(
     front: Server, acme: Tenant, umbrella: Tenant, lease: Document
 ) -> None:
     plain = front.get(path_of(lease), umbrella.raw)
@@ -272,7 +274,7 @@ NAMES = {
 }
 
 
-def test_any_file_name_comes_out_safe(front: Server, acme: Tenant, lease: Document) -> None:
+def test_download_file_name_comes_out_safe(front: Server, acme: Tenant, lease: Document) -> None:
     said = {}
     for file_name in NAMES:
         lease.file_name = file_name
@@ -286,7 +288,9 @@ def test_any_file_name_comes_out_safe(front: Server, acme: Tenant, lease: Docume
     }
 
 
-def test_the_store_is_asked_for_the_part_only(front: Server, acme: Tenant) -> None:
+def test_download_range_reads_only_the_part_from_object_storage(
+    front: Server, acme: Tenant
+) -> None:
     document = made(acme, random.Random(5).randbytes(8_000_000))  # noqa: S311
     before = front.store.forwarded
     answer = front.get(path_of(document), acme.raw, range="bytes=-1000")
@@ -295,7 +299,7 @@ def test_the_store_is_asked_for_the_part_only(front: Server, acme: Tenant) -> No
     assert front.store.forwarded - before < 20_000
 
 
-def test_a_copy_resumed_after_breaks_at_random_places_is_the_same_file(
+def test_download_resumed_after_breaks_at_random_places_is_the_same_file(
     front: Server, acme: Tenant
 ) -> None:
     """What `curl -C -` does: ask for the rest, if it is still the same file."""
@@ -323,7 +327,7 @@ def reaches(file: Path, size: int) -> bool:
     return file.stat().st_size >= size
 
 
-def test_a_curl_killed_at_random_places_and_resumed_has_the_same_file(
+def test_download_by_a_curl_killed_at_random_places_and_resumed_is_the_same_file(
     front: Server, acme: Tenant, tmp_path: Path
 ) -> None:
     content = random.Random(8).randbytes(80_000_000)  # noqa: S311
@@ -345,7 +349,7 @@ def test_a_curl_killed_at_random_places_and_resumed_has_the_same_file(
     assert [entry.byte_range == "" for entry in entries()] == [True, False, False, False, False]
 
 
-def test_a_store_that_breaks_off_in_the_middle_never_looks_whole(
+def test_download_never_looks_whole_when_object_storage_breaks_off_in_the_middle(
     front: Server, acme: Tenant
 ) -> None:
     document = made(acme, bytes(30_000_000))
@@ -360,7 +364,7 @@ def test_a_store_that_breaks_off_in_the_middle_never_looks_whole(
 
 
 @pytest.mark.parametrize("how", ["refused", "no object", "another size"])
-def test_a_store_that_cannot_send_it_is_503_and_no_entry(
+def test_download_that_object_storage_cannot_send_is_503_and_no_entry(
     front: Server, acme: Tenant, lease: Document, how: str
 ) -> None:
     if how == "refused":
@@ -386,7 +390,7 @@ def ends(front: Server) -> list[AuditEntry]:
     return entries("document.download_ended")
 
 
-def test_the_end_of_a_download_is_a_second_entry(
+def test_download_completion_is_a_second_entry(
     front: Server, acme: Tenant, lease: Document
 ) -> None:
     front.get(path_of(lease), acme.raw, range="bytes=100-199", user_agent="sync/1.0")
@@ -405,7 +409,7 @@ def test_the_end_of_a_download_is_a_second_entry(
     assert started.bytes_sent is None
 
 
-def test_the_end_of_a_whole_file_has_all_of_its_bytes(
+def test_download_completion_of_a_whole_file_has_all_of_its_bytes(
     front: Server, acme: Tenant, lease: Document
 ) -> None:
     front.get(path_of(lease), acme.raw)
@@ -415,7 +419,7 @@ def test_the_end_of_a_whole_file_has_all_of_its_bytes(
 
 
 @pytest.mark.parametrize("who", ["the client", "the store"])
-def test_a_download_that_is_broken_off_says_how_far_it_came(
+def test_download_completion_of_one_that_is_broken_off_says_how_far_it_came(
     front: Server, acme: Tenant, who: str
 ) -> None:
     document = made(acme, bytes(30_000_000))
@@ -436,7 +440,7 @@ def test_a_download_that_is_broken_off_says_how_far_it_came(
     assert 0 <= ended.bytes_sent < 30_000_000
 
 
-def test_a_signed_url_reaches_neither_the_client_nor_a_log(
+def test_download_signed_url_reaches_neither_the_client_nor_a_log(
     nginx: Nginx, acme: Tenant, lease: Document
 ) -> None:
     answer = nginx.get(path_of(lease), acme.raw)
@@ -452,19 +456,19 @@ def test_a_signed_url_reaches_neither_the_client_nor_a_log(
         assert secret not in told
 
 
-def test_a_key_in_a_query_does_not_reach_nginx_s_log(nginx: Nginx, acme: Tenant) -> None:
+def test_download_log_of_nginx_has_no_key_of_a_query(nginx: Nginx, acme: Tenant) -> None:
     answer = nginx.get(f"/documents?q={acme.raw}", acme.raw)
     assert eventually(lambda: answer.headers["request-id"] in nginx.written())
     assert '"GET /api/v1/documents" 200' in nginx.written()
     assert acme.raw not in nginx.written()
 
 
-def test_the_internal_location_is_closed_to_clients(nginx: Nginx, acme: Tenant) -> None:
+def test_download_internal_location_is_closed_to_clients(nginx: Nginx, acme: Tenant) -> None:
     request = f"GET /_store/a/b.pdf HTTP/1.0\r\nAuthorization: {acme.bearer}\r\n\r\n"
     assert b" 404 " in nginx.raw(request.encode()).splitlines()[0]
 
 
-def test_an_application_out_of_reach_is_the_api_s_503(
+def test_download_without_the_application_is_the_api_s_503(
     django_db_setup: None, tmp_path: Path
 ) -> None:
     nginx = Nginx(tmp_path)
@@ -480,6 +484,6 @@ def test_an_application_out_of_reach_is_the_api_s_503(
     assert answer.headers["request-id"] in nginx.written()
 
 
-def test_last_modified_is_when_the_file_entered(lease: Document) -> None:
+def test_download_last_modified_is_when_the_file_was_stored(lease: Document) -> None:
     assert http_date(STORED.timestamp()) == MODIFIED
     assert lease.original.created_at == STORED

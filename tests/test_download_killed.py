@@ -12,7 +12,7 @@ from tests.proxy import HOST
 from tests.server import Server
 
 DOWNLOADS = 500
-AT_ONCE = 32
+AT_ONCE = 32  # so many more than `enough` may have a byte when the server is dead
 REQUEST_ID = re.compile(rb"\r\nrequest-id: ([0-9a-f]{32})\r\n", re.IGNORECASE)
 
 
@@ -46,8 +46,8 @@ async def start_downloads(server: Server, requests: list[bytes], enough: int) ->
     return got
 
 
-@pytest.mark.parametrize("enough", [3, 10, 40, 100, 180, 260, 310, 370, 430, 490])
-def test_each_download_of_which_a_byte_was_seen_has_its_entry(
+@pytest.mark.parametrize("enough", [3, 100, 280, 460])
+def test_download_has_its_entry_if_a_byte_was_seen_before_the_server_was_killed(
     transactional_db: None, acme: Tenant, tmp_path_factory: pytest.TempPathFactory, enough: int
 ) -> None:
     document = factories.document(acme.workspace, content=bytes(200_000))

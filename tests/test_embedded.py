@@ -18,6 +18,8 @@ import pytest
 from tests.processes import all_gone, kill_group, manage, start, using
 from tests.server import eventually
 
+pytestmark = pytest.mark.xdist_group("embedded")
+
 USER = """
 import os, sys
 from config import embedded
@@ -32,9 +34,9 @@ class User:
 
     started: ClassVar[list["User"]] = []
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **environment: str) -> None:
         self.started.append(self)
-        self.process = start(sys.executable, "-c", USER, folder=folder)
+        self.process = start(sys.executable, "-c", USER, folder=folder, **environment)
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         assert line.startswith("postgresql://"), line + self.process.stdout.read()
@@ -84,7 +86,7 @@ def connects(host: str, port: int) -> bool:
         return probe.connect_ex((host, port)) == 0
 
 
-def test_a_second_process_joins_the_stack_that_runs_and_the_last_one_takes_it_down(
+def test_embedded_stack_is_joined_by_a_second_process_and_stops_with_the_last_one(
     folder: Path,
 ) -> None:
     first = User(folder)
@@ -98,7 +100,7 @@ def test_a_second_process_joins_the_stack_that_runs_and_the_last_one_takes_it_do
     assert all_gone(folder), using(folder)
 
 
-def test_what_is_committed_survives_a_kill_of_everything(folder: Path) -> None:
+def test_embedded_stack_keeps_what_is_committed_when_everything_is_killed(folder: Path) -> None:
     user = User(folder)
     with psycopg.connect(user.database) as connection:
         connection.execute("CREATE TABLE kept AS SELECT 42 AS answer")
@@ -113,7 +115,7 @@ def test_what_is_committed_survives_a_kill_of_everything(folder: Path) -> None:
         assert connection.execute("SELECT answer FROM kept").fetchone() == (42,)
 
 
-def test_nothing_outlives_a_killed_supervisor_and_the_next_process_starts_another(
+def test_embedded_stack_leaves_nothing_when_killed_and_the_next_process_starts_another(
     folder: Path,
 ) -> None:
     user = User(folder)
@@ -125,7 +127,7 @@ def test_nothing_outlives_a_killed_supervisor_and_the_next_process_starts_anothe
     assert one(second.database)
 
 
-def test_a_service_that_dies_is_started_again_at_its_address(folder: Path) -> None:
+def test_embedded_service_that_dies_is_started_again_at_its_address(folder: Path) -> None:
     user = User(folder)
     killed = [find(folder, "postgres -D"), find(folder, "rclone serve")]
     for service in killed:
@@ -136,9 +138,8 @@ def test_a_service_that_dies_is_started_again_at_its_address(folder: Path) -> No
     assert eventually(lambda: connects(str(address.hostname), address.port or 0))
 
 
-def test_all_that_is_written_lies_in_the_data_folder(folder: Path) -> None:
-    before = {path: path.stat().st_mtime_ns for path in Path.home().glob(".*")}
-    user = User(folder)
+def test_embedded_stack_writes_to_the_data_folder_only(folder: Path, tmp_path: Path) -> None:
+    user = User(folder, HOME=str(tmp_path))
     assert {path.name for path in folder.iterdir()} == {
         "postgres",
         "s3",
@@ -146,10 +147,11 @@ def test_all_that_is_written_lies_in_the_data_folder(folder: Path) -> None:
         "start.lock",
     }
     user.kill()
-    assert {path: path.stat().st_mtime_ns for path in Path.home().glob(".*")} == before
+    assert all_gone(folder), using(folder)
+    assert list(tmp_path.iterdir()) == []
 
 
-def test_credentials_are_for_the_owner_only(folder: Path) -> None:
+def test_embedded_credentials_are_for_the_owner_only(folder: Path) -> None:
     User(folder)
     secrets = [folder / "secret_key", *folder.glob("*/secrets.json"), *folder.glob("*/state.json")]
     assert len(secrets) == 5
@@ -158,7 +160,7 @@ def test_credentials_are_for_the_owner_only(folder: Path) -> None:
     assert keys == []
 
 
-def test_the_application_is_no_superuser(folder: Path) -> None:
+def test_embedded_database_user_is_no_superuser(folder: Path) -> None:
     user = User(folder)
     with psycopg.connect(user.database) as connection:
         query = "SELECT rolsuper FROM pg_roles WHERE rolname = current_user"
@@ -166,7 +168,9 @@ def test_the_application_is_no_superuser(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["file", "file/below"])
-def test_a_data_folder_that_cannot_be_written_is_one_clear_line(tmp_path: Path, place: str) -> None:
+def test_embedded_data_folder_that_cannot_be_written_is_one_clear_line(
+    tmp_path: Path, place: str
+) -> None:
     (tmp_path / "file").touch()
     done = manage("check", folder=tmp_path / place)
     assert done.returncode == 1
@@ -176,7 +180,7 @@ def test_a_data_folder_that_cannot_be_written_is_one_clear_line(tmp_path: Path, 
     assert line.endswith("Choose another one with DATA_DIR=/path/to/folder.")
 
 
-def test_a_service_that_cannot_start_is_one_clear_line(folder: Path) -> None:
+def test_embedded_service_that_cannot_start_is_one_clear_line(folder: Path) -> None:
     cluster = folder / "postgres" / "cluster"
     (cluster / "data").mkdir(parents=True)  # a cluster without its files
     done = manage("check", folder=folder)
@@ -186,7 +190,7 @@ def test_a_service_that_cannot_start_is_one_clear_line(folder: Path) -> None:
     assert line.endswith(f"Its log is in {folder / 'postgres'}.")
 
 
-def test_importing_the_settings_starts_nothing(folder: Path) -> None:
+def test_settings_import_starts_nothing(folder: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", "import config.settings; print(config.settings.MISSING)"],
         env={"PATH": os.environ["PATH"], "DATA_DIR": str(folder)},
@@ -197,7 +201,7 @@ def test_importing_the_settings_starts_nothing(folder: Path) -> None:
     assert not folder.exists()
 
 
-def test_a_supervisor_that_is_asked_to_end_stops_its_service(folder: Path) -> None:
+def test_embedded_supervisor_that_is_asked_to_end_stops_its_service(folder: Path) -> None:
     User(folder)
     find(folder, "supervisor s3").send_signal(signal.SIGTERM)
     assert eventually(lambda: not any("rclone" in line for line in using(folder)))

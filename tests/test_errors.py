@@ -39,7 +39,7 @@ PATHS = ("/me", "/documents", "/documents/{id}", "/documents/{id}/download")
         "/api/v1/<script>",
     ],
 )
-def test_an_unknown_path_is_404_in_json(acme: Tenant, path: str) -> None:
+def test_error_of_an_unknown_path_is_404_in_json(acme: Tenant, path: str) -> None:
     answer = get(path, acme.bearer)
     assert answer.status == 404
     assert answer.json() == golden("no_path")
@@ -47,7 +47,7 @@ def test_an_unknown_path_is_404_in_json(acme: Tenant, path: str) -> None:
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY"])
-def test_any_method_but_get_and_head_is_405(acme: Tenant, path: str, method: str) -> None:
+def test_error_of_any_method_but_get_and_head_is_405(acme: Tenant, path: str, method: str) -> None:
     answer = acme.get(path.format(id=uuid4()), method=method)
     assert answer.status == 405
     assert answer.headers["allow"] == "GET, HEAD"
@@ -56,12 +56,12 @@ def test_any_method_but_get_and_head_is_405(acme: Tenant, path: str, method: str
 
 @pytest.mark.parametrize("accept", ["text/html", "application/xml", "image/*;q=0", "nonsense", ""])
 @pytest.mark.parametrize("path", ["/me", "/documents", "/documents?limit=0", "/nothing"])
-def test_accept_changes_no_answer(acme: Tenant, accept: str, path: str) -> None:
+def test_error_does_not_depend_on_accept(acme: Tenant, accept: str, path: str) -> None:
     assert acme.get(path, accept=accept).same() == acme.get(path).same()
 
 
 @pytest.mark.parametrize("query", ["format=api", "format=json", "format=xml", "_method=DELETE"])
-def test_there_is_no_format_parameter(acme: Tenant, query: str) -> None:
+def test_error_does_not_depend_on_a_format_parameter(acme: Tenant, query: str) -> None:
     assert acme.get(f"/me?{query}").same() == acme.get("/me").same()
 
 
@@ -79,7 +79,9 @@ UNTEXT = {
 
 @pytest.mark.parametrize("untext", UNTEXT)
 @pytest.mark.parametrize("name", ["status", "limit", "cursor"])
-def test_what_is_no_text_is_400_in_every_parameter(acme: Tenant, name: str, untext: str) -> None:
+def test_error_of_what_is_no_text_is_400_in_every_parameter(
+    acme: Tenant, name: str, untext: str
+) -> None:
     answer = acme.get(f"/documents?{name}={UNTEXT[untext]}")
     assert answer.status == 400
     assert f"'{name}'" in answer.error
@@ -87,7 +89,9 @@ def test_what_is_no_text_is_400_in_every_parameter(acme: Tenant, name: str, unte
 
 
 @pytest.mark.parametrize("untext", UNTEXT)
-def test_what_is_no_text_is_400_as_a_type_and_404_as_an_id(acme: Tenant, untext: str) -> None:
+def test_error_of_what_is_no_text_is_400_as_a_type_and_404_as_an_id(
+    acme: Tenant, untext: str
+) -> None:
     document = factories.document(acme.workspace)
     answer = acme.get(f"/documents/{document.id}/download?type={UNTEXT[untext]}")
     assert answer.status == 400
@@ -95,13 +99,13 @@ def test_what_is_no_text_is_400_as_a_type_and_404_as_an_id(acme: Tenant, untext:
     assert acme.get(f"/documents/{UNTEXT[untext]}").json() == golden("no_document")
 
 
-def test_so_it_is_over_a_socket(server: Server, acme: Tenant) -> None:
+def test_error_of_what_is_no_text_is_the_same_over_a_socket(server: Server, acme: Tenant) -> None:
     for value in UNTEXT.values():
         assert server.get(f"/documents?cursor={value}", acme.raw).status == 400
         assert server.get(f"/documents/{value}", acme.raw).json() == golden("no_document")
 
 
-def test_more_parameters_than_are_read_is_400(acme: Tenant) -> None:
+def test_error_of_more_parameters_than_are_read_is_400(acme: Tenant) -> None:
     query = "&".join(f"a{n}=1" for n in range(2000))
     answer = acme.get(f"/documents?{query}")
     assert answer.status == 400
@@ -109,13 +113,13 @@ def test_more_parameters_than_are_read_is_400(acme: Tenant) -> None:
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "a b", "[::1", "\xe9"])
-def test_a_foreign_host_header_is_400_in_json(acme: Tenant, host: str) -> None:
+def test_error_of_a_foreign_host_header_is_400_in_json(acme: Tenant, host: str) -> None:
     answer = acme.get("/me", host=host)
     assert answer.status == 400
     assert answer.json() == golden("bad_request")
 
 
-def test_a_body_or_its_type_change_nothing(server: Server, acme: Tenant) -> None:
+def test_error_does_not_depend_on_a_body_or_its_type(server: Server, acme: Tenant) -> None:
     raw = server.raw(
         b"GET /api/v1/me HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
         b"Authorization: " + acme.bearer.encode() + b"\r\n"
@@ -135,7 +139,9 @@ def renamed(table: str) -> Iterator[None]:
             cursor.execute(f"ALTER TABLE elsewhere RENAME TO {table}")
 
 
-def test_a_crash_is_500_in_json_with_its_traceback_in_the_log(server: Server, acme: Tenant) -> None:
+def test_error_of_a_crash_is_500_in_json_with_its_traceback_in_the_log(
+    server: Server, acme: Tenant
+) -> None:
     assert server.get("/documents", acme.raw).status == 200
     with renamed("documents_document"):
         answer = server.get(f"/documents?key={acme.raw}", acme.raw, user_agent=acme.raw)
@@ -152,7 +158,7 @@ def test_a_crash_is_500_in_json_with_its_traceback_in_the_log(server: Server, ac
 @pytest.mark.parametrize(
     "path", ["/me", "/documents", "/documents/{id}", "/documents/{id}/download"]
 )
-def test_a_crash_of_any_endpoint_is_the_same_500(acme: Tenant, path: str) -> None:
+def test_error_of_a_crash_is_the_same_500_at_any_endpoint(acme: Tenant, path: str) -> None:
     document = factories.document(acme.workspace)
     with transaction.atomic():
         with connection.cursor() as cursor:
@@ -165,7 +171,7 @@ def test_a_crash_of_any_endpoint_is_the_same_500(acme: Tenant, path: str) -> Non
     assert len(answer.headers["request-id"]) == 32
 
 
-def test_a_crash_while_the_key_is_looked_up_is_500_too(acme: Tenant) -> None:
+def test_error_of_a_crash_while_the_key_is_looked_up_is_500_too(acme: Tenant) -> None:
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute("ALTER TABLE apikeys_apikey RENAME TO elsewhere")
@@ -175,7 +181,7 @@ def test_a_crash_while_the_key_is_looked_up_is_500_too(acme: Tenant) -> None:
     assert answer.json() == golden("server_error")
 
 
-def test_a_raw_key_in_an_exception_does_not_reach_the_log(acme: Tenant) -> None:
+def test_error_log_has_no_raw_key_of_an_exception(acme: Tenant) -> None:
     try:
         raise ValueError(f"cannot use {acme.raw}")
     except ValueError as exc:
@@ -187,14 +193,14 @@ def test_a_raw_key_in_an_exception_does_not_reach_the_log(acme: Tenant) -> None:
     assert line == f"at {acme.key.prefix}…\nValueError: cannot use {acme.key.prefix}…"
 
 
-def test_a_line_end_in_a_path_forges_no_line_of_the_log(server: Server, acme: Tenant) -> None:
+def test_error_log_has_no_line_forged_by_a_line_end_in_a_path(server: Server, acme: Tenant) -> None:
     answer = server.get("/documents/x%0D%0A2026-01-01 INFO forged".replace(" ", "%20"), acme.raw)
     line = eventually(lambda: server.log_of(answer))
     assert "forged" in line
     assert len(line.splitlines()) == 1
 
 
-def test_a_database_out_of_reach_is_503_and_heals(server: Server, acme: Tenant) -> None:
+def test_error_of_a_database_out_of_reach_is_503_and_heals(server: Server, acme: Tenant) -> None:
     assert server.get("/me", acme.raw).status == 200
     server.database.refuse()
     for path in PATHS:
@@ -203,17 +209,17 @@ def test_a_database_out_of_reach_is_503_and_heals(server: Server, acme: Tenant) 
         assert answer.json() == golden("unavailable")
         assert answer.headers["retry-after"] == "5"
         assert "Answered 503" in eventually(lambda: server.log_of(answer))  # noqa: B023
-    server.database.mend()
+    server.database.restore()
     assert server.get("/me", acme.raw).status == 200
 
 
-def test_a_connection_that_died_idle_costs_no_request(server: Server, acme: Tenant) -> None:
+def test_error_is_none_when_a_connection_died_idle(server: Server, acme: Tenant) -> None:
     assert server.get("/me", acme.raw).status == 200
     assert end_connections() >= 1
     assert [server.get("/me", acme.raw).status for _ in range(8)] == [200] * 8
 
 
-def test_outside_of_the_api_errors_are_pages(db: None) -> None:
+def test_error_outside_of_the_api_is_a_page(db: None) -> None:
     answer = get("/nothing")
     assert answer.status == 404
     assert answer.headers["content-type"].startswith("text/html")

@@ -333,7 +333,7 @@ def test_copy_retries_a_download_that_breaks_off(examples: Examples, acme: Tenan
 def test_copy_waits_as_long_as_a_503_says(examples: Examples, agreements: list[Document]) -> None:
     requests = Requests(examples.server)
     examples.server.store.refuse()
-    examples.during_wait = examples.server.store.mend
+    examples.during_wait = examples.server.store.restore
     assert "Waiting 5 s." in examples.run("copy_completed", "here")
     assert examples.waits == [5]
     assert requests().count("download 503") == 1

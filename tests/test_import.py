@@ -12,7 +12,7 @@ from documents import storage
 from documents.importing.run import BATCH
 from documents.models import Document, Recipient, StoredFile
 from tests import factories
-from tests.client import Answer
+from tests.client import Response
 from tests.factories import Tenant, at, pdf, uid
 from tests.inbox import Inbox, Value, completed, objects, rows, sent, signer
 
@@ -25,7 +25,7 @@ def inbox(tmp_path: Path) -> Iterator[Inbox]:
     storage.delete(objects() - before)
 
 
-def listed(tenant: Tenant) -> list[Answer]:
+def listed(tenant: Tenant) -> list[Response]:
     """Every page of the tenant's documents, three on each."""
     pages = [tenant.get("/documents?limit=3")]
     while cursor := pages[-1].json()["nextCursor"]:

@@ -93,7 +93,7 @@ def test_an_import_that_is_asked_to_end_leaves_nothing(
     before = objects()
     inbox.write(*[sent()] * MANY)
     process = begin(workspace, inbox, proxies)
-    said = interrupt(process, before, lambda: process.send_signal(number), proxies[1].mend)
+    said = interrupt(process, before, lambda: process.send_signal(number), proxies[1].restore)
     assert said == ["CommandError: Stopped; nothing was imported."]
     assert process.returncode == 128 + number
     assert rows() == [0, 0, 0]
@@ -106,7 +106,7 @@ def test_an_import_that_loses_the_database_leaves_nothing(
     before = objects()
     inbox.write(*[sent()] * MANY)
     process = begin(workspace, inbox, proxies)
-    [said] = interrupt(process, before, proxies[0].refuse, proxies[1].mend)
+    [said] = interrupt(process, before, proxies[0].refuse, proxies[1].restore)
     assert said.startswith("CommandError: The database: ")
     assert said.endswith("; nothing was imported.")
     assert process.returncode == 1

@@ -8,7 +8,7 @@ from tests.client import compact, golden
 from tests.factories import Tenant
 
 
-def test_the_whole_answer(acme: Tenant, umbrella: Tenant) -> None:
+def test_me_is_the_whole_expected_body(acme: Tenant, umbrella: Tenant) -> None:
     for number, status in enumerate(Document.Status.values, 1):
         if status != "COMPLETED":
             factories.listed(acme.workspace, number, status=status)
@@ -24,22 +24,22 @@ def test_the_whole_answer(acme: Tenant, umbrella: Tenant) -> None:
     assert answer.body == compact(golden("me"))
 
 
-def test_a_workspace_without_documents_has_counts_of_zero(acme: Tenant) -> None:
+def test_me_of_a_workspace_without_documents_has_counts_of_zero(acme: Tenant) -> None:
     counts = acme.get("/me").json()["data"]["documents"]
     assert counts == {"draft": 0, "sent": 0, "completed": 0}
 
 
-def test_each_key_sees_its_own_workspace_and_name(acme: Tenant, umbrella: Tenant) -> None:
+def test_me_of_each_key_is_its_own_workspace_and_name(acme: Tenant, umbrella: Tenant) -> None:
     answers = [tenant.get("/me").json()["data"] for tenant in (acme, umbrella)]
     assert [answer["workspace"]["name"] for answer in answers] == ["Acme", "Umbrella"]
     assert [answer["key"]["name"] for answer in answers] == ["Acme sync", "Umbrella sync"]
 
 
 @pytest.mark.parametrize("query", ["?limit=0", "?status=&status=", "?cursor=%00", "?%FF=%FF"])
-def test_it_takes_no_parameters(acme: Tenant, query: str) -> None:
+def test_me_has_no_parameters(acme: Tenant, query: str) -> None:
     assert acme.get(f"/me{query}").same() == acme.get("/me").same()
 
 
-def test_head_has_the_headers_alone(acme: Tenant) -> None:
+def test_me_head_has_the_headers_alone(acme: Tenant) -> None:
     head, get = acme.get("/me", method="HEAD"), acme.get("/me")
     assert head.same() == (get.status, get.same()[1], b"")

@@ -17,7 +17,7 @@ from config.openapi.hooks import OTHER_PATHS
 from documents.api.parameters import FILE_TYPES, STATUS_FILTER
 from tests import described
 from tests.client import get, golden
-from tests.described import DESCRIPTION, Json, NotDescribed, resolved
+from tests.described import DOCUMENT, Json, NotDescribed, resolved
 from tests.factories import Tenant
 from tests.proxy import HOST
 from tests.server import Server
@@ -25,22 +25,22 @@ from tests.server import Server
 PATH = "/api/v1/openapi.json"
 
 
-def test_it_is_served_to_anybody(acme: Tenant) -> None:
+def test_openapi_is_served_to_anybody(acme: Tenant) -> None:
     answer = get(PATH)
     assert answer.status == 200
-    assert answer.json() == DESCRIPTION
+    assert answer.json() == DOCUMENT
     assert answer.headers["cache-control"] == "public, max-age=300"
     assert get(PATH, acme.bearer).same() == answer.same()
     assert get(PATH, "Bearer dtd_unknown").same() == answer.same()
 
 
-def test_head_is_answered_like_get_without_the_body() -> None:
+def test_openapi_head_is_get_without_the_body() -> None:
     head = get(PATH, method="HEAD")
     assert (head.status, head.body) == (200, b"")
     assert head.headers["etag"] == get(PATH).headers["etag"]
 
 
-def test_who_has_it_gets_304() -> None:
+def test_openapi_with_a_known_etag_is_304() -> None:
     etag = get(PATH).headers["etag"]
     answer = get(PATH, if_none_match=f'"other", {etag}')
     assert (answer.status, answer.body, answer.headers["etag"]) == (304, b"", etag)
@@ -48,19 +48,19 @@ def test_who_has_it_gets_304() -> None:
     assert get(PATH, if_match='"other"').status == 412
 
 
-def test_it_is_read_only() -> None:
+def test_openapi_is_read_only() -> None:
     answer = get(PATH, method="POST")
     assert answer.status == 405
     assert answer.json() == golden("wrong_method")
 
 
-def test_it_counts_on_no_key(acme: Tenant) -> None:
+def test_openapi_counts_on_no_key(acme: Tenant) -> None:
     for _ in range(REQUESTS_PER_MINUTE + 1):
         assert get(PATH, acme.bearer).status == 200
     assert acme.get("/me").status == 200
 
 
-def test_the_copy_in_the_repository_is_that_of_the_code(tmp_path: Path) -> None:
+def test_openapi_copy_in_the_repository_is_that_of_the_code(tmp_path: Path) -> None:
     """`make openapi` writes it. A field that the generator cannot make out is an error."""
     made = tmp_path / "openapi.json"
     call_command(
@@ -69,17 +69,17 @@ def test_the_copy_in_the_repository_is_that_of_the_code(tmp_path: Path) -> None:
     assert made.read_text() == described.COPY.read_text(), "run: make openapi"
 
 
-def test_it_is_valid_openapi() -> None:
-    assert DESCRIPTION["openapi"] == "3.1.0"
-    assert [str(error) for error in OpenAPIV31SpecValidator(DESCRIPTION).iter_errors()] == []
+def test_openapi_document_is_valid() -> None:
+    assert DOCUMENT["openapi"] == "3.1.0"
+    assert [str(error) for error in OpenAPIV31SpecValidator(DOCUMENT).iter_errors()] == []
 
 
 def every_answer() -> Iterator[tuple[str, Json]]:
     """Each described answer with its path and status."""
-    for path, item in DESCRIPTION["paths"].items():
+    for path, item in DOCUMENT["paths"].items():
         for status, answer in item["get"]["responses"].items():
             yield f"{path} {status}", resolved(answer)
-    for status, answer in DESCRIPTION[OTHER_PATHS].items():
+    for status, answer in DOCUMENT[OTHER_PATHS].items():
         yield f"any other path {status}", resolved(answer)
 
 
@@ -92,21 +92,21 @@ def references(node: Any) -> Iterator[str]:
         yield node["$ref"]
 
 
-def test_every_component_is_used() -> None:
+def test_openapi_components_are_all_used() -> None:
     made = {
         f"#/components/{kind}/{name}"
-        for kind, named in DESCRIPTION["components"].items()
+        for kind, named in DOCUMENT["components"].items()
         for name in named
         if kind != "securitySchemes"
     }
-    assert set(references(DESCRIPTION)) == made
+    assert set(references(DOCUMENT)) == made
 
 
 EVERY_ANSWER = dict(every_answer())
 
 
 @pytest.mark.parametrize("name", EVERY_ANSWER)
-def test_every_answer_has_a_meaning_and_examples_that_fit_it(name: str) -> None:
+def test_openapi_responses_have_a_meaning_and_examples_that_fit(name: str) -> None:
     answer = EVERY_ANSWER[name]
     assert answer["description"]
     assert name.endswith(" 304") != bool(answer.get("content"))
@@ -118,7 +118,7 @@ def test_every_answer_has_a_meaning_and_examples_that_fit_it(name: str) -> None:
             assert [f"{media_type}: {problem.message}" for problem in problems] == []
 
 
-def test_the_examples_of_400_are_what_the_api_answers(acme: Tenant) -> None:
+def test_openapi_examples_of_400_are_what_the_api_responds(acme: Tenant) -> None:
     asked = {
         "/documents": ["/documents?status=NEW", "/documents?limit=0", "/documents?cursor=x"],
         "/documents/{id}/download": [
@@ -126,14 +126,14 @@ def test_the_examples_of_400_are_what_the_api_answers(acme: Tenant) -> None:
         ],
     }
     for path, targets in asked.items():
-        answer = DESCRIPTION["paths"][f"/api/v1{path}"]["get"]["responses"]["400"]
+        answer = DOCUMENT["paths"][f"/api/v1{path}"]["get"]["responses"]["400"]
         examples = answer["content"]["application/json"]["examples"].values()
         bodies = [example["value"] for example in examples]
         assert bodies == [acme.get(target).json() for target in targets] + [golden("bad_request")]
 
 
-def test_what_is_described_is_what_the_parameters_take() -> None:
-    operations = {path: item["get"] for path, item in DESCRIPTION["paths"].items()}
+def test_openapi_parameters_are_as_the_api_reads_them() -> None:
+    operations = {path: item["get"] for path, item in DOCUMENT["paths"].items()}
     enums = {
         parameter["name"]: parameter["schema"]["enum"]
         for operation in operations.values()
@@ -176,7 +176,7 @@ UNDESCRIBED: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-def test_an_answer_as_described_passes() -> None:
+def test_described_check_passes_a_response_as_described() -> None:
     described.check(**changed())
     described.check(**changed(target="/api/v1/me?any=1", headers={"date": "today"}))
     described.check(**changed(method="HEAD", body=b""))
@@ -184,13 +184,13 @@ def test_an_answer_as_described_passes() -> None:
 
 
 @pytest.mark.parametrize("what", UNDESCRIBED)
-def test_what_is_not_described_cannot_be_returned(what: str) -> None:
+def test_described_check_fails_what_is_not_described(what: str) -> None:
     changes, said = UNDESCRIBED[what]
     with pytest.raises(NotDescribed, match=said):
         described.check(**changed(**changes))
 
 
-def test_a_missing_header_or_field_is_not_as_described() -> None:
+def test_described_check_fails_a_missing_header_or_field() -> None:
     answer = changed()
     del answer["headers"]["request-id"]
     with pytest.raises(NotDescribed, match="missing headers: request-id"):
@@ -199,12 +199,12 @@ def test_a_missing_header_or_field_is_not_as_described() -> None:
         described.check(**changed(body=b'{"data": {}}'))
 
 
-def test_what_a_test_asks_by_itself_is_held_against_it_too(server: Server) -> None:
+def test_described_watch_checks_what_a_test_asks_by_itself(server: Server) -> None:
     url = f"http://{HOST}:{server.port}/api/v1/me"
     connection = HTTPConnection(HOST, server.port)
     with pytest.MonkeyPatch.context() as patch, closing(connection):
-        patch.setattr(described, "_answer", described._answer.__wrapped__)
-        patch.delitem(DESCRIPTION["paths"]["/api/v1/me"]["get"]["responses"], "401")
+        patch.setattr(described, "_response", described._response.__wrapped__)
+        patch.delitem(DOCUMENT["paths"]["/api/v1/me"]["get"]["responses"], "401")
         with pytest.raises(NotDescribed, match="status 401"):
             httpx.get(url)
         connection.request("GET", "/api/v1/me")

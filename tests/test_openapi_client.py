@@ -15,6 +15,8 @@ from tests.described import COPY
 from tests.factories import Tenant, at
 from tests.server import Server
 
+pytestmark = pytest.mark.xdist_group("openapi_client")
+
 FILES = Path(__file__).parent / "generated"
 BIN = Path(sys.executable).parent
 
@@ -42,7 +44,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_it_walks_all_pages_reads_one_document_and_downloads_one_pdf(
+def test_openapi_client_pages_through_all_reads_one_document_and_downloads_one_pdf(
     server: Server, acme: Tenant, package: Path
 ) -> None:
     sent = at("2026-03-01 10:00:00.5")
@@ -76,7 +78,9 @@ def test_it_walks_all_pages_reads_one_document_and_downloads_one_pdf(
     assert found["stranger"] == [401, golden("unauthorized")["error"]]
 
 
-def test_its_types_are_those_that_a_consumer_needs(package: Path, tmp_path: Path) -> None:
+def test_openapi_client_types_are_those_that_a_consumer_needs(
+    package: Path, tmp_path: Path
+) -> None:
     """mypy knows each value that the program uses, and what can be null."""
     options = ("--strict", "--follow-imports=silent", "--config-file", os.devnull)
     command = (BIN / "mypy", *options, "--cache-dir", tmp_path, FILES / "program.py")

@@ -81,7 +81,7 @@ def run(server: Server, acme: Tenant, umbrella: Tenant, tmp_path: Path) -> dict[
     return recorded | {"foreign": str(foreign.id)}
 
 
-def test_schemathesis_finds_nothing(run: dict[str, Any]) -> None:
+def test_openapi_fuzzing_with_schemathesis_finds_nothing(run: dict[str, Any]) -> None:
     missing = {(path, status) for path in EXPECTED for status in EXPECTED[path]}
     for entry in run["log"]["entries"]:
         request, response = entry["request"], entry["response"]

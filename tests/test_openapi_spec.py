@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.described import DESCRIPTION, Json, resolved
+from tests.described import DOCUMENT, Json, resolved
 
-PATHS = DESCRIPTION["paths"]
+PATHS = DOCUMENT["paths"]
 TIME = ("string", "date-time")
 ID = ("string", "uuid")  # the specification says string; that it is a UUID is ours
 TEXT = ("string", None)
@@ -102,15 +102,15 @@ def field(schema: Json) -> tuple[Any, bool]:
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_each_field_is_that_of_the_table_in_its_order(name: str) -> None:
-    schema = DESCRIPTION["components"]["schemas"][name]
+def test_openapi_fields_are_those_of_the_table_in_its_order(name: str) -> None:
+    schema = DOCUMENT["components"]["schemas"][name]
     described = {key: field(value) for key, value in schema["properties"].items()}
     assert list(described.items()) == list(TABLES[name].items())
     assert set(schema["required"]) == set(described)  # null is said, never left out
 
 
-def test_there_are_no_other_objects() -> None:
-    schemas = DESCRIPTION["components"]["schemas"]
+def test_openapi_has_no_other_objects() -> None:
+    schemas = DOCUMENT["components"]["schemas"]
     assert {name for name, schema in schemas.items() if "enum" not in schema} == set(TABLES)
 
 
@@ -149,7 +149,7 @@ CONDITIONS = {
 
 
 @pytest.mark.parametrize("path", PARAMETERS)
-def test_each_parameter_is_that_of_the_table(path: str) -> None:
+def test_openapi_parameters_are_those_of_the_table(path: str) -> None:
     described = [
         (each["name"], each["in"], each.get("required", False), each["schema"])
         for each in PATHS[path]["get"].get("parameters", [])
@@ -173,7 +173,7 @@ STATUSES: dict[str, tuple[str, list[int], list[int]]] = {
 
 
 @pytest.mark.parametrize("path", STATUSES)
-def test_each_status_is_that_of_the_table(path: str) -> None:
+def test_openapi_statuses_are_those_of_the_table(path: str) -> None:
     body, statuses, ours = STATUSES[path]
     responses = {
         int(key): resolved(value) for key, value in PATHS[path]["get"]["responses"].items()
@@ -221,7 +221,7 @@ LIMITS = {
 
 
 @pytest.mark.parametrize("path", STATUSES)
-def test_each_status_has_its_headers(path: str) -> None:
+def test_openapi_statuses_have_their_headers(path: str) -> None:
     for status, answer in PATHS[path]["get"]["responses"].items():
         headers = {name: resolved(header) for name, header in resolved(answer)["headers"].items()}
         assert all(header["description"] for header in headers.values())
@@ -235,20 +235,20 @@ def test_each_status_has_its_headers(path: str) -> None:
         assert headers.keys() - required == (LIMITS if status != "401" else set())
 
 
-def test_every_operation_is_a_get_with_a_bearer_key() -> None:
+def test_openapi_operations_are_gets_with_a_bearer_key() -> None:
     assert set(PATHS) == {*STATUSES, "/api/v1/openapi.json"}
     assert {method for item in PATHS.values() for method in item} == {"get"}
     for path in STATUSES:
         assert PATHS[path]["get"]["security"] == [{"key": []}]
     assert "security" not in PATHS["/api/v1/openapi.json"]["get"]
-    key = DESCRIPTION["components"]["securitySchemes"]["key"]
+    key = DOCUMENT["components"]["securitySchemes"]["key"]
     assert (key["type"], key["scheme"]) == ("http", "bearer")
     assert key["bearerFormat"] == "dtd_…"
 
 
-def test_the_version_and_the_limits_are_those_of_the_specification() -> None:
-    assert DESCRIPTION["info"]["version"] == "1.0.0"
-    headers = DESCRIPTION["components"]["headers"]
+def test_openapi_version_and_limits_are_those_of_the_specification() -> None:
+    assert DOCUMENT["info"]["version"] == "1.0.0"
+    headers = DOCUMENT["components"]["headers"]
     assert headers["RateLimit-Policy"]["schema"]["const"] == '"key";q=300;w=60'
     assert headers["X-RateLimit-Limit"]["schema"]["const"] == 300
-    assert "300 requests a minute" in DESCRIPTION["info"]["description"]
+    assert "300 requests a minute" in DOCUMENT["info"]["description"]

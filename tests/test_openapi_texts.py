@@ -4,19 +4,21 @@ import re
 
 import pytest
 
-from tests.described import DESCRIPTION
+from tests.described import DOCUMENT
 from tests.test_openapi_spec import DOCUMENT_STATUS, LIMITS, PATHS, RECIPIENT_STATUS
 
 
 @pytest.mark.parametrize(
     ("name", "values"), [("Document", DOCUMENT_STATUS), ("Recipient", RECIPIENT_STATUS)]
 )
-def test_each_value_of_a_status_has_a_meaning(name: str, values: list[str]) -> None:
-    text = DESCRIPTION["components"]["schemas"][name]["properties"]["status"]["description"]
+def test_openapi_text_has_a_meaning_for_each_value_of_a_status(
+    name: str, values: list[str]
+) -> None:
+    text = DOCUMENT["components"]["schemas"][name]["properties"]["status"]["description"]
     assert re.findall(r"^- `(\w+)`: \w.+\.$", text, re.MULTILINE) == values
 
 
-def test_the_filter_says_which_status_it_does_not_take() -> None:
+def test_openapi_text_says_which_status_the_filter_refuses() -> None:
     [status] = [
         each for each in PATHS["/api/v1/documents"]["get"]["parameters"] if each["name"] == "status"
     ]
@@ -24,7 +26,7 @@ def test_the_filter_says_which_status_it_does_not_take() -> None:
     assert "`PARTIALLY_SIGNED` is a status but not a filter value" in status["description"]
 
 
-def test_causes_that_share_a_status_are_joined_by_or() -> None:
+def test_openapi_text_joins_causes_that_share_a_status_by_or() -> None:
     responses = PATHS["/api/v1/documents/{id}/download"]["get"]["responses"]
     assert responses["400"]["description"] == (
         "A query parameter is not valid: the text names it and says what it takes. "
@@ -33,7 +35,7 @@ def test_causes_that_share_a_status_are_joined_by_or() -> None:
     assert " Or `signed` or `certificate` was asked for" in responses["404"]["description"]
 
 
-def test_the_headers_of_the_limit_say_when_they_are_absent() -> None:
-    headers = DESCRIPTION["components"]["headers"]
+def test_openapi_text_of_the_limit_s_headers_says_when_they_are_absent() -> None:
+    headers = DOCUMENT["components"]["headers"]
     absent = {name for name, header in headers.items() if "Absent while" in header["description"]}
     assert absent == LIMITS

@@ -9,7 +9,7 @@ from tests.factories import Tenant
 from tests.server import Server, eventually
 
 
-def test_every_answer_has_an_id_of_its_own(acme: Tenant) -> None:
+def test_request_id_is_another_one_for_every_response(acme: Tenant) -> None:
     answers = [
         acme.get("/me"),
         acme.get("/me"),
@@ -23,12 +23,12 @@ def test_every_answer_has_an_id_of_its_own(acme: Tenant) -> None:
     assert len(set(ids)) == len(ids)
 
 
-def test_an_id_that_the_client_sends_is_not_taken(acme: Tenant) -> None:
+def test_request_id_of_the_client_is_not_used(acme: Tenant) -> None:
     answer = acme.get("/me", request_id="mine", x_request_id="mine")
     assert "mine" not in answer.headers["request-id"]
 
 
-def test_the_log_line_of_an_answer_has_its_id(server: Server, acme: Tenant) -> None:
+def test_request_id_is_in_the_log_line(server: Server, acme: Tenant) -> None:
     answer = server.get("/me", acme.raw)
     assert answer.status == 200
     line = eventually(lambda: server.log_of(answer))
@@ -36,7 +36,7 @@ def test_the_log_line_of_an_answer_has_its_id(server: Server, acme: Tenant) -> N
     assert "GET /api/v1/me 200" in line
 
 
-def test_a_download_s_log_line_and_entry_have_its_id(server: Server, acme: Tenant) -> None:
+def test_request_id_is_in_a_download_s_log_line_and_entry(server: Server, acme: Tenant) -> None:
     document = factories.document(acme.workspace)
     answer = server.get(f"/documents/{document.id}/download", acme.raw)
     id = answer.headers["request-id"]
@@ -48,7 +48,7 @@ def test_a_download_s_log_line_and_entry_have_its_id(server: Server, acme: Tenan
     )
 
 
-def test_errors_of_every_kind_have_one(server: Server, acme: Tenant) -> None:
+def test_request_id_is_in_errors_of_every_kind(server: Server, acme: Tenant) -> None:
     server.store.refuse()
     document = factories.listed(acme.workspace, 1)[0]
     answers = [

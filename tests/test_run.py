@@ -17,6 +17,8 @@ from config.embedded.service import free_port
 from tests.processes import all_gone, bare_environment, kill_group, start, using
 from tests.server import ROOT, eventually
 
+pytestmark = pytest.mark.xdist_group("run")
+
 
 class Run:
     """One `make run` on a data folder, ready when this returns."""
@@ -60,7 +62,7 @@ def run(folder: Path) -> Iterator[Run]:
     kill_group(running.process)
 
 
-def test_the_printed_curl_line_works_as_printed(run: Run) -> None:
+def test_run_prints_a_curl_line_that_works(run: Run) -> None:
     (line,) = re.findall(r"^ +(curl .*)$", run.printed, re.MULTILINE)
     done = subprocess.run(["sh", "-c", f"{line} -sS"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -69,12 +71,12 @@ def test_the_printed_curl_line_works_as_printed(run: Run) -> None:
     assert run.key("Acme") in shlex.split(line)[2]
 
 
-def test_the_printed_keys_show_each_standing(run: Run) -> None:
+def test_run_prints_a_key_for_each_state_of_api_access(run: Run) -> None:
     standing = {name: run.status(name) for name in ("Acme", "Umbrella", "Freebie", "Frozen")}
     assert standing == {"Acme": 200, "Umbrella": 200, "Freebie": 402, "Frozen": 403}
 
 
-def test_each_file_of_a_complete_document_is_a_pdf(run: Run) -> None:
+def test_run_serves_pdfs_of_a_complete_document(run: Run) -> None:
     client = httpx.Client(base_url=run.base, headers={"Authorization": f"Bearer {run.key('Acme')}"})
     with client:
         page = client.get("/api/v1/documents?status=COMPLETED&limit=1").json()
@@ -87,7 +89,7 @@ def test_each_file_of_a_complete_document_is_a_pdf(run: Run) -> None:
     assert len(set(files)) == 3
 
 
-def test_the_printed_logins_open_the_admin(run: Run) -> None:
+def test_run_prints_logins_that_open_the_admin(run: Run) -> None:
     (admin,) = re.findall(r"^Admin: (\S+)$", run.printed, re.MULTILINE)
     assert run.logins()
     for login, password in run.logins():
@@ -104,7 +106,7 @@ def test_the_printed_logins_open_the_admin(run: Run) -> None:
         assert (page.status_code, staff) == (200, not login.startswith("mem")), login
 
 
-def test_a_port_that_is_taken_is_one_clear_line(run: Run, folder: Path) -> None:
+def test_run_on_a_port_that_is_taken_is_one_clear_line(run: Run, folder: Path) -> None:
     done = subprocess.run(
         ["make", "--silent", "run", f"PORT={run.port}"],
         cwd=ROOT,
@@ -122,7 +124,7 @@ def test_a_port_that_is_taken_is_one_clear_line(run: Run, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("port", ["0", "65536", "http", "٨٠٠٠"])
-def test_a_port_that_is_none_is_one_clear_line(run: Run, folder: Path, port: str) -> None:
+def test_run_on_a_port_that_is_none_is_one_clear_line(run: Run, folder: Path, port: str) -> None:
     done = subprocess.run(
         ["make", "--silent", "run", f"PORT={port}"],
         cwd=ROOT,
@@ -134,7 +136,7 @@ def test_a_port_that_is_none_is_one_clear_line(run: Run, folder: Path, port: str
     assert "CommandError: PORT takes a number from 1 to 65535." in done.stderr.splitlines()
 
 
-def test_a_python_that_is_too_old_is_one_clear_line(tmp_path: Path) -> None:
+def test_run_with_a_python_that_is_too_old_is_one_clear_line(tmp_path: Path) -> None:
     old = tmp_path / "python3.9"
     old.write_text('#!/bin/sh\n[ "$1" = --version ] && echo Python 3.9.2 && exit 0\nexit 1\n')
     old.chmod(0o755)
@@ -179,7 +181,7 @@ def kill_all(run: Run) -> None:
 
 
 @pytest.mark.parametrize("end", [interrupt, terminate_make, kill_make, kill_server, kill_all])
-def test_however_it_ends_no_process_is_left_and_the_data_is_intact(
+def test_run_leaves_no_process_and_intact_data_however_it_ends(
     run: Run, folder: Path, end: Callable[[Run], None]
 ) -> None:
     headers = {"Authorization": f"Bearer {run.key('Acme')}"}

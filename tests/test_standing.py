@@ -19,14 +19,16 @@ def change(tenant: Tenant, **fields: object) -> None:
 
 
 @pytest.mark.parametrize("path", [*ENDPOINTS, "/nothing"])
-def test_a_suspended_workspace_s_keys_are_refused_with_403(frozen: Tenant, path: str) -> None:
+def test_api_access_of_a_suspended_workspace_is_403(frozen: Tenant, path: str) -> None:
     answer = frozen.get(path)
     assert answer.status == 403
     assert answer.json() == golden("suspended")
 
 
 @pytest.mark.parametrize("path", [*ENDPOINTS, "/nothing"])
-def test_a_plan_without_the_api_is_402_and_says_where_to_go(freebie: Tenant, path: str) -> None:
+def test_api_access_with_a_plan_without_the_api_is_402_and_says_where_to_go(
+    freebie: Tenant, path: str
+) -> None:
     answer = freebie.get(path)
     assert answer.status == 402
     assert answer.json() == golden("plan_required")
@@ -36,7 +38,7 @@ def test_a_plan_without_the_api_is_402_and_says_where_to_go(freebie: Tenant, pat
 @pytest.mark.parametrize(
     ("plan", "upgrade"), [("FREE", "Pro"), ("PERSONAL", "Pro"), ("LEGACY_TEAM", None), ("", None)]
 )
-def test_upgrade_names_pro_below_it_and_is_null_where_nothing_is_offered(
+def test_api_access_upgrade_names_pro_below_it_and_is_null_where_nothing_is_offered(
     freebie: Tenant, plan: str, upgrade: str | None
 ) -> None:
     change(freebie, plan=plan)
@@ -46,7 +48,7 @@ def test_upgrade_names_pro_below_it_and_is_null_where_nothing_is_offered(
 
 
 @pytest.mark.parametrize("plan", ["PRO", "BUSINESS"])
-def test_a_key_works_again_after_the_workspace_moves_to_pro_or_business(
+def test_api_access_returns_after_the_workspace_moves_to_pro_or_business(
     freebie: Tenant, plan: str
 ) -> None:
     assert freebie.get("/me").status == 402
@@ -56,18 +58,18 @@ def test_a_key_works_again_after_the_workspace_moves_to_pro_or_business(
     assert freebie.get("/me").status == 402
 
 
-def test_a_key_works_again_after_the_suspension_is_lifted(frozen: Tenant) -> None:
+def test_api_access_returns_after_the_suspension_is_lifted(frozen: Tenant) -> None:
     assert frozen.get("/me").status == 403
     change(frozen, suspended=False)
     assert frozen.get("/me").status == 200
 
 
-def test_suspension_comes_before_the_plan(freebie: Tenant) -> None:
+def test_api_access_checks_suspension_before_the_plan(freebie: Tenant) -> None:
     change(freebie, suspended=True)
     assert freebie.get("/me").status == 403
 
 
-def test_a_request_is_judged_in_the_order_401_429_403_402_400_404(acme: Tenant) -> None:
+def test_api_view_checks_in_the_order_401_429_403_402_400_404(acme: Tenant) -> None:
     """All is wrong with the first request; each further one has one thing less."""
     bad = f"/documents/{ID}/download?type=nonsense"
     change(acme, suspended=True, plan="FREE")

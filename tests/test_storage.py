@@ -23,7 +23,7 @@ with ThreadPoolExecutor(8) as threads:
 """
 
 
-def test_threads_that_first_ask_at_once_share_one_client() -> None:
+def test_storage_threads_that_first_ask_at_once_share_one_client() -> None:
     """Each client keeps 17 MB: a server whose first downloads come together held 32 of them."""
     done = subprocess.run(
         [sys.executable, "-c", AT_ONCE], cwd=ROOT, capture_output=True, text=True, check=True

@@ -10,7 +10,7 @@ import pytest
 from audit.models import AuditEntry
 from documents import storage
 from tests import factories
-from tests.client import Answer, golden
+from tests.client import Response, golden
 from tests.factories import Tenant
 from tests.nginx import Nginx
 from tests.proxy import failing_after
@@ -19,13 +19,13 @@ from tests.server import Server, eventually
 WRONG = "a-secret-key-that-is-wrong"
 
 
-def all_of_them(path: str, raw: str, servers: list[Server], method: str) -> list[Answer]:
+def all_of_them(path: str, raw: str, servers: list[Server], method: str) -> list[Response]:
     """Their answers, asked at the same time."""
     with ThreadPoolExecutor() as threads:
         return list(threads.map(lambda server: server.get(path, raw, method), servers))
 
 
-def is_unavailable(answer: Answer) -> bool:
+def is_unavailable(answer: Response) -> bool:
     return (
         answer.status == 503
         and answer.headers["retry-after"] == "5"
@@ -33,7 +33,7 @@ def is_unavailable(answer: Answer) -> bool:
     )
 
 
-def test_a_silent_store_is_503_within_its_time_outs(
+def test_storage_that_is_silent_is_503_within_its_time_outs(
     server: Server, nginx: Nginx, acme: Tenant
 ) -> None:
     path = f"/documents/{factories.document(acme.workspace).id}/download"
@@ -41,7 +41,7 @@ def test_a_silent_store_is_503_within_its_time_outs(
     tries = []
     for each in servers:
         each.store.refuse()  # no connection is left from before
-        each.store.mend()
+        each.store.restore()
         each.store.silence()
         tries.append(each.store.accepted)
     answers = all_of_them(path, acme.raw, servers, "GET")
@@ -52,7 +52,7 @@ def test_a_silent_store_is_503_within_its_time_outs(
         assert each.get("/me", acme.raw).status == 200
     assert not AuditEntry.objects.filter(action="document.downloaded").exists()
     for each in servers:
-        each.store.mend()
+        each.store.restore()
     assert [answer.status for answer in all_of_them(path, acme.raw, servers, "GET")] == [200] * 2
 
 
@@ -70,7 +70,7 @@ def with_a_wrong_secret_key(transactional_db: None, tmp_path: Path) -> Iterator[
         yield servers
 
 
-def test_a_store_that_denies_access_is_503_with_the_cause_in_the_log_only(
+def test_storage_that_denies_access_is_503_with_the_cause_in_the_log_only(
     with_a_wrong_secret_key: list[Server], acme: Tenant
 ) -> None:
     path = f"/documents/{factories.document(acme.workspace).id}/download"
@@ -86,7 +86,7 @@ def test_a_store_that_denies_access_is_503_with_the_cause_in_the_log_only(
     assert not AuditEntry.objects.filter(action="document.downloaded").exists()
 
 
-def test_a_store_that_denies_nginx_what_was_signed_is_the_same_503(
+def test_storage_that_denies_nginx_what_was_signed_is_the_same_503(
     nginx: Nginx, acme: Tenant
 ) -> None:
     document = factories.document(acme.workspace)

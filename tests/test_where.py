@@ -28,32 +28,32 @@ def symbols(file: Path) -> set[str]:
 
 
 @pytest.mark.parametrize(("path", "symbol"), REFERENCES, ids=map(" ".join, REFERENCES))
-def test_each_path_and_symbol_of_the_map_exists(path: str, symbol: str) -> None:
+def test_where_map_has_only_paths_and_symbols_that_exist(path: str, symbol: str) -> None:
     assert (ROOT / path).is_file()
     assert not symbol or symbol in symbols(ROOT / path)
 
 
-def test_the_map_names_every_module_that_codes_a_rule() -> None:
+def test_where_map_names_each_models_module() -> None:
     named = {path for path, _ in REFERENCES}
     models = {str(file.relative_to(ROOT)) for file in ROOT.glob("*/models.py")}
     assert models <= named
 
 
 @pytest.mark.parametrize("document", ["README.md", "docs/decisions.md", "docs/where.md"])
-def test_each_link_of_a_document_leads_somewhere(document: str) -> None:
+def test_documents_have_only_links_that_lead_somewhere(document: str) -> None:
     file = ROOT / document
     for target in re.findall(r"\]\(([^)#]+)\)", file.read_text()):
         assert (file.parent / target).exists(), target
 
 
-def test_each_make_verb_of_the_readme_exists() -> None:
+def test_readme_make_verbs_exist() -> None:
     verbs = re.findall(r"^make (\w+)", (ROOT / "README.md").read_text(), re.MULTILINE)
     makefile = (ROOT / "Makefile").read_text()
     assert verbs == ["run", "test"]
     assert all(re.search(rf"^{verb}:", makefile, re.MULTILINE) for verb in verbs)
 
 
-def test_each_manage_command_of_the_readme_exists() -> None:
+def test_readme_manage_commands_exist() -> None:
     commands = re.findall(r"manage\.py (\w+)", (ROOT / "README.md").read_text())
     assert sorted(set(commands)) == [
         "check_document_counts",

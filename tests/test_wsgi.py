@@ -47,7 +47,7 @@ def serve(*options: str, **environment: str | None) -> "subprocess.CompletedProc
         "S3_SECRET_ACCESS_KEY",
     ],
 )
-def test_without_a_required_variable_it_stops_with_one_line_that_names_it(name: str) -> None:
+def test_wsgi_without_a_required_variable_stops_with_one_line_that_names_it(name: str) -> None:
     done = serve(**{name: None})
     assert done.returncode == 1
     ours = [line for line in done.stdout.splitlines() if not line.startswith("[")]
@@ -55,7 +55,7 @@ def test_without_a_required_variable_it_stops_with_one_line_that_names_it(name: 
     assert ours[0].startswith(f"{name} is not set. Set it to ")
 
 
-def test_more_than_one_process_without_redis_refuses_to_start() -> None:
+def test_wsgi_refuses_more_than_one_process_without_redis() -> None:
     done = serve("--workers", "2", "--blocking-threads", "1", REDIS_URL=None)
     assert done.returncode == 1
     ours = [line for line in done.stdout.splitlines() if not line.startswith("[")]
@@ -72,7 +72,7 @@ def test_more_than_one_process_without_redis_refuses_to_start() -> None:
         ("HTTPS_ONLY", "perhaps", "HTTPS_ONLY takes one of 1, true, yes, on, 0, false, no, off."),
     ],
 )
-def test_a_variable_that_cannot_be_used_is_named_with_what_it_takes(
+def test_wsgi_names_a_variable_that_cannot_be_used_and_what_it_must_be(
     name: str, value: str, takes: str
 ) -> None:
     done = serve(**{name: value})

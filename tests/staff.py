@@ -1,4 +1,4 @@
-"""The people of the admin, and what they see of the audit log."""
+"""The users of the admin, and what they see of the audit log."""
 
 from datetime import timedelta
 from typing import Any
@@ -19,33 +19,33 @@ DOCUMENTS = reverse("admin:documents_document_changelist")
 
 
 def support() -> User:
-    """A person of the group Support."""
-    person = factories.person("sam@support.example", is_staff=True)
-    person.groups.add(Group.objects.get(name="Support"))
-    return person
+    """A user in the group Support."""
+    user = factories.user("sam@support.example", is_staff=True)
+    user.groups.add(Group.objects.get(name="Support"))
+    return user
 
 
 def operator() -> User:
     """A superuser who is in no workspace."""
-    return factories.person("olga@operators.example", is_staff=True, is_superuser=True)
+    return factories.user("olga@operators.example", is_staff=True, is_superuser=True)
 
 
 def member(workspace: Workspace, login: str, role: str = "MEMBER") -> User:
-    """A person of staff with this role in the workspace."""
-    person = factories.person(login, is_staff=True)
-    Membership.objects.create(workspace=workspace, user=person, role=role)
-    return person
+    """A staff user with this role in the workspace."""
+    user = factories.user(login, is_staff=True)
+    Membership.objects.create(workspace=workspace, user=user, role=role)
+    return user
 
 
-def signed_in(person: User) -> Client:
-    """A browser in which the person has signed in."""
+def signed_in(user: User) -> Client:
+    """A client that the user is logged in with."""
     client = Client()
-    client.force_login(person)
+    client.force_login(user)
     return client
 
 
 def happened(count: int = 1, **fields: Any) -> list[AuditEntry]:
-    """Entries, a minute apart, the newest first, at 2026-03-01 12:00:00.
+    """Makes entries, a minute apart, the newest first, at 2026-03-01 12:00:00.
 
     Args:
         fields: of AuditEntry; a function is called with each entry's number, from 0.
@@ -71,19 +71,19 @@ def of(workspace: Workspace, **fields: Any) -> dict[str, Any]:
 
 
 def seen(client: Client, query: str = "") -> list[int]:
-    """The ids of the entries on a page of the history, in its order."""
+    """The ids of the entries on a page of the audit log, in its order."""
     return [entry.id for entry in shown(client, query).result_list]
 
 
 def shown(client: Client, query: str = "", url: str = HISTORY) -> Any:
-    """A list as the page has it."""
+    """The change list of a page."""
     response: Any = client.get(f"{url}{query}")
     assert response.status_code == 200
     return response.context["cl"]
 
 
 def errors(client: Client, query: str, url: str = HISTORY) -> dict[str, list[str]]:
-    """What a list says against its address; it shows nothing then."""
+    """The errors that a list reports about its address; it shows no rows then."""
     listed = shown(client, query, url)
     assert listed.result_list == []
     found: dict[str, list[str]] = dict(listed.form.errors)
@@ -95,7 +95,7 @@ def ids(entries: list[AuditEntry]) -> list[int]:
 
 
 def analyze(*tables: str) -> None:
-    """Fresh statistics, so that the planner knows what the test has stored."""
+    """Updates the statistics, so that the planner knows what the test has stored."""
     with connection.cursor() as cursor:
         for table in tables:
             cursor.execute(f"ANALYZE {table}")
