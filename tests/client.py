@@ -9,7 +9,7 @@ from typing import Any
 
 from django.test import Client
 
-from tests import described
+from tests import openapi
 
 GOLDEN = Path(__file__).parent / "golden"
 # What may differ between two answers that are the same.
@@ -76,7 +76,7 @@ def get(path: str, authorization: str | None = None, method: str = "GET", **head
     answer = Answer(
         response.status_code, {name.lower(): value for name, value in response.items()}, body
     )
-    described.check(method, path, answer.status, answer.headers, answer.body)
+    openapi.check_response(method, path, answer.status, answer.headers, answer.body)
     return answer
 
 

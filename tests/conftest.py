@@ -60,7 +60,7 @@ django.setup()
 from django.core.cache import cache  # noqa: E402
 
 from documents import storage  # noqa: E402
-from tests import described, factories  # noqa: E402
+from tests import factories, openapi  # noqa: E402
 from tests.browser import browser, chromium  # noqa: E402, F401 - fixtures
 from tests.factories import Tenant  # noqa: E402
 from tests.nginx import Nginx  # noqa: E402
@@ -75,10 +75,10 @@ def _fresh_minute() -> None:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _what_is_not_described_cannot_be_returned() -> Iterator[None]:
-    """Also where a test asks a server by itself."""
+def _openapi_checks() -> Iterator[None]:
+    """Checks responses against the OpenAPI document also where a test makes its own requests."""
     with pytest.MonkeyPatch.context() as patch:
-        described.watch(patch)
+        openapi.check_clients(patch)
         yield
 
 

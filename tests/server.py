@@ -18,7 +18,7 @@ from django.conf import settings
 
 from config.database import fetch
 from config.embedded.service import free_port
-from tests import described
+from tests import openapi
 from tests.client import Answer
 from tests.proxy import HOST, Proxy
 
@@ -153,7 +153,7 @@ class Server:
             content = response.read()
         kept = {name.lower(): value for name, value in response.getheaders()}
         answer = Answer(response.status, kept, content)
-        described.check(method, f"/api/v1{path}", answer.status, answer.headers, answer.body)
+        openapi.check_response(method, f"/api/v1{path}", answer.status, answer.headers, answer.body)
         return answer
 
     def raw(self, request: bytes) -> bytes:
@@ -161,7 +161,7 @@ class Server:
         with self.connect() as connection:
             connection.sendall(request)
             answered = b"".join(iter(lambda: connection.recv(65536), b""))
-        described.check_raw(request, answered)
+        openapi.check_raw_response(request, answered)
         return answered
 
     def connect(self) -> socket.socket:
