@@ -26,12 +26,12 @@ PATH = "/api/v1/openapi.json"
 
 
 def test_openapi_json_is_served_without_a_key(acme: Tenant) -> None:
-    answer = get(PATH)
-    assert answer.status == 200
-    assert answer.json() == SCHEMA
-    assert answer.headers["cache-control"] == "public, max-age=300"
-    assert get(PATH, acme.bearer).same() == answer.same()
-    assert get(PATH, "Bearer dtd_unknown").same() == answer.same()
+    response = get(PATH)
+    assert response.status == 200
+    assert response.json() == SCHEMA
+    assert response.headers["cache-control"] == "public, max-age=300"
+    assert get(PATH, acme.bearer).same() == response.same()
+    assert get(PATH, "Bearer dtd_unknown").same() == response.same()
 
 
 def test_head_has_the_headers_of_get_and_no_body() -> None:
@@ -42,16 +42,16 @@ def test_head_has_the_headers_of_get_and_no_body() -> None:
 
 def test_openapi_json_has_conditional_requests() -> None:
     etag = get(PATH).headers["etag"]
-    answer = get(PATH, if_none_match=f'"other", {etag}')
-    assert (answer.status, answer.body, answer.headers["etag"]) == (304, b"", etag)
+    response = get(PATH, if_none_match=f'"other", {etag}')
+    assert (response.status, response.body, response.headers["etag"]) == (304, b"", etag)
     assert get(PATH, if_none_match='"other"').status == 200
     assert get(PATH, if_match='"other"').status == 412
 
 
 def test_openapi_json_is_read_only() -> None:
-    answer = get(PATH, method="POST")
-    assert answer.status == 405
-    assert answer.json() == golden("wrong_method")
+    response = get(PATH, method="POST")
+    assert response.status == 405
+    assert response.json() == golden("wrong_method")
 
 
 def test_openapi_json_does_not_count_toward_the_rate_limit(acme: Tenant) -> None:
@@ -147,9 +147,9 @@ def changed(**changes: Any) -> dict[str, Any]:
     """The arguments of `check_response` for GET /me, some of them changed."""
     body = json.dumps(golden("me")).encode()
     headers = {"request-id": "0" * 32, "content-type": "application/json"}
-    answer = {"method": "GET", "target": "/api/v1/me", "status": 200} | changes
-    answer["headers"] = headers | changes.get("headers", {})
-    return {"body": body} | answer
+    response = {"method": "GET", "target": "/api/v1/me", "status": 200} | changes
+    response["headers"] = headers | changes.get("headers", {})
+    return {"body": body} | response
 
 
 def with_(field: str, value: Any) -> bytes:
@@ -191,10 +191,10 @@ def test_check_response_refuses_what_the_document_does_not_declare(what: str) ->
 
 
 def test_check_response_refuses_a_missing_header_or_field() -> None:
-    answer = changed()
-    del answer["headers"]["request-id"]
+    response = changed()
+    del response["headers"]["request-id"]
     with pytest.raises(SchemaMismatch, match="missing headers: request-id"):
-        openapi.check_response(**answer)
+        openapi.check_response(**response)
     with pytest.raises(SchemaMismatch, match="is a required property"):
         openapi.check_response(**changed(body=b'{"data": {}}'))
 

@@ -1,4 +1,4 @@
-"""schemathesis tests a running server against the OpenAPI document, with valid and invalid input."""
+"""schemathesis runs the OpenAPI document against a server, with valid and invalid input."""
 
 import json
 import os
@@ -33,9 +33,9 @@ EXPECTED = {
 
 def cursor(tenant: Tenant, query: str) -> str:
     """The nextCursor of a first page of one."""
-    answer = tenant.get(f"/documents?limit=1{query}")
-    assert isinstance(answer.json()["nextCursor"], str)
-    return str(answer.json()["nextCursor"])
+    response = tenant.get(f"/documents?limit=1{query}")
+    assert isinstance(response.json()["nextCursor"], str)
+    return str(response.json()["nextCursor"])
 
 
 @pytest.fixture
