@@ -65,10 +65,7 @@ HEADERS = [
     REQUEST_ID,
     ALLOW,
     header(
-        "WWW-Authenticate",
-        constant("Bearer"),
-        [401],
-        "The scheme of the `Authorization` header.",
+        "WWW-Authenticate", constant("Bearer"), [401], "The scheme of the `Authorization` header."
     ),
     header(
         "Retry-After", integer(minimum=1), [429, 503], "Seconds to wait before the next request."
@@ -94,8 +91,6 @@ HEADERS = [
         "Requests that are left in this minute.",
     ),
     _limit(
-        "X-RateLimit-Reset",
-        integer(minimum=1, maximum=WINDOW),
-        "Seconds until the minute ends.",
+        "X-RateLimit-Reset", integer(minimum=1, maximum=WINDOW), "Seconds until the minute ends."
     ),
 ]

@@ -6,12 +6,7 @@ The descriptions and bodies of error responses are those of `config.api.errors`.
 from inspect import getdoc
 from typing import Any
 
-from drf_spectacular.utils import (
-    OpenApiExample,
-    OpenApiParameter,
-    OpenApiResponse,
-    extend_schema,
-)
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema
 from msgspec import to_builtins
 
 from config.api import errors
@@ -82,7 +77,5 @@ def _either(first: str, *others: str) -> str:
 
 # Of `config.api.viewsets.UnknownPath`.
 other_paths = extend_schema(
-    operation_id="other_paths",
-    parameters=HEADERS,
-    responses=error_responses(errors.PathNotFound()),
+    operation_id="other_paths", parameters=HEADERS, responses=error_responses(errors.PathNotFound())
 )

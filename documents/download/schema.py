@@ -55,10 +55,7 @@ FILE_HEADERS = [
         "The file's SHA-256. A file never changes; a different file has a different tag.",
     ),
     header(
-        "Last-Modified",
-        {"type": "string", "examples": [DATE]},
-        FILE,
-        "When the file was stored.",
+        "Last-Modified", {"type": "string", "examples": [DATE]}, FILE, "When the file was stored."
     ),
     header(
         "Repr-Digest",
