@@ -1,4 +1,4 @@
-"""OpenAPI components from msgspec structs: what encodes a body also describes it."""
+"""OpenAPI components from the msgspec structs that encode the bodies."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ Json = dict[str, Any]
 
 
 class StructExtension(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
-    """A struct wherever drf-spectacular expects a serializer.
+    """Lets drf-spectacular accept a struct as a serializer.
 
     The component has the name and docstring of the struct. A field with an enum has the name of
     the enum's component as its title.
@@ -23,7 +23,7 @@ class StructExtension(OpenApiSerializerExtension):  # type: ignore[no-untyped-ca
     def get_name(self, auto_schema: AutoSchema, direction: Any) -> str:
         return str(self.target.__name__)
 
-    get_identity = get_name  # as `register` does it
+    get_identity = get_name  # `register` knows a nested struct by its name only
 
     def map_serializer(self, auto_schema: AutoSchema, direction: Any) -> Json:
         """The struct's schema; those of the structs and enums in it are registered."""

@@ -20,12 +20,12 @@ from documents import models
 ASKED = frozenset({models.RecipientRole.SIGNER.value, models.RecipientRole.APPROVER.value})
 DONE = frozenset({models.RecipientStatus.SIGNED.value, models.RecipientStatus.APPROVED.value})
 
-Id = Annotated[str, Meta(extra_json_schema={"format": "uuid"})]  # SQL has made it text
+Id = Annotated[str, Meta(extra_json_schema={"format": "uuid"})]  # text in the rows already
 Time = Annotated[datetime, Meta(tz=True)]
 
 
 def one_of(choices: type[TextChoices], text: str, **meanings: str) -> Meta:
-    """An enum; its component in the OpenAPI document is called as the class of the choices.
+    """An enum; its component in the OpenAPI document has the name of the class of the choices.
 
     Args:
         meanings: what each value means, listed below the text.
