@@ -380,7 +380,7 @@ def test_download_that_object_storage_cannot_send_is_503_and_no_entry(
     assert answer.headers["retry-after"] == "5"
     assert "Try again in 5 seconds" in answer.error
     assert entries() == []
-    assert "Answered 503" in front.log_of(answer)
+    assert "Responded 503" in front.log_of(answer)
 
 
 def ends(front: Server) -> list[AuditEntry]:
