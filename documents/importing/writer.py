@@ -1,18 +1,18 @@
-"""Checked documents into the database, their files into the store."""
+"""Writes checked documents to the database and their files to the object storage."""
 
 from collections.abc import Sequence
 from concurrent.futures import Future
 from uuid import UUID
 
-from documents.importing.checking import Record
+import msgspec
+
 from documents.importing.files import CheckedFile
 from documents.importing.uploads import Uploads
+from documents.importing.validation import Record
 from documents.models import Document, Recipient, StoredFile
 from documents.parameters import FILE_TYPES
 from documents.stopping import Stop
 from workspaces.models import Workspace
-
-RECIPIENTS_AT_A_TIME = 2000
 
 
 class Writer:
@@ -20,9 +20,9 @@ class Writer:
 
     Attributes:
         created: new documents so far.
-        updated: documents that were there.
-        replaced: keys of objects that no document has any more. Until the transaction is
-            committed they are needed.
+        updated: documents that existed.
+        replaced: keys of objects that no document has any more, once the transaction is
+            committed.
     """
 
     def __init__(self, workspace: Workspace, uploads: Uploads, stop: Stop) -> None:
@@ -38,7 +38,7 @@ class Writer:
 
         Raises:
             StoreError: a file cannot be uploaded.
-            ImportRefused: a file is not the one that was checked.
+            ImportRefused: a file changed after it was checked.
             Stopped: the process was asked to end.
         """
         existing = self._existing(batch)
@@ -48,30 +48,30 @@ class Writer:
         self._save(documents, existing)
         Recipient.objects.filter(document__in=existing).delete()
         Recipient.objects.bulk_create(
-            (
-                Recipient(document=document, **columns)
-                for document, record in zip(documents, batch, strict=True)
-                for columns in record.recipients
-            ),
-            batch_size=RECIPIENTS_AT_A_TIME,
+            Recipient(document=document, **msgspec.structs.asdict(recipient))
+            for document, record in zip(documents, batch, strict=True)
+            for recipient in record.document.recipients
         )
         self._drop_replaced(existing, before)
 
     def _existing(self, batch: Sequence[Record]) -> dict[UUID, Document]:
-        """The documents that are to be updated, locked against another import."""
-        ids = [record.columns["id"] for record in batch]
+        """The documents to update, locked against another import."""
+        ids = [record.document.id for record in batch]
         documents = Document.objects.in_workspace(self.workspace).filter(pk__in=ids)
         locked = documents.select_for_update(of=("self",)).order_by("pk")
         return {document.pk: document for document in locked.select_related(*FILE_TYPES)}
 
     def _document(self, record: Record, existing: dict[UUID, Document]) -> Document:
-        document = existing.get(record.columns["id"]) or Document(workspace=self.workspace)
-        for column, value in record.columns.items():
+        columns = msgspec.structs.asdict(record.document)
+        del columns["recipients"], columns["files"]
+        columns["id"] = UUID(record.document.id)
+        document = existing.get(columns["id"]) or Document(workspace=self.workspace)
+        for column, value in columns.items():
             setattr(document, column, value)
         return document
 
     def _set_files(self, documents: Sequence[Document], batch: Sequence[Record]) -> None:
-        """Gives each document the files of its record; one that it has already stays as it is."""
+        """Gives each document the files of its record; equal files are not uploaded again."""
         uploads: list[tuple[Document, str, CheckedFile, Future[str]]] = []
         for document, record in zip(documents, batch, strict=True):
             for file_type in FILE_TYPES:
@@ -92,8 +92,8 @@ class Writer:
             setattr(document, file_type, row)
 
     def _save(self, documents: Sequence[Document], existing: dict[UUID, Document]) -> None:
-        # Only documents that are locked may be overwritten: of a new one whose id another
-        # workspace has taken meanwhile, the database refuses the row.
+        # Only locked documents may be overwritten. If another workspace has meanwhile created a
+        # document with the id of a new one, the database refuses the row.
         new = [document for document in documents if document.pk not in existing]
         Document.objects.bulk_create(new)
         columns = [
@@ -110,7 +110,7 @@ class Writer:
     def _drop_replaced(
         self, existing: dict[UUID, Document], before: dict[UUID, dict[int, str]]
     ) -> None:
-        """Deletes the rows of files that were replaced, and remembers their objects."""
+        """Deletes the rows of replaced files and notes the keys of their objects."""
         gone: dict[int, str] = {}
         for key, document in existing.items():
             kept = _files(document)
