@@ -9,13 +9,14 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from django.core.management.base import CommandError
 from django.db import connection
 
 from documents import storage
 from documents.importing import ImportRefused
-from documents.importing.files import CheckedFile
+from documents.importing.files import CheckedFile, Folder
 from documents.importing.uploads import REMOVALS, Uploads, remove_objects
 from documents.models import StoredFile
 from tests import factories, server
@@ -160,15 +161,23 @@ def test_what_the_database_refuses_takes_all_else_along(acme: Tenant, inbox: Inb
     assert old.original.object_key in objects()
 
 
-def test_a_file_that_changes_after_it_was_checked_is_not_stored(inbox: Inbox) -> None:
+def test_upload_refuses_a_file_that_changed_after_it_was_checked(inbox: Inbox) -> None:
     before = objects()
-    checked = CheckedFile(inbox.folder / "original.pdf", size=1, pages=1, sha256="0" * 64)
-    gone = CheckedFile(inbox.folder / "gone.pdf", size=1, pages=1, sha256="0" * 64)
-    uploads = Uploads()
-    for file, text in ((checked, "changed"), (gone, "is gone")):
+    (inbox.folder / "link.pdf").symlink_to(inbox.folder / "original.pdf")
+    folder = Folder(inbox.folder)
+    checked = folder.check("original.pdf")
+    assert isinstance(checked, CheckedFile)
+    inbox.put("original.pdf", b"%PDF changed")
+    uploads = Uploads(folder)
+    for path, text in (
+        ("original.pdf", "'original.pdf' changed"),
+        ("gone.pdf", "'gone.pdf' cannot be read any more .No such file"),
+        ("link.pdf", "'link.pdf' cannot be read any more .Too many levels of symbolic links"),
+    ):
         with pytest.raises(ImportRefused, match=text):
-            uploads.start(file).result()
+            uploads.start(msgspec.structs.replace(checked, path=path)).result()
     uploads.finish()
+    folder.close()
     assert objects() == before
 
 

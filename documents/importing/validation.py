@@ -24,9 +24,9 @@ from documents.parameters import FILE_TYPES
 # the memory that one document needs during an import.
 MAX_RECIPIENTS = 1000
 IGNORED = ("progress", "links")
-TEXT = r"\A[^\0\ud800-\udfff]*\S[^\0\ud800-\udfff]*\Z"
+TEXT = r"\A(?=\s*\S)[^\0\ud800-\udfff]*\Z"
 # Downloads carry the name in a header, where a line break is an attack.
-FILE_NAME = r"\A[^\0-\x1f\x7f-\x9f\ud800-\udfff]*\S[^\0-\x1f\x7f-\x9f\ud800-\udfff]*\Z"
+FILE_NAME = r"\A(?=\s*\S)[^\0-\x1f\x7f-\x9f\ud800-\udfff]*\Z"
 UUID = r"\A[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z"
 
 
