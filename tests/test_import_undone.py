@@ -122,7 +122,7 @@ def test_an_import_that_loses_the_store_says_what_may_be_left_in_it(
     inbox.write(*[sent()] * MANY)
     process = begin(workspace, inbox, proxies)
     [said] = interrupt(process, before, proxies[1].refuse)
-    assert said.startswith("CommandError: The store: up to ")
+    assert said.startswith("CommandError: Object storage: up to ")
     left = objects() - before
     assert any(key in said for key in left)
     assert process.returncode == 1
@@ -138,7 +138,7 @@ def test_an_import_without_a_store_is_one_line(
     out, err = process.communicate(timeout=PATIENCE)
     assert out == ""
     [said] = err.splitlines()
-    assert said.startswith("CommandError: The store: ")
+    assert said.startswith("CommandError: Object storage: ")
     assert process.returncode == 1
     assert rows() == [0, 0, 0]
 

@@ -19,7 +19,7 @@ from tests.inbox import Value, completed, sent, signer
 
 STATUSES = ", ".join(Document.Status.values)
 TIME = "must be an RFC 3339 date and time with its offset, such as 2026-03-01T09:30:00Z"
-UUID = "must be a UUID, such as 0f8b6c0e-3f5e-4c57-9f0a-6d1f0c2b9a11"
+UUID = "must be a UUID of 36 characters"
 COUNT = "must be a whole number from 1"
 YEARS = "must be in the years 2 to 9998"
 WITHOUT = object()

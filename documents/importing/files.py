@@ -6,7 +6,6 @@ import hashlib
 import logging
 import os
 import stat
-from collections.abc import Iterator
 from io import BufferedReader
 from pathlib import Path, PurePath
 from typing import IO
@@ -20,6 +19,10 @@ HEADER = b"%PDF-"
 HEADER_WITHIN = 1024  # bytes; viewers accept a header that does not begin the file
 # A FIFO must not block, and no link is followed that appears after the path was resolved.
 OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+
+
+# It would log the defects of files that it can read nevertheless.
+logging.getLogger("pypdf").setLevel(logging.CRITICAL)
 
 
 class NotPdf(Exception):
@@ -47,11 +50,7 @@ class Folder:
         os.close(self._descriptor)
 
     def open(self, path: str) -> BufferedReader:
-        """Opens a file by its relative path without following any link on the way.
-
-        Raises:
-            OSError: it cannot be opened, or is not a regular file.
-        """
+        """Opens a regular file by its relative path; OSError if a link is on the way."""
         *folders, name = PurePath(path).parts or ["."]
         with contextlib.ExitStack() as stack:
             parent = self._descriptor
@@ -94,18 +93,6 @@ class Folder:
             return f"cannot be read ({getattr(exc, 'strerror', None) or exc})"
 
 
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Suppresses pypdf's log of defects in files that it can read nevertheless."""
-    log = logging.getLogger("pypdf")
-    level = log.level
-    log.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        log.setLevel(level)
-
-
 def page_count(file: IO[bytes]) -> int:
     """The number of pages, at least 1.
 
@@ -115,15 +102,14 @@ def page_count(file: IO[bytes]) -> int:
     if HEADER not in file.read(HEADER_WITHIN):
         raise NotPdf("is not a PDF")
     file.seek(0)
-    with _quiet():
-        try:
-            reader = PdfReader(file)
-            locked = reader.is_encrypted and not reader.decrypt("")
-            pages = 0 if locked else len(reader.pages)
-        except DependencyError:  # pypdf leaves AES to a package that nothing else here needs
-            raise NotPdf("is an encrypted PDF") from None
-        except Exception as exc:  # a damaged file can raise any exception
-            raise NotPdf(f"is a PDF that cannot be read ({type(exc).__name__})") from exc
+    try:
+        reader = PdfReader(file)
+        locked = reader.is_encrypted and not reader.decrypt("")
+        pages = 0 if locked else len(reader.pages)
+    except DependencyError:  # pypdf leaves AES to a package that nothing else here needs
+        raise NotPdf("is an encrypted PDF") from None
+    except Exception as exc:  # a damaged file can raise any exception
+        raise NotPdf(f"is a PDF that cannot be read ({type(exc).__name__})") from exc
     if locked:
         raise NotPdf("is a PDF locked with a password")
     if pages < 1:

@@ -1,6 +1,7 @@
 """Reads JSON Lines: one object a line, one line at a time in memory."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from typing import IO, Any
 
@@ -28,16 +29,12 @@ def lines(file: IO[bytes], problems: Problems) -> Iterator[tuple[int, bytes]]:
             while raw and not raw.endswith(b"\n"):
                 raw = file.readline(LINE_LENGTH)
         elif line.strip():
+            first = False
             yield number, line.rstrip(b"\r\n")
-        first = first and not line.strip()
 
 
 def parse(line: bytes) -> dict[str, Any]:
-    """The JSON object that a line has.
-
-    Raises:
-        Invalid: it has none, or an object in it has a field twice.
-    """
+    """The JSON object of a line; Invalid if it has none, or an object in it has a field twice."""
     try:
         value = json.loads(line.decode(), object_pairs_hook=fields, parse_int=_integer)
     except UnicodeDecodeError:
@@ -52,18 +49,11 @@ def parse(line: bytes) -> dict[str, Any]:
 
 
 def fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object's fields by name. JSON decoders keep the last of equal names without a word.
-
-    Raises:
-        Invalid: two have the same name.
-    """
+    """An object's fields by name; Invalid if two have the same name. (JSON decoders allow it.)"""
     value = dict(pairs)
     if len(value) < len(pairs):
-        seen: set[str] = set()
-        for name, _ in pairs:
-            if name in seen:
-                raise Invalid(f"the field {bare(name)} is given twice")
-            seen.add(name)
+        [(name, _)] = Counter(name for name, _ in pairs).most_common(1)
+        raise Invalid(f"the field {bare(name)} is given twice")
     return value
 
 

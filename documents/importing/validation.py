@@ -37,42 +37,32 @@ def _text(length: int, pattern: str = TEXT) -> Meta:
 
 
 def _column(model: type[models.Model], name: str, pattern: str = TEXT) -> Meta:
-    length: int = model._meta.get_field(name).max_length  # type: ignore[union-attr, assignment]
-    return _text(length, pattern)
+    return _text(model._meta.get_field(name).max_length, pattern)  # type: ignore[union-attr, arg-type]
 
 
 def _one_of(choices: type[models.TextChoices]) -> Meta:
     return Meta(description=f"one of {', '.join(choices.values)}")
 
 
-Id = Annotated[
-    str, Meta(pattern=UUID, description="a UUID, such as 0f8b6c0e-3f5e-4c57-9f0a-6d1f0c2b9a11")
-]
-Time = Annotated[
-    datetime,
-    Meta(
-        tz=True,
-        description="an RFC 3339 date and time with its offset, such as 2026-03-01T09:30:00Z",
-    ),
-]
+Id = Annotated[str, Meta(pattern=UUID, description="a UUID of 36 characters")]
+TIME = "an RFC 3339 date and time with its offset, such as 2026-03-01T09:30:00Z"
+Time = Annotated[datetime, Meta(tz=True, description=TIME)]
+Count = Annotated[int, Meta(ge=1, description="a whole number from 1")]
+# The largest value of the column.
+Order = Annotated[int, Meta(ge=0, le=2**31 - 1, description="a whole number from 0 to 2147483647")]
+LIST = f"a list of at most {MAX_RECIPIENTS:,} objects"
 FilePath = Annotated[str, _text(4096)]
-
-
-def _new_id() -> str:
-    return str(uuid4())
 
 
 class RecipientEntry(Struct, forbid_unknown_fields=True, rename="camel", kw_only=True):
     """A recipient as the file has it; each field is named as its column."""
 
-    id: Id = field(default_factory=_new_id)
+    id: Id = field(default_factory=lambda: str(uuid4()))
     name: Annotated[str, _column(Recipient, "name")]
     email: Annotated[str, _column(Recipient, "email")]
     role: Annotated[Recipient.Role, _one_of(Recipient.Role)]
     status: Annotated[Recipient.Status, _one_of(Recipient.Status)]
-    order: Annotated[
-        int, Meta(ge=0, le=2**31 - 1, description=f"a whole number from 0 to {2**31 - 1}")
-    ]
+    order: Order
     sent_at: Time | None = None
     viewed_at: Time | None = None
     completed_at: Time | None = None
@@ -91,25 +81,19 @@ class FileNames(Struct, forbid_unknown_fields=True):
 class DocumentEntry(Struct, forbid_unknown_fields=True, rename="camel", kw_only=True):
     """A document as the file has it; each field but the last two is named as its column."""
 
-    id: Id = field(default_factory=_new_id)
+    id: Id = field(default_factory=lambda: str(uuid4()))
     title: Annotated[str, _column(Document, "title")]
     status: Annotated[Document.Status, _one_of(Document.Status)]
     file_name: Annotated[str, _column(Document, "file_name", FILE_NAME)]
-    # 0 while the original was not measured.
-    page_count: Annotated[int, Meta(ge=1, description="a whole number from 1")] = 0
-    file_size: Annotated[int, Meta(ge=1, description="a whole number from 1")] = 0
+    page_count: Count = 0  # it is not given, and the original is not measured yet
+    file_size: Count = 0
     signing_order: Annotated[Document.SigningOrder, _one_of(Document.SigningOrder)]
     created_at: Time
     sent_at: Time | None = None
     completed_at: Time | None = None
     expires_at: Time | None = None
     deleted_at: Time | None = None
-    recipients: Annotated[
-        list[RecipientEntry],
-        Meta(
-            max_length=MAX_RECIPIENTS, description=f"a list of at most {MAX_RECIPIENTS:,} objects"
-        ),
-    ]
+    recipients: Annotated[list[RecipientEntry], Meta(max_length=MAX_RECIPIENTS, description=LIST)]
     files: Annotated[FileNames, Meta(description=f"an object with {', '.join(FILE_TYPES)}")]
 
 
@@ -124,13 +108,8 @@ class Record(Struct):
 
 def _descriptions(struct: type[Struct], path: str = "") -> Iterator[tuple[str, str]]:
     for each in msgspec.structs.fields(struct):
-        # A nullable field's constraints are those of its first alternative.
-        meta = next(m for t in (each.type, *get_args(each.type)) for m in _metas(t))
-        yield path + each.encode_name, meta.description
-
-
-def _metas(annotated: Any) -> tuple[Any, ...]:
-    return getattr(annotated, "__metadata__", ())
+        annotated = each.type if hasattr(each.type, "__metadata__") else get_args(each.type)[0]
+        yield path + each.encode_name, annotated.__metadata__[0].description
 
 
 MUST_BE = {

@@ -1,6 +1,6 @@
 """Writes checked documents to the database and their files to the object storage."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from uuid import UUID
 
@@ -8,11 +8,13 @@ import msgspec
 
 from documents.importing.files import CheckedFile
 from documents.importing.uploads import Uploads
-from documents.importing.validation import Record
+from documents.importing.validation import DocumentEntry, Record
 from documents.models import Document, Recipient, StoredFile
 from documents.parameters import FILE_TYPES
 from documents.stopping import Stop
 from workspaces.models import Workspace
+
+COLUMNS = set(DocumentEntry.__struct_fields__) - {"id", "recipients", "files"}
 
 
 class Writer:
@@ -42,7 +44,7 @@ class Writer:
             Stopped: the process was asked to end.
         """
         existing = self._existing(batch)
-        before = {key: _files(document) for key, document in existing.items()}
+        before = _files(existing)
         documents = [self._document(record, existing) for record in batch]
         self._set_files(documents, batch)
         self._save(documents, existing)
@@ -52,7 +54,10 @@ class Writer:
             for document, record in zip(documents, batch, strict=True)
             for recipient in record.document.recipients
         )
-        self._drop_replaced(existing, before)
+        after = _files(existing)
+        gone = {row: key for row, key in before.items() if row not in after}
+        StoredFile.objects.filter(pk__in=gone).delete()
+        self.replaced += gone.values()
 
     def _existing(self, batch: Sequence[Record]) -> dict[UUID, Document]:
         """The documents to update, locked against another import."""
@@ -62,12 +67,10 @@ class Writer:
         return {document.pk: document for document in locked.select_related(*FILE_TYPES)}
 
     def _document(self, record: Record, existing: dict[UUID, Document]) -> Document:
-        columns = msgspec.structs.asdict(record.document)
-        del columns["recipients"], columns["files"]
-        columns["id"] = UUID(record.document.id)
-        document = existing.get(columns["id"]) or Document(workspace=self.workspace)
-        for column, value in columns.items():
-            setattr(document, column, value)
+        id = UUID(record.document.id)
+        document = existing.get(id) or Document(id=id, workspace=self.workspace)
+        for column in COLUMNS:
+            setattr(document, column, getattr(record.document, column))
         return document
 
     def _set_files(self, documents: Sequence[Document], batch: Sequence[Record]) -> None:
@@ -81,45 +84,30 @@ class Writer:
                     setattr(document, file_type, None)
                 elif not has or has.sha256 != file.sha256:
                     uploads.append((document, file_type, file, self.uploads.start(file)))
-        stored = []
-        for _, _, file, upload in uploads:
+        rows = []
+        for document, file_type, file, upload in uploads:
             self.stop.check()
-            stored.append(
-                StoredFile(object_key=upload.result(), size=file.size, sha256=file.sha256)
-            )
-        StoredFile.objects.bulk_create(stored)
-        for (document, file_type, _, _), row in zip(uploads, stored, strict=True):
+            row = StoredFile(object_key=upload.result(), size=file.size, sha256=file.sha256)
             setattr(document, file_type, row)
+            rows.append(row)
+        StoredFile.objects.bulk_create(rows)
 
     def _save(self, documents: Sequence[Document], existing: dict[UUID, Document]) -> None:
         # Only locked documents may be overwritten. If another workspace has meanwhile created a
         # document with the id of a new one, the database refuses the row.
         new = [document for document in documents if document.pk not in existing]
         Document.objects.bulk_create(new)
-        columns = [
-            field.name
-            for field in Document._meta.concrete_fields
-            if field.name not in ("id", "workspace")
-        ]
         Document.objects.bulk_create(
-            existing.values(), update_conflicts=True, unique_fields=["id"], update_fields=columns
+            existing.values(),
+            update_conflicts=True,
+            unique_fields=["id"],
+            update_fields=[*COLUMNS, *FILE_TYPES],
         )
         self.created += len(new)
         self.updated += len(existing)
 
-    def _drop_replaced(
-        self, existing: dict[UUID, Document], before: dict[UUID, dict[int, str]]
-    ) -> None:
-        """Deletes the rows of replaced files and notes the keys of their objects."""
-        gone: dict[int, str] = {}
-        for key, document in existing.items():
-            kept = _files(document)
-            gone |= {row: name for row, name in before[key].items() if row not in kept}
-        StoredFile.objects.filter(pk__in=gone).delete()
-        self.replaced += gone.values()
 
-
-def _files(document: Document) -> dict[int, str]:
-    """The rows of a document's files, each with its object's key."""
-    rows = (getattr(document, file_type) for file_type in FILE_TYPES)
+def _files(documents: Mapping[UUID, Document]) -> dict[int, str]:
+    """The file rows of some documents, each with its object's key."""
+    rows = [getattr(each, file_type) for each in documents.values() for file_type in FILE_TYPES]
     return {row.pk: row.object_key for row in rows if row is not None}
