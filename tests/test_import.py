@@ -9,7 +9,7 @@ import pytest
 
 from audit.models import AuditEntry
 from documents import storage
-from documents.importing.run import BATCH
+from documents.importing.staging import BATCH
 from documents.models import Document, Recipient, StoredFile
 from tests import factories
 from tests.client import Answer

@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import pytest
 from django.core.management.base import CommandError
+from django.db import connection
 
 from documents import storage
 from documents.models import Document, StoredFile
@@ -124,6 +125,14 @@ def test_import_refuses_an_array_and_names_the_command_that_converts_it(
     assert refused(inbox, acme.workspace) == [
         "line 1, is a JSON array; write one object a line instead: jq -c '.[]' FILE > FILE.jsonl"
     ]
+
+
+def test_import_succeeds_after_one_that_was_refused(acme: Tenant, inbox: Inbox) -> None:
+    assert len(problems(inbox, acme, sent(id=ID), sent(id=ID))) == 1
+    assert inbox.take(acme.workspace, sent(id=ID))["created"] == 1
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT to_regclass('import_staging')")
+        assert cursor.fetchone() == (None,)
 
 
 def test_of_very_many_problems_the_first_hundred_are_told(acme: Tenant, inbox: Inbox) -> None:

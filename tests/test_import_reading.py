@@ -13,7 +13,7 @@ from django.db import transaction
 from documents.importing.files import CheckedFile
 from documents.importing.parser import lines, parse
 from documents.importing.problems import SHOWN_PROBLEMS, ImportRefused, Problems
-from documents.importing.staging import Staging
+from documents.importing.staging import BATCH, BATCH_RECIPIENTS, Staging
 from documents.importing.validation import Record, validate
 from tests.factories import Tenant, uid
 from tests.inbox import sent, signer
@@ -55,42 +55,46 @@ def test_lines_of_a_long_file_are_in_memory_one_at_a_time() -> None:
 
 
 def test_staging_returns_what_it_was_given_in_batches(acme: Tenant) -> None:
-    given = list(records(5))
+    given = list(records(BATCH + 5))
     with transaction.atomic():
         staging = Staging()
-        staging.add(given[:3])
-        staging.add(given[3:])
-        assert list(staging.batches()) == [given[:3], given[3:]]
-        assert staging.documents == 5
+        staging.fill(given)
+        assert list(staging.batches()) == [given[:BATCH], given[BATCH:]]
+        assert staging.documents == BATCH + 5
         staging.drop()
         Staging().drop()
 
 
+def test_staging_ends_a_batch_when_it_has_many_recipients(acme: Tenant) -> None:
+    recipients = [signer()] * (BATCH_RECIPIENTS // 2)
+    document = validate(sent(recipients=recipients, pageCount=1, fileSize=1))
+    staging = Staging()
+    staging.fill(Record(line, "document Lease", document, FILES) for line in range(1, 6))
+    assert [len(batch) for batch in staging.batches()] == [2, 2, 1]
+
+
 def test_staging_keeps_documents_and_their_ids_out_of_memory(acme: Tenant) -> None:
     staging, problems = Staging(), Problems()
-    with at_most(MB):
-        for record in records(1_000):
-            staging.add([record])
+    with at_most(2 * MB):
+        staging.fill(records(3_000))
         staging.check_ids(acme.workspace, problems)
-        assert sum(len(batch) for batch in staging.batches()) == 1_000
+        assert sum(len(batch) for batch in staging.batches()) == 3_000
     assert not problems.count
 
 
-@pytest.mark.parametrize("batch", [1, 100])
-def test_staging_finds_every_repeated_id_in_little_memory(acme: Tenant, batch: int) -> None:
-    staging, problems, many = Staging(), Problems(), records(1_000, str(uid(1)))
+def test_staging_finds_every_repeated_id_in_little_memory(acme: Tenant) -> None:
+    staging, problems = Staging(), Problems()
     with at_most(MB):
-        for _ in range(1_000 // batch):
-            staging.add([next(many) for _ in range(batch)])
+        staging.fill(records(1_000, str(uid(1))))
         staging.check_ids(acme.workspace, problems)
     assert problems.count == 2 * 999
     with pytest.raises(ImportRefused) as caught:
         problems.refuse_if_any("file")
     first, *shown, last = str(caught.value).splitlines()
-    assert (first, last) == (
-        "1,998 problems in file; nothing was imported.",
-        "and 1,898 more",
-    )
-    assert shown[0] == f"line 2, document Lease, id: {uid(1)} is on line 1 already"
-    assert shown[1] == f"line 2, document Lease, recipients[0].id: {uid(1)} is on line 1 already"
+    assert first == "1,998 problems in file; nothing was imported."
+    assert last == "and 1,898 more"
+    assert shown[:2] == [
+        f"line 2, document Lease, {field}: {uid(1)} is on line 1 already"
+        for field in ("id", "recipients[0].id")
+    ]
     assert len(shown) == SHOWN_PROBLEMS

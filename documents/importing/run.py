@@ -22,10 +22,6 @@ from documents.stopping import Stop, stoppable
 from documents.storage import StoreError
 from workspaces.models import Workspace
 
-# A batch is checked or written at a time. It ends with the first of these.
-BATCH = 200  # documents
-BATCH_RECIPIENTS = 2000
-
 log = logging.getLogger(__name__)
 
 
@@ -72,9 +68,7 @@ def import_file(workspace: Workspace, file: Path, say: Say = lambda line: None) 
             with transaction.atomic(durable=True):
                 staging = Staging()
                 problems = Problems()
-                records = _records(content, folder, problems, stop, progress)
-                for batch in _batches(records):
-                    staging.add(batch)
+                staging.fill(_records(content, folder, problems, stop, progress))
                 staging.check_ids(workspace, problems)
                 problems.refuse_if_any(file.name)
                 for batch in staging.batches():
@@ -114,19 +108,6 @@ def _records(
             yield Record(number, label(value), document, check_files(document, folder))
         except Invalid as exc:
             problems.add(number, f"{prefix}{exc}")
-
-
-def _batches(records: Iterator[Record]) -> Iterator[list[Record]]:
-    batch: list[Record] = []
-    recipients = 0
-    for record in records:
-        batch.append(record)
-        recipients += len(record.document.recipients)
-        if len(batch) >= BATCH or recipients >= BATCH_RECIPIENTS:
-            yield batch
-            batch, recipients = [], 0
-    if batch:
-        yield batch
 
 
 def _stored(keys: list[str]) -> bool:

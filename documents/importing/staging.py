@@ -3,7 +3,7 @@
 In memory they, or their ids alone, would be most of what an import needs.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 import msgspec
 from django.db import connection
@@ -11,6 +11,10 @@ from django.db import connection
 from documents.importing.problems import Problems
 from documents.importing.validation import Record
 from workspaces.models import Workspace
+
+# A batch is written at a time. It ends with the first of these.
+BATCH = 200  # documents
+BATCH_RECIPIENTS = 2000
 
 CREATE = """
     CREATE TEMPORARY TABLE import_staging (
@@ -20,7 +24,6 @@ CREATE = """
         PRIMARY KEY (batch, line, number)
     )
 """
-COPY = "COPY import_staging FROM STDIN"
 PROBLEMS = """
     SELECT line, number, label, id, 'is on line ' || first || ' already'
     FROM (
@@ -45,25 +48,30 @@ class Staging:
 
     def __init__(self) -> None:
         self.documents = 0
-        self._batches = 0
+        self._last_batch = 0
         with connection.cursor() as cursor:
             cursor.execute(CREATE)
 
-    def add(self, batch: Sequence[Record]) -> None:
-        self._batches += 1
-        self.documents += len(batch)
+    def fill(self, records: Iterable[Record]) -> None:
+        """Takes valid documents, in the order of their lines."""
+        documents = recipients = 0  # of the batch
         with (
             connection.wrap_database_errors,
             connection.cursor() as cursor,
-            cursor.copy(COPY) as copy,
+            cursor.copy("COPY import_staging FROM STDIN") as copy,
         ):
-            for record in batch:
-                document, encoded = record.document, msgspec.msgpack.encode(record)
-                ids = [document.id, *(recipient.id for recipient in document.recipients)]
-                for number, id in enumerate(ids):
-                    content = None if number else encoded
-                    place = (self._batches, record.line, number)
-                    copy.write_row((*place, id, document.id, record.label, content))
+            for record in records:
+                if documents >= BATCH or recipients >= BATCH_RECIPIENTS:
+                    self._last_batch += 1
+                    documents = recipients = 0
+                document, content = record.document, msgspec.msgpack.encode(record)
+                start = (self._last_batch, record.line)
+                copy.write_row((*start, 0, document.id, document.id, record.label, content))
+                for number, each in enumerate(document.recipients, 1):
+                    copy.write_row((*start, number, each.id, document.id, record.label, None))
+                documents += 1
+                recipients += len(document.recipients)
+                self.documents += 1
 
     def check_ids(self, workspace: Workspace, problems: Problems) -> None:
         """Finds ids that are given twice, or that something else in the database has."""
@@ -76,9 +84,9 @@ class Staging:
                 problems.add(line, f"{label}, {path}: {id} {text}")
 
     def batches(self) -> Iterator[list[Record]]:
-        """The records as they were added."""
-        with connection.cursor() as cursor:
-            for batch in range(1, self._batches + 1):
+        """The documents in the order of their lines, so many at a time that memory stays flat."""
+        for batch in range(self._last_batch + 1):
+            with connection.cursor() as cursor:
                 cursor.execute(READ, [batch])
                 yield [msgspec.msgpack.decode(row[0], type=Record) for row in cursor.fetchall()]
 
