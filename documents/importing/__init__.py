@@ -7,10 +7,10 @@ The file has one JSON object a line (JSON Lines), in UTF-8. Each object is a Doc
   relative to the file's folder, and inside it;
 - `deletedAt`, optional: the document is deleted.
 
-Fields that are null in the API may be absent. So may `pageCount` and `fileSize`, which are read
-from the original and must agree with it when given, and `id` of documents and recipients: a new
-one is made. A document whose id exists in the workspace is replaced in place, recipients and
-files included.
+A document has at most 1,000 `recipients`, and a line at most 8 MiB. Fields that are null in the
+API may be absent. So may `pageCount` and `fileSize`, which are read from the original and must
+agree with it when given, and `id` of documents and recipients: a new one is made. A document whose
+id exists in the workspace is replaced in place, recipients and files included.
 
 A file with any problem imports nothing and leaves the object storage as it was.
 """

@@ -86,11 +86,11 @@ def import_file(workspace: Workspace, file: Path, say: Say = lambda line: None) 
                 remove_objects(uploads.keys)
             raise
         uploads.finish()
-    try:
-        remove_objects(writer.replaced)
-    except StoreError as exc:
-        log.warning("The documents are imported, but of the files they had before: %s", exc)
-    return Counts(writer.created, writer.updated, len(uploads.keys))
+        try:
+            remove_objects(writer.replaced)
+        except StoreError as exc:
+            log.warning("The documents are imported, but of the files they had before: %s", exc)
+        return Counts(writer.created, writer.updated, len(uploads.keys))
 
 
 def _records(
@@ -100,14 +100,14 @@ def _records(
     for checked, (number, line) in enumerate(lines(content, problems)):
         stop.check()
         progress.note(f"{checked:,} documents checked …")
-        prefix = ""
+        name = ""
         try:
             value = parse(line)
-            prefix = f"{label(value)}, "
+            name = label(value)
             document = validate(value)
-            yield Record(number, label(value), document, check_files(document, folder))
+            yield Record(number, name, document, check_files(document, folder))
         except Invalid as exc:
-            problems.add(number, f"{prefix}{exc}")
+            problems.add(number, f"{name}, {exc}" if name else str(exc))
 
 
 def _stored(keys: list[str]) -> bool:
