@@ -19,7 +19,7 @@ from tests.inbox import Inbox, Value, completed, objects, rows, sent, signer
 
 @pytest.fixture
 def inbox(tmp_path: Path) -> Iterator[Inbox]:
-    """A folder to import; what comes into the store leaves it after the test."""
+    """A folder to import; objects that a test adds are removed after it."""
     before = objects()
     yield Inbox(tmp_path)
     storage.delete(objects() - before)

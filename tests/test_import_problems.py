@@ -1,4 +1,4 @@
-"""import_documents: every problem has its line, its document and its field, and none gets in."""
+"""import_documents: each problem is reported with its line, document and field; nothing is imported."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +22,7 @@ STATUSES = ", ".join(Document.Status.values)
 
 @pytest.fixture
 def inbox(tmp_path: Path) -> Iterator[Inbox]:
-    """A folder to import; what comes into the store leaves it after the test."""
+    """A folder to import; objects that a test adds are removed after it."""
     before = objects()
     yield Inbox(tmp_path)
     storage.delete(objects() - before)
@@ -47,7 +47,7 @@ def problems(inbox: Inbox, tenant: Tenant, *values: Value) -> list[str]:
     return refused(inbox, tenant.workspace)
 
 
-def test_an_id_stands_in_a_file_once(acme: Tenant, inbox: Inbox) -> None:
+def test_import_refuses_an_id_that_a_file_has_twice(acme: Tenant, inbox: Inbox) -> None:
     other = str(uid(2))
     values = [
         sent(id=ID, recipients=[signer(id=other)]),
@@ -62,7 +62,7 @@ def test_an_id_stands_in_a_file_once(acme: Tenant, inbox: Inbox) -> None:
     ]
 
 
-def test_an_id_of_another_workspace_is_refused_and_its_document_left_alone(
+def test_import_refuses_an_id_of_another_workspace_and_leaves_its_document_alone(
     acme: Tenant, umbrella: Tenant, inbox: Inbox
 ) -> None:
     theirs = factories.document(umbrella.workspace, title="Theirs")
@@ -75,7 +75,7 @@ def test_an_id_of_another_workspace_is_refused_and_its_document_left_alone(
     assert (theirs.title, theirs.workspace) == ("Theirs", umbrella.workspace)
 
 
-def test_a_recipient_stays_with_its_document(acme: Tenant, umbrella: Tenant, inbox: Inbox) -> None:
+def test_import_refuses_a_recipient_of_another_document(acme: Tenant, umbrella: Tenant, inbox: Inbox) -> None:
     ours = factories.recipient(factories.document(acme.workspace))
     theirs = factories.recipient(factories.document(umbrella.workspace))
     assert problems(
@@ -135,7 +135,7 @@ def test_import_succeeds_after_one_that_was_refused(acme: Tenant, inbox: Inbox) 
         assert cursor.fetchone() == (None,)
 
 
-def test_of_very_many_problems_the_first_hundred_are_told(acme: Tenant, inbox: Inbox) -> None:
+def test_import_reports_the_first_hundred_of_very_many_problems(acme: Tenant, inbox: Inbox) -> None:
     inbox.write(*(sent(title=f"T{number}", status="X") for number in range(1, 1301)))
     with pytest.raises(CommandError) as caught:
         inbox.run(acme.workspace)
@@ -149,7 +149,7 @@ def test_of_very_many_problems_the_first_hundred_are_told(acme: Tenant, inbox: I
 
 
 @pytest.mark.parametrize("key", [str(uuid4()), "acme", "1", "", "\0"])
-def test_an_unknown_workspace_is_one_line(inbox: Inbox, key: str, db: None) -> None:
+def test_import_reports_an_unknown_workspace_in_one_line(inbox: Inbox, key: str, db: None) -> None:
     inbox.write(sent())
     with pytest.raises(CommandError, match=r"\AThere is no workspace with that id\.\Z"):
         inbox.run(key)
@@ -158,7 +158,7 @@ def test_an_unknown_workspace_is_one_line(inbox: Inbox, key: str, db: None) -> N
 @pytest.mark.parametrize(
     ("name", "text"), [("none.json", "No such file or directory"), ("", "Is a directory")]
 )
-def test_a_file_that_cannot_be_read_is_one_line(
+def test_import_reports_an_unreadable_file_in_one_line(
     acme: Tenant, inbox: Inbox, name: str, text: str
 ) -> None:
     inbox.file = inbox.folder / name

@@ -33,7 +33,7 @@ SOME = 20  # of their objects, which the store has when something happens
 
 @pytest.fixture
 def inbox(tmp_path: Path) -> Iterator[Inbox]:
-    """A folder to import; what comes into the store leaves it after the test."""
+    """A folder to import; objects that a test adds are removed after it."""
     before = objects()
     yield Inbox(tmp_path)
     storage.delete(objects() - before)
