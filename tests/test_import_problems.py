@@ -1,4 +1,4 @@
-"""import_documents: each problem is reported with its line, document and field; nothing is imported."""
+"""import_documents: each problem has its line, document and field; nothing is imported."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -75,7 +75,9 @@ def test_import_refuses_an_id_of_another_workspace_and_leaves_its_document_alone
     assert (theirs.title, theirs.workspace) == ("Theirs", umbrella.workspace)
 
 
-def test_import_refuses_a_recipient_of_another_document(acme: Tenant, umbrella: Tenant, inbox: Inbox) -> None:
+def test_import_refuses_a_recipient_of_another_document(
+    acme: Tenant, umbrella: Tenant, inbox: Inbox
+) -> None:
     ours = factories.recipient(factories.document(acme.workspace))
     theirs = factories.recipient(factories.document(umbrella.workspace))
     assert problems(
