@@ -69,7 +69,7 @@ def fetch(sql: str, parameters: Sequence[Any]) -> list[Row]:
     return rows
 
 
-def _execute(pgconn: pq.abc.PGconn, sql: str, values: list[bytes | None]) -> pq.abc.PGresult:
+def _execute(pgconn: pq.abc.PGconn, sql: str, values: Sequence[Any]) -> pq.abc.PGresult:
     """Executes a statement, which is prepared first if this connection does not know it.
 
     After DISCARD ALL, or behind a pooler that does not track statements, the server may have lost
