@@ -15,7 +15,7 @@ from django.utils import timezone
 from redis import Redis
 from rest_framework.views import APIView
 
-from apikeys.counter import ProcessCounter, RedisCounter, RequestCounter
+from apikeys.counter import ProcessCounter, RedisCounter
 from apikeys.models import ApiKey
 from apikeys.throttling import KeyThrottle, window_end
 from config.api.limits import REQUESTS_PER_MINUTE, WINDOW
@@ -275,7 +275,9 @@ def redis_counter() -> RedisCounter:
 
 
 @pytest.mark.parametrize("make", [redis_counter, ProcessCounter])
-def test_counter_counts_each_window_of_each_key_from_1(make: Callable[[], RequestCounter]) -> None:
+def test_counter_counts_each_window_of_each_key_from_1(
+    make: Callable[[], RedisCounter | ProcessCounter],
+) -> None:
     counter = make()
     one, other = uuid4(), uuid4()
     assert [counter.increment(one, 1_000_060) for _ in range(3)] == [1, 2, 3]
