@@ -1,15 +1,100 @@
-"""A load of requests over kept connections.
+"""A load of requests over persistent connections, each response compared with the right one.
 
 One thread on epoll: a request costs it about 30 µs, the rest of a core is left to the servers.
 """
 
 import contextlib
+import re
 import select
+import socket
 import time
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from bench.connection import Closed, Connection, Exchange
+from config.embedded.service import HOST
+
+BLOCK = 1 << 18  # bytes read at a time
+HEAD_END = b"\r\n\r\n"
+LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
+
+
+class WrongResponse(Exception):
+    """A response that is no 200, or has another body than it should."""
+
+
+class Closed(Exception):
+    """The server has closed a connection between two responses, as it may."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A request as it is sent, and the body of its response; None when it is not known."""
+
+    request: bytes
+    body: bytes | None
+
+
+class Connection:
+    """One connection with at most one request in flight.
+
+    Attributes:
+        exchange: the one in flight, if any.
+        due: when its request was to be sent.
+    """
+
+    def __init__(self, port: int) -> None:
+        self.socket = socket.create_connection((HOST, port), timeout=30)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.exchange: Exchange | None = None
+        self.due = 0.0
+        self._received: list[bytes] = []
+        self._missing = 0
+
+    def send(self, exchange: Exchange, due: float) -> None:
+        self.exchange, self.due = exchange, due
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # noticed when it is read
+            self.socket.sendall(exchange.request)
+
+    def receive(self) -> bytes | None:
+        """The body once it is complete, None until then.
+
+        Raises:
+            WrongResponse: the status is not 200, the body another one, or incomplete.
+            Closed: no response has begun, and none will.
+        """
+        try:
+            block = self.socket.recv(BLOCK)
+        except ConnectionResetError:
+            block = b""
+        if not block and not self._received:
+            raise Closed
+        if not block or self.exchange is None:
+            raise WrongResponse(f"{self.exchange}: {block[:300]!r} after {self._received[:1]!r}")
+        if not self._received:
+            block = self._begin(block)
+        self._received.append(block)
+        self._missing -= len(block)
+        if self._missing:
+            return None
+        body = b"".join(self._received)
+        if self.exchange.body is not None and body != self.exchange.body:
+            raise WrongResponse(f"{self.exchange.request!r}: {body[:300]!r}")
+        self._received, self.exchange = [], None
+        return body
+
+    def _begin(self, block: bytes) -> bytes:
+        while HEAD_END not in block:
+            more = self.socket.recv(BLOCK)
+            if not more:
+                raise WrongResponse(f"{self.exchange}: {block[:300]!r}, and then nothing")
+            block += more
+        head, _, rest = block.partition(HEAD_END)
+        length = LENGTH.search(head)
+        if not head.startswith(b"HTTP/1.1 200 ") or length is None:
+            raise WrongResponse(f"{self.exchange}: {block[:300]!r}")
+        self._missing = int(length[1])
+        return rest
 
 
 class Client:
@@ -33,7 +118,7 @@ class Client:
     def warm_up(self, connections: int, seconds: float) -> None:
         """Opens connections one by one, under load.
 
-        Opened all at once, they would all be accepted by whichever worker wakes up first.
+        Opened all together, they would all be accepted by whichever worker wakes up first.
         """
         for _ in range(connections):
             self._idle.append(self._open())
@@ -46,7 +131,7 @@ class Client:
         return opened
 
     def _replace(self, closed: Connection) -> None:
-        """Opens a connection instead of one that the server has closed, and asks there again."""
+        """Opens a connection instead of one that the server has closed, and sends again there."""
         del self._by_number[closed.socket.fileno()]
         closed.socket.close()
         opened = self._open()
@@ -56,8 +141,8 @@ class Client:
         else:
             opened.send(closed.exchange, closed.due)
 
-    def _answers(self, timeout: float) -> Iterator[Connection]:
-        """Connections that have an answer now, waiting for the first at most so many seconds."""
+    def _completed(self, timeout: float) -> Iterator[Connection]:
+        """Connections whose response is complete; waits at most so many seconds for the first."""
         # epoll itself waits for whole milliseconds.
         if select.select([self._poll], [], [], max(0.0, timeout))[0]:
             for number, _ in self._poll.poll(0):
@@ -69,32 +154,32 @@ class Client:
                     self._replace(connection)
 
     def saturate(self, seconds: float) -> int:
-        """Closed loop: every connection sends its next request as soon as it has an answer.
+        """Closed loop: every connection sends its next request as soon as it has a response.
 
         Returns:
-            How many were answered; what is on its way at the end is the next call's.
+            The number of responses; a request in flight at the end counts in the next call.
         """
-        answered, now = 0, time.monotonic()
+        responses, now = 0, time.monotonic()
         end = now + seconds
         while self._idle:
             self._idle.popleft().send(next(self._exchanges), now)
         while now < end:
-            for connection in self._answers(end - now):
-                answered += 1
+            for connection in self._completed(end - now):
+                responses += 1
                 connection.send(next(self._exchanges), now)
             now = time.monotonic()
-        return answered
+        return responses
 
     def drain(self) -> None:
-        """Waits for what is on its way."""
+        """Waits for the responses to the requests in flight."""
         while len(self._idle) < len(self._by_number):
-            self._idle.extend(self._answers(1.0))
+            self._idle.extend(self._completed(1.0))
 
     def at_rate(self, rate: float, seconds: float) -> list[float]:
-        """Open loop: requests are due at a fixed rate, whether or not answers have come.
+        """Open loop: requests are due at a fixed rate, whether or not responses have come.
 
         Returns:
-            Seconds from when each request was due until its answer, waiting included.
+            Seconds from when each request was due until its response, waiting included.
         """
         took: list[float] = []
         self.drain()
@@ -105,17 +190,8 @@ class Client:
                 self._idle.popleft().send(next(self._exchanges), started + sent / rate)
                 sent += 1
             next_due = started + sent / rate - now if self._idle and sent < total else 1.0
-            for connection in self._answers(next_due):
+            for connection in self._completed(next_due):
                 took.append(time.monotonic() - connection.due)
                 self._idle.append(connection)
             now = time.monotonic()
         return took
-
-
-@contextlib.contextmanager
-def client(port: int, exchanges: Iterator[Exchange]) -> Iterator[Client]:
-    opened = Client(port, exchanges)
-    try:
-        yield opened
-    finally:
-        opened.close()

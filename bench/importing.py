@@ -1,7 +1,7 @@
-"""What importing costs, by how many documents the file has: `manage.py import_documents`.
+"""The cost of `manage.py import_documents`, by the number of documents in the file.
 
-The documents and their files are in place already, and the command uploads nothing. A document
-that is not there cannot be had without: its original always goes into the store.
+The documents and their files exist already, and the command uploads nothing. The import of a new
+document always uploads its original.
 """
 
 import json
@@ -15,19 +15,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from statistics import median
 
+from bench import log
 from bench.agreement import Disagreement
 from bench.launch import started
 from bench.loading.importable import LINES
 from bench.processor import TICK, spent
-from bench.progress import say
 from bench.scale import Scale
 from bench.stack import MB, Stack
 
 PARTS = (0.1, 0.3, 1)  # of the largest import
-ROUNDS = 1  # at most: one takes five minutes
-LOOK = 0.05  # seconds between two looks at the command's memory
+INTERVAL = 0.05  # seconds between two readings of the command's memory
 
 
 @dataclass(frozen=True)
@@ -39,75 +37,52 @@ class Import:
         peak: bytes of memory that the command had at most.
     """
 
+    title: str
     documents: int
     seconds: float
     command: float
     database: float
     peak: int
 
-    def beyond(self, start: "Import") -> "Import":
-        """The same without the processor time of an import of no documents."""
-        return replace(
-            self,
-            command=max(self.command - start.command, TICK),
-            database=max(self.database - start.database, TICK),
-        )
-
-    @property
-    def rate(self) -> float:
-        """Documents a second."""
-        return self.documents / self.seconds
-
-    @property
-    def cost(self) -> float:
-        """Seconds of processor time of command and database together."""
-        return self.command + self.database
-
-    @property
-    def command_ms(self) -> float:
-        """Milliseconds of processor time a document."""
-        return 1000 * self.command / self.documents
-
-    @property
-    def database_ms(self) -> float:
-        return 1000 * self.database / self.documents
+    def ms(self, *parts: float) -> float:
+        """Milliseconds a document of some parts' processor time."""
+        return 1000 * sum(parts) / self.documents
 
     @property
     def cost_ms(self) -> float:
-        return 1000 * self.cost / self.documents
+        """Processor time of command and database together, in milliseconds a document."""
+        return self.ms(self.command, self.database)
+
+    def without(self, start: "Import") -> "Import":
+        """The same without the processor time of an import of no documents."""
+        command = max(self.command - start.command, TICK)
+        return replace(self, command=command, database=max(self.database - start.database, TICK))
 
 
 @dataclass(frozen=True)
 class Imports:
-    """What was measured, for each round.
+    """An import of no documents, and the others without its processor time.
 
     Attributes:
-        start: imports of no documents.
-        lines: by how many documents, one a line; without the processor time of `start`.
-        array: as many as the largest of `lines`, as one JSON array.
+        imports: by size; the last one is as large as the one before, as one array.
     """
 
-    start: list[Import]
-    lines: dict[int, list[Import]]
-    array: list[Import]
+    start: Import
+    imports: list[Import]
 
     def growth(self) -> list[float]:
-        """Processor time of a document of the largest imports over one of the smallest."""
-        small, *_, large = self.lines.values()
-        return [
-            median(many.cost_ms / few.cost_ms for few, many in zip(small, largest, strict=True))
-            for largest in (large, self.array)
-        ]
+        """The cost of a document in both of the largest imports, as multiples of the smallest."""
+        small, *_, lines, array = self.imports
+        return [large.cost_ms / small.cost_ms for large in (lines, array)]
 
     def memory(self) -> float:
-        """Megabytes that the largest imports take more than the smallest."""
-        small, *_, large = self.lines.values()
-        least = median(one.peak for one in small)
-        return max(median(one.peak for one in many) - least for many in (large, self.array)) / MB
+        """Megabytes that the largest imports need more than the smallest."""
+        small, *_, lines, array = self.imports
+        return (max(lines.peak, array.peak) - small.peak) / MB
 
 
 def _peak(pid: int) -> int:
-    """Bytes that a process has had at most; 0 of one that has ended."""
+    """Bytes that a process has had at most; 0 if it has ended."""
     try:
         found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
     except OSError:
@@ -115,67 +90,53 @@ def _peak(pid: int) -> int:
     return 1024 * int(found[1]) if found else 0
 
 
-def _import(stack: Stack, database: str, workspace: str, file: Path, documents: int) -> Import:
+def _import(stack: Stack, database: str, file: Path, documents: int, title: str) -> Import:
     """Runs the command.
 
     Raises:
         Disagreement: it did not do what is to be measured.
     """
-    environment = {"DATABASE_URL": stack.url(database)}
+    log(f"import: {title}")
+    with stack.connect(database) as connection:
+        # Each begins alike: without the rows that the one before has replaced.
+        connection.execute("VACUUM")
+        [[workspace]] = connection.execute("SELECT id::text FROM workspaces_workspace")
     command = [sys.executable, "manage.py", "import_documents", workspace, str(file)]
     before, begun, peak, pid = spent(stack.postgres), time.monotonic(), 0, 0
+    environment = {"DATABASE_URL": stack.url(database)}
     with started(command, environment, subprocess.PIPE) as process:
         while not pid:
-            time.sleep(LOOK)
+            time.sleep(INTERVAL)
             peak = max(peak, _peak(process.pid))
             pid, status, used = os.wait4(process.pid, os.WNOHANG)
         process.returncode = os.waitstatus_to_exitcode(status)
-        said, _ = process.communicate()
+        output, _ = process.communicate()
     took = time.monotonic() - begun
-    if process.returncode or json.loads(said) != {"created": 0, "updated": documents, "files": 0}:
-        raise Disagreement(f"import of {documents:,} documents: {process.returncode}, {said!r}")
-    return Import(
-        documents,
-        took,
-        used.ru_utime + used.ru_stime,
-        spent(stack.postgres) - before,
-        peak,
-    )
+    if process.returncode or json.loads(output) != {"created": 0, "updated": documents, "files": 0}:
+        raise Disagreement(f"import of {documents:,} documents: {process.returncode}, {output!r}")
+    processor_time = used.ru_utime + used.ru_stime
+    return Import(title, documents, took, processor_time, spent(stack.postgres) - before, peak)
 
 
-def _files(folder: Path, total: int) -> Iterator[tuple[Path, int]]:
+def _files(folder: Path, total: int) -> Iterator[tuple[Path, int, str]]:
     """Files to import, each with its number of documents; the last one is an array."""
     for documents in (0, *(int(part * total) for part in PARTS)):
         file = folder / f"{documents}.jsonl"
         with (folder / LINES).open("rb") as lines, file.open("wb") as some:
             some.writelines(islice(lines, documents))
-        yield file, documents
+        yield file, documents, f"{documents:,}"
     file = folder / f"{total}.json"
     with (folder / LINES).open("rb") as lines, file.open("wb") as array:
         array.writelines((b"," if number else b"[") + line for number, line in enumerate(lines))
         array.write(b"]")
-    yield file, total
+    yield file, total, f"{total:,} as one array"
 
 
 def measure(stack: Stack, database: str, scale: Scale) -> Imports:
-    """Imports each file, in turn."""
-    rounds = min(scale.rounds, ROUNDS)
-    with tempfile.TemporaryDirectory() as name, stack.connect(database) as connection:
+    """Imports each file once: a round takes five minutes."""
+    with tempfile.TemporaryDirectory() as name:
         stack.run(database, "-m", "bench.loading.importable", name)
-        files = list(_files(Path(name), scale.imported))
-        row = connection.execute("SELECT id::text FROM workspaces_workspace").fetchone()
-        assert row is not None  # noqa: S101 - the loader made it
-        found: dict[Path, list[Import]] = {file: [] for file, _ in files}
-        _import(stack, database, row[0], *files[0])  # the first one may compile modules
-        for number in range(1, rounds + 1):
-            for file, documents in files:
-                say(f"import, round {number} of {rounds}: {file.name}")
-                # Each begins alike: without the rows that the one before has replaced.
-                connection.execute("VACUUM")
-                found[file].append(_import(stack, database, row[0], file, documents))
-    start, *lines, array = found.values()
-    *few, beyond = [
-        [one.beyond(base) for one, base in zip(imports, start, strict=True)]
-        for imports in (*lines, array)
-    ]
-    return Imports(start, {imports[0].documents: imports for imports in few}, beyond)
+        empty, *files = _files(Path(name), scale.imported)
+        _import(stack, database, *empty)  # the first one may compile modules
+        start = _import(stack, database, *empty)
+        return Imports(start, [_import(stack, database, *f).without(start) for f in files])

@@ -1,26 +1,22 @@
 """The requests that are sent: which endpoint, of which workspace, with which key."""
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import psycopg
 
-from bench.connection import Exchange
+from bench.client import Exchange
 from bench.loading.identity import Key, Workspace
 from config.embedded.service import HOST
 
 USES = 200  # requests with one key in one measurement: below the limit of 300 a minute
-AT_ONCE = 20  # keys that are used in turn before the next ones are
+AT_A_TIME = 20  # keys that are used in turn before the next ones are
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """One kind of request.
-
-    Attributes:
-        path: with `{document}` where an id of a document of the workspace stands.
-    """
+    """One kind of request; `{document}` in its path is an id of one of the workspace's."""
 
     name: str
     title: str
@@ -38,20 +34,20 @@ ENDPOINTS = {
 }
 
 
-def wire(path: str, key: Key) -> bytes:
-    """A request as it is sent."""
+def wire(path: str, authorization: str) -> bytes:
+    """A request as it is sent; `authorization` is one header."""
     return (
-        f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\nAuthorization: Bearer {key.raw}\r\n"
+        f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\n{authorization}\r\n"
         "Accept: application/json\r\nUser-Agent: bench\r\n\r\n"
     ).encode()
 
 
 @dataclass(frozen=True)
 class Target:
-    """What is asked of one workspace, and the body that answered it.
+    """One path of one workspace, and the body of its response.
 
     Attributes:
-        body: as it was for the first of the workspace's keys; None before it is known.
+        body: for the first of the workspace's keys; None before it is known.
     """
 
     workspace: Workspace
@@ -59,45 +55,36 @@ class Target:
     body: bytes | None = None
 
     def exchange(self, key: Key) -> Exchange:
-        """The request with a key of the workspace; only `/me` names the key in its answer."""
-        if self.body is None:
-            return Exchange(wire(self.path, key), None)
-        first = self.workspace.keys[0]
-        body = self.body.replace(first.id.encode(), key.id.encode())
-        return Exchange(wire(self.path, key), body.replace(_quoted(first), _quoted(key)))
-
-
-def _quoted(key: Key) -> bytes:
-    return f'"{key.name}"'.encode()
+        """The request with a key of the workspace; only the response of `/me` names the key."""
+        body, first = self.body, self.workspace.keys[0]
+        if body is not None:
+            body = body.replace(first.id.encode(), key.id.encode())
+            body = body.replace(f'"{first.name}"'.encode(), f'"{key.name}"'.encode())
+        return Exchange(wire(self.path, f"Authorization: Bearer {key.raw}"), body)
 
 
 def targets(
-    endpoint: Endpoint, workspaces: Sequence[Workspace], documents: Mapping[int, str]
+    connection: psycopg.Connection, endpoint: Endpoint, workspaces: Sequence[Workspace]
 ) -> list[Target]:
-    """The endpoint in each of the workspaces; `documents` has one id of each, by number."""
-    return [Target(w, endpoint.path.format(document=documents[w.number])) for w in workspaces]
-
-
-def some_documents(
-    connection: psycopg.Connection, workspaces: Sequence[Workspace]
-) -> dict[int, str]:
-    """One document's id of each workspace: another place in the order for each."""
-    return {
-        workspace.number: str(
-            connection.execute(
-                "SELECT id FROM documents_document WHERE workspace_id = %s AND deleted_at IS NULL"
-                " ORDER BY created_at DESC, id DESC OFFSET %s LIMIT 1",
-                [workspace.id, workspace.number * 37 % min(workspace.documents, 1000)],
-            ).fetchone()[0]  # type: ignore[index]
-        )
-        for workspace in workspaces
-    }
+    """The endpoint in each of the workspaces; of each another document."""
+    if "{document}" not in endpoint.path:
+        return [Target(workspace, endpoint.path) for workspace in workspaces]
+    found = []
+    for workspace in workspaces:
+        row = connection.execute(
+            "SELECT id FROM documents_document WHERE workspace_id = %s AND deleted_at IS NULL"
+            " ORDER BY created_at DESC, id DESC OFFSET %s LIMIT 1",
+            [workspace.id, workspace.number * 37 % min(workspace.documents, 1000)],
+        ).fetchone()
+        assert row is not None  # noqa: S101 - the loader inserted them
+        found.append(Target(workspace, endpoint.path.format(document=row[0])))
+    return found
 
 
 def endless(targets: Sequence[Target]) -> Iterator[Exchange]:
-    """Requests without end: some keys in turn, as often as the rate limit lets them, then others.
+    """Requests without end: some keys in turn, as often as the rate limit allows, then others.
 
-    Neighbours are of different workspaces where there are several.
+    Neighbours are of different workspaces if there are several.
     """
     most = max(len(target.workspace.keys) for target in targets)
     pairs = [
@@ -106,7 +93,7 @@ def endless(targets: Sequence[Target]) -> Iterator[Exchange]:
         for target in targets
         if which < len(target.workspace.keys)
     ]
-    for start in itertools.cycle(range(0, len(pairs), AT_ONCE)):
-        some = pairs[start : start + AT_ONCE]
+    for start in itertools.cycle(range(0, len(pairs), AT_A_TIME)):
+        some = pairs[start : start + AT_A_TIME]
         for _ in range(USES):
             yield from some

@@ -5,6 +5,8 @@ import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import httpx
+
 from bench.launch import granian, program, started, wait
 from bench.stack import Stack
 from config.embedded.service import HOST, free_port
@@ -14,10 +16,10 @@ WORKERS = 2  # processes, for all
 
 @dataclass(frozen=True)
 class Variant:
-    """One way to serve the API.
+    """An alternative way to serve the API.
 
     Attributes:
-        command: how it is started on a port.
+        command: starts it on a port.
     """
 
     name: str
@@ -26,35 +28,43 @@ class Variant:
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
-def _gunicorn(port: int) -> list[str]:
-    options = ["--workers", str(WORKERS), "--worker-class", "gthread", "--threads", "4"]
-    bind = ["--bind", f"{HOST}:{port}", "--log-level", "error"]
-    return [program("gunicorn"), *options, *bind, "bench.peers.drf.wsgi:application"]
+def _granian(application: str, threads: int = 2) -> Callable[[int], list[str]]:
+    return lambda port: granian(application, port, workers=WORKERS, threads=threads)
 
 
-def _uvicorn(port: int) -> list[str]:
-    options = ["--workers", str(WORKERS), "--loop", "uvloop", "--http", "httptools"]
-    bind = ["--host", HOST, "--port", str(port), "--log-level", "error", "--no-access-log"]
-    return [program("uvicorn"), *options, *bind, "bench.peers.fastapi.app:app"]
+def _gunicorn(application: str) -> Callable[[int], list[str]]:
+    options = {"workers": WORKERS, "worker_class": "gthread", "threads": 4, "log_level": "error"}
+    return lambda port: program("gunicorn", application, bind=f"{HOST}:{port}", **options)
 
 
+def _uvicorn(application: str) -> Callable[[int], list[str]]:
+    options = {"workers": WORKERS, "loop": "uvloop", "http": "httptools", "log_level": "error"}
+    words = (application, "--no-access-log")
+    return lambda port: program("uvicorn", *words, host=HOST, port=port, **options)
+
+
+APPLICATION = "config.wsgi:application"
+DRF = {"DJANGO_SETTINGS_MODULE": "bench.peers.drf.settings"}
 VARIANTS = {
     variant.name: variant
     for variant in (
-        Variant(
-            "ours",
-            "this service",
-            lambda port: granian("config.wsgi:application", port, workers=WORKERS, threads=2),
-        ),
-        Variant("drf", "stock DRF", _gunicorn),
-        Variant("fastapi", "FastAPI", _uvicorn),
-        Variant(
-            "floor",
-            "floor",
-            lambda port: granian("bench.peers.floor:application", port, workers=WORKERS, threads=2),
-        ),
+        Variant("ours", "this service", _granian(APPLICATION)),
+        Variant("drf", "stock DRF", _gunicorn("django.core.wsgi:get_wsgi_application()"), DRF),
+        Variant("fastapi", "FastAPI", _uvicorn("bench.peers.fastapi.app:app")),
+        Variant("floor", "floor", _granian("bench.peers.floor:application")),
     )
 }
+# This service under other servers and with other numbers of threads.
+SERVERS = [
+    Variant(title, title, command)
+    for title, command in {
+        "granian, 1 thread a process": _granian(APPLICATION, 1),
+        "granian, 2 threads a process": _granian(APPLICATION, 2),
+        "granian, 4 threads a process": _granian(APPLICATION, 4),
+        "granian, 8 threads a process": _granian(APPLICATION, 8),
+        "gunicorn, 4 threads a process": _gunicorn(APPLICATION),
+    }.items()
+]
 
 
 @dataclass(frozen=True)
@@ -62,17 +72,14 @@ class Server:
     """A variant that runs.
 
     Attributes:
-        process: above all of its processes.
+        process: the ancestor of all of its processes.
+        client: for single requests.
     """
 
     variant: Variant
     port: int
     process: "subprocess.Popen[bytes]"
-
-    @property
-    def root(self) -> int:
-        """The process id."""
-        return self.process.pid
+    client: httpx.Client
 
 
 @contextlib.contextmanager
@@ -86,7 +93,9 @@ def serving(
             environment = {**variant.environment, "DATABASE_URL": stack.url(database)}
             port = free_port()
             process = stopping.enter_context(started(variant.command(port), environment))
-            servers[variant.name] = Server(variant, port, process)
+            client = httpx.Client(base_url=f"http://{HOST}:{port}", timeout=60)
+            stopping.enter_context(client)
+            servers[variant.name] = Server(variant, port, process, client)
         for server in servers.values():
             wait(server.port, server.process)
         yield servers

@@ -1,4 +1,4 @@
-"""The benchmark's imports: what they import, and when they count as linear and as flat."""
+"""The benchmark's imports: their file, and when their targets hold."""
 
 from pathlib import Path
 
@@ -15,11 +15,12 @@ from workspaces.models import Workspace
 
 
 @pytest.mark.usefixtures("db")
-def test_the_file_to_import_is_what_the_database_has_and_uploads_nothing(tmp_path: Path) -> None:
-    one = identity.workspaces(SCALES["small"], identity.Secret(b"test"))[1]
+def test_importable_writes_what_the_database_has_and_its_import_uploads_nothing(
+    tmp_path: Path,
+) -> None:
+    one = identity.workspaces(SCALES["small"])[1]
     workspace = Workspace.objects.create(id=one.id, name=one.name)
     documents.load([one])
-    importable.give_pdf()
     importable.write(tmp_path)
     before = list(Document.objects.order_by("pk").values())
     files, stored = list(StoredFile.objects.order_by("pk").values()), objects()
@@ -30,10 +31,10 @@ def test_the_file_to_import_is_what_the_database_has_and_uploads_nothing(tmp_pat
     assert objects() == stored
 
 
-def one(documents: int, ms: float, megabytes: float) -> list[Import]:
-    """One round: so much processor time a document, half of it the database's."""
+def one(documents: int, ms: float, megabytes: float) -> Import:
+    """So much processor time a document, half of it the database's."""
     half = documents * ms / 2000
-    return [Import(documents, 1, half, half, round(megabytes * MB))]
+    return Import("", documents, 1, half, half, round(megabytes * MB))
 
 
 @pytest.mark.parametrize(
@@ -46,16 +47,16 @@ def one(documents: int, ms: float, megabytes: float) -> list[Import]:
         ((1, 99), (1, 117), True, False),
     ],
 )
-def test_an_import_is_linear_and_flat_when_lines_and_array_are(
+def test_imports_are_linear_and_flat_when_lines_and_array_are(
     large: tuple[float, float], array: tuple[float, float], linear: bool, flat: bool
 ) -> None:
-    lines = {10: one(10, 1, 100), 30: one(30, 9, 900), 100: one(100, *large)}
-    found = Imports([Import(0, 1, 1, 1, 90 * MB)], lines, one(100, *array))
-    [_, _, time, memory, *_] = report.imported(found)
+    imports = [one(10, 1, 100), one(30, 9, 900), one(100, *large), one(100, *array)]
+    found = Imports(Import("", 0, 1, 1, 1, 90 * MB), imports)
+    [_, _, time, memory, *_] = report.imports(found)
     assert ("| holds |" in time, "| **fails** |" in time) == (linear, not linear)
     assert ("| holds |" in memory, "| **fails** |" in memory) == (flat, not flat)
 
 
-def test_what_an_import_of_no_documents_takes_is_taken_off_its_processor_time() -> None:
-    start, whole = Import(0, 2, 1.5, 0.5, 100), Import(10, 5, 2.5, 1, 120)
-    assert whole.beyond(start) == Import(10, 5, 1, 0.5, 120)
+def test_without_subtracts_the_processor_time_of_an_import_of_no_documents() -> None:
+    start, whole = Import("", 0, 2, 1.5, 0.5, 100), Import("", 10, 5, 2.5, 1, 120)
+    assert whole.without(start) == Import("", 10, 5, 1, 0.5, 120)

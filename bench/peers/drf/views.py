@@ -1,21 +1,62 @@
-"""Viewsets, and DRF's own cursor pagination."""
+"""Serializers, viewsets with DRF's own cursor pagination, and the URLs."""
+
+# ruff: noqa: N815 - the API's names
 
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from django.db.models import Prefetch, QuerySet, Sum
-from rest_framework.exceptions import ValidationError
+from django.urls import include, path
+from rest_framework import serializers
 from rest_framework.pagination import CursorPagination
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.routers import SimpleRouter
 from rest_framework.views import APIView
 from rest_framework.viewsets import ReadOnlyModelViewSet
 
-from bench.peers.drf.serializers import DocumentSerializer
+from bench.peers import DONE, SIGNING_ROLES
 from documents.models import Document, Recipient
 from workspaces.models import DocumentCount
 
-FILTERS = ("DRAFT", "SENT", "VIEWED", "COMPLETED", "DECLINED", "CANCELLED", "EXPIRED")
+
+class RecipientSerializer(serializers.Serializer[Recipient]):
+    id = serializers.UUIDField()
+    name = serializers.CharField()
+    email = serializers.CharField()
+    role = serializers.CharField()
+    status = serializers.CharField()
+    order = serializers.IntegerField()
+    sentAt = serializers.DateTimeField(source="sent_at")
+    viewedAt = serializers.DateTimeField(source="viewed_at")
+    completedAt = serializers.DateTimeField(source="completed_at")
+    declinedAt = serializers.DateTimeField(source="declined_at")
+    declineReason = serializers.CharField(source="decline_reason")
+
+
+class DocumentSerializer(serializers.Serializer[Document]):
+    id = serializers.UUIDField()
+    title = serializers.CharField()
+    status = serializers.CharField()
+    fileName = serializers.CharField(source="file_name")
+    pageCount = serializers.IntegerField(source="page_count")
+    fileSize = serializers.IntegerField(source="file_size")
+    signingOrder = serializers.CharField(source="signing_order")
+    createdAt = serializers.DateTimeField(source="created_at")
+    sentAt = serializers.DateTimeField(source="sent_at")
+    completedAt = serializers.DateTimeField(source="completed_at")
+    expiresAt = serializers.DateTimeField(source="expires_at")
+    progress = serializers.SerializerMethodField()
+    recipients = RecipientSerializer(many=True)
+    links = serializers.SerializerMethodField()
+
+    def get_progress(self, document: Document) -> dict[str, int]:
+        signing = [r for r in document.recipients.all() if r.role in SIGNING_ROLES]
+        return {"done": sum(r.status in DONE for r in signing), "total": len(signing)}
+
+    def get_links(self, document: Document) -> dict[str, str]:
+        path = f"/api/v1/documents/{document.pk}"
+        return {"self": path, "download": f"{path}/download"}
 
 
 class DocumentPagination(CursorPagination):
@@ -36,14 +77,9 @@ class DocumentViewSet(ReadOnlyModelViewSet[Document]):
 
     def get_queryset(self) -> QuerySet[Document]:
         key: Any = self.request.auth
+        recipients = Prefetch("recipients", Recipient.objects.order_by("order", "id"))
         documents = Document.objects.filter(workspace=key.workspace, deleted_at=None)
-        status = self.request.query_params.get("status")
-        if status is not None:
-            if status not in FILTERS:
-                raise ValidationError({"status": f"One of {', '.join(FILTERS)}."})
-            documents = documents.filter(status=status)
-        recipients = Recipient.objects.order_by("order", "id")
-        return documents.prefetch_related(Prefetch("recipients", recipients))
+        return documents.prefetch_related(recipients)
 
     def retrieve(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         return Response({"data": self.get_serializer(self.get_object()).data})
@@ -53,20 +89,18 @@ class MeView(APIView):
     def get(self, request: Request) -> Response:
         key: Any = request.auth
         counts = dict.fromkeys(("draft", "sent", "completed"), 0)
-        found = (
-            DocumentCount.objects.filter(
-                workspace_id=key.workspace.pk,
-                status__in=[status.upper() for status in counts],
-            )
-            .values_list("status")
-            .annotate(Sum("count"))
-        )
-        for status, count in found:
+        statuses = [status.upper() for status in counts]
+        rows = DocumentCount.objects.filter(workspace_id=key.workspace_id, status__in=statuses)
+        for status, count in rows.values_list("status").annotate(Sum("count")):
             counts[status.lower()] = count
-        workspace = {"id": key.workspace.pk, "name": key.workspace.name}
         data = {
-            "workspace": workspace,
+            "workspace": {"id": key.workspace.pk, "name": key.workspace.name},
             "key": {"id": key.pk, "name": key.name},
             "documents": counts,
         }
         return Response({"data": data})
+
+
+router = SimpleRouter(trailing_slash=False)
+router.register("documents", DocumentViewSet, basename="document")
+urlpatterns = [path("api/v1/me", MeView.as_view()), path("api/v1/", include(router.urls))]

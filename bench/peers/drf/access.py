@@ -1,4 +1,4 @@
-"""Who asks, whether they may, and how often."""
+"""Authentication by key, API access of its workspace, and the rate limit."""
 
 import hashlib
 from datetime import timedelta
@@ -7,19 +7,18 @@ from typing import Any
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Q
 from django.utils import timezone
-from django_ratelimit.core import is_ratelimited
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
 from rest_framework.exceptions import APIException, AuthenticationFailed, PermissionDenied
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
-from rest_framework.throttling import BaseThrottle
+from rest_framework.throttling import SimpleRateThrottle
 
 from apikeys.models import ApiKey
+from bench.peers import PLANS, REQUESTS_PER_MINUTE
 
 
 class PaymentRequired(APIException):
     status_code = 402
-    default_detail = "The plan does not include the API."
 
 
 class KeyAuthentication(BaseAuthentication):
@@ -44,26 +43,18 @@ class KeyAuthentication(BaseAuthentication):
         return "Bearer"
 
 
-class WorkspaceStanding(BasePermission):
+class ApiAccess(BasePermission):
     def has_permission(self, request: Request, view: Any) -> bool:
         key: Any = request.auth
         if key.workspace.suspended:
             raise PermissionDenied
-        if key.workspace.plan not in ("PRO", "BUSINESS"):
+        if key.workspace.plan not in PLANS:
             raise PaymentRequired
         return True
 
 
-class KeyThrottle(BaseThrottle):
-    def allow_request(self, request: Request, view: Any) -> bool:
-        limited: bool = is_ratelimited(
-            request,
-            group="api",
-            key=lambda group, request: str(request.auth.pk),
-            rate="300/m",
-            increment=True,
-        )
-        return not limited
+class KeyThrottle(SimpleRateThrottle):
+    rate = f"{REQUESTS_PER_MINUTE}/min"
 
-    def wait(self) -> float:
-        return 60
+    def get_cache_key(self, request: Request, view: Any) -> str:
+        return f"rate:{request.auth.pk}"

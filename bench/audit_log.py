@@ -1,0 +1,68 @@
+"""The audit log in the admin: a long and a short one, through the same server."""
+
+import itertools
+import re
+
+import httpx
+
+from bench import log
+from bench.agreement import Disagreement
+from bench.client import Exchange
+from bench.loading.entries import filters
+from bench.loading.identity import SUPPORT, derive
+from bench.measuring import Measurement, measure
+from bench.scale import Scale
+from bench.stack import Stack
+from bench.traffic import wire
+from bench.variants import Server
+
+LIST = "/admin/audit/auditentry/"
+CONNECTIONS = 2
+
+AuditLog = dict[str, tuple[list[Measurement], list[Measurement]]]  # filter → few, many entries
+
+
+def _sign_in(client: httpx.Client) -> None:
+    form = client.get("/admin/login/").text
+    token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', form)
+    assert token  # noqa: S101 - Django's own form
+    data = {"username": SUPPORT, "password": derive("support"), "csrfmiddlewaretoken": token[1]}
+    response = client.post("/admin/login/", data=data | {"next": LIST})
+    if response.status_code != 302:
+        raise Disagreement(f"signing in: {response.status_code}")
+
+
+def _rows(client: httpx.Client, query: str) -> int:
+    """The number of entries on the first screen."""
+    page = client.get(f"{LIST}?{query}").raise_for_status()
+    return page.text.count('class="field-when')
+
+
+def _exchange(client: httpx.Client, query: str) -> Exchange:
+    cookies = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
+    return Exchange(wire(f"{LIST}?{query}", f"Cookie: {cookies}"), None)
+
+
+def read(stack: Stack, few: Server, many: Server, scale: Scale) -> AuditLog:
+    """Each filter and search, on few and on many entries, measured in turn.
+
+    Raises:
+        Disagreement: a screen is not of the same length on both, or empty.
+    """
+    servers, queries = (few, many), filters()
+    found: AuditLog = {name: ([], []) for name in queries}
+    for server in servers:
+        _sign_in(server.client)
+    for name, query in queries.items():
+        rows = [_rows(server.client, query) for server in servers]
+        if rows[0] != rows[1] or not rows[0]:
+            raise Disagreement(f"audit log, {name}: {rows} entries on the first screen")
+    for number in range(1, scale.rounds + 1):
+        log(f"audit log, round {number} of {scale.rounds}")
+        for name, query in queries.items():
+            for server, measurements in zip(servers, found[name], strict=True):
+                requests = itertools.repeat(_exchange(server.client, query))
+                measurements.append(
+                    measure(stack, server, requests, scale, part=0.25, connections=CONNECTIONS)
+                )
+    return found
