@@ -16,7 +16,7 @@ from config.embedded.service import HOST
 
 BLOCK = 1 << 18  # bytes read at a time
 HEAD_END = b"\r\n\r\n"
-LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
+RIGHT_HEAD = re.compile(rb"HTTP/1.1 200 .*\r\ncontent-length: *(\d+)", re.IGNORECASE | re.DOTALL)
 
 
 class WrongResponse(Exception):
@@ -48,8 +48,7 @@ class Connection:
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.exchange: Exchange | None = None
         self.due = 0.0
-        self._received: list[bytes] = []
-        self._missing = 0
+        self._received = b""
 
     def send(self, exchange: Exchange, due: float) -> None:
         self.exchange, self.due = exchange, due
@@ -69,32 +68,17 @@ class Connection:
             block = b""
         if not block and not self._received:
             raise Closed
-        if not block or self.exchange is None:
-            raise WrongResponse(f"{self.exchange}: {block[:300]!r} after {self._received[:1]!r}")
-        if not self._received:
-            block = self._begin(block)
-        self._received.append(block)
-        self._missing -= len(block)
-        if self._missing:
+        self._received += block
+        head, end, body = self._received.partition(HEAD_END)
+        found = RIGHT_HEAD.match(head)
+        missing = int(found[1]) - len(body) if found else 0
+        if block and (not end or missing > 0):
             return None
-        body = b"".join(self._received)
-        if self.exchange.body is not None and body != self.exchange.body:
-            raise WrongResponse(f"{self.exchange.request!r}: {body[:300]!r}")
-        self._received, self.exchange = [], None
+        exchange = self.exchange
+        if not found or missing or not exchange or exchange.body not in (None, body):
+            raise WrongResponse(f"{exchange and exchange.request!r}: {self._received[:1000]!r}")
+        self._received, self.exchange = b"", None
         return body
-
-    def _begin(self, block: bytes) -> bytes:
-        while HEAD_END not in block:
-            more = self.socket.recv(BLOCK)
-            if not more:
-                raise WrongResponse(f"{self.exchange}: {block[:300]!r}, and then nothing")
-            block += more
-        head, _, rest = block.partition(HEAD_END)
-        length = LENGTH.search(head)
-        if not head.startswith(b"HTTP/1.1 200 ") or length is None:
-            raise WrongResponse(f"{self.exchange}: {block[:300]!r}")
-        self._missing = int(length[1])
-        return rest
 
 
 class Client:

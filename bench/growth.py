@@ -1,6 +1,6 @@
 """The cost of a request where there is much data: deep pages, each status, a million documents."""
 
-import json
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from urllib.parse import urlencode
@@ -12,23 +12,22 @@ from bench.loading.identity import Workspace
 from bench.measuring import measure
 from bench.scale import Scale
 from bench.stack import Stack
-from bench.traffic import ENDPOINTS, USES, Target, endless
+from bench.traffic import ENDPOINTS, Target, endless, pages
 from bench.variants import Server
 from documents.parameters import STATUS_FILTER
 
 LIST, ME = ENDPOINTS["list25"].path, ENDPOINTS["me"].path
-PAGE = 100  # documents, on the way to the deep page
 
 
 def _cursor(server: Server, workspace: Workspace, deep: int) -> str:
     """The cursor of the page after so many documents, reached page by page."""
     log(f"paging through {deep:,} documents")
-    cursor = ""
-    for number in range(deep // PAGE):
-        query = urlencode({"limit": PAGE, **({"cursor": cursor} if cursor else {})})
-        key = workspace.keys[number // USES]
-        target = Target(replace(workspace, keys=(key,)), f"/api/v1/documents?{query}")
-        cursor = json.loads(body(server, target, target.path))["nextCursor"]
+    requests = itertools.count()
+    for page in pages(lambda path: body(server, workspace, path, next(requests))):
+        deep -= len(page["data"])
+        if deep <= 0:
+            break
+    cursor: str = page["nextCursor"]
     return cursor
 
 
@@ -60,7 +59,9 @@ def grow(
         f"/me with {large.documents:,} documents": [Target(large, ME)],
     }
     cases = {
-        case: [replace(target, body=body(server, target, target.path)) for target in targets]
+        case: [
+            replace(target, body=body(server, target.workspace, target.path)) for target in targets
+        ]
         for case, targets in (lists | me).items()
     }
     found: Cases = {case: [] for case in cases}

@@ -4,6 +4,7 @@ The documents and their files exist already, and the command uploads nothing. Th
 document always uploads its original.
 """
 
+import itertools
 import json
 import os
 import re
@@ -11,19 +12,23 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 
 from bench import log
-from bench.agreement import Disagreement
+from bench.agreement import Disagreement, body
 from bench.launch import started
-from bench.loading.importable import LINES
+from bench.loading.documents import pdf
+from bench.loading.identity import imported, workspaces
 from bench.processor import TICK, spent
 from bench.scale import Scale
 from bench.stack import MB, Stack
+from bench.traffic import pages
+from bench.variants import VARIANTS, serving
 
+LINES, PDF = "documents.jsonl", "document.pdf"
+TYPES = ("original", "signed", "certificate")
 PARTS = (0.1, 0.3, 1)  # of the largest import
 INTERVAL = 0.05  # seconds between two readings of the command's memory
 
@@ -118,12 +123,22 @@ def _import(stack: Stack, database: str, file: Path, documents: int, title: str)
     return Import(title, documents, took, processor_time, spent(stack.postgres) - before, peak)
 
 
+def write_lines(folder: Path, get: Callable[[str], bytes]) -> None:
+    """Writes all documents as the API lists them, and beside them the PDF of their files."""
+    (folder / PDF).write_bytes(pdf())
+    with (folder / LINES).open("w") as lines:
+        for page in pages(get):
+            for document in page["data"]:
+                types = TYPES if document["status"] == "COMPLETED" else TYPES[:1]
+                lines.write(json.dumps(document | {"files": dict.fromkeys(types, PDF)}) + "\n")
+
+
 def _files(folder: Path, total: int) -> Iterator[tuple[Path, int, str]]:
     """Files to import, each with its number of documents; the last one is an array."""
     for documents in (0, *(int(part * total) for part in PARTS)):
         file = folder / f"{documents}.jsonl"
         with (folder / LINES).open("rb") as lines, file.open("wb") as some:
-            some.writelines(islice(lines, documents))
+            some.writelines(itertools.islice(lines, documents))
         yield file, documents, f"{documents:,}"
     file = folder / f"{total}.json"
     with (folder / LINES).open("rb") as lines, file.open("wb") as array:
@@ -134,8 +149,12 @@ def _files(folder: Path, total: int) -> Iterator[tuple[Path, int, str]]:
 
 def measure(stack: Stack, database: str, scale: Scale) -> Imports:
     """Imports each file once: a round takes five minutes."""
+    [workspace], requests = workspaces(imported(scale)), itertools.count()
     with tempfile.TemporaryDirectory() as name:
-        stack.run(database, "-m", "bench.loading.importable", name)
+        with serving(stack, database, [VARIANTS["ours"]]) as servers:
+            stack.prepare(database)
+            ours = servers["ours"]
+            write_lines(Path(name), lambda path: body(ours, workspace, path, next(requests)))
         empty, *files = _files(Path(name), scale.imported)
         _import(stack, database, *empty)  # the first one may compile modules
         start = _import(stack, database, *empty)

@@ -1,8 +1,11 @@
 """The requests that are sent: which endpoint, of which workspace, with which key."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
 
 import psycopg
 
@@ -97,3 +100,12 @@ def endless(targets: Sequence[Target]) -> Iterator[Exchange]:
         some = pairs[start : start + AT_A_TIME]
         for _ in range(USES):
             yield from some
+
+
+def pages(get: Callable[[str], bytes]) -> Iterator[Any]:
+    """All pages of a workspace's documents; `get` returns the body of a path."""
+    cursor: dict[str, str] | None = {}
+    while cursor is not None:
+        page = json.loads(get(f"/api/v1/documents?{urlencode({'limit': 100, **cursor})}"))
+        yield page
+        cursor = page["nextCursor"] and {"cursor": page["nextCursor"]}

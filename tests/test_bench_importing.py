@@ -3,29 +3,31 @@
 from pathlib import Path
 
 import pytest
+from django.test import Client
 
 from bench import report
-from bench.importing import Import, Imports
-from bench.loading import documents, identity, importable
+from bench.importing import Import, Imports, write_lines
+from bench.loading import documents, identity
+from bench.loading.__main__ import load_workspaces
 from bench.scale import SCALES
 from bench.stack import MB
 from documents.models import Document, StoredFile
 from tests.inbox import Inbox, objects
-from workspaces.models import Workspace
 
 
 @pytest.mark.usefixtures("db")
-def test_importable_writes_what_the_database_has_and_its_import_uploads_nothing(
-    tmp_path: Path,
+def test_write_lines_writes_what_the_database_has_and_its_import_uploads_nothing(
+    tmp_path: Path, client: Client
 ) -> None:
-    one = identity.workspaces(SCALES["small"])[1]
-    workspace = Workspace.objects.create(id=one.id, name=one.name)
-    documents.load([one])
-    importable.write(tmp_path)
+    loaded = identity.workspaces(SCALES["small"])[1]
+    load_workspaces([loaded])
+    documents.load([loaded])
+    headers = {"Authorization": f"Bearer {loaded.keys[0].raw}"}
+    write_lines(tmp_path, lambda path: client.get(path, headers=headers).content)
     before = list(Document.objects.order_by("pk").values())
     files, stored = list(StoredFile.objects.order_by("pk").values()), objects()
-    inbox = Inbox(tmp_path)
-    assert inbox.run(workspace) == {"created": 0, "updated": one.documents, "files": 0}
+    counts = {"created": 0, "updated": loaded.documents, "files": 0}
+    assert Inbox(tmp_path).run(loaded.id) == counts
     assert list(Document.objects.order_by("pk").values()) == before
     assert list(StoredFile.objects.order_by("pk").values()) == files
     assert objects() == stored

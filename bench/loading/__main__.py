@@ -6,10 +6,9 @@ documents, to write to; `imports` one workspace with the documents to import.
 
 import argparse
 import os
-from dataclasses import replace
 
 from bench import log
-from bench.loading.identity import SUPPORT, Workspace, derive, workspaces
+from bench.loading.identity import SUPPORT, Workspace, derive, imported, workspaces
 from bench.scale import SCALES
 
 
@@ -50,8 +49,6 @@ def main() -> None:
     parser.add_argument("part", choices=("main", "few", "imports"))
     options = parser.parse_args()
     scale, part = SCALES[options.scale], options.part
-    if part == "imports":
-        scale = replace(scale, documents=scale.imported, workspaces=0, keys=0)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
     import django  # noqa: PLC0415 - the settings read the environment
@@ -64,7 +61,8 @@ def main() -> None:
     from bench.loading.tables import without_indexes  # noqa: PLC0415
 
     call_command("migrate", verbosity=0)
-    loaded = workspaces(scale)[: 1 if part == "few" else None]
+    loaded = workspaces(imported(scale) if part == "imports" else scale)
+    loaded = loaded[:1] if part == "few" else loaded
     load_workspaces(loaded)
     if part != "imports":
         load_support_user()

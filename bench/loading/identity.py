@@ -6,7 +6,7 @@ The loader stores the digests of the keys; the client sends the keys themselves.
 import hashlib
 import hmac
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from bench.scale import Scale
@@ -70,6 +70,11 @@ def workspaces(scale: Scale) -> list[Workspace]:
         found.append(Workspace(number, workspace_id, first, documents, own_keys))
         first += documents + found[-1].deleted
     return found
+
+
+def imported(scale: Scale) -> Scale:
+    """The amounts of the database with the documents to import."""
+    return replace(scale, documents=scale.imported, workspaces=0)
 
 
 def _key(number: int) -> Key:
