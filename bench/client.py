@@ -3,7 +3,6 @@
 One thread on epoll: a request costs it about 30 µs, the rest of a core is left to the servers.
 """
 
-import contextlib
 import re
 import select
 import socket
@@ -21,10 +20,6 @@ RIGHT_HEAD = re.compile(rb"HTTP/1.1 200 .*\r\ncontent-length: *(\d+)", re.IGNORE
 
 class WrongResponse(Exception):
     """A response that is no 200, or has another body than it should."""
-
-
-class Closed(Exception):
-    """The server has closed a connection between two responses, as it may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,22 +47,15 @@ class Connection:
 
     def send(self, exchange: Exchange, due: float) -> None:
         self.exchange, self.due = exchange, due
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # noticed when it is read
-            self.socket.sendall(exchange.request)
+        self.socket.sendall(exchange.request)
 
     def receive(self) -> bytes | None:
         """The body once it is complete, None until then.
 
         Raises:
             WrongResponse: the status is not 200, the body another one, or incomplete.
-            Closed: no response has begun, and none will.
         """
-        try:
-            block = self.socket.recv(BLOCK)
-        except ConnectionResetError:
-            block = b""
-        if not block and not self._received:
-            raise Closed
+        block = self.socket.recv(BLOCK)
         self._received += block
         head, end, body = self._received.partition(HEAD_END)
         found = RIGHT_HEAD.match(head)
@@ -105,37 +93,19 @@ class Client:
         Opened all together, they would all be accepted by whichever worker wakes up first.
         """
         for _ in range(connections):
-            self._idle.append(self._open())
-            self.saturate(seconds / connections)
-
-    def _open(self) -> Connection:
-        opened = Connection(self._port)
-        self._by_number[opened.socket.fileno()] = opened
-        self._poll.register(opened.socket, select.EPOLLIN)
-        return opened
-
-    def _replace(self, closed: Connection) -> None:
-        """Opens a connection instead of one that the server has closed, and sends again there."""
-        del self._by_number[closed.socket.fileno()]
-        closed.socket.close()
-        opened = self._open()
-        if closed.exchange is None:
-            self._idle.remove(closed)
+            opened = Connection(self._port)
+            self._by_number[opened.socket.fileno()] = opened
+            self._poll.register(opened.socket, select.EPOLLIN)
             self._idle.append(opened)
-        else:
-            opened.send(closed.exchange, closed.due)
+            self.saturate(seconds / connections)
 
     def _completed(self, timeout: float) -> Iterator[Connection]:
         """Connections whose response is complete; waits at most so many seconds for the first."""
         # epoll itself waits for whole milliseconds.
         if select.select([self._poll], [], [], max(0.0, timeout))[0]:
             for number, _ in self._poll.poll(0):
-                connection = self._by_number[number]
-                try:
-                    if connection.receive() is not None:
-                        yield connection
-                except Closed:
-                    self._replace(connection)
+                if self._by_number[number].receive() is not None:
+                    yield self._by_number[number]
 
     def saturate(self, seconds: float) -> int:
         """Closed loop: every connection sends its next request as soon as it has a response.

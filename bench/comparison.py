@@ -128,7 +128,7 @@ class Comparison:
                 self.stack.prepare(self.database)
                 requests = endless(self.learned[FIXED_RATE][name])
                 with closing(Client(server.port, requests)) as load:
-                    load.warm_up(CONNECTIONS, self.scale.warm_up)
+                    load.warm_up(CONNECTIONS, self.scale.seconds / 4)
                     took = load.at_rate(rate, max(self.scale.seconds / 2, FEWEST / rate))
                 latency = Latency(rate, median(took), quantiles(took, n=100)[98])
                 self.latencies.setdefault((pace, name), []).append(latency)

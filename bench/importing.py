@@ -21,7 +21,7 @@ from bench.agreement import Disagreement, body
 from bench.launch import started
 from bench.loading.documents import pdf
 from bench.loading.identity import imported, workspaces
-from bench.processor import TICK, spent
+from bench.measuring import TICK, spent
 from bench.scale import Scale
 from bench.stack import MB, Stack
 from bench.traffic import pages

@@ -1,13 +1,15 @@
 """One measurement: responses, and the processor time that all parts spent on them."""
 
+import os
 import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 
+import psutil
+
 from bench import log
 from bench.client import Client, Exchange
-from bench.processor import spent, spent_by_each
 from bench.scale import Scale
 from bench.stack import Stack
 from bench.variants import WORKERS, Server
@@ -16,6 +18,30 @@ CONNECTIONS = 16
 EVEN = 0.6  # of the busier worker's time that the other one spends at least
 FEWEST = 3  # responses that a measurement has at least, however long it takes
 TRIES = 5  # new connections until the workers share them evenly
+
+TICK = 1 / os.sysconf("SC_CLK_TCK")  # seconds
+
+
+def _tree(root: int) -> dict[int, tuple[float, ...]]:
+    """Each living process of a tree: user and system time, its own and of children that ended."""
+    found = {}
+    process = psutil.Process(root)
+    for each in (process, *process.children(recursive=True)):
+        try:
+            found[each.pid] = tuple(each.cpu_times()[:4])
+        except psutil.NoSuchProcess:  # it has just ended
+            continue
+    return found
+
+
+def spent(root: int) -> float:
+    """Seconds that a process and its descendants have used, including those that have ended."""
+    return sum(sum(times) for times in _tree(root).values())
+
+
+def spent_by_each(root: int) -> dict[int, float]:
+    """Seconds that each living process of a tree has used itself."""
+    return {pid: sum(times[:2]) for pid, times in _tree(root).items()}
 
 
 @dataclass(frozen=True)
@@ -75,7 +101,7 @@ def measure(
     seconds, tried = scale.seconds * part, []
     for _ in range(TRIES):
         with closing(Client(server.port, exchanges)) as load:
-            load.warm_up(connections, scale.warm_up * part)
+            load.warm_up(connections, seconds / 4)
             workers, before = spent_by_each(server.process.pid), _times(stack, server)
             requests = load.saturate(seconds)
             while requests < FEWEST:

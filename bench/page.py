@@ -20,8 +20,8 @@ from bench.stack import MB, Stack
 from bench.traffic import USES
 from bench.variants import WORKERS
 
-PACKAGES = "django djangorestframework psycopg msgspec granian"
-PEERS = "gunicorn fastapi pydantic asyncpg uvicorn uvloop httptools"
+PACKAGES = "django djangorestframework psycopg msgspec granian gunicorn fastapi pydantic asyncpg \
+uvicorn uvloop httptools"
 PAGE = """# Performance
 
 {warning}Written by `make bench` on {date:%Y-%m-%d}, at commit {commit}.
@@ -29,13 +29,12 @@ PAGE = """# Performance
 - Machine: {processor}, {cores} cores, {memory:.0f} GiB, Linux {linux}. Servers, database and \
 client share it.
 - Python {python}, PostgreSQL {postgres}, Redis {redis}
-- This service: {packages}
-- Peers: {peers}
+- {packages}
 - Loaded: one workspace of {scale.documents:,} documents, {scale.workspaces} of \
 {scale.documents_each:,}, three recipients each; {scale.entries:,} audit entries
 
-Every number is the median of {scale.rounds} rounds, in which the variants took turns; in brackets \
-the least and the most. What counts are the ratios within one run, and the processor time a \
+Every number is the median of the rounds ({scale.rounds}), in which the variants took turns; in \
+brackets the least and the most. What counts are the ratios within one run, and the processor time a \
 request: requests a second depend on the machine.
 
 ## Compared with others
@@ -106,10 +105,6 @@ def _commit() -> str:
     return done.stdout.strip() or "unknown"
 
 
-def _versions(packages: str) -> str:
-    return ", ".join(f"{package} {version(package)}" for package in packages.split())
-
-
 def _machine(stack: Stack) -> Mapping[str, object]:
     cpuinfo = Path("/proc/cpuinfo").read_text().splitlines()
     models = [line.partition(":")[2].strip() for line in cpuinfo if line.startswith("model name")]
@@ -125,8 +120,7 @@ def _machine(stack: Stack) -> Mapping[str, object]:
         "python": platform.python_version(),
         "postgres": postgres,
         "redis": redis_version,
-        "packages": _versions(PACKAGES),
-        "peers": _versions(PEERS),
+        "packages": ", ".join(f"{package} {version(package)}" for package in PACKAGES.split()),
     }
 
 

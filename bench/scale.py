@@ -13,14 +13,21 @@ class Scale:
     documents_each: int = 1_000
     keys: int = 1_500  # of the large workspace
     keys_each: int = 75
-    deep: int = 500_000  # documents before the page that counts as deep
     entries: int = 10_000_000  # of the audit log
     entries_few: int = 10_000  # of the audit log that it is compared with
-    imported: int = 100_000  # documents of the largest import
     written: int = 8_000  # documents that writers create in one measurement
     seconds: float = 4  # of one measurement
-    warm_up: float = 1  # seconds before it
     rounds: int = 5
+
+    @property
+    def deep(self) -> int:
+        """Documents before the page that counts as deep."""
+        return self.documents // 2
+
+    @property
+    def imported(self) -> int:
+        """Documents of the largest import."""
+        return self.documents // 10
 
 
 SMALL = Scale(
@@ -30,13 +37,10 @@ SMALL = Scale(
     documents_each=200,
     keys=100,
     keys_each=20,
-    deep=1_000,
     entries=5_000,
     entries_few=1_000,
-    imported=200,
     written=400,
     seconds=0.3,
-    warm_up=0.1,
     rounds=1,
 )
 SCALES = {"full": Scale("full"), "small": SMALL}

@@ -1,5 +1,6 @@
 """The benchmark's own PostgreSQL, S3 and Redis, set as in production, and its databases."""
 
+import contextlib
 import hashlib
 import json
 import os
@@ -47,16 +48,6 @@ class Stack:
     def connect(self, database: str) -> psycopg.Connection:
         return psycopg.connect(self.url(database), autocommit=True)
 
-    def run(self, database: str, *words: str) -> None:
-        """Runs Python on a database until it exits.
-
-        Raises:
-            CalledProcessError: it failed; its messages are on stderr.
-        """
-        environment = {**os.environ, "DATABASE_URL": self.url(database)}
-        command = [sys.executable, *words]
-        subprocess.run(command, cwd=ROOT, env=environment, check=True)  # noqa: S603 - our own
-
     def prepare(self, database: str) -> None:
         """Makes every measurement begin alike: no request counted, each key's last use long ago."""
         self.reset_rate_limit()
@@ -82,7 +73,9 @@ class Stack:
             connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(database))
             connection.execute(sql.SQL("CREATE DATABASE {}").format(database))
             started = time.monotonic()
-            self.run(name, "-m", "bench.loading", scale.name, part)
+            environment = {**os.environ, "DATABASE_URL": self.url(name)}
+            command = [sys.executable, "-m", "bench.loading", scale.name, part]
+            subprocess.run(command, cwd=ROOT, env=environment, check=True)  # noqa: S603 - our own
             # Last, so that an interrupted load is repeated.
             connection.execute(
                 sql.SQL("COMMENT ON DATABASE {} IS {}").format(database, sql.Literal(fingerprint))
@@ -94,7 +87,7 @@ class Stack:
 def _fingerprint(scale: Scale) -> str:
     """Changes whenever the loader or the schema would make another database."""
     sources = [*ROOT.glob("bench/loading/*.py"), *ROOT.glob("*/migrations/*.py")]
-    amounts = replace(scale, deep=0, written=0, seconds=0, warm_up=0, rounds=0)
+    amounts = replace(scale, written=0, seconds=0, rounds=0)
     parts = [repr(amounts).encode(), derive("fingerprint").encode()]
     parts += [file.read_bytes() for file in sorted(sources)]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()
@@ -143,15 +136,13 @@ def _set_as_in_production(folder: Path) -> None:
     old = _postmaster(folder)
     os.kill(old, signal.SIGINT)  # its supervisor starts it again
     deadline = time.monotonic() + PATIENCE
-    while True:
-        try:
+    while time.monotonic() < deadline:
+        with contextlib.suppress(OSError, ValueError, psycopg.OperationalError):
             if _postmaster(folder) != old:
                 psycopg.connect(server).close()
                 return
-        except (OSError, ValueError, IndexError, psycopg.OperationalError):
-            if time.monotonic() > deadline:
-                raise
         time.sleep(0.1)
+    raise TimeoutError("PostgreSQL does not restart")
 
 
 def _postmaster(folder: Path) -> int:

@@ -33,13 +33,13 @@ def _granian(application: str, threads: int = 2) -> Callable[[int], list[str]]:
 
 
 def _gunicorn(application: str) -> Callable[[int], list[str]]:
-    options = {"workers": WORKERS, "worker_class": "gthread", "threads": 4, "log_level": "error"}
+    options = {"workers": WORKERS, "worker_class": "gthread", "threads": 4, "keep_alive": 75}
     return lambda port: program("gunicorn", application, bind=f"{HOST}:{port}", **options)
 
 
 def _uvicorn(application: str) -> Callable[[int], list[str]]:
     options = {"workers": WORKERS, "loop": "uvloop", "http": "httptools", "log_level": "error"}
-    words = (application, "--no-access-log")
+    words = (application, "--no-access-log", "--timeout-keep-alive=75")
     return lambda port: program("uvicorn", *words, host=HOST, port=port, **options)
 
 

@@ -12,7 +12,7 @@ from contextlib import closing
 
 import pytest
 
-from bench import agreement, processor, report
+from bench import agreement, measuring, report
 from bench.client import Client, Exchange, WrongResponse
 from bench.measuring import Measurement
 
@@ -85,9 +85,9 @@ def test_client_at_rate_returns_the_latency_of_each_request_that_was_due(port: i
 
 def test_spent_includes_children_that_have_ended() -> None:
     burn = "import time\nwhile time.process_time() < 0.2: pass"
-    before = processor.spent(os.getpid())
+    before = measuring.spent(os.getpid())
     subprocess.run([sys.executable, "-c", burn], check=True)
-    assert processor.spent(os.getpid()) - before >= 0.2 - 2 * processor.TICK
+    assert measuring.spent(os.getpid()) - before >= 0.2 - 2 * measuring.TICK
 
 
 def served(*rates: int) -> list[Measurement]:

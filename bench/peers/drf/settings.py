@@ -37,8 +37,8 @@ CACHES = {
 }
 TIME_ZONE = "UTC"
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["bench.peers.drf.access.KeyAuthentication"],
-    "DEFAULT_PERMISSION_CLASSES": ["bench.peers.drf.access.ApiAccess"],
-    "DEFAULT_THROTTLE_CLASSES": ["bench.peers.drf.access.KeyThrottle"],
+    "DEFAULT_AUTHENTICATION_CLASSES": ["bench.peers.drf.views.KeyAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["bench.peers.drf.views.ApiAccess"],
+    "DEFAULT_THROTTLE_CLASSES": ["bench.peers.drf.views.KeyThrottle"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
 }
