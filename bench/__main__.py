@@ -8,6 +8,7 @@ A part of it only prints its table:
 import argparse
 import sys
 from dataclasses import replace
+from typing import TypeVar
 
 from bench import audit_log, growth, importing, log, report, stack, writers
 from bench.comparison import AMONG, Comparison
@@ -18,33 +19,27 @@ from bench.scale import SCALES
 from bench.traffic import ENDPOINTS
 from bench.variants import VARIANTS, serving
 
+T = TypeVar("T")
 
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Measures the service and its peers.")
-    parser.add_argument("--scale", choices=SCALES, default="full")
-    parser.add_argument("--rounds", type=int)
-    parser.add_argument("--duration", type=float, help="seconds of one measurement")
-    parser.add_argument("--only", help=f"some of {','.join(ENDPOINTS)}")
-    parser.add_argument("--variants", help=f"some of {','.join(VARIANTS)}")
-    return parser.parse_args()
+
+def _some(named: dict[str, T], names: str | None) -> dict[str, T]:
+    return {name: named[name] for name in names.split(",")} if names else named
 
 
 def measure_all(parts: stack.Stack, compared: Comparison) -> str:
     """Returns the whole page."""
     main, scale = compared.database, compared.scale
     few, imports = parts.loaded(scale, "few"), parts.loaded(scale, "imports")
-    large, *small = workspaces(scale)
-    results, servers = compared.run(), compared.run_servers()
-    ours = [VARIANTS["ours"]]
+    results, ours = compared.run(), {"ours": VARIANTS["ours"]}
     with serving(parts, main, ours) as server, serving(parts, few, ours) as server_of_few:
-        lists, me = growth.grow(parts, main, scale, server["ours"], large, small[:AMONG])
+        lists, me = growth.grow(parts, main, scale, server["ours"], workspaces(scale)[: AMONG + 1])
         read = audit_log.read(parts, server_of_few["ours"], server["ours"], scale)
-    imported = importing.measure(parts, imports, scale)
+    start, imported = importing.measure(parts, imports, scale)
     tables = {
         "comparison": report.comparison(results),
         "costs": report.costs(results),
         "latencies": report.latencies(compared.latencies),
-        "servers": report.cases(servers),
+        "servers": report.cases(compared.run_servers()),
         "growth": report.growth(lists, me, read),
         "lists": report.cases(lists),
         "me": report.cases(me),
@@ -52,23 +47,28 @@ def measure_all(parts: stack.Stack, compared: Comparison) -> str:
         "writers": report.writers(writers.write(parts, few, scale)),
         "imports": report.imports(imported),
     }
-    return page(parts, scale, results, imported, tables)
+    return page(parts, scale, results, start, tables)
 
 
 def main() -> None:
-    options = arguments()
+    parser = argparse.ArgumentParser(description="Measures the service and its peers.")
+    parser.add_argument("--scale", choices=SCALES, default="full")
+    parser.add_argument("--rounds", type=int)
+    parser.add_argument("--duration", type=float, help="seconds of one measurement")
+    parser.add_argument("--only", help=f"some of {','.join(ENDPOINTS)}")
+    parser.add_argument("--variants", help=f"some of {','.join(VARIANTS)}")
+    options = parser.parse_args()
     scale = SCALES[options.scale]
-    scale = replace(
-        scale, rounds=options.rounds or scale.rounds, seconds=options.duration or scale.seconds
-    )
+    rounds, seconds = options.rounds or scale.rounds, options.duration or scale.seconds
+    scale = replace(scale, rounds=rounds, seconds=seconds)
     parts = stack.provide()
     compared = Comparison(
         parts,
         parts.loaded(scale, "main"),
         scale,
         workspaces(scale)[1:],
-        [VARIANTS[name] for name in (options.variants or ",".join(VARIANTS)).split(",")],
-        [ENDPOINTS[name] for name in (options.only or ",".join(ENDPOINTS)).split(",")],
+        _some(VARIANTS, options.variants),
+        _some(ENDPOINTS, options.only),
     )
     if options.only or options.variants:
         sys.stdout.write("\n".join(report.costs(compared.run())))

@@ -9,11 +9,10 @@ from urllib.parse import urlencode
 import httpx
 
 from bench.loading.identity import Workspace
+from bench.peers import REQUESTS_PER_MINUTE
 from bench.stack import Stack
 from bench.traffic import USES, Target
 from bench.variants import Server
-
-LIMIT = 300  # requests a minute and key
 
 
 class Disagreement(Exception):
@@ -83,7 +82,7 @@ def refuse_alike(stack: Stack, servers: Mapping[str, Server], target: Target) ->
             raise Disagreement(f"{name}: {unknown} for a key that does not exist")
         # Twice the limit: the window may end meanwhile.
         allowed, status = -1, 200
-        while status == 200 and allowed < 2 * LIMIT:
+        while status == 200 and allowed < 2 * REQUESTS_PER_MINUTE:
             allowed, status = allowed + 1, get(server, "/api/v1/me", raw).status_code
-        if status != 429 or allowed < LIMIT:
+        if status != 429 or allowed < REQUESTS_PER_MINUTE:
             raise Disagreement(f"{name}: {status} after {allowed} requests with one key")

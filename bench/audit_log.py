@@ -30,17 +30,6 @@ def _sign_in(client: httpx.Client) -> None:
         raise Disagreement(f"signing in: {response.status_code}")
 
 
-def _rows(client: httpx.Client, query: str) -> int:
-    """The number of entries on the first screen."""
-    page = client.get(f"{LIST}?{query}").raise_for_status()
-    return page.text.count('class="field-when')
-
-
-def _exchange(client: httpx.Client, query: str) -> Exchange:
-    cookies = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
-    return Exchange(wire(f"{LIST}?{query}", f"Cookie: {cookies}"), None)
-
-
 def read(stack: Stack, few: Server, many: Server, scale: Scale) -> AuditLog:
     """Each filter and search, on few and on many entries, measured in turn.
 
@@ -52,15 +41,24 @@ def read(stack: Stack, few: Server, many: Server, scale: Scale) -> AuditLog:
     for server in servers:
         _sign_in(server.client)
     for name, query in queries.items():
-        rows = [_rows(server.client, query) for server in servers]
+        pages = [server.client.get(f"{LIST}?{query}").raise_for_status() for server in servers]
+        rows = [page.text.count('class="field-when') for page in pages]
         if rows[0] != rows[1] or not rows[0]:
             raise Disagreement(f"audit log, {name}: {rows} entries on the first screen")
     for number in range(1, scale.rounds + 1):
         log(f"audit log, round {number} of {scale.rounds}")
         for name, query in queries.items():
             for server, measurements in zip(servers, found[name], strict=True):
-                requests = itertools.repeat(_exchange(server.client, query))
+                cookies = "; ".join(f"{n}={value}" for n, value in server.client.cookies.items())
+                request = Exchange(wire(f"{LIST}?{query}", f"Cookie: {cookies}"), None)
                 measurements.append(
-                    measure(stack, server, requests, scale, part=0.25, connections=CONNECTIONS)
+                    measure(
+                        stack,
+                        server,
+                        itertools.repeat(request),
+                        scale,
+                        part=0.25,
+                        connections=CONNECTIONS,
+                    )
                 )
     return found

@@ -31,18 +31,13 @@ class Exchange:
 
 
 class Connection:
-    """One connection with at most one request in flight.
-
-    Attributes:
-        exchange: the one in flight, if any.
-        due: when its request was to be sent.
-    """
+    """One connection with at most one request in flight."""
 
     def __init__(self, port: int) -> None:
         self.socket = socket.create_connection((HOST, port), timeout=30)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.exchange: Exchange | None = None
-        self.due = 0.0
+        self.exchange: Exchange | None = None  # in flight
+        self.due = 0.0  # when its request was to be sent
         self._received = b""
 
     def send(self, exchange: Exchange, due: float) -> None:

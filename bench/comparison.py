@@ -35,35 +35,19 @@ Results = dict[tuple[str, str], list[Measurement]]  # (endpoint, variant) → on
 Latencies = dict[tuple[str, str], list[Latency]]  # (whose pace, variant) → one for each round
 
 
-def ratios(results: Results, endpoint: str, peer: str) -> list[float]:
-    """Requests a second of this service as multiples of a peer's, round by round."""
-    pairs = zip(results[endpoint, "ours"], results[endpoint, peer], strict=True)
-    return [ours.rate / theirs.rate for ours, theirs in pairs]
-
-
-def savings(results: Results, endpoint: str, peer: str) -> list[float]:
-    """Processor time of a request to a peer as multiples of this service's, round by round."""
-    pairs = zip(results[endpoint, "ours"], results[endpoint, peer], strict=True)
-    return [theirs.cost_ms / ours.cost_ms for ours, theirs in pairs]
-
-
 @dataclass
 class Comparison:
-    """Each endpoint with each variant, in the small workspaces.
-
-    Attributes:
-        learned: endpoint → variant → targets with the bodies of their responses.
-        latencies: measured at fixed rates in the same rounds.
-    """
+    """Each endpoint with each variant, in the small workspaces."""
 
     stack: Stack
     database: str
     scale: Scale
     workspaces: Sequence[Workspace]
-    variants: Sequence[Variant]
-    endpoints: Sequence[Endpoint]
+    variants: Mapping[str, Variant]
+    endpoints: Mapping[str, Endpoint]
+    # endpoint → variant → targets with the bodies of their responses
     learned: dict[str, dict[str, list[Target]]] = field(default_factory=dict)
-    latencies: Latencies = field(default_factory=dict)
+    latencies: Latencies = field(default_factory=dict)  # at fixed rates, in the same rounds
 
     def run(self) -> Results:
         """Measures everything.
@@ -72,7 +56,7 @@ class Comparison:
             Disagreement: the variants do not respond alike.
             WrongResponse: under load, a response was not the right one.
         """
-        results: Results = {(e.name, v.name): [] for e in self.endpoints for v in self.variants}
+        results: Results = {(e, v): [] for e in self.endpoints for v in self.variants}
         for number in range(1, self.scale.rounds + 1):
             # New processes for each round: the chances of a start are part of the spread.
             with serving(self.stack, self.database, self.variants) as servers:
@@ -80,41 +64,38 @@ class Comparison:
                     self._learn(servers)
                 log(f"round {number} of {self.scale.rounds}")
                 for endpoint in self.endpoints:
-                    found = {n: self._measure(s, endpoint) for n, s in servers.items()}
+                    found = {n: self._measure(s, endpoint, n) for n, s in servers.items()}
                     for name, measurement in found.items():
-                        results[endpoint.name, name].append(measurement)
+                        results[endpoint, name].append(measurement)
                     rates = (f"{n} {m.rate:.0f}/s {m.cost_ms:.2f} ms" for n, m in found.items())
-                    log(f"  {endpoint.title}: {', '.join(rates)}")
-                    if endpoint.name == FIXED_RATE and found.keys() >= set(PACES):
+                    log(f"  {endpoint}: {', '.join(rates)}")
+                    if endpoint == FIXED_RATE and found.keys() >= set(PACES):
                         self._measure_latencies(servers, found)
         return results
 
     def run_servers(self) -> Cases:
         """One endpoint of this service under each server, measured in turn."""
-        variants = SERVERS if self.scale.name == "full" else SERVERS[-1:]  # a start takes seconds
-        found: Cases = {variant.name: [] for variant in variants}
+        found: Cases = {name: [] for name in SERVERS}
         for number in range(1, self.scale.rounds + 1):
             log(f"servers, round {number} of {self.scale.rounds}")
-            with serving(self.stack, self.database, variants) as servers:
+            with serving(self.stack, self.database, SERVERS) as servers:
                 for name, server in servers.items():
-                    self.stack.prepare(self.database)
-                    requests = endless(self.learned[FIXED_RATE]["ours"])
-                    found[name].append(measure(self.stack, server, requests, self.scale, part=0.5))
+                    found[name].append(self._measure(server, FIXED_RATE, "ours", part=0.5))
         return found
 
     def _learn(self, servers: Mapping[str, Server]) -> None:
         with self.stack.connect(self.database) as connection:
-            for endpoint in self.endpoints:
-                log(f"comparing responses: {endpoint.title}")
+            for name, endpoint in self.endpoints.items():
+                log(f"comparing responses: {name}")
                 self.stack.reset_rate_limit()
                 wanted = targets(connection, endpoint, self.workspaces[:AMONG])
-                self.learned[endpoint.name] = learn(servers, wanted)
+                self.learned[name] = learn(servers, wanted)
         refuse_alike(self.stack, servers, wanted[0])
 
-    def _measure(self, server: Server, endpoint: Endpoint) -> Measurement:
+    def _measure(self, server: Server, endpoint: str, variant: str, part: float = 1) -> Measurement:
         self.stack.prepare(self.database)
-        requests = endless(self.learned[endpoint.name][server.variant.name])
-        return measure(self.stack, server, requests, self.scale)
+        requests = endless(self.learned[endpoint][variant])
+        return measure(self.stack, server, requests, self.scale, part=part)
 
     def _measure_latencies(
         self, servers: Mapping[str, Server], measured: Mapping[str, Measurement]

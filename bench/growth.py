@@ -2,11 +2,10 @@
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import replace
 from urllib.parse import urlencode
 
 from bench import log
-from bench.agreement import body
+from bench.agreement import body, learn
 from bench.comparison import Cases
 from bench.loading.identity import Workspace
 from bench.measuring import measure
@@ -31,39 +30,24 @@ def _cursor(server: Server, workspace: Workspace, deep: int) -> str:
     return cursor
 
 
-def _lists(
-    server: Server, scale: Scale, large: Workspace, small: Sequence[Workspace]
-) -> dict[str, list[Target]]:
+def grow(
+    stack: Stack, database: str, scale: Scale, server: Server, workspaces: Sequence[Workspace]
+) -> tuple[Cases, Cases]:
+    """The cost of lists, and of `/me`, case by case, measured in turn."""
+    stack.prepare(database)
+    large, *small = workspaces
     cursor = urlencode({"cursor": _cursor(server, large, scale.deep)})
-    return {
+    lists = {
         f"page 1 of {large.documents:,} documents": [Target(large, LIST)],
         f"page 1 of {small[0].documents:,} documents": [Target(w, LIST) for w in small],
         f"a page {scale.deep:,} documents deep": [Target(large, f"{LIST}&{cursor}")],
         **{f"status={s}": [Target(large, f"{LIST}&status={s}")] for s in STATUS_FILTER},
     }
-
-
-def grow(
-    stack: Stack,
-    database: str,
-    scale: Scale,
-    server: Server,
-    large: Workspace,
-    small: Sequence[Workspace],
-) -> tuple[Cases, Cases]:
-    """The cost of lists, and of `/me`, case by case, measured in turn."""
-    stack.prepare(database)
-    lists = _lists(server, scale, large, small)
     me = {
         f"/me with {small[0].documents:,} documents": [Target(w, ME) for w in small],
         f"/me with {large.documents:,} documents": [Target(large, ME)],
     }
-    cases = {
-        case: [
-            replace(target, body=body(server, target.workspace, target.path)) for target in targets
-        ]
-        for case, targets in (lists | me).items()
-    }
+    cases = {case: learn({"": server}, targets)[""] for case, targets in (lists | me).items()}
     found: Cases = {case: [] for case in cases}
     for number in range(1, scale.rounds + 1):
         log(f"growth, round {number} of {scale.rounds}")

@@ -20,10 +20,10 @@ from bench import log
 from bench.agreement import Disagreement, body
 from bench.launch import started
 from bench.loading.documents import pdf
-from bench.loading.identity import imported, workspaces
+from bench.loading.identity import workspaces
 from bench.measuring import TICK, spent
 from bench.scale import Scale
-from bench.stack import MB, Stack
+from bench.stack import Stack
 from bench.traffic import pages
 from bench.variants import VARIANTS, serving
 
@@ -35,19 +35,14 @@ INTERVAL = 0.05  # seconds between two readings of the command's memory
 
 @dataclass(frozen=True)
 class Import:
-    """One import of `documents` in `seconds`.
-
-    Attributes:
-        command, database: processor time, in seconds.
-        peak: bytes of memory that the command had at most.
-    """
+    """One import of `documents` in `seconds`."""
 
     title: str
     documents: int
     seconds: float
-    command: float
+    command: float  # seconds of processor time
     database: float
-    peak: int
+    peak: int  # bytes of memory that the command had at most
 
     def ms(self, *parts: float) -> float:
         """Milliseconds a document of some parts' processor time."""
@@ -64,26 +59,7 @@ class Import:
         return replace(self, command=command, database=max(self.database - start.database, TICK))
 
 
-@dataclass(frozen=True)
-class Imports:
-    """An import of no documents, and the others without its processor time.
-
-    Attributes:
-        imports: by size; the last one is as large as the one before, as one array.
-    """
-
-    start: Import
-    imports: list[Import]
-
-    def growth(self) -> list[float]:
-        """The cost of a document in both of the largest imports, as multiples of the smallest."""
-        small, *_, lines, array = self.imports
-        return [large.cost_ms / small.cost_ms for large in (lines, array)]
-
-    def memory(self) -> float:
-        """Megabytes that the largest imports need more than the smallest."""
-        small, *_, lines, array = self.imports
-        return (max(lines.peak, array.peak) - small.peak) / MB
+Imports = list[Import]  # by size; the last one is as large as the one before, as one array
 
 
 def _peak(pid: int) -> int:
@@ -147,15 +123,19 @@ def _files(folder: Path, total: int) -> Iterator[tuple[Path, int, str]]:
     yield file, total, f"{total:,} as one array"
 
 
-def measure(stack: Stack, database: str, scale: Scale) -> Imports:
-    """Imports each file once: a round takes five minutes."""
-    [workspace], requests = workspaces(imported(scale)), itertools.count()
+def measure(stack: Stack, database: str, scale: Scale) -> tuple[Import, Imports]:
+    """Imports each file once, as it takes five minutes.
+
+    Returns:
+        An import of no documents, and the others without its processor time.
+    """
+    [workspace], requests = workspaces(scale.imports), itertools.count()
     with tempfile.TemporaryDirectory() as name:
-        with serving(stack, database, [VARIANTS["ours"]]) as servers:
+        with serving(stack, database, {"ours": VARIANTS["ours"]}) as servers:
             stack.prepare(database)
             ours = servers["ours"]
             write_lines(Path(name), lambda path: body(ours, workspace, path, next(requests)))
-        empty, *files = _files(Path(name), scale.imported)
+        empty, *files = _files(Path(name), scale.imports.documents)
         _import(stack, database, *empty)  # the first one may compile modules
         start = _import(stack, database, *empty)
-        return Imports(start, [_import(stack, database, *f).without(start) for f in files])
+        return start, [_import(stack, database, *file).without(start) for file in files]

@@ -17,20 +17,18 @@ ROOT = Path(__file__).resolve().parent.parent
 PATIENCE = 60.0  # seconds until a server has to respond
 
 
-def program(name: str, *positional: str, **options: object) -> list[str]:
-    """A command of the virtual environment; `log_level="error"` becomes `--log-level error`."""
-    words = [
-        word
-        for option, value in options.items()
-        for word in (f"--{option.replace('_', '-')}", str(value))
-    ]
-    return [str(Path(sys.executable).parent / name), *words, *positional]
+def granian(application: str, *, workers: int, threads: int) -> str:
+    """The command of the production server on `{port}`."""
+    return (
+        f"granian --interface wsgi --log-level error --host {HOST} --port {{port}} "
+        f"--workers {workers} --blocking-threads {threads} {application}"
+    )
 
 
-def granian(target: str, port: int, *, workers: int, threads: int) -> list[str]:
-    """The command of the production server."""
-    options = {"interface": "wsgi", "log_level": "error", "workers": workers}
-    return program("granian", target, host=HOST, port=port, blocking_threads=threads, **options)
+def on_port(command: str, port: int) -> list[str]:
+    """A command of the virtual environment, its `{port}` filled in."""
+    program, *words = command.format(port=port).split()
+    return [str(Path(sys.executable).parent / program), *words]
 
 
 @contextlib.contextmanager

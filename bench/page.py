@@ -12,7 +12,7 @@ import psutil
 import redis
 
 from bench.comparison import AMONG, Results
-from bench.importing import Imports
+from bench.importing import Import
 from bench.launch import ROOT
 from bench.measuring import CONNECTIONS
 from bench.scale import Scale
@@ -34,8 +34,8 @@ client share it.
 {scale.documents_each:,}, three recipients each; {scale.entries:,} audit entries
 
 Every number is the median of the rounds ({scale.rounds}), in which the variants took turns; in \
-brackets the least and the most. What counts are the ratios within one run, and the processor time a \
-request: requests a second depend on the machine.
+brackets the least and the most. What counts are the ratios within one run and the processor \
+time: requests a second depend on the machine.
 
 ## Compared with others
 
@@ -98,28 +98,22 @@ this service.
 """
 
 
-def _commit() -> str:
-    """The commit that was measured; "-dirty" if the tree has other changes."""
-    command = ["git", "describe", "--always", "--abbrev=12", "--dirty"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)  # noqa: S603, S607
-    return done.stdout.strip() or "unknown"
-
-
 def _machine(stack: Stack) -> Mapping[str, object]:
-    cpuinfo = Path("/proc/cpuinfo").read_text().splitlines()
-    models = [line.partition(":")[2].strip() for line in cpuinfo if line.startswith("model name")]
+    """The machine, the versions, and the commit; "-dirty" if the tree has other changes."""
+    cpuinfo = Path("/proc/cpuinfo").read_text()
+    git = ["git", "describe", "--always", "--abbrev=12", "--dirty"]
     with stack.connect("postgres") as connection:
         postgres = connection.info.parameter_status("server_version")
-    with redis.Redis.from_url(os.environ["REDIS_URL"]) as counter:
-        redis_version = counter.info("server")["redis_version"]
     return {
-        "processor": models[0] if models else platform.machine(),
+        "commit": subprocess.run(git, cwd=ROOT, capture_output=True, text=True).stdout.strip(),  # noqa: S603
+        "processor": cpuinfo.partition("model name\t: ")[2].partition("\n")[0]
+        or platform.machine(),
         "cores": os.cpu_count(),
         "memory": psutil.virtual_memory().total / 2**30,
         "linux": platform.release().split("-")[0],
         "python": platform.python_version(),
         "postgres": postgres,
-        "redis": redis_version,
+        "redis": redis.Redis.from_url(os.environ["REDIS_URL"]).info("server")["redis_version"],
         "packages": ", ".join(f"{package} {version(package)}" for package in PACKAGES.split()),
     }
 
@@ -128,18 +122,16 @@ def page(
     stack: Stack,
     scale: Scale,
     results: Results,
-    imports: Imports,
+    start: Import,
     tables: Mapping[str, list[str]],
 ) -> str:
     """The whole page, in Markdown; `tables` by their names in PAGE."""
-    small, start = scale.name == "small", imports.start
     return PAGE.format(
         **_machine(stack),
         **{name: "\n".join(lines) for name, lines in tables.items()},
         scale=scale,
-        warning="**A smoke test: its numbers mean nothing.**\n\n" if small else "",
+        warning="**A smoke test: its numbers mean nothing.**\n\n" if scale.name == "small" else "",
         date=datetime.now(UTC),
-        commit=_commit(),
         busy=max(m.client / m.seconds for rounds in results.values() for m in rounds),
         start_ms=1000 * (start.command + start.database),
         start_mb=start.peak / MB,

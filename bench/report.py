@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 
 from bench.audit_log import AuditLog
-from bench.comparison import Cases, Latencies, Results, ratios, savings
+from bench.comparison import Cases, Latencies, Results
 from bench.importing import Imports
 from bench.measuring import Measurement
 from bench.stack import MB
@@ -27,6 +27,7 @@ IMPORT = 1.2  # a document among a hundred thousand over one among ten thousand
 # MB that ninety thousand documents more may take: 180 bytes each. The ids alone, that of a document
 # and of its three recipients, would be three times as much as Python's objects.
 IMPORT_MEMORY = 16
+TARGETS = ("cost", "target", "measured", "")
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], words: int = 1) -> list[str]:
@@ -45,9 +46,15 @@ def verdict(holds: bool) -> str:
     return "holds" if holds else "**fails**"
 
 
+def _ratios(results: Results, endpoint: str, peer: str, attribute: str) -> list[float]:
+    """An attribute of this service's measurements as multiples of a peer's, round by round."""
+    pairs = zip(results[endpoint, "ours"], results[endpoint, peer], strict=True)
+    return [getattr(ours, attribute) / getattr(theirs, attribute) for ours, theirs in pairs]
+
+
 def against(results: Results, endpoint: str, peer: str) -> list[str]:
     """Target, requests a second as a multiple of a peer's, and whether the median reaches it."""
-    found, least = ratios(results, endpoint, peer), AT_LEAST[endpoint][peer]
+    found, least = _ratios(results, endpoint, peer, "rate"), AT_LEAST[endpoint][peer]
     measured = spread(found, 1 if least >= 5 else 2)
     return [f"≥ {least:g}", measured, verdict(median(found) >= least)]
 
@@ -58,10 +65,6 @@ def at_most(what: str, value: float, most: float, unit: str = "") -> list[str]:
     return [what, f"≤ {most:g}{unit}", f"{value:.{digits}f}{unit}", verdict(value <= most)]
 
 
-def limits(*rows: list[str]) -> list[str]:
-    return table(("cost", "target", "measured", ""), rows)
-
-
 def comparison(results: Results) -> list[str]:
     """Requests a second as ratios, with their targets, and processor time likewise."""
     rows = [
@@ -69,7 +72,7 @@ def comparison(results: Results) -> list[str]:
             ENDPOINTS[endpoint].title,
             VARIANTS[peer].title,
             *against(results, endpoint, peer),
-            spread(savings(results, endpoint, peer)),
+            spread([1 / r for r in _ratios(results, endpoint, peer, "cost_ms")]),
         ]
         for endpoint, peer in results
         if peer != "ours"
@@ -145,11 +148,12 @@ def growth(lists: Cases, me: Cases, read: AuditLog) -> list[str]:
     relative = max(_times(rounds, cheapest) for rounds in lists.values())
     small, large = me.values()
     screens = max(_times(many, few) for few, many in read.values())
-    return limits(
+    rows = [
         at_most("the most expensive list over the cheapest", relative, LISTS),
         at_most("the larger `/me` over the smaller", _times(large, small), ME),
         at_most("the audit log's largest growth", screens, AUDIT_LOG),
-    )
+    ]
+    return table(TARGETS, rows)
 
 
 def writers(found: Writers) -> list[str]:
@@ -167,8 +171,9 @@ def writers(found: Writers) -> list[str]:
 
 def imports(found: Imports) -> list[str]:
     """Whether a document of a larger import costs more, and what an import takes."""
-    growth = max(found.growth())
-    memory = "memory of the largest over the smallest's"
+    small, *_, lines, array = found
+    growth = max(lines.cost_ms, array.cost_ms) / small.cost_ms
+    memory = (max(lines.peak, array.peak) - small.peak) / MB
     head = ("imported", "documents/s", "command, ms", "database, ms", "both, ms", "memory, MB")
     rows = [
         [
@@ -177,12 +182,10 @@ def imports(found: Imports) -> list[str]:
             *(f"{ms:.2f}" for ms in (one.ms(one.command), one.ms(one.database), one.cost_ms)),
             f"{one.peak / MB:,.0f}",
         ]
-        for one in found.imports
+        for one in found
     ]
-    return [
-        *limits(
-            at_most("the largest import over the smallest", growth, IMPORT),
-            at_most(memory, found.memory(), IMPORT_MEMORY, " MB"),
-        ),
-        *table(head, rows),
+    verdicts = [
+        at_most("the largest import over the smallest", growth, IMPORT),
+        at_most("memory of the largest over the smallest's", memory, IMPORT_MEMORY, " MB"),
     ]
+    return [*table(TARGETS, verdicts), *table(head, rows)]

@@ -1,6 +1,6 @@
 """How much is loaded and how long is measured: `full` for numbers, `small` for a smoke test."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -25,22 +25,24 @@ class Scale:
         return self.documents // 2
 
     @property
-    def imported(self) -> int:
-        """Documents of the largest import."""
-        return self.documents // 10
+    def imports(self) -> "Scale":
+        """The amounts of the database with the documents to import."""
+        return replace(self, documents=self.documents // 10, workspaces=0)
 
 
-SMALL = Scale(
-    name="small",
-    documents=2_000,
-    workspaces=5,
-    documents_each=200,
-    keys=100,
-    keys_each=20,
-    entries=5_000,
-    entries_few=1_000,
-    written=400,
-    seconds=0.3,
-    rounds=1,
-)
-SCALES = {"full": Scale("full"), "small": SMALL}
+SCALES = {
+    "full": Scale("full"),
+    "small": Scale(
+        "small",
+        documents=2_000,
+        workspaces=5,
+        documents_each=200,
+        keys=100,
+        keys_each=20,
+        entries=5_000,
+        entries_few=1_000,
+        written=400,
+        seconds=0.3,
+        rounds=1,
+    ),
+}

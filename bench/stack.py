@@ -30,15 +30,10 @@ MB = 1024 * 1024
 
 @dataclass(frozen=True)
 class Stack:
-    """The services that run.
+    """The services that run."""
 
-    Attributes:
-        folder: of all that the benchmark writes.
-        postgres, redis: process ids, whose processor time is measured.
-    """
-
-    folder: Path
-    postgres: int
+    folder: Path  # of all that the benchmark writes
+    postgres: int  # process ids, whose processor time is measured
     redis: int
 
     def url(self, database: str) -> str:
@@ -106,10 +101,10 @@ def provide() -> Stack:
     return Stack(folder, _postmaster(folder / "postgres"), redis_pid)
 
 
-def _settings() -> dict[str, str]:
-    """What an operator sets for a database of this size; fsync stays on, like everything else."""
+def _set_as_in_production(folder: Path) -> None:
+    """Sets what an operator does for a database of this size; fsync stays on."""
     memory = psutil.virtual_memory().total // MB
-    return {
+    settings = {
         "shared_buffers": f"{memory // 4}MB",
         "effective_cache_size": f"{memory // 2}MB",
         "maintenance_work_mem": f"{min(1024, memory // 16)}MB",
@@ -117,14 +112,11 @@ def _settings() -> dict[str, str]:
         "max_wal_size": "16GB",  # no checkpoint during a measurement
         "checkpoint_timeout": "30min",
     }
-
-
-def _set_as_in_production(folder: Path) -> None:
     url = urlsplit(os.environ["DATABASE_URL"])
     password = json.loads((folder / "secrets.json").read_text())["postgres"]
     server = f"host={url.hostname} port={url.port} user=postgres password={password}"
     with psycopg.connect(server, autocommit=True) as connection:
-        for name, value in _settings().items():
+        for name, value in settings.items():
             connection.execute(
                 sql.SQL("ALTER SYSTEM SET {} = {}").format(sql.Identifier(name), sql.Literal(value))
             )

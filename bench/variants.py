@@ -2,12 +2,12 @@
 
 import contextlib
 import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import httpx
 
-from bench.launch import granian, program, started, wait
+from bench.launch import granian, on_port, started, wait
 from bench.stack import Stack
 from config.embedded.service import HOST, free_port
 
@@ -16,86 +16,58 @@ WORKERS = 2  # processes, for all
 
 @dataclass(frozen=True)
 class Variant:
-    """An alternative way to serve the API.
+    """An alternative way to serve the API; `command` starts it on `{port}`."""
 
-    Attributes:
-        command: starts it on a port.
-    """
-
-    name: str
     title: str
-    command: Callable[[int], list[str]]
+    command: str
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
-def _granian(application: str, threads: int = 2) -> Callable[[int], list[str]]:
-    return lambda port: granian(application, port, workers=WORKERS, threads=threads)
-
-
-def _gunicorn(application: str) -> Callable[[int], list[str]]:
-    options = {"workers": WORKERS, "worker_class": "gthread", "threads": 4, "keep_alive": 75}
-    return lambda port: program("gunicorn", application, bind=f"{HOST}:{port}", **options)
-
-
-def _uvicorn(application: str) -> Callable[[int], list[str]]:
-    options = {"workers": WORKERS, "loop": "uvloop", "http": "httptools", "log_level": "error"}
-    words = (application, "--no-access-log", "--timeout-keep-alive=75")
-    return lambda port: program("uvicorn", *words, host=HOST, port=port, **options)
-
-
-APPLICATION = "config.wsgi:application"
+OURS, FLOOR = "config.wsgi:application", "bench.peers.floor:application"
+GUNICORN = f"gunicorn --workers {WORKERS} --worker-class gthread --threads 4 --keep-alive 75 \
+--log-level error --bind {HOST}:{{port}}"
+UVICORN = f"uvicorn --workers {WORKERS} --loop uvloop --http httptools --timeout-keep-alive 75 \
+--log-level error --no-access-log --host {HOST} --port {{port}}"
 DRF = {"DJANGO_SETTINGS_MODULE": "bench.peers.drf.settings"}
 VARIANTS = {
-    variant.name: variant
-    for variant in (
-        Variant("ours", "this service", _granian(APPLICATION)),
-        Variant("drf", "stock DRF", _gunicorn("django.core.wsgi:get_wsgi_application()"), DRF),
-        Variant("fastapi", "FastAPI", _uvicorn("bench.peers.fastapi.app:app")),
-        Variant("floor", "floor", _granian("bench.peers.floor:application")),
-    )
+    "ours": Variant("this service", granian(OURS, workers=WORKERS, threads=2)),
+    "drf": Variant("stock DRF", f"{GUNICORN} django.core.wsgi:get_wsgi_application()", DRF),
+    "fastapi": Variant("FastAPI", f"{UVICORN} bench.peers.fastapi.app:app"),
+    "floor": Variant("floor", granian(FLOOR, workers=WORKERS, threads=2)),
 }
 # This service under other servers and with other numbers of threads.
-SERVERS = [
-    Variant(title, title, command)
-    for title, command in {
-        "granian, 1 thread a process": _granian(APPLICATION, 1),
-        "granian, 2 threads a process": _granian(APPLICATION, 2),
-        "granian, 4 threads a process": _granian(APPLICATION, 4),
-        "granian, 8 threads a process": _granian(APPLICATION, 8),
-        "gunicorn, 4 threads a process": _gunicorn(APPLICATION),
-    }.items()
-]
+SERVERS = {
+    f"granian, threads a process: {n}": Variant(
+        f"{n} threads", granian(OURS, workers=WORKERS, threads=n)
+    )
+    for n in (1, 2, 4, 8)
+} | {"gunicorn, threads a process: 4": Variant("gunicorn", f"{GUNICORN} {OURS}")}
 
 
 @dataclass(frozen=True)
 class Server:
-    """A variant that runs.
-
-    Attributes:
-        process: the ancestor of all of its processes.
-        client: for single requests.
-    """
+    """A variant that runs."""
 
     variant: Variant
     port: int
-    process: "subprocess.Popen[bytes]"
-    client: httpx.Client
+    process: "subprocess.Popen[bytes]"  # the ancestor of all of its processes
+    client: httpx.Client  # for single requests
 
 
 @contextlib.contextmanager
 def serving(
-    stack: Stack, database: str, variants: Sequence[Variant]
+    stack: Stack, database: str, variants: Mapping[str, Variant]
 ) -> Iterator[dict[str, Server]]:
-    """All of the variants, by name, on one database."""
+    """All of the variants on one database."""
     with contextlib.ExitStack() as stopping:
         servers = {}
-        for variant in variants:
+        for name, variant in variants.items():
             environment = {**variant.environment, "DATABASE_URL": stack.url(database)}
             port = free_port()
-            process = stopping.enter_context(started(variant.command(port), environment))
+            process = stopping.enter_context(started(on_port(variant.command, port), environment))
             client = httpx.Client(base_url=f"http://{HOST}:{port}", timeout=60)
             stopping.enter_context(client)
-            servers[variant.name] = Server(variant, port, process, client)
+            servers[name] = Server(variant, port, process, client)
         for server in servers.values():
             wait(server.port, server.process)
         yield servers

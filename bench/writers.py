@@ -3,8 +3,6 @@
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from psycopg import sql
-
 from bench import log
 from bench.agreement import Disagreement
 from bench.scale import Scale
@@ -55,7 +53,7 @@ def _rate(stack: Stack, database: str, writers: int, documents: int) -> float:
         with stack.connect(database) as connection:
             # A slow disk would hide what the trigger costs.
             connection.execute("SET synchronous_commit = off")
-            connection.execute(sql.SQL(WRITE).format(documents=sql.Literal(each)))
+            connection.execute(WRITE.replace("{documents}", str(each)).encode())
 
     started = time.monotonic()
     with ThreadPoolExecutor(writers) as pool:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import psutil
 
 from bench import stack
-from bench.launch import ROOT, granian, started, wait
+from bench.launch import ROOT, granian, on_port, started, wait
 from config.embedded.service import HOST, free_port
 
 MB = 1_000_000
@@ -53,15 +53,10 @@ class Fixture:
             key = storage.save(io.BytesIO(content))
             sha256 = hashlib.sha256(content).hexdigest()
             stored = StoredFile.objects.create(object_key=key, size=size * MB, sha256=sha256)
-            document = Document.objects.create(
-                workspace=workspace,
-                title=f"{size} MB",
-                file_name=f"{size}.pdf",
-                page_count=1,
-                file_size=size * MB,
-                signing_order="PARALLEL",
-                original=stored,
-            )
+            document = Document(workspace=workspace, title=f"{size} MB", file_name=f"{size}.pdf")
+            document.page_count, document.file_size = 1, size * MB
+            document.signing_order, document.original = "PARALLEL", stored
+            document.save()
             self.documents[size] = f"/api/v1/documents/{document.id}/download"
             self.urls[size] = storage.signed_url(key, 3600)
 
@@ -77,8 +72,8 @@ def server(threads: int, *, by_nginx: bool) -> Iterator[tuple[str, psutil.Proces
         port = free_port()
         environment = {"GRANIAN_BLOCKING_THREADS": str(threads)}
         environment |= {"NGINX_HANDOFF": "yes", "TRUSTED_PROXIES": "1"} if by_nginx else {}
-        command = granian("config.wsgi:application", port, workers=1, threads=threads)
-        process = stopping.enter_context(started(command, environment))
+        command = granian("config.wsgi:application", workers=1, threads=threads)
+        process = stopping.enter_context(started(on_port(command, port), environment))
         wait(port, process)
         (worker,) = psutil.Process(process.pid).children()
         if by_nginx:

@@ -8,16 +8,8 @@ import argparse
 import os
 
 from bench import log
-from bench.loading.identity import SUPPORT, Workspace, derive, imported, workspaces
+from bench.loading.identity import SUPPORT, Workspace, derive, workspaces
 from bench.scale import SCALES
-
-
-def load_support_user() -> None:
-    """The user who reads the audit log."""
-    from django.contrib.auth.models import Group, User  # noqa: PLC0415
-
-    user = User.objects.create_user(SUPPORT, password=derive("support"), is_staff=True)
-    user.groups.add(Group.objects.get(name="Support"))
 
 
 def load_workspaces(workspaces: list[Workspace]) -> None:
@@ -54,6 +46,7 @@ def main() -> None:
     import django  # noqa: PLC0415 - the settings read the environment
 
     django.setup()
+    from django.contrib.auth.models import Group, User  # noqa: PLC0415
     from django.core.management import call_command  # noqa: PLC0415
     from django.db import connection  # noqa: PLC0415
 
@@ -61,11 +54,12 @@ def main() -> None:
     from bench.loading.tables import without_indexes  # noqa: PLC0415
 
     call_command("migrate", verbosity=0)
-    loaded = workspaces(imported(scale) if part == "imports" else scale)
+    loaded = workspaces(scale.imports if part == "imports" else scale)
     loaded = loaded[:1] if part == "few" else loaded
     load_workspaces(loaded)
     if part != "imports":
-        load_support_user()
+        support = User.objects.create_user(SUPPORT, password=derive("support"), is_staff=True)
+        support.groups.add(Group.objects.get(name="Support"))  # who reads the audit log
         count = scale.entries if part == "main" else scale.entries_few
         log(f"  {count:,} audit entries …")
         with without_indexes(["audit_auditentry"]):

@@ -21,10 +21,14 @@ FRESH += ["COMPLETED"] * 5
 # … and most of the others are complete.
 OLD = ["DRAFT"] * 5 + ["SENT"] * 3 + ["VIEWED"] * 2 + ["PARTIALLY_SIGNED"] + ["COMPLETED"] * 79
 OLD += ["EXPIRED"] * 10
-KINDS = ["Lease", "Non-disclosure agreement", "Offer", "Statement of work", "Data processing"]
-PARTIES = ["Müller & Söhne", "Acme", "O'Brien “Partners”", "Ünlü İnşaat", "Northwind"]
-GIVEN = ["Ada", "Björn", "Chloé", "Dmitri", "Ewa", "Fatma", "George", "Hồng"]
-FAMILY = ["Andersson", "Brontë", "Çelik", "Dubois", "Eriksen", "Fischer", "García"]
+WORDS = {
+    "fresh": FRESH,
+    "old": OLD,
+    "kinds": ["Lease", "Non-disclosure agreement", "Offer", "Statement of work", "Data processing"],
+    "parties": ["Müller & Söhne", "Acme", "O'Brien “Partners”", "Ünlü İnşaat", "Northwind"],
+    "given": ["Ada", "Björn", "Chloé", "Dmitri", "Ewa", "Fatma", "George", "Hồng"],
+    "family": ["Andersson", "Brontë", "Çelik", "Dubois", "Eriksen", "Fischer", "García"],
+}
 
 # Of one workspace, newest documents first; `n` counts them. Every 50th was created at the same
 # instant as the one before. Only the large workspace has CANCELLED documents close together: half
@@ -108,20 +112,12 @@ def pdf() -> bytes:
 def load(workspaces: Sequence[Workspace]) -> None:
     """Inserts all documents of the workspaces, with their recipients and files."""
     content = pdf()
-    constants = {
-        "fresh": FRESH,
-        "old": OLD,
-        "kinds": KINDS,
-        "parties": PARTIES,
-        "given": GIVEN,
-        "family": FAMILY,
-        "size": len(content),
-        "sha256": hashlib.sha256(content).hexdigest(),
-    }
+    file = {"size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
     with connection.cursor() as cursor:
         for workspace in workspaces:
             values: dict[str, Any] = {
-                **constants,
+                **WORDS,
+                **file,
                 "workspace": workspace.id,
                 "first": workspace.first,
                 "documents": workspace.documents,

@@ -14,8 +14,6 @@ DAYS = 365
 # The entries that the filters find, however many others there are: three screens of each action.
 PROBES = ["document.downloaded", "key.revoked", "member.added"]
 PROBES_OF_AN_ACTION = 150
-KEY_NAMES = ["Zapier", "Nightly copy", "CRM sync", "Reporting", "Archive", "Data warehouse"]
-FILE_TYPES = ["signed", "signed", "signed", "original", "certificate"]
 # In the order of their times, the probes spread evenly. The probes are of one more workspace, its
 # first key and its first document. The square gives the first workspaces most entries. OFFSET 0
 # has PostgreSQL compute a subquery once for each row, and not once for each use.
@@ -34,11 +32,12 @@ LOAD = """
             WHEN action = 'document.download_ended' THEN 'complete' ELSE '' END,
         CASE WHEN topic IN ('document', 'key') THEN key_id::uuid END,
         CASE WHEN topic NOT IN ('document', 'key') THEN '' WHEN probe THEN 'Probe key'
-            ELSE (%(names)s::text[])[key %% 6 + 1] END,
+            ELSE (ARRAY['Zapier', 'Nightly copy', 'CRM sync', 'Reporting'])[key %% 4 + 1] END,
         CASE WHEN topic IN ('document', 'key') THEN 'dtd_' || left(key_id, 8) ELSE '' END,
         CASE topic WHEN 'document' THEN md5('paper ' || document)::uuid END,
         CASE topic WHEN 'document' THEN 'Agreement ' || document ELSE '' END,
-        CASE topic WHEN 'document' THEN (%(types)s::text[])[which %% 5 + 1] ELSE '' END, '', '',
+        CASE topic WHEN 'document' THEN (ARRAY['signed', 'original'])[which %% 2 + 1] ELSE '' END,
+        '', '',
         CASE action WHEN 'document.download_ended' THEN which %% 2000000 END,
         CASE WHEN topic IN ('document', 'login')
             THEN format('198.51.%%s.%%s', which / 250 %% 20, which %% 250 + 1) ELSE '' END,
@@ -75,8 +74,6 @@ def load(count: int) -> None:
         "days": DAYS,
         "parties": PARTIES,
         "probes": PROBES,
-        "names": KEY_NAMES,
-        "types": FILE_TYPES,
     }
     with connection.cursor() as cursor:
         cursor.execute(LOAD, values)

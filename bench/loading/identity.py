@@ -6,7 +6,7 @@ The loader stores the digests of the keys; the client sends the keys themselves.
 import hashlib
 import hmac
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from uuid import UUID
 
 from bench.scale import Scale
@@ -35,18 +35,12 @@ class Key:
 
 @dataclass(frozen=True)
 class Workspace:
-    """One workspace.
+    """One workspace."""
 
-    Attributes:
-        number: 0 is the large workspace.
-        first: number of its first document among all.
-        documents: without the deleted ones.
-    """
-
-    number: int
+    number: int  # 0 is the large workspace
     id: str
-    first: int
-    documents: int
+    first: int  # number of its first document among all
+    documents: int  # without the deleted ones
     keys: tuple[Key, ...]
 
     @property
@@ -70,11 +64,6 @@ def workspaces(scale: Scale) -> list[Workspace]:
         found.append(Workspace(number, workspace_id, first, documents, own_keys))
         first += documents + found[-1].deleted
     return found
-
-
-def imported(scale: Scale) -> Scale:
-    """The amounts of the database with the documents to import."""
-    return replace(scale, documents=scale.imported, workspaces=0)
 
 
 def _key(number: int) -> Key:
