@@ -63,7 +63,9 @@ def learn(servers: Mapping[str, Server], targets: Sequence[Target]) -> dict[str,
             for one, other in zip(expected, pages, strict=True):
                 if one != other:
                     equal = len(commonprefix([one, other]))
-                    raise Disagreement(f"{name}, {target.path}: {other[equal - 50 : equal + 50]}")
+                    raise Disagreement(
+                        f"{name}, {target.path}: {other[max(0, equal - 50) : equal + 50]}"
+                    )
             learned[name].append(replace(target, body=first))
     return learned
 

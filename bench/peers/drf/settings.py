@@ -36,9 +36,4 @@ CACHES = {
     }
 }
 TIME_ZONE = "UTC"
-REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["bench.peers.drf.views.KeyAuthentication"],
-    "DEFAULT_PERMISSION_CLASSES": ["bench.peers.drf.views.ApiAccess"],
-    "DEFAULT_THROTTLE_CLASSES": ["bench.peers.drf.views.KeyThrottle"],
-    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-}
+REST_FRAMEWORK = {"DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"]}

@@ -72,6 +72,12 @@ class KeyThrottle(SimpleRateThrottle):
         return f"rate:{request.auth.pk}"
 
 
+class ByKey(APIView):
+    authentication_classes = (KeyAuthentication,)
+    permission_classes = (ApiAccess,)
+    throttle_classes = (KeyThrottle,)
+
+
 class RecipientSerializer(serializers.Serializer[Recipient]):
     id = serializers.UUIDField()
     name = serializers.CharField()
@@ -123,7 +129,7 @@ class DocumentPagination(CursorPagination):
         return Response({"data": data, "nextCursor": cursor})
 
 
-class DocumentViewSet(ReadOnlyModelViewSet[Document]):
+class DocumentViewSet(ByKey, ReadOnlyModelViewSet[Document]):
     serializer_class = DocumentSerializer
     pagination_class = DocumentPagination
 
@@ -137,7 +143,7 @@ class DocumentViewSet(ReadOnlyModelViewSet[Document]):
         return Response({"data": self.get_serializer(self.get_object()).data})
 
 
-class MeView(APIView):
+class MeView(ByKey):
     def get(self, request: Request) -> Response:
         key: Any = request.auth
         counts = dict.fromkeys(("draft", "sent", "completed"), 0)
