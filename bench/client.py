@@ -65,11 +65,7 @@ class Connection:
 
 
 class Client:
-    """Connections to one server that send exchanges one after another.
-
-    Args:
-        exchanges: endless.
-    """
+    """Connections to one server that send endless exchanges, one after another."""
 
     def __init__(self, port: int, exchanges: Iterator[Exchange]) -> None:
         self._port, self._exchanges = port, exchanges

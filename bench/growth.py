@@ -2,10 +2,11 @@
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 from urllib.parse import urlencode
 
 from bench import log
-from bench.agreement import body, learn
+from bench.agreement import body
 from bench.comparison import Cases
 from bench.loading.identity import Workspace
 from bench.measuring import measure
@@ -47,7 +48,10 @@ def grow(
         f"/me with {small[0].documents:,} documents": [Target(w, ME) for w in small],
         f"/me with {large.documents:,} documents": [Target(large, ME)],
     }
-    cases = {case: learn({"": server}, targets)[""] for case, targets in (lists | me).items()}
+    cases = {
+        case: [replace(t, body=body(server, t.workspace, t.path)) for t in targets]
+        for case, targets in (lists | me).items()
+    }
     found: Cases = {case: [] for case in cases}
     for number in range(1, scale.rounds + 1):
         log(f"growth, round {number} of {scale.rounds}")

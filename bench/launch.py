@@ -14,7 +14,7 @@ import httpx
 from config.embedded.service import HOST, die_with_keeper
 
 ROOT = Path(__file__).resolve().parent.parent
-PATIENCE = 60.0  # seconds until a server has to respond
+PATIENCE = 60.0  # seconds until a server has to respond, or to stop
 
 
 def granian(application: str, *, workers: int, threads: int) -> str:
@@ -47,7 +47,9 @@ def started(
         yield process
     finally:
         process.terminate()
-        process.wait()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(PATIENCE)
+        process.kill()
 
 
 def wait(port: int, process: "subprocess.Popen[bytes]") -> None:
