@@ -1,4 +1,4 @@
-"""The audit history in the admin: who sees what of it, filters, searches, and what it refuses."""
+"""The audit log in the admin: who sees what of it, filters, searches, and what it refuses."""
 
 import re
 from typing import Any
@@ -32,7 +32,7 @@ from workspaces.models import Membership
 
 @pytest.fixture
 def sam(db: None) -> Client:
-    """A person of Support, signed in."""
+    """A user of Support, signed in."""
     return signed_in(support())
 
 

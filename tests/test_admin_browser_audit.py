@@ -1,4 +1,4 @@
-"""A person of Support in a real browser: finds a key's story and a document's, and exports it."""
+"""A user of Support in a real browser: finds a key's story and a document's, and exports it."""
 
 import csv
 import io
@@ -18,7 +18,7 @@ from tests.staff import DOCUMENTS, HISTORY, happened, of, support
 
 @pytest.fixture
 def sam(browser: Browser) -> Browser:
-    """A browser in which a person of Support has signed in."""
+    """A browser in which a user of Support has signed in."""
     browser.log_in(support())
     return browser
 

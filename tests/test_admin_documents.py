@@ -19,7 +19,7 @@ LOOKUP = reverse("admin:documents_document_workspaces")
 
 @pytest.fixture
 def sam(db: None) -> Client:
-    """A person of Support, signed in."""
+    """A user of Support, signed in."""
     return signed_in(support())
 
 

@@ -1,4 +1,4 @@
-"""The audit history: entries are only ever added, and hold copies of names."""
+"""The audit log: entries are only ever added, and hold copies of names."""
 
 from typing import Any
 

@@ -50,22 +50,22 @@ def test_docs_page_needs_nothing_that_the_policy_forbids(page: Any) -> None:
 
 @pytest.mark.parametrize("path", ["/", "/api/docs/"])
 def test_docs_page_is_where_a_browser_is_led_to(path: str) -> None:
-    answer = Client().get(path)
-    assert (answer.status_code, answer["Location"]) == (302, PAGE)
+    response = Client().get(path)
+    assert (response.status_code, response["Location"]) == (302, PAGE)
 
 
 @pytest.mark.parametrize("path", ["/api/docs.json", "/api/docs/x", "/api/docsx", "/api/DOCS"])
 def test_docs_page_leaves_paths_beside_it_json(path: str) -> None:
-    answer = Client().get(path)
-    assert answer.status_code == 404
-    assert answer.json() == golden("no_path")
+    response = Client().get(path)
+    assert response.status_code == 404
+    assert response.json() == golden("no_path")
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
 def test_docs_page_is_only_read(method: str) -> None:
-    answer = Client().generic(method, PAGE)
-    assert (answer.status_code, answer["Allow"]) == (405, "GET, HEAD")
-    assert answer.json() == golden("wrong_method")
+    response = Client().generic(method, PAGE)
+    assert (response.status_code, response["Allow"]) == (405, "GET, HEAD")
+    assert response.json() == golden("wrong_method")
 
 
 def test_docs_page_commands_name_the_address_it_was_called_by(settings: Any) -> None:

@@ -93,17 +93,17 @@ def authorize(page: Browser, raw: str) -> None:
 
 
 def execute(page: Browser, operation: str, expected: str) -> None:
-    """Sends an operation's request until the page shows an answer with what is expected.
+    """Sends an operation's request until the page shows a response with what is expected.
 
     More than once, for a field is read a moment after it was filled in.
     """
     script = "return document.querySelector(arguments[0])?.innerText ?? ''"
-    answer = f"{operation} .live-responses-table .response"
+    response = f"{operation} .live-responses-table .response"
     for _ in range(60):
         with contextlib.suppress(ElementClickInterceptedException):  # it is moving
             shown(page, f"{operation} .execute").click()
         for _ in range(10):
-            if expected in page.driver.execute_script(script, answer):
+            if expected in page.driver.execute_script(script, response):
                 return
             time.sleep(0.1)
     pytest.fail(page.driver.execute_script(script, operation))

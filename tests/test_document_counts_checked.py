@@ -1,4 +1,4 @@
-"""check_document_counts proves the kept counts and mends them, while others write documents."""
+"""check_document_counts checks and repairs the denormalised counts while others write."""
 
 import json
 import threading

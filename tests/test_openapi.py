@@ -1,4 +1,4 @@
-"""GET /api/v1/openapi.json: the description is served, is that of the code, and is valid."""
+"""GET /api/v1/openapi.json: the OpenAPI document is served, is that of the code, and is valid."""
 
 import json
 from collections.abc import Iterator
@@ -26,12 +26,12 @@ PATH = "/api/v1/openapi.json"
 
 
 def test_openapi_is_served_to_anybody(acme: Tenant) -> None:
-    answer = get(PATH)
-    assert answer.status == 200
-    assert answer.json() == DOCUMENT
-    assert answer.headers["cache-control"] == "public, max-age=300"
-    assert get(PATH, acme.bearer).same() == answer.same()
-    assert get(PATH, "Bearer dtd_unknown").same() == answer.same()
+    response = get(PATH)
+    assert response.status == 200
+    assert response.json() == DOCUMENT
+    assert response.headers["cache-control"] == "public, max-age=300"
+    assert get(PATH, acme.bearer).same() == response.same()
+    assert get(PATH, "Bearer dtd_unknown").same() == response.same()
 
 
 def test_openapi_head_is_get_without_the_body() -> None:
@@ -42,16 +42,16 @@ def test_openapi_head_is_get_without_the_body() -> None:
 
 def test_openapi_with_a_known_etag_is_304() -> None:
     etag = get(PATH).headers["etag"]
-    answer = get(PATH, if_none_match=f'"other", {etag}')
-    assert (answer.status, answer.body, answer.headers["etag"]) == (304, b"", etag)
+    response = get(PATH, if_none_match=f'"other", {etag}')
+    assert (response.status, response.body, response.headers["etag"]) == (304, b"", etag)
     assert get(PATH, if_none_match='"other"').status == 200
     assert get(PATH, if_match='"other"').status == 412
 
 
 def test_openapi_is_read_only() -> None:
-    answer = get(PATH, method="POST")
-    assert answer.status == 405
-    assert answer.json() == golden("wrong_method")
+    response = get(PATH, method="POST")
+    assert response.status == 405
+    assert response.json() == golden("wrong_method")
 
 
 def test_openapi_counts_on_no_key(acme: Tenant) -> None:
@@ -77,10 +77,10 @@ def test_openapi_document_is_valid() -> None:
 def every_answer() -> Iterator[tuple[str, Json]]:
     """Each described answer with its path and status."""
     for path, item in DOCUMENT["paths"].items():
-        for status, answer in item["get"]["responses"].items():
-            yield f"{path} {status}", resolved(answer)
-    for status, answer in DOCUMENT[OTHER_PATHS].items():
-        yield f"any other path {status}", resolved(answer)
+        for status, response in item["get"]["responses"].items():
+            yield f"{path} {status}", resolved(response)
+    for status, response in DOCUMENT[OTHER_PATHS].items():
+        yield f"any other path {status}", resolved(response)
 
 
 def references(node: Any) -> Iterator[str]:
@@ -107,10 +107,10 @@ EVERY_ANSWER = dict(every_answer())
 
 @pytest.mark.parametrize("name", EVERY_ANSWER)
 def test_openapi_responses_have_a_meaning_and_examples_that_fit(name: str) -> None:
-    answer = EVERY_ANSWER[name]
-    assert answer["description"]
-    assert name.endswith(" 304") != bool(answer.get("content"))
-    for media_type, content in answer.get("content", {}).items():
+    response = EVERY_ANSWER[name]
+    assert response["description"]
+    assert name.endswith(" 304") != bool(response.get("content"))
+    for media_type, content in response.get("content", {}).items():
         examples = [example["value"] for example in content["examples"].values()]
         assert examples
         for example in examples:
@@ -126,8 +126,8 @@ def test_openapi_examples_of_400_are_what_the_api_responds(acme: Tenant) -> None
         ],
     }
     for path, targets in asked.items():
-        answer = DOCUMENT["paths"][f"/api/v1{path}"]["get"]["responses"]["400"]
-        examples = answer["content"]["application/json"]["examples"].values()
+        response = DOCUMENT["paths"][f"/api/v1{path}"]["get"]["responses"]["400"]
+        examples = response["content"]["application/json"]["examples"].values()
         bodies = [example["value"] for example in examples]
         assert bodies == [acme.get(target).json() for target in targets] + [golden("bad_request")]
 
@@ -144,12 +144,12 @@ def test_openapi_parameters_are_as_the_api_reads_them() -> None:
 
 
 def changed(**changes: Any) -> dict[str, Any]:
-    """An answer of GET /me as `described.check` takes it, with something else in it."""
+    """A response of GET /me as `described.check` takes it, with something else in it."""
     body = json.dumps(golden("me")).encode()
     headers = {"request-id": "0" * 32, "content-type": "application/json"}
-    answer = {"method": "GET", "target": "/api/v1/me", "status": 200} | changes
-    answer["headers"] = headers | changes.get("headers", {})
-    return {"body": body} | answer
+    response = {"method": "GET", "target": "/api/v1/me", "status": 200} | changes
+    response["headers"] = headers | changes.get("headers", {})
+    return {"body": body} | response
 
 
 def with_(field: str, value: Any) -> bytes:
@@ -191,10 +191,10 @@ def test_described_check_fails_what_is_not_described(what: str) -> None:
 
 
 def test_described_check_fails_a_missing_header_or_field() -> None:
-    answer = changed()
-    del answer["headers"]["request-id"]
+    response = changed()
+    del response["headers"]["request-id"]
     with pytest.raises(NotDescribed, match="missing headers: request-id"):
-        described.check(**answer)
+        described.check(**response)
     with pytest.raises(NotDescribed, match="is a required property"):
         described.check(**changed(body=b'{"data": {}}'))
 

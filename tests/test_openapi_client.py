@@ -1,4 +1,4 @@
-"""A client generated from the description by openapi-python-client does what a consumer does."""
+"""A client that openapi-python-client generates does what a consumer does."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""schemathesis drives a running server by the description, with valid and with invalid input."""
+"""schemathesis sends valid and invalid requests to a running server."""
 
 import json
 import os
@@ -33,9 +33,9 @@ EXPECTED = {
 
 def cursor(tenant: Tenant, query: str) -> str:
     """The nextCursor of a first page of one."""
-    answer = tenant.get(f"/documents?limit=1{query}")
-    assert isinstance(answer.json()["nextCursor"], str)
-    return str(answer.json()["nextCursor"])
+    response = tenant.get(f"/documents?limit=1{query}")
+    assert isinstance(response.json()["nextCursor"], str)
+    return str(response.json()["nextCursor"])
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def run(server: Server, acme: Tenant, umbrella: Tenant, tmp_path: Path) -> dict[
     documents = [
         factories.document(acme.workspace, status) for status in STATUS_FILTER for _ in range(2)
     ]
-    # The document of the description's examples is there.
+    # The document that the examples name exists.
     known = [
         factories.document(acme.workspace, "COMPLETED", id=UUID(DOCUMENT["id"])),
         *documents[:8],

@@ -210,7 +210,7 @@ SURE = {
     "Repr-Digest": [200, 206, 304],
 }
 OF_A_FILE = set(SURE) - {"Request-Id", "Allow", "WWW-Authenticate", "Retry-After"}
-# On every answer to a valid key, while requests can be counted.
+# On every response to a valid key, while requests can be counted.
 LIMITS = {
     "RateLimit-Policy",
     "RateLimit",
@@ -222,8 +222,8 @@ LIMITS = {
 
 @pytest.mark.parametrize("path", STATUSES)
 def test_openapi_statuses_have_their_headers(path: str) -> None:
-    for status, answer in PATHS[path]["get"]["responses"].items():
-        headers = {name: resolved(header) for name, header in resolved(answer)["headers"].items()}
+    for status, response in PATHS[path]["get"]["responses"].items():
+        headers = {name: resolved(header) for name, header in resolved(response)["headers"].items()}
         assert all(header["description"] for header in headers.values())
         required = {name for name, header in headers.items() if header.get("required")}
         assert required == {

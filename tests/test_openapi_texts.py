@@ -1,4 +1,4 @@
-"""What the description says in words, where a consumer would otherwise have to guess."""
+"""What the OpenAPI document says in words, where a consumer would otherwise have to guess."""
 
 import re
 

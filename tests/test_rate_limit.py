@@ -57,13 +57,13 @@ def used_up(tenant: Tenant) -> Tenant:
     return counted(tenant, REQUESTS_PER_MINUTE)
 
 
-def is_429(answer: Response) -> bool:
+def is_429(response: Response) -> bool:
     """Whether it is one, after a look at all that a 429 has."""
-    if answer.status != 429:
+    if response.status != 429:
         return False
-    seconds = int(answer.headers["retry-after"])
+    seconds = int(response.headers["retry-after"])
     assert 1 <= seconds <= PERIOD
-    assert answer.error == (
+    assert response.error == (
         "Too many requests: this key may make 300 a minute. "
         f"Try again in {seconds} second{'' if seconds == 1 else 's'}."
     )
@@ -72,9 +72,9 @@ def is_429(answer: Response) -> bool:
 
 def test_throttle_lets_300_requests_pass_and_the_next_is_429(acme: Tenant) -> None:
     acme = with_window(acme, 45)
-    answers = [acme.get("/me") for _ in range(302)]
-    assert [answer.status for answer in answers] == [200] * 300 + [429] * 2
-    assert all(is_429(answer) for answer in answers[300:])
+    responses = [acme.get("/me") for _ in range(302)]
+    assert [response.status for response in responses] == [200] * 300 + [429] * 2
+    assert all(is_429(response) for response in responses[300:])
 
 
 def test_throttle_counts_by_key_not_by_workspace_nor_by_address(
@@ -114,9 +114,9 @@ def test_throttle_counts_every_request_whatever_the_response(acme: Tenant, asked
 def test_throttle_responds_429_to_every_request_above_the_limit(acme: Tenant, asked: str) -> None:
     spent = used_up(acme)
     _, ask = ANSWERS[asked]
-    answer = ask(spent)
-    assert answer.status == 429
-    assert asked == "HEAD" or is_429(answer)
+    response = ask(spent)
+    assert response.status == 429
+    assert asked == "HEAD" or is_429(response)
 
 
 def test_throttle_counts_requests_refused_with_403_and_402(frozen: Tenant, freebie: Tenant) -> None:
@@ -137,38 +137,42 @@ def test_throttle_does_not_count_a_401(acme: Tenant) -> None:
 
 def test_throttle_never_responds_429_to_an_unknown_key(acme: Tenant) -> None:
     unknown = "Bearer dtd_" + "0" * 40
-    answers = {get("/api/v1/me", unknown).status for _ in range(REQUESTS_PER_MINUTE + 1)}
-    assert answers == {401}
+    responses = {get("/api/v1/me", unknown).status for _ in range(REQUESTS_PER_MINUTE + 1)}
+    assert responses == {401}
 
 
 def test_throttle_lets_pass_who_waits_as_long_as_the_response_says(acme: Tenant) -> None:
-    answer = None
-    while answer is None or not is_429(answer):  # a slow machine may need another window
+    response = None
+    while response is None or not is_429(response):  # a slow machine may need another window
         spent = counted(acme, REQUESTS_PER_MINUTE, least=2, most=4)
-        answer = spent.get("/me")
-    time.sleep(int(answer.headers["retry-after"]))
+        response = spent.get("/me")
+    time.sleep(int(response.headers["retry-after"]))
     assert spent.get("/me").status == 200
 
 
 def test_throttle_lets_exactly_300_of_1000_concurrent_requests_to_four_processes_pass(
     four_servers: list[Server], acme: Tenant
 ) -> None:
-    answers: list[Response] = []
+    responses: list[Response] = []
     in_one_window = False
-    while not in_one_window or not all(map(quota, answers)):
+    while not in_one_window or not all(map(quota, responses)):
         # Again: on a busy machine the window may end in between, or the counter may respond too
         # late, and such a request passes.
         spent = with_window(acme, 45)
         end = _get_window(str(spent.key.id), PERIOD)
         with ThreadPoolExecutor(48) as pool:
             futures = [pool.submit(four_servers[n % 4].get, "/me", spent.raw) for n in range(1000)]
-            answers = [future.result() for future in futures]
+            responses = [future.result() for future in futures]
         in_one_window = _get_window(str(spent.key.id), PERIOD) == end
-    assert Counter(answer.status for answer in answers) == {200: 300, 429: 700}
-    passed = Counter(n % 4 for n, answer in enumerate(answers) if answer.status == 200)
+    assert Counter(response.status for response in responses) == {200: 300, 429: 700}
+    passed = Counter(n % 4 for n, response in enumerate(responses) if response.status == 200)
     assert len(passed) == 4
-    assert all(is_429(answer) for answer in answers if answer.status == 429)
-    said = [answer.headers["x-ratelimit-remaining"] for answer in answers if answer.status == 200]
+    assert all(is_429(response) for response in responses if response.status == 429)
+    said = [
+        response.headers["x-ratelimit-remaining"]
+        for response in responses
+        if response.status == 200
+    ]
     assert sorted(map(int, said)) == list(range(300))
 
 
@@ -179,10 +183,10 @@ def test_throttle_lets_requests_pass_without_the_counter_and_logs_it(
     acme = with_window(acme, 40)
     assert server.get("/me", acme.raw).status == 200
     getattr(server.counter, way)()
-    answer = server.get("/me", acme.raw)
-    assert answer.status == 200
-    warned = eventually(lambda: "counter is out of reach" in server.log_of(answer))
-    assert warned, server.log_of(answer)
+    response = server.get("/me", acme.raw)
+    assert response.status == 200
+    warned = eventually(lambda: "counter is out of reach" in server.log_of(response))
+    assert warned, server.log_of(response)
 
 
 def test_throttle_counts_again_when_the_counter_is_back(server: Server, acme: Tenant) -> None:
@@ -194,9 +198,9 @@ def test_throttle_counts_again_when_the_counter_is_back(server: Server, acme: Te
     assert eventually(lambda: is_429(server.get("/me", acme.raw)))
 
 
-def quota(answer: Response) -> dict[str, str]:
-    """What an answer says of the limit."""
-    return {name: value for name, value in answer.headers.items() if "ratelimit" in name}
+def quota(response: Response) -> dict[str, str]:
+    """What a response says of the limit."""
+    return {name: value for name, value in response.headers.items() if "ratelimit" in name}
 
 
 @pytest.mark.parametrize("asked", ANSWERS)
@@ -204,11 +208,11 @@ def test_throttle_headers_are_in_every_response_to_a_valid_key(acme: Tenant, ask
     acme = counted(acme, 10)
     status, ask = ANSWERS[asked]
     most = left(acme.key.id) + 2  # both ends of the window are rounded up
-    answer = ask(acme)
-    assert answer.status == status
-    seconds = int(answer.headers["x-ratelimit-reset"])
+    response = ask(acme)
+    assert response.status == status
+    seconds = int(response.headers["x-ratelimit-reset"])
     assert left(acme.key.id) < seconds <= most
-    assert quota(answer) == {
+    assert quota(response) == {
         "ratelimit-policy": '"key";q=300;w=60',
         "ratelimit": f'"key";r=289;t={seconds}',
         "x-ratelimit-limit": "300",
@@ -219,10 +223,15 @@ def test_throttle_headers_are_in_every_response_to_a_valid_key(acme: Tenant, ask
 
 def test_throttle_headers_go_down_to_nothing_and_a_429_says_the_same(acme: Tenant) -> None:
     acme = counted(acme, REQUESTS_PER_MINUTE - 2)
-    answers = [acme.get("/me") for _ in range(4)]
-    assert [answer.status for answer in answers] == [200, 200, 429, 429]
-    assert [answer.headers["x-ratelimit-remaining"] for answer in answers] == ["1", "0", "0", "0"]
-    refused = answers[-1]
+    responses = [acme.get("/me") for _ in range(4)]
+    assert [response.status for response in responses] == [200, 200, 429, 429]
+    assert [response.headers["x-ratelimit-remaining"] for response in responses] == [
+        "1",
+        "0",
+        "0",
+        "0",
+    ]
+    refused = responses[-1]
     assert refused.headers["x-ratelimit-reset"] == refused.headers["retry-after"]
     assert refused.headers["ratelimit"] == f'"key";r=0;t={refused.headers["retry-after"]}'
 
@@ -231,17 +240,17 @@ def test_throttle_headers_are_in_402_and_403_and_not_in_401(
     frozen: Tenant, freebie: Tenant
 ) -> None:
     for tenant, status in ((frozen, 403), (freebie, 402)):
-        answer = tenant.get("/me")
-        assert answer.status == status
-        assert len(quota(answer)) == 5
+        response = tenant.get("/me")
+        assert response.status == status
+        assert len(quota(response)) == 5
     assert quota(get("/api/v1/me", "Bearer dtd_" + "0" * 40)) == {}
 
 
 def test_throttle_headers_are_absent_without_the_counter(server: Server, acme: Tenant) -> None:
     server.counter.refuse()
-    answer = server.get("/me", acme.raw)
-    assert answer.status == 200
-    assert quota(answer) == {}
+    response = server.get("/me", acme.raw)
+    assert response.status == 200
+    assert quota(response) == {}
 
 
 def test_throttle_needs_one_round_trip_to_the_counter(server: Server, acme: Tenant) -> None:
