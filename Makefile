@@ -8,9 +8,18 @@ export PORT DATA_DIR
 
 VENV := .venv
 BIN := $(VENV)/bin
-# Changes whenever a requirement or the Python does, so that an old environment is made anew.
+# Each is newer than the packages that it stands for.
+RUN_STAMP := $(VENV)/.installed-run
 STAMP := $(VENV)/.installed
 BENCH_STAMP := $(VENV)/.installed-bench
+
+# $(call install,FILE): installs the packages in FILE. It shows one line of progress, and pip's whole
+# output only if pip fails.
+install = total=$$(grep -c '==' $(1)); { $(BIN)/python -m pip install --disable-pip-version-check \
+	--require-virtualenv --require-hashes -r $(1) 2>&1; echo $$? >$(VENV)/pip.status; } \
+	| tee $(VENV)/pip.log | awk -v total=$$total '/^(Collecting|Ignoring|Requirement already)/ {n++} \
+	/^(Collecting|Installing)/ {printf "\r$(1): %d of %d packages", n, total; fflush()} END {print ""}'; \
+	[ "$$(cat $(VENV)/pip.status)" = 0 ] || { cat $(VENV)/pip.log >&2; exit 1; }
 
 .PHONY: help install run test pictures bench check format openapi fuzz lock
 .DEFAULT_GOAL := help
@@ -30,23 +39,28 @@ help:
 
 install: $(STAMP)
 
-$(STAMP): requirements-dev.txt
+$(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 		echo "Python 3.11 or newer is needed; $(PYTHON) is $$($(PYTHON) --version 2>&1 | head -n 1)." \
 			"Choose another: make run PYTHON=python3.12" >&2; exit 1; }
-	@echo "Making the virtual environment .venv; the first time takes a minute or two."
-	@$(PYTHON) -m venv $(VENV) || { \
-		echo "$(PYTHON) cannot make virtual environments; on Debian: apt-get install python3-venv" >&2; exit 1; }
-	@$(BIN)/python -m pip install --disable-pip-version-check --require-virtualenv -r requirements-dev.txt
+	@echo "Creating the virtual environment .venv; the first time takes a minute or two."
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+		echo "$(PYTHON) cannot create virtual environments; on Debian: apt-get install python3-venv" >&2; exit 1; }
+
+$(RUN_STAMP): requirements-run.txt | $(VENV)/bin/python
+	@$(call install,requirements-run.txt)
 	@touch $@
 
+$(STAMP): requirements-dev.txt | $(VENV)/bin/python
+	@$(call install,requirements-dev.txt)
+	@touch $@ $(RUN_STAMP)
+
 $(BENCH_STAMP): requirements-bench.txt $(STAMP)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-virtualenv \
-		-r requirements-bench.txt
+	@$(call install,requirements-bench.txt)
 	@touch $@
 
 # exec: a signal to make's child is a signal to the server, and no shell is left in between.
-run: $(STAMP)
+run: $(RUN_STAMP)
 	@exec $(BIN)/python manage.py run --stop-with-parent
 
 # A worker for each core; tests/README.md says how they are kept apart.
@@ -64,6 +78,7 @@ check: $(BENCH_STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy .
+	$(BIN)/lint-imports
 	$(BIN)/python manage.py makemigrations --check --dry-run
 
 format: $(STAMP)
@@ -76,12 +91,11 @@ openapi: $(STAMP)
 fuzz: $(STAMP)
 	@FUZZ_SECONDS=$(or $(SECONDS),300) $(BIN)/python -m pytest tests/test_openapi_fuzzed.py
 
+# Each file pins with hashes what pip installs; a later one takes the versions of an earlier one.
+COMPILE = $(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-emit-index-url \
+	--custom-compile-command "make lock" pyproject.toml
 lock: $(STAMP)
-	$(BIN)/uv pip compile --quiet --upgrade --universal --no-emit-index-url \
-		--custom-compile-command "make lock" pyproject.toml -o requirements.txt
-	$(BIN)/uv pip compile --quiet --upgrade --universal --no-emit-index-url \
-		--custom-compile-command "make lock" -c requirements.txt pyproject.toml --group dev \
-		-o requirements-dev.txt
-	$(BIN)/uv pip compile --quiet --upgrade --universal --no-emit-index-url \
-		--custom-compile-command "make lock" -c requirements.txt -c requirements-dev.txt \
-		--group pyproject.toml:bench -o requirements-bench.txt
+	$(COMPILE) -o requirements.txt
+	$(COMPILE) -c requirements.txt --group run -o requirements-run.txt
+	$(COMPILE) -c requirements-run.txt --group dev -o requirements-dev.txt
+	$(COMPILE) -c requirements-dev.txt --group dev --group bench -o requirements-bench.txt

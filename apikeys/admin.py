@@ -1,4 +1,4 @@
-"""Developer settings: a workspace's keys, for the admins of that workspace and nobody else."""
+"""Developer settings: a workspace's keys, for the admins of that workspace only."""
 
 from datetime import datetime
 from typing import Any
@@ -12,23 +12,62 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from apikeys.endings import KeyEndings, last_used
-from apikeys.filters import StateFilter, WorkspaceFilter
+from apikeys.admin_actions import KeyActionsAdmin, last_used
 from apikeys.forms import NewKeyForm
 from apikeys.models import AlreadyIssued, ApiKey
-from audit.admin import without_key_in_address
-from config.admin import person
-from config.times import ago_with_exact, exact
+from audit.admin import redirect_without_key
+from config.admin.base import request_user
+from config.admin.formatting import ago_with_exact, exact
+from workspaces.api_access import access_warning
 from workspaces.permissions import administered_by, is_workspace_admin
-from workspaces.standing import notice
+
+
+class StateFilter(admin.SimpleListFilter):
+    """Active or revoked."""
+
+    title = "state"
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("active", "Active"), ("revoked", "Revoked")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> QuerySet[ApiKey]:
+        match self.value():
+            case "active":
+                return queryset.filter(revoked_at=None)
+            case "revoked":
+                return queryset.exclude(revoked_at=None)
+            case _:
+                return queryset
+
+
+class WorkspaceFilter(admin.SimpleListFilter):
+    """The user's own workspaces; any other id matches no keys."""
+
+    title = "workspace"
+    parameter_name = "workspace"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        own: Any = administered_by(request.user).order_by("name", "id")
+        names = [(str(workspace.pk), workspace.name) for workspace in own]
+        return names if len(names) > 1 else []
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> QuerySet[ApiKey]:
+        chosen = self.value()
+        if chosen is None:
+            return queryset
+        return queryset.filter(workspace_id=chosen) if chosen in self.ids() else queryset.none()
+
+    def ids(self) -> list[str]:
+        return [str(value) for value, _ in self.lookup_choices]
 
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(KeyEndings):
-    """Keys are created, revoked and deleted; nothing of them is ever changed.
+class ApiKeyAdmin(KeyActionsAdmin):
+    """Keys can be created, revoked and deleted, but not changed.
 
-    Everything goes through `get_queryset`: to an admin of another workspace, a key of this one is
-    an id that no key has.
+    All access goes through `get_queryset`, so that a key of another workspace does not exist for
+    the user.
     """
 
     audit_lookup = "key_id"
@@ -50,19 +89,20 @@ class ApiKeyAdmin(KeyEndings):
         "state",
     )
 
-    # --- Whose keys
+    # --- Permissions
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ApiKey]:
-        mine = super().get_queryset(request).filter(workspace__in=administered_by(person(request)))
-        return mine.select_related("workspace", "created_by", "revoked_by")
+        own = administered_by(request_user(request))
+        keys = super().get_queryset(request).filter(workspace__in=own)
+        return keys.select_related("workspace", "created_by", "revoked_by")
 
     def has_view_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
         if obj is None:
-            return is_workspace_admin(person(request))
-        return administered_by(person(request)).filter(pk=obj.workspace_id).exists()
+            return is_workspace_admin(request_user(request))
+        return administered_by(request_user(request)).filter(pk=obj.workspace_id).exists()
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        return is_workspace_admin(person(request))
+        return is_workspace_admin(request_user(request))
 
     def has_delete_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
         return self.has_view_permission(request, obj)
@@ -70,7 +110,7 @@ class ApiKeyAdmin(KeyEndings):
     # --- The list and a key's page
 
     def get_list_display(self, request: HttpRequest) -> list[Any]:
-        several = administered_by(person(request)).count() > 1
+        several = administered_by(request_user(request)).count() > 1
         workspace = ["workspace"] if several else []
         return ["name", "first_characters", *workspace, "created", "last_used", "state"]
 
@@ -98,9 +138,10 @@ class ApiKeyAdmin(KeyEndings):
             '<span class="state ended">Revoked</span> {}', happened(key.revoked_at, key.revoked_by)
         )
 
-    def notices(self, request: HttpRequest) -> list[str]:
-        """For each workspace of this admin whose keys do not work at present, why."""
-        return [text for each in administered_by(person(request)) if (text := notice(each))]
+    def warnings(self, request: HttpRequest) -> list[str]:
+        """For each workspace of the user whose keys do not work at present, the reason."""
+        workspaces = administered_by(request_user(request))
+        return [text for each in workspaces if (text := access_warning(each))]
 
     def heading(self, obj: ApiKey) -> str:
         return "API key"
@@ -108,7 +149,7 @@ class ApiKeyAdmin(KeyEndings):
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        return without_key_in_address(request) or super().changelist_view(request, extra_context)
+        return redirect_without_key(request) or super().changelist_view(request, extra_context)
 
     # --- Creating one
 
@@ -117,7 +158,7 @@ class ApiKeyAdmin(KeyEndings):
     ) -> HttpResponse:
         if not self.has_add_permission(request):
             raise PermissionDenied
-        form = NewKeyForm(request.POST or None, by=person(request))
+        form = NewKeyForm(request.POST or None, by=request_user(request))
         if request.method == "POST" and form.is_valid():
             return self.create(request, form)
         return self.page(
@@ -125,24 +166,24 @@ class ApiKeyAdmin(KeyEndings):
             "admin/apikeys/apikey/new.html",
             title="Create an API key",
             form=form,
-            notices=self.notices(request),
+            warnings=self.warnings(request),
         )
 
     def create(self, request: HttpRequest, form: NewKeyForm) -> HttpResponse:
-        """The page with the raw key: the answer to this POST, and the only one that ever has it."""
+        """The page with the raw key: the response to this POST is the only one that contains it."""
         workspace = form.chosen_workspace()
         try:
             key, raw = ApiKey.objects.issue(
                 workspace=workspace,
                 name=form.cleaned_data["name"],
-                by=person(request),
+                by=request_user(request),
                 id=form.cleaned_data["key_id"],
             )
         except AlreadyIssued:
             messages.warning(
                 request,
-                "Nothing was created: this form has created its key before. A key is shown once "
-                "only; if you did not copy it, delete it and create another.",
+                "Nothing was created: this form has already created its key. A key is shown only "
+                "once; if you did not copy it, delete it and create another.",
             )
             return HttpResponseRedirect(reverse("admin:apikeys_apikey_changelist"))
         return self.page(
@@ -151,11 +192,11 @@ class ApiKeyAdmin(KeyEndings):
             title="API key created",
             key=key,
             raw=raw,
-            notices=filter(None, [notice(workspace)]),
+            warnings=filter(None, [access_warning(workspace)]),
             url=request.build_absolute_uri(reverse("me")),
         )
 
 
 def happened(moment: datetime, by: User | None) -> str:
-    """When, and by whom unless their account is gone."""
+    """The time, and the user unless the account is deleted."""
     return f"{exact(moment)} by {by.get_username()}" if by else exact(moment)

@@ -1,7 +1,6 @@
-"""Bearer authentication by workspace key: every failure is the same 401."""
+"""Bearer authentication with a workspace key: every failure is the same 401."""
 
 from datetime import datetime, timedelta
-from typing import NamedTuple
 from uuid import UUID
 
 from django.db import InterfaceError, OperationalError, connection
@@ -10,33 +9,9 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
 from apikeys import keys
-from audit import record
-from config.errors import InvalidKey
-from config.statements import fetch
-
-
-class ActiveKey(NamedTuple):
-    """The key of a request and its workspace's standing: `request.auth`."""
-
-    id: UUID
-    name: str
-    prefix: str
-    last_used_at: datetime | None
-    workspace_id: UUID
-    workspace_name: str
-    plan: str
-    suspended: bool
-
-    def facts(self) -> record.KeyFacts:
-        """What an audit entry copies of this key."""
-        return record.KeyFacts(
-            workspace_id=self.workspace_id,
-            workspace_name=self.workspace_name,
-            key_id=self.id,
-            key_name=self.name,
-            key_prefix=self.prefix,
-        )
-
+from config.api.errors import InvalidKey
+from config.api.request import ActiveKey
+from config.database import fetch
 
 _ACTIVE = """
     SELECT key.id, key.name, key.prefix, key.last_used_at,
@@ -47,7 +22,7 @@ _ACTIVE = """
 """
 
 
-# Many threads may see at once that it is due: one of them writes it.
+# Several threads may find that it is due; only one of them writes it.
 _USED = """
     UPDATE "apikeys_apikey" SET last_used_at = %s
     WHERE id = %s AND (last_used_at IS NULL OR last_used_at <= %s)
@@ -56,9 +31,9 @@ LAST_USED_EVERY = timedelta(minutes=1)  # writing it on every request costs a fi
 
 
 class BearerKeyAuthentication(BaseAuthentication):
-    """Finds the key of the Authorization header; `request.auth` is an `ActiveKey`.
+    """Finds the key in the Authorization header; `request.auth` is an `ActiveKey`.
 
-    Nothing is cached: a key that was revoked or deleted is refused by the very next request.
+    Nothing is cached: the next request after a key is revoked or deleted is refused.
     """
 
     def authenticate(self, request: Request) -> tuple[None, ActiveKey]:
@@ -71,10 +46,10 @@ class BearerKeyAuthentication(BaseAuthentication):
 
 
 def find_active(raw: str) -> ActiveKey | None:
-    """The active key that `raw` is, with its workspace, in one query.
+    """The active key with its workspace, in one query; None if there is none.
 
-    This is a request's first query, so it is where a connection turns out to have died while it
-    was idle. It is tried once more on a new one; an existing outage then answers 503.
+    This is the first query of a request, so it may meet a connection that died while it was idle.
+    It is retried once on a new connection.
     """
     parameters = (keys.digest(raw),)
     try:
@@ -86,7 +61,7 @@ def find_active(raw: str) -> ActiveKey | None:
 
 
 def note_use(id: UUID, last_used_at: datetime | None, now: datetime) -> None:
-    """Keeps a key's `last_used_at`, written at most once a minute."""
+    """Updates a key's `last_used_at`, at most once a minute."""
     due = now - LAST_USED_EVERY
     if last_used_at is None or last_used_at <= due:
         fetch(_USED, (now, id, due))

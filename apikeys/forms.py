@@ -1,4 +1,4 @@
-"""The form that creates a key, and what keeps it from creating two."""
+"""The form that creates a key, at most one however often it is sent."""
 
 import uuid
 from typing import Any
@@ -7,21 +7,21 @@ from django import forms
 from django.contrib.auth.models import User
 from django.core import signing
 
-from apikeys import names
+from apikeys import validators as names
 from workspaces.models import Workspace
 from workspaces.permissions import administered_by
 
 
 class NewKeyForm(forms.Form):
-    """Asks for a name, and for the workspace where there are several to choose from.
+    """Asks for a name, and for the workspace if the user is an admin of several.
 
-    The id of the key to be is in the form, signed for the person it was given to: a form that is
-    sent again (reload, back button, double click) asks for a key that exists already.
+    The form contains the id of the new key, signed for its user. If it is sent again (reload, back
+    button, double click), the key already exists.
     """
 
     name = forms.CharField(
         max_length=names.LENGTH,
-        help_text="What the key is for, “CRM sync” say. It cannot be changed later.",
+        help_text="What the key is for, such as “CRM sync”. It cannot be changed later.",
         widget=forms.TextInput(attrs={"class": "vTextField", "autofocus": True}),
     )
     workspace = forms.ModelChoiceField(
@@ -43,11 +43,11 @@ class NewKeyForm(forms.Form):
 
     @property
     def signer(self) -> signing.Signer:
-        """Its signatures hold for this person's forms only."""
+        """Signs for this user's forms only."""
         return signing.Signer(salt=f"apikeys.forms:{self.by.pk}")
 
     def sign(self, key_id: uuid.UUID) -> str:
-        """The id as the form carries it."""
+        """The id as the form contains it."""
         return self.signer.sign(str(key_id))
 
     def clean_name(self) -> str:
@@ -57,9 +57,9 @@ class NewKeyForm(forms.Form):
         try:
             return uuid.UUID(self.signer.unsign(self.cleaned_data["key_id"]))
         except signing.BadSignature:
-            raise forms.ValidationError("Please open this form anew.") from None
+            raise forms.ValidationError("Please open this form again.") from None
 
     def chosen_workspace(self) -> Workspace:
-        """Where the key will be, of a form that is valid."""
+        """The workspace of the new key; the form must be valid."""
         chosen: Workspace = self.cleaned_data.get("workspace") or self.workspaces[0]
         return chosen

@@ -1,34 +1,34 @@
-"""The raw key: how it is made, how it is recognised, and the only form in which it is kept."""
+"""The raw key: how it is generated, parsed from a header, and hashed for storage."""
 
 import hashlib
 import re
 import secrets
 import string
 
-PREFIX = "dtd_"
+from config.key_format import PREFIX, PUBLIC_LENGTH
+
 ALPHABET = string.ascii_letters + string.digits  # a double click selects the whole key
-SECRET_LENGTH = 40  # characters; 40 × log2(62) ≈ 238 bits
-SHOWN_LENGTH = len(PREFIX) + 8  # first characters that lists show; 190 bits stay secret
+SECRET_LENGTH = 40  # characters; 40 × log2(62) ≈ 238 bits, of which 190 stay secret
 
 _BEARER = re.compile(r"Bearer +(dtd_[\x21-\x7e]+)", re.IGNORECASE)
 
 
 def generate() -> str:
-    """A new raw key. It exists in the caller's hands only."""
+    """A new raw key; it is not stored anywhere."""
     return PREFIX + "".join(secrets.choice(ALPHABET) for _ in range(SECRET_LENGTH))
 
 
 def digest(raw: str) -> str:
-    """SHA-256 of the raw key, 64 hex digits: what the database holds instead of it.
+    """SHA-256 of the raw key, 64 hex digits: the only form that is stored.
 
-    A fast hash is enough: the key is random, there is nothing to guess.
+    A fast hash is enough, since a random key cannot be guessed.
     """
     return hashlib.sha256(raw.encode()).hexdigest()
 
 
 def first_characters(raw: str) -> str:
-    """The public start of a key, by which people tell their keys apart."""
-    return raw[:SHOWN_LENGTH]
+    """The public part of a key, by which users recognise it."""
+    return raw[:PUBLIC_LENGTH]
 
 
 def from_header(value: str) -> str | None:

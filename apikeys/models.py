@@ -1,4 +1,4 @@
-"""A workspace's keys and their life: issued, used, revoked, deleted."""
+"""API keys: issued, used, revoked and deleted."""
 
 import uuid
 
@@ -7,8 +7,10 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, models, transaction
 from django.utils import timezone
 
-from apikeys import keys, names
+from apikeys import keys
+from apikeys import validators as names
 from audit import record
+from config.key_format import PUBLIC_LENGTH
 from workspaces.models import Workspace
 
 
@@ -25,7 +27,7 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
 
 
 class AlreadyIssued(Exception):
-    """There is, or was, a key with the id that a new one was to have."""
+    """A key with this id exists or existed."""
 
 
 class ApiKeyManager(models.Manager["ApiKey"]):
@@ -36,15 +38,15 @@ class ApiKeyManager(models.Manager["ApiKey"]):
         """Creates a key.
 
         Args:
-            name: what people call it, within the rules of `apikeys.names`.
-            id: the key's, where it was chosen before, so that asking twice makes one key.
+            name: see `apikeys.validators`.
+            id: the key's id, if the caller has chosen it, so that a repeated call is detected.
 
         Returns:
-            The stored key and the raw one, which exists nowhere else and cannot be had again.
+            The stored key and the raw one, which is not stored and cannot be shown again.
 
         Raises:
-            ValidationError: the name is not one.
-            AlreadyIssued: a key with this id exists, or did and was deleted.
+            ValidationError: the name is not valid.
+            AlreadyIssued: a key with this id exists or existed.
         """
         raw = keys.generate()
         key = self.model(
@@ -55,24 +57,24 @@ class ApiKeyManager(models.Manager["ApiKey"]):
             digest=keys.digest(raw),
             created_by=by,
         )
-        if id and record.speaks_of_key(id):
+        if id and record.key_is_recorded(id):
             raise AlreadyIssued
         try:
             with transaction.atomic():
                 key.save(force_insert=True)
-        except IntegrityError as exc:  # the other of two that came at the same moment
+        except IntegrityError as exc:  # two calls at the same time
             raise AlreadyIssued from exc
-        record.key_created(key=key.facts(), person=by.get_username())
+        record.key_created(key=key.snapshot(), person=by.get_username())
         return key, raw
 
 
 class ApiKey(models.Model):
-    """One key of one workspace; the raw key itself is not here."""
+    """A key of a workspace. The raw key is not stored."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="keys")
     name = models.CharField(max_length=names.LENGTH)
-    prefix = models.CharField("first characters", max_length=keys.SHOWN_LENGTH)
+    prefix = models.CharField("first characters", max_length=PUBLIC_LENGTH)
     digest = models.CharField(max_length=64, unique=True, editable=False)  # SHA-256, hex
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(
@@ -102,9 +104,9 @@ class ApiKey(models.Model):
     def __str__(self) -> str:
         return f"{self.name} ({self.prefix}…)"
 
-    def facts(self) -> record.KeyFacts:
-        """What an audit entry copies of this key."""
-        return record.KeyFacts(
+    def snapshot(self) -> record.KeySnapshot:
+        """A copy for an audit entry."""
+        return record.KeySnapshot(
             workspace_id=self.workspace_id,
             workspace_name=self.workspace.name,
             key_id=self.id,
@@ -114,18 +116,18 @@ class ApiKey(models.Model):
 
     @transaction.atomic
     def revoke(self, *, by: User) -> None:
-        """Stops the key at once, for good; it stays in the list. Revoking twice changes nothing."""
+        """Stops the key immediately and for good; it stays in the list. Idempotent."""
         revoked = ApiKey.objects.filter(pk=self.pk, revoked_at=None).update(
             revoked_at=timezone.now(), revoked_by=by
         )
         if revoked:
-            record.key_revoked(key=self.facts(), person=by.get_username())
+            record.key_revoked(key=self.snapshot(), person=by.get_username())
         self.refresh_from_db()
 
     @transaction.atomic
     def delete_by(self, *, by: User) -> None:
-        """Stops the key and takes it off the list; its name and prefix stay in the history."""
-        facts = self.facts()
+        """Stops the key and removes it; its name and prefix stay in the audit log."""
+        facts = self.snapshot()
         deleted, _ = self.delete()
         if deleted:
             record.key_deleted(key=facts, person=by.get_username())

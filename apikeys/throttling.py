@@ -1,23 +1,21 @@
 """The rate limit: 300 requests a minute for each key, counted exactly, in a shared counter."""
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django_ratelimit import ALL
 from django_ratelimit.core import get_usage
-from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
-from config.errors import TooManyRequests
+from config.api.errors import TooManyRequests
+from config.api.limits import REQUESTS_PER_MINUTE, WINDOW
+from config.api.request import ApiRequest
 
 if TYPE_CHECKING:
     # DRF imports this module while it is still importing its own views.
     from rest_framework.views import APIView
 
 logger = logging.getLogger(__name__)
-
-REQUESTS_PER_MINUTE = 300
-WINDOW = 60  # seconds
 
 
 class KeyThrottle(BaseThrottle):
@@ -30,12 +28,11 @@ class KeyThrottle(BaseThrottle):
     is out of reach the request passes: reading documents matters more than counting reads.
     """
 
-    def allow_request(self, request: Request, view: "APIView") -> bool:
-        key: Any = request.auth
+    def allow_request(self, request: ApiRequest, view: "APIView") -> bool:  # type: ignore[override]
         usage = get_usage(
             request,
             group="api",
-            key=lambda group, request: str(key.id),
+            key=lambda group, request: str(request.auth.id),
             rate=f"{REQUESTS_PER_MINUTE}/m",
             method=ALL,
             increment=True,
@@ -46,7 +43,7 @@ class KeyThrottle(BaseThrottle):
         # The window lasts to the end of its last second, where `time_left` is 0; it is -1 when
         # the window ended while the counter was asked.
         seconds = max(1, usage["time_left"] + 1)
-        request.answer_headers.update(quota_headers(usage["count"], seconds))  # type: ignore[attr-defined]
+        request.response_headers.update(quota_headers(usage["count"], seconds))
         if usage["should_limit"]:
             raise TooManyRequests(REQUESTS_PER_MINUTE, seconds)
         return True

@@ -1,4 +1,4 @@
-"""The audit history in the admin: for support staff all of it, for workspace admins their own."""
+"""The audit log in the admin: all of it for support staff, their own for workspace admins."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -12,20 +12,21 @@ from django.http import (
     HttpResponseBase,
     HttpResponseNotAllowed,
     HttpResponseRedirect,
+    JsonResponse,
 )
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html, format_html_join
 
 from audit import export
-from audit.filters import HistoryFilter, without_raw_key
+from audit.filters import AuditLogFilter, without_raw_key
 from audit.models import AuditEntry
-from audit.scope import scope_of
-from config.lists import ListAdmin
-from config.times import exact
+from audit.scope import scope_of, workspace_directory
+from config.admin.changelist import ReadOnlyAdmin
+from config.admin.formatting import exact
 
 REQUEST_ID_SHOWN = 8  # characters in the list, of 32
-# The page of one entry, part by part; a part or a field that holds nothing is left out.
-PARTS = (
+# The fieldsets of an entry's page; empty fields and fieldsets are left out.
+FIELDSETS = (
     ("What happened", ("when", "what_happened", "workspace", "detail")),
     ("Who", ("person_link", "member_link", "key_link")),
     ("Document", ("document", "file_type", "byte_range", "bytes_sent", "file_sha256")),
@@ -34,12 +35,12 @@ PARTS = (
 
 
 @admin.register(AuditEntry)
-class AuditEntryAdmin(ListAdmin):
-    """Nothing is added, changed or deleted here; the database would refuse it too."""
+class AuditEntryAdmin(ReadOnlyAdmin):
+    """Nobody adds, changes or deletes an entry; the database refuses it too."""
 
     description = "Who did what, and when: keys, downloads, plans, members."
-    empty_text = "Nothing has happened yet."
-    filter_form = HistoryFilter
+    empty_text = "There are no entries yet."
+    filter_form = AuditLogFilter
     change_list_template = "admin/audit/auditentry/change_list.html"
     list_display = (
         "when",
@@ -64,47 +65,61 @@ class AuditEntryAdmin(ListAdmin):
         entries: QuerySet[AuditEntry] = super().get_queryset(request)
         return entries.filter(scope.condition()) if scope else entries.none()
 
-    def get_filter_form(self, request: HttpRequest) -> HistoryFilter:
-        return HistoryFilter(request.GET, scope_of(request))
+    def get_filter_form(self, request: HttpRequest) -> AuditLogFilter:
+        return AuditLogFilter(request.GET, scope_of(request))
 
     # --- Pages ---
 
     def get_urls(self) -> list[URLPattern]:
-        exported = self.admin_site.admin_view(self.export_view)
-        return [path("export/", exported, name="audit_auditentry_export"), *super().get_urls()]
+        export_view = self.admin_site.admin_view(self.export_view)
+        workspaces_view = self.admin_site.admin_view(self.workspaces_view)
+        return [
+            path("export/", export_view, name="audit_auditentry_export"),
+            path("workspaces/", workspaces_view, name="audit_auditentry_workspaces"),
+            *super().get_urls(),
+        ]
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        return without_key_in_address(request) or super().changelist_view(request, extra_context)
+        return redirect_without_key(request) or super().changelist_view(request, extra_context)
 
     def export_view(self, request: HttpRequest) -> HttpResponseBase:
-        """What the filters let through as CSV; back to the list when they are not valid."""
+        """The filtered entries as CSV; a redirect to the list if a filter is not valid."""
         if not self.has_view_permission(request):
             raise PermissionDenied
         if request.method != "GET":
             return HttpResponseNotAllowed(["GET"])
-        if elsewhere := without_key_in_address(request):
-            return elsewhere
+        if redirect := redirect_without_key(request):
+            return redirect
         form = self.get_filter_form(request)
         if not form.is_valid():
-            return HttpResponseRedirect(f"{history_url()}?{request.GET.urlencode()}")
-        return export.answer(self.get_filtered(request, form), form.ways())
+            return HttpResponseRedirect(f"{log_url()}?{request.GET.urlencode()}")
+        return export.csv_response(self.get_filtered(request, form), form.alternatives())
+
+    def workspaces_view(self, request: HttpRequest) -> HttpResponse:
+        """Autocompletion for the workspace filter, for users who see every workspace's entries."""
+        if not scope_of(request).everything:
+            raise PermissionDenied
+        if request.method != "GET":
+            return HttpResponseNotAllowed(["GET"])
+        return JsonResponse(workspace_directory().autocomplete(request.GET))
 
     def audit_url(self, obj: Model) -> str:
-        """An entry's "history" is the entry."""
+        """The audit log of an entry is the entry."""
         return reverse("admin:audit_auditentry_change", args=[obj.pk])
 
     # --- One entry ---
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         filled = [
-            (title, [name for name in names if self._holds(obj, name)]) for title, names in PARTS
+            (title, [name for name in names if self._holds(obj, name)])
+            for title, names in FIELDSETS
         ]
         return [(title, {"fields": names}) for title, names in filled if names]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
-        return [name for _, names in PARTS for name in names]
+        return [name for _, names in FIELDSETS for name in names]
 
     def _holds(self, obj: Any, name: str) -> bool:
         shown = getattr(self, name, None)
@@ -118,7 +133,7 @@ class AuditEntryAdmin(ListAdmin):
 
     @admin.display(description="workspace")
     def workspace(self, entry: AuditEntry) -> str:
-        return linked(entry.workspace_name, workspace_id__exact=entry.workspace_id)
+        return log_link(entry.workspace_name, workspace_id__exact=entry.workspace_id)
 
     @admin.display(description="what happened")
     def what_happened(self, entry: AuditEntry) -> str:
@@ -126,12 +141,12 @@ class AuditEntryAdmin(ListAdmin):
 
     @admin.display(description="what happened")
     def what_happened_to(self, entry: AuditEntry) -> str:
-        """With the key or the member it is about; a key that acts itself is in the next column."""
+        """The action with its key or member; a key that acts itself is in the column "who"."""
         key = self.key_link(entry) if entry.person else ""
         part = entry.byte_range and f"bytes {entry.byte_range}"
         sent = "" if entry.bytes_sent is None else f"{entry.bytes_sent:,} bytes sent"
-        told = (key, self.member_link(entry), entry.detail, part, sent)
-        parts = [each for each in told if each]
+        parts = [key, self.member_link(entry), entry.detail, part, sent]
+        parts = [each for each in parts if each]
         if not parts:
             return self.what_happened(entry)
         named = format_html_join(", ", "{}", ((part,) for part in parts))
@@ -143,48 +158,48 @@ class AuditEntryAdmin(ListAdmin):
 
     @admin.display(description="person")
     def person_link(self, entry: AuditEntry) -> str:
-        return linked(entry.person, q=entry.person)
+        return log_link(entry.person, q=entry.person)
 
     @admin.display(description="member")
     def member_link(self, entry: AuditEntry) -> str:
-        return linked(entry.member, q=entry.member)
+        return log_link(entry.member, q=entry.member)
 
     @admin.display(description="API key")
     def key_link(self, entry: AuditEntry) -> str:
-        return linked(entry.key_label(), key_id__exact=entry.key_id)
+        return log_link(entry.key_label(), key_id__exact=entry.key_id)
 
     @admin.display(description="document")
     def document(self, entry: AuditEntry) -> str:
-        return linked(entry.document_title, document_id__exact=entry.document_id)
+        return log_link(entry.document_title, document_id__exact=entry.document_id)
 
     @admin.display(description="request id")
     def request(self, entry: AuditEntry) -> str:
         start = entry.request_id[:REQUEST_ID_SHOWN]
-        return linked(f"{start}…" if start else "", q=entry.request_id)
+        return log_link(f"{start}…" if start else "", q=entry.request_id)
 
     @admin.display(description="request id")
     def whole_request(self, entry: AuditEntry) -> str:
-        return linked(entry.request_id, q=entry.request_id)
+        return log_link(entry.request_id, q=entry.request_id)
 
 
-def history_url() -> str:
+def log_url() -> str:
     return reverse("admin:audit_auditentry_changelist")
 
 
-def linked(text: str, **filters: Any) -> str:
-    """The text as a link to the history narrowed by `filters`; "" when there is nothing to name."""
+def log_link(text: str, **filters: Any) -> str:
+    """The text as a link to the audit log, filtered by one field; plain text without a value."""
     [value] = filters.values()
     if not value:
         return text
-    url = f"{history_url()}?{urlencode(filters)}"
+    url = f"{log_url()}?{urlencode(filters)}"
     title = f"Only entries of {value}"
     return format_html('<a href="{}" title="{}">{}</a>', url, title, text or value)
 
 
-def without_key_in_address(request: HttpRequest) -> HttpResponseRedirect | None:
-    """Leads on to the same list without the raw key that somebody pasted into the search.
+def redirect_without_key(request: HttpRequest) -> HttpResponseRedirect | None:
+    """A redirect that removes a raw key from the search, if there is one.
 
-    The browser's history keeps the address that is led to, not the one it came from.
+    The browser's history keeps the target of a redirect, not the URL that was redirected.
     """
     text = request.GET.get("q", "")
     kept = without_raw_key(text)

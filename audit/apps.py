@@ -1,8 +1,11 @@
-"""The app's name on the admin's pages."""
+"""The app's name on the admin's pages, and what it listens to."""
 
 from django.apps import AppConfig
 
 
 class AuditConfig(AppConfig):
     name = "audit"
-    verbose_name = "History"
+    verbose_name = "Audit log"
+
+    def ready(self) -> None:
+        from audit import receivers  # noqa: F401, PLC0415 - connects them; needs the models

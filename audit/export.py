@@ -1,4 +1,4 @@
-"""The history as a CSV file: streamed in batches, whatever its length, and safe to open."""
+"""The audit log as a CSV file: streamed in batches, and safe to open in a spreadsheet."""
 
 import csv
 from collections.abc import Iterator, Sequence
@@ -10,9 +10,9 @@ from django.utils import timezone
 from django.utils.http import content_disposition_header
 
 from audit.models import Action
-from config import keyset
+from config.admin import keyset
 
-BATCH = 2000  # entries read, and sent, at a time; a batch is all that is ever in memory
+BATCH = 2000  # entries that are read and sent at a time; no more are ever in memory
 COLUMNS = (
     "created_at",
     "action",
@@ -34,39 +34,38 @@ COLUMNS = (
     "user_agent",
     "request_id",
 )
-# A spreadsheet takes a cell that begins with one of these for a formula (OWASP, CSV injection),
-# in full width too.
+# A spreadsheet treats a cell that begins with one of these as a formula (OWASP, CSV injection);
+# this includes the full-width forms.
 _FORMULA = tuple("=+-@\t\r\n＝＋－＠")
 _LABELS = dict(Action.choices)
-_BYTE_ORDER_MARK = "\ufeff"  # without it Excel does not take the file for UTF-8
+_BYTE_ORDER_MARK = "\ufeff"  # without it, Excel does not read the file as UTF-8
 
 
-class _Line:
-    """A file whose last written line is all it holds."""
+class _Echo:
+    """A file for csv.writer that returns each line instead of storing it."""
 
     def write(self, text: str) -> str:
         return text
 
 
 def safe(cell: Any) -> Any:
-    """The cell, as text in a spreadsheet whatever it begins with."""
+    """The cell, marked as text if a spreadsheet would treat it as a formula."""
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
 
 
-def lines(queryset: QuerySet[Any], ways: Sequence[Q]) -> Iterator[str]:
-    """The file's text, a batch at a time, newest first.
+def lines(queryset: QuerySet[Any], alternatives: Sequence[Q]) -> Iterator[str]:
+    """The lines of the file, newest first, one batch at a time.
 
-    Each batch is a query of its own: no transaction and no cursor is held for as long as the
-    reader takes.
+    Each batch is a query of its own, so that a slow reader holds no transaction and no cursor.
     """
-    writer = csv.writer(_Line())
+    writer = csv.writer(_Echo())
     yield _BYTE_ORDER_MARK + writer.writerow(COLUMNS)
-    place, rows = None, queryset.values("id", *COLUMNS)
-    while batch := keyset.walk(rows, ways, place, BATCH):
+    position, rows = None, queryset.values("id", *COLUMNS)
+    while batch := keyset.fetch(rows, alternatives, position, BATCH):
         yield "".join(writer.writerow(_cells(row)) for row in batch)
         if len(batch) < BATCH:
             return
-        place = keyset.Place(batch[-1]["created_at"], batch[-1]["id"])
+        position = keyset.Position(batch[-1]["created_at"], batch[-1]["id"])
 
 
 def _cells(row: dict[str, Any]) -> list[Any]:
@@ -77,11 +76,11 @@ def _cells(row: dict[str, Any]) -> list[Any]:
     return [safe(shown[name]) for name in COLUMNS]
 
 
-def answer(queryset: QuerySet[Any], ways: Sequence[Q]) -> StreamingHttpResponse:
+def csv_response(queryset: QuerySet[Any], alternatives: Sequence[Q]) -> StreamingHttpResponse:
     """The file as a download."""
-    name = f"audit-history-{timezone.now():%Y-%m-%d}.csv"
+    name = f"audit-log-{timezone.now():%Y-%m-%d}.csv"
     return StreamingHttpResponse(
-        lines(queryset, ways),
+        lines(queryset, alternatives),
         content_type="text/csv; charset=utf-8",
         headers={"Content-Disposition": content_disposition_header(True, name)},
     )

@@ -1,4 +1,4 @@
-"""What the history is narrowed by; each filter and search has its index in `audit.models`."""
+"""The filters of the audit log; `audit.models` has an index for each."""
 
 import re
 from collections.abc import Sequence
@@ -14,41 +14,40 @@ from django.http import QueryDict
 from audit.models import Action, AuditEntry
 from audit.scope import Scope
 from audit.widgets import DayInput, WorkspaceSelect
-from config.lists import FilterForm
+from config.admin.changelist import FilterForm
+from config.key_format import PREFIX, PUBLIC_LENGTH
 
-KEY_PREFIX_LENGTH = 12  # characters that an entry keeps of a key, `dtd_` included
-
-_KEY = re.compile(r"dtd_[A-Za-z0-9]*")
+_KEY = re.compile(rf"{PREFIX}[A-Za-z0-9]*")
 _REQUEST_ID = re.compile(r"[0-9A-Fa-f]{32}")
 
 
 def without_raw_key(text: str) -> str:
-    """What to search for instead of a text that holds a key: its first characters alone."""
+    """The text; or only the prefix of a key, if the text contains one."""
     key = _KEY.search(text)
-    return key[0][:KEY_PREFIX_LENGTH] if key else text
+    return key[0][:PUBLIC_LENGTH] if key else text
 
 
-def search_ways(text: str) -> list[Q]:
-    """The searches for a text, in each place where it could stand; always the whole of it.
+def search_alternatives(text: str) -> list[Q]:
+    """A condition for each column that could contain exactly this text.
 
-    Names and e-mail addresses are found in any case. A part of one is not searched for: no index
-    finds it among millions in their order.
+    Names and e-mail addresses match in any case. Parts of them do not match, since no index
+    supports that in the order of the list.
     """
-    if text.startswith("dtd_"):
+    if text.startswith(PREFIX):
         return [Q(key_prefix=text)]
-    ways = [
+    alternatives = [
         Q(key_name__iexact=text),
-        # As the indexes have it: without the entries that name nobody.
+        # As in the partial indexes.
         Q(person__iexact=text) & ~Q(person=""),
         Q(member__iexact=text) & ~Q(member=""),
     ]
     if _REQUEST_ID.fullmatch(text):
-        ways.append(Q(request_id=text.lower()))
+        alternatives.append(Q(request_id=text.lower()))
     try:
         found = UUID(text)
     except ValueError:
-        return ways
-    return [*ways, Q(document_id=found), Q(key_id=found), Q(workspace_id=found)]
+        return alternatives
+    return [*alternatives, Q(document_id=found), Q(key_id=found), Q(workspace_id=found)]
 
 
 def id_field(label: str, widget: type[forms.Widget]) -> forms.UUIDField:
@@ -56,12 +55,12 @@ def id_field(label: str, widget: type[forms.Widget]) -> forms.UUIDField:
         label=label,
         required=False,
         widget=widget,
-        error_messages={"invalid": "This is not an id. One has 36 characters."},
+        error_messages={"invalid": "This is not an id. An id is a UUID."},
     )
 
 
 def day_field(label: str) -> forms.DateField:
-    """A day in UTC, as all times of the history are."""
+    """A day in UTC, like all times of the audit log."""
     return forms.DateField(
         label=label,
         required=False,
@@ -70,11 +69,11 @@ def day_field(label: str) -> forms.DateField:
     )
 
 
-class HistoryFilter(FilterForm):
-    """The filters of the audit history; all that are set apply together.
+class AuditLogFilter(FilterForm):
+    """The filters of the audit log; all that are set apply together.
 
     Args:
-        scope: of the person who asks; workspaces outside of it are neither offered nor named.
+        scope: the scope of the user; workspaces outside of it are neither offered nor named.
     """
 
     q = forms.CharField(
@@ -91,7 +90,7 @@ class HistoryFilter(FilterForm):
     )
     since = day_field("From")
     until = day_field("To")
-    # Set by links: a document's trail, a key's entries.
+    # Set by links.
     document_id__exact = id_field("Document", forms.HiddenInput)
     key_id__exact = id_field("API key", forms.HiddenInput)
 
@@ -112,8 +111,10 @@ class HistoryFilter(FilterForm):
 
     def clean_q(self) -> str:
         text: str = self.cleaned_data["q"]
-        if text.startswith("dtd_") and len(text) < KEY_PREFIX_LENGTH:
-            raise ValidationError("A key is found by its first 12 characters, dtd_ included.")
+        if text.startswith(PREFIX) and len(text) < PUBLIC_LENGTH:
+            raise ValidationError(
+                f"To find a key, enter its first {PUBLIC_LENGTH} characters, {PREFIX} included."
+            )
         return text
 
     def clean(self) -> dict[str, Any]:
@@ -138,8 +139,8 @@ class HistoryFilter(FilterForm):
         newest: AuditEntry = rows[0]
         return newest.document_title if name == "document_id__exact" else newest.key_label()
 
-    def ways(self) -> list[Q]:
+    def alternatives(self) -> list[Q]:
         values = self.cleaned_data
-        searches = search_ways(values["q"]) if values["q"] else [Q()]
-        workspaces = [Q()] if values["workspace_id__exact"] else self.scope.ways()
+        searches = search_alternatives(values["q"]) if values["q"] else [Q()]
+        workspaces = [Q()] if values["workspace_id__exact"] else self.scope.alternatives()
         return [workspace & search for workspace in workspaces for search in searches]

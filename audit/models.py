@@ -1,15 +1,17 @@
-"""The audit history: entries that are only ever added."""
+"""The audit log: entries can only be added."""
 
 import pgtrigger
 from django.db import models
 from django.db.models.functions import Upper
 from django.utils import timezone
 
+from config.key_format import PUBLIC_LENGTH
+
 NEWEST_FIRST = (models.F("created_at").desc(), models.F("id").desc())
 
 
 class Action(models.TextChoices):
-    """What an entry says has happened."""
+    """What happened."""
 
     KEY_CREATED = "key.created", "API key created"
     KEY_REVOKED = "key.revoked", "API key revoked"
@@ -26,28 +28,30 @@ class Action(models.TextChoices):
     LOGIN_FAILED = "login.failed", "Sign-in failed"
 
 
-# Nearly every entry is one of these, so that a walk along the newest entries soon finds a page of
-# them; indexes by action leave them out and cost a download nothing.
+# Nearly all entries are downloads, so the newest entries contain a page of them soon. The indexes
+# by action leave them out, so that they cost a download nothing.
 DOWNLOADS = (Action.DOCUMENT_DOWNLOADED, Action.DOWNLOAD_ENDED)
 
 
 class AuditEntry(models.Model):
-    """One thing that happened, with copies of the names it speaks of.
+    """One thing that happened, with copies of the ids and names.
 
-    Ids and names are copied rather than referenced: deleting a key, a person or a workspace
-    takes no history along, and a name in an entry stays what it was at that time.
+    There are no foreign keys: deleting a key, a user or a workspace deletes no entries, and a name
+    in an entry stays what it was at that time.
     """
 
     created_at = models.DateTimeField(default=timezone.now)
     action = models.CharField(max_length=40, choices=Action)
-    workspace_id = models.UUIDField(null=True)  # None for a sign-in, which is in none
+    workspace_id = models.UUIDField(null=True)  # None for a sign-in
     workspace_name = models.CharField(max_length=200, blank=True)
-    person = models.CharField(max_length=254, blank=True)  # login of who did it, "" for a key
-    member = models.CharField(max_length=254, blank=True)  # login of whose membership it is about
+    person = models.CharField(
+        max_length=254, blank=True
+    )  # login of the user who did it; "" for a key
+    member = models.CharField(max_length=254, blank=True)  # login of the member
     detail = models.CharField(max_length=200, blank=True)  # "FREE → PRO", "complete"
     key_id = models.UUIDField(null=True)
     key_name = models.CharField(max_length=100, blank=True)
-    key_prefix = models.CharField(max_length=12, blank=True)
+    key_prefix = models.CharField(max_length=PUBLIC_LENGTH, blank=True)
     document_id = models.UUIDField(null=True)
     document_title = models.CharField(max_length=500, blank=True)
     file_type = models.CharField(max_length=20, blank=True)  # original, signed, certificate
@@ -59,13 +63,13 @@ class AuditEntry(models.Model):
     request_id = models.CharField(max_length=32, blank=True)
 
     class Meta:
-        verbose_name_plural = "audit history"
-        # Each query of the history is a walk along one of these, newest first, from any place in
-        # it: (created_at, id) stands at the end of each but the last.
+        verbose_name_plural = "audit log"
+        # Each query reads a range of one of these, newest first, from any position: each index
+        # but the last one ends with (created_at, id).
         indexes = [
-            # Everybody's history, and its dates.
+            # All entries, and the filter by date.
             models.Index(*NEWEST_FIRST, name="audit_newest"),
-            # A workspace's history.
+            # A workspace's entries.
             models.Index("workspace_id", *NEWEST_FIRST, name="audit_workspace_newest"),
             # ?action__exact=…
             models.Index(
@@ -82,34 +86,34 @@ class AuditEntry(models.Model):
                 condition=~models.Q(action__in=DOWNLOADS),
                 name="audit_workspace_action",
             ),
-            # A document's trail: ?document_id__exact=…, or the id searched for.
+            # ?document_id__exact=…, and a search for a document's id.
             models.Index(
                 "document_id",
                 *NEWEST_FIRST,
                 condition=models.Q(document_id__isnull=False),
                 name="audit_document_newest",
             ),
-            # A key's entries: ?key_id__exact=…, or the id searched for.
+            # ?key_id__exact=…, and a search for a key's id.
             models.Index("key_id", *NEWEST_FIRST, name="audit_key_newest"),
-            # A key's first characters searched for.
+            # A search for a key's prefix.
             models.Index("key_prefix", *NEWEST_FIRST, name="audit_key_prefix_newest"),
-            # A key's name searched for, in any case.
+            # A search for a key's name, in any case.
             models.Index(Upper("key_name"), *NEWEST_FIRST, name="audit_key_name_newest"),
-            # A person searched for, in any case: who did it …
+            # A search for a user, in any case: the one who did it …
             models.Index(
                 Upper("person"),
                 *NEWEST_FIRST,
                 condition=~models.Q(person=""),
                 name="audit_person_newest",
             ),
-            # … or whose membership it is about.
+            # … or the member.
             models.Index(
                 Upper("member"),
                 *NEWEST_FIRST,
                 condition=~models.Q(member=""),
                 name="audit_member_newest",
             ),
-            # A request's id searched for: a handful of entries.
+            # A search for a request id: a handful of entries.
             models.Index("request_id", name="audit_request"),
         ]
         triggers = [
@@ -120,5 +124,5 @@ class AuditEntry(models.Model):
         return f"{self.get_action_display()}, {self.created_at:%Y-%m-%d %H:%M:%S} UTC"
 
     def key_label(self) -> str:
-        """The key as people tell theirs apart: its name and first characters; "" for none."""
+        """The key's name and prefix, as users know it; "" without a key."""
         return f"{self.key_name} ({self.key_prefix}…)" if self.key_prefix else ""

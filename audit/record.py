@@ -1,7 +1,7 @@
-"""The only writers of the audit history: one function for each thing that can happen.
+"""The only writer of the audit log: one function for each action.
 
-Every fact is a keyword without a default: an entry that lacks one is a TypeError in the caller,
-not a gap in the history. What is known of the request, `_write` adds to each entry.
+Every argument is a keyword without a default: a missing one is a TypeError in the caller, not a
+gap in the log. `_write` adds the request's id, address and user agent to each entry.
 """
 
 from collections.abc import Mapping
@@ -15,34 +15,46 @@ from django.forms.models import model_to_dict
 from django.utils import timezone
 
 from audit.models import DOWNLOADS, Action, AuditEntry
-from config.caller import caller
+from config.api.request import ActiveKey
+from config.database import fetch
 from config.logs import redact, request_id
-from config.statements import fetch
+from config.request_context import client_info
 
-USER_AGENT_LENGTH = 500  # characters kept of what a client says it is
-ENDS_LOCK = 0x656E6473  # any number that no other advisory lock has
+USER_AGENT_LENGTH = 500  # characters that are stored
+COMPLETIONS_LOCK = 0x656E6473  # an arbitrary number, unique among our advisory locks
 
 
 @dataclass(frozen=True, kw_only=True)
-class WorkspaceFacts:
-    """What an entry copies of a workspace."""
+class WorkspaceSnapshot:
+    """An entry's copy of a workspace."""
 
     workspace_id: UUID
     workspace_name: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class KeyFacts(WorkspaceFacts):
-    """What an entry copies of an API key."""
+class KeySnapshot(WorkspaceSnapshot):
+    """An entry's copy of an API key."""
 
     key_id: UUID
     key_name: str
     key_prefix: str
 
+    @classmethod
+    def of(cls, key: ActiveKey) -> "KeySnapshot":
+        """A copy of the key that a request was made with."""
+        return cls(
+            workspace_id=key.workspace_id,
+            workspace_name=key.workspace_name,
+            key_id=key.id,
+            key_name=key.name,
+            key_prefix=key.prefix,
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
-class DocumentFacts:
-    """What an entry copies of a document."""
+class DocumentSnapshot:
+    """An entry's copy of a document."""
 
     document_id: UUID
     document_title: str
@@ -56,7 +68,7 @@ _INSERT = f"""
 
 
 def _write(action: Action, **facts: Any) -> AuditEntry:
-    address, user_agent = caller()
+    address, user_agent = client_info()
     return _insert(
         AuditEntry(
             action=action,
@@ -69,35 +81,35 @@ def _write(action: Action, **facts: Any) -> AuditEntry:
 
 
 def _insert(entry: AuditEntry) -> AuditEntry:
-    """Each download waits for its entry, so it goes in by a prepared statement."""
+    """Uses a prepared statement, since each download waits for its entry."""
     [[entry.pk]] = fetch(_INSERT, [getattr(entry, column) for column in _COLUMNS])
     return entry
 
 
-def speaks_of_key(key_id: UUID) -> bool:
-    """Whether the history has any entry of this key: then it exists, or did."""
+def key_is_recorded(key_id: UUID) -> bool:
+    """Whether the log has an entry of this key: then the key exists or existed."""
     return AuditEntry.objects.filter(key_id=key_id).exists()
 
 
-def key_created(*, key: KeyFacts, person: str) -> None:
-    """A person made an API key."""
+def key_created(*, key: KeySnapshot, person: str) -> None:
+    """A user created an API key."""
     _write(Action.KEY_CREATED, **asdict(key), person=person)
 
 
-def key_revoked(*, key: KeyFacts, person: str) -> None:
-    """A person revoked an API key."""
+def key_revoked(*, key: KeySnapshot, person: str) -> None:
+    """A user revoked an API key."""
     _write(Action.KEY_REVOKED, **asdict(key), person=person)
 
 
-def key_deleted(*, key: KeyFacts, person: str) -> None:
-    """A person deleted an API key; this entry keeps its name and prefix."""
+def key_deleted(*, key: KeySnapshot, person: str) -> None:
+    """A user deleted an API key; this entry keeps its name and prefix."""
     _write(Action.KEY_DELETED, **asdict(key), person=person)
 
 
 def document_downloaded(
     *,
-    key: KeyFacts,
-    document: DocumentFacts,
+    key: KeySnapshot,
+    document: DocumentSnapshot,
     file_type: str,
     file_sha256: str,
     byte_range: str,
@@ -116,7 +128,7 @@ def document_downloaded(
     )
 
 
-def _end(started: AuditEntry, *, bytes_sent: int, complete: bool) -> AuditEntry:
+def _completion(started: AuditEntry, *, bytes_sent: int, complete: bool) -> AuditEntry:
     facts = model_to_dict(started, exclude=["id", "created_at", "action", "bytes_sent", "detail"])
     return AuditEntry(
         action=Action.DOWNLOAD_ENDED,
@@ -127,16 +139,16 @@ def _end(started: AuditEntry, *, bytes_sent: int, complete: bool) -> AuditEntry:
 
 
 def download_ended(started: AuditEntry, *, bytes_sent: int, complete: bool) -> None:
-    """A download that `started` has ended; `bytes_sent` is what the server took of it.
+    """The download of entry `started` has ended; the server has sent `bytes_sent`.
 
-    A fact of its own, appended: the entry of the start is never changed.
+    This is a new entry, since the first one cannot change.
     """
-    _insert(_end(started, bytes_sent=bytes_sent, complete=complete))
+    _insert(_completion(started, bytes_sent=bytes_sent, complete=complete))
 
 
 @dataclass(frozen=True, kw_only=True)
-class End:
-    """How a download ended that another server carried."""
+class Completion:
+    """How a download ended that nginx served."""
 
     at: datetime
     bytes_sent: int
@@ -144,17 +156,17 @@ class End:
 
 
 @transaction.atomic
-def downloads_ended(ends: Mapping[str, End]) -> tuple[int, int]:
-    """Downloads have ended earlier, by their requests' ids; each end is recorded once.
+def downloads_ended(completions: Mapping[str, Completion]) -> tuple[int, int]:
+    """Records completions by the downloads' request ids, each once.
 
-    Whoever else records ends waits until this is committed, so that none is recorded twice.
+    Concurrent calls wait for each other, so that none is recorded twice.
 
     Returns:
-        How many were recorded now, and how many had been before; the rest is of no download.
+        (newly recorded, already recorded); unknown request ids are in neither.
     """
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [ENDS_LOCK])
-    found = AuditEntry.objects.filter(request_id__in=list(ends), action__in=DOWNLOADS)
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [COMPLETIONS_LOCK])
+    found = AuditEntry.objects.filter(request_id__in=list(completions), action__in=DOWNLOADS)
     started: dict[str, AuditEntry] = {}
     ended: set[str] = set()
     for entry in found:
@@ -164,47 +176,47 @@ def downloads_ended(ends: Mapping[str, End]) -> tuple[int, int]:
             started[entry.request_id] = entry
     now = timezone.now()
     new = []
-    for of_request, start in started.items():
-        if of_request in ended:
+    for key, start in started.items():
+        if key in ended:
             continue
-        end = ends[of_request]
-        entry = _end(start, bytes_sent=end.bytes_sent, complete=end.complete)
-        # The other server's clock may differ a little.
-        entry.created_at = min(max(end.at, start.created_at), now)
+        completion = completions[key]
+        entry = _completion(start, bytes_sent=completion.bytes_sent, complete=completion.complete)
+        # nginx's clock may differ a little.
+        entry.created_at = min(max(completion.at, start.created_at), now)
         new.append(entry)
     AuditEntry.objects.bulk_create(new)
     return len(new), len(ended)
 
 
-def plan_changed(*, workspace: WorkspaceFacts, person: str, before: str, after: str) -> None:
-    """A person moved the workspace to another plan."""
+def plan_changed(*, workspace: WorkspaceSnapshot, person: str, before: str, after: str) -> None:
+    """A user moved the workspace to another plan."""
     _write(Action.PLAN_CHANGED, **asdict(workspace), person=person, detail=f"{before} → {after}")
 
 
-def workspace_suspended(*, workspace: WorkspaceFacts, person: str) -> None:
-    """A person suspended the workspace: its keys are refused."""
+def workspace_suspended(*, workspace: WorkspaceSnapshot, person: str) -> None:
+    """A user suspended the workspace: its keys are refused."""
     _write(Action.WORKSPACE_SUSPENDED, **asdict(workspace), person=person)
 
 
-def workspace_reinstated(*, workspace: WorkspaceFacts, person: str) -> None:
-    """A person lifted the workspace's suspension."""
+def workspace_reinstated(*, workspace: WorkspaceSnapshot, person: str) -> None:
+    """A user lifted the workspace's suspension."""
     _write(Action.WORKSPACE_REINSTATED, **asdict(workspace), person=person)
 
 
-def member_added(*, workspace: WorkspaceFacts, person: str, member: str, role: str) -> None:
-    """A person made another a member of the workspace."""
+def member_added(*, workspace: WorkspaceSnapshot, person: str, member: str, role: str) -> None:
+    """A user added a member to the workspace."""
     _write(Action.MEMBER_ADDED, **asdict(workspace), person=person, member=member, detail=role)
 
 
-def member_removed(*, workspace: WorkspaceFacts, person: str, member: str, role: str) -> None:
-    """A person ended another's membership."""
+def member_removed(*, workspace: WorkspaceSnapshot, person: str, member: str, role: str) -> None:
+    """A user ended a membership."""
     _write(Action.MEMBER_REMOVED, **asdict(workspace), person=person, member=member, detail=role)
 
 
 def member_role_changed(
-    *, workspace: WorkspaceFacts, person: str, member: str, before: str, after: str
+    *, workspace: WorkspaceSnapshot, person: str, member: str, before: str, after: str
 ) -> None:
-    """A person changed another's role in the workspace."""
+    """A user changed the role of a member."""
     _write(
         Action.MEMBER_ROLE_CHANGED,
         **asdict(workspace),
@@ -215,10 +227,10 @@ def member_role_changed(
 
 
 def logged_in(*, person: str) -> None:
-    """A person signed in to the admin."""
+    """A user signed in to the admin."""
     _write(Action.LOGIN, person=person)
 
 
 def login_failed(*, person: str) -> None:
-    """Somebody tried to sign in to the admin as `person`, who may not exist."""
+    """A sign-in to the admin as `person` failed; the account may not exist."""
     _write(Action.LOGIN_FAILED, person=redact(person)[:254])

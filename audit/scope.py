@@ -1,25 +1,28 @@
-"""Whose history a person sees, asked anew by every request."""
+"""Which audit entries a user may see; checked again for every request."""
 
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
+from django.contrib.auth.models import User
 from django.db.models import Q
 from django.http import HttpRequest
 
-from config.admin import person
+from config.admin.base import request_user
 
-# Given to the group Support, and to superusers by Django.
+# The group Support has it, and superusers have every permission.
 READ_ALL = "audit.view_auditentry"
 
 
 @dataclass(frozen=True)
 class Scope:
-    """The part of the history that a person sees.
+    """The entries that a user may see.
 
     Attributes:
-        everything: entries of every workspace, and those of none.
-        workspaces: else the workspaces of which the person is an admin, by name; id → name.
+        everything: the entries of every workspace, and those of none.
+        workspaces: otherwise, the workspaces whose admin the user is: id → name, sorted by name.
     """
 
     everything: bool
@@ -29,34 +32,36 @@ class Scope:
         return self.everything or bool(self.workspaces)
 
     def includes(self, workspace_id: UUID | None) -> bool:
-        """Whether entries of this workspace are seen."""
+        """Whether the user may see entries of this workspace."""
         return self.everything or workspace_id in self.workspaces
 
     def condition(self) -> Q:
-        """What an entry in the scope meets."""
+        """The condition that every entry in the scope meets."""
         return Q() if self.everything else Q(workspace_id__in=list(self.workspaces))
 
-    def ways(self) -> list[Q]:
-        """The same as one condition for each workspace, each with its own part of the index."""
+    def alternatives(self) -> list[Q]:
+        """The same condition, split by workspace: each part is a range of one index."""
         if self.everything:
             return [Q()]
         return [Q(workspace_id=workspace_id) for workspace_id in self.workspaces]
 
 
 def scope_of(request: HttpRequest) -> Scope:
-    """The scope of the person who asks, read once for a request."""
+    """The scope of the signed-in user, read once per request."""
     scope: Scope | None = getattr(request, "audit_scope", None)
     if scope is None:
-        scope = request.audit_scope = _scope(person(request))  # type: ignore[attr-defined]
+        scope = request.audit_scope = _scope(request_user(request))  # type: ignore[attr-defined]
     return scope
 
 
-def _scope(who: Any) -> Scope:
-    if not (who.is_active and who.is_staff):
+def workspace_directory() -> Any:
+    """The module that knows workspaces, with `administered_names` and `autocomplete`."""
+    return import_module(settings.AUDIT_WORKSPACE_DIRECTORY)
+
+
+def _scope(user: User) -> Scope:
+    if not (user.is_active and user.is_staff):
         return Scope(everything=False)
-    if who.has_perm(READ_ALL):
+    if user.has_perm(READ_ALL):
         return Scope(everything=True)
-    # Through the person, since this app imports no other.
-    workspaces = who.memberships.admins().order_by("workspace__name", "workspace_id")
-    names = workspaces.values_list("workspace_id", "workspace__name")
-    return Scope(everything=False, workspaces=dict(names))
+    return Scope(everything=False, workspaces=workspace_directory().administered_names(user))

@@ -1,4 +1,4 @@
-"""Inputs of the history's filters."""
+"""Inputs of the audit log's filters."""
 
 from typing import Any
 from uuid import UUID
@@ -10,19 +10,16 @@ from audit.models import AuditEntry
 
 
 class DayInput(forms.DateInput):
-    """The browser's own calendar."""
+    """The browser's own date picker."""
 
     input_type = "date"
 
     def __init__(self, attrs: dict[str, Any] | None = None) -> None:
-        super().__init__(attrs, format="%Y-%m-%d")  # what HTML asks for
+        super().__init__(attrs, format="%Y-%m-%d")  # the form that HTML requires
 
 
 class WorkspaceSelect(forms.Select):
-    """A workspace of all there are, looked up while one types: there may be 100,000.
-
-    The page that is asked belongs to those who see every workspace's history.
-    """
+    """Any workspace, with autocompletion, since there may be 100,000."""
 
     class Media:
         js = (
@@ -43,7 +40,7 @@ class WorkspaceSelect(forms.Select):
     ) -> dict[str, Any]:
         return super().build_attrs(base_attrs, extra_attrs) | {
             "class": "admin-autocomplete",
-            "data-ajax--url": reverse("admin:documents_document_workspaces"),
+            "data-ajax--url": reverse("admin:audit_auditentry_workspaces"),
             "data-ajax--delay": 250,  # milliseconds
             "data-theme": "admin-autocomplete",
             "data-allow-clear": "true",
@@ -53,14 +50,14 @@ class WorkspaceSelect(forms.Select):
     def optgroups(
         self, name: str, value: list[str], attrs: dict[str, Any] | None = None
     ) -> list[Any]:
-        """None, and the one that is chosen."""
+        """The empty choice and the selected one."""
         chosen = [(each, name_of_workspace(each)) for each in value if each]
         self.choices = [("", ""), *chosen]
         return super().optgroups(name, value, attrs)
 
 
 def name_of_workspace(workspace_id: str) -> str:
-    """The workspace's name in its newest entry, also when it was deleted; else its id."""
+    """The workspace's name in its newest entry, even if it was deleted; its id without one."""
     try:
         entries = AuditEntry.objects.filter(workspace_id=UUID(workspace_id))
     except ValueError:

@@ -17,7 +17,7 @@ from bench.stack import Stack
 from bench.traffic import ENDPOINTS, USES, Target, endless, wire
 from bench.variants import Server
 from config.embedded.service import HOST
-from documents.parameters import STATUS_FILTER
+from documents.api.parameters import STATUS_FILTER
 
 PAGE = ENDPOINTS["list25"].path
 WALK = 100  # documents a page on the way to the deep one

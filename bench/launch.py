@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from config.embedded.service import HOST, die_with_keeper
+from config.embedded.service import HOST, die_with_supervisor
 
 ROOT = Path(__file__).resolve().parent.parent
 PATIENCE = 60.0  # seconds until a server has to answer
@@ -51,7 +51,7 @@ def started(
         cwd=ROOT,
         env={**os.environ, **environment},
         stdout=stdout,
-        preexec_fn=lambda: die_with_keeper(signal.SIGTERM),  # noqa: PLW1509
+        preexec_fn=lambda: die_with_supervisor(signal.SIGTERM),  # noqa: PLW1509
     )
     try:
         yield process

@@ -17,7 +17,7 @@ from psycopg import sql
 
 from bench.launch import ROOT
 from config import embedded
-from config.embedded.services import SERVICES
+from config.embedded import SERVICES
 
 PATIENCE = 60.0  # seconds that PostgreSQL gets to restart
 MB = 1024 * 1024

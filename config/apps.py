@@ -1,4 +1,4 @@
-"""The project itself as an app: system checks and the `run` command; and the admin's site."""
+"""The project as an app, with its system checks and the `run` command; and the admin."""
 
 from django.apps import AppConfig
 from django.contrib.admin import apps as admin_apps
@@ -14,4 +14,4 @@ class ConfigConfig(AppConfig):
 class AdminConfig(admin_apps.AdminConfig):
     """Django's admin with our site."""
 
-    default_site = "config.site.Site"
+    default_site = "config.admin.site.Site"

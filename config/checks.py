@@ -1,4 +1,4 @@
-"""System checks: what the environment lacks, each with what to set."""
+"""System checks of the environment."""
 
 from typing import Any
 

@@ -1,8 +1,8 @@
 """Reading settings from environment variables.
 
-A value that cannot be used stops the program with the variable's name and what it takes. A
-variable that is not set is reported by the system checks (`config.checks`), so that importing
-the settings never needs a database, a store or a secret.
+An invalid value stops the program with the variable's name and the accepted values. The system
+checks (`config.checks`) report a missing variable, so that importing the settings never needs a
+database, object storage or a secret.
 """
 
 import os
@@ -14,7 +14,7 @@ FALSE = ("0", "false", "no", "off")
 
 
 def text(name: str, default: str = "") -> str:
-    """The variable's value without surrounding white space; `default` when unset or empty."""
+    """The variable's value without surrounding whitespace; `default` if unset or empty."""
     return os.environ.get(name, "").strip() or default
 
 
@@ -28,21 +28,21 @@ def integer(name: str, default: int, *, minimum: int = 0) -> int:
     if not value:
         return default
     if not (value.isascii() and value.isdigit() and int(value) >= minimum):
-        raise ImproperlyConfigured(f"{name} takes a whole number, at least {minimum}.")
+        raise ImproperlyConfigured(f"{name} must be a whole number of at least {minimum}.")
     return int(value)
 
 
 def boolean(name: str, *, default: bool) -> bool:
-    """The variable as a yes or no.
+    """The variable as a boolean.
 
     Raises:
-        ImproperlyConfigured: it is set to a word that means neither.
+        ImproperlyConfigured: it is set to anything else.
     """
     value = text(name).lower()
     if not value:
         return default
     if value not in TRUE + FALSE:
-        raise ImproperlyConfigured(f"{name} takes one of {', '.join(TRUE + FALSE)}.")
+        raise ImproperlyConfigured(f"{name} must be one of {', '.join(TRUE + FALSE)}.")
     return value in TRUE
 
 

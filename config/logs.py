@@ -1,18 +1,19 @@
-"""What reaches the log: the request's id on every line, and never a raw API key."""
+"""The log's lines: each has the request's id, and none has a raw API key."""
 
 import logging
 import re
 from contextvars import ContextVar
 
-# The id of the request this thread is answering; empty outside of one.
+from config.key_format import PREFIX, PUBLIC_LENGTH
+
+# The id of the request that this thread is handling; empty outside of one.
 request_id: ContextVar[str] = ContextVar("request_id", default="")
 
-# Keeps the public first characters (the prefix that the key list shows) and drops the rest.
-_RAW_KEY = re.compile(r"(dtd_[A-Za-z0-9]{8})[A-Za-z0-9]+")
+_RAW_KEY = re.compile(rf"({PREFIX}[A-Za-z0-9]{{{PUBLIC_LENGTH - len(PREFIX)}}})[A-Za-z0-9]+")
 
 
 def redact(text: str) -> str:
-    """`text` with every raw API key cut down to its public prefix."""
+    """`text` with every raw API key cut to its public part."""
     return _RAW_KEY.sub(r"\1…", text)
 
 
@@ -25,10 +26,10 @@ class RequestIdFilter(logging.Filter):
 
 
 class RedactingFormatter(logging.Formatter):
-    """Formats a line, its traceback included, and takes raw keys out of it.
+    """Formats a line with its traceback, and redacts raw keys.
 
-    A key can stand in a path or a header that some library quotes in an exception; the
-    formatter is the one place that every such line passes.
+    A library may quote a path or a header with a key in an exception. Every line passes through
+    the formatter.
     """
 
     def format(self, record: logging.LogRecord) -> str:

@@ -1,4 +1,4 @@
-"""Each request's id, who sent it, and what is for people alone."""
+"""Middleware: the request id and the access log, and Django's middleware for the admin only."""
 
 import logging
 import time
@@ -14,17 +14,17 @@ from django.middleware import csrf
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.encoding import escape_uri_path
 
-from config.caller import current_request
 from config.logs import request_id
+from config.request_context import current_request
 
 logger = logging.getLogger("access")
 
 
 class RequestIdMiddleware:
-    """Gives the request its id, makes it the current one and writes the access log's line.
+    """Gives the request an id, makes it the current request and writes the access log line.
 
-    The id is always made here: one sent by a client could repeat, and an audit entry must lead
-    to one request only.
+    A client cannot choose the id: it could repeat one, and an audit entry must lead to exactly one
+    request.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -40,7 +40,7 @@ class RequestIdMiddleware:
             logger.info(
                 "%s %s %d %.1f ms",
                 request.method,
-                escape_uri_path(request.path),  # a line end in it would forge a line
+                escape_uri_path(request.path),  # a line break would forge a line
                 response.status_code,
                 (time.monotonic() - started) * 1000,
             )
@@ -50,12 +50,11 @@ class RequestIdMiddleware:
             request_id.reset(token)
 
 
-class ForPeople(MiddlewareMixin):
-    """Makes a middleware one for people: requests to the API go past it.
+class SkipForApi(MiddlewareMixin):
+    """Makes a middleware skip requests to the API.
 
-    The API knows no cookies, so no session, no person and no message: one that a client sends
-    changes nothing. What these middlewares do for each request is a fifth of what a short answer
-    costs.
+    The API uses no cookies, so it has no session, user or messages. These middlewares would cost
+    a fifth of a short response's time.
     """
 
     def __call__(self, request: HttpRequest) -> Any:
@@ -64,17 +63,17 @@ class ForPeople(MiddlewareMixin):
         return super().__call__(request)
 
 
-class SessionMiddleware(ForPeople, sessions.SessionMiddleware):
+class SessionMiddleware(SkipForApi, sessions.SessionMiddleware):
     """Django's."""
 
 
-class CsrfViewMiddleware(ForPeople, csrf.CsrfViewMiddleware):
-    """Django's; it leaves alone what DRF has marked as exempt, which is all of the API."""
-
-
-class AuthenticationMiddleware(ForPeople, authentication.AuthenticationMiddleware):
+class CsrfViewMiddleware(SkipForApi, csrf.CsrfViewMiddleware):
     """Django's."""
 
 
-class MessageMiddleware(ForPeople, messages.MessageMiddleware):
+class AuthenticationMiddleware(SkipForApi, authentication.AuthenticationMiddleware):
+    """Django's."""
+
+
+class MessageMiddleware(SkipForApi, messages.MessageMiddleware):
     """Django's."""

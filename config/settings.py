@@ -38,7 +38,7 @@ TRUSTED_PROXIES = env.integer("TRUSTED_PROXIES", 0)
 HTTPS_ONLY = env.boolean("HTTPS_ONLY", default=True)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS_ONLY
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUSTED_PROXIES else None
-CSRF_FAILURE_VIEW = "config.handlers.form_refused"
+CSRF_FAILURE_VIEW = "config.error_pages.form_refused"
 CSRF_COOKIE_HTTPONLY = True  # as the session's is by default; both are SameSite=Lax
 SESSION_COOKIE_AGE = 8 * 60 * 60  # seconds from signing in: a working day, however busy
 X_FRAME_OPTIONS = "DENY"
@@ -171,22 +171,28 @@ if REDIS_URL:
     }
 RATELIMIT_FAIL_OPEN = True
 
+# --- The audit log ---------------------------------------------------------------------------
+
+# Which workspaces an admin may read the log of, and which ones a filter offers. A setting, since
+# `audit` imports no other app.
+AUDIT_WORKSPACE_DIRECTORY = "workspaces.directory"
+
 # --- The API ---------------------------------------------------------------------------------
 
 # Where a workspace's admin moves to another plan; the `href` of a 402.
 UPGRADE_URL = env.text("UPGRADE_URL", "https://example.com/settings/billing")
-# The rest of what an API view does is in `config.api`; DRF cannot be told these there without
-# `config` importing the apps.
+# The rest of an API view's behaviour is in `config.api.viewsets`. These are settings, since
+# `config` does not import the apps.
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["apikeys.authentication.BearerKeyAuthentication"],
     "DEFAULT_THROTTLE_CLASSES": ["apikeys.throttling.KeyThrottle"],
-    "DEFAULT_PERMISSION_CLASSES": ["workspaces.standing.WorkspaceMayUseApi"],
+    "DEFAULT_PERMISSION_CLASSES": ["workspaces.api_access.WorkspaceMayUseApi"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "UNAUTHENTICATED_USER": None,
     "URL_FORMAT_OVERRIDE": None,
 }
 
-# The description of the API; `config.openapi` serves it.
+# The description of the API; `config.openapi.views` serves it.
 SPECTACULAR_SETTINGS: dict[str, Any] = {
     "OAS_VERSION": "3.1.0",
     "TITLE": "Workspace Document Read API",
@@ -210,7 +216,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "config.sharing.finish",
+        "config.openapi.hooks.finish",
     ],
 }
 

@@ -1,4 +1,4 @@
-"""Every address of the service."""
+"""Every URL of the service."""
 
 from typing import Any
 
@@ -6,10 +6,11 @@ from django.contrib import admin
 from django.urls import path, re_path
 from django.views.generic import RedirectView
 
-from config import docs
-from config.api import UnknownPath
-from config.openapi import DescriptionViewSet
-from documents.views import DocumentViewSet, UnknownDocumentPath
+from config.api.viewsets import UnknownPath
+from config.openapi import views as docs
+from config.openapi.views import DescriptionViewSet
+from documents.api.views import DocumentViewSet, UnknownDocumentPath
+from documents.download.views import DownloadViewSet
 from workspaces.views import MeViewSet
 
 get: dict[str, Any] = {"get": "retrieve"}
@@ -18,9 +19,9 @@ urlpatterns = [
     path("api/v1/me", MeViewSet.as_view(get), name="me"),
     path("api/v1/documents", DocumentViewSet.as_view({"get": "list"})),
     path("api/v1/documents/<str:id>", DocumentViewSet.as_view(get)),
-    path("api/v1/documents/<str:id>/download", DocumentViewSet.as_view({"get": "download"})),
+    path("api/v1/documents/<str:id>/download", DownloadViewSet.as_view(get)),
     path("api/v1/openapi.json", DescriptionViewSet.as_view(get)),
-    # Not <path:rest>: it takes no line end. Not (?s): no address can be reversed then.
+    # Not <path:rest>, which does not match a line break. Not (?s), which breaks reverse().
     re_path(r"^api/v1/documents/(?P<rest>[\s\S]+)$", UnknownDocumentPath.as_view(get)),
     re_path(r"^api/v1/(?P<rest>[\s\S]+)$", UnknownPath.as_view(get)),
     path("api/docs", docs.page, name="docs"),
@@ -29,7 +30,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
 ]
 
-handler400 = "config.handlers.bad_request"
-handler403 = "config.handlers.forbidden"
-handler404 = "config.handlers.not_found"
-handler500 = "config.handlers.server_error"
+handler400 = "config.error_pages.bad_request"
+handler403 = "config.error_pages.forbidden"
+handler404 = "config.error_pages.not_found"
+handler500 = "config.error_pages.server_error"

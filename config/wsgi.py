@@ -17,7 +17,7 @@ from typing import IO
 from django.core.wsgi import get_wsgi_application
 from django.db.backends.signals import connection_created
 
-from config.connections import close_with_thread
+from config.database import close_with_thread
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 

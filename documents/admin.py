@@ -1,37 +1,79 @@
-"""Documents in the admin: for support staff who were given a document's id, read-only."""
+"""Documents in the admin: read-only, for support staff who know a document's id."""
 
 from typing import Any
 from uuid import UUID
 
 from django import forms
 from django.contrib import admin
-from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
+from django.http import HttpRequest
 from django.template.defaultfilters import filesizeformat
-from django.urls import URLPattern, path
 from django.utils.html import format_html
 
-from audit.admin import linked
-from config.lists import FilterForm, ListAdmin
-from documents.models import Document
-from documents.recipients import RecipientInline, in_order, when
-from documents.serializers import progress
-from documents.support import may_view
-from workspaces import lookup
+from audit.admin import log_link
+from config.admin.changelist import FilterForm, ReadOnlyAdmin
+from config.admin.formatting import date_column
+from documents.api.serializers import progress
+from documents.models import Document, Recipient
+from documents.permissions import may_view
+
+
+class RecipientInline(admin.TabularInline):  # type: ignore[type-arg]
+    """The recipients of a document, in the signing order."""
+
+    model = Recipient
+    ordering = ("order", "id")
+    fields = readonly_fields = (
+        "name",
+        "email",
+        "role",
+        "status",
+        "order",
+        "sent",
+        "viewed",
+        "completed",
+        "declined",
+        "decline_reason",
+    )
+    can_delete = False
+    empty_value_display = "–"
+    show_change_link = False
+
+    sent = date_column("sent_at", "sent")
+    viewed = date_column("viewed_at", "viewed")
+    completed = date_column("completed_at", "signed or approved")
+    declined = date_column("declined_at", "declined")
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return may_view(request, "view_recipient")
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+def in_order(document: Document) -> list[Recipient]:
+    """The document's prefetched recipients in the signing order."""
+    return sorted(document.recipients.all(), key=lambda each: (each.order, each.id))
+
 
 NAMES_SHOWN = 3  # recipients of a document that the list names
 
 
 class DocumentFilter(FilterForm):
-    """A document is found by its id. Titles are not searched: no index would find them."""
+    """Finds a document by its id. Titles are not searched, since no index supports it."""
 
     q = forms.UUIDField(
         label="Document id",
         required=False,
         widget=forms.TextInput(attrs={"type": "search", "autocomplete": "off"}),
-        help_text="The whole id, as the API and the audit history show it",
-        error_messages={"invalid": "This is not the id of a document. One has 36 characters."},
+        help_text="The whole id, as the API and the audit log show it",
+        error_messages={"invalid": "This is not the id of a document. An id is a UUID."},
     )
 
     def condition(self) -> Q:
@@ -40,32 +82,32 @@ class DocumentFilter(FilterForm):
 
 
 @admin.register(Document)
-class DocumentAdmin(ListAdmin):
-    """Documents of every workspace, deleted ones too; files are not downloaded here."""
+class DocumentAdmin(ReadOnlyAdmin):
+    """Documents of every workspace, including deleted ones; files cannot be downloaded here."""
 
     audit_lookup = "document_id"
-    description = "One document by its id: how far it is, who is on it, and its history."
+    description = "Find a document by its id: status, recipients and audit log."
     empty_text = "No workspace has a document yet."
     filter_form = DocumentFilter
     list_display = (
         "title",
         "status",
-        "workspace_history",
+        "workspace_link",
         "people",
         "progress",
         "created",
         "deleted",
-        "trail",
+        "audit_log",
     )
     list_display_links = ("title",)
     inlines = (RecipientInline,)
     fields = readonly_fields = (
         "id",
         "title",
-        "workspace_history",
+        "workspace_link",
         "status",
         "progress",
-        "trail",
+        "audit_log",
         "file_name",
         "page_count",
         "size",
@@ -84,22 +126,13 @@ class DocumentAdmin(ListAdmin):
         documents: QuerySet[Document] = super().get_queryset(request)
         return documents.select_related("workspace").prefetch_related("recipients")
 
-    def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view(self.workspaces_view)
-        return [
-            path("workspaces/", view, name="documents_document_workspaces"),
-            *super().get_urls(),
-        ]
-
-    def workspaces_view(self, request: HttpRequest) -> HttpResponse:
-        """Workspaces to choose from in the filter of the audit history."""
-        if not self.has_view_permission(request):
-            raise PermissionDenied
-        if request.method != "GET":
-            return HttpResponseNotAllowed(["GET"])
-        return JsonResponse(lookup.offered(request.GET))
-
     # --- Fields ---
+
+    created = date_column("created_at", "created")
+    sent = date_column("sent_at", "sent")
+    completed = date_column("completed_at", "completed")
+    expires = date_column("expires_at", "expires")
+    deleted = date_column("deleted_at", "deleted", empty="No")
 
     @admin.display(description="recipients")
     def people(self, document: Document) -> str:
@@ -113,34 +146,14 @@ class DocumentAdmin(ListAdmin):
         return f"{so_far.done} of {so_far.total}"
 
     @admin.display(description="workspace")
-    def workspace_history(self, document: Document) -> str:
-        """Leads to the workspace's history: its own page is not for support staff."""
-        return linked(document.workspace.name, workspace_id__exact=document.workspace_id)
+    def workspace_link(self, document: Document) -> str:
+        """A link to the workspace's audit log: support staff may not open the workspace's page."""
+        return log_link(document.workspace.name, workspace_id__exact=document.workspace_id)
 
-    @admin.display(description="history")
-    def trail(self, document: Document) -> str:
-        return format_html('<a href="{}">Audit history</a>', self.audit_url(document))
+    @admin.display(description="audit log")
+    def audit_log(self, document: Document) -> str:
+        return format_html('<a href="{}">Audit log</a>', self.audit_url(document))
 
     @admin.display(description="size")
     def size(self, document: Document) -> str:
         return f"{filesizeformat(document.file_size)} ({document.file_size:,} bytes)"
-
-    @admin.display(description="created")
-    def created(self, document: Document) -> str:
-        return when(document.created_at)
-
-    @admin.display(description="sent")
-    def sent(self, document: Document) -> str:
-        return when(document.sent_at)
-
-    @admin.display(description="completed")
-    def completed(self, document: Document) -> str:
-        return when(document.completed_at)
-
-    @admin.display(description="expires")
-    def expires(self, document: Document) -> str:
-        return when(document.expires_at)
-
-    @admin.display(description="deleted")
-    def deleted(self, document: Document) -> str:
-        return when(document.deleted_at) if document.deleted_at else "No"

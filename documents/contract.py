@@ -1,7 +1,7 @@
 """Document and Recipient as the API promises them: each field's name, type and meaning.
 
 The description of the API is made from these classes, and the tests hold the quick writer
-(`documents.serializers`) against what they write.
+(`documents.api.serializers`) against what they write.
 """
 
 from collections.abc import Mapping
@@ -11,8 +11,8 @@ from uuid import UUID
 from drf_spectacular.utils import extend_schema_field, extend_schema_serializer
 from rest_framework import serializers
 
+from documents.api.serializers import ASKED, DONE
 from documents.models import Document, Recipient
-from documents.serializers import ASKED, DONE
 
 
 def each_means(text: str, meanings: Mapping[Any, str]) -> str:

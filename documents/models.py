@@ -1,16 +1,16 @@
-"""Documents, the people on them, and their files in the store."""
+"""Documents, their recipients, and their files in object storage."""
 
 import uuid
 
 from django.db import models
 from django.utils import timezone
 
-from documents.counting import TRIGGERS
+from documents.counts.triggers import TRIGGERS
 from workspaces.models import Workspace
 
 
 class StoredFile(models.Model):
-    """One PDF in the store. A row and its object never change; a new file is a new row."""
+    """A PDF in object storage. A row and its object never change; a new file is a new row."""
 
     object_key = models.CharField(max_length=100, unique=True)
     size = models.BigIntegerField()  # bytes
@@ -38,7 +38,7 @@ class DocumentQuerySet(models.QuerySet["Document"]):
 
 
 class Document(models.Model):
-    """One document of a workspace, as the API shows it."""
+    """A document of a workspace."""
 
     class Status(models.TextChoices):
         DRAFT = "DRAFT"
@@ -135,7 +135,7 @@ class Document(models.Model):
 
 
 class Recipient(models.Model):
-    """One person on a document, and how far they are."""
+    """A person on a document, with their progress."""
 
     class Role(models.TextChoices):
         SIGNER = "SIGNER"

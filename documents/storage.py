@@ -1,6 +1,6 @@
-"""The store of the PDFs; the only module that knows it is S3.
+"""Object storage for the PDFs; the only module that knows S3.
 
-django-storages keeps the settings and the connection. Reading goes straight to boto3's body:
+django-storages has the settings and the connection. Objects are read with boto3, since
 django-storages' file object copies a whole object before its first byte.
 """
 
@@ -18,24 +18,22 @@ from django.core.files.storage import default_storage
 from storages.backends.s3 import S3Storage
 from urllib3.exceptions import HTTPError
 
-from documents.ranges import ByteRange
-
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
 
-# Bytes. 64 KiB cost a fifth of the throughput; 32 downloads at once hold about six chunks each in
-# memory, and with 240 KiB they can add more than 64 MB (`python -m bench.downloads`).
+# Bytes. With 64 KiB the throughput is a fifth lower. 32 concurrent downloads hold about six chunks
+# each in memory; with 240 KiB they can add more than 64 MB (`python -m bench.downloads`).
 CHUNK_SIZE = 180 * 1024
 CONNECT_TIMEOUT = 3  # seconds
-READ_TIMEOUT = 5  # seconds without a byte from the store; as long as deploy/nginx.conf waits
-# The second one is for a kept connection that has died unseen. A silent store is given up after
-# eleven seconds: twice READ_TIMEOUT, and up to one second between the tries.
+READ_TIMEOUT = 5  # seconds without a byte; the same as in deploy/nginx.conf
+# The second try is for a kept connection that has died. A silent server is given up after eleven
+# seconds: twice READ_TIMEOUT, and up to one second between the tries.
 TRIES = 2
 
 
 CLIENT_CONFIG = Config(
     signature_version="s3v4",
-    # In the store's log; the text that boto3 makes for each request is a tenth of its work.
+    # A fixed text: the one that boto3 makes for each request is a tenth of its work.
     user_agent="document-read-api",
     s3={"addressing_style": "path"},
     connect_timeout=CONNECT_TIMEOUT,
@@ -43,18 +41,18 @@ CLIENT_CONFIG = Config(
     # A connection for each thread: a download holds one until its last byte. Imports use ten.
     max_pool_connections=max(10, settings.SERVER_THREADS),
     retries={"mode": "standard", "total_max_attempts": TRIES},
-    # Some stores send the whole object's checksum with a part of it.
+    # Some servers send the whole object's checksum with a part of it.
     request_checksum_calculation="when_required",
     response_checksum_validation="when_required",
 )
 
 
 class StoreError(Exception):
-    """The store is out of reach, refuses, or has no such object."""
+    """Object storage is out of reach, refuses, or has no such object."""
 
 
 class PdfStorage(S3Storage):  # type: ignore[misc] # it has no types
-    """The project's default storage (`STORAGES`): how every connection to the store behaves."""
+    """The project's default storage (`STORAGES`), with our client configuration."""
 
     def get_default_settings(self) -> dict[str, Any]:
         return {**super().get_default_settings(), "client_config": CLIENT_CONFIG}
@@ -64,7 +62,7 @@ _making = threading.Lock()
 
 
 def _client() -> "S3Client":
-    """One client for all threads, also when they first ask at once: each takes 17 MB for good."""
+    """One client for all threads, even if they ask for it at the same time: each takes 17 MB."""
     with _making:
         return _make_client()
 
@@ -76,7 +74,7 @@ def _make_client() -> "S3Client":
 
 
 def prepare() -> None:
-    """Makes the client, so that no download waits for that; asks nothing of the store."""
+    """Makes the client, so that no download waits for it. Sends no request."""
     _client()
 
 
@@ -86,10 +84,10 @@ def _bucket() -> str:
 
 
 class OpenObject:
-    """An object, or a part of one, being read: iterate over its bytes once, and close it.
+    """An open object, or a part of one: iterate over its bytes once, and close it.
 
     Attributes:
-        length: bytes that it has.
+        length: bytes.
     """
 
     def __init__(self, body: Any, length: int) -> None:
@@ -97,20 +95,20 @@ class OpenObject:
         self.length = length
 
     def __iter__(self) -> Iterator[bytes]:
-        """The bytes in chunks. A store that breaks off raises, never ends early.
+        """The bytes in chunks; raises if the server breaks off.
 
         boto3's own `iter_chunks` keeps each chunk until it has the next one.
         """
         return iter(functools.partial(self._body.read, CHUNK_SIZE), b"")
 
     def close(self) -> None:
-        """Gives the connection back, or drops it when bytes are left."""
+        """Returns the connection to the pool, or closes it if bytes are left."""
         self._body.close()
 
 
 @contextlib.contextmanager
 def _as_store_error(key: str) -> Iterator[None]:
-    """Whatever boto3 raises for an object, as StoreError."""
+    """Turns any error of boto3 into a StoreError."""
     try:
         yield
     except (BotoCoreError, ClientError, HTTPError) as exc:
@@ -118,30 +116,33 @@ def _as_store_error(key: str) -> Iterator[None]:
 
 
 def check(key: str, size: int) -> None:
-    """Returns when the object is there and has this size in bytes.
+    """Returns if the object exists and has this size in bytes.
 
     Raises:
-        StoreError: it has not, or cannot be asked.
+        StoreError: it does not, or object storage is out of reach.
     """
     with _as_store_error(key):
-        answer = _client().head_object(Bucket=_bucket(), Key=key)
-    _expect(key, answer["ContentLength"], size)
+        response = _client().head_object(Bucket=_bucket(), Key=key)
+    _expect(key, response["ContentLength"], size)
 
 
-def open_object(key: str, size: int, part: ByteRange | None = None) -> OpenObject:
-    """Opens an object of `size` bytes, or a part of it.
+def open_object(key: str, length: int, byte_range: str | None = None) -> OpenObject:
+    """Opens an object, or a part of it, that has `length` bytes.
 
-    Its headers have arrived when this returns, its bytes have not.
+    When this returns, its headers have arrived but its bytes have not.
+
+    Args:
+        byte_range: the value of the Range header for the part.
 
     Raises:
-        StoreError: it cannot be read, or is not what was stored.
+        StoreError: it cannot be read, or has another length.
     """
-    wanted: Any = {"Range": part.request} if part else {}
+    requested: Any = {"Range": byte_range} if byte_range else {}
     with _as_store_error(key):
-        answer = _client().get_object(Bucket=_bucket(), Key=key, **wanted)
-    opened = OpenObject(answer["Body"], answer["ContentLength"])
+        response = _client().get_object(Bucket=_bucket(), Key=key, **requested)
+    opened = OpenObject(response["Body"], response["ContentLength"])
     try:
-        _expect(key, opened.length, part.length if part else size)
+        _expect(key, opened.length, length)
     except StoreError:
         opened.close()
         raise
@@ -149,30 +150,28 @@ def open_object(key: str, size: int, part: ByteRange | None = None) -> OpenObjec
 
 
 def _expect(key: str, found: int, expected: int) -> None:
-    """An object never changes: another size means that it is damaged, and it is not sent."""
+    """Objects never change, so another size means damage."""
     if found != expected:
         raise StoreError(f"object {key}: {found} bytes instead of {expected}")
 
 
 def signed_url(key: str, seconds: int) -> str:
-    """A URL by which whoever holds it can read the object, for so many seconds."""
+    """A URL that gives its holder access to the object for so many seconds."""
     return _client().generate_presigned_url(
         "get_object", Params={"Bucket": _bucket(), "Key": key}, ExpiresIn=seconds
     )
 
 
 def new_key() -> str:
-    """A key for a new object, which nobody can guess and names no person."""
+    """A random key for a new object."""
     return f"{uuid4().hex}.pdf"
 
 
 def save(content: IO[bytes], key: str | None = None) -> str:
-    """Writes a new object and returns its key.
-
-    Nothing is ever overwritten: every object has a key of its own.
+    """Writes a new object and returns its key. Objects are never overwritten.
 
     Args:
-        key: from `new_key`, for a caller that must know it even when writing breaks off.
+        key: from `new_key`, if the caller must know it even if writing fails.
 
     Raises:
         StoreError: it cannot be written.
@@ -184,10 +183,10 @@ def save(content: IO[bytes], key: str | None = None) -> str:
 
 
 def delete(keys: Iterable[str]) -> None:
-    """Removes objects; one that is not there is fine.
+    """Deletes objects; ignores missing ones.
 
     Raises:
-        StoreError: the store is out of reach or refuses.
+        StoreError: object storage is out of reach or refuses.
     """
     for key in keys:
         with _as_store_error(key):

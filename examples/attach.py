@@ -3,12 +3,12 @@
 # requires-python = ">=3.11"
 # dependencies = ["httpx"]
 # ///
-"""Fetches the signed PDF of one document, given its id from the event `document.completed`.
+"""Downloads the signed PDF of one document, given its id from the event `document.completed`.
 
-It is put whole into FOLDER/DOCUMENT_ID/, so an event that is delivered twice changes nothing, and
-its path is printed. What went wrong is one line on stderr, and exit status 1.
+The file is saved as a whole in FOLDER/DOCUMENT_ID/, so an event that is delivered twice changes
+nothing, and its path is printed. An error is one line on stderr, and exit status 1.
 
-  DTD_BASE_URL  where the service is, without /api/v1: https://…
+  DTD_BASE_URL  address of the service, without /api/v1: https://…
   DTD_API_KEY   a key from the workspace's developer settings: dtd_…
 """
 
@@ -21,52 +21,50 @@ import sys
 import time
 from pathlib import Path
 from urllib.parse import unquote
+from uuid import UUID
 
 import httpx
 
-TRIES = 4
+
+def problem_with(response: httpx.Response) -> str:
+    """Describes why the response is not the whole file; empty if it is."""
+    if response.status_code != 200:
+        is_json = response.headers.get("Content-Type") == "application/json"
+        return f"{response.url}: {response.json()['error'] if is_json else response.status_code}"
+    digest = base64.b64encode(hashlib.sha256(response.content).digest()).decode()
+    whole = response.headers.get("Repr-Digest") == f"sha-256=:{digest}:"
+    return "" if whole else f"{response.url}: The file is damaged: its digest differs."
 
 
-def problem_with(answer: httpx.Response) -> str:
-    """Why this is not the whole file, as a person reads it; empty when it is."""
-    if answer.status_code != 200:
-        is_json = answer.headers.get("Content-Type") == "application/json"
-        return f"{answer.url}: {answer.json()['error'] if is_json else answer.status_code}"
-    digest = base64.b64encode(hashlib.sha256(answer.content).digest()).decode()
-    whole = answer.headers.get("Repr-Digest") == f"sha-256=:{digest}:"
-    return "" if whole else "What arrived is not the file: its digest differs."
-
-
-def fetch(api: httpx.Client, path: str) -> httpx.Response:
-    """The whole file. Asks again where that may help, after the time that the service names."""
-    for attempt in range(1, TRIES + 1):
-        seconds = str(attempt)
+def download(api: httpx.Client, path: str) -> httpx.Response:
+    """Returns the whole file. Retries if that can help, after the time that the service names."""
+    for seconds in (1, 2, 3, 0):  # no wait after the last try
         try:
-            answer = api.get(path, params={"type": "signed"})
+            response = api.get(path, params={"type": "signed"})
         except (httpx.NetworkError, httpx.RemoteProtocolError, httpx.TimeoutException) as exc:
-            problem = f"{api.base_url}: {exc}."
+            problem = f"{exc.request.url}: {exc}."
         else:
-            problem = problem_with(answer)
+            problem = problem_with(response)
             if not problem:
-                return answer
-            if answer.status_code not in (200, 429, 503):
+                return response
+            if response.status_code not in (200, 429, 503):
                 break
-            seconds = answer.headers.get("Retry-After", seconds)
-        if attempt < TRIES:
+            seconds = seconds and int(response.headers.get("Retry-After", seconds))
+        if seconds:
             print(f"{problem} Waiting {seconds} s.", file=sys.stderr)
-            time.sleep(int(seconds))
+            time.sleep(seconds)
     sys.exit(problem)
 
 
-def save(content: bytes, disposition: str, folder: Path) -> Path:
-    """The file under its own name, less what a path would obey; there as a whole or not at all."""
-    named = re.search(r"filename\*=UTF-8''([^;]+)", disposition)
-    name = unquote(named[1]) if named else "signed.pdf"
-    name = re.sub(r'[\x00-\x1f\x7f-\x9f<>:"/\\|?*]', "_", name).strip(" .")
+def save(file: httpx.Response, folder: Path) -> Path:
+    """Saves the file as a whole or not at all, under its own name made safe for a path."""
+    named = re.search(r"filename\*=UTF-8''([^;]+)", file.headers.get("Content-Disposition", ""))
+    name = unquote(named[1]) if named else ""
+    name = re.sub(r'[\x00-\x1f\x7f-\x9f<>:"/\\|?*]', "_", name).strip(" .") or "signed.pdf"
     folder.mkdir(parents=True, exist_ok=True)
     part = folder / f"{os.getpid()}.part"
-    part.write_bytes(content)
-    return part.replace(folder / (name or "signed.pdf"))
+    part.write_bytes(file.content)
+    return part.replace(folder / name)
 
 
 def main() -> None:
@@ -77,17 +75,16 @@ def main() -> None:
     parser.add_argument("--to", metavar="FOLDER", type=Path, default=Path("attachments"))
     options = parser.parse_args()
     if missing := [name for name in ("DTD_BASE_URL", "DTD_API_KEY") if not os.environ.get(name)]:
-        sys.exit(f"Set {' and '.join(missing)}; --help says to what.")
-    if not re.fullmatch(r"[A-Za-z0-9-]+", options.document_id):  # a slash would lead elsewhere
-        sys.exit("DOCUMENT_ID has letters, digits and hyphens only.")
-    path = f"/api/v1/documents/{options.document_id}/download"
+        sys.exit(f"Set {' and '.join(missing)}; see --help.")
     base, key = os.environ["DTD_BASE_URL"], os.environ["DTD_API_KEY"].strip()
+    try:
+        id = str(UUID(options.document_id))  # one spelling: it is part of two paths
+    except ValueError:
+        sys.exit("DOCUMENT_ID must be a UUID.")
     try:
         headers = {"Authorization": f"Bearer {key}"}
         with httpx.Client(base_url=base, headers=headers, timeout=60) as api:
-            file = fetch(api, path)
-        disposition = file.headers.get("Content-Disposition", "")
-        print(save(file.content, disposition, options.to / options.document_id))
+            print(save(download(api, f"/api/v1/documents/{id}/download"), options.to / id))
     except (OSError, ValueError, httpx.HTTPError, httpx.InvalidURL) as exc:
         sys.exit(f"{type(exc).__name__}: {exc}")
 

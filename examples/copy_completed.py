@@ -5,27 +5,25 @@
 # ///
 """Copies every completed agreement, its signed PDF and its certificate, to TARGET.
 
-TARGET is a folder or s3://BUCKET/PREFIX. Each run, by cron for one, fetches what is new, and can
-be interrupted at any time. STATE lists what has been copied: take a line out to have that file
-again, and in a folder check all of it by `sha256sum --check SHA256SUMS`.
+TARGET is a folder or s3://BUCKET/PREFIX. Each run, from cron for example, copies what is new; it
+can be interrupted at any time. STATE lists the copied files. Remove a line to copy that file again;
+in a folder, `sha256sum --check SHA256SUMS` checks all of them.
 
-  DTD_BASE_URL  where the service is, without /api/v1: https://…
+  DTD_BASE_URL  address of the service, without /api/v1: https://…
   DTD_API_KEY   a key from the workspace's developer settings: dtd_…
 
-For a bucket: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN if there is one,
-AWS_REGION, and AWS_ENDPOINT_URL if it is not Amazon's.
+A bucket needs boto3. It reads AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN (or a
+profile, or a role), AWS_REGION, and AWS_ENDPOINT_URL if the bucket is not Amazon's.
 """
 
 import argparse
 import base64
 import hashlib
-import hmac
 import os
 import re
 import sys
 import time
-from collections.abc import Callable, Generator, Iterator
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -33,64 +31,71 @@ from urllib.parse import quote
 
 import httpx
 
-TRIES = 4
-REGION = os.environ.get("AWS_REGION", "us-east-1")
-CLEAR = "\r\x1b[K" if sys.stderr.isatty() else ""  # a terminal's line, for the progress bar
+CLEAR = "\r\x1b[K" if sys.stderr.isatty() else ""  # clears a terminal's line, for the progress bar
 
 
 class Missing(SystemExit):
-    """There is no such thing (404)."""
+    """The service has no such document (404)."""
 
 
 class Failed(SystemExit):
-    """No try gave what was asked for; another thing may still be had."""
+    """Every try failed; another request may still succeed."""
 
 
-def ask(send: Callable[[], httpx.Response], *, for_file: bool = False) -> httpx.Response:
-    """A good answer. Asks again where that may help, after the time that the service names.
+def sha256(content: bytes) -> str:
+    return base64.b64encode(hashlib.sha256(content).digest()).decode()
+
+
+def problem_with(response: httpx.Response, *, is_file: bool) -> str:
+    """Describes why the response is not what was requested; empty if it is."""
+    if response.status_code != 200:
+        is_json = response.headers.get("Content-Type") == "application/json"
+        return f"{response.url}: {response.json()['error'] if is_json else response.status_code}"
+    digest = f"sha-256=:{sha256(response.content)}:"
+    whole = not is_file or response.headers.get("Repr-Digest") == digest
+    return "" if whole else f"{response.url}: The file is damaged: its digest differs."
+
+
+def get(api: httpx.Client, path: str, **params: str) -> httpx.Response:
+    """Returns a good response. Retries if that can help, after the time that the service names.
 
     Raises:
-        Missing, Failed, or SystemExit: there is none and will be none; each says why.
+        Missing, Failed, or SystemExit: There is none; each has a message.
     """
-    for attempt in range(1, TRIES + 1):
-        seconds = str(attempt)
+    for seconds in (1, 2, 3, 0):  # no wait after the last try
         try:
-            answer = send()
+            response = api.get(path, params=params)
         except (httpx.NetworkError, httpx.RemoteProtocolError, httpx.TimeoutException) as exc:
             problem = f"{exc.request.url}: {exc}."
         else:
-            digest = base64.b64encode(hashlib.sha256(answer.content).digest()).decode()
-            whole = answer.headers.get("Repr-Digest") == f"sha-256=:{digest}:"
-            if answer.status_code == 200 and (whole or not for_file):
-                return answer
-            problem = f"{answer.url}: {answer.status_code}, and not what was asked for."
-            if answer.status_code != 200 and "/json" in answer.headers.get("Content-Type", ""):
-                problem = f"{answer.url}: {answer.json()['error']}"
-            if answer.status_code == 404:
+            problem = problem_with(response, is_file="type" in params)
+            if not problem:
+                return response
+            if response.status_code == 404:
                 raise Missing(problem)
-            if answer.status_code not in (200, 429, 500, 502, 503, 504):
+            if response.status_code not in (200, 429, 500, 502, 503, 504):
                 raise SystemExit(problem)
-            seconds = answer.headers.get("Retry-After", seconds)
-        if attempt < TRIES:
-            tell(f"{problem} Waiting {seconds} s.")
-            time.sleep(int(seconds))
+            seconds = seconds and int(response.headers.get("Retry-After", seconds))
+        if seconds:
+            log(f"{problem} Waiting {seconds} s.")
+            time.sleep(seconds)
     raise Failed(problem)
 
 
 def completed(api: httpx.Client) -> Iterator[dict[str, Any]]:
-    """All completed documents. They come in the order of their creation, and one that was created
-    long ago may have been completed today: a run that stopped at what it knows would miss it."""
+    """Lists all completed documents, newest first by their creation. One that was created long ago
+    may have been completed today, so a run must not stop at the first document that it knows."""
     params = {"status": "COMPLETED", "limit": "100"}
     while True:
-        page = ask(partial(api.get, "/api/v1/documents", params=params)).json()
+        page = get(api, "/api/v1/documents", **params).json()
         yield from page["data"]
         if page["nextCursor"] is None:
             return
         params["cursor"] = page["nextCursor"]
 
 
-def into_folder(folder: Path, name: str, content: bytes) -> None:
-    """Puts a file there as a whole or not at all, whatever happens."""
+def save_in_folder(folder: Path, name: str, content: bytes) -> None:
+    """Saves a file as a whole or not at all, whatever happens."""
     folder.mkdir(parents=True, exist_ok=True)
     part = folder / f"{name}.part"
     with part.open("wb") as file:
@@ -100,44 +105,38 @@ def into_folder(folder: Path, name: str, content: bytes) -> None:
     part.replace(folder / name)
 
 
-def into_bucket(s3: httpx.Client, name: str, content: bytes) -> None:
-    """Puts an object there; the store refuses content that is not what was signed."""
-    ask(partial(s3.put, quote(name), content=content, headers={"Content-Type": "application/pdf"}))
+def bucket(url: str) -> Callable[[str, bytes], None]:
+    """Returns a function that saves an object; S3 refuses content that arrives damaged."""
+    try:
+        import boto3
+        from botocore.config import Config
+        from botocore.exceptions import BotoCoreError, ClientError
 
+        config = Config(region_name=os.environ.get("AWS_REGION"), s3={"addressing_style": "path"})
+        s3 = boto3.client("s3", config=config)
+    except ImportError:
+        sys.exit("A bucket needs boto3: pip install boto3")
+    except BotoCoreError as exc:
+        sys.exit(f"s3://{url}: {exc}")
+    name, _, prefix = url.partition("/")
 
-class Signature(httpx.Auth):
-    """AWS Signature Version 4."""
+    def save(file: str, content: bytes) -> None:
+        try:
+            s3.put_object(
+                Bucket=name,
+                Key=f"{prefix}/{file}".lstrip("/"),
+                Body=content,
+                ChecksumSHA256=sha256(content),
+                ContentType="application/pdf",
+            )
+        except (BotoCoreError, ClientError) as exc:
+            sys.exit(f"s3://{url}: {exc}")
 
-    requires_request_body = True
-
-    def __init__(self) -> None:
-        self.key_id = os.environ["AWS_ACCESS_KEY_ID"]
-        self.secret = os.environ["AWS_SECRET_ACCESS_KEY"]
-        self.token = os.environ.get("AWS_SESSION_TOKEN")
-
-    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
-        headers, now = request.headers, f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
-        content = hashlib.sha256(request.content).hexdigest()
-        headers.update({"x-amz-date": now, "x-amz-content-sha256": content})
-        if self.token:
-            headers["x-amz-security-token"] = self.token
-        names = sorted(name for name in headers if name == "host" or name.startswith("x-amz-"))
-        lines = [request.method, request.url.raw_path.decode(), ""]
-        lines += [*(f"{name}:{headers[name]}" for name in names), "", ";".join(names), content]
-        asked = hashlib.sha256("\n".join(lines).encode()).hexdigest()
-        scope = f"{now[:8]}/{REGION}/s3/aws4_request"
-        key = f"AWS4{self.secret}".encode()
-        for word in (*scope.split("/"), f"AWS4-HMAC-SHA256\n{now}\n{scope}\n{asked}"):
-            key = hmac.digest(key, word.encode(), "sha256")
-        headers["Authorization"] = (
-            f"AWS4-HMAC-SHA256 Credential={self.key_id}/{scope}, "
-            f"SignedHeaders={';'.join(names)}, Signature={key.hex()}"
-        )
-        yield request
+    return save
 
 
 def copied(state: Path) -> set[str]:
-    """The files that the state lists, each as "ID KIND.pdf". Half a last line does not count."""
+    """Reads which files the state lists, each as "ID KIND.pdf". Removes half a last line."""
     state.parent.mkdir(parents=True, exist_ok=True)
     state.touch()
     whole = state.read_bytes().rpartition(b"\n")[0]
@@ -145,10 +144,10 @@ def copied(state: Path) -> set[str]:
     return {" ".join(line.split()[-2:]) for line in whole.decode().split("\n")}
 
 
-def copy(api: httpx.Client, put: Callable[[str, bytes], None], state: Path) -> None:
+def copy(api: httpx.Client, save: Callable[[str, bytes], None], state: Path) -> None:
     """Copies what the state does not list yet."""
     known, new, seen, failed, in_a_row = copied(state), 0, 0, 0, 0
-    total = ask(partial(api.get, "/api/v1/me")).json()["data"]["documents"]["completed"]
+    total = get(api, "/api/v1/me").json()["data"]["documents"]["completed"]
     for seen, document in enumerate(completed(api), 1):
         title = re.sub(r'[\x00-\x1f\x7f-\x9f<>:"/\\|?*\s]+', " ", document["title"])
         title = title.encode(errors="ignore")[:120].decode(errors="ignore").strip(" .")
@@ -156,31 +155,30 @@ def copy(api: httpx.Client, put: Callable[[str, bytes], None], state: Path) -> N
             file = f"{document['id']} {kind}.pdf"
             if file in known:
                 continue
-            send = partial(api.get, document["links"]["download"], params={"type": kind})
             try:
-                content = ask(send, for_file=True).content
+                content = get(api, document["links"]["download"], type=kind).content
             except Missing:  # deleted since it was listed
                 continue
-            except Failed as exc:  # one bad file must not keep the others from being copied
-                tell(f"{file}: {exc}")
+            except Failed as exc:  # one bad file must not stop the others
+                log(f"{file}: {exc}")
                 failed, in_a_row = failed + 1, in_a_row + 1
-                if in_a_row == 10:  # it is not the files
+                if in_a_row == 10:  # the files are not the cause
                     raise
                 continue
             name = f"{document['completedAt'][:10]} {title or 'agreement'} {file}"
-            put(name, content)
-            with state.open("a", encoding="utf-8") as lines:  # after the file: none is lost
+            save(name, content)
+            with state.open("a", encoding="utf-8") as lines:  # after the file, so none is lost
                 lines.write(f"{hashlib.sha256(content).hexdigest()}  {name}\n")
             new, in_a_row = new + 1, 0
         if CLEAR or seen % 100 == 0:
             bar = f"[{'#' * (30 * seen // max(seen, total)):30}] {seen} of {total} agreements"
-            tell(f"{bar}, {new} new files", end="" if CLEAR else "\n")
-    tell(f"{new} new files; {seen} agreements are completed.")
+            log(f"{bar}, {new} new files", end="" if CLEAR else "\n")
+    log(f"{new} new files; {seen} agreements are completed.")
     if failed:
         sys.exit(f"Not copied: {failed}. The next run tries again.")
 
 
-def tell(text: str, end: str = "\n") -> None:
+def log(text: str, end: str = "\n") -> None:
     print(f"{CLEAR}{text}", end=end, file=sys.stderr, flush=True)
 
 
@@ -190,35 +188,29 @@ def main() -> None:
     )
     parser.add_argument("target", metavar="TARGET")
     parser.add_argument(
-        "--state", type=Path, help="TARGET/SHA256SUMS; for a bucket a file in this folder"
+        "--state", type=Path, help="TARGET/SHA256SUMS; for a bucket, a file in the current folder"
     )
     options = parser.parse_args()
-    bucket = options.target.removeprefix("s3://").strip("/")
-    in_bucket = options.target.startswith("s3://")
-    needed = ["DTD_BASE_URL", "DTD_API_KEY"]
-    needed += ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"] if in_bucket else []
-    if missing := [name for name in needed if not os.environ.get(name)]:
-        sys.exit(f"Set {' and '.join(missing)}; --help says to what.")
+    if missing := [name for name in ("DTD_BASE_URL", "DTD_API_KEY") if not os.environ.get(name)]:
+        sys.exit(f"Set {' and '.join(missing)}; see --help.")
     base, key = os.environ["DTD_BASE_URL"], os.environ["DTD_API_KEY"].strip()
     try:
-        put: Callable[[str, bytes], None]
-        if in_bucket:
-            store = os.environ.get("AWS_ENDPOINT_URL", f"https://s3.{REGION}.amazonaws.com")
-            url = f"{store.rstrip('/')}/{quote(bucket)}"
-            put = partial(into_bucket, httpx.Client(base_url=url, auth=Signature(), timeout=60))
-            state = Path(f"{quote(bucket, safe='')}.SHA256SUMS")
+        if options.target.startswith("s3://"):
+            url = options.target.removeprefix("s3://").strip("/")
+            save = bucket(url)
+            state = Path(f"{quote(url, safe='')}.SHA256SUMS")
         else:
-            put = partial(into_folder, Path(options.target))
+            save = partial(save_in_folder, Path(options.target))
             state = Path(options.target, "SHA256SUMS")
         headers = {"Authorization": f"Bearer {key}"}
         with httpx.Client(base_url=base, headers=headers, timeout=60) as api:
-            copy(api, put, options.state or state)
+            copy(api, save, options.state or state)
     except KeyboardInterrupt:
         sys.exit("Interrupted; the next run goes on from here.")
     except (OSError, ValueError, httpx.HTTPError, httpx.InvalidURL) as exc:
         sys.exit(f"{type(exc).__name__}: {exc}")
     finally:
-        tell("", end="")
+        log("", end="")
 
 
 if __name__ == "__main__":

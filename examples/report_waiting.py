@@ -5,9 +5,9 @@
 # ///
 """Prints who still has to sign or approve what, and since when; the longest wait comes first.
 
-With --csv it goes to a file for a spreadsheet, too. Times are UTC.
+With --csv, the same rows also go to a file for a spreadsheet. Times are UTC.
 
-  DTD_BASE_URL  where the service is, without /api/v1: https://…
+  DTD_BASE_URL  address of the service, without /api/v1: https://…
   DTD_API_KEY   a key from the workspace's developer settings: dtd_…
 """
 
@@ -24,41 +24,39 @@ from unicodedata import combining, east_asian_width
 
 import httpx
 
-TRIES = 4
 COLUMNS = ("since", "days", "state", "has to", "name", "email", "document", "expires", "id")
 SHOWN = COLUMNS[:7]
-WIDEST = 32  # letters
-# What a spreadsheet takes for the beginning of a formula.
-FORMULA = tuple("=+-@\t\r\n＝＋－＠")
+MAX_LENGTH = 32  # characters of a cell
+FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # spreadsheets read a cell that begins so as a formula
 
 
-def ask(api: httpx.Client, params: dict[str, str]) -> Any:
-    """A page of documents. Waits and asks again where that may help; exits where it does not."""
-    for attempt in range(1, TRIES + 1):
-        seconds = str(attempt)
+def get_page(api: httpx.Client, params: dict[str, str]) -> Any:
+    """Returns a page of documents. Retries if that can help, after the time the service names."""
+    for seconds in (1, 2, 3, 0):  # no wait after the last try
         try:
-            answer = api.get("/api/v1/documents", params=params)
+            response = api.get("/api/v1/documents", params=params)
         except (httpx.NetworkError, httpx.RemoteProtocolError, httpx.TimeoutException) as exc:
-            problem = f"{api.base_url}: {exc}."
+            problem = f"{exc.request.url}: {exc}."
         else:
-            if answer.status_code == 200:
-                return answer.json()
-            is_json = answer.headers.get("Content-Type") == "application/json"
-            problem = f"{answer.url}: {answer.json()['error'] if is_json else answer.status_code}"
-            if answer.status_code not in (429, 503):
+            if response.status_code == 200:
+                return response.json()
+            is_json = response.headers.get("Content-Type") == "application/json"
+            status = response.status_code
+            problem = f"{response.url}: {response.json()['error'] if is_json else status}"
+            if status not in (429, 503):
                 break
-            seconds = answer.headers.get("Retry-After", seconds)
-        if attempt < TRIES:
+            seconds = seconds and int(response.headers.get("Retry-After", seconds))
+        if seconds:
             print(f"{problem} Waiting {seconds} s.", file=sys.stderr)
-            time.sleep(int(seconds))
+            time.sleep(seconds)
     sys.exit(problem)
 
 
 def documents(api: httpx.Client) -> Iterator[dict[str, Any]]:
-    """All of the workspace's documents: PARTIALLY_SIGNED is no value of the status filter."""
+    """Lists all documents: the status filter has no value for PARTIALLY_SIGNED."""
     params = {"limit": "100"}
     while True:
-        page = ask(api, params)
+        page = get_page(api, params)
         yield from page["data"]
         if page["nextCursor"] is None:
             return
@@ -66,22 +64,22 @@ def documents(api: httpx.Client) -> Iterator[dict[str, Any]]:
 
 
 def waiting(document: dict[str, Any], now: datetime) -> Iterator[dict[str, str]]:
-    """A row for each person who has still to act; in SEQUENTIAL order only the next are asked."""
+    """Makes a row for each recipient who still has to act; in SEQUENTIAL order some act later."""
     if document["status"] not in ("SENT", "VIEWED", "PARTIALLY_SIGNED"):
         return
-    asked = [who for who in document["recipients"] if who["role"] in ("SIGNER", "APPROVER")]
-    left = [who for who in asked if who["status"] not in ("SIGNED", "APPROVED", "DECLINED")]
-    turn = min((who["order"] for who in left), default=0)
-    for who in left:
-        later = document["signingOrder"] == "SEQUENTIAL" and who["order"] > turn
-        since = "" if later else who["sentAt"] or document["sentAt"] or document["createdAt"]
+    actors = [each for each in document["recipients"] if each["role"] in ("SIGNER", "APPROVER")]
+    left = [each for each in actors if each["status"] not in ("SIGNED", "APPROVED", "DECLINED")]
+    next_order = min((each["order"] for each in left), default=0)
+    for each in left:
+        later = document["signingOrder"] == "SEQUENTIAL" and each["order"] > next_order
+        since = "" if later else each["sentAt"] or document["sentAt"] or document["createdAt"]
         yield {
             "since": since[:10],
             "days": str((now - datetime.fromisoformat(since)).days) if since else "",
-            "state": "LATER" if later else who["status"],
-            "has to": "sign" if who["role"] == "SIGNER" else "approve",
-            "name": who["name"],
-            "email": who["email"],
+            "state": "LATER" if later else each["status"],
+            "has to": "sign" if each["role"] == "SIGNER" else "approve",
+            "name": each["name"],
+            "email": each["email"],
             "document": document["title"],
             "expires": (document["expiresAt"] or "")[:10],
             "id": document["id"],
@@ -89,14 +87,14 @@ def waiting(document: dict[str, Any], now: datetime) -> Iterator[dict[str, str]]
 
 
 def width(text: str) -> int:
-    """Columns of a terminal: an East Asian letter takes two, a combining mark none."""
+    """Counts a terminal's columns: an East Asian letter needs two, a combining mark none."""
     return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def table(rows: list[dict[str, str]]) -> Iterator[str]:
-    """The lines of a table, long texts cut; nothing in a name can steer the terminal."""
+    """Formats a table's lines. Long texts are cut; control characters become spaces."""
     cells = [
-        ["".join(c if c.isprintable() else " " for c in row[name])[:WIDEST] for name in SHOWN]
+        ["".join(c if c.isprintable() else " " for c in row[name])[:MAX_LENGTH] for name in SHOWN]
         for row in ({name: name.upper() for name in SHOWN}, *rows)
     ]
     widths = [max(map(width, column)) for column in zip(*cells, strict=True)]
@@ -106,7 +104,7 @@ def table(rows: list[dict[str, str]]) -> Iterator[str]:
 
 
 def write_csv(rows: list[dict[str, str]], path: Path) -> None:
-    """A file that spreadsheets read as UTF-8, and in which no name is taken for a formula."""
+    """Writes a file that spreadsheets read as UTF-8, and in which no name is a formula."""
     with path.open("w", encoding="utf-8-sig", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS)
         writer.writeheader()
@@ -122,7 +120,7 @@ def main() -> None:
     parser.add_argument("--csv", metavar="FILE", type=Path)
     options = parser.parse_args()
     if missing := [name for name in ("DTD_BASE_URL", "DTD_API_KEY") if not os.environ.get(name)]:
-        sys.exit(f"Set {' and '.join(missing)}; --help says to what.")
+        sys.exit(f"Set {' and '.join(missing)}; see --help.")
     base, key = os.environ["DTD_BASE_URL"], os.environ["DTD_API_KEY"].strip()
     now = datetime.now(UTC)
     try:
@@ -133,7 +131,7 @@ def main() -> None:
         if options.csv:
             write_csv(rows, options.csv)
         print("\n".join(table(rows)) if rows else "Nobody has to sign anything.", flush=True)
-    except BrokenPipeError:  # `head`, for one, has read enough
+    except BrokenPipeError:  # the reader, `head` for example, has enough
         os._exit(0)
     except (OSError, ValueError, httpx.HTTPError, httpx.InvalidURL) as exc:
         sys.exit(f"{type(exc).__name__}: {exc}")

@@ -16,7 +16,7 @@ import httpx
 import pytest
 from jsonschema_rs import Draft202012Validator
 
-from config.sharing import OTHER_PATHS
+from config.openapi.hooks import OTHER_PATHS
 
 Json = dict[str, Any]
 

@@ -1,10 +1,15 @@
-"""The programs in examples/, run as a customer runs them: in a process, told by its environment."""
+"""Runs the programs in examples/ as a customer would, in this process or in one of their own."""
 
+import contextlib
 import os
 import re
+import runpy
 import subprocess
 import sys
+from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
+from unittest.mock import patch
 
 from tests.factories import Tenant
 from tests.proxy import HOST
@@ -13,11 +18,17 @@ from tests.server import ROOT, Server
 Process = subprocess.Popen[str]
 
 
+def path_of(name: str) -> str:
+    return str(ROOT / "examples" / f"{name}.py")
+
+
 class Examples:
     """The programs in a folder, on a server, with a tenant's key.
 
     Attributes:
-        environment: further variables that they find.
+        environment: all variables that they find.
+        waits: the seconds that they would have waited.
+        during_wait: called instead of each wait of a program in this process.
     """
 
     def __init__(self, folder: Path, server: Server, tenant: Tenant) -> None:
@@ -28,11 +39,13 @@ class Examples:
             "DTD_BASE_URL": f"http://{HOST}:{server.port}",
             "DTD_API_KEY": tenant.raw,
         }
+        self.waits: list[int] = []
+        self.during_wait: Callable[[], object] = lambda: None
 
     def start(self, name: str, *words: str, stderr: int = subprocess.PIPE) -> Process:
-        """Starts `examples/NAME.py`."""
+        """Starts `examples/NAME.py` in a process of its own."""
         return subprocess.Popen(
-            [sys.executable, str(ROOT / "examples" / f"{name}.py"), *words],
+            [sys.executable, path_of(name), *words],
             cwd=self.folder,
             env=self.environment,
             stdin=subprocess.DEVNULL,
@@ -42,20 +55,36 @@ class Examples:
         )
 
     def run(self, name: str, *words: str, status: int = 0) -> str:
-        """Runs one to its end, which has to be with `status`; what it printed."""
-        return ended(self.start(name, *words), status)
+        """Runs `examples/NAME.py` in this process, where its waits take no time.
+
+        Returns:
+            What it printed until its end, which must be with `status`.
+        """
+        printed, ended_with = StringIO(), 0
+        with (
+            contextlib.chdir(self.folder),
+            contextlib.redirect_stdout(printed),
+            contextlib.redirect_stderr(printed),
+            patch.dict(os.environ, self.environment, clear=True),
+            patch("sys.argv", [path_of(name), *words]),
+            patch("time.sleep", self._wait),
+        ):
+            try:
+                runpy.run_path(path_of(name), run_name="__main__")
+            except SystemExit as exc:  # handled as Python does
+                if isinstance(exc.code, str):
+                    print(exc.code)  # noqa: T201
+                ended_with = 1 if isinstance(exc.code, str) else int(exc.code or 0)
+        assert ended_with == status, printed.getvalue()
+        return printed.getvalue()
+
+    def _wait(self, seconds: int) -> None:
+        self.waits.append(seconds)
+        self.during_wait()
 
 
-def ended(process: Process, status: int = 0) -> str:
-    """What a process printed until its end, which has to be with `status`, and no traceback."""
-    out, err = process.communicate()
-    assert process.returncode == status, err
-    assert "Traceback" not in err
-    return out + err
-
-
-class Asked:
-    """The requests that a server gets from here on, out of its access log."""
+class Requests:
+    """The requests that a server gets from here on, from its access log."""
 
     def __init__(self, server: Server) -> None:
         self._server = server

@@ -9,7 +9,8 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from django.contrib.auth.models import User
-from fpdf import FPDF
+from pypdf import PdfWriter
+from pypdf.generic import ContentStream, DictionaryObject, NameObject
 
 from apikeys.models import ApiKey
 from documents import storage
@@ -80,14 +81,26 @@ def issue(workspace: Workspace, name: str, by: User, id: UUID | None = None) -> 
 @cache
 def pdf(text: str, pages: int = 1) -> bytes:
     """A PDF that says `text` on each page, as far as its built-in font has the letters."""
-    text = text.encode("latin-1", "replace").decode("latin-1")
-    document = FPDF()
-    document.set_creation_date(at("2026-01-01 00:00:00"))
-    document.set_font("helvetica", size=24)
+    writer = PdfWriter()
+    font = DictionaryObject(
+        {
+            NameObject("/Type"): NameObject("/Font"),
+            NameObject("/Subtype"): NameObject("/Type1"),
+            NameObject("/BaseFont"): NameObject("/Helvetica"),
+            NameObject("/Encoding"): NameObject("/WinAnsiEncoding"),
+        }
+    )
     for number in range(1, pages + 1):
-        document.add_page()
-        document.cell(text=f"{text}, page {number} of {pages}")
-    return bytes(document.output())
+        page = writer.add_blank_page(595, 842)  # A4, in points
+        fonts = DictionaryObject({NameObject("/F1"): font})
+        page[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): fonts})
+        shown = f"{text}, page {number} of {pages}".encode("latin-1", "replace").hex()
+        content = ContentStream(None, writer)
+        content.set_data(f"BT /F1 24 Tf 50 780 Td <{shown}> Tj ET".encode())
+        page.replace_contents(content)
+    output = io.BytesIO()
+    writer.write(output)
+    return output.getvalue()
 
 
 def stored(content: bytes) -> StoredFile:

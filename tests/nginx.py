@@ -1,14 +1,18 @@
-"""A real nginx with deploy/nginx.conf, in front of a real server that hands downloads over."""
+"""A real nginx with deploy/nginx.conf, in front of a real server with X-Accel redirects."""
 
+import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
+from io import StringIO
 from pathlib import Path
+from unittest.mock import patch
 from urllib.parse import urlsplit
 
 import pytest
+from django.core.management import call_command
 
 from config.embedded.service import free_port
 from tests.proxy import HOST
@@ -16,8 +20,8 @@ from tests.server import EXEC, PATIENCE, ROOT, Server
 
 
 def program() -> str:
-    """Where nginx is. Only CI has to have it."""
-    # Debian's is not on the path of people who are not root.
+    """The path of nginx. Only CI must have it."""
+    # Debian installs it where only root's PATH leads.
     found = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
     if found is None and "CI" not in os.environ:
         pytest.skip("nginx is not installed (on Debian: apt-get install nginx-light)")
@@ -25,8 +29,17 @@ def program() -> str:
     return found
 
 
+def record_completions(log: Path) -> dict[str, int]:
+    """Runs `record_download_completions` on a log; returns the counts that it prints."""
+    out = StringIO()
+    with log.open() as file, patch("sys.stdin", file):
+        call_command("record_download_completions", stdout=out, stderr=StringIO())
+    counts: dict[str, int] = json.loads(out.getvalue())
+    return counts
+
+
 class Nginx(Server):
-    """A server reached through nginx: what it answers is what nginx lets through."""
+    """A server behind nginx: its responses are those that nginx passes on."""
 
     def __init__(self, folder: Path, threads: int = 4, **environment: str) -> None:
         program()
@@ -41,20 +54,20 @@ class Nginx(Server):
             f"upstream app {{ server {HOST}:{application}; keepalive 8; }}\n"
             f"upstream store {{ server {store}; keepalive 8; }}\n"
         )
-        # Started by root, it would become another user, for whom the tests' folder is closed.
+        # Started by root, nginx would switch to a user who cannot read the tests' folder.
         itself = "daemon off;" + ("user root;" if os.geteuid() == 0 else "")
         options = ["-p", f"{self.logs.parent}/", "-c", str(configuration), "-g", itself]
         self._nginx = subprocess.Popen([sys.executable, "-c", EXEC, program(), *options])
 
     @property
-    def ends(self) -> Path:
+    def completions(self) -> Path:
         """The log of how downloads ended."""
         return self.logs / "downloads.log"
 
     def rotate(self) -> Path:
-        """Gives the log of ends another name, as logrotate does, and has nginx begin a new one."""
+        """Renames the log of completions, as logrotate does, and has nginx open a new one."""
         number = len(list(self.logs.glob("downloads.log*")))
-        rotated = self.ends.rename(self.logs / f"downloads.log.{number}")
+        rotated = self.completions.rename(self.logs / f"downloads.log.{number}")
         self._nginx.send_signal(signal.SIGUSR1)
         return rotated
 
@@ -64,5 +77,5 @@ class Nginx(Server):
         super().stop()
 
     def written(self) -> str:
-        """All that nginx has written to its logs."""
+        """The text of all of nginx's logs."""
         return "".join(file.read_text() for file in self.logs.iterdir())

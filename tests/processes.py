@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 
-from config.embedded.services import SERVICES
+from config.embedded import SERVICES
 from tests.server import ROOT, eventually
 
 PROVIDED = (

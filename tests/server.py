@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
+from config.database import fetch
 from config.embedded.service import free_port
-from config.statements import fetch
 from tests import described
 from tests.client import Response
 from tests.proxy import HOST, Proxy

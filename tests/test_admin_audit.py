@@ -445,7 +445,7 @@ def test_audit_admin_allows_no_addition_change_or_deletion(acme: Tenant, who: st
     urls = [HISTORY, EXPORT, reverse("admin:audit_auditentry_add")]
     urls += [entry_url(entry, page) for page in ("change", "delete", "history")]
     urls += [DOCUMENTS, reverse("admin:documents_document_add")]
-    urls += [reverse("admin:documents_document_workspaces")]
+    urls += [reverse("admin:audit_auditentry_workspaces")]
     for page in ("change", "delete", "history"):
         urls.append(reverse(f"admin:documents_document_{page}", args=[document.pk]))
     for url in urls:

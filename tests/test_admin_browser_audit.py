@@ -36,7 +36,7 @@ def test_audit_list_tells_a_key_s_whole_story(acme: Tenant, umbrella: Tenant, sa
     key.delete_by(by=acme.admin)
     sam.open("/admin/")
     sam.check_layout("start-support")
-    sam.click("Audit history")
+    sam.click("Audit log")
     sam.check_layout("history")
     sam.submit(sam.find("#id_q"), "nightly COPY")
     label = f"Nightly copy ({key.prefix}…)"
@@ -105,7 +105,7 @@ def test_document_page_leads_from_a_ticket_to_the_audit_log(acme: Tenant, sam: B
     sam.click("Lease")
     assert "bob@example.com" in sam.text
     sam.check_layout("document")
-    sam.click("Audit history")
+    sam.click("Audit log")
     assert "Document downloaded" in column(sam, "what_happened_to")
     assert "Document: Lease of the flat" in sam.text
     sam.check_layout("history-of-a-document")

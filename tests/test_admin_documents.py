@@ -14,7 +14,7 @@ from tests.factories import Tenant, at, uid
 from tests.staff import DOCUMENTS, errors, member, operator, shown, signed_in, support
 from workspaces.models import Workspace
 
-LOOKUP = reverse("admin:documents_document_workspaces")
+LOOKUP = reverse("admin:audit_auditentry_workspaces")
 
 
 @pytest.fixture

@@ -83,7 +83,7 @@ def test_export_is_a_file_that_spreadsheets_open(sam: Client) -> None:
     happened(person="Čapek")
     response: Any = sam.get(EXPORT)
     assert response["Content-Type"] == "text/csv; charset=utf-8"
-    name = f"audit-history-{timezone.now():%Y-%m-%d}.csv"
+    name = f"audit-log-{timezone.now():%Y-%m-%d}.csv"
     assert response["Content-Disposition"] == f'attachment; filename="{name}"'
     assert "no-store" in response["Cache-Control"]
     content = sent(response)

@@ -22,7 +22,7 @@ from psycopg import sql
 from apikeys.models import ApiKey
 from audit import record
 from audit.models import AuditEntry
-from config.caller import current_request
+from config.request_context import current_request
 from documents.models import Document, Recipient, StoredFile
 from tests import factories, staff
 from tests.factories import Tenant
@@ -56,8 +56,8 @@ def belongings(acme: Tenant) -> Belongings:
     sender = RequestFactory(REMOTE_ADDR="203.0.113.77", headers={"User-Agent": "acme-sync/1.0"})
     current = current_request.set(sender.get("/"))
     record.document_downloaded(
-        key=acme.key.facts(),
-        document=record.DocumentFacts(document_id=document.id, document_title=document.title),
+        key=acme.key.snapshot(),
+        document=record.DocumentSnapshot(document_id=document.id, document_title=document.title),
         file_type="original",
         file_sha256="0" * 64,
         byte_range="",

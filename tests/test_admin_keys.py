@@ -15,7 +15,7 @@ from psycopg import sql
 
 from apikeys.models import ApiKey
 from audit.models import Action, AuditEntry
-from config.times import exact
+from config.admin.formatting import exact
 from tests import factories
 from tests.client import get
 from tests.factories import Tenant, at

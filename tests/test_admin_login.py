@@ -12,7 +12,7 @@ from django.urls import reverse
 from psycopg import sql
 
 from audit.models import Action, AuditEntry
-from config.login import ATTEMPTS_PER_ACCOUNT, ATTEMPTS_PER_ADDRESS
+from config.admin.login import ATTEMPTS_PER_ACCOUNT, ATTEMPTS_PER_ADDRESS
 from tests import factories
 from tests.factories import Tenant
 

@@ -18,7 +18,7 @@ KEYS = reverse("admin:apikeys_apikey_changelist")
 WORKSPACES = reverse("admin:workspaces_workspace_changelist")
 ACCOUNTS = reverse("admin:auth_user_changelist")
 UNKNOWN = "00000000-0000-4000-8000-00000000dead"
-NOT_KNOWN = "The address asked for something that this list does not know"
+NOT_KNOWN = "That filter does not exist here."
 TOOLS = 'id="user-tools"'
 
 
@@ -49,8 +49,8 @@ def text_in_place(client: Client, query: str = "", path: str = HISTORY) -> str:
 
 
 def test_changelist_without_rows_says_why(sam: Client) -> None:
-    assert text_in_place(sam) == "Nothing has happened yet."
-    assert text_in_place(sam, "?before=0.1") == "Nothing has happened yet."
+    assert text_in_place(sam) == "There are no entries yet."
+    assert text_in_place(sam, "?before=0.1") == "There are no entries yet."
     assert text_in_place(sam, "?q=nobody") == "Nothing matches."
     assert text_in_place(sam, "?since=2026-03-01") == "Nothing matches."
     happened(1)

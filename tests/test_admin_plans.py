@@ -1,4 +1,4 @@
-"""What the history asks of the database: few queries, each a walk along its index, at any depth."""
+"""The audit log's queries: few, and each reads a range of its index, at any depth."""
 
 import re
 from typing import Any
@@ -10,7 +10,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from audit.models import Action, AuditEntry
-from config.keyset import Place
+from config.admin.keyset import Position
 from tests import factories
 from tests.factories import Tenant, uid
 from tests.staff import DOCUMENTS, HISTORY, analyze, happened, signed_in, support
@@ -91,7 +91,7 @@ READ_FROM = {
 def test_audit_filters_and_searches_read_their_indexes_at_any_depth(busy: Tenant) -> None:
     sam = signed_in(support())
     oldest = AuditEntry.objects.order_by("created_at")[ENTRIES // 3]
-    deep = quote(str(Place(oldest.created_at, oldest.id)))
+    deep = quote(str(Position(oldest.created_at, oldest.id)))
     for query, indexes in READ_FROM.items():
         # A workspace's label is asked of its newest entry.
         label = {"audit_workspace_newest"} if "workspace_id" in query else set()
@@ -102,7 +102,7 @@ def test_audit_filters_and_searches_read_their_indexes_at_any_depth(busy: Tenant
 def test_audit_page_is_a_row_comparison_within_its_index(busy: Tenant) -> None:
     sam = signed_in(support())
     oldest = AuditEntry.objects.order_by("created_at")[ENTRIES // 3]
-    place = quote(str(Place(oldest.created_at, oldest.id)))
+    place = quote(str(Position(oldest.created_at, oldest.id)))
     [sql] = [sql for sql in asked(sam, f"{HISTORY}?after={place}") if "LIMIT 51" in sql]
     scan: dict[str, Any] = plan(sql)["Plans"][0]
     assert scan["Index Name"] == "audit_newest"

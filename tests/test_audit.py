@@ -103,11 +103,11 @@ def test_audit_entry_names_stay_what_they_were(acme: Tenant) -> None:
 
 
 def test_audit_record_without_a_fact_is_an_error_not_a_gap(acme: Tenant) -> None:
-    facts: dict[str, Any] = {"key": acme.key.facts()}
+    facts: dict[str, Any] = {"key": acme.key.snapshot()}
     with pytest.raises(TypeError, match="person"):
         record.key_created(**facts)
     with pytest.raises(TypeError, match="key_prefix"):
-        record.KeyFacts(
+        record.KeySnapshot(
             workspace_id=acme.workspace.id, workspace_name="", key_id=acme.key.id, key_name=""
         )  # type: ignore[call-arg]
 

@@ -4,7 +4,7 @@ from django.test import Client
 from django.urls import reverse
 
 from audit.models import AuditEntry
-from config.caller import caller
+from config.request_context import client_info
 from tests import staff
 from tests.factories import Tenant
 from tests.test_admin_keys import create, page
@@ -50,7 +50,7 @@ def test_caller_of_what_an_operator_changes(acme: Tenant) -> None:
 
 def test_caller_outside_of_a_request_is_nobody(acme: Tenant) -> None:
     acme.get("/me", user_agent=FIREFOX)
-    assert caller() == ("", "")
+    assert client_info() == ("", "")
     # The cast's key was issued on no request.
     entry = AuditEntry.objects.get(action="key.created")
     assert (entry.address, entry.user_agent, entry.request_id) == ("", "", "")

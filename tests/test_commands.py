@@ -118,5 +118,5 @@ def test_issue_key_is_for_admins_of_that_workspace_only(acme: Tenant, umbrella: 
 
 @pytest.mark.parametrize("name", ["", "   ", "n" * 101, "a\0b"])
 def test_issue_key_needs_a_name_of_at_most_100_characters(acme: Tenant, name: str) -> None:
-    with pytest.raises(CommandError, match="NAME: A name takes"):
+    with pytest.raises(CommandError, match="NAME: A name must"):
         command("issue_key", str(acme.workspace.id), name, "--by", acme.admin.username)

@@ -6,11 +6,11 @@ from uuid import uuid4
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from config.answers import as_json
+from config.api.responses import as_json
+from documents.api.queries import newest, one, recipients_of
+from documents.api.serializers import document_objects
 from documents.contract import DocumentSerializer
 from documents.models import Document, Recipient, StoredFile
-from documents.reading import newest, one, recipients_of
-from documents.serializers import document_objects
 from tests.factories import Tenant, at
 from tests.test_documents_list import completed, declined, draft
 

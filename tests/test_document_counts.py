@@ -9,12 +9,12 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from documents.counting import FOLD_EVERY
+from documents.counts.triggers import FOLD_EVERY
 from documents.models import Document
 from tests import factories
 from tests.factories import Tenant
-from workspaces.counting import SHOWN, document_counts
 from workspaces.models import DocumentCount, Workspace
+from workspaces.views import SHOWN, document_counts
 
 
 def counted(workspace: Workspace) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""check_document_counts checks and repairs the denormalised counts while others write."""
+"""check_document_counts finds and fixes wrong counts while others write documents."""
 
 import json
 import threading
@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 from django.utils import timezone
 
-from config.statements import fetch
+from config.database import fetch
 from documents.models import Document
 from tests import factories
 from tests.factories import Tenant, uid
@@ -34,8 +34,8 @@ def check(*words: str) -> tuple[list[dict[str, Any]], int]:
     return [json.loads(line) for line in out.getvalue().splitlines()], status
 
 
-def difference(workspace: Workspace, status: str, kept: int, counted: int) -> dict[str, Any]:
-    return {"workspace": str(workspace.id), "status": status, "kept": kept, "counted": counted}
+def difference(workspace: Workspace, status: str, stored: int, counted: int) -> dict[str, Any]:
+    return {"workspace": str(workspace.id), "status": status, "stored": stored, "counted": counted}
 
 
 def add_wrongly(workspace: Workspace, status: str, count: int) -> None:
@@ -49,7 +49,7 @@ def test_check_document_counts_does_not_report_counts_that_are_right(
     factories.listed(acme.workspace, 2, status=lambda n: "DRAFT", deleted_at=timezone.now())
     Document.objects.filter(status="DRAFT").update(status="SENT")
     assert check() == ([], 0)
-    assert check("--mend") == ([], 0)
+    assert check("--fix") == ([], 0)
 
 
 def test_check_document_counts_reports_each_difference_and_changes_it_only_when_asked(
@@ -70,7 +70,7 @@ def test_check_document_counts_reports_each_difference_and_changes_it_only_when_
     ]
     assert check() == (differences, 1)
     assert check() == (differences, 1)
-    assert check("--mend") == (differences, 0)
+    assert check("--fix") == (differences, 0)
     assert check() == ([], 0)
     assert exact(acme)
     assert exact(umbrella)
@@ -91,7 +91,7 @@ def test_check_document_counts_repairs_a_restore_of_the_data_alone(acme: Tenant)
         [difference(acme.workspace, "DRAFT", 6, 3), difference(acme.workspace, "SENT", 6, 3)],
         1,
     )
-    check("--mend")
+    check("--fix")
     assert exact(acme)
 
 
@@ -103,8 +103,8 @@ def test_check_document_counts_is_exact_while_others_write(acme: Tenant) -> None
         rounds = 0
         while rounds < MENDED_IN_BETWEEN or not all(writer.done() for writer in writers):
             add_wrongly(acme.workspace, "SENT", -3)
-            [found], status = check("--mend")
-            assert (found["kept"] - found["counted"], status) == (-3, 0)
+            [found], status = check("--fix")
+            assert (found["stored"] - found["counted"], status) == (-3, 0)
             assert check() == ([], 0)
             rounds += 1
         for writer in writers:
@@ -117,22 +117,22 @@ def test_check_document_counts_waits_for_no_writer(acme: Tenant) -> None:
     """And what a writer has not committed yet is neither lost nor counted twice."""
     factories.document(acme.workspace, "DRAFT")
     add_wrongly(acme.workspace, "SENT", 5)
-    written, mended = threading.Event(), threading.Event()
+    written, fixed = threading.Event(), threading.Event()
 
     def write() -> bool:
         try:
             with transaction.atomic():
                 factories.document(acme.workspace, "SENT")
                 written.set()
-                return mended.wait(10)
+                return fixed.wait(10)
         finally:
             connection.close()
 
     with ThreadPoolExecutor() as pool:
         writer = pool.submit(write)
         assert written.wait(10)
-        assert check("--mend") == ([difference(acme.workspace, "SENT", 5, 0)], 0)
-        mended.set()
+        assert check("--fix") == ([difference(acme.workspace, "SENT", 5, 0)], 0)
+        fixed.set()
         assert writer.result()
     assert exact(acme)
     assert check() == ([], 0)
@@ -143,18 +143,18 @@ def test_check_document_counts_repairs_once_when_two_run_at_once(acme: Tenant) -
     factories.document(acme.workspace, "DRAFT")
     add_wrongly(acme.workspace, "DRAFT", 4)
 
-    def mend() -> int:
+    def fix() -> int:
         try:
-            return len(check("--mend")[0])
+            return len(check("--fix")[0])
         finally:
             connection.close()
 
     with ThreadPoolExecutor(2) as pool:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("LOCK TABLE workspaces_documentcount IN SHARE UPDATE EXCLUSIVE MODE")
-            menders = [pool.submit(mend) for _ in range(2)]
+            fixes = [pool.submit(fix) for _ in range(2)]
             assert eventually(lambda: waiting() == 2)
-        assert sorted(mender.result() for mender in menders) == [0, 1]
+        assert sorted(each.result() for each in fixes) == [0, 1]
     assert exact(acme)
 
 
@@ -171,10 +171,10 @@ def waiting() -> int:
 def test_check_document_counts_writes_its_progress_to_stderr(
     acme: Tenant, umbrella: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    DocumentCount.objects.all().delete()  # what is kept of workspaces that are gone
-    monkeypatch.setattr("documents.progress.EVERY", 0.0)
+    DocumentCount.objects.all().delete()  # counts of deleted workspaces
+    monkeypatch.setattr("config.management.progress.EVERY", 0.0)
     out, err = StringIO(), StringIO()
     call_command("check_document_counts", stdout=out, stderr=err)
     lines = err.getvalue().splitlines()
-    assert lines == ["0 of 2 workspaces counted", "1 of 2 workspaces counted"]
+    assert lines == ["0 of 2 workspaces checked", "1 of 2 workspaces counted"]
     assert out.getvalue() == ""

@@ -6,12 +6,10 @@ import random
 import subprocess
 from functools import partial
 from http.client import HTTPConnection, IncompleteRead
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import call_command
 from django.forms.models import model_to_dict
 from django.utils import timezone
 from django.utils.http import http_date
@@ -21,7 +19,7 @@ from documents.models import Document
 from tests import factories
 from tests.client import OF_ONE_RESPONSE, Response, golden
 from tests.factories import Tenant, at
-from tests.nginx import Nginx
+from tests.nginx import Nginx, record_completions
 from tests.proxy import HOST, failing_after
 from tests.server import PATIENCE, Server, eventually
 
@@ -390,7 +388,7 @@ def test_download_that_object_storage_cannot_send_is_503_and_no_entry(
 def ends(front: Server) -> list[AuditEntry]:
     """The entries of downloads that ended; those that nginx carried are in its log."""
     if isinstance(front, Nginx):
-        call_command("record_download_ends", front.ends, stdout=StringIO())
+        record_completions(front.completions)
     return entries("document.download_ended")
 
 

@@ -119,7 +119,7 @@ def test_embedded_stack_leaves_nothing_when_killed_and_the_next_process_starts_a
     folder: Path,
 ) -> None:
     user = User(folder)
-    find(folder, "keeper postgres").kill()
+    find(folder, "supervisor postgres").kill()
     assert eventually(lambda: not one(user.database))
 
     second = User(folder)
@@ -203,5 +203,5 @@ def test_settings_import_starts_nothing(folder: Path) -> None:
 
 def test_embedded_supervisor_that_is_asked_to_end_stops_its_service(folder: Path) -> None:
     User(folder)
-    find(folder, "keeper s3").send_signal(signal.SIGTERM)
+    find(folder, "supervisor s3").send_signal(signal.SIGTERM)
     assert eventually(lambda: not any("rclone" in line for line in using(folder)))

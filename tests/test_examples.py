@@ -1,16 +1,17 @@
-"""The programs in examples/: what is the same for all of them."""
+"""The programs in examples/: what all of them have in common."""
 
 from pathlib import Path
 
 import pytest
+from django.core.cache import cache
 
 from config.embedded.service import free_port
 from tests import factories
-from tests.examples import Asked, Examples, ended
+from tests.examples import Examples, Requests
 from tests.factories import Tenant
 from tests.proxy import HOST
 from tests.server import ROOT, Server
-from tests.test_rate_limit import counted
+from tests.test_rate_limit import used_up
 
 ID = str(factories.uid(1))
 PROGRAMS = {
@@ -25,12 +26,12 @@ def examples(tmp_path: Path, server: Server, acme: Tenant) -> Examples:
     return Examples(tmp_path, server, acme)
 
 
-def test_each_program_is_tried() -> None:
+def test_examples_are_all_tested() -> None:
     assert {file.stem for file in (ROOT / "examples").glob("*.py")} == set(PROGRAMS)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_help_says_what_a_program_needs(examples: Examples, name: str) -> None:
+def test_examples_help_names_the_variables(examples: Examples, name: str) -> None:
     examples.environment = {}
     printed = examples.run(name, "--help")
     assert printed.startswith(f"usage: {name}.py")
@@ -39,10 +40,10 @@ def test_help_says_what_a_program_needs(examples: Examples, name: str) -> None:
 
 
 WRONG = {
-    "no key": ({"DTD_API_KEY": ""}, "Set DTD_API_KEY; --help says to what."),
+    "no key": ({"DTD_API_KEY": ""}, "Set DTD_API_KEY; see --help."),
     "nothing": (
         {"DTD_API_KEY": "", "DTD_BASE_URL": ""},
-        "Set DTD_BASE_URL and DTD_API_KEY; --help says to what.",
+        "Set DTD_BASE_URL and DTD_API_KEY; see --help.",
     ),
     "a wrong key": (
         {"DTD_API_KEY": "dtd_wrong"},
@@ -66,54 +67,59 @@ WRONG = {
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_what_is_set_wrong_is_one_clear_line(examples: Examples, wrong: str) -> None:
+def test_examples_print_one_clear_line_if_a_variable_is_wrong(
+    examples: Examples, wrong: str
+) -> None:
     changed, line = WRONG[wrong]
     base = examples.environment["DTD_BASE_URL"]
     examples.environment |= {name: text.format(base=base) for name, text in changed.items()}
-    started = [examples.start(name, *words) for name, words in PROGRAMS.items()]
-    for each in started:
-        printed = ended(each, status=1)
+    for name, words in PROGRAMS.items():
+        printed = examples.run(name, *words, status=1)
         assert printed.endswith(f"{line}\n")
         assert printed.count("\n") == 1
 
 
-def test_a_workspace_without_the_api_is_one_clear_line(
+def test_examples_print_one_clear_line_for_a_workspace_without_api_access(
     tmp_path: Path, server: Server, freebie: Tenant, frozen: Tenant
 ) -> None:
     for tenant, word in ((freebie, "plan"), (frozen, "suspended")):
         refused = Examples(tmp_path, server, tenant)
-        started = [refused.start(name, *words) for name, words in PROGRAMS.items()]
-        for each in started:
-            printed = ended(each, status=1)
+        for name, words in PROGRAMS.items():
+            printed = refused.run(name, *words, status=1)
             assert word in printed
             assert printed.count("\n") == 1
 
 
-def test_a_service_that_is_away_is_asked_again_and_then_one_clear_line(examples: Examples) -> None:
+def test_examples_retry_if_the_service_is_out_of_reach_and_then_print_one_clear_line(
+    examples: Examples,
+) -> None:
     examples.environment["DTD_BASE_URL"] = f"http://{HOST}:{free_port()}"
-    started = [examples.start(name, *words) for name, words in PROGRAMS.items()]
-    for each in started:
-        lines = ended(each, status=1).splitlines()
+    for name, words in PROGRAMS.items():
+        lines = examples.run(name, *words, status=1).splitlines()
         assert [line.rpartition(". ")[2] for line in lines[:-1]] == [
             "Waiting 1 s.",
             "Waiting 2 s.",
             "Waiting 3 s.",
         ]
         assert lines[-1].endswith("Connection refused.")
+    assert examples.waits == [1, 2, 3] * len(PROGRAMS)
 
 
-def test_a_429_is_obeyed(tmp_path: Path, server: Server, acme: Tenant) -> None:
+def test_examples_wait_as_long_as_a_429_says(tmp_path: Path, server: Server, acme: Tenant) -> None:
     factories.document(acme.workspace, "COMPLETED", id=ID)
-    spent = Examples(tmp_path, server, counted(acme, 300, least=7, most=9))
-    asked = Asked(server)
-    started = [spent.start(name, *words) for name, words in PROGRAMS.items()]
-    for each in started:
-        assert "Too many requests: this key may make 300 a minute." in ended(each)
-    answers = asked()
-    # Each was refused once, and had what it asked for the next time.
-    assert sorted(answers) == sorted(
-        ["download 429", "me 429", "documents 429"]
-        + ["me 200", "documents 200", "documents 200"]
-        + ["download 200"] * 3
-    )
+    requests = Requests(server)
+    for name, words in PROGRAMS.items():
+        limited = Examples(tmp_path, server, used_up(acme))
+        limited.during_wait = cache.clear  # as the end of the minute does
+        printed = limited.run(name, *words)
+        (seconds,) = limited.waits
+        assert 1 <= seconds <= 60
+        assert "Too many requests: this key may make 300 a minute." in printed
+        assert f"Waiting {seconds} s." in printed
+    # Each was refused once and succeeded the next time.
+    assert requests() == [
+        *("download 429", "download 200"),
+        *("me 429", "me 200", "documents 200", "download 200", "download 200"),
+        *("documents 429", "documents 200"),
+    ]
     assert len(list((tmp_path / "copies").glob("*.pdf"))) == 2

@@ -1,4 +1,4 @@
-"""examples/attach.py: an event's id becomes a whole signed file, or one line on why not."""
+"""examples/attach.py: downloads a signed file, given an event's id, or prints one clear line."""
 
 import hashlib
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 
 from documents.models import Document
 from tests import factories
-from tests.examples import Asked, Examples
+from tests.examples import Examples, Requests
 from tests.factories import Tenant
 from tests.proxy import Proxy
 from tests.server import Server
@@ -25,7 +25,7 @@ def lease(acme: Tenant) -> Document:
 
 
 def files(folder: Path) -> dict[str, str]:
-    """All files below a folder, with their SHA-256."""
+    """The paths of all files in a folder, with their SHA-256."""
     return {
         str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest()
         for file in folder.rglob("*")
@@ -33,7 +33,7 @@ def files(folder: Path) -> dict[str, str]:
     }
 
 
-def test_the_signed_file_is_put_under_its_own_name_and_its_path_printed(
+def test_attach_saves_the_signed_file_under_its_own_name_and_prints_its_path(
     examples: Examples, lease: Document
 ) -> None:
     path = f"attachments/{lease.id}/Lease № 5_契約書 – signed.pdf"
@@ -43,7 +43,17 @@ def test_the_signed_file_is_put_under_its_own_name_and_its_path_printed(
         assert files(examples.folder) == {path: lease.signed.sha256}
 
 
-def test_files_of_the_same_name_do_not_meet(examples: Examples, acme: Tenant) -> None:
+def test_attach_saves_an_id_in_upper_case_in_the_same_folder(
+    examples: Examples, lease: Document
+) -> None:
+    for id in (str(lease.id), str(lease.id).upper()):
+        examples.run("attach", id)
+    assert [folder.name for folder in (examples.folder / "attachments").iterdir()] == [
+        str(lease.id)
+    ]
+
+
+def test_attach_keeps_files_of_the_same_name_apart(examples: Examples, acme: Tenant) -> None:
     made = [factories.document(acme.workspace, "COMPLETED", title=title) for title in "ab"]
     for document in made:
         examples.run("attach", str(document.id), "--to", "there")
@@ -54,7 +64,7 @@ def test_files_of_the_same_name_do_not_meet(examples: Examples, acme: Tenant) ->
     }
 
 
-def test_a_document_that_is_not_complete_is_one_clear_line(
+def test_attach_prints_one_clear_line_if_the_document_is_not_complete(
     examples: Examples, acme: Tenant
 ) -> None:
     document = factories.document(acme.workspace, "PARTIALLY_SIGNED")
@@ -67,7 +77,9 @@ def test_a_document_that_is_not_complete_is_one_clear_line(
     assert files(examples.folder) == {}
 
 
-def test_another_workspace_s_document_is_none(examples: Examples, umbrella: Tenant) -> None:
+def test_attach_does_not_find_another_workspace_s_document(
+    examples: Examples, umbrella: Tenant
+) -> None:
     document = factories.document(umbrella.workspace, "COMPLETED")
     printed = examples.run("attach", str(document.id), status=1)
     assert printed.endswith(": There is no such document in this workspace.\n")
@@ -77,13 +89,12 @@ def test_another_workspace_s_document_is_none(examples: Examples, umbrella: Tena
     "id",
     ["", ".", "..", "../me", "a/b", "a?b", "a#b", "%2e%2e%2fme", "a\n", "x y", "ü", "http://a"],
 )
-def test_an_id_that_would_change_the_path_is_not_even_asked_for(
+def test_attach_refuses_an_id_that_would_change_the_path_before_any_request(
     examples: Examples, id: str
 ) -> None:
-    asked = Asked(examples.server)
-    printed = examples.run("attach", id, status=1)
-    assert printed == "DOCUMENT_ID has letters, digits and hyphens only.\n"
-    assert asked() == []
+    requests = Requests(examples.server)
+    assert examples.run("attach", id, status=1) == "DOCUMENT_ID must be a UUID.\n"
+    assert requests() == []
 
 
 HOSTILE = {
@@ -96,7 +107,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("sent", HOSTILE)
-def test_a_name_cannot_lead_out_of_the_folder(
+def test_attach_saves_no_file_outside_of_the_folder(
     examples: Examples, lease: Document, sent: str
 ) -> None:
     named = b"filename*=UTF-8''"
@@ -116,7 +127,7 @@ def test_a_name_cannot_lead_out_of_the_folder(
     )
 
 
-def test_a_file_that_arrives_damaged_is_refused(examples: Examples, lease: Document) -> None:
+def test_attach_refuses_a_file_that_arrives_damaged(examples: Examples, lease: Document) -> None:
     front = Proxy(
         examples.environment["DTD_BASE_URL"], lambda block: block.replace(b"%%EOF", b"%%E0F")
     )
@@ -125,5 +136,6 @@ def test_a_file_that_arrives_damaged_is_refused(examples: Examples, lease: Docum
         printed = examples.run("attach", str(lease.id), status=1)
     finally:
         front.stop()
-    assert printed.splitlines()[-1] == "What arrived is not the file: its digest differs."
+    assert printed.endswith("/download?type=signed: The file is damaged: its digest differs.\n")
+    assert examples.waits == [1, 2, 3]
     assert files(examples.folder) == {}

@@ -1,4 +1,4 @@
-"""examples/copy_completed.py: every completed agreement is copied, once, whatever happens."""
+"""examples/copy_completed.py: copies every completed agreement once, whatever happens."""
 
 import contextlib
 import hashlib
@@ -6,8 +6,10 @@ import os
 import pty
 import random
 import re
+import resource
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -21,7 +23,7 @@ from audit.models import AuditEntry
 from documents import storage
 from documents.models import Document, StoredFile
 from tests import factories
-from tests.examples import Asked, Examples, ended
+from tests.examples import Examples, Requests, path_of
 from tests.factories import Tenant, at
 from tests.proxy import Proxy
 from tests.server import Server, eventually
@@ -39,7 +41,7 @@ TITLES = [
     "…",
 ]
 KINDS = ("signed", "certificate")
-NOTHING = "0 new files; "
+NOTHING_NEW = "0 new files; 10 agreements are completed.\n"
 
 
 @pytest.fixture
@@ -49,7 +51,7 @@ def examples(tmp_path: Path, server: Server, acme: Tenant) -> Examples:
 
 @pytest.fixture
 def agreements(acme: Tenant, umbrella: Tenant) -> list[Document]:
-    """Acme's, in a workspace with much else."""
+    """Acme's completed documents; the workspace has others, too."""
     factories.document(umbrella.workspace, "COMPLETED")
     factories.document(acme.workspace, "COMPLETED", deleted_at=at("2026-03-04 00:00:00"))
     for status in ("DRAFT", "SENT", "PARTIALLY_SIGNED", "DECLINED"):
@@ -69,7 +71,7 @@ def wanted(documents: list[Document]) -> Copies:
 
 
 def copies(folder: Path) -> Copies:
-    """What the folder has, which is nothing but the state and whole files, each once."""
+    """The copies in a folder, which has only the state and whole files, each once."""
     return in_names({file.name: file.read_bytes() for file in folder.iterdir()})
 
 
@@ -85,7 +87,7 @@ def in_names(contents: dict[str, bytes]) -> Copies:
 
 
 def checked(folder: Path) -> bool:
-    """Whether sha256sum finds each file that the state lists, as it is there."""
+    """Whether sha256sum finds each file that the state lists, unchanged."""
     words = ["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"]
     return subprocess.run(words, cwd=folder, capture_output=True).returncode == 0
 
@@ -98,18 +100,18 @@ def has(folder: Path, files: int) -> bool:
     return len(list(folder.glob("*.pdf"))) >= files
 
 
-def test_all_of_it_is_copied_and_a_second_run_fetches_nothing(
+def test_copy_copies_all_agreements_and_nothing_in_a_second_run(
     examples: Examples, agreements: list[Document]
 ) -> None:
     assert "20 new files; 10 agreements are completed." in examples.run("copy_completed", "here")
     assert copies(examples.folder / "here") == wanted(agreements)
     assert checked(examples.folder / "here")
-    asked = Asked(examples.server)
-    assert NOTHING in examples.run("copy_completed", "here")
-    assert asked() == ["me 200", "documents 200"]
+    requests = Requests(examples.server)
+    assert examples.run("copy_completed", "here") == NOTHING_NEW
+    assert requests() == ["me 200", "documents 200"]
 
 
-def test_a_run_fetches_what_is_new_also_of_what_was_created_long_ago(
+def test_copy_copies_what_is_new_even_if_it_was_created_long_ago(
     examples: Examples, agreements: list[Document], acme: Tenant
 ) -> None:
     old = factories.document(acme.workspace, "SENT", created_at=at("2020-01-01 00:00:00"))
@@ -123,7 +125,7 @@ def test_a_run_fetches_what_is_new_also_of_what_was_created_long_ago(
     assert copies(examples.folder / "here") == wanted([*agreements, old])
 
 
-def test_more_agreements_than_a_page_are_all_found(examples: Examples, acme: Tenant) -> None:
+def test_copy_reads_every_page(examples: Examples, acme: Tenant) -> None:
     oldest = factories.document(acme.workspace, "COMPLETED", created_at=at("2020-01-01 00:00:00"))
     files = StoredFile.objects.bulk_create(
         StoredFile(object_key=f"none/{number}.pdf", size=1, sha256="0" * 64)
@@ -144,7 +146,7 @@ def test_more_agreements_than_a_page_are_all_found(examples: Examples, acme: Ten
     assert copies(examples.folder / "here") == wanted([oldest])
 
 
-def test_a_terminal_has_a_progress_bar_that_goes_when_it_is_done(
+def test_copy_shows_a_terminal_a_progress_bar_and_clears_it_at_the_end(
     examples: Examples, agreements: list[Document]
 ) -> None:
     ours, theirs = pty.openpty()
@@ -166,7 +168,7 @@ def test_a_terminal_has_a_progress_bar_that_goes_when_it_is_done(
     ]
 
 
-def test_killed_at_any_moment_it_loses_nothing_and_has_nothing_twice(
+def test_copy_killed_at_any_moment_loses_nothing_and_has_nothing_twice(
     examples: Examples, agreements: list[Document]
 ) -> None:
     folder = examples.folder / "here"
@@ -191,61 +193,82 @@ def test_killed_at_any_moment_it_loses_nothing_and_has_nothing_twice(
     assert downloads() <= 20 + len(kills)  # what a kill undoes is one file
 
 
-# Loaded by Python as it starts: the process kills itself before its Nth step with a file there.
+# Forks a process for each of STEPS; each kills itself before its Nth step with a file there.
 KILLER = """
-import os, signal, sys
-left = int(os.environ["KILL_AT"])
-def hook(event, args):
-    global left
-    if event in ("open", "os.mkdir", "os.rename", "os.truncate") and "copies" in str(args[0]):
-        left -= 1
-        if left == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-sys.addaudithook(hook)
+import os, runpy, signal, sys
+import httpx
+program, steps = sys.argv[1], range(1, int(sys.argv[2]) + 1)
+
+def run(step):
+    left = step
+    def hook(event, args):
+        nonlocal left
+        if event in ("open", "os.mkdir", "os.rename", "os.truncate") and "copies" in str(args[0]):
+            left -= 1
+            if left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+    sys.addaudithook(hook)
+    sys.argv = [program, f"copies {step}"]
+    try:
+        runpy.run_path(program, run_name="__main__")
+        os._exit(0)
+    finally:
+        os._exit(1)
+
+children = [os.fork() or run(step) for step in steps]
+print(*[os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children])
 """
 
 
-def test_killed_before_each_step_with_a_file_it_goes_on_as_if_nothing_had_been(
+def test_copy_killed_before_each_step_with_a_file_is_completed_by_the_next_run(
     examples: Examples, acme: Tenant
 ) -> None:
     document = factories.document(acme.workspace, "COMPLETED")
-    (examples.folder / "sitecustomize.py").write_text(KILLER)
-    targets = {step: f"copies {step}" for step in range(1, 14)}
-    killed = []
-    for step, target in targets.items():
-        examples.environment |= {"PYTHONPATH": str(examples.folder), "KILL_AT": str(step)}
-        killed.append(examples.start("copy_completed", target))
-    for process in killed:
-        process.communicate()
+    steps = 13
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLER, path_of("copy_completed"), str(steps)],
+        cwd=examples.folder,
+        env=examples.environment,
+        capture_output=True,
+        text=True,
+    )
     # The last one survived: there are no more steps.
-    assert [process.returncode for process in killed] == [-signal.SIGKILL] * 12 + [0]
+    expected = [-signal.SIGKILL] * (steps - 1) + [0]
+    assert killed.stdout.split() == [str(int(code)) for code in expected], killed.stderr
 
-    del examples.environment["PYTHONPATH"]
-    for process in [examples.start("copy_completed", target) for target in targets.values()]:
-        ended(process)
-    for target in targets.values():
-        assert copies(examples.folder / target) == wanted([document])
-        assert checked(examples.folder / target)
-        assert len((examples.folder / target / "SHA256SUMS").read_text().splitlines()) == 2
-    assert downloads() <= 2 * len(targets) + len(killed)
+    for step in range(1, steps + 1):
+        examples.run("copy_completed", f"copies {step}")
+        target = examples.folder / f"copies {step}"
+        assert copies(target) == wanted([document])
+        assert checked(target)
+        assert len((target / "SHA256SUMS").read_text().splitlines()) == 2
+    assert downloads() <= 2 * steps + steps - 1
 
 
-def test_a_file_that_is_only_half_written_is_not_there(examples: Examples, acme: Tenant) -> None:
+@contextlib.contextmanager
+def file_size_limit(size: int) -> Iterator[None]:
+    """No file that this process writes can be longer."""
+    before, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, most))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (before, most))
+
+
+def test_copy_leaves_no_half_written_file(examples: Examples, acme: Tenant) -> None:
     signed = factories.stored(bytes(200_000))
     document = factories.document(acme.workspace, "COMPLETED", signed=signed)
-    limit = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
-    (examples.folder / "sitecustomize.py").write_text(limit)
-    examples.environment["PYTHONPATH"] = str(examples.folder)
-    assert "File too large\n" in examples.run("copy_completed", "here", status=1)
+    with file_size_limit(100_000):
+        assert "File too large\n" in examples.run("copy_completed", "here", status=1)
     folder = examples.folder / "here"
     assert [file.stat().st_size for file in folder.glob("*.part")] == [100_000]
     assert not list(folder.glob("*.pdf"))
-    del examples.environment["PYTHONPATH"]
     examples.run("copy_completed", "here")
     assert copies(folder) == wanted([document])
 
 
-def test_whatever_a_crash_left_of_state_and_files_is_repaired(
+def test_copy_repairs_whatever_a_crash_left_of_state_and_files(
     examples: Examples, agreements: list[Document]
 ) -> None:
     folder = examples.folder / "here"
@@ -262,7 +285,7 @@ def test_whatever_a_crash_left_of_state_and_files_is_repaired(
         assert copies(folder) == wanted(agreements)
 
 
-def test_a_file_that_arrives_damaged_is_refused_and_the_others_are_copied(
+def test_copy_refuses_a_file_that_arrives_damaged_and_copies_the_others(
     examples: Examples, acme: Tenant
 ) -> None:
     bad = factories.document(acme.workspace, "COMPLETED", certificate=factories.stored(b"evil" * 9))
@@ -286,7 +309,7 @@ def test_a_file_that_arrives_damaged_is_refused_and_the_others_are_copied(
         front.stop()
 
 
-def test_a_file_that_breaks_off_is_asked_for_again(examples: Examples, acme: Tenant) -> None:
+def test_copy_retries_a_download_that_breaks_off(examples: Examples, acme: Tenant) -> None:
     content = random.Random(5).randbytes(1_000_000)  # noqa: S311 - bytes to tell parts by
     document = factories.document(acme.workspace, "COMPLETED", signed=factories.stored(content))
     cut: list[bytes] = []
@@ -307,43 +330,81 @@ def test_a_file_that_breaks_off_is_asked_for_again(examples: Examples, acme: Ten
     assert copies(examples.folder / "here") == wanted([document])
 
 
-def test_while_the_store_is_away_it_waits_as_long_as_it_is_told(
-    examples: Examples, agreements: list[Document]
-) -> None:
-    asked = Asked(examples.server)
+def test_copy_waits_as_long_as_a_503_says(examples: Examples, agreements: list[Document]) -> None:
+    requests = Requests(examples.server)
     examples.server.store.refuse()
-    process = examples.start("copy_completed", "here")
-    assert eventually(lambda: "download 503" in asked())
-    examples.server.store.restore()
-    assert "Waiting 5 s." in ended(process)
-    assert asked().count("download 503") == 1
+    examples.during_wait = examples.server.store.restore
+    assert "Waiting 5 s." in examples.run("copy_completed", "here")
+    assert examples.waits == [5]
+    assert requests().count("download 503") == 1
     assert copies(examples.folder / "here") == wanted(agreements)
 
 
 @pytest.fixture
 def prefix() -> Iterator[str]:
-    """A place in the bucket of the tests; afterwards it is empty again."""
+    """A prefix in the tests' bucket; its objects are deleted after the test."""
     name = f"copies {uuid4().hex}/ü (1)"
     yield name
     storage.delete(f"{name}/{key}" for key in default_storage.listdir(name)[1])
 
 
-def test_a_bucket_is_a_target_too(
-    examples: Examples, agreements: list[Document], prefix: str
-) -> None:
+@pytest.fixture
+def target(examples: Examples, prefix: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The URL of `prefix`, for programs that find the credentials of the tests' S3."""
+    monkeypatch.setattr("boto3.DEFAULT_SESSION", None)  # a new process has none
     examples.environment |= {
         "AWS_ENDPOINT_URL": os.environ["S3_ENDPOINT_URL"],
         "AWS_ACCESS_KEY_ID": os.environ["S3_ACCESS_KEY_ID"],
         "AWS_SECRET_ACCESS_KEY": os.environ["S3_SECRET_ACCESS_KEY"],
     }
-    target = f"s3://{os.environ['S3_BUCKET']}/{prefix}/"
+    return f"s3://{os.environ['S3_BUCKET']}/{prefix}/"
+
+
+def test_copy_copies_to_a_bucket(
+    examples: Examples, agreements: list[Document], prefix: str, target: str
+) -> None:
     assert "20 new files" in examples.run("copy_completed", target)
-    assert NOTHING in examples.run("copy_completed", target)
+    assert examples.run("copy_completed", target) == NOTHING_NEW
     contents = {}
     for name in default_storage.listdir(prefix)[1]:
         with default_storage.open(f"{prefix}/{name}") as file:
             contents[name] = file.read()
     assert in_names(contents) == wanted(agreements)
-    # Another place has a state of its own.
-    examples.environment["AWS_SECRET_ACCESS_KEY"] = "wrong"
-    assert ": 403, " in examples.run("copy_completed", f"{target}2", status=1)
+
+
+WRONG = {
+    "a wrong secret": (
+        {"AWS_SECRET_ACCESS_KEY": "wrong"},
+        "An error occurred (SignatureDoesNotMatch) when calling the PutObject operation: "
+        "The request signature we calculated does not match the signature you provided. "
+        "Check your key and signing method.",
+    ),
+    "no key": (
+        {"AWS_ACCESS_KEY_ID": "", "AWS_EC2_METADATA_DISABLED": "true"},
+        "Unable to locate credentials",
+    ),
+    "no such profile": (
+        {"AWS_PROFILE": "other"},
+        "The config profile (other) could not be found",
+    ),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_copy_prints_s3_s_error_in_one_clear_line(
+    examples: Examples, agreements: list[Document], target: str, wrong: str
+) -> None:
+    changed, line = WRONG[wrong]
+    examples.environment |= changed
+    printed = examples.run("copy_completed", target, status=1)
+    assert printed == f"{target.rstrip('/')}: {line}\n"
+
+
+def test_copy_prints_one_clear_line_if_a_bucket_is_the_target_without_boto3(
+    examples: Examples, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "boto3", None)  # as if it were not installed
+    requests = Requests(examples.server)
+    printed = examples.run("copy_completed", target, status=1)
+    assert printed == "A bucket needs boto3: pip install boto3\n"
+    assert requests() == []

@@ -16,7 +16,7 @@ NOW = datetime.now(UTC)
 
 
 def days_ago(days: int) -> datetime:
-    """An instant well within its day's age."""
+    """A time that is so many days old, with an hour to spare."""
     return NOW - timedelta(days=days, hours=1)
 
 
@@ -27,7 +27,7 @@ def examples(tmp_path: Path, server: Server, acme: Tenant) -> Examples:
 
 @pytest.fixture
 def documents(acme: Tenant) -> list[Document]:
-    """One that is signed in turns, one by all at once, and many that nobody waits for."""
+    """A sequential and a parallel document that wait for recipients, and many that do not."""
     for status in ("DRAFT", "COMPLETED", "DECLINED", "EXPIRED", "CANCELLED"):
         factories.recipient(factories.document(acme.workspace, status), name="Nobody")
     in_turns = factories.document(
@@ -61,7 +61,7 @@ def day(days: int) -> str:
     return f"{days_ago(days):%Y-%m-%d}"
 
 
-def test_the_table_has_who_is_asked_and_who_comes_later(
+def test_report_waiting_prints_recipients_whose_turn_it_is_before_later_ones(
     examples: Examples, documents: list[Document]
 ) -> None:
     assert examples.run("report_waiting").splitlines() == [
@@ -74,7 +74,7 @@ def test_the_table_has_who_is_asked_and_who_comes_later(
     ]
 
 
-def test_the_csv_has_the_same_rows_and_no_formula(
+def test_report_waiting_writes_a_csv_with_the_same_rows_and_no_formula(
     examples: Examples, documents: list[Document]
 ) -> None:
     printed = examples.run("report_waiting", "--csv", "waiting.csv")
@@ -94,17 +94,17 @@ def test_the_csv_has_the_same_rows_and_no_formula(
     ]
 
 
-def test_more_documents_than_a_page_are_all_reported(examples: Examples, acme: Tenant) -> None:
+def test_report_waiting_reads_every_page(examples: Examples, acme: Tenant) -> None:
     for document in factories.listed(acme.workspace, 101):
         factories.recipient(document, sent_at=days_ago(1))
     assert len(examples.run("report_waiting").splitlines()) == 102
 
 
-def test_nobody_waiting_is_said(examples: Examples) -> None:
+def test_report_waiting_prints_one_line_if_nobody_has_to_sign(examples: Examples) -> None:
     assert examples.run("report_waiting") == "Nobody has to sign anything.\n"
 
 
-def test_a_reader_may_stop_early(examples: Examples, acme: Tenant) -> None:
+def test_report_waiting_allows_its_reader_to_stop_early(examples: Examples, acme: Tenant) -> None:
     for document in factories.listed(acme.workspace, 100):
         for order in range(10):  # more than a pipe holds
             factories.recipient(document, order=order)

@@ -12,9 +12,9 @@ import pytest
 from django.core.management import call_command
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from apikeys.throttling import REQUESTS_PER_MINUTE
-from config.sharing import OTHER_PATHS
-from documents.parameters import FILE_TYPES, STATUS_FILTER
+from config.api.limits import REQUESTS_PER_MINUTE
+from config.openapi.hooks import OTHER_PATHS
+from documents.api.parameters import FILE_TYPES, STATUS_FILTER
 from tests import described
 from tests.client import get, golden
 from tests.described import DOCUMENT, Json, NotDescribed, resolved

@@ -11,8 +11,8 @@ from uuid import UUID
 
 import pytest
 
-from documents.describe import DOCUMENT
-from documents.parameters import STATUS_FILTER
+from documents.api.parameters import STATUS_FILTER
+from documents.api.schema import DOCUMENT
 from tests import described, factories
 from tests.factories import Tenant
 from tests.server import ROOT, Server

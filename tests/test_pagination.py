@@ -8,8 +8,8 @@ import pytest
 from django.core.cache import cache
 from django.test import override_settings
 
+from documents.api.pagination import encode_cursor
 from documents.models import Document
-from documents.pagination import encode_cursor
 from tests import factories
 from tests.factories import Tenant, at
 from tests.test_documents_list import CURSOR_TAKES

@@ -15,11 +15,12 @@ from django.test import RequestFactory
 from django.utils import timezone
 from django_ratelimit.core import _get_window, get_usage
 from redis import Redis
-from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from apikeys.models import ApiKey
-from apikeys.throttling import REQUESTS_PER_MINUTE, KeyThrottle
+from apikeys.throttling import KeyThrottle
+from config.api.limits import REQUESTS_PER_MINUTE
+from config.api.request import ApiRequest
 from tests import factories
 from tests.client import Response, get
 from tests.factories import Tenant
@@ -46,9 +47,9 @@ def counted(tenant: Tenant, requests: int, least: int = 40, most: int = PERIOD) 
     They are counted where the API counts them, without the rest of each request.
     """
     tenant = with_window(tenant, least, most)
-    request = SimpleNamespace(auth=tenant.key, answer_headers={})
+    request = SimpleNamespace(auth=tenant.key, response_headers={})
     for _ in range(requests):
-        KeyThrottle().allow_request(cast(Request, request), APIView())
+        KeyThrottle().allow_request(cast(ApiRequest, request), APIView())
     return tenant
 
 

@@ -3,7 +3,7 @@
 import pytest
 from django.conf import settings
 
-from apikeys.throttling import REQUESTS_PER_MINUTE
+from config.api.limits import REQUESTS_PER_MINUTE
 from tests import factories
 from tests.client import get, golden
 from tests.factories import Tenant

@@ -12,8 +12,8 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from config.admin import AuditedAdmin, OwnFilters, TabularInline, person
-from config.times import exact
+from config.admin.base import AuditedAdmin, StrictFilterAdmin, TabularInline, request_user
+from config.admin.formatting import date_column
 from workspaces import changes
 from workspaces.forms import MembershipForm, WorkspaceForm
 from workspaces.models import Membership, Workspace
@@ -29,7 +29,7 @@ admin.site.unregister(Group)
 
 
 class MembershipInline(TabularInline):
-    """A workspace's people, on its page."""
+    """The members of a workspace, on its page."""
 
     model = Membership
     form = MembershipForm
@@ -41,10 +41,10 @@ class MembershipInline(TabularInline):
     verbose_name_plural = "members"
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, str]:
-        # A person's own page is for operators only: nobody else gets a link to it.
-        return ("user" if is_operator(person(request)) else "login", "role")
+        # Only operators may open a user's page, so nobody else gets a link to it.
+        return ("user" if is_operator(request_user(request)) else "login", "role")
 
-    @admin.display(description="person")
+    @admin.display(description="user")
     def login(self, membership: Membership) -> str:
         return membership.user.get_username()
 
@@ -53,73 +53,70 @@ class MembershipInline(TabularInline):
         return memberships.select_related("user", "workspace")
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return True  # of a workspace that the person may see
+        return True  # of a workspace that the user may see
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return is_operator(person(request))
+        return is_operator(request_user(request))
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return is_operator(person(request))
+        return is_operator(request_user(request))
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return is_operator(person(request))
+        return is_operator(request_user(request))
 
 
 @admin.register(Workspace)
 class WorkspaceAdmin(AuditedAdmin):
-    """A workspace is made by `manage.py create_workspace`, and never deleted here."""
+    """`manage.py create_workspace` creates workspaces; they cannot be deleted here."""
 
     audit_lookup = "workspace_id"
-    description = "The plan, and who belongs to it."
+    description = "Plan, state and members."
     form = WorkspaceForm
     inlines = (MembershipInline,)
-    list_display = ("name", "plan_name", "standing", "created")
+    list_display = ("name", "plan_name", "state", "created")
     list_per_page = 50
     search_fields = ("name",)
     search_help_text = "Any part of a name"
     sortable_by = ("name", "created")
     ordering = ("name", "id")
     actions = None
-    readonly_fields = ("name", "id", "standing", "created")
+    readonly_fields = ("name", "id", "state", "created")
+    created = date_column("created_at", "created", ordering=True)
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        standing = "suspended" if is_operator(person(request)) else "standing"
-        return ("name", "id", "plan", standing, "created")
+        state = "suspended" if is_operator(request_user(request)) else "state"
+        return ("name", "id", "plan", state, "created")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Workspace]:
         workspaces: QuerySet[Workspace] = super().get_queryset(request)
-        if is_operator(person(request)):
+        if is_operator(request_user(request)):
             return workspaces
-        return workspaces.filter(pk__in=administered_by(person(request)))
+        return workspaces.filter(pk__in=administered_by(request_user(request)))
 
     def has_view_permission(self, request: HttpRequest, obj: Workspace | None = None) -> bool:
-        if is_operator(person(request)):
+        if is_operator(request_user(request)):
             return True
         if obj is None:
-            return is_workspace_admin(person(request))
-        return administered_by(person(request)).filter(pk=obj.pk).exists()
+            return is_workspace_admin(request_user(request))
+        return administered_by(request_user(request)).filter(pk=obj.pk).exists()
 
     def has_change_permission(self, request: HttpRequest, obj: Workspace | None = None) -> bool:
-        return is_operator(person(request))
+        return is_operator(request_user(request))
 
     @admin.display(description="plan")
     def plan_name(self, workspace: Workspace) -> str:
         return workspace.get_plan_display()
 
-    @admin.display(description="standing")
-    def standing(self, workspace: Workspace) -> SafeString:
+    @admin.display(description="state")
+    def state(self, workspace: Workspace) -> SafeString:
         if workspace.suspended:
             return format_html('<span class="state">{}</span>', "Suspended")
-        return format_html("{}", "In good standing")
-
-    @admin.display(description="created", ordering="created_at")
-    def created(self, workspace: Workspace) -> str:
-        return exact(workspace.created_at)
+        return format_html("{}", "Active")
 
     def save_model(
         self, request: HttpRequest, obj: Workspace, form: "ModelForm[Workspace]", change: bool
     ) -> None:
-        by = person(request)
+        by = request_user(request)
         changes.change_plan(obj, obj.plan, by=by)
         (changes.suspend if obj.suspended else changes.reinstate)(obj, by=by)
 
@@ -130,7 +127,7 @@ class WorkspaceAdmin(AuditedAdmin):
         formset: "BaseInlineFormSet[Membership, Workspace, MembershipForm]",
         change: bool,
     ) -> None:
-        by = person(request)
+        by = request_user(request)
         formset.save(commit=False)
         for membership in formset.deleted_objects:
             changes.remove_member(membership, by=by)
@@ -138,13 +135,13 @@ class WorkspaceAdmin(AuditedAdmin):
             changes.change_role(membership, membership.role, by=by)
         for membership in formset.new_objects:
             changes.add_member(membership, by=by)
-        self.tell_of_those_who_cannot_enter(request, form.instance)
+        self.warn_of_locked_out_admins(request, form.instance)
 
-    def tell_of_those_who_cannot_enter(self, request: HttpRequest, workspace: Workspace) -> None:
-        """An admin's account needs staff status; nothing else would say that it has none."""
+    def warn_of_locked_out_admins(self, request: HttpRequest, workspace: Workspace) -> None:
+        """Warns if an admin's account cannot sign in, since nothing else shows that."""
         admins = workspace.memberships.filter(role=Membership.Role.ADMIN)
-        outside = admins.difference(Membership.objects.admins().filter(workspace=workspace))
-        for membership in outside:
+        locked_out = admins.difference(Membership.objects.admins().filter(workspace=workspace))
+        for membership in locked_out:
             messages.warning(
                 request,
                 f"{membership.user} is an admin here but cannot sign in: the account is not "
@@ -153,8 +150,9 @@ class WorkspaceAdmin(AuditedAdmin):
 
 
 @admin.register(User)
-class PersonAdmin(OwnFilters, AccountAdmin):
-    """Accounts, for operators. One is deactivated, never deleted: memberships would go along."""
+class AccountsAdmin(StrictFilterAdmin, AccountAdmin):
+    """Accounts, for operators. They can be deactivated but not deleted, which would delete
+    memberships too."""
 
     description = "Who may sign in. Put support staff into the group Support."
     list_display = ("username", "first_name", "last_name", "is_active", "is_staff", "is_superuser")
@@ -169,16 +167,16 @@ class PersonAdmin(OwnFilters, AccountAdmin):
     readonly_fields = ("last_login", "date_joined")
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        return is_operator(person(request))
+        return is_operator(request_user(request))
 
     def has_view_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        return is_operator(person(request))
+        return is_operator(request_user(request))
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        return is_operator(person(request))
+        return is_operator(request_user(request))
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        return is_operator(person(request))
+        return is_operator(request_user(request))
 
     def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
         return False
@@ -186,7 +184,7 @@ class PersonAdmin(OwnFilters, AccountAdmin):
     def history_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """Django looks for the account first, which tells anyone whether there is one."""
-        if not is_operator(person(request)):
+        """Denies first; Django would look up the account first and so reveal whether it exists."""
+        if not is_operator(request_user(request)):
             raise PermissionDenied
         return super().history_view(request, object_id, extra_context)

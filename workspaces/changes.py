@@ -1,8 +1,7 @@
-"""What operators change: plans, suspensions, memberships; each change with its audit entry.
+"""Changes that operators make: plans, suspensions, memberships, each with its audit entry.
 
-Each function locks the row and compares with what it holds: the entry is written once, and only
-when something has changed, however many do the same at the same moment. The entry and the change
-are committed together.
+Each function locks the row and compares the values, so that concurrent calls write one entry, and
+only if something changes. The entry and the change are committed together.
 """
 
 from django.contrib.auth.models import User
@@ -23,7 +22,7 @@ def change_plan(workspace: Workspace, plan: str, *, by: User) -> None:
     if now.plan != plan:
         Workspace.objects.filter(pk=now.pk).update(plan=plan)
         record.plan_changed(
-            workspace=now.facts(), person=by.get_username(), before=now.plan, after=plan
+            workspace=now.snapshot(), person=by.get_username(), before=now.plan, after=plan
         )
 
 
@@ -33,7 +32,7 @@ def suspend(workspace: Workspace, *, by: User) -> None:
     now = _locked(workspace)
     if not now.suspended:
         Workspace.objects.filter(pk=now.pk).update(suspended=True)
-        record.workspace_suspended(workspace=now.facts(), person=by.get_username())
+        record.workspace_suspended(workspace=now.snapshot(), person=by.get_username())
 
 
 @transaction.atomic
@@ -42,7 +41,7 @@ def reinstate(workspace: Workspace, *, by: User) -> None:
     now = _locked(workspace)
     if now.suspended:
         Workspace.objects.filter(pk=now.pk).update(suspended=False)
-        record.workspace_reinstated(workspace=now.facts(), person=by.get_username())
+        record.workspace_reinstated(workspace=now.snapshot(), person=by.get_username())
 
 
 @transaction.atomic
@@ -50,11 +49,11 @@ def add_member(membership: Membership, *, by: User) -> None:
     """Stores a new membership.
 
     Raises:
-        IntegrityError: the person is a member already.
+        IntegrityError: the user is a member already.
     """
     membership.save(force_insert=True)
     record.member_added(
-        workspace=membership.workspace.facts(),
+        workspace=membership.workspace.snapshot(),
         person=by.get_username(),
         member=membership.user.get_username(),
         role=membership.role,
@@ -63,12 +62,12 @@ def add_member(membership: Membership, *, by: User) -> None:
 
 @transaction.atomic
 def change_role(membership: Membership, role: str, *, by: User) -> None:
-    """Gives a member another role. One whose membership has ended meanwhile stays out."""
+    """Gives a member another role. Does nothing if the membership has ended meanwhile."""
     now = Membership.objects.select_for_update(of=("self",)).filter(pk=membership.pk).first()
     if now is not None and now.role != role:
         Membership.objects.filter(pk=now.pk).update(role=role)
         record.member_role_changed(
-            workspace=now.workspace.facts(),
+            workspace=now.workspace.snapshot(),
             person=by.get_username(),
             member=now.user.get_username(),
             before=now.role,
@@ -81,6 +80,6 @@ def remove_member(membership: Membership, *, by: User) -> None:
     """Ends a membership."""
     now = Membership.objects.select_for_update(of=("self",)).filter(pk=membership.pk).first()
     if now is not None:
-        facts, member, role = now.workspace.facts(), now.user.get_username(), now.role
+        facts, member, role = now.workspace.snapshot(), now.user.get_username(), now.role
         now.delete()
         record.member_removed(workspace=facts, person=by.get_username(), member=member, role=role)

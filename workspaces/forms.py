@@ -1,4 +1,4 @@
-"""What operators fill in."""
+"""The forms for operators."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ else:  # generic only in the stubs
 
 
 class WorkspaceForm(WorkspaceModelForm):
-    """The plan and the suspension; a plan that is no longer offered can stay as it is."""
+    """The plan and the suspension. A plan that is no longer offered can be kept."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -25,17 +25,17 @@ class WorkspaceForm(WorkspaceModelForm):
             plan.choices = [retired, *offered]
 
     def _get_validation_exclusions(self) -> set[str]:
-        # The field above has judged the plan; the model's choices lack one that is retired.
+        # The field above has validated the plan; the model's choices lack a retired one.
         return {*super()._get_validation_exclusions(), "plan"}  # type: ignore[misc]
 
 
 class MembershipForm(MembershipModelForm):
-    """A member's role; who it is about never changes."""
+    """A member's role; the user cannot be changed."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if "user" in self.fields:
             self.fields["user"].disabled = bool(self.instance.pk)
             widget: Any = self.fields["user"].widget
-            # No buttons beside it: accounts have pages of their own.
+            # No buttons next to it: accounts have their own pages.
             widget.can_add_related = widget.can_change_related = widget.can_view_related = False

@@ -1,4 +1,4 @@
-"""Workspaces and who belongs to them."""
+"""Workspaces and their members."""
 
 import uuid
 
@@ -10,11 +10,11 @@ from workspaces.plans import Plan
 
 
 class Workspace(models.Model):
-    """The unit that owns documents and keys; nothing crosses its border."""
+    """A tenant: it owns documents and keys, and has no access to those of another one."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=200)
-    # No database constraint: a workspace stays readable after its plan was retired.
+    # No database constraint: a workspace may have a plan that is no longer offered.
     plan = models.CharField(max_length=20, choices=Plan, default=Plan.FREE)
     suspended = models.BooleanField(default=False)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -25,21 +25,21 @@ class Workspace(models.Model):
     def __str__(self) -> str:
         return self.name
 
-    def facts(self) -> record.WorkspaceFacts:
-        """What an audit entry copies of this workspace."""
-        return record.WorkspaceFacts(workspace_id=self.id, workspace_name=self.name)
+    def snapshot(self) -> record.WorkspaceSnapshot:
+        """A copy for an audit entry."""
+        return record.WorkspaceSnapshot(workspace_id=self.id, workspace_name=self.name)
 
 
 class DocumentCount(models.Model):
-    """A part of how many documents a workspace has: the sum of its rows is the number.
+    """Denormalised document counts: the sum of a workspace's rows with a status is its count.
 
-    Written by the triggers of `documents.counting` alone. No foreign key: checking it would lock
-    the workspace for each writer.
+    Only the triggers in `documents.counts.triggers` write it. It has no foreign key: checking one
+    would lock the workspace for each writer.
     """
 
     workspace_id = models.UUIDField(db_index=True)
     status = models.CharField(max_length=20)
-    count = models.BigIntegerField()  # added to the sum; negative where documents went away
+    count = models.BigIntegerField()  # a change; negative if documents were removed
 
     def __str__(self) -> str:
         return f"{self.count:+} {self.status} in {self.workspace_id}"
@@ -47,12 +47,12 @@ class DocumentCount(models.Model):
 
 class MembershipQuerySet(models.QuerySet["Membership"]):
     def admins(self) -> "MembershipQuerySet":
-        """Those who may see, create, revoke and delete keys: active staff with the ADMIN role."""
+        """Users who may see, create, revoke and delete keys: active staff with the role ADMIN."""
         return self.filter(role=Membership.Role.ADMIN, user__is_active=True, user__is_staff=True)
 
 
 class Membership(models.Model):
-    """One person's place in one workspace."""
+    """A user's role in a workspace."""
 
     class Role(models.TextChoices):
         ADMIN = "ADMIN", "Admin"

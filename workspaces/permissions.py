@@ -1,6 +1,6 @@
-"""Who may do what in the admin, asked anew by every click.
+"""Permissions in the admin; checked again for every request.
 
-Django's own permissions have no part in it: a superuser has all of them, and still no keys.
+Django's own permissions are not used: a superuser has all of them, but may not see keys.
 """
 
 from django.contrib.auth.models import AnonymousUser, User
@@ -8,22 +8,22 @@ from django.db.models import QuerySet
 
 from workspaces.models import Membership, Workspace
 
-Person = User | AnonymousUser
+AnyUser = User | AnonymousUser
 
 
-def administered_by(person: Person) -> QuerySet[Workspace]:
-    """The workspaces whose admin this person is: active staff with an ADMIN membership."""
-    if not person.is_authenticated:
+def administered_by(user: AnyUser) -> QuerySet[Workspace]:
+    """The workspaces whose admin the user is: active staff with an ADMIN membership."""
+    if not user.is_authenticated:
         return Workspace.objects.none()
-    memberships = Membership.objects.admins().filter(user=person)
+    memberships = Membership.objects.admins().filter(user=user)
     return Workspace.objects.filter(memberships__in=memberships)
 
 
-def is_workspace_admin(person: Person) -> bool:
-    """Whether the person administers any workspace."""
-    return administered_by(person).exists()
+def is_workspace_admin(user: AnyUser) -> bool:
+    """Whether the user is an admin of any workspace."""
+    return administered_by(user).exists()
 
 
-def is_operator(person: Person) -> bool:
-    """Whether the person runs the service: plans, suspensions, memberships and accounts."""
-    return person.is_active and person.is_staff and person.is_superuser
+def is_operator(user: AnyUser) -> bool:
+    """Whether the user operates the service: plans, suspensions, memberships and accounts."""
+    return user.is_active and user.is_staff and user.is_superuser

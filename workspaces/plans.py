@@ -4,7 +4,7 @@ from django.db import models
 
 
 class Plan(models.TextChoices):
-    """The plans on offer. A workspace may still be on one that is no longer among them."""
+    """The plans on offer. A workspace may have one that is no longer offered."""
 
     FREE = "FREE", "Free"
     PERSONAL = "PERSONAL", "Personal"
@@ -22,5 +22,5 @@ def includes_api(plan: str) -> bool:
 
 
 def upgrade_from(plan: str) -> str | None:
-    """The name of the plan to move to for the API; None for a plan that nothing is offered for."""
+    """The name of the plan to move to for the API; None if no plan is offered."""
     return Plan.PRO.label if plan in BELOW_PRO else None

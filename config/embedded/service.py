@@ -1,7 +1,6 @@
-"""What a keeper can run: how it is prepared, started, asked whether it answers, and stopped.
+"""The base class of the embedded services.
 
-All services listen on a free loopback port with credentials of their own, so that neither a long
-path nor another user of the machine gets in the way.
+Each one listens on a free loopback port, with credentials of its own.
 """
 
 import ctypes
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 HOST = "127.0.0.1"
-# Loaded here: a child that runs as another user may be unable to read Python's own folder.
+# Loaded here: a child with another user id may be unable to read Python's folder.
 LIBC = ctypes.CDLL(None)
 
 
@@ -30,7 +29,7 @@ def free_port() -> int:
 
 
 def package_folder(name: str) -> Path:
-    """Where an installed package lies.
+    """The folder of an installed package.
 
     Raises:
         FileNotFoundError: it is not installed.
@@ -41,21 +40,21 @@ def package_folder(name: str) -> Path:
     return Path(spec.origin).parent
 
 
-def die_with_keeper(number: int) -> None:
-    """In a child before it becomes the service: ask for signal `number` when the keeper dies.
+def die_with_supervisor(number: int) -> None:
+    """Asks the kernel to send signal `number` to this child when the supervisor dies.
 
-    Linux only. Elsewhere a keeper that is killed leaves its service running, and the next one
-    finds the data folder in use.
+    Linux only. Elsewhere, a killed supervisor leaves its service running, and the next one finds
+    the data folder in use.
     """
     if sys.platform == "linux":
         LIBC.prctl(1, number, 0, 0, 0)  # PR_SET_PDEATHSIG
 
 
 class Service:
-    """One service in one folder of its own."""
+    """A service with its own folder."""
 
     name: str
-    variable: str  # the environment variable that, when set, makes the service unnecessary
+    variable: str  # the environment variable that replaces the service
     stop_signal = signal.SIGTERM
 
     def __init__(self, folder: Path) -> None:
@@ -63,7 +62,7 @@ class Service:
         self.port = free_port()
 
     def prepare(self) -> None:
-        """Makes what the first start needs."""
+        """Prepares the first start."""
 
     def command(self) -> list[str]:
         raise NotImplementedError
@@ -72,14 +71,14 @@ class Service:
         return {}
 
     def identity(self) -> dict[str, Any]:
-        """Who the service runs as, in subprocess's words; empty for the keeper's own user."""
+        """The user that the service runs as, as arguments of subprocess; empty for our own."""
         return {}
 
     def variables(self) -> dict[str, str]:
-        """What a user of the service finds in its environment."""
+        """The environment variables for the users of the service."""
         raise NotImplementedError
 
-    def answers(self) -> bool:
+    def accepts_connections(self) -> bool:
         """Whether the service is ready."""
         try:
             socket.create_connection((HOST, self.port), timeout=1).close()
@@ -97,11 +96,11 @@ class Service:
                 stdout=log,
                 stderr=log,
                 **self.identity(),
-                preexec_fn=lambda: die_with_keeper(self.stop_signal),  # noqa: PLW1509
+                preexec_fn=lambda: die_with_supervisor(self.stop_signal),  # noqa: PLW1509
             )
 
     def secrets(self, *names: str) -> dict[str, str]:
-        """Random values, made at the first start and kept in the folder."""
+        """Random values, generated at the first start and stored in the folder."""
         file = self.folder / "secrets.json"
         if not file.exists():
             new = file.with_suffix(".new")

@@ -1,4 +1,4 @@
-"""The demo's workspaces and the people who sign in."""
+"""The demo's workspaces and the users who sign in."""
 
 from dataclasses import dataclass
 from uuid import NAMESPACE_DNS, UUID, uuid5
@@ -6,8 +6,8 @@ from uuid import NAMESPACE_DNS, UUID, uuid5
 from django.contrib.auth.models import Group, User
 from django.db import transaction
 
-from documents.support import GROUP
-from workspaces.models import Membership, Workspace
+from documents.permissions import GROUP
+from workspaces.models import Membership
 from workspaces.plans import Plan
 
 
@@ -20,20 +20,8 @@ class Tenant:
     suspended: bool = False
 
     @property
-    def domain(self) -> str:
-        return f"{self.name.lower()}.example"
-
-    @property
     def id(self) -> UUID:
-        return uuid5(NAMESPACE_DNS, self.domain)
-
-    def create(self) -> Workspace:
-        """The workspace, made unless it is there."""
-        workspace, _ = Workspace.objects.get_or_create(
-            pk=self.id,
-            defaults={"name": self.name, "plan": self.plan, "suspended": self.suspended},
-        )
-        return workspace
+        return uuid5(NAMESPACE_DNS, f"{self.name.lower()}.example")
 
 
 ACME = Tenant("Acme", Plan.PRO)
@@ -45,12 +33,7 @@ TENANTS = (ACME, UMBRELLA, FREEBIE, FROZEN)
 
 @dataclass(frozen=True)
 class Person:
-    """Someone who signs in.
-
-    Attributes:
-        tenant: whose member they are; None for support staff, who belong to no workspace.
-        does: what they are here for, in a few words.
-    """
+    """A user of the demo; `does` says in a few words what for. Support staff have no tenant."""
 
     login: str
     first_name: str
@@ -65,32 +48,18 @@ PEOPLE = (
     Person("uma@umbrella.example", "Uma", "Šimková", "admin of Umbrella", UMBRELLA),
     Person("felix@freebie.example", "Félix", "Moreau", "admin of Freebie (no API)", FREEBIE),
     Person("frida@frozen.example", "Frida", "Østby", "admin of Frozen (suspended)", FROZEN),
-    Person(
-        "max@acme.example", "Max", "Grünwald", "member of Acme", ACME, role=Membership.Role.MEMBER
-    ),
+    Person("max@acme.example", "Max", "Grünwald", "member of Acme", ACME, Membership.Role.MEMBER),
     Person("sam@support.example", "Sam", "O'Leary", "support", None),
 )
 
 
 @transaction.atomic
 def create_people() -> None:
-    """Makes the people, unless they are there, without passwords; their workspaces are there."""
+    """Creates the users, without passwords; their workspaces must exist."""
     for person in PEOPLE:
-        user, new = User.objects.get_or_create(
-            username=person.login,
-            defaults={
-                "email": person.login,
-                "first_name": person.first_name,
-                "last_name": person.last_name,
-                "is_staff": True,
-            },
-        )
-        if new:
-            user.set_unusable_password()
-            user.save()
-        if person.tenant is None:
-            user.groups.add(Group.objects.get(name=GROUP))
+        names = {"first_name": person.first_name, "last_name": person.last_name}
+        user = User.objects.create_user(person.login, person.login, is_staff=True, **names)
+        if person.tenant:
+            Membership.objects.create(user=user, workspace_id=person.tenant.id, role=person.role)
         else:
-            Membership.objects.get_or_create(
-                workspace_id=person.tenant.id, user=user, defaults={"role": person.role}
-            )
+            user.groups.add(Group.objects.get(name=GROUP))

@@ -1,81 +1,59 @@
-"""Loads the demo the way documents come from outside: a file beside PDFs, imported."""
+"""Loads the demo's documents through the importer, with their times shifted to end now."""
 
 import json
-import sys
-import tempfile
-from datetime import UTC, datetime
+import shutil
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 from django.contrib.auth.models import User
 
-from documents.demo.author import Made
+from config.management.progress import Say
 from documents.demo.cast import PEOPLE, TENANTS, create_people
-from documents.demo.certificate import write_certificate
-from documents.demo.original import write_original
-from documents.demo.paper import Paper
-from documents.demo.signed import write_signed
-from documents.demo.story import make_up
 from documents.importing import import_file
-from documents.parameters import FILE_TYPES
-from documents.progress import Say
 from workspaces.models import Workspace
 
-FILE = "documents.jsonl"
-
-
-def _say(line: str) -> None:
-    sys.stderr.write(f"{line}\n")
-    sys.stderr.flush()
+DATA = Path(__file__).parent / "data"  # one file of documents per workspace, and their PDFs
+END = datetime(2026, 7, 1, 12, tzinfo=UTC)  # the present moment of the data
 
 
 def wanted() -> bool:
-    """Whether there is nothing but a demo whose loading broke off, if that."""
+    """True if the database is empty or holds only a partly loaded demo."""
     others = Workspace.objects.exclude(pk__in=[tenant.id for tenant in TENANTS])
-    finished = User.objects.filter(username__in=[person.login for person in PEOPLE])
-    return not others.exists() and not finished.exists()
+    loaded = User.objects.filter(username__in=[person.login for person in PEOPLE])
+    return not others.exists() and not loaded.exists()
 
 
-def load(say: Say = _say, now: datetime | None = None) -> None:
-    """Makes the demo's workspaces with their documents, and last its people, without passwords.
+def load(say: Say, now: datetime | None = None) -> None:
+    """Creates the workspaces and their documents, then the users, without passwords.
 
-    What an earlier call left undone is done: everything has the same ids each time.
-
-    Args:
-        say: called with a line on how far it is, about once a second.
-        now: the moment that the demo ends at; the same one gives the same demo.
-
-    Raises:
-        What `import_file` raises.
+    All ids are fixed: after a load that failed, another one completes the demo. The demo ends at
+    `now`; the same moment gives the same demo. Raises the exceptions of `import_file`.
     """
-    say("Making the demo …")
-    now = now or datetime.now(UTC)
-    with tempfile.TemporaryDirectory() as name:
-        folders = {tenant: Path(name) / tenant.domain for tenant in TENANTS}
-        for tenant, folder in folders.items():
-            folder.mkdir()
-            _write(list(make_up(tenant, now)), folder)
-        for tenant, folder in folders.items():
+    shift = (now or datetime.now(UTC)).replace(microsecond=0) - END
+    with TemporaryDirectory() as name:
+        folder = shutil.copytree(DATA, Path(name) / "data")
+        for tenant in TENANTS:
             say(f"Importing the documents of {tenant.name} …")
-            import_file(tenant.create(), folder / FILE, say)
+            file = folder / f"{tenant.name.lower()}.jsonl"
+            lines = file.read_text(encoding="utf-8").splitlines()
+            file.write_text("\n".join(_shifted(line, shift) for line in lines))
+            values = {"name": tenant.name, "plan": tenant.plan, "suspended": tenant.suspended}
+            workspace, _ = Workspace.objects.get_or_create(pk=tenant.id, defaults=values)
+            import_file(workspace, file, say)
     create_people()
 
 
-def _write(documents: list[Made], folder: Path) -> None:
-    """Writes the documents and their PDFs, as the importer takes them."""
-    complete = [made for made in documents if made.complete]
-    paper = Paper()
-    for made in documents:
-        write_original(paper, made)
-    for made in complete:
-        write_signed(paper, made)
-    paper.cut(folder)
-    # They tell the other files' digests.
-    certificates = Paper()
-    for made in complete:
-        write_certificate(certificates, made, folder)
-    certificates.cut(folder)
-    with (folder / FILE).open("w", encoding="utf-8") as lines:
-        for made in documents:
-            types = FILE_TYPES if made.complete else ["original"]
-            value = made.value | {"files": {name: made.path(name) for name in types}}
-            lines.write(json.dumps(value, ensure_ascii=False) + "\n")
+def _shifted(line: str, shift: timedelta) -> str:
+    """Shifts a document's times, and the year in its title and file name."""
+
+    def shift_times(fields: dict[str, Any]) -> dict[str, Any]:
+        times = [name for name in fields if name.endswith("At")]
+        moments = {name: datetime.fromisoformat(fields[name]) + shift for name in times}
+        return fields | {name: moment.isoformat() for name, moment in moments.items()}
+
+    document = json.loads(line, object_hook=shift_times)
+    for name in ("title", "fileName"):
+        document[name] = document[name].replace(str(END.year), document["createdAt"][:4])
+    return json.dumps(document)

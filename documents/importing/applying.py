@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from uuid import UUID
 
+from config.management.shutdown import Stop
+from documents.api.parameters import FILE_TYPES
 from documents.importing.checking import Record
 from documents.importing.files import CheckedFile
 from documents.importing.uploads import Uploads
 from documents.models import Document, Recipient, StoredFile
-from documents.parameters import FILE_TYPES
-from documents.stopping import Stop
 from workspaces.models import Workspace
 
 RECIPIENTS_AT_A_TIME = 2000

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID, uuid4
 
+from documents.api.parameters import FILE_TYPES
 from documents.importing.files import CheckedFile, Folder
 from documents.importing.problems import Place, Problems, bare, shown
 from documents.importing.reading import Entry
@@ -16,7 +17,6 @@ from documents.importing.rules import (
     read_text,
 )
 from documents.models import Document
-from documents.parameters import FILE_TYPES
 
 DOCUMENT_FIELDS = {*DOCUMENT_RULES, "recipients", "files", "progress", "links"}
 PATH_LENGTH = 4096  # characters

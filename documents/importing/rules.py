@@ -13,9 +13,9 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import connection, models
 
+from documents.api.serializers import DOCUMENT_COLUMNS, RECIPIENT_COLUMNS
 from documents.importing.problems import Place, shown
 from documents.models import Document, Recipient
-from documents.serializers import DOCUMENT_COLUMNS, RECIPIENT_COLUMNS
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 

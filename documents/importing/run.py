@@ -10,6 +10,8 @@ from typing import TypeVar
 
 from django.db import transaction
 
+from config.management.progress import Progress, Say
+from config.management.shutdown import Stop, stoppable
 from documents.importing.applying import Writer
 from documents.importing.checking import Record, check
 from documents.importing.files import Folder
@@ -19,8 +21,6 @@ from documents.importing.reading import Reader
 from documents.importing.spool import Spool
 from documents.importing.uploads import Uploads, remove_objects
 from documents.models import StoredFile
-from documents.progress import Progress, Say
-from documents.stopping import Stop, stoppable
 from documents.storage import StoreError
 from workspaces.models import Workspace
 

@@ -7,17 +7,17 @@ from uuid import UUID
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
-from apikeys import names
+from apikeys import validators as names
 from apikeys.models import ApiKey
 from workspaces.models import Membership
 
 
 class Command(BaseCommand):
-    help = "Creates an API key; prints it, once. Only an admin of the workspace can."
+    help = "Creates an API key and prints it, once. Only an admin of the workspace can create one."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("workspace_id", help="as create_workspace printed it")
-        parser.add_argument("name", help="what the key is for; audit entries speak of it")
+        parser.add_argument("name", help="what the key is for; audit entries contain it")
         parser.add_argument("--by", required=True, metavar="EMAIL", help="login of the admin")
 
     def handle(self, *, workspace_id: str, name: str, by: str, **options: Any) -> None:

@@ -1,7 +1,6 @@
-"""run: the service on a laptop, with a demo to read; `make run` calls it.
+"""run: the service on a laptop, with demo data; `make run` calls it.
 
-It needs the packages of requirements-dev.txt. Everything it prints works as printed. It serves on
-the loopback interface only.
+It listens on the loopback interface only.
 """
 
 import base64
@@ -20,21 +19,21 @@ from django.conf import settings
 from django.contrib.auth.hashers import PBKDF2PasswordHasher, check_password
 from django.contrib.auth.models import User
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db import connections
 from django.utils.crypto import get_random_string
 
 from apikeys.models import ApiKey
-from config.embedded.lifeline import when_parent_dies
-from config.server import HOST, serve
+from config.embedded.server import HOST, serve, when_parent_dies
+from config.management.progress import ProgressCommand
 from documents import demo
 from workspaces.models import Membership
 
-KEY_NAME = "make run"  # the keys that this command issues, and replaces at its next start
+KEY_NAME = "make run"  # of the keys that this command issues and replaces at its next start
 READY_TIMEOUT = 30  # seconds
 
 
-class Command(BaseCommand):
+class Command(ProgressCommand):
     help = "Serves the API with its demo data on this machine, until Ctrl-C."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -42,26 +41,26 @@ class Command(BaseCommand):
         parser.add_argument(
             "--stop-with-parent",
             action="store_true",
-            help="end when the process that started this one is gone",
+            help="end when the parent process ends",
         )
 
     def handle(self, *, port: str, stop_with_parent: bool, **options: Any) -> None:
         if stop_with_parent:
             when_parent_dies(lambda: os.kill(os.getpid(), signal.SIGTERM))
         number = usable_port(port)
-        self.stderr.write("Preparing the database …")
+        self.say("Preparing the database …")
         call_command("migrate", verbosity=0)
         if demo.wanted():
-            demo.load()
+            demo.load(self.say)
         text = Welcome(f"http://{HOST}:{number}")
         connections.close_all()
         threading.Thread(target=self.announce, args=(text,), daemon=True).start()
         serve(number, settings.SERVER_THREADS)
 
     def announce(self, text: "Welcome") -> None:
-        """Prints the welcome as soon as the server answers."""
+        """Prints the welcome as soon as the server responds."""
         deadline = time.monotonic() + READY_TIMEOUT
-        while not answers(f"{text.base}/api/v1/me"):
+        while not responds(f"{text.base}/api/v1/me"):
             if time.monotonic() > deadline:
                 return
             time.sleep(0.05)
@@ -70,13 +69,13 @@ class Command(BaseCommand):
 
 
 def usable_port(text: str) -> int:
-    """The port as a number, when nothing listens there.
+    """The port as a number.
 
     Raises:
-        CommandError: it is no port, or taken.
+        CommandError: it is not a port, or it is in use.
     """
     if not (text.isascii() and text.isdigit() and 1 <= int(text) <= 65535):
-        raise CommandError("PORT takes a number from 1 to 65535.")
+        raise CommandError("PORT must be a number from 1 to 65535.")
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -88,8 +87,8 @@ def usable_port(text: str) -> int:
     return int(text)
 
 
-def answers(url: str) -> bool:
-    """Whether a server answers at `url`, with whatever status."""
+def responds(url: str) -> bool:
+    """Whether a server responds at `url`, with any status."""
     try:
         urllib.request.urlopen(url, timeout=1).close()  # noqa: S310 - our own address
     except urllib.error.HTTPError:
@@ -100,7 +99,7 @@ def answers(url: str) -> bool:
 
 
 def fresh_key(membership: Membership) -> str:
-    """A new raw key for the workspace; the one that the last start issued is deleted."""
+    """A new raw key for the workspace; deletes the key of the last start."""
     workspace, admin = membership.workspace, membership.user
     for old in ApiKey.objects.in_workspace(workspace).filter(name=KEY_NAME):
         old.delete_by(by=admin)
@@ -108,18 +107,18 @@ def fresh_key(membership: Membership) -> str:
 
 
 def demo_password(user: User) -> str:
-    """The demo person's password: made of this installation's secret, the same at each start."""
+    """A demo user's password: derived from SECRET_KEY, so it is the same at each start."""
     digest = hmac.digest(settings.SECRET_KEY.encode(), f"demo:{user.username}".encode(), "sha256")
     password = base64.b32encode(digest[:10]).decode().lower()
     if not (user.has_usable_password() and check_password(password, user.password)):
-        # Few rounds: 80 random bits need no slow hash, and six slow ones would delay each start.
+        # Few iterations: 80 random bits need no slow hash, and six of them would delay the start.
         user.password = PBKDF2PasswordHasher().encode(password, get_random_string(22), 1000)
         user.save(update_fields=["password"])
     return password
 
 
 class Welcome:
-    """What a person needs to start: keys that work now, a line to paste, the logins.
+    """The text that `make run` prints: keys, a curl command, and the logins.
 
     Args:
         base: the server's address.

@@ -1,4 +1,4 @@
-"""check_document_counts [--mend]"""
+"""check_document_counts [--fix]"""
 
 import json
 from argparse import ArgumentParser
@@ -8,33 +8,32 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.db import Error as DatabaseError
 
-from documents.progress import ProgressCommand, first_line
-from documents.recounting import differences
-from documents.stopping import Stopped, stoppable
+from config.management.progress import ProgressCommand, first_line
+from config.management.shutdown import Stopped, stoppable
+from documents.counts.check import differences
 
 
 class Command(ProgressCommand):
     help = (
-        "Tells each workspace and status whose kept document count (GET /me reads it) is not what "
-        "counting documents gives, one JSON object a line; exit status 1 if there are any. Others "
-        "may write documents meanwhile."
+        "Lists the document counts (GET /me reads them) that differ from the number of documents, "
+        "one JSON object per line. The exit status is 1 if there are any. The service can stay up."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "--mend", action="store_true", help="put the counted ones in their place; status 0 then"
+            "--fix", action="store_true", help="correct the counts; the exit status is 0 then"
         )
 
-    def handle(self, *, mend: bool, **options: Any) -> None:
+    def handle(self, *, fix: bool, **options: Any) -> None:
         different = 0
         with stoppable() as stop:
             try:
-                for each in differences(self.say, stop, mend=mend):
+                for each in differences(self.say, stop, fix=fix):
                     different += 1
                     self.stdout.write(json.dumps(asdict(each), default=str))
             except Stopped as exc:
                 raise CommandError("Stopped before the end.", returncode=exc.status) from exc
             except DatabaseError as exc:
-                raise CommandError(f"The database: {first_line(exc)}; run it again.") from exc
-        if different and not mend:
-            raise CommandError(f"Counts that differ: {different}. With --mend they are put right.")
+                raise CommandError(f"Database: {first_line(exc)}. Run it again.") from exc
+        if different and not fix:
+            raise CommandError(f"Wrong counts: {different}. Run it with --fix to correct them.")

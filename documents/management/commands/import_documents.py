@@ -10,9 +10,9 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
 from django.db import Error as DatabaseError
 
+from config.management.progress import ProgressCommand, first_line
+from config.management.shutdown import Stopped
 from documents.importing import ImportRefused, import_file
-from documents.progress import ProgressCommand, first_line
-from documents.stopping import Stopped
 from documents.storage import StoreError
 from workspaces.models import Workspace
 

@@ -1,0 +1,183 @@
+"""Base classes of the admin's sections."""
+
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import urlencode
+
+from django.contrib import admin, messages
+from django.contrib.admin.exceptions import DisallowedModelAdminLookup, DisallowedModelAdminToField
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.admin.views.main import ERROR_FLAG, ChangeList
+from django.core.exceptions import BadRequest, PermissionDenied, ValidationError
+from django.db.models import Model, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.text import capfirst
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+    ModelAdmin = admin.ModelAdmin[Any]
+    TabularInline = admin.TabularInline[Any, Any]
+else:  # generic only in the stubs
+    ModelAdmin = admin.ModelAdmin
+    TabularInline = admin.TabularInline
+
+
+class StrictFilterAdmin(ModelAdmin):
+    """A list that accepts only the filters that it offers.
+
+    A URL with any other one, such as `?digest__startswith=…`, or with a page number that does not
+    exist redirects to the whole list with a message.
+    """
+
+    show_facets = admin.ShowFacets.NEVER
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        filters = self.get_list_filter(request)
+        return lookup in {getattr(each, "parameter_name", f"{each}__exact") for each in filters}
+
+    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
+        try:
+            return super().get_changelist_instance(request)
+        except IncorrectLookupParameters as exc:
+            raise DisallowedModelAdminLookup from exc
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        try:
+            return super().changelist_view(request, extra_context)
+        except (DisallowedModelAdminLookup, DisallowedModelAdminToField):
+            messages.warning(
+                request,
+                "That filter does not exist here. Showing the full list.",
+            )
+            return HttpResponseRedirect(f"{request.path}?{ERROR_FLAG}=1")
+
+
+class AuditedAdmin(StrictFilterAdmin):
+    """A model whose changes are in the audit log; Django's own admin log is not used.
+
+    It denies every permission; a subclass grants what it needs.
+
+    Attributes:
+        audit_lookup: the field of an audit entry that holds the id of an object of this model.
+        description: one line for the start page.
+    """
+
+    audit_lookup = ""
+    description = ""
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return self.has_view_permission(request)
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def warnings(self, request: HttpRequest) -> list[str]:
+        """Warnings to show above the list."""
+        return []
+
+    def heading(self, obj: Any) -> str:
+        """The heading of an object's page."""
+        return str(obj)
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        context = {
+            "title": capfirst(self.opts.verbose_name_plural),
+            "warnings": self.warnings(request),
+        }
+        return super().changelist_view(request, context | (extra_context or {}))
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        obj = self.visible_or_404(request, object_id)
+        context = {
+            "title": self.heading(obj),
+            "subtitle": None,
+            "audit_url": self.audit_url(obj),
+            "show_save_and_add_another": False,
+        }
+        return super().change_view(request, object_id, form_url, context | (extra_context or {}))
+
+    def response_action(
+        self, request: HttpRequest, queryset: QuerySet[Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse | None:
+        """Runs an action. A malformed id among the selected ones is a 400; Django would crash."""
+        try:
+            return super().response_action(request, queryset, *args, **kwargs)
+        except (ValidationError, ValueError) as exc:
+            raise BadRequest from exc
+
+    def audit_url(self, obj: Model) -> str:
+        """The audit log, filtered by this object."""
+        query = urlencode({f"{self.audit_lookup}__exact": obj.pk})
+        return f"{reverse('admin:audit_auditentry_changelist')}?{query}"
+
+    def history_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """The "History" button leads to the audit log; 404 for an object the user cannot see."""
+        return HttpResponseRedirect(self.audit_url(self.visible_or_404(request, object_id)))
+
+    def visible_or_404(self, request: HttpRequest, object_id: str) -> Any:
+        """The object, if the user may see it.
+
+        Raises:
+            PermissionDenied: the user may not see this model at all.
+            Http404: no object that the user may see has this id.
+        """
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        obj = self.get_object(request, object_id)
+        if obj is None:
+            raise Http404
+        return obj
+
+    def log_addition(self, *args: Any) -> None:  # type: ignore[override]
+        """The audit log has it."""
+
+    def log_change(self, *args: Any) -> None:  # type: ignore[override]
+        """The audit log has it."""
+
+    def log_deletions(self, *args: Any) -> None:  # type: ignore[override]
+        """The audit log has it."""
+
+    def page(
+        self, request: HttpRequest, template: str, *, title: str, **context: Any
+    ) -> TemplateResponse:
+        """A page of our own, with the context that every admin page needs."""
+        request.current_app = self.admin_site.name
+        return TemplateResponse(
+            request,
+            template,
+            {
+                **self.admin_site.each_context(request),
+                "opts": self.opts,
+                "media": self.media,
+                "title": title,
+                **context,
+            },
+        )
+
+
+def request_user(request: HttpRequest) -> "User":
+    """The signed-in user; every page of the admin except the sign-in form has one."""
+    return cast("User", request.user)

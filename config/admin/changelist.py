@@ -1,0 +1,173 @@
+"""Read-only pages of the admin: a list with its own filters, and the page of one object.
+
+Django's change list counts the table twice and uses OFFSET; this one does neither
+(`config.admin.keyset`).
+"""
+
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+from django import forms
+from django.contrib.admin.views.main import ChangeList
+from django.core.exceptions import ValidationError
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+
+from config.admin import keyset
+from config.admin.base import AuditedAdmin
+
+READING = ("GET", "HEAD")
+AFTER, BEFORE = "after", "before"  # URL parameters: where a page begins
+
+
+class FilterForm(forms.Form):
+    """The filters of a list; each field is a URL parameter."""
+
+    label_suffix = ""
+
+    def condition(self) -> Q:
+        """The condition that every listed row meets."""
+        return Q()
+
+    def chip_text(self, name: str, rows: Sequence[Any]) -> str:
+        """The text for a hidden filter that a link has set; "" to show its value."""
+        return ""
+
+    def alternatives(self) -> list[Q]:
+        """Alternative conditions, combined with OR; each must be served by one index.
+
+        An empty list matches nothing.
+        """
+        return [Q()]
+
+
+class KeysetChangeList(ChangeList):
+    """Django's change list with our filters and pages.
+
+    Attributes:
+        form: the filters with the values from the URL.
+        page: the rows to show; empty if a filter is not valid.
+    """
+
+    search_form_class = forms.Form  # the search is one of our filters
+    model_admin: "ReadOnlyAdmin"
+    form: FilterForm
+    page: keyset.Page
+
+    def get_queryset(
+        self, request: HttpRequest, exclude_parameters: list[str | None] | None = None
+    ) -> QuerySet[Any]:
+        self.form = self.model_admin.get_filter_form(request)
+        self.filter_specs = []
+        self.has_filters = self.has_active_filters = False
+        if not self.form.is_valid():
+            return self.root_queryset.none()
+        return self.model_admin.get_filtered(request, self.form)
+
+    def get_results(self, request: HttpRequest) -> None:
+        after, before = self._position(AFTER), self._position(BEFORE)
+        alternatives = self.form.alternatives() if self.form.is_valid() else []
+        self.page = keyset.page(
+            self.queryset, alternatives, after=after, before=before, size=self.list_per_page
+        )
+        self.result_list = self.page.rows
+        self.result_count = len(self.page.rows)
+        self.full_result_count = None
+        self.show_full_result_count = False
+        self.show_admin_actions = self.can_show_all = self.multi_page = False
+
+    def _position(self, name: str) -> keyset.Position | None:
+        """The position in a URL parameter; a malformed one is an error of the form."""
+        if name not in self.params:
+            return None
+        try:
+            return keyset.Position.parse(self.params[name], self.model._meta.pk)
+        except ValidationError as exc:
+            self.form.add_error(None, exc)
+            return None
+
+    def address(self, **changes: Any) -> str:
+        """This list's query string with other parameters; None leaves one out."""
+        parameters = {name: self.form.data.get(name) for name in self.form.fields} | changes
+        return f"?{urlencode({name: value for name, value in parameters.items() if value})}"
+
+    @property
+    def chips(self) -> list[dict[str, Any]]:
+        """The hidden filters that a link has set, to be named above the list."""
+        return [
+            {
+                "field": field,
+                "text": self.form.chip_text(field.name, self.result_list) or field.value(),
+                "url_without": self.address(**{field.name: None}),
+            }
+            for field in self.form.hidden_fields()
+            if field.value()
+        ]
+
+    @property
+    def newer_url(self) -> str | None:
+        return self.address(**{BEFORE: self.page.newer}) if self.page.newer else None
+
+    @property
+    def older_url(self) -> str | None:
+        return self.address(**{AFTER: self.page.older}) if self.page.older else None
+
+    @property
+    def empty_text(self) -> str:
+        """The text in place of an empty list."""
+        if AFTER in self.params:
+            return "Nothing older matches." if self.narrowed else "There is nothing older."
+        return "Nothing matches." if self.narrowed else self.model_admin.empty_text
+
+    @property
+    def narrowed(self) -> bool:
+        """Whether any filter is set."""
+        return self.address() != "?"
+
+
+class ReadOnlyAdmin(AuditedAdmin):
+    """A model that nobody changes in the admin.
+
+    Attributes:
+        filter_form: the filters of its list.
+        empty_text: the text of a list without any rows.
+    """
+
+    actions = None
+    list_per_page = 50
+    sortable_by = ()
+    empty_value_display = "–"
+    change_list_template = "admin/keyset_change_list.html"
+    change_form_template = "admin/read_only_form.html"
+    filter_form: type[FilterForm] = FilterForm
+    empty_text = "Nothing yet."
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return KeysetChangeList
+
+    def get_filter_form(self, request: HttpRequest) -> FilterForm:
+        """The filters with the values from the URL."""
+        return self.filter_form(request.GET)
+
+    def get_filtered(self, request: HttpRequest, form: FilterForm) -> QuerySet[Any]:
+        """The rows that the user may see and that pass the filters."""
+        return self.get_queryset(request).filter(form.condition())
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        if request.method not in READING:
+            return HttpResponseNotAllowed(READING)
+        return super().changelist_view(request, extra_context)
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        if request.method not in READING:
+            return HttpResponseNotAllowed(READING)
+        return super().changeform_view(request, object_id, form_url, extra_context)

@@ -1,0 +1,48 @@
+"""Times on the admin's pages."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.contrib import admin
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.html import format_html
+from django.utils.timesince import timesince
+
+
+def exact(moment: datetime) -> str:
+    """`2026-03-01 09:30:00 UTC`."""
+    return date_format(timezone.localtime(moment), "DATETIME_FORMAT")
+
+
+def ago(moment: datetime) -> str:
+    """`3 hours ago`."""
+    if timezone.now() - moment < timedelta(minutes=1):
+        return "just now"
+    return f"{timesince(moment, depth=1)} ago"
+
+
+def ago_with_exact(moment: datetime) -> str:
+    """HTML: how long ago, and the exact time on hover."""
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>', moment.isoformat(), exact(moment), ago(moment)
+    )
+
+
+def date_column(
+    field: str, label: str, *, empty: str = "–", ordering: bool = False
+) -> Callable[[Any, Any], str]:
+    """A column of an admin list: the exact time in a field of the row.
+
+    Args:
+        empty: shown if the field is None.
+        ordering: whether the list can be sorted by it.
+    """
+
+    @admin.display(description=label, ordering=field if ordering else None)
+    def column(self: Any, row: Any) -> str:
+        moment = getattr(row, field)
+        return exact(moment) if moment else empty
+
+    return column

@@ -1,0 +1,123 @@
+"""The admin site: its start page, its sign-in form, and the headers of its responses."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.auth import SESSION_KEY
+from django.core.exceptions import NON_FIELD_ERRORS, PermissionDenied
+from django.db import connection
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import URLPattern, URLResolver
+
+from config.admin.login import LoginForm, Throttled
+
+View = Callable[..., HttpResponse]
+
+# Scripts and styles are files of ours. Other hosts may not serve, receive or frame anything.
+CONTENT_SECURITY_POLICY = (
+    "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; "
+    "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+
+
+def ensure_connection(view: View) -> View:
+    """Replaces a database connection that has died since its last use before the view runs.
+
+    The API's first query does that by itself (`apikeys.authentication`). For the admin, an
+    additional round trip does not matter.
+    """
+
+    @wraps(view)
+    def inner(*args: Any, **kwargs: Any) -> HttpResponse:
+        if connection.connection is not None and not connection.is_usable():
+            connection.close()
+        return view(*args, **kwargs)
+
+    return inner
+
+
+class Site(admin.AdminSite):
+    """The developer settings and the audit log, for active staff.
+
+    Each model's admin decides what a user sees.
+    """
+
+    site_header = "Document API"
+    site_title = "Document API"
+    index_title = "Developer settings and audit log"
+    site_url = None  # there is no other site to view
+    enable_nav_sidebar = False  # a user sees few sections; the lists need the width
+    login_form = LoginForm
+
+    def get_urls(self) -> list[URLPattern | URLResolver]:
+        """All but the redirect by content type and id, which ignores permissions."""
+        return [url for url in super().get_urls() if getattr(url, "name", "") != "view_on_site"]
+
+    def admin_view(self, view: Any, cacheable: bool = False) -> Any:
+        """No page may be cached, not even those that Django allows."""
+        return with_csp(ensure_connection(super().admin_view(view, cacheable=False)))
+
+    @ensure_connection
+    def login(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """The sign-in form; 429 after too many attempts.
+
+        A session without admin access is flushed.
+        """
+        if SESSION_KEY in request.session and not self.has_permission(request):
+            request.session.flush()
+            return HttpResponseRedirect(request.get_full_path())
+        return with_throttling(with_csp(super().login)(request, extra_context))
+
+    def autocomplete_view(self, request: HttpRequest) -> HttpResponse:
+        """Autocompletion for the fields that use it; Django would accept any relation."""
+        names = ("app_label", "model_name", "field_name")
+        if tuple(request.GET.get(name) for name in names) not in self.autocomplete_fields():
+            raise PermissionDenied
+        return super().autocomplete_view(request)
+
+    def autocomplete_fields(self) -> set[tuple[str | None, ...]]:
+        """The fields with autocompletion: app, model, field."""
+        return {
+            (each.model._meta.app_label, each.model._meta.model_name, field)
+            for registered in self._registry.values()
+            for each in (registered, *registered.inlines)
+            for field in each.autocomplete_fields
+        }
+
+    def get_app_list(
+        self, request: HttpRequest, app_label: str | None = None
+    ) -> list[dict[str, Any]]:
+        """The sections that the user may see, each with its `description`."""
+        apps: list[dict[str, Any]] = super().get_app_list(request, app_label)
+        for app in apps:
+            for model in app["models"]:
+                described = self.get_model_admin(model["model"])
+                model["description"] = getattr(described, "description", "")
+        return apps
+
+
+def with_csp(view: View) -> View:
+    """Adds the policy to each response of the view."""
+
+    @wraps(view)
+    def inner(*args: Any, **kwargs: Any) -> HttpResponse:
+        response: HttpResponse = view(*args, **kwargs)
+        response["Content-Security-Policy"] = CONTENT_SECURITY_POLICY
+        return response
+
+    return inner
+
+
+def with_throttling(response: HttpResponse) -> HttpResponse:
+    """The form's response, with status 429 if the form says that there were too many attempts."""
+    form = (getattr(response, "context_data", None) or {}).get("form")
+    errors = form.errors.as_data().get(NON_FIELD_ERRORS, []) if form is not None else []
+    for error in errors:
+        if isinstance(error, Throttled):
+            response.status_code = 429
+            response["Retry-After"] = str(error.seconds)
+    return response

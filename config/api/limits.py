@@ -1,0 +1,4 @@
+"""The rate limit's numbers, for the throttle and for the schema."""
+
+REQUESTS_PER_MINUTE = 300  # for each key
+WINDOW = 60  # seconds

@@ -1,0 +1,40 @@
+"""A request to the API, with the key that it was made with."""
+
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from django.http import HttpRequest
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.request import Request
+
+
+class ActiveKey(NamedTuple):
+    """An active key with its workspace, as authentication found it: `request.auth`."""
+
+    id: UUID
+    name: str
+    prefix: str
+    last_used_at: datetime | None
+    workspace_id: UUID
+    workspace_name: str
+    plan: str
+    suspended: bool
+
+
+class ApiRequest(Request):
+    """DRF's request.
+
+    Attributes:
+        auth: the key; set once the request is authenticated.
+        response_headers: headers that the checks add to whatever response follows, errors
+            included.
+    """
+
+    auth: ActiveKey
+
+    def __init__(
+        self, request: HttpRequest, authenticators: list[BaseAuthentication] | None = None
+    ) -> None:
+        super().__init__(request, authenticators=authenticators)
+        self.response_headers: dict[str, str] = {}

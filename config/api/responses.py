@@ -1,0 +1,61 @@
+"""JSON responses, and the exception handler that turns any exception into one."""
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from django.core.exceptions import SuspiciousOperation
+from django.db import InterfaceError, OperationalError
+from django.http import Http404, HttpResponse
+
+from config.api.errors import ApiError, InvalidRequest, PathNotFound, ServerError, Unavailable
+
+logger = logging.getLogger(__name__)
+
+_encoder = msgspec.json.Encoder()
+
+
+def as_json(data: Any) -> bytes:
+    """msgspec's structs, dicts and lists as UTF-8 JSON: UUIDs as strings, times as UTC with `Z`."""
+    return _encoder.encode(data)
+
+
+def json_response(
+    data: Any, status: int = 200, headers: Mapping[str, str] | None = None
+) -> HttpResponse:
+    """A response whose body is `data` as JSON."""
+    # No charset: JSON is UTF-8 by definition (RFC 8259).
+    return HttpResponse(
+        as_json(data),
+        status=status,
+        headers={"Content-Type": "application/json", **(headers or {})},
+    )
+
+
+def as_api_error(exc: BaseException) -> ApiError:
+    """The API error for an exception; a `ServerError` for an unexpected one."""
+    if isinstance(exc, ApiError):
+        return exc
+    if isinstance(exc, OperationalError | InterfaceError):
+        return Unavailable()
+    if isinstance(exc, SuspiciousOperation):  # such as more parameters than Django accepts
+        return InvalidRequest()
+    if isinstance(exc, Http404):
+        return PathNotFound()
+    return ServerError()
+
+
+def exception_handler(exc: Exception) -> HttpResponse:
+    """The response to any exception of an API view."""
+    error = as_api_error(exc)
+    if isinstance(error, Unavailable):
+        logger.error("Responded 503: %s", exc.__cause__ or exc)
+    elif isinstance(error, ServerError):
+        logger.error("Responded 500", exc_info=exc)
+    return error_response(error)
+
+
+def error_response(error: ApiError) -> HttpResponse:
+    """The response to an API error."""
+    return json_response(error.body, error.status_code, error.headers)

@@ -1,0 +1,60 @@
+"""The base class of the API's views: the order of checks, and JSON without negotiation."""
+
+from typing import Any, NoReturn
+
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from rest_framework.renderers import JSONRenderer
+from rest_framework.viewsets import ViewSet
+
+from config.api.errors import MethodNotAllowed, PathNotFound
+from config.api.request import ApiRequest
+from config.api.responses import exception_handler
+
+
+class ApiViewSet(ViewSet):
+    """Checks a request in the API's order: key (401), rate (429), API access (403, 402), method.
+
+    DRF checks permissions before throttles. Here every request with a valid key counts, including
+    those of a suspended workspace. The views check parameters (400) and the document (404) after
+    that.
+    """
+
+    http_method_names = ["get", "head"]
+    renderer_classes = [JSONRenderer]  # for the schema; `config.api.responses` renders
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """DRF's dispatch without the parts that this API does not need.
+
+        There are no bodies to parse, `Accept` is not negotiated, the version is in the path, and
+        views return rendered responses.
+        """
+        self.request = api_request = ApiRequest(request, self.get_authenticators())
+        response: HttpResponseBase
+        try:
+            self.initial(api_request)
+            if (method := (request.method or "").lower()) not in self.http_method_names:
+                raise MethodNotAllowed
+            response = getattr(self, method)(api_request, **kwargs)
+        except Exception as exc:
+            response = exception_handler(exc)
+        finally:
+            # DRF makes reference cycles that only the garbage collector would find: the view with
+            # its bound methods, and the request with its parser context.
+            self.__dict__.clear()
+            api_request.parser_context.clear()
+        for name, value in api_request.response_headers.items():
+            response[name] = value
+        return response
+
+    def initial(self, request: ApiRequest, *args: Any, **kwargs: Any) -> None:  # type: ignore[override]
+        self.perform_authentication(request)
+        self.check_throttles(request)
+        self.check_permissions(request)
+
+
+class UnknownPath(ApiViewSet):
+    """Any path under /api/v1/ without an endpoint."""
+
+    def retrieve(self, request: ApiRequest, **kwargs: str) -> NoReturn:
+        raise PathNotFound

@@ -1,0 +1,124 @@
+"""The supervisor of an embedded service: `python -m config.embedded.supervisor NAME FOLDER`.
+
+It prints "ready" when the service accepts connections, or one line with the reason why it does not.
+Then it restarts the service if it dies. When no process holds the users' lock, it stops the service
+and ends.
+"""
+
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from config.embedded import SERVICES
+from config.embedded.attach import START_LOCK, STATE, USERS_LOCK
+from config.embedded.service import Service
+
+POLL = 0.25  # seconds between looks at the users and at the service
+START_TIMEOUT = 60  # seconds; recovery after a crash takes a while
+RETRY_FOR = 5  # seconds; a killed predecessor may still hold its port and memory
+STOP_TIMEOUT = 30  # seconds until a service that does not stop is killed
+
+
+class Stop(Exception):  # noqa: N818 - a request, not an error
+    """The supervisor received a signal to end."""
+
+
+def main(name: str, folder: Path) -> int:
+    """Runs the service until its last user has ended. Returns the exit status."""
+    lock = (folder / "supervisor.lock").open("w")
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, _raise_stop)
+    service = SERVICES[name](folder)
+    process: subprocess.Popen[bytes] | None = None
+    try:
+        service.prepare()
+        process = _start(service)
+        _write_state(folder, service)
+        print("ready", flush=True)  # noqa: T201 - the protocol
+        sys.stdout.close()
+        while not _unused(folder):
+            if process.poll() is not None:
+                sys.stderr.write(f"{name} ended with {process.returncode}; starting it again\n")
+                process = _start(service)
+            time.sleep(POLL)
+    except Stop:
+        pass
+    except Exception as exc:
+        if not sys.stdout.closed:
+            print(f"{exc}".strip().replace("\n", " "), flush=True)  # noqa: T201
+        raise
+    finally:
+        (folder / STATE).unlink(missing_ok=True)
+        if process is not None:
+            _stop(service, process)
+    return 0
+
+
+def _raise_stop(number: int, frame: object) -> None:
+    raise Stop
+
+
+def _start(service: Service) -> "subprocess.Popen[bytes]":
+    """Starts the service and waits until it accepts connections; retries if it ends immediately."""
+    started = time.monotonic()
+    while True:
+        process = service.start()
+        while process.poll() is None:
+            if service.accepts_connections():
+                return process
+            if time.monotonic() > started + START_TIMEOUT:
+                _stop(service, process)
+                raise TimeoutError(f"no connection within {START_TIMEOUT} seconds")
+            time.sleep(0.05)
+        if time.monotonic() > started + RETRY_FOR:
+            raise RuntimeError(f"it ended with status {process.returncode}")
+        time.sleep(0.5)
+
+
+def _stop(service: Service, process: "subprocess.Popen[bytes]") -> None:
+    process.send_signal(service.stop_signal)
+    try:
+        process.wait(STOP_TIMEOUT)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _write_state(folder: Path, service: Service) -> None:
+    new = folder / f"{STATE}.new"
+    new.touch(mode=0o600)
+    new.write_text(json.dumps({"supervisor": os.getpid(), "variables": service.variables()}))
+    new.replace(folder / STATE)
+
+
+def _unused(folder: Path) -> bool:
+    """Whether the users' lock is free. If so, this process holds both locks until it ends.
+
+    A new user takes the start lock first, so none can attach between this check and the stop.
+    """
+    start = (folder / START_LOCK).open("w")
+    users = (folder / USERS_LOCK).open("w")
+    try:
+        fcntl.flock(start, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        start.close()
+        users.close()
+        return False
+    _last_locks.extend([start, users])
+    return True
+
+
+_last_locks: list[object] = []
+
+if __name__ == "__main__":
+    # Fork, so that the process that started us, which may be long-lived, need not reap us.
+    if os.fork():
+        os._exit(0)
+    sys.exit(main(sys.argv[1], Path(sys.argv[2])))

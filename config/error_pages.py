@@ -1,0 +1,68 @@
+"""Django's error handlers: JSON under /api/, pages elsewhere."""
+
+import sys
+from typing import Any
+
+from django.contrib.admin import site
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views import defaults
+from django.views.decorators.cache import never_cache
+
+from config.admin.site import with_csp
+from config.api.errors import InvalidRequest, PathNotFound, ServerError
+from config.api.responses import as_api_error, error_response
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """400: Django cannot read the request."""
+    if _is_api(request):
+        return error_response(InvalidRequest())
+    return defaults.bad_request(request, exception)
+
+
+def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """403: the user may not do this."""
+    return _page(request, "403.html", 403)
+
+
+def form_refused(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """403: a form without its CSRF token."""
+    return _page(request, "403_csrf.html", 403)
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """404: no such URL, or no such object for this user."""
+    if _is_api(request):
+        return error_response(PathNotFound())
+    return _page(request, "404.html", 404)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """500: an unexpected error; 503 if the database is out of reach."""
+    # Django calls this while it handles the exception.
+    error = as_api_error(sys.exception() or ServerError())
+    if _is_api(request):
+        return error_response(error)
+    response: HttpResponse = defaults.server_error(request)
+    response.status_code = error.status_code
+    for name, value in error.headers.items():
+        response[name] = value
+    return response
+
+
+def _is_api(request: HttpRequest) -> bool:
+    return request.path == "/api" or request.path.startswith("/api/")
+
+
+@with_csp
+@never_cache
+def _page(request: HttpRequest, template: str, status: int) -> HttpResponse:
+    """The same page for every cause; inside the admin it has the admin's header.
+
+    It contains nothing of the request, so that it does not reveal what exists.
+    """
+    inside = request.path.startswith(reverse("admin:index")) and site.has_permission(request)
+    context: dict[str, Any] = site.each_context(request) if inside else {}
+    return render(request, template, context, status=status)

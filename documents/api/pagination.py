@@ -1,0 +1,91 @@
+"""Keyset pagination, newest first, with an opaque, signed cursor.
+
+A cursor contains the position (created_at, id) of the last document of a page. Documents that are
+inserted later come before it, so paging through the list shows each document that existed at the
+start, and still exists, exactly once.
+"""
+
+import base64
+import struct
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.core.signing import BadSignature, Signer
+from django.http import HttpResponse
+from rest_framework.pagination import BasePagination
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from config.api.errors import InvalidParameter
+from config.api.responses import json_response
+from documents.api import parameters
+from documents.api.queries import Position
+from documents.api.serializers import DOCUMENT_COLUMNS
+
+_CREATED_AT = DOCUMENT_COLUMNS.index("created_at")
+_ID = DOCUMENT_COLUMNS.index("id")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_PACKED = struct.Struct(">q16s")  # microseconds since the epoch, the id
+
+
+def _signer(workspace_id: UUID, status: str | None) -> Signer:
+    """Signs the cursors of one workspace and one status filter."""
+    return Signer(salt=f"documents.cursor:{workspace_id}:{status or ''}", sep=".")
+
+
+def encode_cursor(position: Position, workspace_id: UUID, status: str | None) -> str:
+    """The cursor of the page that follows a position."""
+    microseconds = (position[0] - _EPOCH) // timedelta(microseconds=1)
+    packed = _PACKED.pack(microseconds, position[1].bytes)
+    return _signer(workspace_id, status).sign(base64.urlsafe_b64encode(packed).decode())
+
+
+def decode_cursor(cursor: str, workspace_id: UUID, status: str | None) -> Position:
+    """The position in a cursor.
+
+    Raises:
+        InvalidParameter: it was changed, or belongs to another workspace or status filter.
+    """
+    try:
+        value = _signer(workspace_id, status).unsign(cursor)
+    except BadSignature:
+        raise InvalidParameter("cursor", parameters.CURSOR_EXPECTED) from None
+    microseconds, id_bytes = _PACKED.unpack(base64.urlsafe_b64decode(value))
+    return _EPOCH + timedelta(microseconds=microseconds), UUID(bytes=id_bytes)
+
+
+class KeysetPagination(BasePagination):
+    """DRF's paginator for documents; `status`, `limit` and `cursor` are read from the query.
+
+    It fetches one additional row to know whether another page follows.
+
+    Args:
+        workspace_id: the workspace of the documents.
+    """
+
+    def __init__(self, workspace_id: UUID) -> None:
+        self.workspace_id = workspace_id
+
+    def paginate_queryset(
+        self, queryset: Any, request: Request, view: APIView | None = None
+    ) -> list[Any]:
+        """One page as rows of DOCUMENT_COLUMNS; `queryset` is `documents.api.queries.newest`."""
+        self.status = parameters.status(request.query_params)
+        limit = parameters.limit(request.query_params)
+        cursor = parameters.cursor(request.query_params)
+        after = cursor and decode_cursor(cursor, self.workspace_id, self.status)
+        rows: list[Any] = queryset(self.workspace_id, self.status, after, limit + 1)
+        self.next_position: Position | None = None
+        if len(rows) > limit:
+            rows.pop()
+            last = rows[-1]
+            self.next_position = (last[_CREATED_AT], UUID(last[_ID]))
+        return rows
+
+    def get_paginated_response(self, data: Any) -> HttpResponse:  # type: ignore[override]
+        """A page as the API's list body."""
+        next_cursor = self.next_position and encode_cursor(
+            self.next_position, self.workspace_id, self.status
+        )
+        return json_response({"data": data, "nextCursor": next_cursor})

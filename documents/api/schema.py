@@ -1,0 +1,135 @@
+"""What the description of the API says of the list of documents and of one document."""
+
+from typing import Any
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema
+
+from config.api import errors
+from config.openapi.headers import HEADERS
+from config.openapi.operations import query, refusals
+from documents.api.parameters import (
+    CURSOR_EXPECTED,
+    LIMIT_DEFAULT,
+    LIMIT_MAX,
+    STATUS_FILTER,
+)
+from documents.contract import DocumentAnswerSerializer, DocumentPageSerializer
+
+DOCUMENT: dict[str, Any] = {
+    "id": "0f8b6c0e-3f5e-4c57-9f0a-6d1f0c2b9a11",
+    "title": "Frame agreement 2026",
+    "status": "PARTIALLY_SIGNED",
+    "fileName": "frame-agreement.pdf",
+    "pageCount": 4,
+    "fileSize": 48213,
+    "signingOrder": "SEQUENTIAL",
+    "createdAt": "2026-03-01T09:30:00Z",
+    "sentAt": "2026-03-01T10:00:00Z",
+    "completedAt": None,
+    "expiresAt": "2026-04-01T00:00:00Z",
+    "progress": {"done": 1, "total": 2},
+    "recipients": [
+        {
+            "id": "4a7d9c52-8e1b-4b6f-a0c3-2f5e8d7b1c90",
+            "name": "Ada Lovelace",
+            "email": "ada@example.com",
+            "role": "SIGNER",
+            "status": "SIGNED",
+            "order": 1,
+            "sentAt": "2026-03-01T10:00:00Z",
+            "viewedAt": "2026-03-02T08:12:41.500000Z",
+            "completedAt": "2026-03-02T08:15:03.120000Z",
+            "declinedAt": None,
+            "declineReason": None,
+        },
+        {
+            "id": "b3e60f1d-5c2a-4d98-8f74-9a1c0e6d2b35",
+            "name": "Charles Babbage",
+            "email": "charles@example.com",
+            "role": "APPROVER",
+            "status": "SENT",
+            "order": 2,
+            "sentAt": "2026-03-02T08:15:04Z",
+            "viewedAt": None,
+            "completedAt": None,
+            "declinedAt": None,
+            "declineReason": None,
+        },
+    ],
+    "links": {
+        "self": "/api/v1/documents/0f8b6c0e-3f5e-4c57-9f0a-6d1f0c2b9a11",
+        "download": "/api/v1/documents/0f8b6c0e-3f5e-4c57-9f0a-6d1f0c2b9a11/download",
+    },
+}
+CURSOR = "AAZL8bG2cAAPi2wOP15MV58KbR8MK5oR.Zr3kq0Vt6b1mB5cYp0Yx2gQ7sLw9nHjKdTfEuXoAaIc"
+
+ID = OpenApiParameter(
+    "id",
+    OpenApiTypes.UUID,
+    OpenApiParameter.PATH,
+    description="The document's identifier. One that is not of this form is an unknown one: 404.",
+    examples=[OpenApiExample("Document", DOCUMENT["id"])],
+)
+
+list_documents = extend_schema(
+    operation_id="list_documents",
+    summary="List documents",
+    description="""Lists the documents of the key's workspace, newest first, without deleted ones.
+
+Repeat the request with `cursor` set to the last `nextCursor`, and the same `status`, until
+`nextCursor` is null. Such a walk sees each document that stood when it began exactly once.""",
+    tags=["Documents"],
+    parameters=[
+        query(
+            "status",
+            {"type": "string", "enum": list(STATUS_FILTER)},
+            "Only documents with this status. `PARTIALLY_SIGNED` is a status but not a filter "
+            "value: such documents are in the list without `status`.",
+        ),
+        query(
+            "limit",
+            {"type": "integer", "minimum": 1, "maximum": LIMIT_MAX, "default": LIMIT_DEFAULT},
+            "How many documents a page holds at most.",
+        ),
+        query(
+            "cursor",
+            {"type": "string", "minLength": 1},
+            "The `nextCursor` of the previous page; omit it for the first page. It is opaque, and "
+            "belongs to one workspace and one `status` filter.",
+        ),
+        *HEADERS,
+    ],
+    responses={
+        200: OpenApiResponse(
+            DocumentPageSerializer,
+            "One page of documents.",
+            [
+                OpenApiExample("Page", {"data": [DOCUMENT], "nextCursor": CURSOR}),
+                OpenApiExample("Last page", {"data": [], "nextCursor": None}),
+            ],
+        ),
+        **refusals(
+            errors.InvalidParameter("status", f"one of {', '.join(STATUS_FILTER)}"),
+            errors.InvalidParameter("limit", f"a whole number from 1 to {LIMIT_MAX}"),
+            errors.InvalidParameter("cursor", CURSOR_EXPECTED),
+        ),
+    },
+)
+
+get_document = extend_schema(
+    operation_id="get_document",
+    summary="Get one document",
+    description="One document with its recipients; a recipient's `role` is what that person is "
+    "asked to do.",
+    tags=["Documents"],
+    parameters=[ID, *HEADERS],
+    responses={
+        200: OpenApiResponse(
+            DocumentAnswerSerializer,
+            "The document.",
+            [OpenApiExample("Document", {"data": DOCUMENT})],
+        ),
+        **refusals(errors.DocumentNotFound()),
+    },
+)

@@ -1,0 +1,91 @@
+"""The consistency check of the denormalised document counts, and their repair.
+
+They can only be wrong after a change that bypassed the triggers or ran them twice, such as a
+data-only restore: it adds the stored counts to those that the triggers make for the restored
+documents.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db import connection, transaction
+
+from config.management.progress import Progress, Say
+from config.management.shutdown import Stop
+from workspaces.models import DocumentCount
+
+# Include deleted workspaces: their stored counts must be zero.
+_WORKSPACES = """
+    SELECT id FROM workspaces_workspace UNION SELECT workspace_id FROM workspaces_documentcount
+    ORDER BY 1
+"""
+# One statement sees one snapshot, in which a document and its count are both present or both not.
+_DIFFERENCES = """
+    WITH stored AS (
+        SELECT status, sum(count)::bigint AS number FROM workspaces_documentcount
+        WHERE workspace_id = %(workspace)s GROUP BY status
+    ), counted AS (
+        SELECT status, count(*) AS number FROM documents_document
+        WHERE workspace_id = %(workspace)s AND deleted_at IS NULL GROUP BY status
+    )
+    SELECT status, coalesce(stored.number, 0), coalesce(counted.number, 0)
+    FROM stored FULL JOIN counted USING (status)
+    WHERE coalesce(stored.number, 0) <> coalesce(counted.number, 0)
+    ORDER BY status
+"""
+# Excludes another repair, which would add the same difference again, but no writer of documents.
+_LOCK = "LOCK TABLE workspaces_documentcount IN SHARE UPDATE EXCLUSIVE MODE"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A stored count that differs from the number of documents."""
+
+    workspace: UUID
+    status: str
+    stored: int
+    counted: int
+
+
+def differences(say: Say, stop: Stop, *, fix: bool) -> Iterator[Difference]:
+    """The wrong counts, by workspace; with `fix`, they are corrected before they are yielded.
+
+    Raises:
+        django.db.Error: the database is out of reach.
+        Stopped: between two workspaces.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_WORKSPACES)
+        workspaces = [workspace for (workspace,) in cursor.fetchall()]
+    progress = Progress(say)
+    for number, workspace in enumerate(workspaces):
+        stop.check()
+        progress.note(f"{number} of {len(workspaces)} workspaces checked")
+        found = _find(workspace)
+        yield from _fix(workspace) if fix and found else found
+
+
+def _find(workspace: UUID) -> list[Difference]:
+    with connection.cursor() as cursor:
+        cursor.execute(_DIFFERENCES, {"workspace": workspace})
+        return [Difference(workspace, *row) for row in cursor.fetchall()]
+
+
+def _fix(workspace: UUID) -> list[Difference]:
+    """Adds the missing part to the sum and removes nothing.
+
+    This is correct at any later time too: concurrent writes and folding change the stored sum and
+    the documents by the same number, or neither.
+    """
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute(_LOCK)
+        found = _find(workspace)
+        DocumentCount.objects.bulk_create(
+            DocumentCount(
+                workspace_id=workspace, status=each.status, count=each.counted - each.stored
+            )
+            for each in found
+        )
+    return found

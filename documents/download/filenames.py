@@ -1,0 +1,41 @@
+"""The name of a downloaded file: safe on any system."""
+
+import unicodedata
+from urllib.parse import quote
+
+MAX_BYTES = 200  # of the stem in UTF-8; common file systems allow 255 for the whole name
+
+_UNSAFE = frozenset('<>:"/\\|?*')  # path separators, and what Windows refuses
+# RFC 8187, attr-char: allowed unescaped, besides letters and digits.
+_ATTR_CHARS = "!#$&+-.^_`|~"
+
+
+def content_disposition(file_name: str, file_type: str) -> str:
+    """`attachment`, with a name made of the document's file name and the type of file.
+
+    `Lease 2026.pdf` becomes `Lease 2026 – signed.pdf`, in ASCII for old clients and in UTF-8 for
+    all others (RFC 6266, RFC 8187).
+    """
+    stem = safe_stem(file_name)
+    letters = unicodedata.normalize("NFKD", stem.replace("–", "-"))
+    plain = letters.encode("ascii", "ignore").decode().strip(" .")
+    name = quote(f"{stem} – {file_type}.pdf", safe=_ATTR_CHARS)
+    ascii_name = f"{plain or 'document'} - {file_type}.pdf"
+    return f"attachment; filename=\"{ascii_name}\"; filename*=UTF-8''{name}"
+
+
+def safe_stem(file_name: str) -> str:
+    """The name without `.pdf` and without characters that a file system or a header cannot have.
+
+    Line breaks, other control characters and marks that change the direction of text are removed,
+    path separators become `_`, and a long name is cut between characters.
+    """
+    stem = file_name[:-4] if file_name.lower().endswith(".pdf") else file_name
+    clean = "".join("_" if char in _UNSAFE else char for char in stem if _is_text(char))
+    cut = " ".join(clean.split()).encode()[:MAX_BYTES].decode(errors="ignore")
+    return cut.strip(" .") or "document"
+
+
+def _is_text(char: str) -> bool:
+    """Not a control (Cc), a format mark (Cf), a surrogate, private or unassigned."""
+    return char.isspace() or not unicodedata.category(char).startswith("C")

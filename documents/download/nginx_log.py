@@ -1,0 +1,108 @@
+"""Records how the downloads that nginx served have ended, from the log that nginx writes of them.
+
+The application does not see these completions. `deploy/nginx.conf` writes one line for each, which
+has no URL of an object: the time, the application's Request-Id, the status, the bytes of the body
+that nginx sent, and the length of the body.
+"""
+
+import os
+import re
+import select
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from django.db import InterfaceError, OperationalError, connection
+
+from audit import record
+from config.management.progress import Say, first_line
+from config.management.shutdown import Stop
+
+LINE = re.compile(rb"(\d{1,10}\.\d{3}) ([0-9a-f]{32}) (\d{3}) (\d{1,18}) (\d{1,18}|-)")
+BLOCK = 64 * 1024  # bytes, about 1,000 lines: what is read at once is recorded in one transaction
+SIGNAL_CHECK_SECONDS = 0.5  # how often a wait for input is interrupted to check for signals
+RETRY_SECONDS = 1.0
+
+
+@dataclass
+class Counts:
+    """How many lines of a log were of each kind."""
+
+    recorded: int = 0
+    recorded_before: int = 0
+    unknown: int = 0  # no download of this service has this request id
+    unreadable: int = 0  # not a line of this log
+
+
+def parse(line: bytes) -> tuple[str, record.Completion] | None:
+    """Returns the request's id and the completion, or None if this is not a line of the log.
+
+    If nginx sent an error instead of the file, no byte of the file was sent.
+    """
+    found = LINE.fullmatch(line)
+    if found is None:
+        return None
+    completed_at, request_id, status, sent, length = found.groups()
+    served = status in (b"200", b"206")
+    return request_id.decode(), record.Completion(
+        at=datetime.fromtimestamp(float(completed_at), UTC),
+        bytes_sent=int(sent) if served else 0,
+        complete=served and sent == length,
+    )
+
+
+class Recorder:
+    """Records each completed download exactly once, even if several processes read the same log.
+
+    Attributes:
+        counts: the lines so far; correct also after an exception.
+    """
+
+    def __init__(self, say: Say, stop: Stop) -> None:
+        self.counts = Counts()
+        self._say = say
+        self._stop = stop
+
+    def run(self, file: int) -> None:
+        """Records the lines of an open file or pipe as they arrive, until its end.
+
+        A last line without a newline may be cut short, so it is not recorded.
+
+        Raises:
+            OSError: The file cannot be read.
+            django.db.Error: The database refuses a statement. While it is out of reach, `run`
+                waits for it.
+            Stopped: A signal arrived, between two transactions.
+        """
+        rest = b""
+        while True:
+            self._stop.check()
+            if not select.select([file], [], [], SIGNAL_CHECK_SECONDS)[0]:
+                continue
+            block = os.read(file, BLOCK)
+            if not block:
+                return
+            *lines, rest = (rest + block).split(b"\n")
+            rest = rest[:BLOCK]  # no line of this log is longer
+            self._record(lines)
+
+    def _record(self, lines: list[bytes]) -> None:
+        parsed = [parse(line) for line in lines]
+        completions = dict(filter(None, parsed))
+        recorded, before = self._write(completions)
+        self.counts.recorded += recorded
+        self.counts.recorded_before += before
+        self.counts.unknown += len(completions) - recorded - before
+        self.counts.unreadable += parsed.count(None)
+
+    def _write(self, completions: Mapping[str, record.Completion]) -> tuple[int, int]:
+        """Calls `downloads_ended`, again and again while the database is out of reach."""
+        while True:
+            try:
+                return record.downloads_ended(completions)
+            except (InterfaceError, OperationalError) as exc:
+                self._say(f"The database: {first_line(exc)}; trying again.")
+            connection.close()
+            time.sleep(RETRY_SECONDS)
+            self._stop.check()

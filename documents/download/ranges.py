@@ -1,0 +1,88 @@
+"""The part of a file that a request asks for (RFC 9110, section 14).
+
+A single range is supported. Several ranges get the whole file, which the RFC allows. A malformed
+header is ignored.
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils.http import parse_http_date_safe
+
+from config.api.errors import RangeNotSatisfiable
+
+_SPEC = re.compile(r"([0-9]*)-([0-9]*)")
+_HUGE = 10**18  # replaces any longer number: no file has so many bytes
+
+
+@dataclass(frozen=True)
+class ByteRange:
+    """Bytes `first` to `last`, both included, of a file of `size` bytes."""
+
+    first: int
+    last: int
+    size: int
+
+    @property
+    def length(self) -> int:
+        """Bytes in the range."""
+        return self.last - self.first + 1
+
+    @property
+    def content_range(self) -> str:
+        """The value of Content-Range."""
+        return f"bytes {self.first}-{self.last}/{self.size}"
+
+    @property
+    def request(self) -> str:
+        """The value of a Range header for it."""
+        return f"bytes={self.first}-{self.last}"
+
+
+def parse_range(header: str, size: int) -> ByteRange | None:
+    """The range in a Range header; None if the whole file is to be sent.
+
+    Raises:
+        RangeNotSatisfiable: 416, the file has no such bytes.
+    """
+    unit, equals, ranges = header.partition("=")
+    if unit.strip().lower() != "bytes" or not equals:
+        return None
+    # Empty list elements are ignored (RFC 9110, section 5.6.1).
+    specs = [spec for part in ranges.split(",") if (spec := part.strip(" \t"))]
+    matches = [_SPEC.fullmatch(spec) for spec in specs]
+    if len(matches) != 1 or matches[0] is None:
+        return None
+    first, last = (_number(text) for text in matches[0].groups())
+    if first is None:
+        return None if last is None else _suffix(last, size)
+    if last is not None and last < first:
+        return None
+    if first >= size:
+        raise RangeNotSatisfiable(size)
+    return ByteRange(first, size - 1 if last is None else min(last, size - 1), size)
+
+
+def _suffix(length: int, size: int) -> ByteRange:
+    """The last `length` bytes; all of them if the file is shorter."""
+    if length == 0:
+        raise RangeNotSatisfiable(size)
+    return ByteRange(max(0, size - length), size - 1, size)
+
+
+def _number(text: str) -> int | None:
+    if not text:
+        return None
+    digits = text.lstrip("0") or "0"
+    return int(digits) if len(digits) <= 18 else _HUGE
+
+
+def if_range_holds(header: str, etag: str, last_modified: datetime) -> bool:
+    """Whether If-Range names this version of the file, so that a part of it may be sent.
+
+    A date must be exactly Last-Modified. A weak tag never matches.
+    """
+    if header.startswith(('"', "W/")):
+        return header == etag
+    return parse_http_date_safe(header) == int(last_modified.timestamp())

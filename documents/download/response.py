@@ -1,0 +1,162 @@
+"""The response to a download: which file, which part of it, its headers, its audit entry."""
+
+import base64
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.utils.cache import get_conditional_response
+from django.utils.http import http_date
+
+from audit import record
+from audit.models import AuditEntry
+from config.api.errors import DocumentNotComplete, PreconditionFailed, Unavailable
+from config.api.request import ActiveKey, ApiRequest
+from documents import storage
+from documents.download import nginx
+from documents.download.filenames import content_disposition
+from documents.download.queries import DocumentFiles, FileRow
+from documents.download.ranges import ByteRange, if_range_holds, parse_range
+from documents.download.stream import RecordedStream
+from documents.models import Document
+
+
+@dataclass(frozen=True)
+class Download:
+    """One file of a document, requested with one key."""
+
+    document: DocumentFiles
+    file_type: str
+    file: FileRow
+    key: ActiveKey
+
+    @classmethod
+    def choose(cls, document: DocumentFiles, requested: str | None, key: ActiveKey) -> "Download":
+        """The download of the requested type of file, or of the default for the document's status.
+
+        Raises:
+            DocumentNotComplete: `signed` or `certificate` before everyone has finished.
+        """
+        complete = document.status == Document.Status.COMPLETED
+        file_type = requested or ("signed" if complete else "original")
+        if file_type != "original" and not complete:
+            raise DocumentNotComplete
+        return cls(document, file_type, getattr(document, file_type), key)
+
+    @property
+    def etag(self) -> str:
+        """The file's strong tag: its digest, since its bytes never change."""
+        return f'"{self.file.sha256}"'
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers of each response about this file, whole or in part."""
+        digest = base64.b64encode(bytes.fromhex(self.file.sha256)).decode()
+        return {
+            "Accept-Ranges": "bytes",
+            "Cache-Control": "private, no-cache",
+            "Content-Disposition": content_disposition(self.document.file_name, self.file_type),
+            "Content-Type": "application/pdf",
+            "ETag": self.etag,
+            "Last-Modified": http_date(self.file.created_at.timestamp()),
+            "Repr-Digest": f"sha-256=:{digest}:",  # RFC 9530: of the whole file, also with a part
+            "X-Content-Type-Options": "nosniff",
+        }
+
+
+def download_response(request: ApiRequest, download: Download) -> HttpResponseBase:
+    """The file, a part of it, or 304: RFC 9110's preconditions in its order (section 13.2.2).
+
+    Raises:
+        PreconditionFailed: 412.
+        RangeNotSatisfiable: 416.
+        Unavailable: 503, object storage is out of reach or has no such object.
+    """
+    response = conditional_response(request, download)
+    if response.status_code == 200:
+        try:
+            response = send(request, download, requested_part(request, download))
+        except storage.StoreError as exc:
+            raise Unavailable from exc
+    for name, value in download.headers.items():
+        response[name] = value
+    if "X-Accel-Redirect" in response:
+        nginx.rename_headers(response)
+    return response
+
+
+def conditional_response(request: ApiRequest, download: Download) -> HttpResponseBase:
+    """304 when the client has this file; else an empty 200.
+
+    Raises:
+        PreconditionFailed: 412.
+    """
+    response = get_conditional_response(
+        request,
+        etag=download.etag,
+        last_modified=int(download.file.created_at.timestamp()),
+        response=HttpResponse(),
+    )
+    if response is None or response.status_code == 412:
+        raise PreconditionFailed
+    response["Content-Length"] = str(download.file.size)  # also of 304: what a 200 would have
+    return response
+
+
+def requested_part(request: ApiRequest, download: Download) -> ByteRange | None:
+    """The part to send; None for the whole file. Only GET has parts."""
+    header = request.headers.get("Range")
+    if header is None or request.method != "GET":
+        return None
+    if_range = request.headers.get("If-Range")
+    if if_range is not None and not if_range_holds(
+        if_range, download.etag, download.file.created_at
+    ):
+        return None
+    return parse_range(header, download.file.size)
+
+
+def send(request: ApiRequest, download: Download, part: ByteRange | None) -> HttpResponseBase:
+    """The file or a part of it: from this process, or from nginx; for HEAD without a body.
+
+    Object storage is asked first, so that an audit entry means that there was a file. The entry
+    is committed before the first byte leaves.
+
+    Raises:
+        storage.StoreError: object storage cannot send it.
+    """
+    file = download.file
+    length = part.length if part else file.size
+    response: HttpResponseBase
+    if request.method == "HEAD":
+        storage.check(file.object_key, file.size)
+        response = HttpResponse()
+    elif settings.NGINX_HANDOFF:
+        storage.check(file.object_key, file.size)
+        record_download(download, part)
+        return nginx.accel_response(file.object_key, part)
+    else:
+        opened = storage.open_object(file.object_key, length, part.request if part else None)
+        try:
+            entry = record_download(download, part)
+        except BaseException:
+            opened.close()
+            raise
+        response = StreamingHttpResponse(RecordedStream(opened, entry))
+    response["Content-Length"] = str(length)
+    if part:
+        response.status_code = 206
+        response["Content-Range"] = part.content_range
+    return response
+
+
+def record_download(download: Download, part: ByteRange | None) -> AuditEntry:
+    """Writes the audit entry of a download that starts."""
+    document = download.document
+    return record.document_downloaded(
+        key=record.KeySnapshot.of(download.key),
+        document=record.DocumentSnapshot(document_id=document.id, document_title=document.title),
+        file_type=download.file_type,
+        file_sha256=download.file.sha256,
+        byte_range=part.content_range.removeprefix("bytes ") if part else "",
+    )

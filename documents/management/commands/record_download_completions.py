@@ -1,0 +1,35 @@
+"""tail -F LOG | record_download_completions"""
+
+import json
+import sys
+from dataclasses import asdict
+from typing import Any
+
+from django.core.management.base import CommandError
+from django.db import Error as DatabaseError
+
+from config.management.progress import ProgressCommand, first_line
+from config.management.shutdown import Stopped, stoppable
+from documents.download.nginx_log import Recorder
+
+
+class Command(ProgressCommand):
+    help = (
+        "Records in the audit log how the downloads that nginx served have ended. Reads standard "
+        "input: lines of the downloads.log that deploy/nginx.conf writes. Each download is "
+        "recorded once, however often its line is read. Ends with its input, or at a signal."
+    )
+
+    def handle(self, **options: Any) -> None:
+        with stoppable() as stop:
+            recorder = Recorder(self.say, stop)
+            try:
+                recorder.run(sys.stdin.fileno())
+            except Stopped:
+                pass  # with a pipe that stays open, this is the usual end
+            except DatabaseError as exc:
+                raise CommandError(f"The database: {first_line(exc)}.") from exc
+            except OSError as exc:
+                raise CommandError(f"Standard input cannot be read: {exc.strerror}.") from exc
+            finally:
+                self.stdout.write(json.dumps(asdict(recorder.counts)))

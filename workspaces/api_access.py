@@ -1,0 +1,59 @@
+"""Whether a workspace may use the API: suspension first (403), then the plan (402)."""
+
+from typing import TYPE_CHECKING, Protocol
+
+from rest_framework.permissions import BasePermission
+
+from config.api.errors import PlanRequired, WorkspaceSuspended
+from config.api.request import ApiRequest
+from workspaces.models import Workspace
+from workspaces.plans import includes_api, upgrade_from
+
+if TYPE_CHECKING:
+    # DRF imports this module while it is still importing its own views.
+    from rest_framework.views import APIView
+
+
+class Subscriber(Protocol):
+    """A workspace, or an active key with the same fields of its workspace."""
+
+    @property
+    def plan(self) -> str: ...
+
+    @property
+    def suspended(self) -> bool: ...
+
+
+def check_api_access(workspace: Subscriber) -> None:
+    """Returns if keys of the workspace work.
+
+    Raises:
+        WorkspaceSuspended: 403.
+        PlanRequired: 402; the key is kept and works again after an upgrade.
+    """
+    if workspace.suspended:
+        raise WorkspaceSuspended
+    if not includes_api(workspace.plan):
+        raise PlanRequired(upgrade=upgrade_from(workspace.plan))
+
+
+def access_warning(workspace: Workspace) -> str:
+    """Why keys of the workspace are refused, and until when; "" if they work."""
+    try:
+        check_api_access(workspace)
+    except WorkspaceSuspended:
+        return f"{workspace} is suspended: its keys are refused until it is reinstated."
+    except PlanRequired:
+        return (
+            f"{workspace}'s plan does not include the API: its keys will work once the workspace "
+            "moves to Pro or Business."
+        )
+    return ""
+
+
+class WorkspaceMayUseApi(BasePermission):
+    """`check_api_access` as a DRF permission; each refusal is raised with its own status."""
+
+    def has_permission(self, request: ApiRequest, view: "APIView") -> bool:  # type: ignore[override]
+        check_api_access(request.auth)
+        return True
