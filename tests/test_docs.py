@@ -17,8 +17,6 @@ from tests.factories import Tenant
 from tests.proxy import HOST
 from tests.server import ROOT, Server
 
-pytestmark = pytest.mark.xdist_group("docs")
-
 PAGE = "/api/docs"
 
 

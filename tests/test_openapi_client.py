@@ -15,8 +15,6 @@ from tests.described import COPY
 from tests.factories import Tenant, at
 from tests.server import Server
 
-pytestmark = pytest.mark.xdist_group("openapi_client")
-
 FILES = Path(__file__).parent / "generated"
 BIN = Path(sys.executable).parent
 
