@@ -86,7 +86,7 @@ def test_audit_filters_by_workspace_action_and_dates(
 
 def test_audit_search_reports_what_cannot_be_searched_for(sam: Browser) -> None:
     sam.open(f"{HISTORY}?since=yesterday&q=dtd_a&key_id__exact=7")
-    for text in ("This is not a day.", "by its first 12 characters", "This is not an id."):
+    for text in ("This is not a day.", "enter its first 12 characters", "This is not an id."):
         assert text in sam.text
     sam.check_layout("history-errors")
     sam.open(f"{HISTORY}?q=nobody")
