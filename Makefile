@@ -65,7 +65,7 @@ run: $(RUN_STAMP)
 
 # A worker for each core; tests/README.md says how they are kept apart.
 test: $(STAMP)
-	@$(BIN)/python -m pytest -n auto --dist loadgroup
+	@$(BIN)/python -m pytest -n auto
 
 pictures: $(STAMP)
 	@$(BIN)/python -m pytest --pictures tests/test_admin_browser_*.py tests/test_docs_browser.py

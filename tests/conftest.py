@@ -11,6 +11,7 @@ import json
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import boto3
@@ -18,6 +19,11 @@ import psycopg
 import pytest
 
 from config import embedded
+
+if TYPE_CHECKING:
+    from xdist.remote import Producer
+
+    from tests.scheduling import Scheduling
 
 FOLDER = embedded.data_dir(os.environ) / "tests"
 SERVICES = ("postgres", "s3", "redis")
@@ -39,6 +45,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_xdist_auto_num_workers() -> int:
     """What `-n auto` means: a worker for each core."""
     return min(os.cpu_count() or 1, MOST_WORKERS)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> "Scheduling":
+    """Distributes the tests, whatever `--dist` says."""
+    from tests.scheduling import Scheduling  # noqa: PLC0415 - needs pytest-xdist
+
+    return Scheduling(config, log)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -32,7 +32,7 @@ from workspaces.models import Membership
 
 @pytest.fixture
 def sam(db: None) -> Client:
-    """A person of Support, signed in."""
+    """A user of Support, signed in."""
     return signed_in(support())
 
 

@@ -1,4 +1,4 @@
-"""A person of Support in a real browser: finds a key's story and a document's, and exports it."""
+"""A user of Support in a real browser: finds a key's story and a document's, and exports it."""
 
 import csv
 import io
@@ -18,7 +18,7 @@ from tests.staff import DOCUMENTS, HISTORY, happened, of, support
 
 @pytest.fixture
 def sam(browser: Browser) -> Browser:
-    """A browser in which a person of Support has signed in."""
+    """A browser in which a user of Support has signed in."""
     browser.log_in(support())
     return browser
 
@@ -86,7 +86,7 @@ def test_audit_filters_by_workspace_action_and_dates(
 
 def test_audit_search_reports_what_cannot_be_searched_for(sam: Browser) -> None:
     sam.open(f"{HISTORY}?since=yesterday&q=dtd_a&key_id__exact=7")
-    for text in ("This is not a day.", "by its first 12 characters", "This is not an id."):
+    for text in ("This is not a day.", "enter its first 12 characters", "This is not an id."):
         assert text in sam.text
     sam.check_layout("history-errors")
     sam.open(f"{HISTORY}?q=nobody")

@@ -19,7 +19,7 @@ LOOKUP = reverse("admin:audit_auditentry_workspaces")
 
 @pytest.fixture
 def sam(db: None) -> Client:
-    """A person of Support, signed in."""
+    """A user of Support, signed in."""
     return signed_in(support())
 
 

@@ -19,7 +19,7 @@ from tests.staff import EXPORT, HISTORY, happened, of, shown, signed_in, support
 
 @pytest.fixture
 def sam(db: None) -> Client:
-    """A person of Support, signed in."""
+    """A user of Support, signed in."""
     return signed_in(support())
 
 

@@ -168,7 +168,7 @@ def posts(ids: list[str]) -> list[dict[str, Any]]:
 
 
 def text_of(response: Any) -> str:
-    """All that an answer says."""
+    """All that a response says."""
     content = b"".join(response.streaming_content) if response.streaming else response.content
     return f"{response.headers}{response.cookies}{content.decode()}"
 
@@ -185,7 +185,7 @@ def database() -> dict[str, str]:
     return found
 
 
-def answers(client: Client, belongings: Belongings) -> Iterator[tuple[str, str, Any]]:
+def responses(client: Client, belongings: Belongings) -> Iterator[tuple[str, str, Any]]:
     """Each address by GET and by POST: what was sent, the address's name, and the response."""
     for name in names():
         ids = belongings.ids.get(model_of(name)) or belongings.all_ids()
@@ -220,7 +220,7 @@ def is_list(name: str) -> bool:
 
 
 def leaked(sent: str, response: Any, secrets: set[str]) -> set[str]:
-    """The secrets that the answer tells; what was sent is none."""
+    """The secrets that the response tells; what was sent is none."""
     text = text_of(response)
     return {secret for secret in secrets if secret in text and secret not in sent}
 
@@ -246,7 +246,7 @@ def test_admin_shows_strangers_nothing_of_acme_and_changes_nothing(
     if who in everyone:
         client.force_login(everyone[who])
     before = database()
-    for sent, name, response in answers(client, belongings):
+    for sent, name, response in responses(client, belongings):
         assert response.status_code < 500, (name, sent)
         assert not leaked(sent, response, belongings.secrets), (name, sent)
     assert database() == before
@@ -265,7 +265,7 @@ def test_admin_opens_no_page_of_keys_without_an_admin_membership_and_changes_not
     client.raise_request_exception = False
     before = database()
     hidden = {acme.raw, acme.key.digest} | (belongings.secrets if who == "member" else set())
-    for sent, name, response in answers(client, belongings):
+    for sent, name, response in responses(client, belongings):
         told = leaked(sent, response, hidden - {somebody.username})
         assert response.status_code < 500, (name, sent)
         assert response.status_code == 403 or not name.startswith("apikeys_"), (name, sent)
@@ -278,7 +278,7 @@ def test_admin_opens_no_page_of_keys_without_an_admin_membership_and_changes_not
 
 
 def normal(response: Any, sent: str) -> tuple[int, str]:
-    """An answer without what differs from request to request."""
+    """A response without what differs from request to request."""
     text = response.content.decode().replace(f"/{sent}/", "/ID/")
     text += response.headers.get("Location", "")
     return response.status_code, re.sub(r'name="csrfmiddlewaretoken" value="\w+"', "", text)

@@ -118,9 +118,9 @@ def test_key_list_searches_and_filters(
 
 
 def test_key_search_cuts_a_raw_key_in_the_address(acme: Tenant, ada: Client) -> None:
-    answer = ada.get(LIST, {"q": f" {acme.raw}", "state": "active"})
-    assert answer["Location"] == f"{LIST}?q={acme.key.prefix}&state=active"
-    assert acme.key.name in body(ada.get(answer["Location"]))
+    response = ada.get(LIST, {"q": f" {acme.raw}", "state": "active"})
+    assert response["Location"] == f"{LIST}?q={acme.key.prefix}&state=active"
+    assert acme.key.name in body(ada.get(response["Location"]))
 
 
 def test_key_search_finds_the_first_characters(acme: Tenant, ada: Client) -> None:

@@ -42,21 +42,23 @@ def entries() -> list[tuple[str, str, str]]:
 
 
 def test_login_opens_the_start_page_and_is_recorded(ada: User) -> None:
-    answer = sign_in(ada.username, PASSWORD, headers={"User-Agent": "Firefox"})
-    assert answer["Location"] == INDEX
+    response = sign_in(ada.username, PASSWORD, headers={"User-Agent": "Firefox"})
+    assert response["Location"] == INDEX
     assert entries() == [(Action.LOGIN, ada.username, "192.0.2.1")]
     assert AuditEntry.objects.get(action=Action.LOGIN).user_agent == "Firefox"
 
 
-def same(answer: Any, login: str) -> tuple[int, str]:
-    """What two answers have in common: all but the token and what was typed."""
-    html = answer.content.decode().replace(login, "LOGIN")
-    return answer.status_code, "\n".join(x for x in html.splitlines() if "csrfmiddleware" not in x)
+def same(response: Any, login: str) -> tuple[int, str]:
+    """What two responses have in common: all but the token and what was typed."""
+    html = response.content.decode().replace(login, "LOGIN")
+    return response.status_code, "\n".join(
+        x for x in html.splitlines() if "csrfmiddleware" not in x
+    )
 
 
 def test_login_accepts_a_capital_first_letter_as_phones_write_it(ada: User) -> None:
-    answer = sign_in(ada.username.capitalize(), PASSWORD)
-    assert answer.status_code == 302
+    response = sign_in(ada.username.capitalize(), PASSWORD)
+    assert response.status_code == 302
     assert [entry[:2] for entry in entries()] == [("login.succeeded", ada.username)]
 
 
@@ -81,10 +83,10 @@ def test_login_that_fails_looks_the_same_whoever_it_was(ada: User) -> None:
 def test_login_is_throttled_by_account_whether_it_exists_or_not(ada: User, login: str) -> None:
     for number in range(ATTEMPTS_PER_ACCOUNT):
         assert sign_in(login, address=f"192.0.2.{number}").status_code == 200
-    answer = sign_in(login, PASSWORD, address="192.0.2.99")
-    assert answer.status_code == 429
-    assert "Too many attempts to sign in. Try again in" in answer.content.decode()
-    assert 1 <= int(answer["Retry-After"]) <= 300
+    response = sign_in(login, PASSWORD, address="192.0.2.99")
+    assert response.status_code == 429
+    assert "Too many attempts to sign in. Try again in" in response.content.decode()
+    assert 1 <= int(response["Retry-After"]) <= 300
     assert len(entries()) == ATTEMPTS_PER_ACCOUNT
     assert sign_in(login.upper(), PASSWORD).status_code == 429
     assert sign_in("other@acme.example").status_code == 200
@@ -118,8 +120,8 @@ def test_login_works_without_the_counter(ada: User, no_counter: None) -> None:
 
 @pytest.mark.parametrize("login", ["", "a\x00b", "x" * 1000, "dtd_" + "A" * 40, "ü@é"])
 def test_login_with_odd_names_is_just_wrong(ada: User, login: str) -> None:
-    answer = sign_in(login)
-    assert answer.status_code == 200
+    response = sign_in(login)
+    assert response.status_code == 200
     assert "dtd_AAAAAAAAAAAA" not in str(entries())
 
 
@@ -164,9 +166,9 @@ def test_session_of_a_closed_account_ends_with_the_next_click(
 ) -> None:
     client.force_login(ada)
     User.objects.filter(pk=ada.pk).update(**{lost: False})
-    answer = client.get(INDEX, follow=True)
-    assert "login-form" in answer.content.decode()
-    assert ada.username not in answer.content.decode()
+    response = client.get(INDEX, follow=True)
+    assert "login-form" in response.content.decode()
+    assert ada.username not in response.content.decode()
     assert not Session.objects.exists()
 
 
@@ -184,10 +186,10 @@ def test_session_ends_when_the_password_changes_elsewhere(ada: User, client: Cli
 def test_admin_pages_are_not_kept_by_a_browser(ada: User, client: Client, name: str) -> None:
     if name != "login":
         client.force_login(ada)
-    answer = client.get(reverse(f"admin:{name}"))
-    assert answer.status_code == 200
-    assert "no-store" in answer["Cache-Control"]
-    assert "default-src 'self'" in answer["Content-Security-Policy"]
+    response = client.get(reverse(f"admin:{name}"))
+    assert response.status_code == 200
+    assert "no-store" in response["Cache-Control"]
+    assert "default-src 'self'" in response["Content-Security-Policy"]
 
 
 def test_admin_start_page_shows_what_a_user_may_do(acme: Tenant, client: Client) -> None:

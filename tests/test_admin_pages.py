@@ -1,4 +1,4 @@
-"""What people are told where there is nothing to show, and where an address is not right."""
+"""What users are told where there is nothing to show, and where an address is not right."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ TOOLS = 'id="user-tools"'
 
 @pytest.fixture
 def sam(db: None) -> Client:
-    """A person of the group Support, signed in."""
+    """A user of the group Support, signed in."""
     return signed_in(staff.support())
 
 
@@ -159,10 +159,10 @@ def test_admin_page_without_the_database_is_503_and_heals(server: Server, acme: 
     address = f"http://{HOST}:{server.port}{KEYS}"
     assert httpx.get(address, cookies=cookies).status_code == 200
     server.database.refuse()
-    answer = httpx.get(address, cookies=cookies)
-    assert answer.status_code == 503
-    assert answer.headers["retry-after"] == "5"
-    assert "Please try again in a moment." in answer.text
+    response = httpx.get(address, cookies=cookies)
+    assert response.status_code == 503
+    assert response.headers["retry-after"] == "5"
+    assert "Please try again in a moment." in response.text
     server.database.restore()
     assert httpx.get(address, cookies=cookies).status_code == 200
 

@@ -74,8 +74,8 @@ def test_workspace_page_is_readable_for_its_admin(
 
 def test_workspace_page_lets_an_admin_change_nothing(acme: Tenant, client: Client) -> None:
     client.force_login(acme.admin)
-    answer = client.post(page(acme.workspace), fields(acme.workspace, plan="BUSINESS"))
-    assert answer.status_code == 403
+    response = client.post(page(acme.workspace), fields(acme.workspace, plan="BUSINESS"))
+    assert response.status_code == 403
     assert told() == []
     acme.workspace.refresh_from_db()
     assert acme.workspace.plan == "PRO"
@@ -94,8 +94,8 @@ def test_workspace_plan_and_suspension_are_recorded_once_each(
     who = operator.username
     for changed in ({"plan": "BUSINESS", "suspended": "on"}, {}, {"suspended": "off"}):
         acme.workspace.refresh_from_db()
-        answer = desk.post(page(acme.workspace), fields(acme.workspace, **changed))
-        assert answer.status_code == 302, body(answer)
+        response = desk.post(page(acme.workspace), fields(acme.workspace, **changed))
+        assert response.status_code == 302, body(response)
     assert told() == [
         (Action.PLAN_CHANGED, who, "", "PRO → BUSINESS"),
         (Action.WORKSPACE_SUSPENDED, who, "", ""),
@@ -114,8 +114,8 @@ def test_workspace_plan_that_is_no_longer_offered_can_stay(acme: Tenant, desk: C
     assert "LEGACY (no longer offered)" in body(desk.get(page(acme.workspace)))
     desk.post(page(acme.workspace), fields(acme.workspace, suspended="on"))
     assert [entry[0] for entry in told()] == [Action.WORKSPACE_SUSPENDED]
-    answer = desk.post(page(acme.workspace), fields(acme.workspace, plan="NONE"))
-    assert answer.status_code == 200
+    response = desk.post(page(acme.workspace), fields(acme.workspace, plan="NONE"))
+    assert response.status_code == 200
 
 
 def test_memberships_come_change_and_go(acme: Tenant, operator: User, desk: Client) -> None:
@@ -148,8 +148,8 @@ def test_membership_never_changes_its_user(acme: Tenant, desk: Client) -> None:
 
 def test_membership_of_an_admin_who_cannot_sign_in_is_reported(acme: Tenant, desk: Client) -> None:
     User.objects.filter(pk=acme.admin.pk).update(is_staff=False)
-    answer = desk.post(page(acme.workspace), fields(acme.workspace), follow=True)
-    assert "cannot sign in" in body(answer)
+    response = desk.post(page(acme.workspace), fields(acme.workspace), follow=True)
+    assert "cannot sign in" in body(response)
 
 
 def test_workspace_change_that_was_made_meanwhile_is_not_recorded_again(

@@ -111,13 +111,13 @@ def test_authentication_gives_the_same_401_for_every_cause_over_a_socket(
     first = server.get("/me")
     assert first.json() == golden("unauthorized")
     causes = {cause: make(umbrella) for cause, make in CAUSES.items()}
-    answers = {
+    responses = {
         cause: server.get("/me", authorization=header).same()
         for cause, header in causes.items()
         if header is not None
     }
-    assert answers == dict.fromkeys(answers, first.same())
-    assert len(answers) == len(CAUSES) - 1
+    assert responses == dict.fromkeys(responses, first.same())
+    assert len(responses) == len(CAUSES) - 1
 
 
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER", "bEaReR", "Bearer  "])
@@ -235,8 +235,8 @@ def test_key_raw_text_is_not_in_the_database(server: Server, acme: Tenant) -> No
 def test_key_raw_text_is_neither_in_the_log_nor_in_the_counter(
     server: Server, acme: Tenant
 ) -> None:
-    answer = server.get(f"/documents/{acme.raw}", acme.raw, user_agent=acme.raw)
-    line = eventually(lambda: server.log_of(answer))
+    response = server.get(f"/documents/{acme.raw}", acme.raw, user_agent=acme.raw)
+    line = eventually(lambda: server.log_of(response))
     assert acme.key.prefix in line
     assert acme.raw not in server.log()
     stored = get_redis_connection("default")

@@ -23,8 +23,6 @@ from tests.inbox import objects, rows
 from workspaces.models import Membership, Workspace
 from workspaces.plans import Plan
 
-pytestmark = pytest.mark.xdist_group("demo")
-
 NOW = datetime.now(UTC)
 Status = Document.Status
 Reached = Recipient.Status

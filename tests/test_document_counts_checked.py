@@ -176,5 +176,5 @@ def test_check_document_counts_writes_its_progress_to_stderr(
     out, err = StringIO(), StringIO()
     call_command("check_document_counts", stdout=out, stderr=err)
     lines = err.getvalue().splitlines()
-    assert lines == ["0 of 2 workspaces checked", "1 of 2 workspaces counted"]
+    assert lines == ["0 of 2 workspaces checked", "1 of 2 workspaces checked"]
     assert out.getvalue() == ""

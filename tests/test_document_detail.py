@@ -18,11 +18,11 @@ def test_document_detail_is_the_document_as_the_list_has_it(acme: Tenant) -> Non
     listed = golden("documents")["data"]
     for make in (draft, declined, completed):
         document = make(acme)
-        answer = acme.get(f"/documents/{document.id}")
-        assert answer.status == 200
+        response = acme.get(f"/documents/{document.id}")
+        assert response.status == 200
         [expected] = [each for each in listed if each["id"] == str(document.id)]
-        assert answer.json() == {"data": expected}
-        assert answer.body == compact({"data": expected})
+        assert response.json() == {"data": expected}
+        assert response.body == compact({"data": expected})
 
 
 def test_document_detail_links_lead_to_it_and_to_its_file(acme: Tenant) -> None:
@@ -62,10 +62,10 @@ def own(acme: Tenant) -> str:
 @pytest.fixture
 def reference(acme: Tenant) -> Response:
     """The 404 that all others have to equal."""
-    answer = acme.get(f"/documents/{uid(999)}")
-    assert answer.status == 404
-    assert answer.json() == golden("no_document")
-    return answer
+    response = acme.get(f"/documents/{uid(999)}")
+    assert response.status == 404
+    assert response.json() == golden("no_document")
+    return response
 
 
 @pytest.mark.parametrize("endpoint", ENDPOINTS)
@@ -91,8 +91,8 @@ def test_download_is_the_same_404_for_unknown_deleted_and_foreign_documents(
     gone = factories.document(acme.workspace, "SENT", deleted_at=at("2026-03-01 00:00:00"))
     foreign = factories.document(umbrella.workspace, "SENT")
     for id in (uid(999), gone.id, foreign.id):
-        answer = acme.get(f"/documents/{id}/download?type={file_type}")
-        assert answer.same() == reference.same()
+        response = acme.get(f"/documents/{id}/download?type={file_type}")
+        assert response.same() == reference.same()
 
 
 # From the id of a document that exists, as it stands in the path.
@@ -154,8 +154,8 @@ def test_document_detail_of_a_malformed_id_is_the_same_404_over_a_socket(
     first = server.get(f"/documents/{uid(999)}", acme.raw)
     assert first.json() == golden("no_document")
     paths = [e.format(id=make(own)) for make in MALFORMED.values() for e in ENDPOINTS]
-    answers = {path: server.get(path, acme.raw).same() for path in paths}
-    assert answers == dict.fromkeys(paths, first.same())
+    responses = {path: server.get(path, acme.raw).same() for path in paths}
+    assert responses == dict.fromkeys(paths, first.same())
 
 
 @pytest.mark.parametrize("endpoint", ENDPOINTS)

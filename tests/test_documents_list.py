@@ -121,18 +121,18 @@ def draft(tenant: Tenant) -> Document:
 
 
 def titles(tenant: Tenant, query: str = "") -> list[str]:
-    answer = tenant.get(f"/documents{query}")
-    assert answer.status == 200, answer
-    return [document["title"] for document in answer.json()["data"]]
+    response = tenant.get(f"/documents{query}")
+    assert response.status == 200, response
+    return [document["title"] for document in response.json()["data"]]
 
 
 def test_documents_list_is_the_whole_expected_body(acme: Tenant) -> None:
     for make in (declined, draft, completed):
         make(acme)
-    answer = acme.get("/documents")
-    assert answer.status == 200
-    assert answer.json() == golden("documents")
-    assert answer.body == compact(golden("documents"))
+    response = acme.get("/documents")
+    assert response.status == 200
+    assert response.json() == golden("documents")
+    assert response.body == compact(golden("documents"))
 
 
 def test_documents_list_of_a_workspace_without_documents_is_empty(acme: Tenant) -> None:
@@ -185,10 +185,10 @@ def test_documents_list_status_returns_only_documents_with_this_status(
     ],
 )
 def test_documents_list_status_with_any_other_value_is_400(acme: Tenant, value: str) -> None:
-    answer = acme.get(f"/documents?status={quote(value, safe='&=')}")
-    assert answer.status == 400
+    response = acme.get(f"/documents?status={quote(value, safe='&=')}")
+    assert response.status == 400
     once = ", given once" if not value or "&" in value else ""
-    assert answer.error == (
+    assert response.error == (
         f"The query parameter 'status' is not valid: it takes {STATUS_TAKES}{once}."
     )
 
@@ -230,19 +230,19 @@ def test_documents_list_limit_is_1_to_100_and_25_by_default(
     ],
 )
 def test_documents_list_limit_with_any_other_value_is_400(acme: Tenant, value: str) -> None:
-    answer = acme.get(f"/documents?limit={quote(value, safe='&=')}")
-    assert answer.status == 400
+    response = acme.get(f"/documents?limit={quote(value, safe='&=')}")
+    assert response.status == 400
     once = ", given once" if not value or "&" in value else ""
-    assert answer.error == (
+    assert response.error == (
         f"The query parameter 'limit' is not valid: it takes {LIMIT_TAKES}{once}."
     )
 
 
 @pytest.mark.parametrize("value", ["", "x&cursor=x", "&cursor="])
 def test_documents_list_cursor_empty_or_repeated_is_400(acme: Tenant, value: str) -> None:
-    answer = acme.get(f"/documents?cursor={value}")
-    assert answer.status == 400
-    assert answer.error == (
+    response = acme.get(f"/documents?cursor={value}")
+    assert response.status == 400
+    assert response.error == (
         f"The query parameter 'cursor' is not valid: it takes {CURSOR_TAKES}, given once."
     )
 

@@ -1,4 +1,4 @@
-"""GET /api/v1/documents/{id}/download: the file, its headers, and the entry in the trail."""
+"""GET /api/v1/documents/{id}/download: the file, its headers, and the entry in the audit log."""
 
 import io
 import os
@@ -39,16 +39,16 @@ def test_download_of_each_status_has_its_files_and_its_default(
 ) -> None:
     complete = status == "COMPLETED"
     document = factories.document(acme.workspace, status, title="Lease")
-    answer = acme.get(path_of(document, file_type))
+    response = acme.get(path_of(document, file_type))
     if not complete and file_type in ("signed", "certificate"):
-        assert answer.status == 404
-        assert answer.json() == golden("not_complete")
+        assert response.status == 404
+        assert response.json() == golden("not_complete")
         assert entries() == []
         return
     expected = file_type or ("signed" if complete else "original")
-    assert answer.status == 200
-    assert answer.body == pdf(f"Lease: {expected}", 1 if expected == "certificate" else 2)
-    assert f"Lease: {expected}" in PdfReader(io.BytesIO(answer.body)).pages[0].extract_text()
+    assert response.status == 200
+    assert response.body == pdf(f"Lease: {expected}", 1 if expected == "certificate" else 2)
+    assert f"Lease: {expected}" in PdfReader(io.BytesIO(response.body)).pages[0].extract_text()
     assert [entry.file_type for entry in entries()] == [expected]
 
 
@@ -61,34 +61,36 @@ def test_download_of_an_unknown_type_is_400_also_for_an_unknown_document(
     acme: Tenant, query: str, there: bool
 ) -> None:
     id = factories.document(acme.workspace).id if there else uid(999)
-    answer = acme.get(f"/documents/{id}/download?{query}")
-    assert answer.status == 400
+    response = acme.get(f"/documents/{id}/download?{query}")
+    assert response.status == 400
     once = ", given once" if query == "type=" else ""
-    assert answer.error == f"The query parameter 'type' is not valid: it takes {TYPE_TAKES}{once}."
+    assert (
+        response.error == f"The query parameter 'type' is not valid: it takes {TYPE_TAKES}{once}."
+    )
     assert entries() == []
 
 
 def test_download_with_a_repeated_type_is_400(acme: Tenant) -> None:
     document = factories.document(acme.workspace)
-    answer = acme.get(path_of(document, "original&type=original"))
-    assert answer.status == 400
-    assert answer.error == (
+    response = acme.get(path_of(document, "original&type=original"))
+    assert response.status == 400
+    assert response.error == (
         f"The query parameter 'type' is not valid: it takes {TYPE_TAKES}, given once."
     )
 
 
 def test_download_ignores_unknown_parameters(acme: Tenant) -> None:
     document = factories.document(acme.workspace)
-    answer = acme.get(path_of(document, "original&format=json&Type=x&limit=0"))
-    assert answer.status == 200
+    response = acme.get(path_of(document, "original&format=json&Type=x&limit=0"))
+    assert response.status == 200
 
 
 @pytest.mark.parametrize("accept", ["application/pdf", "application/json", "image/*", "x", "", ";"])
 def test_download_does_not_negotiate_accept(acme: Tenant, accept: str) -> None:
     document = factories.document(acme.workspace)
-    answer = acme.get(path_of(document), accept=accept)
-    assert answer.status == 200
-    assert answer.headers["content-type"] == "application/pdf"
+    response = acme.get(path_of(document), accept=accept)
+    assert response.status == 200
+    assert response.headers["content-type"] == "application/pdf"
     missing = acme.get(f"/documents/{uid(999)}/download", accept=accept)
     assert missing.json() == golden("no_document")
 
@@ -116,7 +118,7 @@ def test_download_head_has_the_headers_over_a_socket_too(server: Server, acme: T
 def test_download_is_in_the_audit_log_under_the_key_s_name(server: Server, acme: Tenant) -> None:
     document = factories.document(acme.workspace, "COMPLETED", title="Lease")
     before = timezone.now()
-    answer = server.get(path_of(document, "certificate"), acme.raw, user_agent="sync/1.0")
+    response = server.get(path_of(document, "certificate"), acme.raw, user_agent="sync/1.0")
     [entry] = entries()
     assert before <= entry.created_at <= timezone.now()
     assert str(entry.created_at.tzinfo) == "UTC"
@@ -134,14 +136,14 @@ def test_download_is_in_the_audit_log_under_the_key_s_name(server: Server, acme:
         "file_type": "certificate",
         "address": "127.0.0.1",
         "user_agent": "sync/1.0",
-        "request_id": answer.headers["request-id"],
+        "request_id": response.headers["request-id"],
     }
 
 
 def test_download_records_an_entry_of_its_own_each_time(acme: Tenant) -> None:
     document = factories.document(acme.workspace)
-    answers = [acme.get(path_of(document)) for _ in range(3)]
-    ids = [answer.headers["request-id"] for answer in answers]
+    responses = [acme.get(path_of(document)) for _ in range(3)]
+    ids = [response.headers["request-id"] for response in responses]
     assert [entry.request_id for entry in entries()] == ids
 
 
@@ -182,9 +184,9 @@ def test_download_entry_holds_any_user_agent(server: Server, acme: Tenant) -> No
 def test_download_of_a_file_that_object_storage_lacks_is_503_without_an_entry(acme: Tenant) -> None:
     [document] = factories.listed(acme.workspace, 1)
     for method in ("GET", "HEAD"):
-        answer = acme.get(path_of(document), method=method)
-        assert answer.status == 503
-        assert answer.headers["retry-after"] == "5"
+        response = acme.get(path_of(document), method=method)
+        assert response.status == 503
+        assert response.headers["retry-after"] == "5"
     assert acme.get(path_of(document)).json() == golden("unavailable")
     assert entries() == []
 
@@ -207,9 +209,9 @@ def test_download_of_a_large_file_arrives_whole(
     server: Server, acme: Tenant, large: tuple[Document, bytes]
 ) -> None:
     document, content = large
-    answer = server.get(path_of(document), acme.raw)
-    assert answer.headers["content-length"] == str(len(content))
-    assert answer.body == content
+    response = server.get(path_of(document), acme.raw)
+    assert response.headers["content-length"] == str(len(content))
+    assert response.body == content
 
 
 def test_download_entry_is_there_although_the_client_hung_up_after_the_first_byte(
@@ -271,10 +273,10 @@ def test_download_without_object_storage_is_503_and_heals(server: Server, acme: 
     document = factories.document(acme.workspace)
     assert server.get(path_of(document), acme.raw).status == 200
     server.store.refuse()
-    answer = server.get(path_of(document), acme.raw)
-    assert answer.status == 503
-    assert answer.json() == golden("unavailable")
-    assert answer.headers["retry-after"] == "5"
+    response = server.get(path_of(document), acme.raw)
+    assert response.status == 503
+    assert response.json() == golden("unavailable")
+    assert response.headers["retry-after"] == "5"
     assert server.get(f"/documents/{document.id}", acme.raw).status == 200
     server.store.restore()
     assert server.get(path_of(document), acme.raw).status == 200
@@ -286,11 +288,11 @@ def test_download_sends_no_byte_without_its_entry(server: Server, acme: Tenant) 
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE audit_auditentry RENAME TO elsewhere")
         try:
-            answer = server.get(path_of(document), acme.raw)
+            response = server.get(path_of(document), acme.raw)
         finally:
             cursor.execute("ALTER TABLE elsewhere RENAME TO audit_auditentry")
-    assert answer.status == 500
-    assert b"%PDF" not in answer.body
+    assert response.status == 500
+    assert b"%PDF" not in response.body
 
 
 def test_download_object_s_name_tells_nothing(acme: Tenant) -> None:

@@ -57,20 +57,20 @@ def entries(action: str = "document.downloaded") -> list[AuditEntry]:
     return list(AuditEntry.objects.filter(action=action).order_by("id"))
 
 
-def of_the_file(answer: Response) -> dict[str, str]:
+def of_the_file(response: Response) -> dict[str, str]:
     """The headers that do not depend on who has sent them."""
-    return {name: value for name, value in answer.headers.items() if name not in OF_THE_SERVER}
+    return {name: value for name, value in response.headers.items() if name not in OF_THE_SERVER}
 
 
 def test_download_of_a_whole_file_has_all_headers(
     front: Server, acme: Tenant, lease: Document
 ) -> None:
-    answer = front.get(path_of(lease), acme.raw)
-    headers = of_the_file(answer)
+    response = front.get(path_of(lease), acme.raw)
+    headers = of_the_file(response)
     assert len(headers.pop("request-id")) == 32
     assert headers.pop("ratelimit").startswith('"key";r=299;t=')
     assert int(headers.pop("x-ratelimit-reset")) > 0
-    assert (answer.status, answer.body) == (200, CONTENT)
+    assert (response.status, response.body) == (200, CONTENT)
     assert headers == {
         "accept-ranges": "bytes",
         "cache-control": "private, no-cache",
@@ -125,12 +125,12 @@ SATISFIED = {
 def test_download_range_is_a_206_with_that_part(
     front: Server, acme: Tenant, lease: Document
 ) -> None:
-    answers = {sent: front.get(path_of(lease), acme.raw, range=sent) for sent in SATISFIED}
-    assert {sent: (answer.status, answer.body) for sent, answer in answers.items()} == {
+    responses = {sent: front.get(path_of(lease), acme.raw, range=sent) for sent in SATISFIED}
+    assert {sent: (response.status, response.body) for sent, response in responses.items()} == {
         sent: (206, CONTENT[first : last + 1]) for sent, (first, last) in SATISFIED.items()
     }
     kept = ("content-range", "content-length", "etag", "repr-digest")
-    assert [tuple(answer.headers[name] for name in kept) for answer in answers.values()] == [
+    assert [tuple(response.headers[name] for name in kept) for response in responses.values()] == [
         (f"bytes {first}-{last}/1000", str(last - first + 1), ETAG, REPR_DIGEST)
         for first, last in SATISFIED.values()
     ]
@@ -166,11 +166,11 @@ IGNORED = [
 def test_download_range_that_is_broken_or_several_is_the_whole_file(
     front: Server, acme: Tenant, lease: Document
 ) -> None:
-    answers = {sent: front.get(path_of(lease), acme.raw, range=sent) for sent in IGNORED}
+    responses = {sent: front.get(path_of(lease), acme.raw, range=sent) for sent in IGNORED}
     assert {
-        sent: (answer.status, answer.body) for sent, answer in answers.items()
+        sent: (response.status, response.body) for sent, response in responses.items()
     } == dict.fromkeys(IGNORED, (200, CONTENT))
-    assert not any("content-range" in answer.headers for answer in answers.values())
+    assert not any("content-range" in response.headers for response in responses.values())
     assert [entry.byte_range for entry in entries()] == [""] * len(IGNORED)
 
 
@@ -178,10 +178,10 @@ def test_download_range_after_the_end_is_416_and_no_entry(
     front: Server, acme: Tenant, lease: Document
 ) -> None:
     for sent in ("bytes=1000-", "bytes=1000-1001", "bytes=-0", "bytes=" + "9" * 400 + "-"):
-        answer = front.get(path_of(lease), acme.raw, range=sent)
-        assert (sent, answer.status) == (sent, 416)
-        assert answer.headers["content-range"] == "bytes */1000"
-        assert answer.error == "The file has no such bytes: it has 1000."
+        response = front.get(path_of(lease), acme.raw, range=sent)
+        assert (sent, response.status) == (sent, 416)
+        assert response.headers["content-range"] == "bytes */1000"
+        assert response.error == "The file has no such bytes: it has 1000."
     assert entries() == []
 
 
@@ -229,18 +229,20 @@ CONDITIONS: list[tuple[dict[str, str], int]] = [
 def test_download_conditions_are_judged_in_the_order_of_the_rfc(
     front: Server, acme: Tenant, lease: Document
 ) -> None:
-    answers = [front.get(path_of(lease), acme.raw, **sent) for sent, _ in CONDITIONS]
-    got = [(sent, answer.status) for (sent, _), answer in zip(CONDITIONS, answers, strict=True)]
+    responses = [front.get(path_of(lease), acme.raw, **sent) for sent, _ in CONDITIONS]
+    got = [
+        (sent, response.status) for (sent, _), response in zip(CONDITIONS, responses, strict=True)
+    ]
     assert got == CONDITIONS
     bodies = {200: CONTENT, 206: CONTENT[:10], 304: b""}
-    for answer in answers:
-        if answer.status in bodies:
-            assert answer.body == bodies[answer.status]
-            assert answer.headers["etag"] == ETAG
-        if answer.status == 304:
-            assert answer.headers["cache-control"] == "private, no-cache"
-        if answer.status == 412:
-            assert "If-Match" in answer.error
+    for response in responses:
+        if response.status in bodies:
+            assert response.body == bodies[response.status]
+            assert response.headers["etag"] == ETAG
+        if response.status == 304:
+            assert response.headers["cache-control"] == "private, no-cache"
+        if response.status == 412:
+            assert "If-Match" in response.error
     assert len(entries()) == sum(status in (200, 206) for _, status in CONDITIONS)
 
 
@@ -279,8 +281,8 @@ def test_download_file_name_comes_out_safe(front: Server, acme: Tenant, lease: D
     for file_name in NAMES:
         lease.file_name = file_name
         lease.save()
-        answer = front.get(path_of(lease), acme.raw, "HEAD")
-        said[file_name] = answer.headers["content-disposition"]
+        response = front.get(path_of(lease), acme.raw, "HEAD")
+        said[file_name] = response.headers["content-disposition"]
     assert said == {
         file_name: f'attachment; filename="{plain} - original.pdf"; '
         f"filename*=UTF-8''{encoded}%20%E2%80%93%20original.pdf"
@@ -293,8 +295,8 @@ def test_download_range_reads_only_the_part_from_object_storage(
 ) -> None:
     document = made(acme, random.Random(5).randbytes(8_000_000))  # noqa: S311
     before = front.store.forwarded
-    answer = front.get(path_of(document), acme.raw, range="bytes=-1000")
-    assert (answer.status, len(answer.body)) == (206, 1000)
+    response = front.get(path_of(document), acme.raw, range="bytes=-1000")
+    assert (response.status, len(response.body)) == (206, 1000)
     assert eventually(lambda: front.store.forwarded > before)
     assert front.store.forwarded - before < 20_000
 
@@ -375,12 +377,12 @@ def test_download_that_object_storage_cannot_send_is_503_and_no_entry(
     if how == "another size":
         lease.original.size += 1
         lease.original.save()
-    answer = front.get(path_of(lease), acme.raw)
-    assert answer.status == 503
-    assert answer.headers["retry-after"] == "5"
-    assert "Try again in 5 seconds" in answer.error
+    response = front.get(path_of(lease), acme.raw)
+    assert response.status == 503
+    assert response.headers["retry-after"] == "5"
+    assert "Try again in 5 seconds" in response.error
     assert entries() == []
-    assert "Responded 503" in front.log_of(answer)
+    assert "Responded 503" in front.log_of(response)
 
 
 def ends(front: Server) -> list[AuditEntry]:
@@ -443,22 +445,22 @@ def test_download_completion_of_one_that_is_broken_off_says_how_far_it_came(
 def test_download_signed_url_reaches_neither_the_client_nor_a_log(
     nginx: Nginx, acme: Tenant, lease: Document
 ) -> None:
-    answer = nginx.get(path_of(lease), acme.raw)
-    assert answer.status == 200
+    response = nginx.get(path_of(lease), acme.raw)
+    assert response.status == 200
     # The application has looked; nginx itself has to fail.
     nginx.store.alter = failing_after(1)
     failed = nginx.get(path_of(lease), acme.raw)
     assert failed.status == 503
     assert len(entries()) == 2
-    told = f"{answer.headers}{failed.headers}{failed.body!r}{nginx.written()}{nginx.log()}"
-    assert answer.headers["request-id"] in nginx.written()
+    told = f"{response.headers}{failed.headers}{failed.body!r}{nginx.written()}{nginx.log()}"
+    assert response.headers["request-id"] in nginx.written()
     for secret in ("X-Amz", "Signature", f"_store/{HOST}", lease.original.object_key, acme.raw):
         assert secret not in told
 
 
 def test_download_log_of_nginx_has_no_key_of_a_query(nginx: Nginx, acme: Tenant) -> None:
-    answer = nginx.get(f"/documents?q={acme.raw}", acme.raw)
-    assert eventually(lambda: answer.headers["request-id"] in nginx.written())
+    response = nginx.get(f"/documents?q={acme.raw}", acme.raw)
+    assert eventually(lambda: response.headers["request-id"] in nginx.written())
     assert '"GET /api/v1/documents" 200' in nginx.written()
     assert acme.raw not in nginx.written()
 
@@ -475,13 +477,13 @@ def test_download_without_the_application_is_the_api_s_503(
     try:
         nginx.kill()
         assert eventually(nginx.listens)
-        answer = nginx.get("/me")
+        response = nginx.get("/me")
     finally:
         nginx.stop()
-    assert answer.status == 503
-    assert answer.json() == golden("unavailable")
-    assert answer.headers["retry-after"] == "5"
-    assert answer.headers["request-id"] in nginx.written()
+    assert response.status == 503
+    assert response.json() == golden("unavailable")
+    assert response.headers["retry-after"] == "5"
+    assert response.headers["request-id"] in nginx.written()
 
 
 def test_download_last_modified_is_when_the_file_was_stored(lease: Document) -> None:

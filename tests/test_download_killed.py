@@ -65,13 +65,13 @@ def test_download_has_its_entry_if_a_byte_was_seen_before_the_server_was_killed(
     finally:
         server.stop()
 
-    seen = [answer for answer in got if answer]
+    seen = [response for response in got if response]
     assert enough <= len(seen) < DOWNLOADS
     ids = set()
-    for answer in seen:
-        assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
-        found = REQUEST_ID.search(answer)
-        assert found, answer
+    for response in seen:
+        assert response.startswith(b"HTTP/1.1 200 OK\r\n")
+        found = REQUEST_ID.search(response)
+        assert found, response
         ids.add(found[1].decode())
     assert len(ids) == len(seen)
     recorded = AuditEntry.objects.filter(action="document.downloaded")

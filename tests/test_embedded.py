@@ -18,8 +18,6 @@ import pytest
 from tests.processes import all_gone, kill_group, manage, start, using
 from tests.server import eventually
 
-pytestmark = pytest.mark.xdist_group("embedded")
-
 USER = """
 import os, sys
 from config import embedded

@@ -40,18 +40,18 @@ PATHS = ("/me", "/documents", "/documents/{id}", "/documents/{id}/download")
     ],
 )
 def test_error_of_an_unknown_path_is_404_in_json(acme: Tenant, path: str) -> None:
-    answer = get(path, acme.bearer)
-    assert answer.status == 404
-    assert answer.json() == golden("no_path")
+    response = get(path, acme.bearer)
+    assert response.status == 404
+    assert response.json() == golden("no_path")
 
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY"])
 def test_error_of_any_method_but_get_and_head_is_405(acme: Tenant, path: str, method: str) -> None:
-    answer = acme.get(path.format(id=uuid4()), method=method)
-    assert answer.status == 405
-    assert answer.headers["allow"] == "GET, HEAD"
-    assert answer.json() == golden("wrong_method")
+    response = acme.get(path.format(id=uuid4()), method=method)
+    assert response.status == 405
+    assert response.headers["allow"] == "GET, HEAD"
+    assert response.json() == golden("wrong_method")
 
 
 @pytest.mark.parametrize("accept", ["text/html", "application/xml", "image/*;q=0", "nonsense", ""])
@@ -82,9 +82,9 @@ UNTEXT = {
 def test_error_of_what_is_no_text_is_400_in_every_parameter(
     acme: Tenant, name: str, untext: str
 ) -> None:
-    answer = acme.get(f"/documents?{name}={UNTEXT[untext]}")
-    assert answer.status == 400
-    assert f"'{name}'" in answer.error
+    response = acme.get(f"/documents?{name}={UNTEXT[untext]}")
+    assert response.status == 400
+    assert f"'{name}'" in response.error
     assert acme.get(f"/documents?{UNTEXT[untext]}={UNTEXT[untext]}").status == 200
 
 
@@ -93,9 +93,9 @@ def test_error_of_what_is_no_text_is_400_as_a_type_and_404_as_an_id(
     acme: Tenant, untext: str
 ) -> None:
     document = factories.document(acme.workspace)
-    answer = acme.get(f"/documents/{document.id}/download?type={UNTEXT[untext]}")
-    assert answer.status == 400
-    assert "'type'" in answer.error
+    response = acme.get(f"/documents/{document.id}/download?type={UNTEXT[untext]}")
+    assert response.status == 400
+    assert "'type'" in response.error
     assert acme.get(f"/documents/{UNTEXT[untext]}").json() == golden("no_document")
 
 
@@ -107,16 +107,16 @@ def test_error_of_what_is_no_text_is_the_same_over_a_socket(server: Server, acme
 
 def test_error_of_more_parameters_than_are_read_is_400(acme: Tenant) -> None:
     query = "&".join(f"a{n}=1" for n in range(2000))
-    answer = acme.get(f"/documents?{query}")
-    assert answer.status == 400
-    assert answer.error == "The request is not valid."
+    response = acme.get(f"/documents?{query}")
+    assert response.status == 400
+    assert response.error == "The request is not valid."
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "a b", "[::1", "\xe9"])
 def test_error_of_a_foreign_host_header_is_400_in_json(acme: Tenant, host: str) -> None:
-    answer = acme.get("/me", host=host)
-    assert answer.status == 400
-    assert answer.json() == golden("bad_request")
+    response = acme.get("/me", host=host)
+    assert response.status == 400
+    assert response.json() == golden("bad_request")
 
 
 def test_error_does_not_depend_on_a_body_or_its_type(server: Server, acme: Tenant) -> None:
@@ -144,10 +144,10 @@ def test_error_of_a_crash_is_500_in_json_with_its_traceback_in_the_log(
 ) -> None:
     assert server.get("/documents", acme.raw).status == 200
     with renamed("documents_document"):
-        answer = server.get(f"/documents?key={acme.raw}", acme.raw, user_agent=acme.raw)
-    assert answer.status == 500
-    assert answer.json() == golden("server_error")
-    lines = eventually(lambda: server.log_of(answer))
+        response = server.get(f"/documents?key={acme.raw}", acme.raw, user_agent=acme.raw)
+    assert response.status == 500
+    assert response.json() == golden("server_error")
+    lines = eventually(lambda: server.log_of(response))
     assert "Traceback (most recent call last)" in lines
     assert 'relation "documents_document" does not exist' in lines
     assert "GET /api/v1/documents 500" in lines
@@ -164,21 +164,21 @@ def test_error_of_a_crash_is_the_same_500_at_any_endpoint(acme: Tenant, path: st
         with connection.cursor() as cursor:
             cursor.execute("ALTER TABLE documents_document RENAME TO elsewhere")
             cursor.execute("ALTER TABLE workspaces_documentcount RENAME TO nowhere")
-        answer = acme.get(path.format(id=document.id))
+        response = acme.get(path.format(id=document.id))
         transaction.set_rollback(True)
-    assert answer.status == 500
-    assert answer.json() == golden("server_error")
-    assert len(answer.headers["request-id"]) == 32
+    assert response.status == 500
+    assert response.json() == golden("server_error")
+    assert len(response.headers["request-id"]) == 32
 
 
 def test_error_of_a_crash_while_the_key_is_looked_up_is_500_too(acme: Tenant) -> None:
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute("ALTER TABLE apikeys_apikey RENAME TO elsewhere")
-        answer = acme.get("/me")
+        response = acme.get("/me")
         transaction.set_rollback(True)
-    assert answer.status == 500
-    assert answer.json() == golden("server_error")
+    assert response.status == 500
+    assert response.json() == golden("server_error")
 
 
 def test_error_log_has_no_raw_key_of_an_exception(acme: Tenant) -> None:
@@ -194,8 +194,8 @@ def test_error_log_has_no_raw_key_of_an_exception(acme: Tenant) -> None:
 
 
 def test_error_log_has_no_line_forged_by_a_line_end_in_a_path(server: Server, acme: Tenant) -> None:
-    answer = server.get("/documents/x%0D%0A2026-01-01 INFO forged".replace(" ", "%20"), acme.raw)
-    line = eventually(lambda: server.log_of(answer))
+    response = server.get("/documents/x%0D%0A2026-01-01 INFO forged".replace(" ", "%20"), acme.raw)
+    line = eventually(lambda: server.log_of(response))
     assert "forged" in line
     assert len(line.splitlines()) == 1
 
@@ -204,11 +204,11 @@ def test_error_of_a_database_out_of_reach_is_503_and_heals(server: Server, acme:
     assert server.get("/me", acme.raw).status == 200
     server.database.refuse()
     for path in PATHS:
-        answer = server.get(path.format(id=uuid4()), acme.raw)
-        assert answer.status == 503
-        assert answer.json() == golden("unavailable")
-        assert answer.headers["retry-after"] == "5"
-        assert "Responded 503" in eventually(lambda: server.log_of(answer))  # noqa: B023
+        response = server.get(path.format(id=uuid4()), acme.raw)
+        assert response.status == 503
+        assert response.json() == golden("unavailable")
+        assert response.headers["retry-after"] == "5"
+        assert "Responded 503" in eventually(lambda: server.log_of(response))  # noqa: B023
     server.database.restore()
     assert server.get("/me", acme.raw).status == 200
 
@@ -220,6 +220,6 @@ def test_error_is_none_when_a_connection_died_idle(server: Server, acme: Tenant)
 
 
 def test_error_outside_of_the_api_is_a_page(db: None) -> None:
-    answer = get("/nothing")
-    assert answer.status == 404
-    assert answer.headers["content-type"].startswith("text/html")
+    response = get("/nothing")
+    assert response.status == 404
+    assert response.headers["content-type"].startswith("text/html")

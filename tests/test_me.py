@@ -18,10 +18,10 @@ def test_me_is_the_whole_expected_body(acme: Tenant, umbrella: Tenant) -> None:
             acme.workspace, 3, status=status, deleted_at=factories.at("2026-03-01 00:00:00")
         )
         factories.listed(umbrella.workspace, 3, status=status)
-    answer = acme.get("/me")
-    assert answer.status == 200
-    assert answer.json() == golden("me")
-    assert answer.body == compact(golden("me"))
+    response = acme.get("/me")
+    assert response.status == 200
+    assert response.json() == golden("me")
+    assert response.body == compact(golden("me"))
 
 
 def test_me_of_a_workspace_without_documents_has_counts_of_zero(acme: Tenant) -> None:
@@ -30,9 +30,9 @@ def test_me_of_a_workspace_without_documents_has_counts_of_zero(acme: Tenant) ->
 
 
 def test_me_of_each_key_is_its_own_workspace_and_name(acme: Tenant, umbrella: Tenant) -> None:
-    answers = [tenant.get("/me").json()["data"] for tenant in (acme, umbrella)]
-    assert [answer["workspace"]["name"] for answer in answers] == ["Acme", "Umbrella"]
-    assert [answer["key"]["name"] for answer in answers] == ["Acme sync", "Umbrella sync"]
+    responses = [tenant.get("/me").json()["data"] for tenant in (acme, umbrella)]
+    assert [response["workspace"]["name"] for response in responses] == ["Acme", "Umbrella"]
+    assert [response["key"]["name"] for response in responses] == ["Acme sync", "Umbrella sync"]
 
 
 @pytest.mark.parametrize("query", ["?limit=0", "?status=&status=", "?cursor=%00", "?%FF=%FF"])

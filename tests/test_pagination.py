@@ -22,9 +22,9 @@ def page(tenant: Tenant, cursor: str | None, limit: int, **filters: str) -> tupl
     """The ids of a page, and its nextCursor."""
     query = "".join(f"&{name}={value}" for name, value in filters.items())
     query += f"&cursor={quote(cursor)}" if cursor else ""
-    answer = tenant.get(f"/documents?limit={limit}{query}")
-    assert answer.status == 200, answer
-    body = answer.json()
+    response = tenant.get(f"/documents?limit={limit}{query}")
+    assert response.status == 200, response
+    body = response.json()
     return [document["id"] for document in body["data"]], body["nextCursor"]
 
 
@@ -132,10 +132,10 @@ def cursor(acme: Tenant) -> str:
 
 def refused(tenant: Tenant, cursor: str, query: str = "") -> bool:
     """Whether the cursor is a 400 that says what the parameter takes."""
-    answer = tenant.get(f"/documents?cursor={quote(cursor, safe='')}{query}")
-    if answer.status != 400:
+    response = tenant.get(f"/documents?cursor={quote(cursor, safe='')}{query}")
+    if response.status != 400:
         return False
-    return answer.error == f"The query parameter 'cursor' is not valid: it takes {CURSOR_TAKES}."
+    return response.error == f"The query parameter 'cursor' is not valid: it takes {CURSOR_TAKES}."
 
 
 def test_cursor_with_any_character_changed_is_400(acme: Tenant, cursor: str) -> None:

@@ -1,4 +1,4 @@
-"""Every answer carries a Request-Id that leads to the log and to the audit entry."""
+"""Every response carries a Request-Id that leads to the log and to the audit entry."""
 
 import re
 
@@ -10,7 +10,7 @@ from tests.server import Server, eventually
 
 
 def test_request_id_is_another_one_for_every_response(acme: Tenant) -> None:
-    answers = [
+    responses = [
         acme.get("/me"),
         acme.get("/me"),
         acme.get("/nothing"),
@@ -18,40 +18,40 @@ def test_request_id_is_another_one_for_every_response(acme: Tenant) -> None:
         get("/api/v1/me"),
         get("/elsewhere"),
     ]
-    ids = [answer.headers["request-id"] for answer in answers]
+    ids = [response.headers["request-id"] for response in responses]
     assert all(re.fullmatch("[0-9a-f]{32}", id) for id in ids)
     assert len(set(ids)) == len(ids)
 
 
 def test_request_id_of_the_client_is_not_used(acme: Tenant) -> None:
-    answer = acme.get("/me", request_id="mine", x_request_id="mine")
-    assert "mine" not in answer.headers["request-id"]
+    response = acme.get("/me", request_id="mine", x_request_id="mine")
+    assert "mine" not in response.headers["request-id"]
 
 
 def test_request_id_is_in_the_log_line(server: Server, acme: Tenant) -> None:
-    answer = server.get("/me", acme.raw)
-    assert answer.status == 200
-    line = eventually(lambda: server.log_of(answer))
+    response = server.get("/me", acme.raw)
+    assert response.status == 200
+    line = eventually(lambda: server.log_of(response))
     assert "access" in line
     assert "GET /api/v1/me 200" in line
 
 
 def test_request_id_is_in_a_download_s_log_line_and_entry(server: Server, acme: Tenant) -> None:
     document = factories.document(acme.workspace)
-    answer = server.get(f"/documents/{document.id}/download", acme.raw)
-    id = answer.headers["request-id"]
+    response = server.get(f"/documents/{document.id}/download", acme.raw)
+    id = response.headers["request-id"]
     assert {entry.request_id for entry in AuditEntry.objects.filter(document_id=document.id)} == {
         id
     }
     assert f"GET /api/v1/documents/{document.id}/download 200" in eventually(
-        lambda: server.log_of(answer)
+        lambda: server.log_of(response)
     )
 
 
 def test_request_id_is_in_errors_of_every_kind(server: Server, acme: Tenant) -> None:
     server.store.refuse()
     document = factories.listed(acme.workspace, 1)[0]
-    answers = [
+    responses = [
         server.get("/me"),
         server.get("/documents?limit=0", acme.raw),
         server.get("/documents/x", acme.raw),
@@ -59,7 +59,7 @@ def test_request_id_is_in_errors_of_every_kind(server: Server, acme: Tenant) -> 
         server.get("/me", acme.raw, host="evil.example"),
         server.get(f"/documents/{document.id}/download", acme.raw),
     ]
-    assert [answer.status for answer in answers] == [401, 400, 404, 405, 400, 503]
-    ids = {answer.headers["request-id"] for answer in answers}
-    assert len(ids) == len(answers)
+    assert [response.status for response in responses] == [401, 400, 404, 405, 400, 503]
+    ids = {response.headers["request-id"] for response in responses}
+    assert len(ids) == len(responses)
     assert eventually(lambda: all(id in server.log() for id in ids))

@@ -17,8 +17,6 @@ from config.embedded.service import free_port
 from tests.processes import all_gone, bare_environment, kill_group, start, using
 from tests.server import ROOT, eventually
 
-pytestmark = pytest.mark.xdist_group("run")
-
 
 class Run:
     """One `make run` on a data folder, ready when this returns."""

@@ -20,19 +20,19 @@ def change(tenant: Tenant, **fields: object) -> None:
 
 @pytest.mark.parametrize("path", [*ENDPOINTS, "/nothing"])
 def test_api_access_of_a_suspended_workspace_is_403(frozen: Tenant, path: str) -> None:
-    answer = frozen.get(path)
-    assert answer.status == 403
-    assert answer.json() == golden("suspended")
+    response = frozen.get(path)
+    assert response.status == 403
+    assert response.json() == golden("suspended")
 
 
 @pytest.mark.parametrize("path", [*ENDPOINTS, "/nothing"])
 def test_api_access_with_a_plan_without_the_api_is_402_and_says_where_to_go(
     freebie: Tenant, path: str
 ) -> None:
-    answer = freebie.get(path)
-    assert answer.status == 402
-    assert answer.json() == golden("plan_required")
-    assert answer.json()["details"]["href"] == settings.UPGRADE_URL
+    response = freebie.get(path)
+    assert response.status == 402
+    assert response.json() == golden("plan_required")
+    assert response.json()["details"]["href"] == settings.UPGRADE_URL
 
 
 @pytest.mark.parametrize(
@@ -42,9 +42,9 @@ def test_api_access_upgrade_names_pro_below_it_and_is_null_where_nothing_is_offe
     freebie: Tenant, plan: str, upgrade: str | None
 ) -> None:
     change(freebie, plan=plan)
-    answer = freebie.get("/me")
-    assert answer.status == 402
-    assert answer.json()["details"] == {**golden("plan_required")["details"], "upgrade": upgrade}
+    response = freebie.get("/me")
+    assert response.status == 402
+    assert response.json()["details"] == {**golden("plan_required")["details"], "upgrade": upgrade}
 
 
 @pytest.mark.parametrize("plan", ["PRO", "BUSINESS"])

@@ -25,11 +25,11 @@ def all_of_them(path: str, raw: str, servers: list[Server], method: str) -> list
         return list(threads.map(lambda server: server.get(path, raw, method), servers))
 
 
-def is_unavailable(answer: Response) -> bool:
+def is_unavailable(response: Response) -> bool:
     return (
-        answer.status == 503
-        and answer.headers["retry-after"] == "5"
-        and answer.json() == golden("unavailable")
+        response.status == 503
+        and response.headers["retry-after"] == "5"
+        and response.json() == golden("unavailable")
     )
 
 
@@ -44,16 +44,18 @@ def test_storage_that_is_silent_is_503_within_its_time_outs(
         each.store.restore()
         each.store.silence()
         tries.append(each.store.accepted)
-    answers = all_of_them(path, acme.raw, servers, "GET")
-    for each, answer, before in zip(servers, answers, tries, strict=True):
-        assert is_unavailable(answer)
-        assert "Read timeout" in each.log_of(answer)
+    responses = all_of_them(path, acme.raw, servers, "GET")
+    for each, response, before in zip(servers, responses, tries, strict=True):
+        assert is_unavailable(response)
+        assert "Read timeout" in each.log_of(response)
         assert each.store.accepted - before == storage.TRIES
         assert each.get("/me", acme.raw).status == 200
     assert not AuditEntry.objects.filter(action="document.downloaded").exists()
     for each in servers:
         each.store.restore()
-    assert [answer.status for answer in all_of_them(path, acme.raw, servers, "GET")] == [200] * 2
+    assert [response.status for response in all_of_them(path, acme.raw, servers, "GET")] == [
+        200
+    ] * 2
 
 
 @pytest.fixture
@@ -75,11 +77,11 @@ def test_storage_that_denies_access_is_503_with_the_cause_in_the_log_only(
 ) -> None:
     path = f"/documents/{factories.document(acme.workspace).id}/download"
     for method in ("GET", "HEAD"):
-        answers = all_of_them(path, acme.raw, with_a_wrong_secret_key, method)
-        for each, answer in zip(with_a_wrong_secret_key, answers, strict=True):
-            assert answer.status == 503
-            assert method == "HEAD" or is_unavailable(answer)
-            logged = each.log_of(answer)
+        responses = all_of_them(path, acme.raw, with_a_wrong_secret_key, method)
+        for each, response in zip(with_a_wrong_secret_key, responses, strict=True):
+            assert response.status == 503
+            assert method == "HEAD" or is_unavailable(response)
+            logged = each.log_of(response)
             assert "403" in logged or "SignatureDoesNotMatch" in logged
     for each in with_a_wrong_secret_key:
         assert not any(secret in each.log() for secret in (WRONG, acme.raw, "X-Amz-Signature"))
@@ -91,6 +93,6 @@ def test_storage_that_denies_nginx_what_was_signed_is_the_same_503(
 ) -> None:
     document = factories.document(acme.workspace)
     nginx.store.alter = failing_after(1, b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
-    answer = nginx.get(f"/documents/{document.id}/download", acme.raw)
-    assert is_unavailable(answer)
-    assert eventually(lambda: answer.headers["request-id"] in nginx.completions.read_text())
+    response = nginx.get(f"/documents/{document.id}/download", acme.raw)
+    assert is_unavailable(response)
+    assert eventually(lambda: response.headers["request-id"] in nginx.completions.read_text())
