@@ -144,7 +144,7 @@ STORAGES: dict[str, Any] = {
 # for each other. A laptop has four, since each download takes one until its last byte.
 SERVER_THREADS = env.integer("GRANIAN_BLOCKING_THREADS", 4, minimum=1)
 # Downloads are carried by an nginx in front (deploy/nginx.conf) instead of by this process.
-NGINX_HANDOFF = env.boolean("NGINX_HANDOFF", default=False)
+X_ACCEL_DOWNLOADS = env.boolean("X_ACCEL_DOWNLOADS", default=False)
 
 # --- Counters: the rate limit (`apikeys.counter`) and sign-ins (django-ratelimit, in the cache) ---
 

@@ -71,7 +71,7 @@ def server(threads: int, *, by_nginx: bool) -> Iterator[tuple[str, psutil.Proces
     with contextlib.ExitStack() as stopping:
         port = free_port()
         environment = {"GRANIAN_BLOCKING_THREADS": str(threads)}
-        environment |= {"NGINX_HANDOFF": "yes", "TRUSTED_PROXIES": "1"} if by_nginx else {}
+        environment |= {"X_ACCEL_DOWNLOADS": "yes", "TRUSTED_PROXIES": "1"} if by_nginx else {}
         command = granian("config.wsgi:application", workers=1, threads=threads)
         process = stopping.enter_context(started(on_port(command, port), environment))
         wait(port, process)
@@ -93,7 +93,7 @@ def _nginx(folder: Path, port: int, app: int) -> list[str]:
     (folder / "listen.conf").write_text(f"listen {HOST}:{port};\n")
     (folder / "upstreams.conf").write_text(
         f"upstream app {{ server {HOST}:{app}; keepalive 8; }}\n"
-        f"upstream store {{ server {storage}; keepalive 8; }}\n"
+        f"upstream object_storage {{ server {storage}; keepalive 8; }}\n"
     )
     options = ["-p", f"{folder}/", "-c", str(configuration), "-g", "daemon off;"]
     return [shutil.which("nginx") or "/usr/sbin/nginx", *options]
