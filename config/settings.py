@@ -1,8 +1,8 @@
 """All settings of the service, read from environment variables.
 
-Importing this module starts nothing. On a laptop, `config.embedded` sets the variables before Django
-loads (from manage.py or the tests). In production, the WSGI entry point refuses to start if a
-required one is missing (`config.checks`).
+Importing this module starts nothing. On a laptop, `config.embedded` sets the variables before
+Django loads (from manage.py or the tests). In production, the WSGI entry point refuses to start if
+a required one is missing (`config.checks`).
 """
 
 from pathlib import Path
@@ -137,8 +137,8 @@ STORAGES: dict[str, Any] = {
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
 
-# Concurrent requests of a process, in granian's own variable. Two are fastest where nginx serves the
-# downloads (`make bench`). A laptop has four, since a download takes a thread until its last byte.
+# Concurrent requests of a process, in granian's own variable. Two are fastest where nginx serves
+# the downloads (`make bench`). A laptop has four: a download takes a thread until its last byte.
 SERVER_THREADS = env.integer("GRANIAN_BLOCKING_THREADS", 4, minimum=1)
 # Whether nginx serves the downloads (deploy/nginx.conf) instead of this process.
 X_ACCEL_DOWNLOADS = env.boolean("X_ACCEL_DOWNLOADS", default=False)
