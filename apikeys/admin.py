@@ -101,7 +101,7 @@ class ApiKeyAdmin(KeyActionsAdmin):
             return is_workspace_admin(request_user(request))
         return administered_by(request_user(request)).filter(pk=obj.workspace_id).exists()
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return is_workspace_admin(request_user(request))
 
     def has_delete_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:

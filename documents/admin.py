@@ -11,6 +11,7 @@ from django.template.defaultfilters import filesizeformat
 from django.utils.html import format_html
 
 from audit.admin import log_link
+from config.admin.base import NoPermissions, TabularInline
 from config.admin.changelist import FilterForm, ReadOnlyAdmin
 from config.admin.formatting import date_column
 from documents.api.serializers import progress
@@ -18,7 +19,7 @@ from documents.models import Document, Recipient
 from documents.permissions import may_view
 
 
-class RecipientInline(admin.TabularInline):  # type: ignore[type-arg]
+class RecipientInline(NoPermissions, TabularInline):
     """The recipients of a document, in the signing order."""
 
     model = Recipient
@@ -46,15 +47,6 @@ class RecipientInline(admin.TabularInline):  # type: ignore[type-arg]
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return may_view(request, "view_recipient")
-
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
 
 def in_order(document: Document) -> list[Recipient]:

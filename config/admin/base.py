@@ -24,6 +24,22 @@ else:  # generic only in the stubs
     TabularInline = admin.TabularInline
 
 
+class NoPermissions:
+    """Denies everything; for admins and inlines, which allow what they need."""
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
 class StrictFilterAdmin(ModelAdmin):
     """A list that accepts only the filters that it offers.
 
@@ -56,7 +72,7 @@ class StrictFilterAdmin(ModelAdmin):
             return HttpResponseRedirect(f"{request.path}?{ERROR_FLAG}=1")
 
 
-class AuditedAdmin(StrictFilterAdmin):
+class AuditedAdmin(NoPermissions, StrictFilterAdmin):
     """A model whose changes are in the audit log; Django's own admin log is not used.
 
     It denies every permission; a subclass grants what it needs.
@@ -71,18 +87,6 @@ class AuditedAdmin(StrictFilterAdmin):
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return self.has_view_permission(request)
-
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
     def warnings(self, request: HttpRequest) -> list[str]:
         """Warnings to show above the list."""
@@ -151,14 +155,10 @@ class AuditedAdmin(StrictFilterAdmin):
             raise Http404
         return obj
 
-    def log_addition(self, *args: Any) -> None:  # type: ignore[override]
-        """The audit log has it."""
+    def _no_log(self, *args: Any) -> None:
+        """Replaces Django's own log."""
 
-    def log_change(self, *args: Any) -> None:  # type: ignore[override]
-        """The audit log has it."""
-
-    def log_deletions(self, *args: Any) -> None:  # type: ignore[override]
-        """The audit log has it."""
+    log_addition = log_change = log_deletions = _no_log  # type: ignore[assignment]
 
     def page(
         self, request: HttpRequest, template: str, *, title: str, **context: Any

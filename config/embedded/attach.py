@@ -3,7 +3,6 @@
 import contextlib
 import fcntl
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,7 +11,8 @@ from typing import IO
 
 START_LOCK = "start.lock"  # held while a supervisor starts or stops
 USERS_LOCK = "users.lock"  # held shared by every process that uses the service
-STATE = "state.json"  # the service's variables; exists while its supervisor runs
+SUPERVISOR_LOCK = "supervisor.lock"  # held by the supervisor
+VARIABLES = "variables.json"  # the service's variables; valid while the supervisor runs
 
 # Open until the process ends: closing a file would release its lock.
 _held: dict[Path, IO[str]] = {}
@@ -47,23 +47,13 @@ def attach(name: str, folder: Path) -> dict[str, str]:
             fcntl.flock(_held[folder], fcntl.LOCK_SH)
         if not _supervisor_runs(folder):
             _start_supervisor(name, folder)
-        variables: dict[str, str] = json.loads((folder / STATE).read_text())["variables"]
+        variables: dict[str, str] = json.loads((folder / VARIABLES).read_text())
         return variables
 
 
 def _supervisor_runs(folder: Path) -> bool:
-    """Whether the supervisor in the state file is alive; a killed one leaves the file behind."""
-    try:
-        supervisor = json.loads((folder / STATE).read_text())["supervisor"]
-        os.kill(supervisor, 0)
-    except (OSError, ValueError, KeyError):
-        return False
-    return _holds_lock(folder)
-
-
-def _holds_lock(folder: Path) -> bool:
-    """Whether a supervisor holds its lock; its process id may have been reused."""
-    with (folder / "supervisor.lock").open("a") as handle:
+    """Whether a supervisor holds its lock, which the kernel releases if it is killed."""
+    with (folder / SUPERVISOR_LOCK).open("a") as handle:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 from config.embedded import SERVICES
-from config.embedded.attach import START_LOCK, STATE, USERS_LOCK
+from config.embedded.attach import START_LOCK, SUPERVISOR_LOCK, USERS_LOCK, VARIABLES
 from config.embedded.service import Service
 
 POLL = 0.25  # seconds between looks at the users and at the service
@@ -30,7 +30,7 @@ class Stop(Exception):  # noqa: N818 - a request, not an error
 
 def main(name: str, folder: Path) -> int:
     """Runs the service until its last user has ended. Returns the exit status."""
-    lock = (folder / "supervisor.lock").open("w")
+    lock = (folder / SUPERVISOR_LOCK).open("w")
     fcntl.flock(lock, fcntl.LOCK_EX)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, _raise_stop)
@@ -39,7 +39,7 @@ def main(name: str, folder: Path) -> int:
     try:
         service.prepare()
         process = _start(service)
-        _write_state(folder, service)
+        _write_variables(folder, service)
         print("ready", flush=True)  # noqa: T201 - the protocol
         sys.stdout.close()
         while not _unused(folder):
@@ -54,7 +54,6 @@ def main(name: str, folder: Path) -> int:
             print(f"{exc}".strip().replace("\n", " "), flush=True)  # noqa: T201
         raise
     finally:
-        (folder / STATE).unlink(missing_ok=True)
         if process is not None:
             _stop(service, process)
     return 0
@@ -90,11 +89,10 @@ def _stop(service: Service, process: "subprocess.Popen[bytes]") -> None:
         process.wait()
 
 
-def _write_state(folder: Path, service: Service) -> None:
-    new = folder / f"{STATE}.new"
-    new.touch(mode=0o600)
-    new.write_text(json.dumps({"supervisor": os.getpid(), "variables": service.variables()}))
-    new.replace(folder / STATE)
+def _write_variables(folder: Path, service: Service) -> None:
+    file = folder / VARIABLES
+    file.touch(mode=0o600)
+    file.write_text(json.dumps(service.variables()))
 
 
 def _unused(folder: Path) -> bool:

@@ -39,9 +39,7 @@ class Command(ProgressCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--port", default=os.environ.get("PORT") or "8000")
         parser.add_argument(
-            "--stop-with-parent",
-            action="store_true",
-            help="end when the parent process ends",
+            "--stop-with-parent", action="store_true", help="end when the parent process ends"
         )
 
     def handle(self, *, port: str, stop_with_parent: bool, **options: Any) -> None:
@@ -52,19 +50,20 @@ class Command(ProgressCommand):
         call_command("migrate", verbosity=0)
         if demo.wanted():
             demo.load(self.report)
-        text = Welcome(f"http://{HOST}:{number}")
+        base = f"http://{HOST}:{number}"
+        text = welcome(base)
         connections.close_all()
-        threading.Thread(target=self.announce, args=(text,), daemon=True).start()
+        threading.Thread(target=self.announce, args=(base, text), daemon=True).start()
         serve(number, settings.SERVER_THREADS)
 
-    def announce(self, text: "Welcome") -> None:
-        """Prints the welcome as soon as the server responds."""
+    def announce(self, base: str, text: str) -> None:
+        """Prints the text as soon as the server responds."""
         deadline = time.monotonic() + READY_TIMEOUT
-        while not responds(f"{text.base}/api/v1/me"):
+        while not responds(f"{base}/api/v1/me"):
             if time.monotonic() > deadline:
                 return
             time.sleep(0.05)
-        self.stdout.write(str(text))
+        self.stdout.write(text)
         self.stdout.flush()
 
 
@@ -117,34 +116,24 @@ def demo_password(user: User) -> str:
     return password
 
 
-class Welcome:
+def welcome(base: str) -> str:
     """The text that `make run` prints: keys, a curl command, and the logins.
 
     Args:
         base: the server's address.
     """
-
-    def __init__(self, base: str) -> None:
-        self.base = base
-        self.lines = [f"\nReady: {base}"]
-        admins = Membership.objects.admins().select_related("workspace", "user")
-        for tenant in demo.TENANTS:
-            admin = admins.filter(workspace=tenant.id).first()
-            if admin:
-                self.add_key(admin, first=tenant == demo.ACME)
-        self.lines.append(f"\nAdmin: {base}/admin/")
-        for person in demo.PEOPLE:
-            user = User.objects.filter(username=person.login).first()
-            if user:
-                self.lines.append(f"  {user.username:<24}{demo_password(user):<18}{person.does}")
-        self.lines.append("\nStop with Ctrl-C. The data stays for the next start.\n")
-
-    def add_key(self, membership: Membership, *, first: bool) -> None:
-        raw = fresh_key(membership)
-        self.lines.append(f"\nKey for {membership.workspace}: {raw}")
-        if first:
-            url = f"{self.base}/api/v1/documents?limit=2"
-            self.lines.append(f"  curl -H 'Authorization: Bearer {raw}' '{url}'")
-
-    def __str__(self) -> str:
-        return "\n".join(self.lines)
+    lines = [f"\nReady: {base}"]
+    admins = Membership.objects.admins().select_related("workspace", "user")
+    for tenant in demo.TENANTS:
+        if admin := admins.filter(workspace=tenant.id).first():
+            raw = fresh_key(admin)
+            lines.append(f"\nKey for {admin.workspace}: {raw}")
+            if tenant == demo.ACME:
+                url = f"{base}/api/v1/documents?limit=2"
+                lines.append(f"  curl -H 'Authorization: Bearer {raw}' '{url}'")
+    lines.append(f"\nAdmin: {base}/admin/")
+    for person in demo.PEOPLE:
+        if user := User.objects.filter(username=person.login).first():
+            lines.append(f"  {user.username:<24}{demo_password(user):<18}{person.does}")
+    lines.append("\nStop with Ctrl-C. The data stays for the next start.\n")
+    return "\n".join(lines)
