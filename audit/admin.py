@@ -1,5 +1,6 @@
 """The audit log in the admin: all of it for support staff, their own for workspace admins."""
 
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
 
@@ -22,9 +23,8 @@ from audit.filters import AuditLogFilter, without_raw_key
 from audit.models import AuditEntry
 from audit.scope import scope_of, workspace_directory
 from config.admin.changelist import ReadOnlyAdmin
-from config.admin.formatting import exact
+from config.admin.formatting import date_column
 
-REQUEST_ID_SHOWN = 8  # characters in the list, of 32
 # The fieldsets of an entry's page; empty fields and fieldsets are left out.
 FIELDSETS = (
     ("What happened", ("when", "what_happened", "workspace", "detail")),
@@ -32,6 +32,36 @@ FIELDSETS = (
     ("Document", ("document", "file_type", "byte_range", "bytes_sent", "file_sha256")),
     ("Request", ("address", "user_agent", "whole_request")),
 )
+
+
+def log_url() -> str:
+    return reverse("admin:audit_auditentry_changelist")
+
+
+def log_link(text: str, **filters: Any) -> str:
+    """The text as a link to the audit log, filtered by one field; plain text without a value."""
+    [value] = filters.values()
+    if not value:
+        return text
+    url = f"{log_url()}?{urlencode(filters)}"
+    title = f"Only entries of {value}"
+    return format_html('<a href="{}" title="{}">{}</a>', url, title, text or value)
+
+
+def link_column(label: str, text: str, **filters: str) -> Callable[[Any, AuditEntry], str]:
+    """A column with a link to the audit log, filtered by a value of the entry.
+
+    Args:
+        text: the property of the entry that the link shows.
+        filters: one filter, with the field of the entry that has its value.
+    """
+    [(name, field)] = filters.items()
+
+    @admin.display(description=label)
+    def column(self: Any, entry: AuditEntry) -> str:
+        return log_link(getattr(entry, text), **{name: getattr(entry, field)})
+
+    return column
 
 
 @admin.register(AuditEntry)
@@ -127,13 +157,14 @@ class AuditEntryAdmin(ReadOnlyAdmin):
 
     # --- Fields ---
 
-    @admin.display(description="time")
-    def when(self, entry: AuditEntry) -> str:
-        return exact(entry.created_at)
-
-    @admin.display(description="workspace")
-    def workspace(self, entry: AuditEntry) -> str:
-        return log_link(entry.workspace_name, workspace_id__exact=entry.workspace_id)
+    when = date_column("created_at", "time")
+    workspace = link_column("workspace", "workspace_name", workspace_id__exact="workspace_id")
+    person_link = link_column("user", "person", q="person")
+    member_link = link_column("member", "member", q="member")
+    key_link = link_column("API key", "key_label", key_id__exact="key_id")
+    document = link_column("document", "document_title", document_id__exact="document_id")
+    request = link_column("request id", "short_request_id", q="request_id")
+    whole_request = link_column("request id", "request_id", q="request_id")
 
     @admin.display(description="what happened")
     def what_happened(self, entry: AuditEntry) -> str:
@@ -155,45 +186,6 @@ class AuditEntryAdmin(ReadOnlyAdmin):
     @admin.display(description="who")
     def who(self, entry: AuditEntry) -> str:
         return self.person_link(entry) or self.key_link(entry)
-
-    @admin.display(description="person")
-    def person_link(self, entry: AuditEntry) -> str:
-        return log_link(entry.person, q=entry.person)
-
-    @admin.display(description="member")
-    def member_link(self, entry: AuditEntry) -> str:
-        return log_link(entry.member, q=entry.member)
-
-    @admin.display(description="API key")
-    def key_link(self, entry: AuditEntry) -> str:
-        return log_link(entry.key_label(), key_id__exact=entry.key_id)
-
-    @admin.display(description="document")
-    def document(self, entry: AuditEntry) -> str:
-        return log_link(entry.document_title, document_id__exact=entry.document_id)
-
-    @admin.display(description="request id")
-    def request(self, entry: AuditEntry) -> str:
-        start = entry.request_id[:REQUEST_ID_SHOWN]
-        return log_link(f"{start}…" if start else "", q=entry.request_id)
-
-    @admin.display(description="request id")
-    def whole_request(self, entry: AuditEntry) -> str:
-        return log_link(entry.request_id, q=entry.request_id)
-
-
-def log_url() -> str:
-    return reverse("admin:audit_auditentry_changelist")
-
-
-def log_link(text: str, **filters: Any) -> str:
-    """The text as a link to the audit log, filtered by one field; plain text without a value."""
-    [value] = filters.values()
-    if not value:
-        return text
-    url = f"{log_url()}?{urlencode(filters)}"
-    title = f"Only entries of {value}"
-    return format_html('<a href="{}" title="{}">{}</a>', url, title, text or value)
 
 
 def redirect_without_key(request: HttpRequest) -> HttpResponseRedirect | None:

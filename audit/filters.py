@@ -137,7 +137,7 @@ class AuditLogFilter(FilterForm):
         if not rows or name == "workspace_id__exact":
             return ""
         newest: AuditEntry = rows[0]
-        return newest.document_title if name == "document_id__exact" else newest.key_label()
+        return newest.document_title if name == "document_id__exact" else newest.key_label
 
     def alternatives(self) -> list[Q]:
         values = self.cleaned_data

@@ -56,17 +56,23 @@ def test_create_workspace_leaves_the_password_of_a_known_user_alone(db: None) ->
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (("", "--plan", "PRO", "--admin", "a@b.example"), "NAME takes 1 to 200 characters."),
-        (("n" * 201, "--plan", "PRO", "--admin", "a@b.example"), "NAME takes 1 to 200 characters."),
-        (("a\0b", "--plan", "PRO", "--admin", "a@b.example"), "NAME takes 1 to 200 characters."),
+        (("", "--plan", "PRO", "--admin", "a@b.example"), "NAME must have 1 to 200 characters."),
+        (
+            ("n" * 201, "--plan", "PRO", "--admin", "a@b.example"),
+            "NAME must have 1 to 200 characters.",
+        ),
+        (
+            ("a\0b", "--plan", "PRO", "--admin", "a@b.example"),
+            "NAME must have 1 to 200 characters.",
+        ),
         (
             ("A", "--plan", "GOLD", "--admin", "a@b.example"),
-            "--plan takes one of FREE, PERSONAL, PRO, BUSINESS.",
+            "--plan must be one of FREE, PERSONAL, PRO, BUSINESS.",
         ),
-        (("A", "--plan", "PRO", "--admin", "nobody"), "--admin takes an e-mail address."),
+        (("A", "--plan", "PRO", "--admin", "nobody"), "--admin must be an e-mail address."),
         (
             ("A", "--plan", "PRO", "--admin", "a@" + ("b" * 60 + ".") * 3 + "example"),
-            "--admin takes an e-mail address of at most 150 characters.",
+            "--admin must be an e-mail address of at most 150 characters.",
         ),
     ],
 )

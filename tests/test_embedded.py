@@ -151,7 +151,11 @@ def test_embedded_stack_writes_to_the_data_folder_only(folder: Path, tmp_path: P
 
 def test_embedded_credentials_are_for_the_owner_only(folder: Path) -> None:
     User(folder)
-    secrets = [folder / "secret_key", *folder.glob("*/secrets.json"), *folder.glob("*/variables.json")]
+    secrets = [
+        folder / "secret_key",
+        *folder.glob("*/secrets.json"),
+        *folder.glob("*/variables.json"),
+    ]
     assert len(secrets) == 5
     assert {oct(file.stat().st_mode & 0o777) for file in secrets} == {"0o600"}
     keys = [word for word in find(folder, "rclone serve").cmdline() if "auth" in word]

@@ -12,7 +12,13 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from config.admin.base import AuditedAdmin, StrictFilterAdmin, TabularInline, request_user
+from config.admin.base import (
+    AuditedAdmin,
+    NoPermissions,
+    StrictFilterAdmin,
+    TabularInline,
+    request_user,
+)
 from config.admin.formatting import date_column
 from workspaces import changes
 from workspaces.forms import MembershipForm, WorkspaceForm
@@ -28,7 +34,16 @@ admin.site.unregister(User)
 admin.site.unregister(Group)
 
 
-class MembershipInline(TabularInline):
+class OperatorsOnly(NoPermissions):
+    """Allows operators everything except deleting."""
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return is_operator(request_user(request))
+
+    has_add_permission = has_change_permission = has_view_permission
+
+
+class MembershipInline(OperatorsOnly, TabularInline):
     """The members of a workspace, on its page."""
 
     model = Membership
@@ -55,14 +70,7 @@ class MembershipInline(TabularInline):
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return True  # of a workspace that the user may see
 
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return is_operator(request_user(request))
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return is_operator(request_user(request))
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return is_operator(request_user(request))
+    has_delete_permission = OperatorsOnly.has_view_permission
 
 
 @admin.register(Workspace)
@@ -150,7 +158,7 @@ class WorkspaceAdmin(AuditedAdmin):
 
 
 @admin.register(User)
-class AccountsAdmin(StrictFilterAdmin, AccountAdmin):
+class AccountsAdmin(OperatorsOnly, StrictFilterAdmin, AccountAdmin):
     """Accounts, for operators. They can be deactivated but not deleted, which would delete
     memberships too."""
 
@@ -160,26 +168,13 @@ class AccountsAdmin(StrictFilterAdmin, AccountAdmin):
     search_help_text = "Any part of a name, or of an e-mail address"
     fieldsets = (
         (None, {"fields": ("username", "password")}),
-        ("Person", {"fields": ("first_name", "last_name", "email")}),
+        ("User", {"fields": ("first_name", "last_name", "email")}),
         ("May", {"fields": ("is_active", "is_staff", "is_superuser", "groups")}),
         ("Dates", {"fields": ("last_login", "date_joined")}),
     )
     readonly_fields = ("last_login", "date_joined")
 
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        return is_operator(request_user(request))
-
-    def has_view_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        return is_operator(request_user(request))
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return is_operator(request_user(request))
-
-    def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        return is_operator(request_user(request))
-
-    def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        return False
+    has_module_permission = OperatorsOnly.has_view_permission
 
     def history_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None

@@ -21,46 +21,41 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", help="the workspace's name")
         parser.add_argument("--plan", required=True, help=" | ".join(Plan.values))
-        parser.add_argument("--admin", required=True, metavar="EMAIL", help="who administers it")
+        parser.add_argument("--admin", required=True, metavar="EMAIL", help="the first admin")
 
     def handle(self, *, name: str, plan: str, admin: str, **options: Any) -> None:
         name, plan, login = name.strip(), plan.strip().upper(), admin.strip().lower()
-        if not name or len(name) > 200 or "\0" in name:
-            raise CommandError("NAME takes 1 to 200 characters.")
+        if not 1 <= len(name) <= 200 or "\0" in name:
+            raise CommandError("NAME must have 1 to 200 characters.")
         if plan not in Plan.values:
-            raise CommandError(f"--plan takes one of {', '.join(Plan.values)}.")
+            raise CommandError(f"--plan must be one of {', '.join(Plan.values)}.")
         try:
             validate_email(login)
         except ValidationError:
-            raise CommandError("--admin takes an e-mail address.") from None
+            raise CommandError("--admin must be an e-mail address.") from None
         if len(login) > 150:
-            raise CommandError("--admin takes an e-mail address of at most 150 characters.")
-        with transaction.atomic():
-            workspace, password = create(name, Plan(plan), login)
-        answer = {
-            "id": workspace.id,
-            "name": workspace.name,
-            "plan": workspace.plan,
-            "admin": login,
-        }
+            raise CommandError("--admin must be an e-mail address of at most 150 characters.")
+        workspace, password = create(name, Plan(plan), login)
+        printed = {"id": str(workspace.id), "name": name, "plan": plan, "admin": login}
         if password:
-            answer["password"] = password
-        self.stdout.write(json.dumps(answer, default=str, ensure_ascii=False))
+            printed["password"] = password
+        self.stdout.write(json.dumps(printed, ensure_ascii=False))
 
 
+@transaction.atomic
 def create(name: str, plan: Plan, login: str) -> tuple[Workspace, str | None]:
-    """Creates the workspace and makes the person its admin.
+    """Creates the workspace and makes the user its admin.
 
     Returns:
-        The workspace, and the password of a person who is new.
+        The workspace, and the password if the user is new.
 
     Raises:
-        CommandError: the person's account is deactivated.
+        CommandError: the user's account is deactivated.
     """
     workspace = Workspace.objects.create(name=name, plan=plan)
     user, new = User.objects.get_or_create(username=login, defaults={"email": login})
     if not user.is_active:
-        raise CommandError(f"{login}'s account is deactivated; choose another person.")
+        raise CommandError(f"{login}'s account is deactivated; choose another user.")
     password = secrets.token_urlsafe(12) if new else None
     if password:
         user.set_password(password)
