@@ -31,7 +31,7 @@ help:
 	@echo "make bench    measure the service beside its peers (SCALE=small: a smoke test)"
 	@echo "make check    lint, format, types, migrations"
 	@echo "make format   write the code in its format"
-	@echo "make openapi  write the description of the API, docs/openapi.json"
+	@echo "make openapi  write the OpenAPI document, docs/openapi.json"
 	@echo "make fuzz     look for flaws of the API at random for SECONDS=300"
 	@echo "make install  make the virtual environment .venv"
 	@echo "make lock     pin the newest versions that pyproject.toml allows"

@@ -15,15 +15,8 @@ from workspaces.models import Workspace
 
 
 class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
-    def active(self) -> "ApiKeyQuerySet":
-        """Keys that open the API."""
-        return self.filter(revoked_at=None)
-
     def in_workspace(self, workspace: Workspace) -> "ApiKeyQuerySet":
         return self.filter(workspace=workspace)
-
-    def newest_first(self) -> "ApiKeyQuerySet":
-        return self.order_by("-created_at", "-id")
 
 
 class AlreadyIssued(Exception):

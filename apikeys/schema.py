@@ -1,4 +1,4 @@
-"""What the description of the API says of keys."""
+"""The OpenAPI security scheme of keys."""
 
 from typing import Any
 

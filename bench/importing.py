@@ -84,26 +84,21 @@ class Imports:
     Attributes:
         start: imports of no documents.
         lines: by how many documents, one a line; without the processor time of `start`.
-        array: as many as the largest of `lines`, as one JSON array.
     """
 
     start: list[Import]
     lines: dict[int, list[Import]]
-    array: list[Import]
 
     def growth(self) -> list[float]:
         """Processor time of a document of the largest imports over one of the smallest."""
         small, *_, large = self.lines.values()
-        return [
-            median(many.cost_ms / few.cost_ms for few, many in zip(small, largest, strict=True))
-            for largest in (large, self.array)
-        ]
+        return [median(many.cost_ms / few.cost_ms for few, many in zip(small, large, strict=True))]
 
     def memory(self) -> float:
         """Megabytes that the largest imports take more than the smallest."""
         small, *_, large = self.lines.values()
         least = median(one.peak for one in small)
-        return max(median(one.peak for one in many) - least for many in (large, self.array)) / MB
+        return (median(one.peak for one in large) - least) / MB
 
 
 def _peak(pid: int) -> int:
@@ -144,17 +139,12 @@ def _import(stack: Stack, database: str, workspace: str, file: Path, documents: 
 
 
 def _files(folder: Path, total: int) -> Iterator[tuple[Path, int]]:
-    """Files to import, each with its number of documents; the last one is an array."""
+    """Files to import, each with its number of documents."""
     for documents in (0, *(int(part * total) for part in PARTS)):
         file = folder / f"{documents}.jsonl"
         with (folder / LINES).open("rb") as lines, file.open("wb") as some:
             some.writelines(islice(lines, documents))
         yield file, documents
-    file = folder / f"{total}.json"
-    with (folder / LINES).open("rb") as lines, file.open("wb") as array:
-        array.writelines((b"," if number else b"[") + line for number, line in enumerate(lines))
-        array.write(b"]")
-    yield file, total
 
 
 def measure(stack: Stack, database: str, scale: Scale) -> Imports:
@@ -173,9 +163,8 @@ def measure(stack: Stack, database: str, scale: Scale) -> Imports:
                 # Each begins alike: without the rows that the one before has replaced.
                 connection.execute("VACUUM")
                 found[file].append(_import(stack, database, row[0], file, documents))
-    start, *lines, array = found.values()
-    *few, beyond = [
-        [one.beyond(base) for one, base in zip(imports, start, strict=True)]
-        for imports in (*lines, array)
+    start, *lines = found.values()
+    beyond = [
+        [one.beyond(base) for one, base in zip(imports, start, strict=True)] for imports in lines
     ]
-    return Imports(start, {imports[0].documents: imports for imports in few}, beyond)
+    return Imports(start, {imports[0].documents: imports for imports in beyond})

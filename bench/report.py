@@ -167,7 +167,6 @@ def imported(found: Imports) -> list[str]:
     ]
     head = ("imported", "documents/s", "command, ms", "database, ms", "both, ms", "memory, MB")
     rows = [_imported(f"{documents:,}", rounds) for documents, rounds in found.lines.items()]
-    rows.append(_imported(f"{found.array[0].documents:,} as one array", found.array))
     return [
         *table(("cost", "target", "measured", ""), [v.cells for v in verdicts]),
         *table(head, rows),

@@ -192,32 +192,21 @@ REST_FRAMEWORK = {
     "URL_FORMAT_OVERRIDE": None,
 }
 
-# The description of the API; `config.openapi.views` serves it.
+# The OpenAPI document; `config.openapi.views` serves it.
 SPECTACULAR_SETTINGS: dict[str, Any] = {
     "OAS_VERSION": "3.1.0",
     "TITLE": "Workspace Document Read API",
     "VERSION": "1.0.0",
-    "SERVERS": [{"url": "/", "description": "The server that this description comes from"}],
+    "SERVERS": [{"url": "/", "description": "The server that this document comes from"}],
     "TAGS": [
         {"name": "Workspace", "description": "Whose key this is."},
         {"name": "Documents", "description": "The workspace's documents and their PDFs."},
-        {"name": "Description", "description": "The API's own description."},
+        {"name": "Description", "description": "This OpenAPI document."},
     ],
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "SORT_OPERATIONS": False,  # as in config.urls
-    "SORT_OPERATION_PARAMETERS": False,  # as in the descriptions
-    "ENUM_SUFFIX": "",
-    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
-    "ENUM_NAME_OVERRIDES": {
-        "DocumentStatus": "documents.models.Document.Status",
-        "PlanErrorCode": ["plan_limit"],
-        "RecipientRole": "documents.models.Recipient.Role",
-        "RecipientStatus": "documents.models.Recipient.Status",
-    },
-    "POSTPROCESSING_HOOKS": [
-        "drf_spectacular.hooks.postprocess_schema_enums",
-        "config.openapi.hooks.finish",
-    ],
+    "SORT_OPERATION_PARAMETERS": False,  # as each schema.py has them
+    "POSTPROCESSING_HOOKS": ["config.openapi.hooks.finish"],
 }
 
 # --- Language, time, sign-in -----------------------------------------------------------------

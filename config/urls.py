@@ -8,7 +8,7 @@ from django.views.generic import RedirectView
 
 from config.api.viewsets import UnknownPath
 from config.openapi import views as docs
-from config.openapi.views import DescriptionViewSet
+from config.openapi.views import SchemaViewSet
 from documents.api.views import DocumentViewSet, UnknownDocumentPath
 from documents.download.views import DownloadViewSet
 from workspaces.views import MeViewSet
@@ -20,7 +20,7 @@ urlpatterns = [
     path("api/v1/documents", DocumentViewSet.as_view({"get": "list"})),
     path("api/v1/documents/<str:id>", DocumentViewSet.as_view(get)),
     path("api/v1/documents/<str:id>/download", DownloadViewSet.as_view(get)),
-    path("api/v1/openapi.json", DescriptionViewSet.as_view(get)),
+    path("api/v1/openapi.json", SchemaViewSet.as_view(get)),
     # Not <path:rest>, which does not match a line break. Not (?s), which breaks reverse().
     re_path(r"^api/v1/documents/(?P<rest>[\s\S]+)$", UnknownDocumentPath.as_view(get)),
     re_path(r"^api/v1/(?P<rest>[\s\S]+)$", UnknownPath.as_view(get)),

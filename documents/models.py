@@ -1,6 +1,7 @@
 """Documents, their recipients, and their files in object storage."""
 
 import uuid
+from typing import TypeAlias
 
 from django.db import models
 from django.utils import timezone
@@ -10,7 +11,7 @@ from workspaces.models import Workspace
 
 
 class StoredFile(models.Model):
-    """A PDF in object storage. A row and its object never change; a new file is a new row."""
+    """One PDF in object storage. A row and its object never change; a new file is a new row."""
 
     object_key = models.CharField(max_length=100, unique=True)
     size = models.BigIntegerField()  # bytes
@@ -25,34 +26,28 @@ class DocumentQuerySet(models.QuerySet["Document"]):
     def in_workspace(self, workspace: Workspace) -> "DocumentQuerySet":
         return self.filter(workspace=workspace)
 
-    def not_deleted(self) -> "DocumentQuerySet":
-        return self.filter(deleted_at=None)
 
-    def with_status(self, status: str | None) -> "DocumentQuerySet":
-        """Only documents with exactly this status; all of them for None."""
-        return self if status is None else self.filter(status=status)
+class DocumentStatus(models.TextChoices):
+    DRAFT = "DRAFT"
+    SENT = "SENT"
+    VIEWED = "VIEWED"
+    PARTIALLY_SIGNED = "PARTIALLY_SIGNED"
+    COMPLETED = "COMPLETED"
+    DECLINED = "DECLINED"
+    EXPIRED = "EXPIRED"
+    CANCELLED = "CANCELLED"
 
-    def newest_first(self) -> "DocumentQuerySet":
-        """The API's order. The id breaks ties, so that no two documents share a place."""
-        return self.order_by("-created_at", "-id")
+
+class SigningOrder(models.TextChoices):
+    PARALLEL = "PARALLEL"
+    SEQUENTIAL = "SEQUENTIAL"
 
 
 class Document(models.Model):
-    """A document of a workspace."""
+    """One document of a workspace, as the API shows it."""
 
-    class Status(models.TextChoices):
-        DRAFT = "DRAFT"
-        SENT = "SENT"
-        VIEWED = "VIEWED"
-        PARTIALLY_SIGNED = "PARTIALLY_SIGNED"
-        COMPLETED = "COMPLETED"
-        DECLINED = "DECLINED"
-        EXPIRED = "EXPIRED"
-        CANCELLED = "CANCELLED"
-
-    class SigningOrder(models.TextChoices):
-        PARALLEL = "PARALLEL"
-        SEQUENTIAL = "SEQUENTIAL"
+    Status: TypeAlias = DocumentStatus
+    SigningOrder: TypeAlias = SigningOrder
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="documents")
@@ -100,22 +95,10 @@ class Document(models.Model):
         ]
         constraints = [
             models.CheckConstraint(
-                condition=models.Q(
-                    status__in=[
-                        "DRAFT",
-                        "SENT",
-                        "VIEWED",
-                        "PARTIALLY_SIGNED",
-                        "COMPLETED",
-                        "DECLINED",
-                        "EXPIRED",
-                        "CANCELLED",
-                    ]
-                ),
-                name="document_status",
+                condition=models.Q(status__in=DocumentStatus.values), name="document_status"
             ),
             models.CheckConstraint(
-                condition=models.Q(signing_order__in=["PARALLEL", "SEQUENTIAL"]),
+                condition=models.Q(signing_order__in=SigningOrder.values),
                 name="document_signing_order",
             ),
             models.CheckConstraint(
@@ -134,23 +117,28 @@ class Document(models.Model):
         return self.title
 
 
+class RecipientRole(models.TextChoices):
+    SIGNER = "SIGNER"
+    APPROVER = "APPROVER"
+    CC = "CC"
+    VIEWER = "VIEWER"
+
+
+class RecipientStatus(models.TextChoices):
+    PENDING = "PENDING"
+    SENT = "SENT"
+    VIEWED = "VIEWED"
+    SIGNED = "SIGNED"
+    APPROVED = "APPROVED"
+    DECLINED = "DECLINED"
+    BOUNCED = "BOUNCED"
+
+
 class Recipient(models.Model):
-    """A person on a document, with their progress."""
+    """One recipient of a document: what they are asked to do, and how far they are."""
 
-    class Role(models.TextChoices):
-        SIGNER = "SIGNER"
-        APPROVER = "APPROVER"
-        CC = "CC"
-        VIEWER = "VIEWER"
-
-    class Status(models.TextChoices):
-        PENDING = "PENDING"
-        SENT = "SENT"
-        VIEWED = "VIEWED"
-        SIGNED = "SIGNED"
-        APPROVED = "APPROVED"
-        DECLINED = "DECLINED"
-        BOUNCED = "BOUNCED"
+    Role: TypeAlias = RecipientRole
+    Status: TypeAlias = RecipientStatus
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     document = models.ForeignKey(Document, models.CASCADE, related_name="recipients")
@@ -161,29 +149,17 @@ class Recipient(models.Model):
     order = models.PositiveIntegerField()  # position in the signing order
     sent_at = models.DateTimeField(null=True)
     viewed_at = models.DateTimeField(null=True)
-    completed_at = models.DateTimeField(null=True)  # when this person signed or approved
+    completed_at = models.DateTimeField(null=True)  # when this recipient signed or approved
     declined_at = models.DateTimeField(null=True)
     decline_reason = models.CharField(max_length=2000, null=True)  # noqa: DJ001 - the API says null
 
     class Meta:
         constraints = [
             models.CheckConstraint(
-                condition=models.Q(role__in=["SIGNER", "APPROVER", "CC", "VIEWER"]),
-                name="recipient_role",
+                condition=models.Q(role__in=RecipientRole.values), name="recipient_role"
             ),
             models.CheckConstraint(
-                condition=models.Q(
-                    status__in=[
-                        "PENDING",
-                        "SENT",
-                        "VIEWED",
-                        "SIGNED",
-                        "APPROVED",
-                        "DECLINED",
-                        "BOUNCED",
-                    ]
-                ),
-                name="recipient_status",
+                condition=models.Q(status__in=RecipientStatus.values), name="recipient_status"
             ),
         ]
 

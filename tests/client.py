@@ -9,7 +9,7 @@ from typing import Any
 
 from django.test import Client
 
-from tests import described
+from tests import openapi
 
 GOLDEN = Path(__file__).parent / "golden"
 # Headers that may differ between two responses that are otherwise the same.
@@ -76,7 +76,7 @@ def get(
     else:
         body = response.content
     received = {name.lower(): value for name, value in response.items()}
-    described.check(method, path, response.status_code, received, body)
+    openapi.check_response(method, path, response.status_code, received, body)
     return Response(response.status_code, received, body)
 
 

@@ -7,7 +7,7 @@ import pytest
 from django.core.cache import cache
 
 from documents import storage
-from tests import described, factories
+from tests import factories, openapi
 from tests.browser import browser, chromium  # noqa: F401 - fixtures
 from tests.factories import Tenant
 from tests.nginx import Nginx
@@ -22,10 +22,10 @@ def _fresh_counters() -> None:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _responses_are_described() -> Iterator[None]:
+def _responses_match_the_schema() -> Iterator[None]:
     """Checks responses also where a test sends a request by itself."""
     with pytest.MonkeyPatch.context() as patch:
-        described.watch(patch)
+        openapi.check_clients(patch)
         yield
 
 

@@ -18,7 +18,7 @@ from django.conf import settings
 
 from config.database import fetch
 from config.embedded.service import free_port
-from tests import described
+from tests import openapi
 from tests.client import Response
 from tests.proxy import HOST, Proxy
 
@@ -158,7 +158,7 @@ class Server:
             received = connection.getresponse()
             body = received.read()
         received_headers = {name.lower(): value for name, value in received.getheaders()}
-        described.check(method, f"/api/v1{path}", received.status, received_headers, body)
+        openapi.check_response(method, f"/api/v1{path}", received.status, received_headers, body)
         return Response(received.status, received_headers, body)
 
     def raw(self, request: bytes) -> bytes:
@@ -166,7 +166,7 @@ class Server:
         with self.connect() as connection:
             connection.sendall(request)
             received = b"".join(iter(lambda: connection.recv(65536), b""))
-        described.check_raw(request, received)
+        openapi.check_raw_response(request, received)
         return received
 
     def connect(self) -> socket.socket:

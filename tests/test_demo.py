@@ -77,7 +77,7 @@ def test_workspaces_have_documents_and_an_admin_whose_key_gets_the_plans_respons
 ) -> None:
     workspace = Workspace.objects.get(name=name)
     assert (workspace.plan, workspace.suspended) == (plan, suspended)
-    assert workspace.documents.not_deleted().count() >= 5
+    assert workspace.documents.filter(deleted_at=None).count() >= 5
     [admin] = Membership.objects.admins().filter(workspace=workspace)
     assert not admin.user.has_usable_password()
     _, raw = ApiKey.objects.issue(workspace=workspace, name="try", by=admin.user)
@@ -101,7 +101,7 @@ def test_users_are_an_admin_of_each_workspace_a_plain_member_and_support() -> No
 
 def test_acme_has_120_documents_over_half_a_year_and_some_deleted() -> None:
     workspace = Workspace.objects.get(name="Acme")
-    documents = workspace.documents.not_deleted()
+    documents = workspace.documents.filter(deleted_at=None)
     assert documents.count() == 120
     assert workspace.documents.count() == 126
     ages = [(NOW - document.created_at).days for document in documents]

@@ -1,4 +1,4 @@
-"""GET /api/docs: the page that a customer's developer sees first, and its files."""
+"""GET /api/docs: the documentation page and its files."""
 
 import hashlib
 import html
@@ -22,11 +22,11 @@ PAGE = "/api/docs"
 
 @pytest.fixture(scope="module")
 def page() -> Any:
-    """The page, asked for without a key; it needs no database."""
+    """The page, requested without a key; it needs no database."""
     return Client().get(PAGE)
 
 
-def test_docs_page_is_open_and_lets_nothing_in_or_out(page: Any) -> None:
+def test_docs_page_needs_no_key_and_has_a_content_security_policy(page: Any) -> None:
     assert page.status_code == 200
     assert page["Content-Type"] == "text/html; charset=utf-8"
     assert page["Cache-Control"] == "no-cache"
@@ -38,35 +38,35 @@ def test_docs_page_is_open_and_lets_nothing_in_or_out(page: Any) -> None:
     assert "Vary" not in page
 
 
-def test_docs_page_needs_nothing_that_the_policy_forbids(page: Any) -> None:
+def test_docs_page_obeys_its_policy(page: Any) -> None:
     text = page.content.decode()
     assert not re.findall(r"<style|\sstyle=|\son\w+=|javascript:", text)
     assert len(re.findall("<script", text)) == len(re.findall('<script src="/static/', text)) == 2
-    # The only absolute addresses are the service's own, in commands.
+    # The only absolute URLs are the service's own, in commands.
     assert set(re.findall(r"https?://[^/\"]+", text)) == {"http://testserver"}
 
 
 @pytest.mark.parametrize("path", ["/", "/api/docs/"])
-def test_docs_page_is_where_a_browser_is_led_to(path: str) -> None:
+def test_docs_page_is_where_other_urls_redirect_to(path: str) -> None:
     response = Client().get(path)
     assert (response.status_code, response["Location"]) == (302, PAGE)
 
 
 @pytest.mark.parametrize("path", ["/api/docs.json", "/api/docs/x", "/api/docsx", "/api/DOCS"])
-def test_docs_page_leaves_paths_beside_it_json(path: str) -> None:
+def test_unknown_paths_like_that_of_the_docs_page_are_json(path: str) -> None:
     response = Client().get(path)
     assert response.status_code == 404
     assert response.json() == golden("no_path")
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
-def test_docs_page_is_only_read(method: str) -> None:
+def test_docs_page_is_read_only(method: str) -> None:
     response = Client().generic(method, PAGE)
     assert (response.status_code, response["Allow"]) == (405, "GET, HEAD")
     assert response.json() == golden("wrong_method")
 
 
-def test_docs_page_commands_name_the_address_it_was_called_by(settings: Any) -> None:
+def test_docs_page_commands_have_the_address_of_the_request(settings: Any) -> None:
     settings.ALLOWED_HOSTS = ["api.acme.example"]
     settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     sent = {"Host": "api.acme.example", "X-Forwarded-Proto": "https"}
@@ -77,14 +77,14 @@ def test_docs_page_commands_name_the_address_it_was_called_by(settings: Any) -> 
 
 
 def commands(page: str) -> str:
-    """Its commands, in their order."""
+    """The commands in the page, in their order."""
     return "\n".join(
         html.unescape(block)
         for block in re.findall("<pre[^>]*><code>(.*?)</code></pre>", page, re.S)
     )
 
 
-def test_docs_page_commands_work_as_printed(server: Server, acme: Tenant, tmp_path: Path) -> None:
+def test_docs_page_commands_work_unchanged(server: Server, acme: Tenant, tmp_path: Path) -> None:
     document = factories.document(acme.workspace, "COMPLETED")
     page = server.raw(
         f"GET {PAGE} HTTP/1.1\r\nHost: {HOST}:{server.port}\r\nConnection: close\r\n\r\n".encode()
@@ -103,21 +103,21 @@ def test_docs_page_commands_work_as_printed(server: Server, acme: Tenant, tmp_pa
     assert '"name":"Acme"' in done.stdout
     assert f'"id":"{document.id}"' in done.stdout
     file = (tmp_path / f"{document.id}-signed.pdf").read_bytes()
-    said = (tmp_path / f"{document.id}.headers").read_text().lower()
-    assert f'etag: "{hashlib.sha256(file).hexdigest()}"' in said
+    headers = (tmp_path / f"{document.id}.headers").read_text().lower()
+    assert f'etag: "{hashlib.sha256(file).hexdigest()}"' in headers
 
 
-def test_docs_page_files_are_served_from_here(server: Server, page: Any) -> None:
+def test_docs_page_files_are_served_by_this_server(server: Server, page: Any) -> None:
     files = re.findall(r'(?:href|src)="(/static/[^"]+)"', page.content.decode())
     assert sorted({Path(path).suffix for path in files}) == [".css", ".js", ".py"]
     for path in files:
         request = f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n"
         head, _, body = server.raw(request.encode()).partition(b"\r\n\r\n")
-        said = head.decode().lower().split("\r\n")
-        assert said[0] == "http/1.1 200 ok", path
-        assert "cache-control: max-age=60, public" in said
-        assert "content-security-policy: default-src 'none'; frame-ancestors 'none'" in said
-        assert "x-content-type-options: nosniff" in said
+        headers = head.decode().lower().split("\r\n")
+        assert headers[0] == "http/1.1 200 ok", path
+        assert "cache-control: max-age=60, public" in headers
+        assert "content-security-policy: default-src 'none'; frame-ancestors 'none'" in headers
+        assert "x-content-type-options: nosniff" in headers
         if path.endswith(".py"):
             assert body == (ROOT / "examples" / Path(path).name).read_bytes()
 

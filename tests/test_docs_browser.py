@@ -1,4 +1,4 @@
-"""/api/docs in a browser: looked at, read by keyboard, and a key tried in it."""
+"""/api/docs in a browser: its looks, the keyboard, and requests with a key."""
 
 import contextlib
 import time
@@ -17,11 +17,11 @@ from tests.browser import SCHEMES, Browser
 from tests.factories import Tenant
 from tests.server import eventually
 
-# Before anything of the page runs: what the policy forbids is noted.
+# Runs before the page's scripts, and collects violations of the policy.
 LISTEN = """
-window.forbidden = [];
+window.violations = [];
 addEventListener("securitypolicyviolation", e =>
-  window.forbidden.push(`${e.violatedDirective}: ${e.blockedURI} ${e.sourceFile}`));
+  window.violations.push(`${e.violatedDirective}: ${e.blockedURI} ${e.sourceFile}`));
 """
 # Texts whose contrast with what is behind them is below WCAG 2's AA: 4.5, large ones 3.
 FAINT = """
@@ -52,15 +52,15 @@ DOWNLOAD = "#operations-Documents-download_document"
 
 @pytest.fixture
 def page(browser: Browser) -> Any:
-    """The page, its reference drawn. Whatever is done on it, nothing may have been forbidden."""
+    """The page with its reference loaded. No test may cause a violation of the policy."""
     added = browser.cdp("Page.addScriptToEvaluateOnNewDocument", source=LISTEN)
-    complaints(browser)
+    console_messages(browser)
     browser.open("/")
     assert eventually(lambda: browser.driver.find_elements(By.CSS_SELECTOR, ".opblock"))
-    # The admin keeps its colours there, where a test before this one has opened it.
+    # An earlier test may have opened the admin, which stores its colours there.
     browser.driver.execute_script("localStorage.clear(); sessionStorage.clear()")
     yield browser
-    assert browser.driver.execute_script("return window.forbidden") == []
+    assert browser.driver.execute_script("return window.violations") == []
     asked = browser.driver.execute_script(
         "return performance.getEntriesByType('resource').map(e => e.name)"
     )
@@ -68,15 +68,17 @@ def page(browser: Browser) -> Any:
     browser.cdp("Page.removeScriptToEvaluateOnNewDocument", **added)
 
 
-def complaints(page: Browser) -> list[str]:
-    """What the console has said since it was last asked, but for answers that are errors."""
+def console_messages(page: Browser) -> list[str]:
+    """The console's messages since the last call, without those about error responses."""
     driver: Any = page.driver
-    said = [each["message"] for each in driver.get_log("browser")]
-    return [message for message in said if "the server responded with a status of" not in message]
+    messages = [each["message"] for each in driver.get_log("browser")]
+    return [
+        message for message in messages if "the server responded with a status of" not in message
+    ]
 
 
 def shown(page: Browser, selector: str) -> WebElement:
-    """An element that may have to be drawn first, in the middle of the window."""
+    """An element, once it exists, scrolled to the middle of the window."""
     assert eventually(lambda: page.driver.find_elements(By.CSS_SELECTOR, selector)), selector
     element = page.find(selector)
     page.driver.execute_script(
@@ -93,25 +95,23 @@ def authorize(page: Browser, raw: str) -> None:
 
 
 def execute(page: Browser, operation: str, expected: str) -> None:
-    """Sends an operation's request until the page shows a response with what is expected.
+    """Sends an operation's request until the page shows a response with the expected text.
 
-    More than once, for a field is read a moment after it was filled in.
+    It may take several requests: the page reads a field a moment after it was filled in.
     """
     script = "return document.querySelector(arguments[0])?.innerText ?? ''"
     response = f"{operation} .live-responses-table .response"
-    for _ in range(60):
+    for _ in range(10):
         with contextlib.suppress(ElementClickInterceptedException):  # it is moving
             shown(page, f"{operation} .execute").click()
-        for _ in range(10):
+        for _ in range(60):
             if expected in page.driver.execute_script(script, response):
                 return
             time.sleep(0.1)
     pytest.fail(page.driver.execute_script(script, operation))
 
 
-def test_docs_page_is_reached_from_the_first_address_and_draws_all_operations(
-    page: Browser,
-) -> None:
+def test_docs_page_lists_all_operations(page: Browser) -> None:
     assert page.driver.current_url == f"{page.url}/api/docs"
     paths = [e.text for e in page.driver.find_elements(By.CSS_SELECTOR, ".opblock-summary-path")]
     assert [path.replace("\u200b", "") for path in paths] == [
@@ -121,10 +121,10 @@ def test_docs_page_is_reached_from_the_first_address_and_draws_all_operations(
         "/api/v1/documents/{id}/download",
         "/api/v1/openapi.json",
     ]
-    assert complaints(page) == []
+    assert console_messages(page) == []
 
 
-def test_docs_page_tries_a_key_and_forgets_it(page: Browser, acme: Tenant) -> None:
+def test_docs_page_sends_a_key_and_does_not_keep_it(page: Browser, acme: Tenant) -> None:
     document = factories.document(acme.workspace, "COMPLETED", title="Lease of the moon")
     shown(page, f"{LIST} .opblock-summary-control").click()
     execute(page, LIST, "401")
@@ -139,12 +139,12 @@ def test_docs_page_tries_a_key_and_forgets_it(page: Browser, acme: Tenant) -> No
     assert page.driver.execute_script(filled, f"{DOWNLOAD} tr[data-param-name] input") == ""
     shown(page, f"{DOWNLOAD} tr[data-param-name=id] input").send_keys(str(document.id))
     execute(page, DOWNLOAD, "Download file")
-    assert complaints(page) == []
+    assert console_messages(page) == []
 
     script = "return [localStorage.length, sessionStorage.length, document.cookie]"
     assert page.driver.execute_script(script) == [0, 0, ""]
     assert acme.raw not in page.driver.current_url
-    page.reload()
+    page.driver.refresh()
     shown(page, f"{LIST} .opblock-summary-control").click()
     execute(page, LIST, "401")
 
@@ -156,8 +156,10 @@ def test_docs_page_is_readable_wide_and_narrow_light_and_dark(page: Browser, acm
     execute(page, LIST, "200")
     page.check_layout("docs-tried")
     for scheme in SCHEMES:
-        with page.preferring(scheme):
-            assert eventually(lambda: not page.driver.execute_script(FAINT)), scheme
+        preferred = [{"name": "prefers-color-scheme", "value": scheme}]
+        page.cdp("Emulation.setEmulatedMedia", features=preferred)
+        assert eventually(lambda: not page.driver.execute_script(FAINT)), scheme
+    page.cdp("Emulation.setEmulatedMedia", features=[])
 
 
 def focused(page: Browser) -> WebElement:
@@ -165,7 +167,7 @@ def focused(page: Browser) -> WebElement:
 
 
 def press(page: Browser, key: str) -> WebElement:
-    """What has the focus after a key."""
+    """The element with the focus after a key is pressed."""
     ActionChains(page.driver).send_keys(key).perform()
     return focused(page)
 

@@ -14,25 +14,27 @@ from documents.models import Document
 from tests import factories
 from tests.factories import Tenant
 from workspaces.models import DocumentCount, Workspace
-from workspaces.views import SHOWN, document_counts
+from workspaces.serializers import Counts
+from workspaces.views import document_counts
 
 
-def counted(workspace: Workspace) -> dict[str, int]:
+def counted(workspace: Workspace) -> Counts:
     """What /me should say, counted."""
     standing = Document.objects.filter(workspace=workspace, deleted_at=None)
     found = Counter(standing.values_list("status", flat=True))
-    return {status.lower(): found[status] for status in SHOWN}
+    return Counts(draft=found["DRAFT"], sent=found["SENT"], completed=found["COMPLETED"])
 
 
 def exact(tenant: Tenant) -> bool:
     said = document_counts(tenant.workspace.id)
-    return bool(said == counted(tenant.workspace) == tenant.get("/me").json()["data"]["documents"])
+    returned = Counts(**tenant.get("/me").json()["data"]["documents"])
+    return said == counted(tenant.workspace) == returned
 
 
 def test_document_counts_follow_each_change_of_a_document(acme: Tenant, umbrella: Tenant) -> None:
     assert exact(acme)
     document = factories.document(acme.workspace, "DRAFT")
-    assert document_counts(acme.workspace.id) == {"draft": 1, "sent": 0, "completed": 0}
+    assert document_counts(acme.workspace.id) == Counts(draft=1, sent=0, completed=0)
     for change in (
         {"status": "SENT"},
         {"status": "VIEWED"},
@@ -46,7 +48,7 @@ def test_document_counts_follow_each_change_of_a_document(acme: Tenant, umbrella
         Document.objects.filter(pk=document.pk).update(**change)
         assert exact(acme)
         assert exact(umbrella)
-    assert document_counts(umbrella.workspace.id) == {"draft": 1, "sent": 0, "completed": 0}
+    assert document_counts(umbrella.workspace.id) == Counts(draft=1, sent=0, completed=0)
     document.delete()
     assert exact(umbrella)
 
@@ -56,9 +58,9 @@ def test_document_counts_follow_many_documents_in_one_statement(
 ) -> None:
     for tenant in (acme, umbrella):
         factories.listed(tenant.workspace, 40, status=lambda n: ("DRAFT", "SENT", "VIEWED")[n % 3])
-    assert document_counts(acme.workspace.id) == {"draft": 14, "sent": 13, "completed": 0}
+    assert document_counts(acme.workspace.id) == Counts(draft=14, sent=13, completed=0)
     Document.objects.filter(status="VIEWED").update(status="SENT")
-    assert document_counts(acme.workspace.id) == {"draft": 14, "sent": 26, "completed": 0}
+    assert document_counts(acme.workspace.id) == Counts(draft=14, sent=26, completed=0)
     Document.objects.filter(workspace=acme.workspace, status="DRAFT").delete()
     assert exact(acme)
     assert exact(umbrella)
@@ -67,9 +69,9 @@ def test_document_counts_follow_many_documents_in_one_statement(
 def test_document_counts_do_not_follow_what_is_rolled_back(acme: Tenant) -> None:
     with transaction.atomic():
         factories.document(acme.workspace, "DRAFT")
-        assert document_counts(acme.workspace.id)["draft"] == 1
+        assert document_counts(acme.workspace.id).draft == 1
         transaction.set_rollback(True)
-    assert document_counts(acme.workspace.id)["draft"] == 0
+    assert document_counts(acme.workspace.id).draft == 0
 
 
 def test_document_counts_need_few_rows_however_many_changes_there_were(acme: Tenant) -> None:

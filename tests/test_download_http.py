@@ -382,7 +382,7 @@ def test_download_that_object_storage_cannot_send_is_503_and_no_entry(
     assert response.headers["retry-after"] == "5"
     assert "Try again in 5 seconds" in response.error
     assert entries() == []
-    assert "Answered 503" in front.log_of(response)
+    assert "Responded 503" in front.log_of(response)
 
 
 def ends(front: Server) -> list[AuditEntry]:

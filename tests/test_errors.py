@@ -208,7 +208,7 @@ def test_error_of_a_database_out_of_reach_is_503_and_heals(server: Server, acme:
         assert response.status == 503
         assert response.json() == golden("unavailable")
         assert response.headers["retry-after"] == "5"
-        assert "Answered 503" in eventually(lambda: server.log_of(response))  # noqa: B023
+        assert "Responded 503" in eventually(lambda: server.log_of(response))  # noqa: B023
     server.database.restore()
     assert server.get("/me", acme.raw).status == 200
 

@@ -1,105 +1,100 @@
-"""What an import keeps in memory of a file: little, however long it is, and however it arrives."""
+"""The memory of an import: little, however long the file is."""
 
 import io
 import json
 import tracemalloc
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
 from uuid import uuid4
 
 import pytest
+from django.db import transaction
 
-from documents.importing.identity import Seen
-from documents.importing.problems import ImportRefused, Problems
-from documents.importing.reading import Reader
+from documents.importing.files import CheckedFile
+from documents.importing.parser import lines, parse
+from documents.importing.problems import SHOWN_PROBLEMS, ImportRefused, Problems
+from documents.importing.staging import BATCH, BATCH_RECIPIENTS, Staging
+from documents.importing.validation import Record, validate
+from tests.factories import Tenant, uid
+from tests.inbox import sent, signer
 
 MB = 1024 * 1024
-ODD: list[dict[str, Any]] = [
-    {"title": 'Σύμβαση \U0001f58b "x" \\ [{,}]', "pageCount": 1234567890, "sentAt": None},
-    {"recipients": [{"order": -12.5e3, "x": [True, False, None]}, {}], "fileSize": 0},
-    {},
-    {"title": "\ud800 half", "nested": [[[[]]]], "y": [float("inf"), float("-inf")]},
-]
+FILES = {"original": CheckedFile("original.pdf", size=1, pages=1, sha256="0" * 64)}
 
 
-class Trickle(io.BytesIO):
-    """A file of which every read gets at most so many bytes, as of a pipe."""
-
-    def __init__(self, content: bytes, most: int) -> None:
-        super().__init__(content)
-        self.most = most
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        return super().read(self.most)
-
-
-def read(file: io.BytesIO) -> tuple[list[tuple[int, Any]], list[str]]:
-    """Each entry with its line, and the problems."""
-    problems = Problems()
-    entries = [(entry.line, entry.value) for entry in Reader(problems).read(file)]
+@contextmanager
+def at_most(size: float) -> Iterator[None]:
+    """Fails when the memory of what is done inside exceeds a size in bytes."""
+    tracemalloc.start()
     try:
-        problems.refuse_if_any("file")
-    except ImportRefused as exc:
-        return entries, str(exc).splitlines()[1:]
-    return entries, []
+        yield
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < size
 
 
-@pytest.mark.parametrize("most", [1, 2, 3, 7, 64])
-@pytest.mark.parametrize("ascii", [True, False], ids=["escapes", "UTF-8"])
-def test_an_array_is_the_same_wherever_its_pieces_end(most: int, ascii: bool) -> None:
-    values = ODD if ascii else ODD[:3]
-    parts = [json.dumps(value, ensure_ascii=ascii, indent=1) for value in values]
-    lines = [2 + sum(part.count("\n") + 1 for part in parts[:n]) for n in range(len(parts))]
-    content = ("[\n" + ",\n".join(parts) + "\n]\n").encode()
-    assert read(Trickle(content, most)) == (list(zip(lines, values, strict=True)), [])
+def records(count: int, id: str | None = None) -> Iterator[Record]:
+    """Valid documents; with an id, it is that of each document and of its recipient."""
+    for line in range(1, count + 1):
+        recipient = signer(id=id or str(uuid4()), declineReason="x" * 1000)
+        document = validate(
+            sent(id=id or str(uuid4()), recipients=[recipient], pageCount=1, fileSize=1)
+        )
+        yield Record(line, "document Lease", document, FILES)
 
 
-@pytest.mark.parametrize("most", [1, 2, 3, 64])
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        (b'[\n{"a": 1},\n  {"b": tru}]', "line 3, column 9 is not JSON: Expecting value"),
-        (b'[\n{"a": 1} {}]', "line 2, column 10 is not JSON: Expecting ',' or ']'"),
-        (b'[\n{"a": 1}, {"b"', "line 2, column 15 is not JSON: Expecting ':' delimiter"),
-        (b'[\n{"a": "x\n"}]', "line 2, column 9 is not JSON: Invalid control character at"),
-        (b'[\n{"a": "x', "line 2, column 7 is not JSON: Unterminated string starting at"),
-        (b"[\n{}\n] {}", "line 3, column 3 is not JSON: something follows its end"),
-        (b"[\n{},\n", "line 3, column 1 is not JSON: Expecting value"),
-        (b'[\n{"a": 1},\n{"b":\n"\xe9"}]', "line 4, is not UTF-8"),
-        (b"[\n{}]\n\xc3", "line 3, is not UTF-8"),
-        (b"[\n12345,{}]", "line 2, is not a JSON object"),
-    ],
-)
-def test_what_is_wrong_in_an_array_is_named_wherever_its_pieces_end(
-    most: int, content: bytes, problem: str
-) -> None:
-    assert read(Trickle(content, most))[1] == [problem]
-
-
-@pytest.mark.parametrize("between", [",", ",\n", "\n"], ids=["one line", "array", "lines"])
-def test_of_a_long_file_little_is_in_memory(between: str) -> None:
-    text = between.join(json.dumps({"number": n, "title": "x" * 10_000}) for n in range(1_000))
-    file = io.BytesIO((text if between == "\n" else f"[{text}]").encode())
+def test_lines_of_a_long_file_are_in_memory_one_at_a_time() -> None:
+    text = "\n".join(json.dumps({"number": n, "title": "x" * 10_000}) for n in range(1_000))
+    file = io.BytesIO(text.encode())
     del text
-    tracemalloc.start()
-    try:
-        for number, entry in enumerate(Reader(Problems()).read(file)):
-            assert entry.value["number"] == number
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert number == 999
-    assert peak < 3 * MB
+    with at_most(MB / 2):
+        for number, line in lines(file, Problems()):
+            assert parse(line)["number"] == number - 1
+    assert number == 1_000
 
 
-def test_ids_that_a_file_has_stated_are_not_in_memory() -> None:
-    seen, first = Seen(), uuid4().bytes
-    tracemalloc.start()
-    try:
-        assert seen.note(first, 1) is None
-        assert all(seen.note(uuid4().bytes, line) is None for line in range(2, 5_000))
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert peak < MB / 20
-    assert seen.note(first, 5_000) == 1
-    seen.close()
+def test_staging_returns_what_it_was_given_in_batches(acme: Tenant) -> None:
+    given = list(records(BATCH + 5))
+    with transaction.atomic():
+        staging = Staging()
+        staging.fill(given)
+        assert list(staging.batches()) == [given[:BATCH], given[BATCH:]]
+        assert staging.documents == BATCH + 5
+        staging.drop()
+        Staging().drop()
+
+
+def test_staging_ends_a_batch_when_it_has_many_recipients(acme: Tenant) -> None:
+    recipients = [signer()] * (BATCH_RECIPIENTS // 2)
+    document = validate(sent(recipients=recipients, pageCount=1, fileSize=1))
+    staging = Staging()
+    staging.fill(Record(line, "document Lease", document, FILES) for line in range(1, 6))
+    assert [len(batch) for batch in staging.batches()] == [2, 2, 1]
+
+
+def test_staging_keeps_documents_and_their_ids_out_of_memory(acme: Tenant) -> None:
+    staging, problems = Staging(), Problems()
+    with at_most(2 * MB):
+        staging.fill(records(3_000))
+        staging.check_ids(acme.workspace, problems)
+        assert sum(len(batch) for batch in staging.batches()) == 3_000
+    assert not problems.count
+
+
+def test_staging_finds_every_repeated_id_in_little_memory(acme: Tenant) -> None:
+    staging, problems = Staging(), Problems()
+    with at_most(MB):
+        staging.fill(records(1_000, str(uid(1))))
+        staging.check_ids(acme.workspace, problems)
+    assert problems.count == 2 * 999
+    with pytest.raises(ImportRefused) as caught:
+        problems.refuse_if_any("file")
+    first, *shown, last = str(caught.value).splitlines()
+    assert first == "1,998 problems in file; nothing was imported."
+    assert last == "and 1,898 more"
+    assert shown[:2] == [
+        f"line 2, document Lease, {field}: {uid(1)} is on line 1 already"
+        for field in ("id", "recipients[0].id")
+    ]
+    assert len(shown) == SHOWN_PROBLEMS

@@ -9,13 +9,14 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from django.core.management.base import CommandError
 from django.db import connection
 
 from documents import storage
 from documents.importing import ImportRefused
-from documents.importing.files import CheckedFile
+from documents.importing.files import CheckedFile, Folder
 from documents.importing.uploads import REMOVALS, Uploads, remove_objects
 from documents.models import StoredFile
 from tests import factories, server
@@ -32,7 +33,7 @@ SOME = 20  # of their objects, which the store has when something happens
 
 @pytest.fixture
 def inbox(tmp_path: Path) -> Iterator[Inbox]:
-    """A folder to import; what comes into the store leaves it after the test."""
+    """A folder to import; objects that a test adds are removed after it."""
     before = objects()
     yield Inbox(tmp_path)
     storage.delete(objects() - before)
@@ -121,7 +122,7 @@ def test_an_import_that_loses_the_store_says_what_may_be_left_in_it(
     inbox.write(*[sent()] * MANY)
     process = begin(workspace, inbox, proxies)
     [said] = interrupt(process, before, proxies[1].refuse)
-    assert said.startswith("CommandError: The store: up to ")
+    assert said.startswith("CommandError: Object storage: up to ")
     left = objects() - before
     assert any(key in said for key in left)
     assert process.returncode == 1
@@ -137,7 +138,7 @@ def test_an_import_without_a_store_is_one_line(
     out, err = process.communicate(timeout=PATIENCE)
     assert out == ""
     [said] = err.splitlines()
-    assert said.startswith("CommandError: The store: ")
+    assert said.startswith("CommandError: Object storage: ")
     assert process.returncode == 1
     assert rows() == [0, 0, 0]
 
@@ -160,15 +161,23 @@ def test_what_the_database_refuses_takes_all_else_along(acme: Tenant, inbox: Inb
     assert old.original.object_key in objects()
 
 
-def test_a_file_that_changes_after_it_was_checked_is_not_stored(inbox: Inbox) -> None:
+def test_upload_refuses_a_file_that_changed_after_it_was_checked(inbox: Inbox) -> None:
     before = objects()
-    checked = CheckedFile(inbox.folder / "original.pdf", size=1, pages=1, sha256="0" * 64)
-    gone = CheckedFile(inbox.folder / "gone.pdf", size=1, pages=1, sha256="0" * 64)
-    uploads = Uploads()
-    for file, text in ((checked, "changed"), (gone, "is gone")):
+    (inbox.folder / "link.pdf").symlink_to(inbox.folder / "original.pdf")
+    folder = Folder(inbox.folder)
+    checked = folder.check("original.pdf")
+    assert isinstance(checked, CheckedFile)
+    inbox.put("original.pdf", b"%PDF changed")
+    uploads = Uploads(folder)
+    for path, text in (
+        ("original.pdf", "'original.pdf' changed"),
+        ("gone.pdf", "'gone.pdf' cannot be read any more .No such file"),
+        ("link.pdf", "'link.pdf' cannot be read any more .Too many levels of symbolic links"),
+    ):
         with pytest.raises(ImportRefused, match=text):
-            uploads.start(file).result()
+            uploads.start(msgspec.structs.replace(checked, path=path)).result()
     uploads.finish()
+    folder.close()
     assert objects() == before
 
 

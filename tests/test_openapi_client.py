@@ -1,4 +1,4 @@
-"""A client that openapi-python-client generates does what a consumer does."""
+"""A client that openapi-python-client generates from the OpenAPI document works."""
 
 import json
 import os
@@ -11,8 +11,8 @@ import pytest
 
 from tests import factories
 from tests.client import golden
-from tests.described import COPY
 from tests.factories import Tenant, at
+from tests.openapi import SCHEMA_FILE
 from tests.server import Server
 
 FILES = Path(__file__).parent / "generated"
@@ -20,7 +20,7 @@ BIN = Path(sys.executable).parent
 
 
 def run(*command: str | Path, **environment: str) -> str:
-    """What a command prints; fails with all of it when the command does."""
+    """The output of a command; fails with its errors when the command fails."""
     done = subprocess.run(
         command,
         env={"PATH": f"{BIN}:{os.environ['PATH']}", **environment},
@@ -36,13 +36,13 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder that holds the generated package `read_api`; a warning is an error."""
     folder = tmp_path_factory.mktemp("client")
     generate = (BIN / "openapi-python-client", "generate", "--meta", "none", "--fail-on-warning")
-    source = ("--path", COPY)
+    source = ("--path", SCHEMA_FILE)
     options = ("--config", FILES / "openapi-python-client.yaml")
     run(*generate, *source, *options, "--output-path", folder / "read_api")
     return folder
 
 
-def test_openapi_client_pages_through_all_reads_one_document_and_downloads_one_pdf(
+def test_generated_client_lists_reads_and_downloads(
     server: Server, acme: Tenant, package: Path
 ) -> None:
     sent = at("2026-03-01 10:00:00.5")
@@ -76,10 +76,8 @@ def test_openapi_client_pages_through_all_reads_one_document_and_downloads_one_p
     assert found["stranger"] == [401, golden("unauthorized")["error"]]
 
 
-def test_openapi_client_types_are_those_that_a_consumer_needs(
-    package: Path, tmp_path: Path
-) -> None:
-    """mypy knows each value that the program uses, and what can be null."""
+def test_generated_types_pass_mypy(package: Path, tmp_path: Path) -> None:
+    """mypy knows the type of each value that the program uses, and what can be null."""
     options = ("--strict", "--follow-imports=silent", "--config-file", os.devnull)
     command = (BIN / "mypy", *options, "--cache-dir", tmp_path, FILES / "program.py")
     run(*command, MYPYPATH=str(package))

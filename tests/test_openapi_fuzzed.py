@@ -1,4 +1,4 @@
-"""schemathesis sends valid and invalid requests to a running server."""
+"""schemathesis runs the OpenAPI document against a server, with valid and invalid input."""
 
 import json
 import os
@@ -13,7 +13,7 @@ import pytest
 
 from documents.api.parameters import STATUS_FILTER
 from documents.api.schema import DOCUMENT
-from tests import described, factories
+from tests import factories, openapi
 from tests.factories import Tenant
 from tests.server import ROOT, Server
 
@@ -21,7 +21,7 @@ KEYS = 40  # 300 requests a minute each: more than one client makes
 FILES = Path(__file__).parent / "fuzzing"
 SECONDS = os.environ.get("FUZZ_SECONDS")  # `make fuzz`: as long as this, each time otherwise
 
-# path → the statuses that a client with a good key can be answered with.
+# path → the statuses that a client with a valid key can get.
 EXPECTED = {
     "/api/v1/me": {200, 401, 405},
     "/api/v1/documents": {200, 400, 401, 405},
@@ -40,11 +40,11 @@ def cursor(tenant: Tenant, query: str) -> str:
 
 @pytest.fixture
 def run(server: Server, acme: Tenant, umbrella: Tenant, tmp_path: Path) -> dict[str, Any]:
-    """The recorded requests and answers (HAR) of a run that found nothing."""
+    """The recorded requests and responses (HAR) of a run without findings."""
     documents = [
         factories.document(acme.workspace, status) for status in STATUS_FILTER for _ in range(2)
     ]
-    # The document that the examples name exists.
+    # The document of the examples exists.
     known = [
         factories.document(acme.workspace, "COMPLETED", id=UUID(DOCUMENT["id"])),
         *documents[:8],
@@ -65,7 +65,7 @@ def run(server: Server, acme: Tenant, umbrella: Tenant, tmp_path: Path) -> dict[
     (tmp_path / "ids").write_text("\n".join(f'"{id}"' for id in ids))
     (tmp_path / "given.json").write_text(json.dumps(given))
     command = [str(Path(sys.executable).parent / "schemathesis")]
-    command += ["--config-file", "schemathesis.toml", "run", str(described.COPY)]
+    command += ["--config-file", "schemathesis.toml", "run", str(openapi.SCHEMA_FILE)]
     command += ["--url", f"http://127.0.0.1:{server.port}", "--checks", "all"]
     command += ["--continue-on-failure", "--report-har-path", "all.har"]
     command += ["--max-time", SECONDS] if SECONDS else []
@@ -81,7 +81,7 @@ def run(server: Server, acme: Tenant, umbrella: Tenant, tmp_path: Path) -> dict[
     return recorded | {"foreign": str(foreign.id)}
 
 
-def test_openapi_fuzzing_with_schemathesis_finds_nothing(run: dict[str, Any]) -> None:
+def test_schemathesis_finds_no_failures(run: dict[str, Any]) -> None:
     missing = {(path, status) for path in EXPECTED for status in EXPECTED[path]}
     for entry in run["log"]["entries"]:
         request, response = entry["request"], entry["response"]
@@ -89,7 +89,7 @@ def test_openapi_fuzzing_with_schemathesis_finds_nothing(run: dict[str, Any]) ->
         headers = {each["name"].lower(): each["value"] for each in response["headers"]}
         is_json = headers.get("content-type") == "application/json"
         body = response["content"].get("text", "").encode() if is_json else None
-        described.check(request["method"], path, status, headers, body)
-        missing.discard((described.path_of(path), status))
+        openapi.check_response(request["method"], path, status, headers, body)
+        missing.discard((openapi.path_of(path), status))
         assert run["foreign"] not in path or status != 200
     assert SECONDS or missing == set()

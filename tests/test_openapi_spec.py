@@ -1,15 +1,15 @@
-"""The description says what the specification's tables say, field by field.
+"""The OpenAPI document has what the specification's tables have, field by field.
 
-The tables are written down here as the specification has them; what we add to it stands apart.
+The tables here are the specification's; what we add to it is marked.
 """
 
 from typing import Any
 
 import pytest
 
-from tests.described import DOCUMENT, Json, resolved
+from tests.openapi import SCHEMA, Json, resolved
 
-PATHS = DOCUMENT["paths"]
+PATHS = SCHEMA["paths"]
 TIME = ("string", "date-time")
 ID = ("string", "uuid")  # the specification says string; that it is a UUID is ours
 TEXT = ("string", None)
@@ -102,15 +102,15 @@ def field(schema: Json) -> tuple[Any, bool]:
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_openapi_fields_are_those_of_the_table_in_its_order(name: str) -> None:
-    schema = DOCUMENT["components"]["schemas"][name]
-    described = {key: field(value) for key, value in schema["properties"].items()}
-    assert list(described.items()) == list(TABLES[name].items())
-    assert set(schema["required"]) == set(described)  # null is said, never left out
+def test_fields_are_those_of_the_table_in_its_order(name: str) -> None:
+    schema = SCHEMA["components"]["schemas"][name]
+    fields = {key: field(value) for key, value in schema["properties"].items()}
+    assert list(fields.items()) == list(TABLES[name].items())
+    assert set(schema["required"]) == set(fields)  # a field may be null, but is never absent
 
 
-def test_openapi_has_no_other_objects() -> None:
-    schemas = DOCUMENT["components"]["schemas"]
+def test_components_have_no_other_objects() -> None:
+    schemas = SCHEMA["components"]["schemas"]
     assert {name for name, schema in schemas.items() if "enum" not in schema} == set(TABLES)
 
 
@@ -149,13 +149,13 @@ CONDITIONS = {
 
 
 @pytest.mark.parametrize("path", PARAMETERS)
-def test_openapi_parameters_are_those_of_the_table(path: str) -> None:
-    described = [
+def test_parameters_are_those_of_the_table(path: str) -> None:
+    parameters = [
         (each["name"], each["in"], each.get("required", False), each["schema"])
         for each in PATHS[path]["get"].get("parameters", [])
     ]
     conditions = [(name, "header", False, {"type": "string"}) for name in CONDITIONS.get(path, [])]
-    assert described == PARAMETERS[path] + conditions
+    assert parameters == PARAMETERS[path] + conditions
 
 
 # path → the body of 200, the specification's other statuses, and ours.
@@ -173,7 +173,7 @@ STATUSES: dict[str, tuple[str, list[int], list[int]]] = {
 
 
 @pytest.mark.parametrize("path", STATUSES)
-def test_openapi_statuses_are_those_of_the_table(path: str) -> None:
+def test_statuses_are_those_of_the_table(path: str) -> None:
     body, statuses, ours = STATUSES[path]
     responses = {
         int(key): resolved(value) for key, value in PATHS[path]["get"]["responses"].items()
@@ -194,8 +194,8 @@ def test_openapi_statuses_are_those_of_the_table(path: str) -> None:
             assert name_of(content["application/json"]["schema"]) == expected
 
 
-# header → the statuses that carry it, for certain; * is every one.
-SURE = {
+# header → the statuses whose responses always have it; * is every one.
+REQUIRED = {
     "Request-Id": "*",
     "Allow": [405],
     "WWW-Authenticate": [401],
@@ -209,7 +209,7 @@ SURE = {
     "Last-Modified": [200, 206, 304],
     "Repr-Digest": [200, 206, 304],
 }
-OF_A_FILE = set(SURE) - {"Request-Id", "Allow", "WWW-Authenticate", "Retry-After"}
+OF_A_FILE = set(REQUIRED) - {"Request-Id", "Allow", "WWW-Authenticate", "Retry-After"}
 # On every response to a valid key, while requests can be counted.
 LIMITS = {
     "RateLimit-Policy",
@@ -221,34 +221,34 @@ LIMITS = {
 
 
 @pytest.mark.parametrize("path", STATUSES)
-def test_openapi_statuses_have_their_headers(path: str) -> None:
+def test_responses_have_their_headers(path: str) -> None:
     for status, response in PATHS[path]["get"]["responses"].items():
         headers = {name: resolved(header) for name, header in resolved(response)["headers"].items()}
         assert all(header["description"] for header in headers.values())
         required = {name for name, header in headers.items() if header.get("required")}
         assert required == {
             name
-            for name, statuses in SURE.items()
+            for name, statuses in REQUIRED.items()
             if (statuses == "*" or int(status) in statuses)
             and (name not in OF_A_FILE or path.endswith("/download"))
         }
         assert headers.keys() - required == (LIMITS if status != "401" else set())
 
 
-def test_openapi_operations_are_gets_with_a_bearer_key() -> None:
+def test_operations_are_gets_with_a_bearer_key() -> None:
     assert set(PATHS) == {*STATUSES, "/api/v1/openapi.json"}
     assert {method for item in PATHS.values() for method in item} == {"get"}
     for path in STATUSES:
         assert PATHS[path]["get"]["security"] == [{"key": []}]
     assert "security" not in PATHS["/api/v1/openapi.json"]["get"]
-    key = DOCUMENT["components"]["securitySchemes"]["key"]
+    key = SCHEMA["components"]["securitySchemes"]["key"]
     assert (key["type"], key["scheme"]) == ("http", "bearer")
     assert key["bearerFormat"] == "dtd_…"
 
 
-def test_openapi_version_and_limits_are_those_of_the_specification() -> None:
-    assert DOCUMENT["info"]["version"] == "1.0.0"
-    headers = DOCUMENT["components"]["headers"]
+def test_version_and_limits_are_those_of_the_specification() -> None:
+    assert SCHEMA["info"]["version"] == "1.0.0"
+    headers = SCHEMA["components"]["headers"]
     assert headers["RateLimit-Policy"]["schema"]["const"] == '"key";q=300;w=60'
     assert headers["X-RateLimit-Limit"]["schema"]["const"] == 300
-    assert "300 requests a minute" in DOCUMENT["info"]["description"]
+    assert "300 requests a minute" in SCHEMA["info"]["description"]

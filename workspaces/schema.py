@@ -1,49 +1,10 @@
-"""What the description of the API says of GET /me."""
-
-from typing import Any
+"""The OpenAPI operation of GET /me."""
 
 from drf_spectacular.utils import OpenApiExample, OpenApiResponse, extend_schema
-from rest_framework import serializers
 
 from config.openapi.headers import HEADERS
-from config.openapi.operations import refusals
-
-
-class WorkspaceSerializer(serializers.Serializer[Any]):
-    """The workspace that the key belongs to."""
-
-    id = serializers.UUIDField()
-    name = serializers.CharField()
-
-
-class KeySerializer(serializers.Serializer[Any]):
-    """The key that the request was made with."""
-
-    id = serializers.UUIDField()
-    name = serializers.CharField(help_text="The name given to the key when it was created.")
-
-
-class CountsSerializer(serializers.Serializer[Any]):
-    """How many documents have exactly this status; deleted ones are left out."""
-
-    draft = serializers.IntegerField(min_value=0)
-    sent = serializers.IntegerField(min_value=0)
-    completed = serializers.IntegerField(min_value=0)
-
-
-class SummarySerializer(serializers.Serializer[Any]):
-    """Which workspace and key a request uses, with document counts by status."""
-
-    workspace = WorkspaceSerializer()
-    key = KeySerializer()
-    documents = CountsSerializer()
-
-
-class MeSerializer(serializers.Serializer[Any]):
-    """The answer of GET /me."""
-
-    data = SummarySerializer()  # type: ignore[assignment]
-
+from config.openapi.operations import error_responses
+from workspaces.serializers import Me
 
 EXAMPLE = {
     "data": {
@@ -53,7 +14,7 @@ EXAMPLE = {
     }
 }
 
-me = extend_schema(
+get_me = extend_schema(
     operation_id="get_me",
     summary="Which workspace and key is this?",
     description="Shows which workspace and key the request uses, with document counts by status. "
@@ -61,9 +22,7 @@ me = extend_schema(
     tags=["Workspace"],
     parameters=HEADERS,
     responses={
-        200: OpenApiResponse(
-            MeSerializer, "The key's workspace.", [OpenApiExample("Workspace", EXAMPLE)]
-        ),
-        **refusals(),
+        200: OpenApiResponse(Me, "The key's workspace.", [OpenApiExample("Workspace", EXAMPLE)]),
+        **error_responses(),
     },
 )

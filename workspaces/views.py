@@ -8,9 +8,8 @@ from config.api.request import ApiRequest
 from config.api.responses import json_response
 from config.api.viewsets import ApiViewSet
 from config.database import fetch
-from workspaces import schema as describe
-
-SHOWN = ("DRAFT", "SENT", "COMPLETED")  # SPEC: the statuses that GET /me counts
+from workspaces import schema
+from workspaces.serializers import Counts, Key, Me, Summary, Workspace
 
 _COUNTS = """
     SELECT status, sum(count)::bigint FROM "workspaces_documentcount"
@@ -18,24 +17,25 @@ _COUNTS = """
 """
 
 
-def document_counts(workspace_id: UUID) -> dict[str, int]:
-    """The workspace's documents that are exactly DRAFT, SENT and COMPLETED, as `/me` says it."""
+def document_counts(workspace_id: UUID) -> Counts:
+    """How many documents of the workspace have exactly each status that GET /me counts."""
     found: dict[str, int] = dict(fetch(_COUNTS, (workspace_id,)))
-    return {status.lower(): found.get(status, 0) for status in SHOWN}
+    return Counts(
+        draft=found.get("DRAFT", 0),
+        sent=found.get("SENT", 0),
+        completed=found.get("COMPLETED", 0),
+    )
 
 
 class MeViewSet(ApiViewSet):
     """Which workspace and key a request uses, with document counts by status."""
 
-    @describe.me
+    @schema.get_me
     def retrieve(self, request: ApiRequest) -> HttpResponse:
         key = request.auth
-        return json_response(
-            {
-                "data": {
-                    "workspace": {"id": key.workspace_id, "name": key.workspace_name},
-                    "key": {"id": key.id, "name": key.name},
-                    "documents": document_counts(key.workspace_id),
-                }
-            }
+        summary = Summary(
+            workspace=Workspace(key.workspace_id, key.workspace_name),
+            key=Key(key.id, key.name),
+            documents=document_counts(key.workspace_id),
         )
+        return json_response(Me(summary))

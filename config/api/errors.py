@@ -3,26 +3,49 @@
 Every body is `{"error": "<plain sentence>"}`; only a 402 adds `details`.
 """
 
-from typing import Any
+from typing import Annotated
 
 from django.conf import settings
+from msgspec import Meta, Struct
 from rest_framework.exceptions import APIException
 
-RETRY_SECONDS = 5  # the wait that a 503 asks for
+RETRY_SECONDS = 5  # what a 503 asks a client to wait
+
+
+class Error(Struct):
+    """Why a request failed."""
+
+    error: Annotated[str, Meta(description="A plain sentence for people.")]
+
+
+class PlanDetails(Struct):
+    """What a workspace whose plan does not include the API can do about it."""
+
+    code: Annotated[str, Meta(extra_json_schema={"title": "PlanErrorCode", "enum": ["plan_limit"]})]
+    upgrade: Annotated[
+        str | None, Meta(description="The plan to move to; null when none is offered.")
+    ]
+    href: Annotated[str, Meta(description="Where a workspace admin can upgrade.")]
+
+
+class PlanError(Error):
+    """The workspace's plan does not include the API."""
+
+    details: PlanDetails
 
 
 class ApiError(APIException):
-    """A row of the errors table.
+    """An error response.
+
+    The first paragraph of a subclass's docstring is its description in the OpenAPI document.
 
     Attributes:
         status_code: the HTTP status.
         text: the sentence in `error`.
-        headers: headers of the response.
-        details: the object in `details`; None if the body has none.
+        headers: headers that the response has besides those of every response.
     """
 
     text = ""
-    details: dict[str, Any] | None = None
 
     def __init__(self, text: str | None = None, headers: dict[str, str] | None = None) -> None:
         self.text = text or self.text
@@ -30,31 +53,30 @@ class ApiError(APIException):
         super().__init__(self.text)
 
     @property
-    def body(self) -> dict[str, Any]:
+    def body(self) -> Error:
         """The JSON object of the response."""
-        if self.details is None:
-            return {"error": self.text}
-        return {"error": self.text, "details": self.details}
+        return Error(self.text)
 
 
 class InvalidParameter(ApiError):
-    """400: a query parameter is not valid. The text names it and says what it must be."""
+    """A query parameter is not valid. The text names it and says what it must be."""
 
     status_code = 400
 
-    def __init__(self, name: str, expected: str) -> None:
-        super().__init__(f"The query parameter '{name}' is not valid: it takes {expected}.")
+    def __init__(self, name: str, takes: str) -> None:
+        super().__init__(f"The query parameter '{name}' is not valid: it takes {takes}.")
 
 
 class InvalidRequest(ApiError):
-    """400: the server cannot read the request."""
+    """The request as a whole is not valid."""
 
     status_code = 400
     text = "The request is not valid."
 
 
 class InvalidKey(ApiError):
-    """401: the same bytes for every cause, so that the response does not tell which one it is."""
+    """There is no valid key: no header or a malformed one, or a key that is unknown, revoked or
+    deleted. The response is the same for all of these."""
 
     status_code = 401
     text = (
@@ -67,10 +89,11 @@ class InvalidKey(ApiError):
 
 
 class PlanRequired(ApiError):
-    """402: the key is valid but its workspace's plan does not include the API.
+    """The key is valid, but its workspace's plan does not include the API. The key works again
+    after a move to Pro or Business.
 
     Args:
-        upgrade: the plan to move to; None if no plan is offered.
+        upgrade: the plan to move to, None when none is offered.
     """
 
     status_code = 402
@@ -81,25 +104,30 @@ class PlanRequired(ApiError):
 
     def __init__(self, upgrade: str | None) -> None:
         super().__init__()
-        self.details = {"code": "plan_limit", "upgrade": upgrade, "href": settings.UPGRADE_URL}
+        self.upgrade = upgrade
+
+    @property
+    def body(self) -> PlanError:
+        return PlanError(self.text, PlanDetails("plan_limit", self.upgrade, settings.UPGRADE_URL))
 
 
 class WorkspaceSuspended(ApiError):
-    """403: the workspace is suspended; its keys are refused."""
+    """The workspace is suspended; its keys are refused."""
 
     status_code = 403
     text = "This workspace is suspended, so its API keys are refused. Please contact support."
 
 
 class DocumentNotFound(ApiError):
-    """404: unknown, malformed, deleted or another workspace's; the same bytes for all."""
+    """The document is unknown, deleted, or in another workspace. The response is the same for all
+    of these."""
 
     status_code = 404
     text = "There is no such document in this workspace."
 
 
 class DocumentNotComplete(ApiError):
-    """404: `signed` or `certificate` was asked for before everyone has finished."""
+    """`signed` or `certificate` was requested before everyone has finished."""
 
     status_code = 404
     text = (
@@ -109,14 +137,14 @@ class DocumentNotComplete(ApiError):
 
 
 class PathNotFound(ApiError):
-    """404: the API has no such path."""
+    """The API has no such path."""
 
     status_code = 404
     text = "The API has no such path."
 
 
 class MethodNotAllowed(ApiError):
-    """405: the API only reads."""
+    """The API is read-only: the method is neither GET nor HEAD."""
 
     status_code = 405
     text = "The API is read-only: use GET (or HEAD)."
@@ -126,14 +154,14 @@ class MethodNotAllowed(ApiError):
 
 
 class PreconditionFailed(ApiError):
-    """412: `If-Match` or `If-Unmodified-Since` names another version of the file."""
+    """The file is not the version that `If-Match` or `If-Unmodified-Since` names."""
 
     status_code = 412
     text = "The file is not the version that the request names in If-Match or If-Unmodified-Since."
 
 
 class RangeNotSatisfiable(ApiError):
-    """416: the file has none of the bytes in `Range`.
+    """The file has none of the bytes that `Range` asks for; `Content-Range` has its size.
 
     Args:
         size: bytes of the file.
@@ -149,10 +177,12 @@ class RangeNotSatisfiable(ApiError):
 
 
 class TooManyRequests(ApiError):
-    """429: the key has used up its minute.
+    """The key has made all requests that it may make in this minute. The text and `Retry-After`
+    say how many seconds to wait.
 
     Args:
-        seconds: whole seconds until the next request passes, at least 1.
+        limit: requests that a key may make in a minute.
+        seconds: whole seconds until the next request is accepted, at least 1.
     """
 
     status_code = 429
@@ -166,14 +196,14 @@ class TooManyRequests(ApiError):
 
 
 class ServerError(ApiError):
-    """500: an unexpected error. The log has the traceback with the response's Request-Id."""
+    """Something went wrong on our side. Quote `Request-Id` to support."""
 
     status_code = 500
     text = "Something went wrong on our side. Please quote the Request-Id header to support."
 
 
 class Unavailable(ApiError):
-    """503: the database or object storage is out of reach."""
+    """The service is temporarily unavailable; `Retry-After` says how many seconds to wait."""
 
     status_code = 503
     text = f"The service cannot be reached right now. Try again in {RETRY_SECONDS} seconds."

@@ -1,4 +1,4 @@
-"""The headers of the answers, as the description of each operation has them."""
+"""The response headers in the OpenAPI document."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -7,90 +7,90 @@ from drf_spectacular.utils import OpenApiParameter
 
 from config.api.limits import REQUESTS_PER_MINUTE, WINDOW
 
+Schema = dict[str, Any]
+
+# The statuses of responses to a request with a valid key.
 WITH_KEY = (200, 206, 304, 400, 402, 403, 404, 405, 412, 416, 429, 500, 503)
 
 
 def header(
-    name: str, schema: dict[str, Any], on: Iterable[int], text: str, *, required: bool = True
+    name: str, schema: Schema, statuses: Iterable[int], text: str, *, required: bool = True
 ) -> OpenApiParameter:
-    """A header of the answers with one of the statuses `on`."""
+    """A header of the responses with one of these statuses."""
     return OpenApiParameter(
         name,
         schema,
         OpenApiParameter.HEADER,
         required=required,
         description=text,
-        response=list(on),
+        response=list(statuses),
     )
+
+
+def constant(value: str) -> Schema:
+    """The schema of a header that always has this value."""
+    return {"type": "string", "const": value}
+
+
+def pattern(regex: str, *examples: str) -> Schema:
+    """The schema of a header that matches a regular expression."""
+    schema: Schema = {"type": "string", "pattern": regex}
+    return schema | {"examples": list(examples)} if examples else schema
+
+
+def integer(**constraints: int) -> Schema:
+    """The schema of a whole number."""
+    return {"type": "integer", **constraints}
+
+
+def _limit(name: str, schema: Schema, text: str) -> OpenApiParameter:
+    """A header about the rate limit."""
+    text += (
+        " Sent with every response to a valid key. Absent while the counter is unavailable: "
+        "requests are not counted then."
+    )
+    return header(name, schema, WITH_KEY, text, required=False)
 
 
 REQUEST_ID = header(
     "Request-Id",
-    {
-        "type": "string",
-        "pattern": "^[0-9a-f]{32}$",
-        "examples": ["3d8ad524e9ef434789e5940b1121280d"],
-    },
+    pattern("^[0-9a-f]{32}$", "3d8ad524e9ef434789e5940b1121280d"),
     (*WITH_KEY, 401),
-    "The request's id. It stands in our log and in the document's audit trail: quote it to "
-    "support.",
+    "The request's id. It is in our log and in the document's audit log: quote it to support.",
 )
-ALLOW = header(
-    "Allow", {"type": "string", "const": "GET, HEAD"}, [405], "The methods that the API has."
-)
-SECONDS = {"type": "integer", "minimum": 1}
+ALLOW = header("Allow", constant("GET, HEAD"), [405], "The methods that the API supports.")
 
-
-def _limit(name: str, schema: dict[str, Any], text: str) -> OpenApiParameter:
-    """A header that says something of the rate limit."""
-    return header(
-        name,
-        schema,
-        WITH_KEY,
-        f"{text} Sent with each answer to a valid key. Absent while the counter is out of reach: "
-        "requests pass uncounted then.",
-        required=False,
-    )
-
-
-# Of every operation that takes a key.
+# Of every operation that needs a key.
 HEADERS = [
     REQUEST_ID,
     ALLOW,
     header(
-        "WWW-Authenticate",
-        {"type": "string", "const": "Bearer"},
-        [401],
-        "The scheme of the `Authorization` header.",
+        "WWW-Authenticate", constant("Bearer"), [401], "The scheme of the `Authorization` header."
     ),
-    header("Retry-After", SECONDS, [429, 503], "Seconds to wait before the next request."),
+    header(
+        "Retry-After", integer(minimum=1), [429, 503], "Seconds to wait before the next request."
+    ),
     _limit(
         "RateLimit-Policy",
-        {"type": "string", "const": f'"key";q={REQUESTS_PER_MINUTE};w={WINDOW}'},
+        constant(f'"key";q={REQUESTS_PER_MINUTE};w={WINDOW}'),
         "The limit: `q` requests in `w` seconds.",
     ),
     _limit(
         "RateLimit",
-        {
-            "type": "string",
-            "pattern": '^"key";r=[0-9]{1,3};t=[1-9][0-9]?$',
-            "examples": ['"key";r=299;t=42'],
-        },
+        pattern('^"key";r=[0-9]{1,3};t=[1-9][0-9]?$', '"key";r=299;t=42'),
         "What is left: `r` requests in the next `t` seconds.",
     ),
     _limit(
         "X-RateLimit-Limit",
-        {"type": "integer", "const": REQUESTS_PER_MINUTE},
+        integer(const=REQUESTS_PER_MINUTE),
         "Requests that the key may make in a minute.",
     ),
     _limit(
         "X-RateLimit-Remaining",
-        {"type": "integer", "minimum": 0, "maximum": REQUESTS_PER_MINUTE},
-        "Requests that are left of the minute.",
+        integer(minimum=0, maximum=REQUESTS_PER_MINUTE),
+        "Requests that are left in this minute.",
     ),
     _limit(
-        "X-RateLimit-Reset",
-        {"type": "integer", "minimum": 1, "maximum": WINDOW},
-        "Seconds until the minute ends.",
+        "X-RateLimit-Reset", integer(minimum=1, maximum=WINDOW), "Seconds until the minute ends."
     ),
 ]

@@ -1,4 +1,4 @@
-"""The last step of making the description: its introduction, and what repeats is said once."""
+"""Postprocessing of the OpenAPI document: its introduction, and components for what repeats."""
 
 import json
 from collections.abc import Iterator
@@ -7,37 +7,34 @@ from pathlib import Path
 from typing import Any
 
 Json = dict[str, Any]
-Place = tuple[Json, str]  # an object, and a key in it
 
-TEXT = Path(__file__).with_name("introduction.md")  # the introduction
+INTRODUCTION = Path(__file__).with_name("introduction.md")
 ANY_OTHER_PATH = "/api/v1/{rest}"
-OTHER_PATHS = "x-other-paths"  # our extension: the answers of every path that is not in `paths`
+OTHER_PATHS = "x-other-paths"  # our extension: the responses of every path that is not in `paths`
 
 
 def finish(result: Json, **kwargs: Any) -> Json:
-    """drf-spectacular's hook: the finished description."""
-    result["info"]["description"] = TEXT.read_text()
-    # OpenAPI has no path that stands for several segments.
+    """drf-spectacular's hook: returns the finished document."""
+    result["info"]["description"] = INTRODUCTION.read_text()
+    # OpenAPI has no path parameter that matches several segments.
     result[OTHER_PATHS] = result["paths"].pop(ANY_OTHER_PATH)["get"]["responses"]
-    answers = [result[OTHER_PATHS]] + [
-        item["get"]["responses"] for item in result["paths"].values()
-    ]
-    components = result["components"]
-    components["headers"] = share(_headers(answers), "headers")
-    components["responses"] = share(_refusals(answers), "responses")
+    operations = [result[OTHER_PATHS]]
+    operations += [item["get"]["responses"] for item in result["paths"].values()]
+    result["components"]["headers"] = share("headers", _headers(operations))
+    result["components"]["responses"] = share("responses", _error_responses(operations))
     return result
 
 
-def share(found: Iterator[tuple[str, Place]], kind: str) -> Json:
-    """Replaces what stands in several places alike by references to one component.
+def share(kind: str, found: Iterator[tuple[str, Json, str]]) -> Json:
+    """Replaces equal parts of the document by references to one component.
 
     Args:
-        found: the name that the component would have, and the place; of several contents with
-            one name the first that repeats becomes the component.
-        kind: where components of this kind are.
+        kind: the kind of these components.
+        found: the name that the component would have, the object that holds the part, and its key
+            there. If parts with one name differ, the first that repeats becomes the component.
     """
-    alike: dict[tuple[str, str], list[Place]] = {}
-    for name, (holder, key) in found:
+    alike: dict[tuple[str, str], list[tuple[Json, str]]] = {}
+    for name, holder, key in found:
         content = json.dumps(holder[key], sort_keys=True)
         alike.setdefault((name, content), []).append((holder, key))
     components: Json = {}
@@ -49,16 +46,15 @@ def share(found: Iterator[tuple[str, Place]], kind: str) -> Json:
     return components
 
 
-def _headers(answers: list[Json]) -> Iterator[tuple[str, Place]]:
-    for responses in answers:
+def _headers(operations: list[Json]) -> Iterator[tuple[str, Json, str]]:
+    for responses in operations:
         for response in responses.values():
             for name in response.get("headers", {}):
-                yield name, (response["headers"], name)
+                yield name, response["headers"], name
 
 
-def _refusals(answers: list[Json]) -> Iterator[tuple[str, Place]]:
-    for responses in answers:
+def _error_responses(operations: list[Json]) -> Iterator[tuple[str, Json, str]]:
+    for responses in operations:
         for status in responses:
             if status >= "400":
-                name = HTTPStatus(int(status)).phrase.replace(" ", "")
-                yield name, (responses, status)
+                yield HTTPStatus(int(status)).phrase.replace(" ", ""), responses, status

@@ -1,4 +1,4 @@
-"""GET /api/v1/openapi.json: the description of the API, made from its code."""
+"""GET /api/v1/openapi.json: the OpenAPI document, generated from the code; and /api/docs."""
 
 import hashlib
 from functools import cache
@@ -11,85 +11,85 @@ from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiResponse, extend_schema, extend_schema_view
 
-import apikeys.schema  # noqa: F401 - registers how keys are described
+import apikeys.schema  # noqa: F401 - registers an extension of drf-spectacular
+import config.openapi.structs  # noqa: F401 - another one
 from config.api import errors
-from config.api.errors import MethodNotAllowed
 from config.api.limits import REQUESTS_PER_MINUTE
 from config.api.request import ApiRequest
 from config.api.responses import as_json, error_response
 from config.api.viewsets import ApiViewSet, UnknownPath
-from config.openapi.headers import ALLOW, REQUEST_ID, header
-from config.openapi.operations import answers, condition, other_paths
+from config.openapi.headers import ALLOW, REQUEST_ID, constant, header, pattern
+from config.openapi.operations import other_paths, request_header, responses_of
 from documents.api.parameters import LIMIT_MAX
 
 CACHE_CONTROL = "public, max-age=300"  # seconds until a client asks whether there is a newer one
-SENT = (200, 304)
 ETAG = '"826aed33508f886a3b5bffa1989ce707a9312c9af6e354c906041481edc32013"'  # as an example
 
 # Here, since `config.api` does not import the schema's modules.
 extend_schema_view(retrieve=other_paths)(UnknownPath)
 
-_turn = Lock()  # the generator keeps its state in globals
+_generating = Lock()  # the generator keeps its state in globals
 
 
 @cache
 def document() -> tuple[bytes, str]:
-    """The description as it is sent, and its tag; made once in each process."""
-    with _turn:
-        made = SchemaGenerator().get_schema(public=True)  # type: ignore[no-untyped-call]
-    content = as_json(made)
+    """The OpenAPI document as JSON, and its ETag; generated once per process."""
+    with _generating:
+        schema = SchemaGenerator().get_schema(public=True)  # type: ignore[no-untyped-call]
+    content = as_json(schema)
     return content, f'"{hashlib.sha256(content).hexdigest()}"'
 
 
-class DescriptionViewSet(ApiViewSet):
-    """The description; it takes no key and counts on none."""
+get_openapi = extend_schema(
+    operation_id="get_openapi",
+    summary="This OpenAPI document",
+    description="This document, OpenAPI 3.1. It needs no key and does not count toward a limit.",
+    tags=["Description"],
+    parameters=[
+        request_header(
+            "If-None-Match", "`ETag`s that the client has; 304 if this is one of them.", ETag=ETAG
+        ),
+        request_header("If-Match", "`ETag`s; 412 if this is none of them.", ETag=ETAG),
+        REQUEST_ID,
+        ALLOW,
+        header(
+            "ETag",
+            pattern('^"[0-9a-f]{64}"$'),
+            (200, 304),
+            "A changed document has a different tag.",
+        ),
+        header(
+            "Cache-Control",
+            constant(CACHE_CONTROL),
+            (200, 304),
+            "How long a copy may be used without revalidation, in seconds.",
+        ),
+    ],
+    responses={
+        200: OpenApiResponse(
+            OpenApiTypes.OBJECT,
+            "An OpenAPI document.",
+            [OpenApiExample("Description", {"openapi": "3.1.0", "info": {}, "paths": {}})],
+        ),
+        304: OpenApiResponse(None, "The client has the current document already."),
+        **responses_of(
+            errors.InvalidRequest(),
+            errors.MethodNotAllowed(),
+            errors.PreconditionFailed(),
+            errors.ServerError(),
+        ),
+    },
+)
+
+
+class SchemaViewSet(ApiViewSet):
+    """The OpenAPI document; no key is needed, and no request is counted."""
 
     authentication_classes = []
     throttle_classes = []
     permission_classes = []
 
-    @extend_schema(
-        operation_id="get_openapi",
-        summary="This description",
-        description="This document, OpenAPI 3.1. It needs no key and counts on none.",
-        tags=["Description"],
-        parameters=[
-            condition(
-                "If-None-Match",
-                "`ETag`s that the client has; 304 if this is one of them.",
-                ETag=ETAG,
-            ),
-            condition("If-Match", "`ETag`s, one of which this has to have; else 412.", ETag=ETAG),
-            REQUEST_ID,
-            ALLOW,
-            header(
-                "ETag",
-                {"type": "string", "pattern": '^"[0-9a-f]{64}"$'},
-                SENT,
-                "Another description has another tag.",
-            ),
-            header(
-                "Cache-Control",
-                {"type": "string", "const": CACHE_CONTROL},
-                SENT,
-                "How long a copy may be used unchecked, in seconds.",
-            ),
-        ],
-        responses={
-            200: OpenApiResponse(
-                OpenApiTypes.OBJECT,
-                "An OpenAPI document.",
-                [OpenApiExample("Description", {"openapi": "3.1.0", "info": {}, "paths": {}})],
-            ),
-            304: OpenApiResponse(None, "The client has this description already."),
-            **answers(
-                errors.InvalidRequest(),
-                errors.MethodNotAllowed(),
-                errors.PreconditionFailed(),
-                errors.ServerError(),
-            ),
-        },
-    )
+    @get_openapi
     def retrieve(self, request: ApiRequest) -> HttpResponseBase:
         content, etag = document()
         response = get_conditional_response(
@@ -102,8 +102,8 @@ class DescriptionViewSet(ApiViewSet):
         return response
 
 
-# Scripts and styles are files of this server, and only this server is asked: a key that is tried
-# in the page cannot be sent elsewhere.
+# Scripts and styles are this server's own, and requests go to this server only: a key that is
+# tried in the page cannot be sent elsewhere.
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -111,15 +111,15 @@ CONTENT_SECURITY_POLICY = (
 
 
 def page(request: HttpRequest) -> HttpResponse:
-    """The page. Its commands name the address that it was called by."""
+    """The documentation page. Its commands have the address that it was requested with."""
     if request.method not in ("GET", "HEAD"):
-        return error_response(MethodNotAllowed())
-    facts = {
+        return error_response(errors.MethodNotAllowed())
+    context = {
         "base": request.build_absolute_uri("/").rstrip("/"),
         "limit": LIMIT_MAX,
         "rate": REQUESTS_PER_MINUTE,
     }
-    response = render(request, "docs.html", facts)
+    response = render(request, "docs.html", context)
     response["Cache-Control"] = "no-cache"
     response["Content-Security-Policy"] = CONTENT_SECURITY_POLICY
     return response

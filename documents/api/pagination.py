@@ -21,7 +21,7 @@ from config.api.errors import InvalidParameter
 from config.api.responses import json_response
 from documents.api import parameters
 from documents.api.queries import Position
-from documents.api.serializers import DOCUMENT_COLUMNS
+from documents.api.serializers import DOCUMENT_COLUMNS, DocumentPage
 
 _CREATED_AT = DOCUMENT_COLUMNS.index("created_at")
 _ID = DOCUMENT_COLUMNS.index("id")
@@ -88,4 +88,4 @@ class KeysetPagination(BasePagination):
         next_cursor = self.next_position and encode_cursor(
             self.next_position, self.workspace_id, self.status
         )
-        return json_response({"data": data, "nextCursor": next_cursor})
+        return json_response(DocumentPage(data, next_cursor))

@@ -1,23 +1,28 @@
-"""What the description of the API says of the list of documents and of one document."""
+"""The OpenAPI operations of the list of documents and of one document."""
 
 from typing import Any
 
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema
+from drf_spectacular.utils import (
+    OpenApiExample,
+    OpenApiParameter,
+    OpenApiResponse,
+    extend_schema,
+    extend_schema_serializer,
+)
+from msgspec import to_builtins
 
 from config.api import errors
 from config.openapi.headers import HEADERS
-from config.openapi.operations import query, refusals
-from documents.api.parameters import (
-    CURSOR_EXPECTED,
-    LIMIT_DEFAULT,
-    LIMIT_MAX,
-    STATUS_FILTER,
-)
-from documents.contract import DocumentAnswerSerializer, DocumentPageSerializer
+from config.openapi.operations import error_responses, query
+from documents.api.parameters import CURSOR_EXPECTED, LIMIT_DEFAULT, LIMIT_MAX, STATUS_FILTER
+from documents.api.serializers import DocumentAnswer, DocumentPage, links
 
+extend_schema_serializer(many=False)(DocumentPage)  # the page itself, not an array of pages
+
+DOCUMENT_ID = "0f8b6c0e-3f5e-4c57-9f0a-6d1f0c2b9a11"
 DOCUMENT: dict[str, Any] = {
-    "id": "0f8b6c0e-3f5e-4c57-9f0a-6d1f0c2b9a11",
+    "id": DOCUMENT_ID,
     "title": "Frame agreement 2026",
     "status": "PARTIALLY_SIGNED",
     "fileName": "frame-agreement.pdf",
@@ -57,10 +62,7 @@ DOCUMENT: dict[str, Any] = {
             "declineReason": None,
         },
     ],
-    "links": {
-        "self": "/api/v1/documents/0f8b6c0e-3f5e-4c57-9f0a-6d1f0c2b9a11",
-        "download": "/api/v1/documents/0f8b6c0e-3f5e-4c57-9f0a-6d1f0c2b9a11/download",
-    },
+    "links": to_builtins(links(DOCUMENT_ID)),
 }
 CURSOR = "AAZL8bG2cAAPi2wOP15MV58KbR8MK5oR.Zr3kq0Vt6b1mB5cYp0Yx2gQ7sLw9nHjKdTfEuXoAaIc"
 
@@ -68,8 +70,8 @@ ID = OpenApiParameter(
     "id",
     OpenApiTypes.UUID,
     OpenApiParameter.PATH,
-    description="The document's identifier. One that is not of this form is an unknown one: 404.",
-    examples=[OpenApiExample("Document", DOCUMENT["id"])],
+    description="The document's identifier. One that is not a UUID is unknown: 404.",
+    examples=[OpenApiExample("Document", DOCUMENT_ID)],
 )
 
 list_documents = extend_schema(
@@ -78,7 +80,8 @@ list_documents = extend_schema(
     description="""Lists the documents of the key's workspace, newest first, without deleted ones.
 
 Repeat the request with `cursor` set to the last `nextCursor`, and the same `status`, until
-`nextCursor` is null. Such a walk sees each document that stood when it began exactly once.""",
+`nextCursor` is null. Each document that existed at the first request and has not been deleted
+since is returned exactly once.""",
     tags=["Documents"],
     parameters=[
         query(
@@ -90,7 +93,7 @@ Repeat the request with `cursor` set to the last `nextCursor`, and the same `sta
         query(
             "limit",
             {"type": "integer", "minimum": 1, "maximum": LIMIT_MAX, "default": LIMIT_DEFAULT},
-            "How many documents a page holds at most.",
+            "The maximum number of documents on a page.",
         ),
         query(
             "cursor",
@@ -102,14 +105,14 @@ Repeat the request with `cursor` set to the last `nextCursor`, and the same `sta
     ],
     responses={
         200: OpenApiResponse(
-            DocumentPageSerializer,
+            DocumentPage,
             "One page of documents.",
             [
                 OpenApiExample("Page", {"data": [DOCUMENT], "nextCursor": CURSOR}),
                 OpenApiExample("Last page", {"data": [], "nextCursor": None}),
             ],
         ),
-        **refusals(
+        **error_responses(
             errors.InvalidParameter("status", f"one of {', '.join(STATUS_FILTER)}"),
             errors.InvalidParameter("limit", f"a whole number from 1 to {LIMIT_MAX}"),
             errors.InvalidParameter("cursor", CURSOR_EXPECTED),
@@ -120,16 +123,14 @@ Repeat the request with `cursor` set to the last `nextCursor`, and the same `sta
 get_document = extend_schema(
     operation_id="get_document",
     summary="Get one document",
-    description="One document with its recipients; a recipient's `role` is what that person is "
+    description="Returns one document with its recipients. A recipient's `role` is what they are "
     "asked to do.",
     tags=["Documents"],
     parameters=[ID, *HEADERS],
     responses={
         200: OpenApiResponse(
-            DocumentAnswerSerializer,
-            "The document.",
-            [OpenApiExample("Document", {"data": DOCUMENT})],
+            DocumentAnswer, "The document.", [OpenApiExample("Document", {"data": DOCUMENT})]
         ),
-        **refusals(errors.DocumentNotFound()),
+        **error_responses(errors.DocumentNotFound()),
     },
 )

@@ -1,75 +1,175 @@
-"""A Document and a Recipient as JSON objects, with the specification's names, in its order.
+"""The API's objects for documents: the only definition of their fields.
 
-Structs over plain rows: for a page of documents they cost a tenth of dicts, which cost a tenth of
-nested model serializers. Ids are text; `config.api.responses` writes names and times.
+Responses are encoded from these structs, and the OpenAPI document's schemas are generated from
+them (`config.openapi.structs`). The fields are in the specification's order. Structs are made from
+plain rows: for a page of documents they cost a tenth of dicts, which cost a tenth of nested model
+serializers.
 """
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import Annotated
 
-from msgspec import Struct
+from django.db.models import TextChoices
+from msgspec import Meta, Struct, field
 
 from config.database import Row
-from documents.models import Recipient
+from documents import models
 
 # SPEC: progress counts those asked to sign or approve; CC and VIEWER are not.
-ASKED = frozenset({Recipient.Role.SIGNER.value, Recipient.Role.APPROVER.value})
-DONE = frozenset({Recipient.Status.SIGNED.value, Recipient.Status.APPROVED.value})
+ASKED = frozenset({models.RecipientRole.SIGNER.value, models.RecipientRole.APPROVER.value})
+DONE = frozenset({models.RecipientStatus.SIGNED.value, models.RecipientStatus.APPROVED.value})
+
+Id = Annotated[str, Meta(extra_json_schema={"format": "uuid"})]  # text in the rows already
+Time = Annotated[datetime, Meta(tz=True)]
 
 
-class RecipientObject(Struct, rename="camel", gc=False):
-    """A person on a document; each field is named as its column, in JSON as `camelCase`."""
+def one_of(choices: type[TextChoices], text: str, **meanings: str) -> Meta:
+    """An enum; its component in the OpenAPI document has the name of the class of the choices.
 
-    id: str
-    name: str
-    email: str
-    role: str
-    status: str
-    order: int
-    sent_at: datetime | None
-    viewed_at: datetime | None
-    completed_at: datetime | None
-    declined_at: datetime | None
-    decline_reason: str | None
+    Args:
+        meanings: what each value means, listed below the text.
+    """
+    listed = "\n".join(f"- `{choices(value)}`: {meaning}" for value, meaning in meanings.items())
+    return Meta(
+        description=f"{text}\n\n{listed}".rstrip(),
+        extra_json_schema={"title": choices.__name__, "enum": choices.values},
+    )
+
+
+class Recipient(Struct, rename="camel", gc=False):
+    """One recipient of a document: what they are asked to do, and how far they are."""
+
+    # Each field is named as its column.
+    id: Id
+    name: Annotated[str, Meta(description="The recipient's name.")]
+    email: Annotated[str, Meta(description="The recipient's e-mail address.")]
+    role: Annotated[
+        str,
+        one_of(
+            models.RecipientRole,
+            "What the recipient is asked to do. `CC` and `VIEWER` are not asked for anything.",
+        ),
+    ]
+    status: Annotated[
+        str,
+        one_of(
+            models.RecipientStatus,
+            "How far the recipient is.",
+            PENDING="not notified yet: the document is a draft, or in a sequential order it is "
+            "not this recipient's turn.",
+            SENT="notified.",
+            VIEWED="has looked at the document.",
+            SIGNED="has signed.",
+            APPROVED="has approved.",
+            DECLINED="has declined; `declineReason` may say why.",
+            BOUNCED="notified, but the message could not be delivered.",
+        ),
+    ]
+    order: Annotated[int, Meta(ge=0, description="Position in the signing order.")]
+    sent_at: Annotated[Time | None, Meta(description="When the recipient was notified.")]
+    viewed_at: Annotated[Time | None, Meta(description="When the recipient looked at it.")]
+    completed_at: Annotated[
+        Time | None, Meta(description="When this recipient signed or approved.")
+    ]
+    declined_at: Annotated[Time | None, Meta(description="When this recipient declined.")]
+    decline_reason: Annotated[str | None, Meta(description="Why, in the recipient's words.")]
 
 
 class Progress(Struct, gc=False):
-    """How many of the people asked to sign or approve have done so."""
+    """How many of the recipients asked to sign or approve have done so.
 
-    done: int
-    total: int
+    Recipients with the role CC or VIEWER are not counted.
+    """
+
+    done: Annotated[int, Meta(ge=0, description="How many have signed or approved.")]
+    total: Annotated[int, Meta(ge=0, description="How many were asked to.")]
+
+
+class Links(Struct, gc=False):
+    """Paths of the document and its file on this server."""
+
+    itself: Annotated[str, Meta(description="The path of this document.")] = field(name="self")
+    download: Annotated[str, Meta(description="The path of its PDF.")]
 
 
 class DocumentColumns(Struct, rename="camel", gc=False):
-    """What a Document object has of its own row."""
+    """The fields of a Document that are columns of its own row; named as these."""
 
-    id: str
+    id: Annotated[Id, Meta(description="The document's identifier.")]
     title: str
-    status: str
-    file_name: str
-    page_count: int
-    file_size: int  # bytes
-    signing_order: str
-    created_at: datetime
-    sent_at: datetime | None
-    completed_at: datetime | None
-    expires_at: datetime | None
+    status: Annotated[
+        str,
+        one_of(
+            models.DocumentStatus,
+            "How far the document is.",
+            DRAFT="not sent yet.",
+            SENT="sent to its recipients.",
+            VIEWED="viewed by a recipient; nobody has signed or approved it yet.",
+            PARTIALLY_SIGNED="signed or approved by some of those asked, not by all.",
+            COMPLETED="everyone has finished; the signed PDF and the certificate exist.",
+            DECLINED="a recipient has declined.",
+            EXPIRED="not finished by everyone in time (`expiresAt`).",
+            CANCELLED="called off before everyone had finished.",
+        ),
+    ]
+    file_name: Annotated[str, Meta(description="The name of the file as uploaded.")]
+    page_count: Annotated[int, Meta(ge=1, description="Pages of the file as uploaded.")]
+    file_size: Annotated[
+        int,
+        Meta(
+            ge=1,
+            description="Bytes of the file as uploaded.",
+            extra_json_schema={"format": "int64"},
+        ),
+    ]
+    signing_order: Annotated[
+        str,
+        one_of(
+            models.SigningOrder,
+            "Whether the recipients are asked all at once or one after the other.",
+        ),
+    ]
+    created_at: Time
+    sent_at: Annotated[Time | None, Meta(description="When it was sent; null before.")]
+    completed_at: Annotated[
+        Time | None, Meta(description="When everyone had finished; null before.")
+    ]
+    expires_at: Annotated[Time | None, Meta(description="When it expires; null when it does not.")]
 
 
-class DocumentObject(DocumentColumns, rename="camel", gc=False):
-    """A document with its people."""
+class Document(DocumentColumns, rename="camel", gc=False):
+    """One document with its recipients."""
 
     progress: Progress
-    recipients: list[RecipientObject]
-    links: dict[str, str]
+    recipients: list[Recipient]
+    links: Links
+
+
+class DocumentAnswer(Struct, gc=False):
+    """The response of GET /documents/{id}."""
+
+    data: Document
+
+
+class DocumentPage(Struct, rename="camel", gc=False):
+    """The response of GET /documents: one page, newest first."""
+
+    data: list[Document]
+    next_cursor: Annotated[
+        str | None,
+        Meta(
+            description="Pass it as `cursor` for the next page; null when no more documents exist."
+        ),
+    ]
 
 
 DOCUMENT_COLUMNS = DocumentColumns.__struct_fields__
-RECIPIENT_COLUMNS = RecipientObject.__struct_fields__
+RECIPIENT_COLUMNS = Recipient.__struct_fields__
 
 
-def progress(recipients: Iterable[Recipient | RecipientObject]) -> Progress:
-    """How far the people of one document are."""
+def progress(recipients: Iterable[models.Recipient | Recipient]) -> Progress:
+    """The progress of one document with these recipients."""
     done = total = 0
     for recipient in recipients:
         if recipient.role in ASKED:
@@ -78,18 +178,22 @@ def progress(recipients: Iterable[Recipient | RecipientObject]) -> Progress:
     return Progress(done, total)
 
 
-def document_object(row: Row, recipients: list[RecipientObject]) -> DocumentObject:
-    """A Document object from a row of DOCUMENT_COLUMNS and its Recipient objects."""
-    path = f"/api/v1/documents/{row[0]}"
-    links = {"self": path, "download": f"{path}/download"}
-    values: Row = (*row, progress(recipients), recipients, links)
-    return DocumentObject(*values)
+def links(id: str) -> Links:
+    """The links of a document."""
+    path = f"/api/v1/documents/{id}"
+    return Links(path, f"{path}/download")
 
 
-def document_objects(documents: Sequence[Row], recipients: Iterable[Row]) -> list[DocumentObject]:
-    """Document objects, from rows of DOCUMENT_COLUMNS and of RECIPIENT_COLUMNS with the
-    document's id behind them."""
-    by_document: dict[str, list[RecipientObject]] = {row[0]: [] for row in documents}
+def document_object(row: Row, recipients: list[Recipient]) -> Document:
+    """A Document from a row of DOCUMENT_COLUMNS and its Recipients."""
+    values: Row = (*row, progress(recipients), recipients, links(row[0]))
+    return Document(*values)
+
+
+def document_objects(documents: Sequence[Row], recipients: Iterable[Row]) -> list[Document]:
+    """Documents, from rows of DOCUMENT_COLUMNS and of RECIPIENT_COLUMNS with the document's id
+    behind them."""
+    by_document: dict[str, list[Recipient]] = {row[0]: [] for row in documents}
     for row in recipients:
-        by_document[row[-1]].append(RecipientObject(*row[:-1]))
+        by_document[row[-1]].append(Recipient(*row[:-1]))
     return [document_object(row, by_document[row[0]]) for row in documents]

@@ -10,7 +10,7 @@ from config.api.responses import json_response
 from config.api.viewsets import ApiViewSet
 from documents.api import queries, schema
 from documents.api.pagination import KeysetPagination
-from documents.api.serializers import document_objects
+from documents.api.serializers import DocumentAnswer, document_objects
 
 
 class DocumentViewSet(ApiViewSet):
@@ -27,7 +27,7 @@ class DocumentViewSet(ApiViewSet):
     def retrieve(self, request: ApiRequest, id: str) -> HttpResponse:
         rows = [queries.one(request.auth.workspace_id, id)]
         [document] = document_objects(rows, queries.recipients_of(rows))
-        return json_response({"data": document})
+        return json_response(DocumentAnswer(document))
 
 
 class UnknownDocumentPath(ApiViewSet):

@@ -1,92 +1,74 @@
-"""What the description of the API says of downloads."""
+"""The OpenAPI operation of a download."""
 
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiResponse, extend_schema
 
 from config.api import errors
-from config.openapi.headers import HEADERS, header
-from config.openapi.operations import condition, query, refusals
+from config.openapi.headers import HEADERS, constant, header, integer, pattern
+from config.openapi.operations import error_responses, query, request_header
 from documents.api.parameters import FILE_TYPES
 from documents.api.schema import ID
 
 PDF = "application/pdf"
-FILE = (200, 206, 304)  # the answers that speak of the file
+FILE = (200, 206, 304)  # the statuses of responses about the file
 SIZE = 48213  # bytes
 ETAG = '"826aed33508f886a3b5bffa1989ce707a9312c9af6e354c906041481edc32013"'
 DATE = "Tue, 03 Mar 2026 12:00:00 GMT"
-DIGEST = "gmrtM1CPiGo7W/+hmJznB6kxLJr241TJBgQUge3DIBM="  # the same in base64
-SOME_BYTES = OpenApiExample("The file's first bytes", "%PDF-1.7\n…")
+DIGEST = "gmrtM1CPiGo7W/+hmJznB6kxLJr241TJBgQUge3DIBM="  # the ETag's bytes in base64
+FILE_NAME = (
+    'attachment; filename="frame-agreement - signed.pdf"; '
+    "filename*=UTF-8''frame-agreement%20%E2%80%93%20signed.pdf"
+)
+FIRST_BYTES = OpenApiExample("The file's first bytes", "%PDF-1.7\n…")
 
 FILE_HEADERS = [
-    header("Accept-Ranges", {"type": "string", "const": "bytes"}, FILE, "Parts can be asked for."),
+    header("Accept-Ranges", constant("bytes"), FILE, "Ranges of bytes can be requested."),
     header(
         "Cache-Control",
-        {"type": "string", "const": "private, no-cache"},
+        constant("private, no-cache"),
         FILE,
-        "A copy may be kept, and is to be checked before it is used again.",
+        "A copy may be kept, but must be revalidated before it is used again.",
     ),
     header(
         "Content-Disposition",
-        {
-            "type": "string",
-            "examples": [
-                'attachment; filename="frame-agreement - signed.pdf"; '
-                "filename*=UTF-8''frame-agreement%20%E2%80%93%20signed.pdf"
-            ],
-        },
+        {"type": "string", "examples": [FILE_NAME]},
         FILE,
         "The name to save the file under.",
     ),
-    header(
-        "Content-Length",
-        {"type": "integer", "minimum": 1},
-        (200, 206),
-        "Bytes of the body.",
-    ),
+    header("Content-Length", integer(minimum=1), (200, 206), "Bytes of the body."),
     header(
         "Content-Range",
-        {
-            "type": "string",
-            "pattern": "^bytes [0-9]+-[0-9]+/[0-9]+$",
-            "examples": [f"bytes 0-999/{SIZE}"],
-        },
+        pattern("^bytes [0-9]+-[0-9]+/[0-9]+$", f"bytes 0-999/{SIZE}"),
         [206],
-        "Which bytes of how many these are.",
+        "The range of bytes in the body, and the size of the file.",
     ),
     header(
         "Content-Range",
-        {"type": "string", "pattern": "^bytes \\*/[0-9]+$", "examples": [f"bytes */{SIZE}"]},
+        pattern("^bytes \\*/[0-9]+$", f"bytes */{SIZE}"),
         [416],
-        "How many bytes the file has.",
+        "The size of the file in bytes.",
     ),
     header(
         "ETag",
-        {"type": "string", "pattern": '^"[0-9a-f]{64}"$', "examples": [ETAG]},
+        pattern('^"[0-9a-f]{64}"$', ETAG),
         FILE,
-        "The file's SHA-256. A file never changes; another one has another tag.",
+        "The file's SHA-256. A file never changes; a different file has a different tag.",
     ),
     header(
-        "Last-Modified",
-        {"type": "string", "examples": [DATE]},
-        FILE,
-        "When the file entered the service.",
+        "Last-Modified", {"type": "string", "examples": [DATE]}, FILE, "When the file was stored."
     ),
     header(
         "Repr-Digest",
-        {
-            "type": "string",
-            "pattern": "^sha-256=:[A-Za-z0-9+/]{43}=:$",
-            "examples": [f"sha-256=:{DIGEST}:"],
-        },
+        pattern("^sha-256=:[A-Za-z0-9+/]{43}=:$", f"sha-256=:{DIGEST}:"),
         FILE,
-        "The SHA-256 of the whole file, also with a part of it (RFC 9530).",
+        "The SHA-256 of the whole file, also in a partial response (RFC 9530).",
     ),
 ]
 
 download_document = extend_schema(
     operation_id="download_document",
     summary="Download a PDF",
-    description="""A PDF of the document.
+    description="""Returns a PDF of the document.
 
 | `type` | file |
 |---|---|
@@ -97,45 +79,45 @@ download_document = extend_schema(
 `signed` and `certificate` exist once everyone has finished; before, they are 404. The id in a
 `document.completed` event is the `id` here.
 
-Each download is recorded in the document's audit trail under the name of the key. An interrupted
-one can be resumed with `Range` and `If-Range`; a copy can be checked with `If-None-Match`.""",
+Each download is recorded in the document's audit log under the name of the key. Use `Range` and
+`If-Range` to resume an interrupted download, and `If-None-Match` to check a copy.""",
     tags=["Documents"],
     parameters=[
         ID,
         query("type", {"type": "string", "enum": list(FILE_TYPES)}, "Which file."),
-        condition(
+        request_header(
             "Range",
-            "The part to send. Several ranges, and what has another form, are answered with the "
+            "The range of bytes to send. Several ranges, or a value in another form, return the "
             "whole file.",
             First="bytes=0-999",
             From="bytes=48000-",
             Last="bytes=-500",
         ),
-        condition(
+        request_header(
             "If-Range",
-            "The `ETag` that the part has to belong to; if the file is another one, all of it is "
-            "sent.",
+            "The `ETag` of the file that the range belongs to; if the file has another one, the "
+            "whole file is returned.",
             ETag=ETAG,
         ),
-        condition(
+        request_header(
             "If-None-Match",
-            "`ETag`s that the client has; 304 if the file is one of them.",
+            "`ETag`s that the client has; 304 if the file's is one of them.",
             ETag=ETAG,
             Any="*",
         ),
-        condition("If-Match", "`ETag`s, one of which the file has to have; else 412.", ETag=ETAG),
-        condition("If-Modified-Since", "304 if the file is not newer.", Date=DATE),
-        condition("If-Unmodified-Since", "412 if the file is newer.", Date=DATE),
+        request_header("If-Match", "`ETag`s; 412 if the file's is none of them.", ETag=ETAG),
+        request_header("If-Modified-Since", "304 if the file is not newer.", Date=DATE),
+        request_header("If-Unmodified-Since", "412 if the file is newer.", Date=DATE),
         *HEADERS,
         *FILE_HEADERS,
     ],
     responses={
-        (200, PDF): OpenApiResponse(OpenApiTypes.BINARY, "The whole file.", [SOME_BYTES]),
+        (200, PDF): OpenApiResponse(OpenApiTypes.BINARY, "The whole file.", [FIRST_BYTES]),
         (206, PDF): OpenApiResponse(
-            OpenApiTypes.BINARY, "The part of the file that `Range` asks for.", [SOME_BYTES]
+            OpenApiTypes.BINARY, "The range of bytes that `Range` requests.", [FIRST_BYTES]
         ),
         304: OpenApiResponse(None, "The client has this file already."),
-        **refusals(
+        **error_responses(
             errors.InvalidParameter("type", f"one of {', '.join(FILE_TYPES)}"),
             errors.DocumentNotFound(),
             errors.DocumentNotComplete(),

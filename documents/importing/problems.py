@@ -1,6 +1,4 @@
-"""What is wrong with a file: every problem with its line, its document and its field."""
-
-from dataclasses import dataclass
+"""The problems of a file: each with its line, its document and its field."""
 
 SHOWN_PROBLEMS = 100  # more are only counted
 SHOWN_LENGTH = 60  # characters of a value that is quoted
@@ -8,6 +6,10 @@ SHOWN_LENGTH = 60  # characters of a value that is quoted
 
 class ImportRefused(Exception):
     """The file has problems, and nothing was imported; the text lists them, one a line."""
+
+
+class Invalid(Exception):
+    """One line cannot be imported; the text says why."""
 
 
 def shown(text: str) -> str:
@@ -21,7 +23,7 @@ def bare(text: str) -> str:
 
 
 class Problems:
-    """The problems of one file. A file where every line is wrong does not fill the memory."""
+    """The problems of one file; only the first ones are kept in memory."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -42,21 +44,8 @@ class Problems:
             return
         problems = "1 problem" if self.count == 1 else f"{self.count:,} problems"
         lines = [f"{problems} in {name}; nothing was imported."]
-        # Some are found for many lines at a time, after what follows these.
+        # Problems of ids are found last, for all lines at once.
         lines += [f"line {line}, {text}" for line, text in sorted(self._first, key=lambda p: p[0])]
         if self.count > SHOWN_PROBLEMS:
             lines.append(f"and {self.count - SHOWN_PROBLEMS:,} more")
         raise ImportRefused("\n".join(lines))
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where problems of one document are: its line, and what to call it."""
-
-    problems: Problems
-    line: int
-    document: str
-
-    def add(self, field: str, text: str) -> None:
-        """Notes a problem of a field, named by its path: `recipients[0].email`."""
-        self.problems.add(self.line, f"{self.document}, {field}: {text}")

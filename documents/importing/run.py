@@ -2,31 +2,25 @@
 
 import contextlib
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
-from typing import TypeVar
+from typing import IO
 
 from django.db import transaction
 
 from config.management.progress import Progress, Say
 from config.management.shutdown import Stop, stoppable
-from documents.importing.applying import Writer
-from documents.importing.checking import Record, check
 from documents.importing.files import Folder
-from documents.importing.identity import Identities
-from documents.importing.problems import Problems
-from documents.importing.reading import Reader
-from documents.importing.spool import Spool
+from documents.importing.parser import lines, parse
+from documents.importing.problems import Invalid, Problems
+from documents.importing.staging import Staging
 from documents.importing.uploads import Uploads, remove_objects
+from documents.importing.validation import Record, check_files, label, validate
+from documents.importing.writer import Writer
 from documents.models import StoredFile
 from documents.storage import StoreError
 from workspaces.models import Workspace
-
-BATCH = 200  # documents checked or written at a time
-
-T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
@@ -47,79 +41,73 @@ class Counts:
 def import_file(workspace: Workspace, file: Path, say: Say = lambda line: None) -> Counts:
     """Imports the documents of a file into a workspace: all of them, or none.
 
-    Signals that ask the process to end are heard between two steps while this runs.
+    Signals that ask the process to end are handled between two steps while this runs.
 
     Args:
-        say: called about once a second with a line on how far it is.
+        say: called about once a second with a line about the progress.
 
     Raises:
         ImportRefused: the file has problems; the text lists them.
-        StoreError: the store cannot be used.
+        StoreError: the object storage cannot be used.
         django.db.Error: the database cannot be used, or another import came in between.
         OSError: the file cannot be read.
         Stopped: the process was asked to end.
     """
-    with stoppable() as stop, contextlib.closing(Spool()) as spool:
-        progress = Progress(say)
-        _check(workspace, file, spool, stop, progress)
-        return _write(workspace, spool, stop, progress)
-
-
-def _batches(items: Iterable[T]) -> Iterator[list[T]]:
-    rest = iter(items)
-    while batch := list(islice(rest, BATCH)):
-        yield batch
-
-
-def _check(workspace: Workspace, file: Path, spool: Spool, stop: Stop, progress: Progress) -> None:
-    """Fills the spool with the file's documents, or refuses the file with all its problems."""
-    problems = Problems()
-    folder = Folder(file.parent)
-
-    def records(entries: Iterable[Record]) -> Iterator[Record]:
-        for number, record in enumerate(entries, 1):
-            stop.check()
-            progress.note(f"{number:,} documents checked …")
-            yield record
-
     with (
+        stoppable() as stop,
         file.open("rb") as content,
-        contextlib.closing(Identities(workspace, problems)) as identities,
+        contextlib.closing(Folder(file.parent)) as folder,
     ):
-        entries = Reader(problems).read(content)
-        for batch in _batches(records(check(entry, folder, problems) for entry in entries)):
-            identities.check(batch)
-            if not problems.count:
-                spool.write(batch)
-    problems.refuse_if_any(file.name)
-
-
-def _write(workspace: Workspace, spool: Spool, stop: Stop, progress: Progress) -> Counts:
-    """Stores the spool's documents in one transaction; when that fails no new object stays."""
-    uploads = Uploads()
-    writer = Writer(workspace, uploads, stop)
-    committing = False
-    try:
-        with transaction.atomic(durable=True):
-            for batch in spool.read():
-                writer.write(batch)
-                done = writer.created + writer.updated
-                progress.note(f"{done:,} of {spool.count:,} documents imported …")
-            stop.check()
-            committing = True
-    except BaseException:
+        uploads = Uploads(folder)
+        writer = Writer(workspace, uploads, stop)
+        progress = Progress(say)
+        committing = False
+        try:
+            # One transaction from here on: a PgBouncer may give the next one another connection,
+            # which does not have the temporary table.
+            with transaction.atomic(durable=True):
+                staging = Staging()
+                problems = Problems()
+                staging.fill(_records(content, folder, problems, stop, progress))
+                staging.check_ids(workspace, problems)
+                problems.refuse_if_any(file.name)
+                for batch in staging.batches():
+                    writer.write(batch)
+                    done = writer.created + writer.updated
+                    progress.note(f"{done:,} of {staging.documents:,} documents imported …")
+                staging.drop()
+                stop.check()
+                committing = True
+        except BaseException:
+            uploads.finish()
+            # If the commit got no response, it may have succeeded, and the objects are needed.
+            # While the database cannot be asked, this raises its error and keeps them.
+            if not (committing and _stored(uploads.keys)):
+                remove_objects(uploads.keys)
+            raise
         uploads.finish()
-        # A commit that got no answer may have happened. Then the objects are needed, and while
-        # the database cannot be asked they might be: this raises its error and keeps them.
-        if not (committing and _stored(uploads.keys)):
-            remove_objects(uploads.keys)
-        raise
-    uploads.finish()
-    try:
-        remove_objects(writer.replaced)
-    except StoreError as exc:
-        log.warning("The documents are imported, but of the files they had before: %s", exc)
-    return Counts(writer.created, writer.updated, len(uploads.keys))
+        try:
+            remove_objects(writer.replaced)
+        except StoreError as exc:
+            log.warning("The documents are imported, but of the files they had before: %s", exc)
+        return Counts(writer.created, writer.updated, len(uploads.keys))
+
+
+def _records(
+    content: IO[bytes], folder: Folder, problems: Problems, stop: Stop, progress: Progress
+) -> Iterator[Record]:
+    """The valid documents of the file; what is wrong with the others is added to `problems`."""
+    for checked, (number, line) in enumerate(lines(content, problems)):
+        stop.check()
+        progress.note(f"{checked:,} documents checked …")
+        name = ""
+        try:
+            value = parse(line)
+            name = label(value)
+            document = validate(value)
+            yield Record(number, name, document, check_files(document, folder))
+        except Invalid as exc:
+            problems.add(number, f"{name}, {exc}" if name else str(exc))
 
 
 def _stored(keys: list[str]) -> bool:

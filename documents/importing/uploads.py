@@ -1,27 +1,28 @@
-"""The objects that an import puts into the store: all of them stay, or none."""
+"""Uploads an import's files to the object storage, and removes objects."""
 
 import hashlib
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from documents import storage
-from documents.importing.files import CheckedFile
+from documents.importing.files import CheckedFile, Folder
 from documents.importing.problems import ImportRefused, shown
 
-WORKERS = 8  # uploads at a time; the store's connection pool holds 10
+WORKERS = 8  # uploads at a time; the client's connection pool holds 10
 REMOVALS = 100  # queued at a time; each takes ten times the memory of its key
-FAILURES = 20  # removals; after that many the store is given up
+FAILURES = 20  # removals; after that many no more are tried
 NAMED_KEYS = 20
 
 
 class Uploads:
-    """Uploads files in the background and knows every object it may have made.
+    """Uploads files in the background and knows every object that it may have created.
 
     Attributes:
-        keys: of the objects, from before their upload began.
+        keys: of the objects, each noted before its upload begins.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Folder) -> None:
         self.keys: list[str] = []
+        self._folder = folder
         self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="upload")
 
     def start(self, file: CheckedFile) -> "Future[str]":
@@ -29,32 +30,32 @@ class Uploads:
 
         The result raises:
             StoreError: it cannot be written.
-            ImportRefused: the file is not the one that was checked.
+            ImportRefused: the file changed after it was checked.
         """
         key = storage.new_key()
         self.keys.append(key)
-        return self._pool.submit(_upload, file, key)
+        return self._pool.submit(self._upload, file, key)
 
     def finish(self) -> None:
-        """Waits for the uploads that have begun; the others are dropped."""
+        """Waits for the uploads that have begun, and cancels the others."""
         self._pool.shutdown(cancel_futures=True)
 
-
-def _upload(file: CheckedFile, key: str) -> str:
-    try:
-        with file.path.open("rb") as content:
-            if hashlib.file_digest(content, "sha256").hexdigest() != file.sha256:
-                raise ImportRefused(f"{shown(str(file.path))} changed; nothing was imported.")
-            content.seek(0)
-            return storage.save(content, key)
-    except OSError as exc:
-        raise ImportRefused(
-            f"{shown(str(file.path))} is gone ({exc.strerror}); nothing was imported."
-        ) from exc
+    def _upload(self, file: CheckedFile, key: str) -> str:
+        try:
+            with self._folder.open(file.path) as content:
+                if hashlib.file_digest(content, "sha256").hexdigest() != file.sha256:
+                    raise ImportRefused(f"{shown(file.path)} changed; nothing was imported.")
+                content.seek(0)
+                return storage.save(content, key)
+        except OSError as exc:
+            raise ImportRefused(
+                f"{shown(file.path)} cannot be read any more ({exc.strerror or exc}); nothing was "
+                "imported."
+            ) from exc
 
 
 def remove_objects(keys: list[str]) -> None:
-    """Removes objects from the store; tries the others when one cannot be removed.
+    """Removes objects; tries the others when one cannot be removed.
 
     Raises:
         StoreError: some could not be; the text names them.

@@ -1,6 +1,6 @@
-"""What schemathesis cannot make up: keys, and cursors that the service has given out.
+"""Keys and valid cursors, which schemathesis cannot generate.
 
-It runs in a process of its own; the test leaves both in the file that FUZZING names.
+schemathesis runs in its own process; the test writes both to the file in the variable FUZZING.
 """
 
 import itertools
@@ -18,7 +18,7 @@ KEYS = itertools.cycle(GIVEN["keys"])  # each may make 300 requests a minute, as
 
 @schemathesis.auth(refresh_interval=None)
 class NextKey:
-    """Each request is made with the next key of the workspace."""
+    """Each request uses the next key of the workspace."""
 
     def get(self, case: Case[Any], context: AuthContext) -> str:
         return str(next(KEYS))
@@ -29,7 +29,7 @@ class NextKey:
 
 @schemathesis.hook
 def before_call(context: HookContext, case: Case[Any], kwargs: dict[str, Any]) -> None:
-    """A valid cursor is one of a walk with the same filter; invalid ones stay as they were made."""
+    """Replaces valid cursors by one for the same filter; invalid ones stay as generated."""
     query = case.query or {}
     if "cursor" in query and case.meta and case.meta.generation.mode.is_positive:
         case.query["cursor"] = GIVEN["cursors"][query.get("status", "")]

@@ -1,22 +1,22 @@
 "use strict";
 
-// Swagger UI has a dark theme of its own, told by a class.
+// A class switches Swagger UI to its own dark theme.
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
 const follow = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
 dark.addEventListener("change", follow);
 follow();
 
-// Swagger UI fills examples of parameters in: each request would be for another document, and for
-// a part of it under conditions.
-function withoutExamples(description) {
-  for (const { get } of Object.values(description.paths ?? {})) {
+// Swagger UI fills in the examples of parameters: each request would be for a document that does
+// not exist, with conditions and a range.
+function withoutExamples(schema) {
+  for (const { get } of Object.values(schema.paths ?? {})) {
     for (const parameter of get.parameters ?? []) {
       delete parameter.examples;
     }
   }
-  return description;
+  return schema;
 }
-const read = (original) => (description) => original(withoutExamples(description));
+const read = (original) => (schema) => original(withoutExamples(schema));
 
 SwaggerUIBundle({
   url: "/api/v1/openapi.json",

@@ -22,7 +22,9 @@ class Command(ProgressCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("workspace_id", help="as create_workspace printed it")
-        parser.add_argument("file", type=Path, help="documents as the API lists them, and `files`")
+        parser.add_argument(
+            "file", type=Path, help="JSON Lines: documents as the API lists them, and `files`"
+        )
 
     def handle(self, *, workspace_id: str, file: Path, **options: Any) -> None:
         try:
@@ -38,7 +40,7 @@ class Command(ProgressCommand):
         except Stopped as exc:
             raise CommandError("Stopped; nothing was imported.", returncode=exc.status) from exc
         except StoreError as exc:
-            raise CommandError(f"The store: {exc}; nothing was imported.") from exc
+            raise CommandError(f"Object storage: {exc}; nothing was imported.") from exc
         except DatabaseError as exc:
             raise CommandError(f"The database: {first_line(exc)}; nothing was imported.") from exc
         except OSError as exc:

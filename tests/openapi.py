@@ -1,6 +1,7 @@
-"""Checks responses against the OpenAPI document: an undescribed response fails a test.
+"""Checks responses against the OpenAPI document: the API returns nothing that it does not declare.
 
-The schemas are closed here: the document allows for fields to come, a test does not.
+The schemas are closed here: the document allows further fields, for later versions; a test does
+not.
 """
 
 import json
@@ -20,11 +21,11 @@ from config.openapi.hooks import OTHER_PATHS
 
 Json = dict[str, Any]
 
-COPY = Path(__file__).parent.parent / "docs" / "openapi.json"
-DOCUMENT: Json = json.loads(COPY.read_text())
+SCHEMA_FILE = Path(__file__).parent.parent / "docs" / "openapi.json"
+SCHEMA: Json = json.loads(SCHEMA_FILE.read_text())
 
-# What servers, proxies and browsers need with any API; no client has to read them.
-TRANSPORT = {
+# Headers for servers, proxies and browsers; an API client does not need them.
+TRANSPORT_HEADERS = {
     "connection",
     "content-length",
     "content-type",
@@ -39,14 +40,14 @@ TRANSPORT = {
 }
 
 
-class NotDescribed(AssertionError):
-    """A response that the OpenAPI document does not have."""
+class SchemaMismatch(AssertionError):
+    """A response that the OpenAPI document does not declare."""
 
 
 def resolved(node: Json) -> Json:
     """The object that `node` refers to, or itself."""
     while "$ref" in node:
-        found: Any = DOCUMENT
+        found: Any = SCHEMA
         for step in node["$ref"].removeprefix("#/").split("/"):
             found = found[step]
         node = found
@@ -54,7 +55,7 @@ def resolved(node: Json) -> Json:
 
 
 def closed(schema: Any) -> Any:
-    """The schema without room for properties that it does not name."""
+    """The schema, with no additional properties allowed."""
     if isinstance(schema, list):
         return [closed(each) for each in schema]
     if not isinstance(schema, dict):
@@ -65,11 +66,11 @@ def closed(schema: Any) -> Any:
 
 @cache
 def _schemas() -> Json:
-    return {"schemas": closed(DOCUMENT["components"]["schemas"])}
+    return {"schemas": closed(SCHEMA["components"]["schemas"])}
 
 
 def validator(schema: Json) -> Draft202012Validator:
-    """A validator for a schema of the OpenAPI document."""
+    """A validator of a schema of the OpenAPI document."""
     whole = {**closed(schema), "components": _schemas()}
     return Draft202012Validator(whole, validate_formats=True)
 
@@ -78,27 +79,27 @@ def validator(schema: Json) -> Draft202012Validator:
 def _paths() -> list[tuple[re.Pattern[str], str]]:
     return [
         (re.compile(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(path))), path)
-        for path in DOCUMENT["paths"]
+        for path in SCHEMA["paths"]
     ]
 
 
 def path_of(target: str) -> str:
-    """The path in the OpenAPI document that a request's target matches."""
+    """The path in the OpenAPI document that matches a request's target."""
     path = unquote(target.partition("?")[0])
     return next((found for pattern, found in _paths() if pattern.fullmatch(path)), OTHER_PATHS)
 
 
 @cache
-def _response(path: str, status: int) -> "DescribedResponse":
-    operation = DOCUMENT["paths"].get(path)
-    responses = operation["get"]["responses"] if operation else DOCUMENT[OTHER_PATHS]
+def _response(path: str, status: int) -> "ResponseSchema":
+    operation = SCHEMA["paths"].get(path)
+    responses = operation["get"]["responses"] if operation else SCHEMA[OTHER_PATHS]
     if str(status) not in responses:
-        raise NotDescribed(f"{path}: status {status}")
-    return DescribedResponse(f"{path} {status}", resolved(responses[str(status)]))
+        raise SchemaMismatch(f"{path}: status {status}")
+    return ResponseSchema(f"{path} {status}", resolved(responses[str(status)]))
 
 
-class DescribedResponse:
-    """One status of one path."""
+class ResponseSchema:
+    """The response with one status of one path."""
 
     def __init__(self, name: str, response: Json) -> None:
         self.name = name
@@ -114,46 +115,48 @@ class DescribedResponse:
         }
 
     def check_headers(self, headers: Mapping[str, str]) -> None:
-        """Every header is described, and has a value as described."""
-        self._report("missing headers", self.required - headers.keys())
-        self._report("undescribed headers", headers.keys() - self.headers.keys() - TRANSPORT)
+        """Every header is declared, the required ones are there, and each has a valid value."""
+        self._fail_on("missing headers", self.required - headers.keys())
+        self._fail_on(
+            "undeclared headers", headers.keys() - self.headers.keys() - TRANSPORT_HEADERS
+        )
         for name in headers.keys() & self.headers.keys():
             kind, schema = self.headers[name]
             value: Any = headers[name]
             if kind == "integer" and re.fullmatch("[0-9]+", value):
                 value = int(value)
-            self._report(f"header {name}: {value}", map(str, schema.iter_errors(value)))
+            self._fail_on(f"header {name}: {value}", map(str, schema.iter_errors(value)))
 
     def check_body(self, media_type: str | None, body: bytes, *, bodiless: bool) -> None:
-        """The body has a described media type, and matches its schema."""
+        """The body has a declared media type and is valid."""
         if bodiless or not self.contents:
-            self._report("a body", [str(len(body))] if body else [])
+            self._fail_on("a body", [str(len(body))] if body else [])
         if not self.contents:
             return
-        self._report("undescribed type", {str(media_type)} - self.contents.keys())
+        self._fail_on("undeclared type", {str(media_type)} - self.contents.keys())
         if media_type == "application/json" and not bodiless:
             found = self.contents[media_type].iter_errors(json.loads(body))
-            self._report("body", (f"{error.instance_path}: {error.message}" for error in found))
+            self._fail_on("body", (f"{error.instance_path}: {error.message}" for error in found))
 
-    def _report(self, what: str, problems: Any) -> None:
+    def _fail_on(self, what: str, problems: Any) -> None:
         if listed := sorted(problems):
-            raise NotDescribed(f"{self.name}: {what}: {'; '.join(listed)}")
+            raise SchemaMismatch(f"{self.name}: {what}: {'; '.join(listed)}")
 
 
-def check(
+def check_response(
     method: str, target: str, status: int, headers: Mapping[str, str], body: bytes | None
 ) -> None:
-    """Checks one response of the API against the OpenAPI document.
+    """Checks one response of the API.
 
     Args:
-        target: the request's path and query.
+        target: the path of the request, with its query.
         headers: their names in lower case.
         body: None when it was not read to its end.
 
     Raises:
-        NotDescribed: the document has no such response.
+        SchemaMismatch: the OpenAPI document declares no such response.
     """
-    if not re.match(r"/api(/|$)(?!docs/?$)", target.partition("?")[0]):  # a page, not the API
+    if not re.match(r"/api(/|$)(?!docs/?$)", target.partition("?")[0]):  # the documentation page
         return
     response = _response(path_of(target), status)
     response.check_headers(headers)
@@ -161,34 +164,35 @@ def check(
         response.check_body(headers.get("content-type"), body, bodiless=method == "HEAD")
 
 
-def check_raw(request: bytes, received: bytes) -> None:
-    """Checks the bytes of one response against the OpenAPI document, except for the body."""
+def check_raw_response(request: bytes, response: bytes) -> None:
+    """Checks the status and headers in the bytes that were sent back for one request."""
     method, target, _ = request.decode("latin-1").split(" ", 2)
-    status, *lines = received.partition(b"\r\n\r\n")[0].decode("latin-1").split("\r\n")
+    status, *lines = response.partition(b"\r\n\r\n")[0].decode("latin-1").split("\r\n")
     headers = {name.lower(): value.strip() for name, _, value in (x.partition(":") for x in lines)}
-    check(method, target, int(status.split()[1]), headers, body=None)
+    check_response(method, target, int(status.split()[1]), headers, body=None)
 
 
-def watch(patch: pytest.MonkeyPatch) -> None:
-    """Checks the responses that tests and their libraries read through these two clients."""
+def check_clients(patch: pytest.MonkeyPatch) -> None:
+    """Checks every response that tests, and libraries in them, get through these two clients."""
     put, receive, send = HTTPConnection.putrequest, HTTPConnection.getresponse, httpx.Client.send
 
     def putrequest(self: Any, method: str, url: str, *args: Any, **kwargs: Any) -> None:
-        self.asked_for = method, url
+        self.requested = method, url
         put(self, method, url, *args, **kwargs)
 
     def getresponse(self: Any) -> HTTPResponse:
         response = receive(self)
         headers = {name.lower(): value for name, value in response.getheaders()}
-        method, target = self.asked_for
-        check(method, target, response.status, headers, body=None)
+        method, target = self.requested
+        check_response(method, target, response.status, headers, body=None)
         return response
 
     def sent(self: httpx.Client, request: httpx.Request, **kwargs: Any) -> httpx.Response:
         response = send(self, request, **kwargs)
         body = response.content if response.is_closed else None
         target = response.url.raw_path.decode()
-        check(response.request.method, target, response.status_code, response.headers, body)
+        method, status = response.request.method, response.status_code
+        check_response(method, target, status, response.headers, body)
         return response
 
     patch.setattr(HTTPConnection, "putrequest", putrequest)
