@@ -9,6 +9,8 @@ def main() -> None:
     if sys.version_info < (3, 11):  # noqa: UP036 - the reader of this line has an older one
         sys.exit(f"Python 3.11 or newer is needed; this is {sys.version.split()[0]}.")
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    # Commands count no requests; `run`, which does, is one process.
+    os.environ["REDIS_URL"] = os.environ.get("REDIS_URL") or "memory://"
 
     from config import embedded
 

@@ -1,43 +1,77 @@
-"""The shared counter in Redis, in one round trip where django-redis takes two or three."""
+"""Counts the requests of each key: in Redis, or in this process.
+
+A counter belongs to one window of one key. Nothing resets it: the next window has another one.
+"""
 
 import threading
-from typing import Any
+from collections import Counter
+from typing import Protocol
+from uuid import UUID
 
-from django_redis.client import DefaultClient
-from django_redis.exceptions import ConnectionInterrupted
-from redis.exceptions import RedisError
+from redis import Redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
-KEPT = 120  # seconds: longer than a window, which has a counter of its own
-_COUNT = """
-local count = redis.call('INCRBY', KEYS[1], ARGV[1])
-if count == tonumber(ARGV[1]) then redis.call('EXPIRE', KEYS[1], ARGV[2]) end
+from config.api.limits import WINDOW
+
+_EXPIRY = 2 * WINDOW  # seconds: the clocks of several machines may differ
+_INCREMENT = f"""
+local count = redis.call('INCR', KEYS[1])
+if count == 1 then redis.call('EXPIRE', KEYS[1], {_EXPIRY}) end
 return count
 """
-_asked = threading.local()
 
 
-class CounterClient(DefaultClient):  # type: ignore[misc] # it has no types
-    """django-redis' client for a cache that django-ratelimit alone uses: it adds a counter and
-    then, when there was one, increments it."""
-
-    def add(self, key: str, value: Any, timeout: Any = None, **_: Any) -> bool:
-        """Says that there is a counter, without asking: `incr` makes the one that is missing.
+class RequestCounter(Protocol):
+    def increment(self, key_id: UUID, window_end: int) -> int:
+        """Counts one request and returns the number of requests in this window, this one included.
 
         Args:
-            timeout: seconds that this thread's next counter is kept if it is a new one.
-        """
-        _asked.timeout = timeout
-        return False
-
-    def incr(self, key: str, delta: int = 1, **_: Any) -> int:
-        """Adds to a counter, which starts at 0.
+            window_end: seconds since the epoch; it identifies the window.
 
         Raises:
-            ConnectionInterrupted: Redis is out of reach; the cache ignores it and returns None.
+            redis.RedisError: Redis did not count it.
         """
-        name = self.make_key(key)
-        client = self.get_client(write=True)
-        try:
-            return int(client.eval(_COUNT, 1, name, delta, _asked.timeout))
-        except RedisError as exc:
-            raise ConnectionInterrupted(connection=client) from exc
+
+
+class RedisCounter:
+    """Counts in Redis, for any number of processes, in one round trip.
+
+    Args:
+        url: of the Redis database, as redis-py reads it.
+        timeout: seconds that connecting and the response may take each; there is no second try.
+    """
+
+    def __init__(self, url: str, timeout: float) -> None:
+        redis = Redis.from_url(
+            url,
+            socket_connect_timeout=timeout,
+            socket_timeout=timeout,
+            retry=Retry(NoBackoff(), 0),
+        )
+        # A script runs as a whole: no counter is left without its expiry.
+        self._increment = redis.register_script(_INCREMENT)
+
+    def increment(self, key_id: UUID, window_end: int) -> int:
+        return int(self._increment([f"requests:{key_id}:{window_end}"]))
+
+
+class ProcessCounter:
+    """Counts in this process's memory, for a service that is one process.
+
+    It holds the windows that have not ended, at most one for each second of a minute.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._windows: dict[int, Counter[UUID]] = {}
+
+    def increment(self, key_id: UUID, window_end: int) -> int:
+        with self._lock:
+            if window_end not in self._windows:
+                start = window_end - WINDOW
+                self._windows = {end: w for end, w in self._windows.items() if end > start}
+                self._windows[window_end] = Counter()
+            window = self._windows[window_end]
+            window[key_id] += 1
+            return window[key_id]

@@ -1,12 +1,15 @@
-"""The rate limit: 300 requests a minute for each key, counted exactly, in a shared counter."""
+"""The rate limit: 300 requests a minute for each key, counted exactly."""
 
 import logging
+import time
 from typing import TYPE_CHECKING
+from uuid import UUID
 
-from django_ratelimit import ALL
-from django_ratelimit.core import get_usage
+from django.conf import settings
+from redis import RedisError
 from rest_framework.throttling import BaseThrottle
 
+from apikeys.counter import ProcessCounter, RedisCounter, RequestCounter
 from config.api.errors import TooManyRequests
 from config.api.limits import REQUESTS_PER_MINUTE, WINDOW
 from config.api.request import ApiRequest
@@ -19,34 +22,45 @@ logger = logging.getLogger(__name__)
 
 
 class KeyThrottle(BaseThrottle):
-    """Counts a request on its key; refuses those over the limit with the seconds to wait.
+    """Counts each request under its key and refuses those over the limit.
 
-    Every answer to a valid key, the refusal too, says what is left of the limit, so that a client
-    can slow down before it is refused.
+    Every response to a valid key, the refusal too, says what is left of the limit, so that a
+    client can slow down before it is refused.
 
-    The minute is a fixed window that starts at a different second for each key. When the counter
-    is out of reach the request passes: reading documents matters more than counting reads.
+    When Redis is out of reach the request passes: reading documents matters more than counting
+    reads.
     """
 
+    counter: RequestCounter = (
+        ProcessCounter()
+        if settings.COUNT_IN_PROCESS
+        else RedisCounter(settings.REDIS_URL, settings.REDIS_TIMEOUT)
+    )
+
     def allow_request(self, request: ApiRequest, view: "APIView") -> bool:  # type: ignore[override]
-        usage = get_usage(
-            request,
-            group="api",
-            key=lambda group, request: str(request.auth.id),
-            rate=f"{REQUESTS_PER_MINUTE}/m",
-            method=ALL,
-            increment=True,
-        )
-        if usage is None:
+        now = int(time.time())
+        end = window_end(request.auth.id, now)
+        try:
+            count = self.counter.increment(request.auth.id, end)
+        except RedisError:
             logger.warning("The rate limit's counter is out of reach; the request passes uncounted")
             return True
-        # The window lasts to the end of its last second, where `time_left` is 0; it is -1 when
-        # the window ended while the counter was asked.
-        seconds = max(1, usage["time_left"] + 1)
-        request.response_headers.update(quota_headers(usage["count"], seconds))
-        if usage["should_limit"]:
-            raise TooManyRequests(REQUESTS_PER_MINUTE, seconds)
+        request.response_headers.update(quota_headers(count, end - now))
+        if count > REQUESTS_PER_MINUTE:
+            raise TooManyRequests(REQUESTS_PER_MINUTE, end - now)
         return True
+
+
+def window_end(key_id: UUID, now: int) -> int:
+    """When a key's current window ends: 1 to 60 seconds after `now`.
+
+    The windows of a key follow each other without a gap. They start at a second of the minute
+    that its random id decides, so that not all keys of a client can be used again at once.
+
+    Args:
+        now: whole seconds since the epoch, like the result.
+    """
+    return now + WINDOW - (now + key_id.int) % WINDOW
 
 
 def quota_headers(count: int, seconds: int) -> dict[str, str]:

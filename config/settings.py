@@ -19,6 +19,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 REQUIRED = {
     "SECRET_KEY": "a long random string; it signs cursors and sessions",
     "DATABASE_URL": "postgresql://USER:PASSWORD@HOST:PORT/NAME",
+    "REDIS_URL": "redis://HOST:PORT/NUMBER, or memory:// if the service is one process",
     "S3_ENDPOINT_URL": "the address of the S3-compatible store that holds the PDFs",
     "S3_BUCKET": "the bucket that holds the PDFs",
     "S3_ACCESS_KEY_ID": "the store's access key",
@@ -145,29 +146,27 @@ SERVER_THREADS = env.integer("GRANIAN_BLOCKING_THREADS", 4, minimum=1)
 # Downloads are carried by an nginx in front (deploy/nginx.conf) instead of by this process.
 NGINX_HANDOFF = env.boolean("NGINX_HANDOFF", default=False)
 
-# --- The shared counter ----------------------------------------------------------------------
+# --- Counters: the rate limit (`apikeys.counter`) and sign-ins (django-ratelimit, in the cache) ---
 
-REDIS_URL = env.text("REDIS_URL")
+REDIS_URL = env.text("REDIS_URL", "redis://not-set")
+COUNT_IN_PROCESS = REDIS_URL == "memory://"
+REDIS_TIMEOUT = 0.25  # seconds; a request that waited so long passes uncounted
 CACHES: dict[str, Any] = {
     "default": {
-        # Its add and incr are atomic within one process; `config.wsgi` refuses a second one.
-        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
-        # Room for every key's counter: an evicted counter would start again at zero.
-        "OPTIONS": {"MAX_ENTRIES": 100_000},
-    }
-}
-if REDIS_URL:
-    CACHES["default"] = {
         "BACKEND": "django_redis.cache.RedisCache",
         "LOCATION": REDIS_URL,
         "OPTIONS": {
-            # A Redis that refuses or is silent must not reach the answer: given up at once,
-            # and the rate limit fails open (`apikeys.throttling` says so in the log).
-            "IGNORE_EXCEPTIONS": True,
-            "SOCKET_CONNECT_TIMEOUT": 0.25,  # seconds
-            "SOCKET_TIMEOUT": 0.25,  # seconds
-            "CLIENT_CLASS": "apikeys.counter.CounterClient",  # django-ratelimit's alone
+            "IGNORE_EXCEPTIONS": True,  # people can sign in while Redis is out of reach
+            "SOCKET_CONNECT_TIMEOUT": REDIS_TIMEOUT,
+            "SOCKET_TIMEOUT": REDIS_TIMEOUT,
         },
+    }
+}
+if COUNT_IN_PROCESS:
+    CACHES["default"] = {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        # Room for many accounts and addresses: a counter that is evicted starts again at zero.
+        "OPTIONS": {"MAX_ENTRIES": 100_000},
     }
 RATELIMIT_FAIL_OPEN = True
 

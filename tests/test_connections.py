@@ -1,15 +1,20 @@
-"""The connections to the database that a server holds."""
+"""The connections to the database that a server holds, and their prepared statements."""
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+from django.db import ProgrammingError, connection, connections, transaction
+
+from config.database import Row, fetch
 from tests.factories import Tenant
 from tests.server import Server, eventually
 
 THREADS = 6
 
 
-def test_connections_close_when_their_thread_ends(
+def test_connection_is_closed_when_its_thread_ends(
     transactional_db: None, acme: Tenant, tmp_path: Path
 ) -> None:
     server = Server(tmp_path, threads=THREADS, GRANIAN_BLOCKING_THREADS_IDLE_TIMEOUT="5")
@@ -29,3 +34,68 @@ def test_connections_close_when_their_thread_ends(
             assert eventually(lambda: server.database.connections <= 1)
     finally:
         server.stop()
+
+
+ADD = "SELECT %s::int + %s::int"
+MULTIPLY = "SELECT %s::int * %s::int"
+
+
+def prepared() -> dict[str, str]:
+    """The names and texts of this connection's statements of the tests."""
+    rows = fetch("SELECT name, statement FROM pg_prepared_statements", [])
+    return {name: text for name, text in rows if "$1::int" in text}
+
+
+@pytest.fixture
+def two_connections(transactional_db: None) -> Iterator[list[ThreadPoolExecutor]]:
+    """Two threads, each with a connection of its own."""
+    with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(1) as other:
+        yield [one, other]
+        for thread in (one, other):
+            thread.submit(connections.close_all).result()
+
+
+def test_fetch_gives_a_text_the_same_name_on_each_connection_whatever_the_order(
+    two_connections: list[ThreadPoolExecutor],
+) -> None:
+    def ask(*texts: str) -> tuple[list[list[Row]], dict[str, str]]:
+        return [fetch(text, [3, 4]) for text in texts], prepared()
+
+    one, other = two_connections
+    assert one.submit(ask, ADD, MULTIPLY).result()[0] == [[(7,)], [(12,)]]
+    rows, statements = other.submit(ask, MULTIPLY, ADD).result()
+    assert rows == [[(12,)], [(7,)]]
+    assert len(statements) == 2
+    assert statements == one.submit(prepared).result()
+
+
+@pytest.mark.parametrize("command", ["DISCARD ALL", "DEALLOCATE ALL"])
+def test_fetch_prepares_again_what_the_connection_has_lost(
+    transactional_db: None, command: str
+) -> None:
+    assert fetch(ADD, [3, 4]) == [(7,)]
+    with connection.cursor() as cursor:
+        cursor.execute(command)
+    assert fetch(ADD, [3, 4]) == [(7,)]
+    assert fetch(MULTIPLY, [3, 4]) == [(12,)]
+
+
+def test_fetch_in_a_transaction_fails_once_when_the_statement_is_lost(
+    transactional_db: None,
+) -> None:
+    fetch(ADD, [3, 4])
+    with connection.cursor() as cursor:
+        cursor.execute("DEALLOCATE ALL")
+    with pytest.raises(ProgrammingError, match="does not exist"), transaction.atomic():
+        fetch(ADD, [3, 4])
+    with transaction.atomic():
+        assert fetch(ADD, [3, 4]) == [(7,)]
+
+
+def test_fetch_uses_what_another_client_of_a_pooler_has_prepared(transactional_db: None) -> None:
+    fetch(ADD, [3, 4])
+    [(name, text)] = prepared().items()
+    connection.close()
+    connection.ensure_connection()
+    connection.connection.pgconn.prepare(name.encode(), text.encode())
+    assert fetch(ADD, [3, 4]) == [(7,)]

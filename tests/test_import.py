@@ -180,7 +180,9 @@ def test_import_ignores_white_space_and_a_bom(acme: Tenant, inbox: Inbox, conten
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b" \r\n\n"])
-def test_import_of_a_file_without_documents_imports_none(acme: Tenant, inbox: Inbox, content: bytes) -> None:
+def test_import_of_a_file_without_documents_imports_none(
+    acme: Tenant, inbox: Inbox, content: bytes
+) -> None:
     inbox.file.write_bytes(content)
     assert inbox.run(acme.workspace) == {"created": 0, "updated": 0, "files": 0}
 
@@ -220,7 +222,9 @@ def test_import_sets_missing_fields_of_an_updated_document_to_null(
     assert (old.expires_at, old.sent_at) == (None, None)
 
 
-def test_import_does_not_store_again_a_file_that_the_document_has(acme: Tenant, inbox: Inbox) -> None:
+def test_import_does_not_store_again_a_file_that_the_document_has(
+    acme: Tenant, inbox: Inbox
+) -> None:
     value = completed(id=str(uid(1)))
     inbox.take(acme.workspace, value)
     before = objects()

@@ -1,4 +1,4 @@
-"""The limit: 300 requests a minute for each key; above it 429 with the seconds to wait."""
+"""The rate limit: 300 requests a minute for each key; above it 429 with the seconds to wait."""
 
 import os
 import time
@@ -10,41 +10,39 @@ from typing import cast
 from uuid import UUID, uuid4
 
 import pytest
-from django.core.cache import cache
-from django.test import RequestFactory
+from django.conf import settings
 from django.utils import timezone
-from django_ratelimit.core import _get_window, get_usage
 from redis import Redis
 from rest_framework.views import APIView
 
+from apikeys.counter import ProcessCounter, RedisCounter, RequestCounter
 from apikeys.models import ApiKey
-from apikeys.throttling import KeyThrottle
-from config.api.limits import REQUESTS_PER_MINUTE
+from apikeys.throttling import KeyThrottle, window_end
+from config.api.limits import REQUESTS_PER_MINUTE, WINDOW
 from config.api.request import ApiRequest
 from tests import factories
 from tests.client import Response, get
 from tests.factories import Tenant
 from tests.server import Server, eventually
 
-PERIOD = 60  # seconds
-
 
 def left(key_id: UUID) -> int:
-    """Seconds that the present window of a key lasts: each key's starts at another one."""
-    return int(_get_window(str(key_id), PERIOD) - time.time())
+    """Seconds until the current window of a key ends."""
+    now = int(time.time())
+    return window_end(key_id, now) - now
 
 
-def with_window(tenant: Tenant, least: int, most: int = PERIOD) -> Tenant:
-    """The tenant with another key, whose present window lasts from `least` to `most` seconds."""
+def with_window(tenant: Tenant, least: int, most: int = WINDOW) -> Tenant:
+    """The tenant with another key, whose current window ends in `least` to `most` seconds."""
     id = next(id for id in iter(uuid4, None) if least <= left(id) <= most)
     key, raw = factories.issue(tenant.workspace, "Windowed", tenant.admin, id=id)
     return Tenant(tenant.workspace, tenant.admin, key, raw)
 
 
-def counted(tenant: Tenant, requests: int, least: int = 40, most: int = PERIOD) -> Tenant:
-    """The tenant with a key that has made so many requests in a window with time left.
+def counted(tenant: Tenant, requests: int, least: int = 40, most: int = WINDOW) -> Tenant:
+    """The tenant with a key that has made so many requests in its current window.
 
-    They are counted where the API counts them, without the rest of each request.
+    Only the throttle sees these requests.
     """
     tenant = with_window(tenant, least, most)
     request = SimpleNamespace(auth=tenant.key, response_headers={})
@@ -63,7 +61,7 @@ def is_429(response: Response) -> bool:
     if response.status != 429:
         return False
     seconds = int(response.headers["retry-after"])
-    assert 1 <= seconds <= PERIOD
+    assert 1 <= seconds <= WINDOW
     assert response.error == (
         "Too many requests: this key may make 300 a minute. "
         f"Try again in {seconds} second{'' if seconds == 1 else 's'}."
@@ -78,9 +76,7 @@ def test_throttle_lets_300_requests_pass_and_the_next_is_429(acme: Tenant) -> No
     assert all(is_429(response) for response in responses[300:])
 
 
-def test_throttle_counts_by_key_not_by_workspace_nor_by_address(
-    acme: Tenant, umbrella: Tenant
-) -> None:
+def test_throttle_counts_by_key_not_by_workspace_or_address(acme: Tenant, umbrella: Tenant) -> None:
     spent = used_up(acme)
     assert is_429(spent.get("/me"))
     assert is_429(spent.get("/me", x_forwarded_for="203.0.113.9"))
@@ -88,8 +84,8 @@ def test_throttle_counts_by_key_not_by_workspace_nor_by_address(
     assert umbrella.get("/me").status == 200
 
 
-# One request each, with the status that it is answered with.
-ANSWERS: dict[str, tuple[int, Callable[[Tenant], Response]]] = {
+# One request each, with the status of its response.
+REQUESTS: dict[str, tuple[int, Callable[[Tenant], Response]]] = {
     "me": (200, lambda t: t.get("/me")),
     "list": (200, lambda t: t.get("/documents")),
     "HEAD": (200, lambda t: t.get("/documents", method="HEAD")),
@@ -103,18 +99,18 @@ ANSWERS: dict[str, tuple[int, Callable[[Tenant], Response]]] = {
 }
 
 
-@pytest.mark.parametrize("asked", ANSWERS)
-def test_throttle_counts_every_request_whatever_the_response(acme: Tenant, asked: str) -> None:
+@pytest.mark.parametrize("asked", REQUESTS)
+def test_throttle_counts_every_response_whatever_its_status(acme: Tenant, asked: str) -> None:
     acme = counted(acme, REQUESTS_PER_MINUTE - 1)
-    status, ask = ANSWERS[asked]
+    status, ask = REQUESTS[asked]
     assert ask(acme).status == status
     assert is_429(acme.get("/me"))
 
 
-@pytest.mark.parametrize("asked", ANSWERS)
-def test_throttle_responds_429_to_every_request_above_the_limit(acme: Tenant, asked: str) -> None:
+@pytest.mark.parametrize("asked", REQUESTS)
+def test_throttle_refuses_every_request_above_the_limit(acme: Tenant, asked: str) -> None:
     spent = used_up(acme)
-    _, ask = ANSWERS[asked]
+    _, ask = REQUESTS[asked]
     response = ask(spent)
     assert response.status == 429
     assert asked == "HEAD" or is_429(response)
@@ -136,16 +132,16 @@ def test_throttle_does_not_count_a_401(acme: Tenant) -> None:
     assert is_429(acme.get("/me"))
 
 
-def test_throttle_never_responds_429_to_an_unknown_key(acme: Tenant) -> None:
+def test_throttle_never_refuses_an_unknown_key(acme: Tenant) -> None:
     unknown = "Bearer dtd_" + "0" * 40
     responses = {get("/api/v1/me", unknown).status for _ in range(REQUESTS_PER_MINUTE + 1)}
     assert responses == {401}
 
 
-def test_throttle_lets_pass_who_waits_as_long_as_the_response_says(acme: Tenant) -> None:
+def test_throttle_lets_a_client_pass_that_waits_for_retry_after(acme: Tenant) -> None:
     response = None
     while response is None or not is_429(response):  # a slow machine may need another window
-        spent = counted(acme, REQUESTS_PER_MINUTE, least=2, most=4)
+        spent = counted(acme, REQUESTS_PER_MINUTE, least=3, most=5)
         response = spent.get("/me")
     time.sleep(int(response.headers["retry-after"]))
     assert spent.get("/me").status == 200
@@ -160,11 +156,11 @@ def test_throttle_lets_exactly_300_of_1000_concurrent_requests_to_four_processes
         # Again: on a busy machine the window may end in between, or the counter may respond too
         # late, and such a request passes.
         spent = with_window(acme, 45)
-        end = _get_window(str(spent.key.id), PERIOD)
+        end = window_end(spent.key.id, int(time.time()))
         with ThreadPoolExecutor(48) as pool:
             futures = [pool.submit(four_servers[n % 4].get, "/me", spent.raw) for n in range(1000)]
             responses = [future.result() for future in futures]
-        in_one_window = _get_window(str(spent.key.id), PERIOD) == end
+        in_one_window = window_end(spent.key.id, int(time.time())) == end
     assert Counter(response.status for response in responses) == {200: 300, 429: 700}
     passed = Counter(n % 4 for n, response in enumerate(responses) if response.status == 200)
     assert len(passed) == 4
@@ -177,20 +173,20 @@ def test_throttle_lets_exactly_300_of_1000_concurrent_requests_to_four_processes
     assert sorted(map(int, said)) == list(range(300))
 
 
-@pytest.mark.parametrize("way", ["refuse", "silence"])
-def test_throttle_lets_requests_pass_without_the_counter_and_logs_it(
-    server: Server, acme: Tenant, way: str
+@pytest.mark.parametrize("fault", ["refuse", "silence"])
+def test_throttle_lets_requests_pass_and_logs_it_while_redis_is_out_of_reach(
+    server: Server, acme: Tenant, fault: str
 ) -> None:
     acme = with_window(acme, 40)
     assert server.get("/me", acme.raw).status == 200
-    getattr(server.counter, way)()
+    getattr(server.counter, fault)()
     response = server.get("/me", acme.raw)
     assert response.status == 200
     warned = eventually(lambda: "counter is out of reach" in server.log_of(response))
     assert warned, server.log_of(response)
 
 
-def test_throttle_counts_again_when_the_counter_is_back(server: Server, acme: Tenant) -> None:
+def test_throttle_counts_again_when_redis_is_back(server: Server, acme: Tenant) -> None:
     acme = used_up(acme)
     assert is_429(server.get("/me", acme.raw))
     server.counter.refuse()
@@ -200,19 +196,20 @@ def test_throttle_counts_again_when_the_counter_is_back(server: Server, acme: Te
 
 
 def quota(response: Response) -> dict[str, str]:
-    """What a response says of the limit."""
+    """A response's headers about the rate limit."""
     return {name: value for name, value in response.headers.items() if "ratelimit" in name}
 
 
-@pytest.mark.parametrize("asked", ANSWERS)
-def test_throttle_headers_are_in_every_response_to_a_valid_key(acme: Tenant, asked: str) -> None:
+@pytest.mark.parametrize("asked", REQUESTS)
+def test_rate_limit_headers_say_what_is_left_in_any_response_to_a_valid_key(
+    acme: Tenant, asked: str
+) -> None:
     acme = counted(acme, 10)
-    status, ask = ANSWERS[asked]
-    most = left(acme.key.id) + 2  # both ends of the window are rounded up
+    status, ask = REQUESTS[asked]
     response = ask(acme)
     assert response.status == status
     seconds = int(response.headers["x-ratelimit-reset"])
-    assert left(acme.key.id) < seconds <= most
+    assert abs(seconds - left(acme.key.id)) <= 1
     assert quota(response) == {
         "ratelimit-policy": '"key";q=300;w=60',
         "ratelimit": f'"key";r=289;t={seconds}',
@@ -222,7 +219,7 @@ def test_throttle_headers_are_in_every_response_to_a_valid_key(acme: Tenant, ask
     }
 
 
-def test_throttle_headers_go_down_to_nothing_and_a_429_says_the_same(acme: Tenant) -> None:
+def test_rate_limit_headers_count_down_to_0_and_a_429_has_them_too(acme: Tenant) -> None:
     acme = counted(acme, REQUESTS_PER_MINUTE - 2)
     responses = [acme.get("/me") for _ in range(4)]
     assert [response.status for response in responses] == [200, 200, 429, 429]
@@ -237,7 +234,7 @@ def test_throttle_headers_go_down_to_nothing_and_a_429_says_the_same(acme: Tenan
     assert refused.headers["ratelimit"] == f'"key";r=0;t={refused.headers["retry-after"]}'
 
 
-def test_throttle_headers_are_in_402_and_403_and_not_in_401(
+def test_rate_limit_headers_are_in_a_403_and_a_402_but_not_in_a_401(
     frozen: Tenant, freebie: Tenant
 ) -> None:
     for tenant, status in ((frozen, 403), (freebie, 402)):
@@ -247,7 +244,9 @@ def test_throttle_headers_are_in_402_and_403_and_not_in_401(
     assert quota(get("/api/v1/me", "Bearer dtd_" + "0" * 40)) == {}
 
 
-def test_throttle_headers_are_absent_without_the_counter(server: Server, acme: Tenant) -> None:
+def test_rate_limit_headers_are_missing_while_redis_is_out_of_reach(
+    server: Server, acme: Tenant
+) -> None:
     server.counter.refuse()
     response = server.get("/me", acme.raw)
     assert response.status == 200
@@ -269,11 +268,55 @@ def test_throttle_needs_one_round_trip_to_the_counter(server: Server, acme: Tena
     assert len(replies) == 20
 
 
-def test_throttle_counter_is_kept_as_long_as_its_window_whoever_asks(acme: Tenant) -> None:
+def test_rate_limit_window_lasts_a_minute_and_the_next_one_follows_without_a_gap() -> None:
+    key_id = uuid4()
+    ends = [window_end(key_id, now) for now in range(1_000_000, 1_000_000 + 3 * WINDOW)]
+    assert all(1 <= end - now <= WINDOW for now, end in enumerate(ends, 1_000_000))
+    assert sorted(Counter(ends).values(), reverse=True)[:2] == [WINDOW, WINDOW]
+
+
+def test_rate_limit_windows_of_many_keys_start_at_each_second_of_the_minute() -> None:
+    assert len({window_end(uuid4(), 1_000_000) for _ in range(2000)}) == WINDOW
+
+
+def redis_counter() -> RedisCounter:
+    return RedisCounter(settings.REDIS_URL, settings.REDIS_TIMEOUT)
+
+
+@pytest.mark.parametrize("make", [redis_counter, ProcessCounter])
+def test_counter_counts_each_window_of_each_key_from_1(make: Callable[[], RequestCounter]) -> None:
+    counter = make()
+    one, other = uuid4(), uuid4()
+    assert [counter.increment(one, 1_000_060) for _ in range(3)] == [1, 2, 3]
+    assert counter.increment(other, 1_000_060) == 1
+    assert counter.increment(one, 1_000_120) == 1
+    assert counter.increment(one, 1_000_120) == 2
+
+
+def test_process_counter_is_exact_in_many_threads() -> None:
+    counter, key_id = ProcessCounter(), uuid4()
+    with ThreadPoolExecutor(16) as pool:
+        counts = pool.map(lambda _: counter.increment(key_id, 1_000_060), range(5000))
+    assert sorted(counts) == list(range(1, 5001))
+
+
+def test_process_counter_forgets_windows_that_have_ended() -> None:
+    counter = ProcessCounter()
+    for now in range(1_000_000, 1_001_000):
+        counter.increment(uuid4(), now + WINDOW)
+    assert len(counter._windows) == WINDOW
+
+
+def test_redis_counter_expires_after_its_window(acme: Tenant) -> None:
     redis = Redis.from_url(os.environ["REDIS_URL"])
-    for window in (10, 60, 900):
-        cache.clear()
-        request = RequestFactory().get("/")
-        get_usage(request, group="test", key=lambda *_: "x", rate=f"5/{window}s", increment=True)
-        [name] = redis.keys()
-        assert window <= redis.ttl(name) <= window + 10
+    acme.get("/me")
+    acme.get("/me")
+    [name] = redis.keys()
+    assert WINDOW <= redis.ttl(name) <= 2 * WINDOW
+
+
+def test_redis_counter_counts_on_in_a_redis_that_has_lost_the_script(acme: Tenant) -> None:
+    acme = counted(acme, REQUESTS_PER_MINUTE - 1)
+    Redis.from_url(os.environ["REDIS_URL"]).script_flush()
+    assert acme.get("/me").status == 200
+    assert is_429(acme.get("/me"))

@@ -74,6 +74,13 @@ def test_run_prints_a_key_for_each_state_of_api_access(run: Run) -> None:
     assert standing == {"Acme": 200, "Umbrella": 200, "Freebie": 402, "Frozen": 403}
 
 
+def test_run_counts_requests_in_its_own_process(run: Run) -> None:
+    headers = {"Authorization": f"Bearer {run.key('Umbrella')}"}
+    with httpx.Client(base_url=run.base, headers=headers) as client:
+        left = [int(client.get("/api/v1/me").headers["X-RateLimit-Remaining"]) for _ in range(3)]
+    assert left[1] - left[2] == 1 or left[0] - left[1] == 1  # a window may end in between
+
+
 def test_run_serves_pdfs_of_a_complete_document(run: Run) -> None:
     client = httpx.Client(base_url=run.base, headers={"Authorization": f"Bearer {run.key('Acme')}"})
     with client:

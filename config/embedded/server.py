@@ -1,4 +1,7 @@
-"""The application server: granian in WSGI mode, one process with a few threads."""
+"""The server of `make run`: granian in WSGI mode, one process with a few threads.
+
+As it is one process, the rate limit can be counted in it (`REDIS_URL=memory://`).
+"""
 
 import multiprocessing
 import os
@@ -11,13 +14,14 @@ from granian import Granian
 from granian.constants import Interfaces
 from granian.log import LogLevels
 
+HOST = "127.0.0.1"
 POLL = 0.25  # seconds
 
 
 def when_parent_dies(then: Callable[[], object]) -> None:
-    """Calls `then` from a thread once this process's parent is gone.
+    """Calls `then` from a thread when this process's parent has ended.
 
-    A killed parent cannot notify its children, but they get another parent.
+    A parent that is killed cannot tell its children, but they get another parent.
     """
     parent = os.getppid()
 
@@ -26,17 +30,14 @@ def when_parent_dies(then: Callable[[], object]) -> None:
             time.sleep(POLL)
         then()
 
-    threading.Thread(target=watch, name="parent-watcher", daemon=True).start()
-
-
-HOST = "127.0.0.1"
+    threading.Thread(target=watch, name="parent watcher", daemon=True).start()
 
 
 def load_application(target: str) -> Callable[..., Any]:
-    """Loads the WSGI application in the worker, which ends if the server is killed."""
+    """Loads the WSGI application in the server's worker, which ends when the server ends."""
     when_parent_dies(lambda: os._exit(1))
-    # Ctrl-C is for the server only, which then stops its worker. A worker that receives both
-    # signals at the same time can hang until it is killed.
+    # Ctrl-C is for the server, which then stops its worker. A worker that gets both signals at
+    # once can hang until it is killed.
     os.setpgid(0, 0)
     from config.wsgi import application  # noqa: PLC0415 - only the worker is the server
 
@@ -47,9 +48,9 @@ def serve(port: int, threads: int) -> None:
     """Serves until a signal stops it; exits with status 1 when the worker fails.
 
     Args:
-        threads: requests answered at once; a slow download takes one.
+        threads: requests that are served at once; a slow download takes one.
     """
-    # A forked worker would inherit this process's threads' locks and its database sockets.
+    # A forked worker would inherit the locks of this process's threads and its database sockets.
     multiprocessing.set_start_method("spawn", force=True)
     Granian(
         "config.wsgi:application",
@@ -59,7 +60,7 @@ def serve(port: int, threads: int) -> None:
         workers=1,
         blocking_threads=threads,
         blocking_threads_idle_timeout=600,  # seconds; a thread's database connection goes with it
-        workers_kill_timeout=10,  # seconds that running requests get at the end
+        workers_kill_timeout=10,  # seconds that running requests get when it stops
         websockets=False,
         log_level=LogLevels.warning,
     ).serve(target_loader=load_application)
