@@ -5,7 +5,6 @@ A counter belongs to one window of one key. Nothing resets it: the next window h
 
 import threading
 from collections import Counter
-from typing import Protocol
 from uuid import UUID
 
 from redis import Redis
@@ -20,18 +19,6 @@ local count = redis.call('INCR', KEYS[1])
 if count == 1 then redis.call('EXPIRE', KEYS[1], {_EXPIRY}) end
 return count
 """
-
-
-class RequestCounter(Protocol):
-    def increment(self, key_id: UUID, window_end: int) -> int:
-        """Counts one request and returns the number of requests in this window, this one included.
-
-        Args:
-            window_end: seconds since the epoch; it identifies the window.
-
-        Raises:
-            redis.RedisError: Redis did not count it.
-        """
 
 
 class RedisCounter:
@@ -53,6 +40,14 @@ class RedisCounter:
         self._increment = redis.register_script(_INCREMENT)
 
     def increment(self, key_id: UUID, window_end: int) -> int:
+        """Counts one request; returns how many the window has, this one included.
+
+        Args:
+            window_end: seconds since the epoch; it identifies the window.
+
+        Raises:
+            redis.RedisError: Redis is out of reach or refuses.
+        """
         return int(self._increment([f"requests:{key_id}:{window_end}"]))
 
 
@@ -67,6 +62,7 @@ class ProcessCounter:
         self._windows: dict[int, Counter[UUID]] = {}
 
     def increment(self, key_id: UUID, window_end: int) -> int:
+        """As `RedisCounter.increment`, without its errors."""
         with self._lock:
             if window_end not in self._windows:
                 start = window_end - WINDOW

@@ -9,7 +9,7 @@ from django.conf import settings
 from redis import RedisError
 from rest_framework.throttling import BaseThrottle
 
-from apikeys.counter import ProcessCounter, RedisCounter, RequestCounter
+from apikeys.counter import ProcessCounter, RedisCounter
 from config.api.errors import TooManyRequests
 from config.api.limits import REQUESTS_PER_MINUTE, WINDOW
 from config.api.request import ApiRequest
@@ -31,7 +31,7 @@ class KeyThrottle(BaseThrottle):
     reads.
     """
 
-    counter: RequestCounter = (
+    counter = (
         ProcessCounter()
         if settings.COUNT_IN_PROCESS
         else RedisCounter(settings.REDIS_URL, settings.REDIS_TIMEOUT)

@@ -1,1 +1,8 @@
-"""What measures the service; nothing here runs in production."""
+"""The benchmark of the service; nothing here runs in production."""
+
+import sys
+
+
+def log(line: str) -> None:
+    """Reports progress."""
+    sys.stderr.write(f"{line}\n")

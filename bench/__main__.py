@@ -1,6 +1,6 @@
-"""Measures the service beside its peers, and writes docs/performance.md: `make bench`.
+"""Measures the service and its peers, and writes docs/performance.md: `make bench`.
 
-To try something out, a part of it, whose table is only printed:
+A part of it only prints its table:
 
     python -m bench --scale small --only list25,me --variants ours,fastapi --rounds 3 --duration 2
 """
@@ -8,69 +8,78 @@ To try something out, a part of it, whose table is only printed:
 import argparse
 import sys
 from dataclasses import replace
+from typing import TypeVar
 
-from bench import growth, history, importing, page, report, servers, stack, writers
+from bench import audit_log, growth, importing, log, report, stack, writers
 from bench.comparison import AMONG, Comparison
-from bench.databases import loaded
 from bench.launch import ROOT
-from bench.loading.identity import Secret, workspaces
-from bench.progress import say
-from bench.scale import SCALES, Scale
+from bench.loading.identity import workspaces
+from bench.page import page
+from bench.scale import SCALES
 from bench.traffic import ENDPOINTS
 from bench.variants import VARIANTS, serving
 
-
-def chosen(text: str) -> list[str]:
-    return text.split(",")
+T = TypeVar("T")
 
 
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Measures the service beside its peers.")
-    parser.add_argument("--scale", choices=SCALES, default="full")
-    parser.add_argument("--rounds", type=int)
-    parser.add_argument("--duration", type=float, help="seconds of one measurement")
-    parser.add_argument("--only", type=chosen, help=f"some of {','.join(ENDPOINTS)}")
-    parser.add_argument("--variants", type=chosen, help=f"some of {','.join(VARIANTS)}")
-    return parser.parse_args()
+def _some(named: dict[str, T], names: str | None) -> dict[str, T]:
+    return {name: named[name] for name in names.split(",")} if names else named
 
 
-def everything(parts: stack.Stack, scale: Scale, compared: Comparison) -> None:
-    """The whole page; that of a smoke test stays out of docs/."""
-    main, few = compared.database, loaded(parts, scale, "few")
-    large, *small = workspaces(scale, Secret.of(parts.folder))
-    results, ours = compared.run(), [VARIANTS["ours"]]
-    under = servers.serve(parts, main, scale, compared.learned["list25"]["ours"])
+def measure_all(parts: stack.Stack, compared: Comparison) -> str:
+    """Returns the whole page."""
+    main, scale = compared.database, compared.scale
+    few, imports = parts.loaded(scale, "few"), parts.loaded(scale, "imports")
+    results, ours = compared.run(), {"ours": VARIANTS["ours"]}
     with serving(parts, main, ours) as server, serving(parts, few, ours) as server_of_few:
-        lists, me = growth.grow(parts, main, scale, server["ours"], large, small[:AMONG])
-        read = history.read(parts, server_of_few["ours"], server["ours"], scale)
-    written = writers.write(parts, few, scale)
-    imports = importing.measure(parts, loaded(parts, scale, "imports"), scale)
-    found = page.Found(results, under, compared.latencies, lists, me, read, written, imports)
-    lines = page.page(parts, scale, found)
-    folder = ROOT / "docs" if scale.name == "full" else parts.folder / scale.name
-    sys.stdout.write("\n".join(lines))
-    say(f"written: {page.write(folder, lines, results)}")
+        lists, me = growth.grow(parts, main, scale, server["ours"], workspaces(scale)[: AMONG + 1])
+        read = audit_log.read(parts, server_of_few["ours"], server["ours"], scale)
+    start, imported = importing.measure(parts, imports, scale)
+    tables = {
+        "comparison": report.comparison(results),
+        "costs": report.costs(results),
+        "latencies": report.latencies(compared.latencies),
+        "servers": report.cases(compared.run_servers()),
+        "growth": report.growth(lists, me, read),
+        "lists": report.cases(lists),
+        "me": report.cases(me),
+        "audit_log": report.audit_log(read),
+        "writers": report.writers(writers.write(parts, few, scale)),
+        "imports": report.imports(imported),
+    }
+    return page(parts, scale, results, start, tables)
 
 
 def main() -> None:
-    options = arguments()
+    parser = argparse.ArgumentParser(description="Measures the service and its peers.")
+    parser.add_argument("--scale", choices=SCALES, default="full")
+    parser.add_argument("--rounds", type=int)
+    parser.add_argument("--duration", type=float, help="seconds of one measurement")
+    parser.add_argument("--only", help=f"some of {','.join(ENDPOINTS)}")
+    parser.add_argument("--variants", help=f"some of {','.join(VARIANTS)}")
+    options = parser.parse_args()
     scale = SCALES[options.scale]
-    scale = replace(
-        scale, rounds=options.rounds or scale.rounds, seconds=options.duration or scale.seconds
-    )
+    rounds, seconds = options.rounds or scale.rounds, options.duration or scale.seconds
+    scale = replace(scale, rounds=rounds, seconds=seconds)
     parts = stack.provide()
     compared = Comparison(
         parts,
-        loaded(parts, scale, "main"),
+        parts.loaded(scale, "main"),
         scale,
-        workspaces(scale, Secret.of(parts.folder))[1:],
-        [VARIANTS[name] for name in options.variants or VARIANTS],
-        [ENDPOINTS[name] for name in options.only or ENDPOINTS],
+        workspaces(scale)[1:],
+        _some(VARIANTS, options.variants),
+        _some(ENDPOINTS, options.only),
     )
     if options.only or options.variants:
         sys.stdout.write("\n".join(report.costs(compared.run())))
-    else:
-        everything(parts, scale, compared)
+        return
+    text = measure_all(parts, compared)
+    # A smoke test's page stays out of docs/.
+    folder = ROOT / "docs" if scale.name == "full" else parts.folder / scale.name
+    folder.mkdir(exist_ok=True)
+    (folder / "performance.md").write_text(text)
+    sys.stdout.write(text)
+    log(f"written: {folder / 'performance.md'}")
 
 
 if __name__ == "__main__":

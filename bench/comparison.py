@@ -1,118 +1,115 @@
-"""The variants beside each other: rounds of A B C D, A B C D, for each endpoint."""
+"""The variants compared: rounds of A B C D, A B C D, for each endpoint."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
-from statistics import median
+from statistics import median, quantiles
 
-from bench import latency
+from bench import log
 from bench.agreement import learn, refuse_alike
-from bench.latency import Latencies
+from bench.client import Client
 from bench.loading.identity import Workspace
-from bench.measuring import Measurement, measure, prepare
-from bench.progress import say
+from bench.measuring import CONNECTIONS, Measurement, measure
 from bench.scale import Scale
 from bench.stack import Stack
-from bench.traffic import Endpoint, Target, endless, some_documents, targets
-from bench.variants import Server, Variant, serving
+from bench.traffic import Endpoint, Target, endless, targets
+from bench.variants import SERVERS, Server, Variant, serving
 
-AMONG = 40  # small workspaces that are asked in turn
-
-Learned = dict[str, dict[str, list[Target]]]
+AMONG = 40  # small workspaces that are requested in turn
+FIXED_RATE = "list25"  # the endpoint that is also measured at a fixed rate
+PACES = ("drf", "fastapi")  # half the rate of these, for all variants that can serve twice that
+FEWEST = 20  # requests at a fixed rate
 
 
 @dataclass(frozen=True)
-class Spread:
-    """The median of several rounds, and the least and the most."""
+class Latency:
+    """At so many requests a second: the median and the 99th percentile, in seconds."""
 
+    rate: float
     median: float
-    least: float
-    most: float
-
-    @classmethod
-    def of(cls, values: Sequence[float]) -> "Spread":
-        return cls(median(values), min(values), max(values))
+    late: float
 
 
+Cases = dict[str, list[Measurement]]  # case → one for each round
 Results = dict[tuple[str, str], list[Measurement]]  # (endpoint, variant) → one for each round
-
-
-def ratios(results: Results, endpoint: str, one: str, other: str) -> list[float]:
-    """Requests a second of one variant as multiples of another's, round by round."""
-    pairs = zip(results[endpoint, one], results[endpoint, other], strict=True)
-    return [a.rate / b.rate for a, b in pairs]
-
-
-def savings(results: Results, endpoint: str, one: str, other: str) -> list[float]:
-    """Processor time of a request to another variant in multiples of this one's, by rounds."""
-    pairs = zip(results[endpoint, one], results[endpoint, other], strict=True)
-    return [b.cost_ms / a.cost_ms for a, b in pairs]
+Latencies = dict[tuple[str, str], list[Latency]]  # (whose pace, variant) → one for each round
 
 
 @dataclass
 class Comparison:
-    """Each endpoint with each variant, in the small workspaces.
-
-    Attributes:
-        workspaces: the first of them are asked.
-        learned: endpoint → variant → what is asked, with the answers.
-        latencies: what is measured at fixed rates besides, beside the peers that set them.
-    """
+    """Each endpoint with each variant, in the small workspaces."""
 
     stack: Stack
     database: str
     scale: Scale
     workspaces: Sequence[Workspace]
-    variants: Sequence[Variant]
-    endpoints: Sequence[Endpoint]
-    learned: Learned = field(default_factory=dict)
-    latencies: Latencies = field(default_factory=dict)
+    variants: Mapping[str, Variant]
+    endpoints: Mapping[str, Endpoint]
+    # endpoint → variant → targets with the bodies of their responses
+    learned: dict[str, dict[str, list[Target]]] = field(default_factory=dict)
+    latencies: Latencies = field(default_factory=dict)  # at fixed rates, in the same rounds
 
     def run(self) -> Results:
-        """Measures all of it.
+        """Measures everything.
 
         Raises:
-            Disagreement: the variants do not answer alike.
-            WrongAnswer: under load, an answer was not the right one.
+            Disagreement: the variants do not respond alike.
+            WrongResponse: under load, a response was not the right one.
         """
-        results: Results = {(e.name, v.name): [] for e in self.endpoints for v in self.variants}
+        results: Results = {(e, v): [] for e in self.endpoints for v in self.variants}
         for number in range(1, self.scale.rounds + 1):
-            # New processes for each round: what a start happens to decide is part of the spread.
+            # New processes for each round: the chances of a start are part of the spread.
             with serving(self.stack, self.database, self.variants) as servers:
                 if not self.learned:
                     self._learn(servers)
-                say(f"round {number} of {self.scale.rounds}")
+                log(f"round {number} of {self.scale.rounds}")
                 for endpoint in self.endpoints:
-                    found = {n: self._measure(s, endpoint) for n, s in servers.items()}
+                    found = {n: self._measure(s, endpoint, n) for n, s in servers.items()}
                     for name, measurement in found.items():
-                        results[endpoint.name, name].append(measurement)
-                    told = (f"{n} {m.rate:.0f}/s {m.cost_ms:.2f} ms" for n, m in found.items())
-                    say(f"  {endpoint.title}: {', '.join(told)}")
-                    if endpoint.name == latency.ENDPOINT and found.keys() >= set(latency.PACES):
-                        self._wait(servers, found)
+                        results[endpoint, name].append(measurement)
+                    rates = (f"{n} {m.rate:.0f}/s {m.cost_ms:.2f} ms" for n, m in found.items())
+                    log(f"  {endpoint}: {', '.join(rates)}")
+                    if endpoint == FIXED_RATE and found.keys() >= set(PACES):
+                        self._measure_latencies(servers, found)
         return results
 
-    def _wait(self, servers: Mapping[str, Server], found: Mapping[str, Measurement]) -> None:
-        targets = self.learned[latency.ENDPOINT]
-        waited = latency.wait_times(self.stack, self.database, self.scale, servers, targets, found)
-        for case, waiting in waited.items():
-            self.latencies.setdefault(case, []).append(waiting)
-
-    def _measure(self, server: Server, endpoint: Endpoint) -> Measurement:
-        prepare(self.stack, self.database)
-        return measure(
-            self.stack,
-            server,
-            endless(self.learned[endpoint.name][server.variant.name]),
-            warm_up=self.scale.warm_up,
-            seconds=self.scale.seconds,
-        )
+    def run_servers(self) -> Cases:
+        """One endpoint of this service under each server, measured in turn."""
+        found: Cases = {name: [] for name in SERVERS}
+        for number in range(1, self.scale.rounds + 1):
+            log(f"servers, round {number} of {self.scale.rounds}")
+            with serving(self.stack, self.database, SERVERS) as servers:
+                for name, server in servers.items():
+                    found[name].append(self._measure(server, FIXED_RATE, "ours", part=0.5))
+        return found
 
     def _learn(self, servers: Mapping[str, Server]) -> None:
-        asked = self.workspaces[:AMONG]
         with self.stack.connect(self.database) as connection:
-            documents = some_documents(connection, asked)
-        for endpoint in self.endpoints:
-            self.stack.forget_requests()
-            wanted = targets(endpoint, asked, documents)
-            self.learned[endpoint.name] = learn(servers, endpoint, wanted)
+            for name, endpoint in self.endpoints.items():
+                log(f"comparing responses: {name}")
+                self.stack.reset_rate_limit()
+                wanted = targets(connection, endpoint, self.workspaces[:AMONG])
+                self.learned[name] = learn(servers, wanted)
         refuse_alike(self.stack, servers, wanted[0])
+
+    def _measure(self, server: Server, endpoint: str, variant: str, part: float = 1) -> Measurement:
+        self.stack.prepare(self.database)
+        requests = endless(self.learned[endpoint][variant])
+        return measure(self.stack, server, requests, self.scale, part=part)
+
+    def _measure_latencies(
+        self, servers: Mapping[str, Server], measured: Mapping[str, Measurement]
+    ) -> None:
+        """Each variant at the paces that it can keep up with."""
+        for pace in PACES:
+            rate = measured[pace].rate / 2
+            for name, server in servers.items():
+                if measured[name].rate < rate * 2:
+                    continue
+                self.stack.prepare(self.database)
+                requests = endless(self.learned[FIXED_RATE][name])
+                with closing(Client(server.port, requests)) as load:
+                    load.warm_up(CONNECTIONS, self.scale.seconds / 4)
+                    took = load.at_rate(rate, max(self.scale.seconds / 2, FEWEST / rate))
+                latency = Latency(rate, median(took), quantiles(took, n=100)[98])
+                self.latencies.setdefault((pace, name), []).append(latency)

@@ -1,9 +1,10 @@
-"""What importing costs, by how many documents the file has: `manage.py import_documents`.
+"""The cost of `manage.py import_documents`, by the number of documents in the file.
 
-The documents and their files are in place already, and the command uploads nothing. A document
-that is not there cannot be had without: its original always goes into the store.
+The documents and their files exist already, and the command uploads nothing. The import of a new
+document always uploads its original.
 """
 
+import itertools
 import json
 import os
 import re
@@ -11,98 +12,58 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
-from statistics import median
 
-from bench.agreement import Disagreement
+from bench import log
+from bench.agreement import Disagreement, body
 from bench.launch import started
-from bench.loading.importable import LINES
-from bench.processor import TICK, spent
-from bench.progress import say
+from bench.loading.documents import pdf
+from bench.loading.identity import workspaces
+from bench.measuring import TICK, spent
 from bench.scale import Scale
-from bench.stack import MB, Stack
+from bench.stack import Stack
+from bench.traffic import pages
+from bench.variants import VARIANTS, serving
 
+LINES, PDF = "documents.jsonl", "document.pdf"
+TYPES = ("original", "signed", "certificate")
 PARTS = (0.1, 0.3, 1)  # of the largest import
-ROUNDS = 1  # at most: one takes five minutes
-LOOK = 0.05  # seconds between two looks at the command's memory
+INTERVAL = 0.05  # seconds between two readings of the command's memory
 
 
 @dataclass(frozen=True)
 class Import:
-    """One import of `documents` in `seconds`.
+    """One import of `documents` in `seconds`."""
 
-    Attributes:
-        command, database: processor time, in seconds.
-        peak: bytes of memory that the command had at most.
-    """
-
+    title: str
     documents: int
     seconds: float
-    command: float
+    command: float  # seconds of processor time
     database: float
-    peak: int
+    peak: int  # bytes of memory that the command had at most
 
-    def beyond(self, start: "Import") -> "Import":
-        """The same without the processor time of an import of no documents."""
-        return replace(
-            self,
-            command=max(self.command - start.command, TICK),
-            database=max(self.database - start.database, TICK),
-        )
-
-    @property
-    def rate(self) -> float:
-        """Documents a second."""
-        return self.documents / self.seconds
-
-    @property
-    def cost(self) -> float:
-        """Seconds of processor time of command and database together."""
-        return self.command + self.database
-
-    @property
-    def command_ms(self) -> float:
-        """Milliseconds of processor time a document."""
-        return 1000 * self.command / self.documents
-
-    @property
-    def database_ms(self) -> float:
-        return 1000 * self.database / self.documents
+    def ms(self, *parts: float) -> float:
+        """Milliseconds a document of some parts' processor time."""
+        return 1000 * sum(parts) / self.documents
 
     @property
     def cost_ms(self) -> float:
-        return 1000 * self.cost / self.documents
+        """Processor time of command and database together, in milliseconds a document."""
+        return self.ms(self.command, self.database)
+
+    def without(self, start: "Import") -> "Import":
+        """The same without the processor time of an import of no documents."""
+        command = max(self.command - start.command, TICK)
+        return replace(self, command=command, database=max(self.database - start.database, TICK))
 
 
-@dataclass(frozen=True)
-class Imports:
-    """What was measured, for each round.
-
-    Attributes:
-        start: imports of no documents.
-        lines: by how many documents, one a line; without the processor time of `start`.
-    """
-
-    start: list[Import]
-    lines: dict[int, list[Import]]
-
-    def growth(self) -> list[float]:
-        """Processor time of a document of the largest imports over one of the smallest."""
-        small, *_, large = self.lines.values()
-        return [median(many.cost_ms / few.cost_ms for few, many in zip(small, large, strict=True))]
-
-    def memory(self) -> float:
-        """Megabytes that the largest imports take more than the smallest."""
-        small, *_, large = self.lines.values()
-        least = median(one.peak for one in small)
-        return (median(one.peak for one in large) - least) / MB
+Imports = list[Import]  # by size
 
 
 def _peak(pid: int) -> int:
-    """Bytes that a process has had at most; 0 of one that has ended."""
+    """Bytes that a process has had at most; 0 if it has ended."""
     try:
         found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
     except OSError:
@@ -110,61 +71,66 @@ def _peak(pid: int) -> int:
     return 1024 * int(found[1]) if found else 0
 
 
-def _import(stack: Stack, database: str, workspace: str, file: Path, documents: int) -> Import:
+def _import(stack: Stack, database: str, file: Path, documents: int, title: str) -> Import:
     """Runs the command.
 
     Raises:
         Disagreement: it did not do what is to be measured.
     """
-    environment = {"DATABASE_URL": stack.url(database)}
+    log(f"import: {title}")
+    with stack.connect(database) as connection:
+        # Each begins alike: without the rows that the one before has replaced.
+        connection.execute("VACUUM")
+        [[workspace]] = connection.execute("SELECT id::text FROM workspaces_workspace")
     command = [sys.executable, "manage.py", "import_documents", workspace, str(file)]
     before, begun, peak, pid = spent(stack.postgres), time.monotonic(), 0, 0
+    environment = {"DATABASE_URL": stack.url(database)}
     with started(command, environment, subprocess.PIPE) as process:
         while not pid:
-            time.sleep(LOOK)
+            time.sleep(INTERVAL)
             peak = max(peak, _peak(process.pid))
             pid, status, used = os.wait4(process.pid, os.WNOHANG)
         process.returncode = os.waitstatus_to_exitcode(status)
-        said, _ = process.communicate()
+        output, _ = process.communicate()
     took = time.monotonic() - begun
-    if process.returncode or json.loads(said) != {"created": 0, "updated": documents, "files": 0}:
-        raise Disagreement(f"import of {documents:,} documents: {process.returncode}, {said!r}")
-    return Import(
-        documents,
-        took,
-        used.ru_utime + used.ru_stime,
-        spent(stack.postgres) - before,
-        peak,
-    )
+    if process.returncode or json.loads(output) != {"created": 0, "updated": documents, "files": 0}:
+        raise Disagreement(f"import of {documents:,} documents: {process.returncode}, {output!r}")
+    processor_time = used.ru_utime + used.ru_stime
+    return Import(title, documents, took, processor_time, spent(stack.postgres) - before, peak)
 
 
-def _files(folder: Path, total: int) -> Iterator[tuple[Path, int]]:
+def write_lines(folder: Path, get: Callable[[str], bytes]) -> None:
+    """Writes all documents as the API lists them, and beside them the PDF of their files."""
+    (folder / PDF).write_bytes(pdf())
+    with (folder / LINES).open("w") as lines:
+        for page in pages(get):
+            for document in page["data"]:
+                types = TYPES if document["status"] == "COMPLETED" else TYPES[:1]
+                lines.write(json.dumps(document | {"files": dict.fromkeys(types, PDF)}) + "\n")
+
+
+def _files(folder: Path, total: int) -> Iterator[tuple[Path, int, str]]:
     """Files to import, each with its number of documents."""
     for documents in (0, *(int(part * total) for part in PARTS)):
         file = folder / f"{documents}.jsonl"
         with (folder / LINES).open("rb") as lines, file.open("wb") as some:
-            some.writelines(islice(lines, documents))
-        yield file, documents
+            some.writelines(itertools.islice(lines, documents))
+        yield file, documents, f"{documents:,}"
 
 
-def measure(stack: Stack, database: str, scale: Scale) -> Imports:
-    """Imports each file, in turn."""
-    rounds = min(scale.rounds, ROUNDS)
-    with tempfile.TemporaryDirectory() as name, stack.connect(database) as connection:
-        stack.run(database, "-m", "bench.loading.importable", name)
-        files = list(_files(Path(name), scale.imported))
-        row = connection.execute("SELECT id::text FROM workspaces_workspace").fetchone()
-        assert row is not None  # noqa: S101 - the loader made it
-        found: dict[Path, list[Import]] = {file: [] for file, _ in files}
-        _import(stack, database, row[0], *files[0])  # the first one may compile modules
-        for number in range(1, rounds + 1):
-            for file, documents in files:
-                say(f"import, round {number} of {rounds}: {file.name}")
-                # Each begins alike: without the rows that the one before has replaced.
-                connection.execute("VACUUM")
-                found[file].append(_import(stack, database, row[0], file, documents))
-    start, *lines = found.values()
-    beyond = [
-        [one.beyond(base) for one, base in zip(imports, start, strict=True)] for imports in lines
-    ]
-    return Imports(start, {imports[0].documents: imports for imports in beyond})
+def measure(stack: Stack, database: str, scale: Scale) -> tuple[Import, Imports]:
+    """Imports each file once, as it takes five minutes.
+
+    Returns:
+        An import of no documents, and the others without its processor time.
+    """
+    [workspace], requests = workspaces(scale.imports), itertools.count()
+    with tempfile.TemporaryDirectory() as name:
+        with serving(stack, database, {"ours": VARIANTS["ours"]}) as servers:
+            stack.prepare(database)
+            ours = servers["ours"]
+            write_lines(Path(name), lambda path: body(ours, workspace, path, next(requests)))
+        empty, *files = _files(Path(name), scale.imports.documents)
+        _import(stack, database, *empty)  # the first one may compile modules
+        start = _import(stack, database, *empty)
+        return start, [_import(stack, database, *file).without(start) for file in files]

@@ -1,25 +1,52 @@
-"""One measurement: requests answered, and the processor time that all parts spent on them."""
+"""One measurement: responses, and the processor time that all parts spent on them."""
 
+import os
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 
-from bench.client import client
-from bench.connection import Exchange
-from bench.processor import spent, spent_by_each
-from bench.progress import say
+import psutil
+
+from bench import log
+from bench.client import Client, Exchange
+from bench.scale import Scale
 from bench.stack import Stack
 from bench.variants import WORKERS, Server
 
 CONNECTIONS = 16
 EVEN = 0.6  # of the busier worker's time that the other one spends at least
-FEWEST = 3  # requests that a measurement has at least, however long it takes
+FEWEST = 3  # responses that a measurement has at least, however long it takes
 TRIES = 5  # new connections until the workers share them evenly
+
+TICK = 1 / os.sysconf("SC_CLK_TCK")  # seconds
+
+
+def _tree(root: int) -> dict[int, tuple[float, ...]]:
+    """Each living process of a tree: user and system time, its own and of children that ended."""
+    found = {}
+    process = psutil.Process(root)
+    for each in (process, *process.children(recursive=True)):
+        try:
+            found[each.pid] = tuple(each.cpu_times()[:4])
+        except psutil.NoSuchProcess:  # it has just ended
+            continue
+    return found
+
+
+def spent(root: int) -> float:
+    """Seconds that a process and its descendants have used, including those that have ended."""
+    return sum(sum(times) for times in _tree(root).values())
+
+
+def spent_by_each(root: int) -> dict[int, float]:
+    """Seconds that each living process of a tree has used itself."""
+    return {pid: sum(times[:2]) for pid, times in _tree(root).items()}
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """What `requests` answers in `seconds` took, in seconds of processor time of each part."""
+    """What `requests` requests in `seconds` took, in seconds of processor time of each part."""
 
     requests: int
     seconds: float
@@ -33,34 +60,19 @@ class Measurement:
         """Requests a second."""
         return self.requests / self.seconds
 
-    @property
-    def server_ms(self) -> float:
-        """Milliseconds of processor time a request, of the server's processes."""
-        return 1000 * self.server / self.requests
-
-    @property
-    def database_ms(self) -> float:
-        return 1000 * self.database / self.requests
-
-    @property
-    def redis_ms(self) -> float:
-        return 1000 * self.redis / self.requests
+    def ms(self, *parts: float) -> float:
+        """Milliseconds a request of some parts' processor time."""
+        return 1000 * sum(parts) / self.requests
 
     @property
     def cost_ms(self) -> float:
-        """Of server and database together."""
-        return self.server_ms + self.database_ms
+        """Processor time of server and database together, in milliseconds a request."""
+        return self.ms(self.server, self.database)
 
 
-class Meter:
-    """Reads the processor time of a server, the database and Redis."""
-
-    def __init__(self, stack: Stack, server: Server) -> None:
-        self.stack, self.server = stack, server
-
-    def read(self) -> tuple[float, ...]:
-        roots = (self.server.root, self.stack.postgres, self.stack.redis)
-        return (time.monotonic(), *(spent(root) for root in roots), time.process_time())
+def _times(stack: Stack, server: Server) -> tuple[float, ...]:
+    roots = (server.process.pid, stack.postgres, stack.redis)
+    return (time.monotonic(), *(spent(root) for root in roots), time.process_time())
 
 
 def _share(before: dict[int, float], after: dict[int, float]) -> float:
@@ -69,41 +81,38 @@ def _share(before: dict[int, float], after: dict[int, float]) -> float:
     return used[-1] / used[0] if len(used) == WORKERS and used[0] else 0.0
 
 
-def prepare(stack: Stack, database: str) -> None:
-    """Makes every measurement begin alike: no request counted, each key's last use long ago."""
-    stack.forget_requests()
-    with stack.connect(database) as connection:
-        connection.execute("UPDATE apikeys_apikey SET last_used_at = now() - interval '1 hour'")
-
-
 def measure(
     stack: Stack,
     server: Server,
     exchanges: Iterator[Exchange],
+    scale: Scale,
     *,
-    warm_up: float,
-    seconds: float,
+    part: float = 1,
     connections: int = CONNECTIONS,
 ) -> Measurement:
-    """A closed loop of so many seconds; over new connections while the workers are uneven.
+    """A closed loop; over new connections while the workers are uneven.
 
-    Of several tries, the one whose workers shared the work best counts.
+    Args:
+        part: of the scale's seconds that it lasts.
+
+    Returns:
+        Of several tries, the one whose workers shared the work best.
     """
-    meter, tried = Meter(stack, server), []
+    seconds, tried = scale.seconds * part, []
     for _ in range(TRIES):
-        with client(server.port, exchanges) as load:
-            load.warm_up(connections, warm_up)
-            workers, begun = spent_by_each(server.root), meter.read()
+        with closing(Client(server.port, exchanges)) as load:
+            load.warm_up(connections, seconds / 4)
+            workers, before = spent_by_each(server.process.pid), _times(stack, server)
             requests = load.saturate(seconds)
             while requests < FEWEST:
                 requests += load.saturate(seconds)
-            ended = meter.read()
-            share = _share(workers, spent_by_each(server.root))
+            after = _times(stack, server)
+            share = _share(workers, spent_by_each(server.process.pid))
             load.drain()
-        took, *parts = (after - before for before, after in zip(begun, ended, strict=True))
+        took, *parts = (end - start for start, end in zip(before, after, strict=True))
         tried.append((share, Measurement(requests, took, *parts)))
-        # Ticks of 10 ms tell little about a short time.
+        # Ticks of 10 ms are too coarse for a short time.
         if share >= EVEN or seconds < 1 or connections < CONNECTIONS:
             break
-        say(f"  {server.variant.title}: one worker did {share:.2f} of the other's work; again")
+        log(f"  {server.variant.title}: one worker did {share:.2f} of the other's work; repeating")
     return max(tried, key=lambda each: each[0])[1]

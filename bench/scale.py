@@ -1,71 +1,48 @@
 """How much is loaded and how long is measured: `full` for numbers, `small` for a smoke test."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
 class Scale:
-    """What one run is made of.
-
-    Attributes:
-        documents: of the large workspace, deleted ones not counted.
-        workspaces, documents_each: the small workspaces.
-        keys, keys_each: API keys of the large workspace and of each small one.
-        deep: documents before the page that counts as deep.
-        entries, entries_few: of the audit history, and of the short one it is compared with.
-        imported: documents of the largest import.
-        written: documents that writers make in one measurement.
-        seconds: that one measurement lasts, after a warm-up of `warm_up` seconds.
-        rounds: how often everything is measured.
-    """
+    """The amounts of one run; the defaults are those of `full`."""
 
     name: str
-    documents: int
-    workspaces: int
-    documents_each: int
-    keys: int
-    keys_each: int
-    deep: int
-    entries: int
-    entries_few: int
-    imported: int
-    written: int
-    seconds: float
-    warm_up: float
-    rounds: int
+    documents: int = 1_000_000  # of the large workspace, without the deleted ones
+    workspaces: int = 200  # small ones
+    documents_each: int = 1_000
+    keys: int = 1_500  # of the large workspace
+    keys_each: int = 75
+    entries: int = 10_000_000  # of the audit log
+    entries_few: int = 10_000  # of the audit log that it is compared with
+    written: int = 8_000  # documents that writers create in one measurement
+    seconds: float = 4  # of one measurement
+    rounds: int = 5
+
+    @property
+    def deep(self) -> int:
+        """Documents before the page that counts as deep."""
+        return self.documents // 2
+
+    @property
+    def imports(self) -> "Scale":
+        """The amounts of the database with the documents to import."""
+        return replace(self, documents=self.documents // 10, workspaces=0)
 
 
 SCALES = {
-    "full": Scale(
-        name="full",
-        documents=1_000_000,
-        workspaces=200,
-        documents_each=1_000,
-        keys=1_500,
-        keys_each=75,
-        deep=500_000,
-        entries=10_000_000,
-        entries_few=10_000,
-        imported=100_000,
-        written=8_000,
-        seconds=4,
-        warm_up=1,
-        rounds=5,
-    ),
+    "full": Scale("full"),
     "small": Scale(
-        name="small",
+        "small",
         documents=2_000,
         workspaces=5,
         documents_each=200,
         keys=100,
         keys_each=20,
-        deep=1_000,
         entries=5_000,
         entries_few=1_000,
-        imported=200,
         written=400,
         seconds=0.3,
-        warm_up=0.1,
         rounds=1,
     ),
 }

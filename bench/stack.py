@@ -1,12 +1,14 @@
-"""PostgreSQL, S3 and Redis for the benchmark: embedded ones of its own, set as in production."""
+"""The benchmark's own PostgreSQL, S3 and Redis, set as in production, and its databases."""
 
+import contextlib
+import hashlib
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -15,7 +17,10 @@ import psycopg
 import redis
 from psycopg import sql
 
+from bench import log
 from bench.launch import ROOT
+from bench.loading.identity import derive
+from bench.scale import Scale
 from config import embedded
 from config.embedded import SERVICES
 
@@ -25,15 +30,10 @@ MB = 1024 * 1024
 
 @dataclass(frozen=True)
 class Stack:
-    """What runs.
+    """The services that run."""
 
-    Attributes:
-        folder: where all that the benchmark keeps lies.
-        postgres, redis: process ids, whose processor time is measured.
-    """
-
-    folder: Path
-    postgres: int
+    folder: Path  # of all that the benchmark writes
+    postgres: int  # process ids, whose processor time is measured
     redis: int
 
     def url(self, database: str) -> str:
@@ -43,24 +43,53 @@ class Stack:
     def connect(self, database: str) -> psycopg.Connection:
         return psycopg.connect(self.url(database), autocommit=True)
 
-    def run(self, database: str, *words: str) -> None:
-        """Runs Python on a database to its end.
+    def prepare(self, database: str) -> None:
+        """Makes every measurement begin alike: no request counted, each key's last use long ago."""
+        self.reset_rate_limit()
+        with self.connect(database) as connection:
+            connection.execute("UPDATE apikeys_apikey SET last_used_at = now() - interval '1 hour'")
 
-        Raises:
-            CalledProcessError: it failed; what it wrote is on stderr.
-        """
-        environment = {**os.environ, "DATABASE_URL": self.url(database)}
-        command = [sys.executable, *words]
-        subprocess.run(command, cwd=ROOT, env=environment, check=True)  # noqa: S603 - our own
-
-    def forget_requests(self) -> None:
-        """The rate limit begins anew."""
+    def reset_rate_limit(self) -> None:
         with redis.Redis.from_url(os.environ["REDIS_URL"]) as counter:
             counter.flushdb()
 
+    def loaded(self, scale: Scale, part: str) -> str:
+        """The name of the database `part` of a scale, loaded now (`bench.loading`) or before."""
+        name, fingerprint = f"bench_{scale.name}_{part}", _fingerprint(scale)
+        with self.connect("postgres") as connection:
+            found = connection.execute(
+                "SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = %s",
+                [name],
+            ).fetchone()
+            if found == (fingerprint,):
+                return name
+            log(f"loading {name} …")
+            database = sql.Identifier(name)
+            connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(database))
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(database))
+            started = time.monotonic()
+            environment = {**os.environ, "DATABASE_URL": self.url(name)}
+            command = [sys.executable, "-m", "bench.loading", scale.name, part]
+            subprocess.run(command, cwd=ROOT, env=environment, check=True)  # noqa: S603 - our own
+            # Last, so that an interrupted load is repeated.
+            connection.execute(
+                sql.SQL("COMMENT ON DATABASE {} IS {}").format(database, sql.Literal(fingerprint))
+            )
+        log(f"loaded {name} in {time.monotonic() - started:.0f} s")
+        return name
+
+
+def _fingerprint(scale: Scale) -> str:
+    """Changes whenever the loader or the schema would make another database."""
+    sources = [*ROOT.glob("bench/loading/*.py"), *ROOT.glob("*/migrations/*.py")]
+    amounts = replace(scale, written=0, seconds=0, rounds=0)
+    parts = [repr(amounts).encode(), derive("fingerprint").encode()]
+    parts += [file.read_bytes() for file in sorted(sources)]
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()
+
 
 def provide() -> Stack:
-    """Starts all parts, or joins them; variables that lead to other ones are not used."""
+    """Starts all services, or attaches to them; ignores variables that name other ones."""
     folder = embedded.data_dir(os.environ) / "bench"
     for service in SERVICES.values():
         os.environ.pop(service.variable, None)
@@ -72,50 +101,40 @@ def provide() -> Stack:
     return Stack(folder, _postmaster(folder / "postgres"), redis_pid)
 
 
-def _settings() -> dict[str, str]:
-    """What an operator sets for a database of this size; fsync stays on, like all else."""
+def _set_as_in_production(folder: Path) -> None:
+    """Sets what an operator does for a database of this size; fsync stays on."""
     memory = psutil.virtual_memory().total // MB
-    return {
+    settings = {
         "shared_buffers": f"{memory // 4}MB",
         "effective_cache_size": f"{memory // 2}MB",
         "maintenance_work_mem": f"{min(1024, memory // 16)}MB",
         "random_page_cost": "1.1",  # a solid-state disk
-        "max_wal_size": "16GB",  # a checkpoint amid a measurement would be somebody's bad luck
+        "max_wal_size": "16GB",  # no checkpoint during a measurement
         "checkpoint_timeout": "30min",
     }
-
-
-def _set_as_in_production(folder: Path) -> None:
     url = urlsplit(os.environ["DATABASE_URL"])
     password = json.loads((folder / "secrets.json").read_text())["postgres"]
-
-    def connect() -> psycopg.Connection:
-        return psycopg.connect(
-            host=url.hostname, port=url.port, user="postgres", password=password, autocommit=True
-        )
-
-    with connect() as connection:
-        for name, value in _settings().items():
+    server = f"host={url.hostname} port={url.port} user=postgres password={password}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        for name, value in settings.items():
             connection.execute(
                 sql.SQL("ALTER SYSTEM SET {} = {}").format(sql.Identifier(name), sql.Literal(value))
             )
         connection.execute("SELECT pg_reload_conf()")
-        time.sleep(0.2)  # the reload is another process's
+        time.sleep(0.2)  # another process reloads
         waiting = connection.execute("SELECT 1 FROM pg_settings WHERE pending_restart").fetchone()
     if not waiting:
         return
     old = _postmaster(folder)
-    os.kill(old, signal.SIGINT)  # its keeper starts it again
+    os.kill(old, signal.SIGINT)  # its supervisor starts it again
     deadline = time.monotonic() + PATIENCE
-    while True:
-        try:
+    while time.monotonic() < deadline:
+        with contextlib.suppress(OSError, ValueError, psycopg.OperationalError):
             if _postmaster(folder) != old:
-                connect().close()
+                psycopg.connect(server).close()
                 return
-        except (OSError, ValueError, IndexError, psycopg.OperationalError):
-            if time.monotonic() > deadline:
-                raise
         time.sleep(0.1)
+    raise TimeoutError("PostgreSQL does not restart")
 
 
 def _postmaster(folder: Path) -> int:

@@ -2,10 +2,12 @@
 
 import contextlib
 import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from bench.launch import granian, program, started, wait
+import httpx
+
+from bench.launch import granian, on_port, started, wait
 from bench.stack import Stack
 from config.embedded.service import HOST, free_port
 
@@ -14,79 +16,58 @@ WORKERS = 2  # processes, for all
 
 @dataclass(frozen=True)
 class Variant:
-    """One way to serve the API.
+    """An alternative way to serve the API; `command` starts it on `{port}`."""
 
-    Attributes:
-        command: how it is started on a port.
-    """
-
-    name: str
     title: str
-    command: Callable[[int], list[str]]
+    command: str
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
-def _gunicorn(port: int) -> list[str]:
-    options = ["--workers", str(WORKERS), "--worker-class", "gthread", "--threads", "4"]
-    bind = ["--bind", f"{HOST}:{port}", "--log-level", "error"]
-    return [program("gunicorn"), *options, *bind, "bench.peers.drf.wsgi:application"]
-
-
-def _uvicorn(port: int) -> list[str]:
-    options = ["--workers", str(WORKERS), "--loop", "uvloop", "--http", "httptools"]
-    bind = ["--host", HOST, "--port", str(port), "--log-level", "error", "--no-access-log"]
-    return [program("uvicorn"), *options, *bind, "bench.peers.fastapi.app:app"]
-
-
+OURS, FLOOR = "config.wsgi:application", "bench.peers.floor:application"
+GUNICORN = f"gunicorn --workers {WORKERS} --worker-class gthread --threads 4 --keep-alive 75 \
+--log-level error --bind {HOST}:{{port}}"
+UVICORN = f"uvicorn --workers {WORKERS} --loop uvloop --http httptools --timeout-keep-alive 75 \
+--log-level error --no-access-log --host {HOST} --port {{port}}"
+DRF = {"DJANGO_SETTINGS_MODULE": "bench.peers.drf.settings"}
 VARIANTS = {
-    variant.name: variant
-    for variant in (
-        Variant(
-            "ours",
-            "this service",
-            lambda port: granian("config.wsgi:application", port, workers=WORKERS, threads=2),
-        ),
-        Variant("drf", "stock DRF", _gunicorn),
-        Variant("fastapi", "FastAPI", _uvicorn),
-        Variant(
-            "floor",
-            "floor",
-            lambda port: granian("bench.peers.floor:application", port, workers=WORKERS, threads=2),
-        ),
-    )
+    "ours": Variant("this service", granian(OURS, workers=WORKERS, threads=2)),
+    "drf": Variant("stock DRF", f"{GUNICORN} django.core.wsgi:get_wsgi_application()", DRF),
+    "fastapi": Variant("FastAPI", f"{UVICORN} bench.peers.fastapi.app:app"),
+    "floor": Variant("floor", granian(FLOOR, workers=WORKERS, threads=2)),
 }
+# This service under other servers and with other numbers of threads.
+SERVERS = {
+    f"granian, threads a process: {n}": Variant(
+        f"{n} threads", granian(OURS, workers=WORKERS, threads=n)
+    )
+    for n in (1, 2, 4, 8)
+} | {"gunicorn, threads a process: 4": Variant("gunicorn", f"{GUNICORN} {OURS}")}
 
 
 @dataclass(frozen=True)
 class Server:
-    """A variant that runs.
-
-    Attributes:
-        process: above all of its processes.
-    """
+    """A variant that runs."""
 
     variant: Variant
     port: int
-    process: "subprocess.Popen[bytes]"
-
-    @property
-    def root(self) -> int:
-        """The process id."""
-        return self.process.pid
+    process: "subprocess.Popen[bytes]"  # the ancestor of all of its processes
+    client: httpx.Client  # for single requests
 
 
 @contextlib.contextmanager
 def serving(
-    stack: Stack, database: str, variants: Sequence[Variant]
+    stack: Stack, database: str, variants: Mapping[str, Variant]
 ) -> Iterator[dict[str, Server]]:
-    """All of the variants, by name, on one database."""
+    """All of the variants on one database."""
     with contextlib.ExitStack() as stopping:
         servers = {}
-        for variant in variants:
+        for name, variant in variants.items():
             environment = {**variant.environment, "DATABASE_URL": stack.url(database)}
             port = free_port()
-            process = stopping.enter_context(started(variant.command(port), environment))
-            servers[variant.name] = Server(variant, port, process)
+            process = stopping.enter_context(started(on_port(variant.command, port), environment))
+            client = httpx.Client(base_url=f"http://{HOST}:{port}", timeout=60)
+            stopping.enter_context(client)
+            servers[name] = Server(variant, port, process, client)
         for server in servers.values():
             wait(server.port, server.process)
         yield servers

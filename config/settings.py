@@ -1,8 +1,8 @@
 """All settings of the service, read from environment variables.
 
-Importing this module starts nothing and needs nothing: a laptop gets its variables from
-`config.embedded` (through manage.py or the tests) before Django loads. In production the
-WSGI entry refuses to start while a required one is missing (`config.checks`).
+Importing this module starts nothing. On a laptop, `config.embedded` sets the variables before
+Django loads (from manage.py or the tests). In production, the WSGI entry point refuses to start if
+a required one is missing (`config.checks`).
 """
 
 from pathlib import Path
@@ -15,33 +15,33 @@ from config import env
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
-# What production cannot do without: variable → what it is for.
+# The required variables and what to set them to.
 REQUIRED = {
     "SECRET_KEY": "a long random string; it signs cursors and sessions",
     "DATABASE_URL": "postgresql://USER:PASSWORD@HOST:PORT/NAME",
     "REDIS_URL": "redis://HOST:PORT/NUMBER, or memory:// if the service is one process",
-    "S3_ENDPOINT_URL": "the address of the S3-compatible store that holds the PDFs",
-    "S3_BUCKET": "the bucket that holds the PDFs",
-    "S3_ACCESS_KEY_ID": "the store's access key",
-    "S3_SECRET_ACCESS_KEY": "the store's secret key",
+    "S3_ENDPOINT_URL": "the URL of the S3-compatible object storage for the PDFs",
+    "S3_BUCKET": "the bucket for the PDFs",
+    "S3_ACCESS_KEY_ID": "the access key of the object storage",
+    "S3_SECRET_ACCESS_KEY": "the secret key of the object storage",
 }
 MISSING = [name for name in REQUIRED if not env.text(name)]
 
 # --- Security --------------------------------------------------------------------------------
 
 SECRET_KEY = env.text("SECRET_KEY", "not-set")
-DEBUG = False  # in every environment: a traceback in a page is a leak; it is in the log instead
+DEBUG = False  # everywhere: a page must not show a traceback; the log has it
 ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
 CSRF_TRUSTED_ORIGINS = env.words("CSRF_TRUSTED_ORIGINS")
-# How many proxies of ours stand in front; each adds one address to X-Forwarded-For.
+# The number of our own proxies in front; each adds one address to X-Forwarded-For.
 TRUSTED_PROXIES = env.integer("TRUSTED_PROXIES", 0)
-# Set where people reach the admin over HTTPS only; `manage.py run` on a laptop has no TLS.
+# Cookies are sent over HTTPS only; `manage.py run` on a laptop has no TLS.
 HTTPS_ONLY = env.boolean("HTTPS_ONLY", default=True)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS_ONLY
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUSTED_PROXIES else None
 CSRF_FAILURE_VIEW = "config.error_pages.form_refused"
-CSRF_COOKIE_HTTPONLY = True  # as the session's is by default; both are SameSite=Lax
-SESSION_COOKIE_AGE = 8 * 60 * 60  # seconds from signing in: a working day, however busy
+CSRF_COOKIE_HTTPONLY = True  # like the session cookie; both are SameSite=Lax
+SESSION_COOKIE_AGE = 8 * 60 * 60  # seconds after signing in: a working day
 X_FRAME_OPTIONS = "DENY"
 
 # --- Applications ----------------------------------------------------------------------------
@@ -91,14 +91,14 @@ TEMPLATES: list[dict[str, Any]] = [
     }
 ]
 STATIC_URL = "/static/"
-# Served from where they lie, most of them in packages; there is nothing to collect.
+# Static files are served from their packages; `collectstatic` is not needed.
 STATICFILES_DIRS = [("examples", BASE_DIR / "examples")]
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = False
 
 
 def WHITENOISE_ADD_HEADERS_FUNCTION(headers: Headers, path: str, url: str) -> None:  # noqa: N802
-    """A file is a part of a page, never one of its own; packages bring HTML along."""
+    """Packages contain HTML files, which must not work as pages."""
     headers["Content-Security-Policy"] = "default-src 'none'; frame-ancestors 'none'"
 
 
@@ -108,22 +108,20 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 DATABASES: dict[str, Any] = {
     "default": dj_database_url.parse(
         env.text("DATABASE_URL", "postgresql:///not-set"),
-        conn_max_age=None,  # one connection a thread, kept
+        conn_max_age=None,  # one persistent connection per thread
     )
 }
 _options = DATABASES["default"].get("OPTIONS", {})
 DATABASES["default"]["OPTIONS"] = {
     **_options,
-    # The API's prepared statements are planned once: each has one good plan, along its index,
-    # whatever the values are. Django's own statements are not prepared.
+    # The API's prepared statements are planned once, since each has one good plan for all values.
+    # Django's own statements are not prepared.
     "options": f"{_options.get('options', '')} -c plan_cache_mode=force_generic_plan".strip(),
-    # A database out of reach is a 503, not a hanging request: when it cannot be connected to
-    # (seconds), and when it vanishes from a connection that stands (milliseconds; Linux).
-    "connect_timeout": 5,
-    "tcp_user_timeout": 5000,
+    "connect_timeout": 5,  # seconds
+    "tcp_user_timeout": 5000,  # milliseconds until a dead connection is closed; Linux only
 }
 
-# --- The store of the PDFs -------------------------------------------------------------------
+# --- Object storage --------------------------------------------------------------------------
 
 STORAGES: dict[str, Any] = {
     "default": {
@@ -139,24 +137,23 @@ STORAGES: dict[str, Any] = {
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
 
-# How many requests a process answers at once, by granian's own variable: as many connections to
-# the store are kept. Two are quickest where nginx carries the downloads (`make bench`): more wait
-# for each other. A laptop has four, since each download takes one until its last byte.
+# Concurrent requests of a process, in granian's own variable. Two are fastest where nginx serves
+# the downloads (`make bench`). A laptop has four: a download takes a thread until its last byte.
 SERVER_THREADS = env.integer("GRANIAN_BLOCKING_THREADS", 4, minimum=1)
-# Downloads are carried by an nginx in front (deploy/nginx.conf) instead of by this process.
-NGINX_HANDOFF = env.boolean("NGINX_HANDOFF", default=False)
+# Whether nginx serves the downloads (deploy/nginx.conf) instead of this process.
+X_ACCEL_DOWNLOADS = env.boolean("X_ACCEL_DOWNLOADS", default=False)
 
 # --- Counters: the rate limit (`apikeys.counter`) and sign-ins (django-ratelimit, in the cache) ---
 
 REDIS_URL = env.text("REDIS_URL", "redis://not-set")
 COUNT_IN_PROCESS = REDIS_URL == "memory://"
-REDIS_TIMEOUT = 0.25  # seconds; a request that waited so long passes uncounted
+REDIS_TIMEOUT = 0.25  # seconds; after that a request passes uncounted
 CACHES: dict[str, Any] = {
     "default": {
         "BACKEND": "django_redis.cache.RedisCache",
         "LOCATION": REDIS_URL,
         "OPTIONS": {
-            "IGNORE_EXCEPTIONS": True,  # people can sign in while Redis is out of reach
+            "IGNORE_EXCEPTIONS": True,  # users can sign in while Redis is out of reach
             "SOCKET_CONNECT_TIMEOUT": REDIS_TIMEOUT,
             "SOCKET_TIMEOUT": REDIS_TIMEOUT,
         },
@@ -165,7 +162,7 @@ CACHES: dict[str, Any] = {
 if COUNT_IN_PROCESS:
     CACHES["default"] = {
         "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
-        # Room for many accounts and addresses: a counter that is evicted starts again at zero.
+        # Enough for many accounts and addresses: an evicted counter starts again at zero.
         "OPTIONS": {"MAX_ENTRIES": 100_000},
     }
 RATELIMIT_FAIL_OPEN = True
@@ -178,7 +175,7 @@ AUDIT_WORKSPACE_DIRECTORY = "workspaces.directory"
 
 # --- The API ---------------------------------------------------------------------------------
 
-# Where a workspace's admin moves to another plan; the `href` of a 402.
+# Where a workspace admin changes the plan; the `href` of a 402.
 UPGRADE_URL = env.text("UPGRADE_URL", "https://example.com/settings/billing")
 # The rest of an API view's behaviour is in `config.api.viewsets`. These are settings, since
 # `config` does not import the apps.
@@ -253,11 +250,11 @@ LOGGING: dict[str, Any] = {
     },
     "root": {"handlers": ["stderr"], "level": env.text("LOG_LEVEL", "INFO").upper()},
     "loggers": {
-        # Its handlers mail and print on their own; everything goes through ours instead.
+        # Without Django's own handlers, which send mail and print.
         "django": {"handlers": [], "level": "INFO", "propagate": True},
-        # The access log has every status; from here only crashes, with their traceback.
+        # Only crashes, with their traceback; the access log has every status.
         "django.request": {"level": "ERROR", "filters": ["has_traceback"]},
-        # A stranger's Host header is a 400 in the access log, not a traceback for each.
+        # An unknown Host header is a 400 in the access log, without a traceback.
         "django.security.DisallowedHost": {"level": "CRITICAL"},
     },
 }

@@ -47,7 +47,7 @@ CLIENT_CONFIG = Config(
 )
 
 
-class StoreError(Exception):
+class StorageError(Exception):
     """Object storage is out of reach, refuses, or has no such object."""
 
 
@@ -108,18 +108,18 @@ class OpenObject:
 
 @contextlib.contextmanager
 def _as_store_error(key: str) -> Iterator[None]:
-    """Turns any error of boto3 into a StoreError."""
+    """Turns any error of boto3 into a StorageError."""
     try:
         yield
     except (BotoCoreError, ClientError, HTTPError) as exc:
-        raise StoreError(f"object {key}: {exc}") from exc
+        raise StorageError(f"object {key}: {exc}") from exc
 
 
 def check(key: str, size: int) -> None:
     """Returns if the object exists and has this size in bytes.
 
     Raises:
-        StoreError: it does not, or object storage is out of reach.
+        StorageError: it does not, or object storage is out of reach.
     """
     with _as_store_error(key):
         response = _client().head_object(Bucket=_bucket(), Key=key)
@@ -135,7 +135,7 @@ def open_object(key: str, length: int, byte_range: str | None = None) -> OpenObj
         byte_range: the value of the Range header for the part.
 
     Raises:
-        StoreError: it cannot be read, or has another length.
+        StorageError: it cannot be read, or has another length.
     """
     requested: Any = {"Range": byte_range} if byte_range else {}
     with _as_store_error(key):
@@ -143,7 +143,7 @@ def open_object(key: str, length: int, byte_range: str | None = None) -> OpenObj
     opened = OpenObject(response["Body"], response["ContentLength"])
     try:
         _expect(key, opened.length, length)
-    except StoreError:
+    except StorageError:
         opened.close()
         raise
     return opened
@@ -152,7 +152,7 @@ def open_object(key: str, length: int, byte_range: str | None = None) -> OpenObj
 def _expect(key: str, found: int, expected: int) -> None:
     """Objects never change, so another size means damage."""
     if found != expected:
-        raise StoreError(f"object {key}: {found} bytes instead of {expected}")
+        raise StorageError(f"object {key}: {found} bytes instead of {expected}")
 
 
 def signed_url(key: str, seconds: int) -> str:
@@ -174,7 +174,7 @@ def save(content: IO[bytes], key: str | None = None) -> str:
         key: from `new_key`, if the caller must know it even if writing fails.
 
     Raises:
-        StoreError: it cannot be written.
+        StorageError: it cannot be written.
     """
     key = key or new_key()
     with _as_store_error(key):
@@ -186,7 +186,7 @@ def delete(keys: Iterable[str]) -> None:
     """Deletes objects; ignores missing ones.
 
     Raises:
-        StoreError: object storage is out of reach or refuses.
+        StorageError: object storage is out of reach or refuses.
     """
     for key in keys:
         with _as_store_error(key):

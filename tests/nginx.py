@@ -43,7 +43,9 @@ class Nginx(Server):
 
     def __init__(self, folder: Path, threads: int = 4, **environment: str) -> None:
         program()
-        super().__init__(folder, threads, NGINX_HANDOFF="yes", TRUSTED_PROXIES="1", **environment)
+        super().__init__(
+            folder, threads, X_ACCEL_DOWNLOADS="yes", TRUSTED_PROXIES="1", **environment
+        )
         application, self.port = self.port, free_port()
         self.logs = folder / "nginx" / "logs"
         self.logs.mkdir(parents=True)
@@ -52,7 +54,7 @@ class Nginx(Server):
         (self.logs.parent / "listen.conf").write_text(f"listen {HOST}:{self.port};\n")
         (self.logs.parent / "upstreams.conf").write_text(
             f"upstream app {{ server {HOST}:{application}; keepalive 8; }}\n"
-            f"upstream store {{ server {store}; keepalive 8; }}\n"
+            f"upstream object_storage {{ server {store}; keepalive 8; }}\n"
         )
         # Started by root, nginx would switch to a user who cannot read the tests' folder.
         itself = "daemon off;" + ("user root;" if os.geteuid() == 0 else "")

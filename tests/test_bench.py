@@ -1,27 +1,31 @@
-"""The benchmark's own judgement: what it takes for a right answer, and what it counts."""
+"""The benchmark's judgement: which responses are right, what is counted, when a target holds."""
 
 import itertools
+import json
 import os
 import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
-from bench import agreement, processor, report, targets
-from bench.client import client
-from bench.connection import Exchange, WrongAnswer
+from bench import agreement, measuring, report
+from bench.client import Client, Exchange, WrongResponse
 from bench.measuring import Measurement
 
 REQUEST = b"GET /api/v1/me HTTP/1.1\r\nHost: x\r\n\r\n"
 BODY = b'{"data":1}'
 
 
-def test_answers_that_differ_in_any_field_do_not_agree() -> None:
+def test_comparable_differs_when_any_field_does() -> None:
+    def comparable(value: object) -> str:
+        return agreement.comparable(json.dumps(value).encode())
+
     one = {"data": [{"id": "a", "sentAt": None, "order": 1}], "nextCursor": "x"}
-    assert agreement.differences(one, {**one, "nextCursor": "y"}) == []
+    assert comparable({**one, "nextCursor": "y"}) == comparable(one)
     for other in (
         {**one, "nextCursor": None},
         {**one, "data": []},
@@ -30,12 +34,12 @@ def test_answers_that_differ_in_any_field_do_not_agree() -> None:
         {**one, "data": [{"id": "a", "sentAt": "", "order": 1}]},
         {**one, "data": [{"id": "a", "sentAt": None, "order": True}]},
     ):
-        assert agreement.differences(one, other), other
+        assert comparable(other) != comparable(one), other
 
 
 @pytest.fixture
 def port() -> Iterator[int]:
-    """A server that answers each request with BODY, in two pieces."""
+    """A server that responds to each request with BODY, in two pieces."""
 
     def serve(connection: socket.socket) -> None:
         with connection:
@@ -59,31 +63,31 @@ def port() -> Iterator[int]:
         accepting.join()
 
 
-def test_an_answer_with_another_body_is_never_counted(port: int) -> None:
-    with client(port, itertools.repeat(Exchange(REQUEST, BODY))) as load:
+def test_client_never_counts_a_response_with_another_body(port: int) -> None:
+    with closing(Client(port, itertools.repeat(Exchange(REQUEST, BODY)))) as load:
         load.warm_up(2, 0.01)
         assert load.saturate(0.05) > 0
         load.drain()
     with (
-        client(port, itertools.repeat(Exchange(REQUEST, b'{"data":2}'))) as load,
-        pytest.raises(WrongAnswer),
+        closing(Client(port, itertools.repeat(Exchange(REQUEST, b'{"data":2}')))) as load,
+        pytest.raises(WrongResponse),
     ):
         load.warm_up(1, 1)
 
 
-def test_an_open_loop_counts_the_waiting_of_requests_that_were_due(port: int) -> None:
-    with client(port, itertools.repeat(Exchange(REQUEST, BODY))) as load:
+def test_client_at_rate_returns_the_latency_of_each_request_that_was_due(port: int) -> None:
+    with closing(Client(port, itertools.repeat(Exchange(REQUEST, BODY)))) as load:
         load.warm_up(2, 0.01)
         took = load.at_rate(200, 0.2)
     assert len(took) == 40
     assert all(seconds >= 0 for seconds in took)
 
 
-def test_processor_time_of_a_tree_keeps_that_of_children_that_ended() -> None:
+def test_spent_includes_children_that_have_ended() -> None:
     burn = "import time\nwhile time.process_time() < 0.2: pass"
-    before = processor.spent(os.getpid())
+    before = measuring.spent(os.getpid())
     subprocess.run([sys.executable, "-c", burn], check=True)
-    assert processor.spent(os.getpid()) - before >= 0.2 - 2 * processor.TICK
+    assert measuring.spent(os.getpid()) - before >= 0.2 - 2 * measuring.TICK
 
 
 def served(*rates: int) -> list[Measurement]:
@@ -91,22 +95,32 @@ def served(*rates: int) -> list[Measurement]:
     return [Measurement(n, 1, n / 1000, n / 1000, 0, 0) for n in rates]
 
 
-def test_a_target_holds_when_the_median_of_the_rounds_reaches_it() -> None:
+def test_against_holds_when_the_median_of_the_rounds_reaches_the_target() -> None:
     peer = served(100, 100, 100)
     for rates, holds in (((150, 139, 141), True), ((200, 139, 138), False)):
         results = {("list25", "ours"): served(*rates), ("list25", "fastapi"): peer}
-        assert targets.against(results, "list25", "fastapi").holds == holds
+        assert (report.against(results, "list25", "fastapi")[-1] == "holds") == holds
         [_, _, row, _] = report.comparison(results)
         assert ("| holds |" in row) == holds
         assert ("| **fails** |" in row) != holds
 
 
-def test_rounds_are_compared_with_the_same_round_of_the_other() -> None:
+def test_against_compares_each_round_with_the_same_round_of_the_peer() -> None:
     # The machine was twice as slow in the second round, for both.
     results = {("me", "ours"): served(200, 100), ("me", "drf"): served(20, 10)}
-    assert targets.against(results, "me", "drf").measured == "10.0 (10.0 to 10.0)"
+    assert report.against(results, "me", "drf")[1] == "10.0"
 
 
-def test_the_dearest_case_decides_whether_a_cost_grows() -> None:
-    assert targets.at_most("lists", [1.0, 1.2], 1.0, 1.2).holds
-    assert not targets.at_most("lists", [1.0, 1.21], 1.0, 1.2).holds
+def test_at_most_holds_up_to_the_limit() -> None:
+    assert report.at_most("lists", 1.2, 1.2) == ["lists", "≤ 1.2", "1.20", "holds"]
+    assert report.at_most("lists", 1.21, 1.2) == ["lists", "≤ 1.2", "1.21", "**fails**"]
+
+
+def test_growth_is_decided_by_the_most_expensive_case() -> None:
+    steady, me = served(100), {"few": served(100), "many": served(100)}
+    for cost, found in ((1.2, "holds"), (1.21, "**fails**")):
+        one = [Measurement(100, 1, 0.1 * cost, 0.1 * cost, 0, 0)]
+        rows = report.growth({"a": steady, "b": one, "c": steady}, me, {"d": (steady, steady)})
+        assert [row.split(" | ")[-1].rstrip(" |") for row in rows[2:5]] == [found, "holds", "holds"]
+        rows = report.growth({"a": steady}, me, {"d": (steady, steady), "e": (steady, one)})
+        assert f"| {cost:.2f} | holds |" in rows[4]

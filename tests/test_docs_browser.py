@@ -101,10 +101,10 @@ def execute(page: Browser, operation: str, expected: str) -> None:
     """
     script = "return document.querySelector(arguments[0])?.innerText ?? ''"
     response = f"{operation} .live-responses-table .response"
-    for _ in range(10):
+    for _ in range(60):
         with contextlib.suppress(ElementClickInterceptedException):  # it is moving
             shown(page, f"{operation} .execute").click()
-        for _ in range(60):
+        for _ in range(10):
             if expected in page.driver.execute_script(script, response):
                 return
             time.sleep(0.1)

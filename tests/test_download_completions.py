@@ -20,7 +20,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from audit.models import AuditEntry
-from config.management.shutdown import Stop
+from config.management.shutdown import Shutdown
 from documents.download.nginx_log import BLOCK, Counts, Recorder
 from tests import factories, server
 from tests.client import golden
@@ -111,7 +111,7 @@ def test_nginx_log_has_no_line_for_what_is_no_download(nginx: Nginx, acme: Tenan
         nginx.get(path, acme.raw, range="bytes=9999999-"),
         nginx.get(path),
     ]
-    nginx.raw(b"GET /_store/a/b.pdf HTTP/1.0\r\n\r\n")
+    nginx.raw(b"GET /_storage/a/b.pdf HTTP/1.0\r\n\r\n")
     before = nginx.completions.read_text() if nginx.completions.exists() else ""
     last = download(nginx, acme)
     (line,) = nginx.completions.read_text().removeprefix(before).splitlines()
@@ -230,7 +230,7 @@ def test_recorder_records_each_completion_once_if_three_read_the_same_log(
 
     def read(_: int) -> Counts:
         """What a process does, on a database connection of the thread's own."""
-        recorder = Recorder(print, Stop())
+        recorder = Recorder(print, Shutdown())
         try:
             with log.open() as file:
                 recorder.run(file.fileno())

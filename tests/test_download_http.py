@@ -466,7 +466,7 @@ def test_download_log_of_nginx_has_no_key_of_a_query(nginx: Nginx, acme: Tenant)
 
 
 def test_download_internal_location_is_closed_to_clients(nginx: Nginx, acme: Tenant) -> None:
-    request = f"GET /_store/a/b.pdf HTTP/1.0\r\nAuthorization: {acme.bearer}\r\n\r\n"
+    request = f"GET /_storage/a/b.pdf HTTP/1.0\r\nAuthorization: {acme.bearer}\r\n\r\n"
     assert b" 404 " in nginx.raw(request.encode()).splitlines()[0]
 
 

@@ -1,59 +1,99 @@
-"""What is downloaded, and with which keys."""
+"""The documents to download, keys for them, and the server."""
 
+import contextlib
+import hashlib
 import io
 import os
 import secrets
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psutil
 
 from bench import stack
+from bench.launch import ROOT, granian, on_port, started, wait
+from config.embedded.service import HOST, free_port
 
 MB = 1_000_000
 
 
-def provide() -> None:
-    """The stack and Django, in this process."""
-    stack.provide()
-    os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
-    import django  # noqa: PLC0415 - the settings read what stands above
-    from django.core.management import call_command  # noqa: PLC0415
-
-    django.setup()
-    call_command("migrate", verbosity=0)
-
-
 class Fixture:
-    """A workspace with one document for each size in MB, and keys enough for the rate limit."""
+    """A workspace with one document for each size in MB, and enough keys for the rate limit.
+
+    Starts the services and sets up Django in this process.
+    """
 
     def __init__(self, sizes: tuple[int, ...]) -> None:
-        import hashlib  # noqa: PLC0415
+        stack.provide()
+        os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+        import django  # noqa: PLC0415 - the settings read the environment
 
+        django.setup()
         from django.contrib.auth.models import User  # noqa: PLC0415
+        from django.core.management import call_command  # noqa: PLC0415
 
         from apikeys.models import ApiKey  # noqa: PLC0415
         from documents import storage  # noqa: PLC0415
         from documents.models import Document, StoredFile  # noqa: PLC0415
         from workspaces.models import Workspace  # noqa: PLC0415
 
-        self.workspace = Workspace.objects.create(name="Bench", plan="PRO")
+        call_command("migrate", verbosity=0)
+        workspace = Workspace.objects.create(name="Bench", plan="PRO")
         admin = User.objects.create(username=f"bench-{secrets.token_hex(4)}")
         self.keys = [
-            ApiKey.objects.issue(workspace=self.workspace, name=f"Bench {n}", by=admin)[1]
+            ApiKey.objects.issue(workspace=workspace, name=f"Bench {n}", by=admin)[1]
             for n in range(20)
         ]
         self.documents, self.urls = {}, {}
         for size in sizes:
             content = secrets.token_bytes(size * MB)
             key = storage.save(io.BytesIO(content))
-            stored = StoredFile.objects.create(
-                object_key=key, size=len(content), sha256=hashlib.sha256(content).hexdigest()
-            )
-            document = Document.objects.create(
-                workspace=self.workspace,
-                title=f"{size} MB",
-                file_name=f"{size}.pdf",
-                page_count=1,
-                file_size=len(content),
-                signing_order="PARALLEL",
-                original=stored,
-            )
+            sha256 = hashlib.sha256(content).hexdigest()
+            stored = StoredFile.objects.create(object_key=key, size=size * MB, sha256=sha256)
+            document = Document(workspace=workspace, title=f"{size} MB", file_name=f"{size}.pdf")
+            document.page_count, document.file_size = 1, size * MB
+            document.signing_order, document.original = "PARALLEL", stored
+            document.save()
             self.documents[size] = f"/api/v1/documents/{document.id}/download"
             self.urls[size] = storage.signed_url(key, 3600)
+
+
+@contextlib.contextmanager
+def server(threads: int, *, by_nginx: bool) -> Iterator[tuple[str, psutil.Process]]:
+    """A server with one worker, if asked for behind nginx that serves the files.
+
+    Yields:
+        Its URL and the worker.
+    """
+    with contextlib.ExitStack() as stopping:
+        port = free_port()
+        environment = {"GRANIAN_BLOCKING_THREADS": str(threads)}
+        environment |= {"X_ACCEL_DOWNLOADS": "yes", "TRUSTED_PROXIES": "1"} if by_nginx else {}
+        command = granian("config.wsgi:application", workers=1, threads=threads)
+        process = stopping.enter_context(started(on_port(command, port), environment))
+        wait(port, process)
+        (worker,) = psutil.Process(process.pid).children()
+        if by_nginx:
+            folder = Path(stopping.enter_context(tempfile.TemporaryDirectory()))
+            app, port = port, free_port()
+            process = stopping.enter_context(started(_nginx(folder, port, app), {}))
+            wait(port, process)
+        yield f"http://{HOST}:{port}", worker
+
+
+def _nginx(folder: Path, port: int, app: int) -> list[str]:
+    """The command of nginx with deploy/nginx.conf in front of the application."""
+    folder.chmod(0o755)
+    (folder / "logs").mkdir()
+    configuration = shutil.copy(ROOT / "deploy" / "nginx.conf", folder)
+    storage = urlsplit(os.environ["S3_ENDPOINT_URL"]).netloc
+    (folder / "listen.conf").write_text(f"listen {HOST}:{port};\n")
+    (folder / "upstreams.conf").write_text(
+        f"upstream app {{ server {HOST}:{app}; keepalive 8; }}\n"
+        f"upstream object_storage {{ server {storage}; keepalive 8; }}\n"
+    )
+    options = ["-p", f"{folder}/", "-c", str(configuration), "-g", "daemon off;"]
+    return [shutil.which("nginx") or "/usr/sbin/nginx", *options]

@@ -1,1 +1,1 @@
-"""What fills the database: by COPY, the same in every run."""
+"""Loaders of the benchmark's databases: INSERT … SELECT, the same rows in every run."""

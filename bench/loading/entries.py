@@ -1,106 +1,107 @@
-"""Audit entries, as rows for COPY."""
+"""Loader of audit entries, and the filters and searches that are measured on them."""
 
-from collections.abc import Iterator
-from operator import itemgetter
+from datetime import date, timedelta
 from typing import Any
 
-from audit.export import COLUMNS
-from bench.loading.copying import NULL, copy
-from bench.loading.identity import mix
-from bench.loading.instants import instant, written
-from bench.loading.probes import (
-    DOCUMENTS,
-    NEWEST,
-    PROBES,
-    PROBES_OF_A_KIND,
-    SPREAD,
-    WORKSPACES,
-    document,
-    key,
-    workspace,
-)
+from django.db import connection
 
-AGENT = "python-requests/2.32"
-ADDRESSES = [f"198.51.{n // 250}.{n % 250 + 1}" for n in range(5_000)]
-FILE_TYPES = ("signed", "signed", "signed", "original", "certificate")
+from bench.loading.identity import identifier
+from bench.loading.tables import check, query
 
-# How often each thing happens, in a thousand.
-FREQUENCY = {
-    "document.downloaded": 480,
-    "document.download_ended": 470,
-    "login.succeeded": 30,
-    "login.failed": 8,
-    "key.created": 4,
-    "key.revoked": 2,
-    "key.deleted": 1,
-    "member.added": 2,
-    "member.removed": 1,
-    "member.role_changed": 1,
-    "workspace.plan_changed": 1,
-}
-ACTIONS = [action for action, often in FREQUENCY.items() for _ in range(often)]
-EMPTY: dict[str, Any] = dict.fromkeys(COLUMNS, "") | dict.fromkeys(
-    ("workspace_id", "key_id", "document_id", "bytes_sent"), NULL
-)
-# An entry's time and request are its own; the rest of it comes again: as a row's end.
-OWN = ("created_at", "request_id")
-REST = tuple(column for column in COLUMNS if column not in OWN)
-DIFFERENT = 200_000  # ends of rows
-_rest = itemgetter(*REST)
-
-
-class Population:
-    """Workspaces with keys, documents and people; a few have most of the entries."""
-
-    def __init__(self) -> None:
-        self.workspaces = [EMPTY | workspace(number) for number in range(WORKSPACES)]
-        self.keys = [key(number) for number in range(WORKSPACES * 3)]
-        # The square makes the first workspaces busy and the last ones quiet.
-        self.busy = [int(WORKSPACES * (n / 65536) ** 2) for n in range(65536)]
-
-    def entry(self, random: int) -> dict[str, Any]:
-        """One entry's facts, without its time, of 64 random bits."""
-        action = ACTIONS[random % 1000]
-        number = self.busy[random >> 48]
-        which = random >> 16
-        address = ADDRESSES[which % 5_000]
-        person = f"person{which % 4}@party{number}.example"
-        if action.startswith("login"):
-            found = EMPTY | {"person": person, "address": address, "user_agent": "Mozilla/5.0"}
-        elif action.startswith("document"):
-            found = self.workspaces[number] | self.keys[number * 3 + which % 3]
-            found |= document(number * DOCUMENTS + which % DOCUMENTS)
-            found["file_type"] = FILE_TYPES[which % 5]
-            found["user_agent"], found["address"] = AGENT, address
-            if action == "document.download_ended":
-                found["detail"], found["bytes_sent"] = "complete", f"{which % 2_000_000}"
-        else:
-            found = self.workspaces[number] | {"person": person}
-            if action.startswith("key"):
-                found |= self.keys[number * 3 + which % 3]
-            elif action.startswith("member"):
-                found["member"], found["detail"] = f"person9@party{number}.example", "MEMBER"
-            else:
-                found["detail"] = "FREE → PRO"
-        found["action"] = action
-        return found
-
-
-def lines(count: int) -> Iterator[str]:
-    """Entries in the order of their times; the probes are spread evenly among them."""
-    population = Population()
-    ends = [
-        "\t".join(_rest(population.entry(mix(number)))) for number in range(min(count, DIFFERENT))
-    ]
-    probes = ["\t".join(_rest(EMPTY | probe)) for probe in PROBES]
-    every = count // (PROBES_OF_A_KIND * len(probes))
-    start = instant(NEWEST - SPREAD)
-    step = (instant(NEWEST) - start) // count
-    for number in range(count):
-        is_probe = number % every == 0
-        end = probes[number // every % len(probes)] if is_probe else ends[number % len(ends)]
-        yield f"{written(start + step * number)}\t{number * 2 + 1:032x}\t{end}"
+PARTIES = 10_000  # workspaces in the audit log, with 3 keys and 200 documents each
+NEWEST = date(2026, 6, 1)
+DAYS = 365
+# The entries that the filters find, however many others there are: three screens of each action.
+PROBES = ["document.downloaded", "key.revoked", "member.added"]
+PROBES_OF_AN_ACTION = 150
+# In the order of their times, the probes spread evenly. The probes are of one more workspace, its
+# first key and its first document. The square gives the first workspaces most entries. OFFSET 0
+# has PostgreSQL compute a subquery once for each row, and not once for each use.
+LOAD = """
+    INSERT INTO audit_auditentry (created_at, action, workspace_id, workspace_name, person, member,
+        detail, key_id, key_name, key_prefix, document_id, document_title, file_type, file_sha256,
+        byte_range, bytes_sent, address, user_agent, request_id)
+    SELECT %(newest)s::date + interval '9 hours'
+            - interval '1 day' * %(days)s / %(count)s * (%(count)s - n), action,
+        CASE WHEN topic <> 'login' THEN md5('party ' || party)::uuid END,
+        CASE WHEN topic <> 'login' THEN 'Party ' || party ELSE '' END,
+        CASE WHEN topic <> 'document' THEN 'person' || which %% 4 || '@party' || party || '.example'
+            ELSE '' END,
+        CASE topic WHEN 'member' THEN 'person9@party' || party || '.example' ELSE '' END,
+        CASE WHEN topic = 'member' THEN 'MEMBER' WHEN topic = 'workspace' THEN 'FREE → PRO'
+            WHEN action = 'document.download_ended' THEN 'complete' ELSE '' END,
+        CASE WHEN topic IN ('document', 'key') THEN key_id::uuid END,
+        CASE WHEN topic NOT IN ('document', 'key') THEN '' WHEN probe THEN 'Probe key'
+            ELSE (ARRAY['Zapier', 'Nightly copy', 'CRM sync', 'Reporting'])[key %% 4 + 1] END,
+        CASE WHEN topic IN ('document', 'key') THEN 'dtd_' || left(key_id, 8) ELSE '' END,
+        CASE topic WHEN 'document' THEN md5('paper ' || document)::uuid END,
+        CASE topic WHEN 'document' THEN 'Agreement ' || document ELSE '' END,
+        CASE topic WHEN 'document' THEN (ARRAY['signed', 'original'])[which %% 2 + 1] ELSE '' END,
+        '', '',
+        CASE action WHEN 'document.download_ended' THEN which %% 2000000 END,
+        CASE WHEN topic IN ('document', 'login')
+            THEN format('198.51.%%s.%%s', which / 250 %% 20, which %% 250 + 1) ELSE '' END,
+        CASE topic WHEN 'document' THEN 'python-requests/2.32' WHEN 'login' THEN 'Mozilla/5.0'
+            ELSE '' END,
+        lpad(to_hex(n * 2 + 1), 32, '0')
+    FROM generate_series(0::bigint, %(count)s - 1) n
+    CROSS JOIN LATERAL (SELECT hashint8extended(n, 1) & 9223372036854775807 AS random,
+        n %% %(every)s = 0 AS probe OFFSET 0) dice
+    CROSS JOIN LATERAL (SELECT random %% 1000 AS roll OFFSET 0) thousand
+    CROSS JOIN LATERAL (SELECT CASE WHEN probe THEN (%(probes)s::text[])[n / %(every)s %% 3 + 1]
+        ELSE CASE WHEN roll < 480 THEN 'document.downloaded'
+            WHEN roll < 950 THEN 'document.download_ended' WHEN roll < 980 THEN 'login.succeeded'
+            WHEN roll < 988 THEN 'login.failed' WHEN roll < 992 THEN 'key.created'
+            WHEN roll < 994 THEN 'key.revoked' WHEN roll < 995 THEN 'key.deleted'
+            WHEN roll < 997 THEN 'member.added' WHEN roll < 998 THEN 'member.removed'
+            WHEN roll < 999 THEN 'member.role_changed' ELSE 'workspace.plan_changed' END
+        END AS action,
+        CASE WHEN probe THEN %(parties)s
+            ELSE floor(%(parties)s * ((random >> 47) / 65536::float8) ^ 2)::int END AS party,
+        CASE WHEN probe THEN 0 ELSE random >> 16 & 4294967295 END AS which OFFSET 0) choice
+    CROSS JOIN LATERAL (SELECT split_part(action, '.', 1) AS topic, party * 3 + which %% 3 AS key,
+        party * 200 + which %% 200 AS document OFFSET 0) thing
+    CROSS JOIN LATERAL (SELECT md5('entry key ' || key) AS key_id OFFSET 0) named
+"""
 
 
 def load(count: int) -> None:
-    copy("audit_auditentry", OWN + REST, lines(count), "audit entries", count)
+    """Inserts audit entries."""
+    values: dict[str, Any] = {
+        "count": count,
+        "every": count // (PROBES_OF_AN_ACTION * len(PROBES)),
+        "newest": NEWEST,
+        "days": DAYS,
+        "parties": PARTIES,
+        "probes": PROBES,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(LOAD, values)
+
+
+def verify(count: int) -> None:
+    """Checks the number of entries."""
+    check("audit entries", query("SELECT count(*) FROM audit_auditentry"), [(count,)])
+
+
+def filters() -> dict[str, str]:
+    """The audit log's filters and searches: name → query string of a list of probes."""
+    in_workspace = f"workspace_id__exact={identifier('party', PARTIES)}"
+    key, document = identifier("entry key", PARTIES * 3), identifier("paper", PARTIES * 200)
+    day = NEWEST - timedelta(days=DAYS // 2)
+    return {
+        "all of it": "",
+        "a workspace": in_workspace,
+        "a rare action": "action__exact=key.revoked",
+        "a common action": "action__exact=document.downloaded",
+        "a workspace and an action": f"{in_workspace}&action__exact=key.revoked",
+        "dates": f"since={day - timedelta(days=30)}&until={day}",
+        "a document": f"document_id__exact={document}",
+        "a key": f"key_id__exact={key}",
+        "search: a key's first characters": f"q=dtd_{key.hex[:8]}",
+        "search: a key's name": "q=probe+key",
+        "search: a user": f"q=person0@party{PARTIES}.example",
+        "search: a member": f"q=person9@party{PARTIES}.example",
+        "search: a document's id": f"q={document}",
+        "search: a request's id": f"q={1:032x}",
+    }

@@ -1,1 +1,6 @@
-"""The same API as others would write it: over the same tables, keys and counter."""
+"""The requests that are compared, as others would serve them: same tables, keys and rate limit."""
+
+REQUESTS_PER_MINUTE = 300
+PLANS = ("PRO", "BUSINESS")
+SIGNING_ROLES = ("SIGNER", "APPROVER")
+DONE = ("SIGNED", "APPROVED")

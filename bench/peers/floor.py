@@ -1,23 +1,22 @@
 """The floor: a bare WSGI function and one SQL statement, in which PostgreSQL builds the JSON.
 
-`granian --interface wsgi bench.peers.floor:application`. No framework, no models, no checks but
-those that every variant makes: nothing that answers the same over WSGI is expected to be quicker.
+`granian --interface wsgi bench.peers.floor:application`. Python without a framework or models: a
+reference for the cost of ours. It is no limit; a service in another language can be quicker.
 """
 
-import base64
 import hashlib
-import json
 import os
 import threading
 from collections.abc import Callable, Iterable
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qsl
 
 import psycopg
 import redis
 
-REQUESTS_PER_MINUTE = 300
-# Each statement begins with the key, and notes its use when that is due.
+from bench.peers import PLANS, REQUESTS_PER_MINUTE
+
+# Each statement begins with the key, and with whether its use is to be recorded.
 KEY = """
     WITH key AS (
         SELECT k.id, k.name, k.workspace_id, w.name AS workspace_name, w.plan, w.suspended,
@@ -41,17 +40,17 @@ DOCUMENT = f"""
         'signingOrder', d.signing_order, 'createdAt', {TIME.format("d.created_at")},
         'sentAt', {TIME.format("d.sent_at")}, 'completedAt', {TIME.format("d.completed_at")},
         'expiresAt', {TIME.format("d.expires_at")},
-        'progress', json_build_object('done', people.done, 'total', people.total),
-        'recipients', people.recipients,
+        'progress', json_build_object('done', signers.done, 'total', signers.total),
+        'recipients', signers.recipients,
         'links', json_build_object('self', '/api/v1/documents/' || d.id,
             'download', '/api/v1/documents/' || d.id || '/download'))
 """
-PEOPLE = f"""
+RECIPIENTS = f"""
     LATERAL (SELECT coalesce(json_agg({RECIPIENT} ORDER BY r."order", r.id), '[]') AS recipients,
         count(*) FILTER (WHERE r.role IN ('SIGNER', 'APPROVER')) AS total,
         count(*) FILTER (WHERE r.role IN ('SIGNER', 'APPROVER')
             AND r.status IN ('SIGNED', 'APPROVED')) AS done
-        FROM documents_recipient r WHERE r.document_id = d.id) people
+        FROM documents_recipient r WHERE r.document_id = d.id) signers
 """  # noqa: S608 - constants
 FACTS = "key.id, key.due, key.suspended, key.plan"
 ME = f"""{KEY}
@@ -62,28 +61,32 @@ ME = f"""{KEY}
             'draft', coalesce(sum(count) FILTER (WHERE status = 'DRAFT'), 0),
             'sent', coalesce(sum(count) FILTER (WHERE status = 'SENT'), 0),
             'completed', coalesce(sum(count) FILTER (WHERE status = 'COMPLETED'), 0))
-            FROM workspaces_documentcount WHERE workspace_id = key.workspace_id)))::text,
-        NULL, NULL
+            FROM workspaces_documentcount WHERE workspace_id = key.workspace_id)))::text
     FROM key
 """  # noqa: S608
 ONE = f"""{KEY}
     SELECT {FACTS}, (SELECT json_build_object('data', {DOCUMENT})
-        FROM documents_document d, {PEOPLE}
-        WHERE d.id = %(id)s AND d.workspace_id = key.workspace_id AND d.deleted_at IS NULL)::text,
-        NULL, NULL
+        FROM documents_document d, {RECIPIENTS}
+        WHERE d.id = %(id)s AND d.workspace_id = key.workspace_id AND d.deleted_at IS NULL)::text
     FROM key
 """  # noqa: S608
 PAGE = f"""{KEY}, page AS (
         SELECT d.* FROM documents_document d
-        WHERE workspace_id = (SELECT workspace_id FROM key) AND deleted_at IS NULL {{conditions}}
+        WHERE workspace_id = (SELECT workspace_id FROM key) AND deleted_at IS NULL {{condition}}
         ORDER BY created_at DESC, id DESC LIMIT %(limit)s + 1
     ), shown AS (SELECT * FROM page LIMIT %(limit)s)
-    SELECT {FACTS}, coalesce((SELECT json_agg({DOCUMENT} ORDER BY d.created_at DESC, d.id DESC)
-            FROM shown d, {PEOPLE}), '[]')::text,
-        (SELECT count(*) FROM page) > %(limit)s,
-        (SELECT created_at || ' ' || id FROM shown ORDER BY created_at, id LIMIT 1)
+    SELECT {FACTS}, json_build_object(
+        'data', coalesce((SELECT json_agg({DOCUMENT} ORDER BY d.created_at DESC, d.id DESC)
+            FROM shown d, {RECIPIENTS}), '[]'),
+        'nextCursor', CASE WHEN (SELECT count(*) FROM page) > %(limit)s THEN
+            (SELECT created_at || '_' || id FROM shown ORDER BY created_at, id LIMIT 1) END)::text
     FROM key
 """  # noqa: S608
+AFTER = "AND (created_at, id) < (%(time)s::timestamptz, %(id)s::uuid)"
+RECORD_USE = """
+    UPDATE apikeys_apikey SET last_used_at = now()
+    WHERE id = %s AND (last_used_at IS NULL OR last_used_at <= now() - interval '1 minute')
+"""
 _local = threading.local()
 _counter = redis.Redis.from_url(os.environ["REDIS_URL"])
 
@@ -91,7 +94,7 @@ _counter = redis.Redis.from_url(os.environ["REDIS_URL"])
 def connection() -> psycopg.Connection[Any]:
     """This thread's connection; each statement is prepared and planned once.
 
-    Left to itself PostgreSQL plans these for each request anew, which doubles their cost.
+    By default PostgreSQL plans these again for each request, which doubles their cost.
     """
     if not hasattr(_local, "connection"):
         _local.connection = psycopg.connect(
@@ -100,59 +103,45 @@ def connection() -> psycopg.Connection[Any]:
             prepare_threshold=0,
             options="-c plan_cache_mode=force_generic_plan",
         )
-    kept: psycopg.Connection[Any] = _local.connection
-    return kept
+    own: psycopg.Connection[Any] = _local.connection
+    return own
 
 
-def question(path: str, query: str) -> tuple[str, dict[str, Any]]:
-    """The statement that answers a path, and its values."""
+def statement(path: str, query: str) -> tuple[str, dict[str, Any]]:
+    """The statement of a path, and its values."""
     if path == "/api/v1/me":
         return ME, {}
     if path != "/api/v1/documents":
         return ONE, {"id": path.rpartition("/")[2]}
-    given = parse_qs(query)
-    values: dict[str, Any] = {"limit": int(given.get("limit", ["25"])[0])}
-    conditions = ""
-    if "status" in given:
-        values["status"] = given["status"][0]
-        conditions += " AND status = %(status)s"
-    if "cursor" in given:
-        place = base64.urlsafe_b64decode(given["cursor"][0]).decode().rpartition(" ")
-        values["time"], values["id"] = place[0], place[2]
-        conditions += " AND (created_at, id) < (%(time)s::timestamptz, %(id)s::uuid)"
-    return PAGE.format(conditions=conditions), values
+    parameters = dict(parse_qsl(query))
+    values: dict[str, Any] = {"limit": int(parameters.get("limit", 25))}
+    if "cursor" not in parameters:
+        return PAGE.format(condition=""), values
+    time, _, document = parameters["cursor"].partition("_")
+    return PAGE.format(condition=AFTER), {**values, "time": time, "id": document}
 
 
 def respond(environ: dict[str, Any]) -> tuple[str, str]:
-    """The status line and the body."""
+    """The status line and the body, which is empty for an error."""
     raw = environ.get("HTTP_AUTHORIZATION", "").removeprefix("Bearer ")
     digest = hashlib.sha256(raw.encode()).hexdigest()
     count = _counter.incr(digest)
     if count == 1:
         _counter.expire(digest, 60)
-    statement, values = question(environ["PATH_INFO"], environ["QUERY_STRING"])
-    row = connection().execute(statement, {**values, "digest": digest}).fetchone()
+    query, values = statement(environ["PATH_INFO"], environ["QUERY_STRING"])
+    row = connection().execute(query, {**values, "digest": digest}).fetchone()
     if row is None:
-        return "401 Unauthorized", '{"error":"The API key is missing or not valid."}'
-    key_id, due, suspended, plan, body, more, place = row
+        return "401 Unauthorized", ""
+    key_id, due, suspended, plan, body = row
     if due:
-        connection().execute(
-            "UPDATE apikeys_apikey SET last_used_at = now() WHERE id = %s AND (last_used_at IS NULL"
-            " OR last_used_at <= now() - interval '1 minute')",
-            [key_id],
-        )
+        connection().execute(RECORD_USE, [key_id])
     if count > REQUESTS_PER_MINUTE:
-        return "429 Too Many Requests", '{"error":"Try again in 60 seconds."}'
+        return "429 Too Many Requests", ""
     if suspended:
-        return "403 Forbidden", '{"error":"The workspace is suspended."}'
-    if plan not in ("PRO", "BUSINESS"):
-        return "402 Payment Required", '{"error":"The plan does not include the API."}'
-    if body is None:
-        return "404 Not Found", '{"error":"There is no such document."}'
-    if more is None:
-        return "200 OK", body
-    cursor = base64.urlsafe_b64encode(place.encode()).decode() if more else None
-    return "200 OK", f'{{"data":{body},"nextCursor":{json.dumps(cursor)}}}'
+        return "403 Forbidden", ""
+    if plan not in PLANS:
+        return "402 Payment Required", ""
+    return ("404 Not Found", "") if body is None else ("200 OK", body)
 
 
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:

@@ -17,7 +17,7 @@ class Stopped(SystemExit):
         super().__init__(self.status)
 
 
-class Stop:
+class Shutdown:
     """Remembers a signal. An exception during a commit could not be undone."""
 
     def __init__(self) -> None:
@@ -37,17 +37,17 @@ class Stop:
 
 
 @contextlib.contextmanager
-def stoppable() -> Iterator[Stop]:
+def graceful_shutdown() -> Iterator[Shutdown]:
     """Defers signals to `check`. Only Python's main thread receives signals."""
-    stop = Stop()
+    shutdown = Shutdown()
     if threading.current_thread() is not threading.main_thread():
-        yield stop
+        yield shutdown
         return
     # A signal that is already ignored (nohup) stays ignored.
     handled = [n for n in SIGNALS if signal.getsignal(n) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, stop.note) for number in handled}
+    before = {number: signal.signal(number, shutdown.note) for number in handled}
     try:
-        yield stop
+        yield shutdown
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

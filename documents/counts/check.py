@@ -11,8 +11,8 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from config.management.progress import Progress, Say
-from config.management.shutdown import Stop
+from config.management.progress import Progress, Report
+from config.management.shutdown import Shutdown
 from workspaces.models import DocumentCount
 
 # Include deleted workspaces: their stored counts must be zero.
@@ -48,7 +48,7 @@ class Difference:
     counted: int
 
 
-def differences(say: Say, stop: Stop, *, fix: bool) -> Iterator[Difference]:
+def differences(report: Report, shutdown: Shutdown, *, fix: bool) -> Iterator[Difference]:
     """The wrong counts, by workspace; with `fix`, they are corrected before they are yielded.
 
     Raises:
@@ -58,9 +58,9 @@ def differences(say: Say, stop: Stop, *, fix: bool) -> Iterator[Difference]:
     with connection.cursor() as cursor:
         cursor.execute(_WORKSPACES)
         workspaces = [workspace for (workspace,) in cursor.fetchall()]
-    progress = Progress(say)
+    progress = Progress(report)
     for number, workspace in enumerate(workspaces):
-        stop.check()
+        shutdown.check()
         progress.note(f"{number} of {len(workspaces)} workspaces checked")
         found = _find(workspace)
         yield from _fix(workspace) if fix and found else found

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
-from config.management.progress import Say
+from config.management.progress import Report
 from documents.demo.cast import PEOPLE, TENANTS, create_people
 from documents.importing import import_file
 from workspaces.models import Workspace
@@ -25,7 +25,7 @@ def wanted() -> bool:
     return not others.exists() and not loaded.exists()
 
 
-def load(say: Say, now: datetime | None = None) -> None:
+def load(report: Report, now: datetime | None = None) -> None:
     """Creates the workspaces and their documents, then the users, without passwords.
 
     All ids are fixed: after a load that failed, another one completes the demo. The demo ends at
@@ -35,13 +35,13 @@ def load(say: Say, now: datetime | None = None) -> None:
     with TemporaryDirectory() as name:
         folder = shutil.copytree(DATA, Path(name) / "data")
         for tenant in TENANTS:
-            say(f"Importing the documents of {tenant.name} …")
+            report(f"Importing the documents of {tenant.name} …")
             file = folder / f"{tenant.name.lower()}.jsonl"
             lines = file.read_text(encoding="utf-8").splitlines()
             file.write_text("\n".join(_shifted(line, shift) for line in lines))
             values = {"name": tenant.name, "plan": tenant.plan, "suspended": tenant.suspended}
             workspace, _ = Workspace.objects.get_or_create(pk=tenant.id, defaults=values)
-            import_file(workspace, file, say)
+            import_file(workspace, file, report)
     create_people()
 
 

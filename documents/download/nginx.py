@@ -14,7 +14,7 @@ from documents.download.ranges import ByteRange
 # nginx copies these headers from the redirect, so that a 503 of object storage would have them too.
 # They get other names, which deploy/nginx.conf changes back for the file only.
 RENAMED = ("Accept-Ranges", "Cache-Control", "Content-Disposition", "Content-Type")
-PREFIX = "/_store/"  # the internal location
+PREFIX = "/_storage/"  # the internal location
 URL_SECONDS = 30  # how long the signed URL can be used to start a transfer
 
 
@@ -24,7 +24,7 @@ def accel_response(key: str, part: ByteRange | None) -> HttpResponse:
     response = HttpResponse()
     response["X-Accel-Redirect"] = f"{PREFIX}{url.netloc}{url.path}?{url.query}"
     if part:
-        response["X-Store-Range"] = part.request
+        response["X-Storage-Range"] = part.request
     return response
 
 

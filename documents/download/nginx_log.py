@@ -16,8 +16,8 @@ from datetime import UTC, datetime
 from django.db import InterfaceError, OperationalError, connection
 
 from audit import record
-from config.management.progress import Say, first_line
-from config.management.shutdown import Stop
+from config.management.progress import Report, first_line
+from config.management.shutdown import Shutdown
 
 LINE = re.compile(rb"(\d{1,10}\.\d{3}) ([0-9a-f]{32}) (\d{3}) (\d{1,18}) (\d{1,18}|-)")
 BLOCK = 64 * 1024  # bytes, about 1,000 lines: what is read at once is recorded in one transaction
@@ -59,10 +59,10 @@ class Recorder:
         counts: the lines so far; correct also after an exception.
     """
 
-    def __init__(self, say: Say, stop: Stop) -> None:
+    def __init__(self, report: Report, shutdown: Shutdown) -> None:
         self.counts = Counts()
-        self._say = say
-        self._stop = stop
+        self._report = report
+        self._shutdown = shutdown
 
     def run(self, file: int) -> None:
         """Records the lines of an open file or pipe as they arrive, until its end.
@@ -77,7 +77,7 @@ class Recorder:
         """
         rest = b""
         while True:
-            self._stop.check()
+            self._shutdown.check()
             if not select.select([file], [], [], SIGNAL_CHECK_SECONDS)[0]:
                 continue
             block = os.read(file, BLOCK)
@@ -102,7 +102,7 @@ class Recorder:
             try:
                 return record.downloads_ended(completions)
             except (InterfaceError, OperationalError) as exc:
-                self._say(f"The database: {first_line(exc)}; trying again.")
+                self._report(f"The database: {first_line(exc)}; trying again.")
             connection.close()
             time.sleep(RETRY_SECONDS)
-            self._stop.check()
+            self._shutdown.check()

@@ -76,7 +76,7 @@ def download_response(request: ApiRequest, download: Download) -> HttpResponseBa
     if response.status_code == 200:
         try:
             response = send(request, download, requested_part(request, download))
-        except storage.StoreError as exc:
+        except storage.StorageError as exc:
             raise Unavailable from exc
     for name, value in download.headers.items():
         response[name] = value
@@ -123,7 +123,7 @@ def send(request: ApiRequest, download: Download, part: ByteRange | None) -> Htt
     is committed before the first byte leaves.
 
     Raises:
-        storage.StoreError: object storage cannot send it.
+        storage.StorageError: object storage cannot send it.
     """
     file = download.file
     length = part.length if part else file.size
@@ -131,7 +131,7 @@ def send(request: ApiRequest, download: Download, part: ByteRange | None) -> Htt
     if request.method == "HEAD":
         storage.check(file.object_key, file.size)
         response = HttpResponse()
-    elif settings.NGINX_HANDOFF:
+    elif settings.X_ACCEL_DOWNLOADS:
         storage.check(file.object_key, file.size)
         record_download(download, part)
         return nginx.accel_response(file.object_key, part)

@@ -9,8 +9,8 @@ from typing import IO
 
 from django.db import transaction
 
-from config.management.progress import Progress, Say
-from config.management.shutdown import Stop, stoppable
+from config.management.progress import Progress, Report
+from config.management.shutdown import Shutdown, graceful_shutdown
 from documents.importing.files import Folder
 from documents.importing.parser import lines, parse
 from documents.importing.problems import Invalid, Problems
@@ -19,7 +19,7 @@ from documents.importing.uploads import Uploads, remove_objects
 from documents.importing.validation import Record, check_files, label, validate
 from documents.importing.writer import Writer
 from documents.models import StoredFile
-from documents.storage import StoreError
+from documents.storage import StorageError
 from workspaces.models import Workspace
 
 log = logging.getLogger(__name__)
@@ -38,29 +38,29 @@ class Counts:
     files: int
 
 
-def import_file(workspace: Workspace, file: Path, say: Say = lambda line: None) -> Counts:
+def import_file(workspace: Workspace, file: Path, report: Report = lambda line: None) -> Counts:
     """Imports the documents of a file into a workspace: all of them, or none.
 
     Signals that ask the process to end are handled between two steps while this runs.
 
     Args:
-        say: called about once a second with a line about the progress.
+        report: called about once a second with a line about the progress.
 
     Raises:
         ImportRefused: the file has problems; the text lists them.
-        StoreError: the object storage cannot be used.
+        StorageError: the object storage cannot be used.
         django.db.Error: the database cannot be used, or another import came in between.
         OSError: the file cannot be read.
         Stopped: the process was asked to end.
     """
     with (
-        stoppable() as stop,
+        graceful_shutdown() as shutdown,
         file.open("rb") as content,
         contextlib.closing(Folder(file.parent)) as folder,
     ):
         uploads = Uploads(folder)
-        writer = Writer(workspace, uploads, stop)
-        progress = Progress(say)
+        writer = Writer(workspace, uploads, shutdown)
+        progress = Progress(report)
         committing = False
         try:
             # One transaction from here on: a PgBouncer may give the next one another connection,
@@ -68,7 +68,7 @@ def import_file(workspace: Workspace, file: Path, say: Say = lambda line: None) 
             with transaction.atomic(durable=True):
                 staging = Staging()
                 problems = Problems()
-                staging.fill(_records(content, folder, problems, stop, progress))
+                staging.fill(_records(content, folder, problems, shutdown, progress))
                 staging.check_ids(workspace, problems)
                 problems.refuse_if_any(file.name)
                 for batch in staging.batches():
@@ -76,7 +76,7 @@ def import_file(workspace: Workspace, file: Path, say: Say = lambda line: None) 
                     done = writer.created + writer.updated
                     progress.note(f"{done:,} of {staging.documents:,} documents imported …")
                 staging.drop()
-                stop.check()
+                shutdown.check()
                 committing = True
         except BaseException:
             uploads.finish()
@@ -88,17 +88,17 @@ def import_file(workspace: Workspace, file: Path, say: Say = lambda line: None) 
         uploads.finish()
         try:
             remove_objects(writer.replaced)
-        except StoreError as exc:
+        except StorageError as exc:
             log.warning("The documents are imported, but of the files they had before: %s", exc)
         return Counts(writer.created, writer.updated, len(uploads.keys))
 
 
 def _records(
-    content: IO[bytes], folder: Folder, problems: Problems, stop: Stop, progress: Progress
+    content: IO[bytes], folder: Folder, problems: Problems, shutdown: Shutdown, progress: Progress
 ) -> Iterator[Record]:
     """The valid documents of the file; what is wrong with the others is added to `problems`."""
     for checked, (number, line) in enumerate(lines(content, problems)):
-        stop.check()
+        shutdown.check()
         progress.note(f"{checked:,} documents checked …")
         name = ""
         try:

@@ -29,7 +29,7 @@ class Uploads:
         """Begins to upload a file; the result is the new object's key.
 
         The result raises:
-            StoreError: it cannot be written.
+            StorageError: it cannot be written.
             ImportRefused: the file changed after it was checked.
         """
         key = storage.new_key()
@@ -58,16 +58,16 @@ def remove_objects(keys: list[str]) -> None:
     """Removes objects; tries the others when one cannot be removed.
 
     Raises:
-        StoreError: some could not be; the text names them.
+        StorageError: some could not be; the text names them.
     """
     left: list[str] = []
 
     def remove(key: str) -> None:
         try:
             if len(left) >= FAILURES:
-                raise storage.StoreError
+                raise storage.StorageError
             storage.delete([key])
-        except storage.StoreError:
+        except storage.StorageError:
             left.append(key)
 
     with ThreadPoolExecutor(WORKERS) as pool:
@@ -75,4 +75,4 @@ def remove_objects(keys: list[str]) -> None:
             list(pool.map(remove, keys[start : start + REMOVALS]))
     if left:
         named = ", ".join(left[:NAMED_KEYS]) + (" …" if len(left) > NAMED_KEYS else "")
-        raise storage.StoreError(f"up to {len(left):,} unused objects are left in it: {named}")
+        raise storage.StorageError(f"up to {len(left):,} unused objects are left in it: {named}")

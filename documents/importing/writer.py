@@ -6,7 +6,7 @@ from uuid import UUID
 
 import msgspec
 
-from config.management.shutdown import Stop
+from config.management.shutdown import Shutdown
 from documents.api.parameters import FILE_TYPES
 from documents.importing.files import CheckedFile
 from documents.importing.uploads import Uploads
@@ -27,10 +27,10 @@ class Writer:
             committed.
     """
 
-    def __init__(self, workspace: Workspace, uploads: Uploads, stop: Stop) -> None:
+    def __init__(self, workspace: Workspace, uploads: Uploads, shutdown: Shutdown) -> None:
         self.workspace = workspace
         self.uploads = uploads
-        self.stop = stop
+        self.shutdown = shutdown
         self.created = 0
         self.updated = 0
         self.replaced: list[str] = []
@@ -39,7 +39,7 @@ class Writer:
         """Stores some documents.
 
         Raises:
-            StoreError: a file cannot be uploaded.
+            StorageError: a file cannot be uploaded.
             ImportRefused: a file changed after it was checked.
             Stopped: the process was asked to end.
         """
@@ -86,7 +86,7 @@ class Writer:
                     uploads.append((document, file_type, file, self.uploads.start(file)))
         rows = []
         for document, file_type, file, upload in uploads:
-            self.stop.check()
+            self.shutdown.check()
             row = StoredFile(object_key=upload.result(), size=file.size, sha256=file.sha256)
             setattr(document, file_type, row)
             rows.append(row)

@@ -5,7 +5,6 @@ import os
 import dj_database_url
 
 SECRET_KEY = os.environ["SECRET_KEY"]
-DEBUG = False
 ALLOWED_HOSTS = ["127.0.0.1"]
 INSTALLED_APPS = [
     "django.contrib.auth",
@@ -28,23 +27,13 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
-ROOT_URLCONF = "bench.peers.drf.urls"
-WSGI_APPLICATION = "bench.peers.drf.wsgi.application"
+ROOT_URLCONF = "bench.peers.drf.views"
 DATABASES = {"default": dj_database_url.parse(os.environ["DATABASE_URL"])}
-DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
         "LOCATION": os.environ["REDIS_URL"],
     }
 }
-LANGUAGE_CODE = "en-us"
 TIME_ZONE = "UTC"
-USE_I18N = True
-USE_TZ = True
-REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["bench.peers.drf.authentication.KeyAuthentication"],
-    "DEFAULT_PERMISSION_CLASSES": ["bench.peers.drf.authentication.WorkspaceStanding"],
-    "DEFAULT_THROTTLE_CLASSES": ["bench.peers.drf.authentication.KeyThrottle"],
-    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-}
+REST_FRAMEWORK = {"DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"]}

@@ -1,10 +1,13 @@
-"""The answers, as pydantic models."""
+"""The responses, as pydantic models."""
 
 from datetime import datetime
+from typing import Generic, TypeVar
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
+
+T = TypeVar("T", bound="ApiModel")
 
 
 class ApiModel(BaseModel):
@@ -57,16 +60,7 @@ class DocumentList(ApiModel):
     next_cursor: str | None
 
 
-class DocumentDetail(ApiModel):
-    data: Document
-
-
-class WorkspaceName(ApiModel):
-    id: UUID
-    name: str
-
-
-class KeyName(ApiModel):
+class Named(ApiModel):
     id: UUID
     name: str
 
@@ -77,11 +71,11 @@ class Counts(ApiModel):
     completed: int = 0
 
 
-class Summary(ApiModel):
-    workspace: WorkspaceName
-    key: KeyName
+class Me(ApiModel):
+    workspace: Named
+    key: Named
     documents: Counts
 
 
-class Me(ApiModel):
-    data: Summary
+class Data(ApiModel, Generic[T]):
+    data: T

@@ -48,10 +48,10 @@ class Command(ProgressCommand):
         if stop_with_parent:
             when_parent_dies(lambda: os.kill(os.getpid(), signal.SIGTERM))
         number = usable_port(port)
-        self.say("Preparing the database …")
+        self.report("Preparing the database …")
         call_command("migrate", verbosity=0)
         if demo.wanted():
-            demo.load(self.say)
+            demo.load(self.report)
         text = Welcome(f"http://{HOST}:{number}")
         connections.close_all()
         threading.Thread(target=self.announce, args=(text,), daemon=True).start()

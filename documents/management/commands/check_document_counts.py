@@ -9,7 +9,7 @@ from django.core.management.base import CommandError
 from django.db import Error as DatabaseError
 
 from config.management.progress import ProgressCommand, first_line
-from config.management.shutdown import Stopped, stoppable
+from config.management.shutdown import Stopped, graceful_shutdown
 from documents.counts.check import differences
 
 
@@ -26,9 +26,9 @@ class Command(ProgressCommand):
 
     def handle(self, *, fix: bool, **options: Any) -> None:
         different = 0
-        with stoppable() as stop:
+        with graceful_shutdown() as shutdown:
             try:
-                for each in differences(self.say, stop, fix=fix):
+                for each in differences(self.report, shutdown, fix=fix):
                     different += 1
                     self.stdout.write(json.dumps(asdict(each), default=str))
             except Stopped as exc:

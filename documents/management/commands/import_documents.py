@@ -13,7 +13,7 @@ from django.db import Error as DatabaseError
 from config.management.progress import ProgressCommand, first_line
 from config.management.shutdown import Stopped
 from documents.importing import ImportRefused, import_file
-from documents.storage import StoreError
+from documents.storage import StorageError
 from workspaces.models import Workspace
 
 
@@ -34,12 +34,12 @@ class Command(ProgressCommand):
         if workspace is None:
             raise CommandError("There is no workspace with that id.")
         try:
-            counts = import_file(workspace, file, self.say)
+            counts = import_file(workspace, file, self.report)
         except ImportRefused as exc:
             raise CommandError(str(exc)) from exc
         except Stopped as exc:
             raise CommandError("Stopped; nothing was imported.", returncode=exc.status) from exc
-        except StoreError as exc:
+        except StorageError as exc:
             raise CommandError(f"Object storage: {exc}; nothing was imported.") from exc
         except DatabaseError as exc:
             raise CommandError(f"The database: {first_line(exc)}; nothing was imported.") from exc

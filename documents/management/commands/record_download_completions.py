@@ -9,7 +9,7 @@ from django.core.management.base import CommandError
 from django.db import Error as DatabaseError
 
 from config.management.progress import ProgressCommand, first_line
-from config.management.shutdown import Stopped, stoppable
+from config.management.shutdown import Stopped, graceful_shutdown
 from documents.download.nginx_log import Recorder
 
 
@@ -21,8 +21,8 @@ class Command(ProgressCommand):
     )
 
     def handle(self, **options: Any) -> None:
-        with stoppable() as stop:
-            recorder = Recorder(self.say, stop)
+        with graceful_shutdown() as shutdown:
+            recorder = Recorder(self.report, shutdown)
             try:
                 recorder.run(sys.stdin.fileno())
             except Stopped:
