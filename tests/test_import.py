@@ -74,7 +74,7 @@ def one_of_each(tenant: Tenant) -> None:
 
 
 @pytest.mark.parametrize("gone", [True, False], ids=["into an empty workspace", "over itself"])
-def test_what_the_api_lists_can_be_imported_again_and_lists_the_same(
+def test_import_accepts_what_the_api_lists_and_lists_the_same(
     acme: Tenant, inbox: Inbox, gone: bool
 ) -> None:
     one_of_each(acme)
@@ -100,14 +100,14 @@ def test_what_the_api_lists_can_be_imported_again_and_lists_the_same(
     assert downloads(acme, values) == files
 
 
-def test_page_count_and_size_are_read_from_the_original(acme: Tenant, inbox: Inbox) -> None:
+def test_import_reads_page_count_and_size_from_the_original(acme: Tenant, inbox: Inbox) -> None:
     inbox.put("long.pdf", pdf("long", 7))
     inbox.take(acme.workspace, sent(files={"original": "long.pdf"}))
     document = Document.objects.get()
     assert (document.page_count, document.file_size) == (7, len(pdf("long", 7)))
 
 
-def test_each_file_is_stored_with_its_size_and_sha256(acme: Tenant, inbox: Inbox) -> None:
+def test_import_stores_each_file_with_its_size_and_sha256(acme: Tenant, inbox: Inbox) -> None:
     inbox.take(acme.workspace, completed())
     document = Document.objects.select_related("original", "signed", "certificate").get()
     for file_type in ("original", "signed", "certificate"):
@@ -117,7 +117,7 @@ def test_each_file_is_stored_with_its_size_and_sha256(acme: Tenant, inbox: Inbox
         assert stored.size == len(content)
 
 
-def test_ids_may_be_given_or_left_out(acme: Tenant, inbox: Inbox) -> None:
+def test_import_accepts_ids_and_makes_missing_ones(acme: Tenant, inbox: Inbox) -> None:
     given = sent(id=str(uid(7)).upper(), recipients=[signer(id=str(uid(8))), signer()])
     assert inbox.take(acme.workspace, given, sent(), sent()) == {
         "created": 3,
@@ -129,7 +129,7 @@ def test_ids_may_be_given_or_left_out(acme: Tenant, inbox: Inbox) -> None:
     assert rows() == [3, 4, 3]
 
 
-def test_documents_that_name_the_same_pdf_each_have_an_object_of_their_own(
+def test_import_stores_an_object_for_each_document_that_names_the_same_pdf(
     acme: Tenant, inbox: Inbox
 ) -> None:
     before = objects()
@@ -139,20 +139,20 @@ def test_documents_that_name_the_same_pdf_each_have_an_object_of_their_own(
     assert objects() - before == keys
 
 
-def test_times_of_any_offset_are_the_same_instants(acme: Tenant, inbox: Inbox) -> None:
+def test_import_reads_times_of_any_offset(acme: Tenant, inbox: Inbox) -> None:
     inbox.take(acme.workspace, sent(createdAt="2026-03-01T00:30:00.25+05:30"))
     [value] = acme.get("/documents").json()["data"]
     assert value["createdAt"] == "2026-02-28T19:00:00.250000Z"
 
 
-def test_progress_and_links_are_ignored(acme: Tenant, inbox: Inbox) -> None:
+def test_import_ignores_progress_and_links(acme: Tenant, inbox: Inbox) -> None:
     inbox.take(acme.workspace, sent(progress={"done": 9, "total": 9}, links=None))
     [value] = acme.get("/documents").json()["data"]
     assert value["progress"] == {"done": 0, "total": 1}
     assert value["links"]["self"] == f"/api/v1/documents/{value['id']}"
 
 
-def test_a_deleted_document_is_imported_as_deleted(acme: Tenant, inbox: Inbox) -> None:
+def test_import_of_a_deleted_document_is_deleted(acme: Tenant, inbox: Inbox) -> None:
     value = sent(id=str(uid(1)), deletedAt="2026-03-05T00:00:00Z")
     inbox.take(acme.workspace, value)
     assert Document.objects.get().deleted_at == at("2026-03-05 00:00:00")
@@ -173,19 +173,21 @@ def test_a_deleted_document_is_imported_as_deleted(acme: Tenant, inbox: Inbox) -
     ],
     ids=["BOM and CRLF", "blank lines"],
 )
-def test_white_space_and_a_bom_do_not_matter(acme: Tenant, inbox: Inbox, content: bytes) -> None:
+def test_import_ignores_white_space_and_a_bom(acme: Tenant, inbox: Inbox, content: bytes) -> None:
     value = json.dumps(sent(), ensure_ascii=False).encode()
     inbox.file.write_bytes(content % (value, value))
     assert inbox.run(acme.workspace)["created"] == 2
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b" \r\n\n"])
-def test_a_file_without_documents_imports_none(acme: Tenant, inbox: Inbox, content: bytes) -> None:
+def test_import_of_a_file_without_documents_imports_none(
+    acme: Tenant, inbox: Inbox, content: bytes
+) -> None:
     inbox.file.write_bytes(content)
     assert inbox.run(acme.workspace) == {"created": 0, "updated": 0, "files": 0}
 
 
-def test_a_document_whose_id_exists_is_updated_in_place(acme: Tenant, inbox: Inbox) -> None:
+def test_import_updates_a_document_whose_id_exists(acme: Tenant, inbox: Inbox) -> None:
     old = factories.document(acme.workspace, "SENT", title="Old")
     factories.recipient(old, name="Old")
     kept = factories.recipient(old, name="Kept", order=2)
@@ -207,7 +209,7 @@ def test_a_document_whose_id_exists_is_updated_in_place(acme: Tenant, inbox: Inb
     assert entry.document_title == "Old"
 
 
-def test_what_the_file_does_not_say_of_an_updated_document_is_null(
+def test_import_sets_missing_fields_of_an_updated_document_to_null(
     acme: Tenant, inbox: Inbox
 ) -> None:
     old = factories.document(
@@ -220,7 +222,9 @@ def test_what_the_file_does_not_say_of_an_updated_document_is_null(
     assert (old.expires_at, old.sent_at) == (None, None)
 
 
-def test_a_file_that_a_document_has_already_is_not_stored_again(acme: Tenant, inbox: Inbox) -> None:
+def test_import_does_not_store_again_a_file_that_the_document_has(
+    acme: Tenant, inbox: Inbox
+) -> None:
     value = completed(id=str(uid(1)))
     inbox.take(acme.workspace, value)
     before = objects()
@@ -233,7 +237,7 @@ def test_a_file_that_a_document_has_already_is_not_stored_again(acme: Tenant, in
     assert len(objects() - before) == len(before - objects()) == 1
 
 
-def test_a_document_that_is_no_longer_complete_loses_its_signed_files(
+def test_import_removes_the_signed_files_of_a_document_that_is_no_longer_complete(
     acme: Tenant, inbox: Inbox
 ) -> None:
     before = objects()
@@ -245,7 +249,7 @@ def test_a_document_that_is_no_longer_complete_loses_its_signed_files(
     assert objects() - before == {document.original.object_key}
 
 
-def test_new_and_known_documents_stand_in_one_file_longer_than_a_batch(
+def test_import_creates_and_updates_in_one_file_longer_than_a_batch(
     acme: Tenant, inbox: Inbox
 ) -> None:
     new = [sent(id=str(uid(number)), title=f"New {number}") for number in range(BATCH + 1)]

@@ -88,7 +88,7 @@ def interrupt(
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_an_import_that_is_asked_to_end_leaves_nothing(
+def test_import_that_is_asked_to_end_leaves_nothing(
     workspace: Workspace, inbox: Inbox, proxies: tuple[Proxy, Proxy], number: signal.Signals
 ) -> None:
     before = objects()
@@ -101,7 +101,7 @@ def test_an_import_that_is_asked_to_end_leaves_nothing(
     assert objects() == before
 
 
-def test_an_import_that_loses_the_database_leaves_nothing(
+def test_import_that_loses_the_database_leaves_nothing(
     workspace: Workspace, inbox: Inbox, proxies: tuple[Proxy, Proxy]
 ) -> None:
     before = objects()
@@ -115,7 +115,7 @@ def test_an_import_that_loses_the_database_leaves_nothing(
     assert objects() == before
 
 
-def test_an_import_that_loses_the_store_says_what_may_be_left_in_it(
+def test_import_that_loses_object_storage_says_what_may_be_left_in_it(
     workspace: Workspace, inbox: Inbox, proxies: tuple[Proxy, Proxy]
 ) -> None:
     before = objects()
@@ -129,7 +129,7 @@ def test_an_import_that_loses_the_store_says_what_may_be_left_in_it(
     assert rows() == [0, 0, 0]
 
 
-def test_an_import_without_a_store_is_one_line(
+def test_import_without_object_storage_is_one_line(
     workspace: Workspace, inbox: Inbox, proxies: tuple[Proxy, Proxy]
 ) -> None:
     inbox.write(sent())
@@ -143,7 +143,7 @@ def test_an_import_without_a_store_is_one_line(
     assert rows() == [0, 0, 0]
 
 
-def test_what_the_database_refuses_takes_all_else_along(acme: Tenant, inbox: Inbox) -> None:
+def test_import_leaves_nothing_when_the_database_refuses_a_row(acme: Tenant, inbox: Inbox) -> None:
     old = factories.document(acme.workspace, title="Old")
     before = objects(), rows()
     with connection.cursor() as cursor:
@@ -181,7 +181,7 @@ def test_upload_refuses_a_file_that_changed_after_it_was_checked(inbox: Inbox) -
     assert objects() == before
 
 
-def test_an_import_stands_when_replaced_objects_cannot_be_removed_and_names_them(
+def test_import_stands_when_replaced_objects_cannot_be_removed_and_names_them(
     workspace: Workspace, inbox: Inbox, proxies: tuple[Proxy, Proxy]
 ) -> None:
     inbox.take(workspace, completed(id=str(uid(1))))
@@ -197,7 +197,7 @@ def test_an_import_stands_when_replaced_objects_cannot_be_removed_and_names_them
     assert rows() == [1, 1, 1]
 
 
-def test_objects_of_an_import_are_removed_however_many_they_are(inbox: Inbox) -> None:
+def test_import_removes_its_objects_however_many_they_are(inbox: Inbox) -> None:
     keys = [storage.save(io.BytesIO(b"%PDF")) for _ in range(REMOVALS + 1)]
     remove_objects(keys)
     assert not objects() & set(keys)

@@ -56,13 +56,13 @@ def used_up(tenant: Tenant) -> Tenant:
     return counted(tenant, REQUESTS_PER_MINUTE)
 
 
-def is_429(answer: Response) -> bool:
+def is_429(response: Response) -> bool:
     """Whether it is one, after a look at all that a 429 has."""
-    if answer.status != 429:
+    if response.status != 429:
         return False
-    seconds = int(answer.headers["retry-after"])
+    seconds = int(response.headers["retry-after"])
     assert 1 <= seconds <= WINDOW
-    assert answer.error == (
+    assert response.error == (
         "Too many requests: this key may make 300 a minute. "
         f"Try again in {seconds} second{'' if seconds == 1 else 's'}."
     )
@@ -71,9 +71,9 @@ def is_429(answer: Response) -> bool:
 
 def test_throttle_lets_300_requests_pass_and_the_next_is_429(acme: Tenant) -> None:
     acme = with_window(acme, 45)
-    answers = [acme.get("/me") for _ in range(302)]
-    assert [answer.status for answer in answers] == [200] * 300 + [429] * 2
-    assert all(is_429(answer) for answer in answers[300:])
+    responses = [acme.get("/me") for _ in range(302)]
+    assert [response.status for response in responses] == [200] * 300 + [429] * 2
+    assert all(is_429(response) for response in responses[300:])
 
 
 def test_throttle_counts_by_key_not_by_workspace_or_address(acme: Tenant, umbrella: Tenant) -> None:
@@ -111,9 +111,9 @@ def test_throttle_counts_every_response_whatever_its_status(acme: Tenant, asked:
 def test_throttle_refuses_every_request_above_the_limit(acme: Tenant, asked: str) -> None:
     spent = used_up(acme)
     _, ask = REQUESTS[asked]
-    answer = ask(spent)
-    assert answer.status == 429
-    assert asked == "HEAD" or is_429(answer)
+    response = ask(spent)
+    assert response.status == 429
+    assert asked == "HEAD" or is_429(response)
 
 
 def test_throttle_counts_requests_refused_with_403_and_402(frozen: Tenant, freebie: Tenant) -> None:
@@ -134,39 +134,43 @@ def test_throttle_does_not_count_a_401(acme: Tenant) -> None:
 
 def test_throttle_never_refuses_an_unknown_key(acme: Tenant) -> None:
     unknown = "Bearer dtd_" + "0" * 40
-    answers = {get("/api/v1/me", unknown).status for _ in range(REQUESTS_PER_MINUTE + 1)}
-    assert answers == {401}
+    responses = {get("/api/v1/me", unknown).status for _ in range(REQUESTS_PER_MINUTE + 1)}
+    assert responses == {401}
 
 
 def test_throttle_lets_a_client_pass_that_waits_for_retry_after(acme: Tenant) -> None:
-    answer = None
-    while answer is None or not is_429(answer):  # a slow machine may need another window
+    response = None
+    while response is None or not is_429(response):  # a slow machine may need another window
         spent = counted(acme, REQUESTS_PER_MINUTE, least=3, most=5)
-        answer = spent.get("/me")
-    time.sleep(int(answer.headers["retry-after"]))
+        response = spent.get("/me")
+    time.sleep(int(response.headers["retry-after"]))
     assert spent.get("/me").status == 200
 
 
 def test_throttle_lets_exactly_300_of_1000_concurrent_requests_to_four_processes_pass(
     four_servers: list[Server], acme: Tenant
 ) -> None:
-    answers: list[Response] = []
+    responses: list[Response] = []
     in_one_window = False
-    while not in_one_window or not all(map(quota, answers)):
+    while not in_one_window or not all(map(quota, responses)):
         # Again: on a busy machine the window may end in between, or the counter may respond too
         # late, and such a request passes.
         spent = with_window(acme, 45)
         end = window_end(spent.key.id, int(time.time()))
         with ThreadPoolExecutor(48) as pool:
             futures = [pool.submit(four_servers[n % 4].get, "/me", spent.raw) for n in range(1000)]
-            answers = [future.result() for future in futures]
+            responses = [future.result() for future in futures]
         in_one_window = window_end(spent.key.id, int(time.time())) == end
-    assert Counter(answer.status for answer in answers) == {200: 300, 429: 700}
-    passed = Counter(n % 4 for n, answer in enumerate(answers) if answer.status == 200)
+    assert Counter(response.status for response in responses) == {200: 300, 429: 700}
+    passed = Counter(n % 4 for n, response in enumerate(responses) if response.status == 200)
     assert len(passed) == 4
-    assert all(is_429(answer) for answer in answers if answer.status == 429)
-    said = [answer.headers["x-ratelimit-remaining"] for answer in answers if answer.status == 200]
-    assert sorted(map(int, said)) == list(range(300))
+    assert all(is_429(response) for response in responses if response.status == 429)
+    remaining = [
+        int(response.headers["x-ratelimit-remaining"])
+        for response in responses
+        if response.status == 200
+    ]
+    assert sorted(remaining) == list(range(300))
 
 
 @pytest.mark.parametrize("fault", ["refuse", "silence"])
@@ -176,10 +180,10 @@ def test_throttle_lets_requests_pass_and_logs_it_while_redis_is_out_of_reach(
     acme = with_window(acme, 40)
     assert server.get("/me", acme.raw).status == 200
     getattr(server.counter, fault)()
-    answer = server.get("/me", acme.raw)
-    assert answer.status == 200
-    warned = eventually(lambda: "counter is out of reach" in server.log_of(answer))
-    assert warned, server.log_of(answer)
+    response = server.get("/me", acme.raw)
+    assert response.status == 200
+    warned = eventually(lambda: "counter is out of reach" in server.log_of(response))
+    assert warned, server.log_of(response)
 
 
 def test_throttle_counts_again_when_redis_is_back(server: Server, acme: Tenant) -> None:
@@ -191,9 +195,9 @@ def test_throttle_counts_again_when_redis_is_back(server: Server, acme: Tenant) 
     assert eventually(lambda: is_429(server.get("/me", acme.raw)))
 
 
-def quota(answer: Response) -> dict[str, str]:
+def quota(response: Response) -> dict[str, str]:
     """A response's headers about the rate limit."""
-    return {name: value for name, value in answer.headers.items() if "ratelimit" in name}
+    return {name: value for name, value in response.headers.items() if "ratelimit" in name}
 
 
 @pytest.mark.parametrize("asked", REQUESTS)
@@ -202,11 +206,11 @@ def test_rate_limit_headers_say_what_is_left_in_any_response_to_a_valid_key(
 ) -> None:
     acme = counted(acme, 10)
     status, ask = REQUESTS[asked]
-    answer = ask(acme)
-    assert answer.status == status
-    seconds = int(answer.headers["x-ratelimit-reset"])
+    response = ask(acme)
+    assert response.status == status
+    seconds = int(response.headers["x-ratelimit-reset"])
     assert abs(seconds - left(acme.key.id)) <= 1
-    assert quota(answer) == {
+    assert quota(response) == {
         "ratelimit-policy": '"key";q=300;w=60',
         "ratelimit": f'"key";r=289;t={seconds}',
         "x-ratelimit-limit": "300",
@@ -217,10 +221,11 @@ def test_rate_limit_headers_say_what_is_left_in_any_response_to_a_valid_key(
 
 def test_rate_limit_headers_count_down_to_0_and_a_429_has_them_too(acme: Tenant) -> None:
     acme = counted(acme, REQUESTS_PER_MINUTE - 2)
-    answers = [acme.get("/me") for _ in range(4)]
-    assert [answer.status for answer in answers] == [200, 200, 429, 429]
-    assert [answer.headers["x-ratelimit-remaining"] for answer in answers] == ["1", "0", "0", "0"]
-    refused = answers[-1]
+    responses = [acme.get("/me") for _ in range(4)]
+    assert [response.status for response in responses] == [200, 200, 429, 429]
+    remaining = [response.headers["x-ratelimit-remaining"] for response in responses]
+    assert remaining == ["1", "0", "0", "0"]
+    refused = responses[-1]
     assert refused.headers["x-ratelimit-reset"] == refused.headers["retry-after"]
     assert refused.headers["ratelimit"] == f'"key";r=0;t={refused.headers["retry-after"]}'
 
@@ -229,9 +234,9 @@ def test_rate_limit_headers_are_in_a_403_and_a_402_but_not_in_a_401(
     frozen: Tenant, freebie: Tenant
 ) -> None:
     for tenant, status in ((frozen, 403), (freebie, 402)):
-        answer = tenant.get("/me")
-        assert answer.status == status
-        assert len(quota(answer)) == 5
+        response = tenant.get("/me")
+        assert response.status == status
+        assert len(quota(response)) == 5
     assert quota(get("/api/v1/me", "Bearer dtd_" + "0" * 40)) == {}
 
 
@@ -239,9 +244,9 @@ def test_rate_limit_headers_are_missing_while_redis_is_out_of_reach(
     server: Server, acme: Tenant
 ) -> None:
     server.counter.refuse()
-    answer = server.get("/me", acme.raw)
-    assert answer.status == 200
-    assert quota(answer) == {}
+    response = server.get("/me", acme.raw)
+    assert response.status == 200
+    assert quota(response) == {}
 
 
 def test_throttle_needs_one_round_trip_to_the_counter(server: Server, acme: Tenant) -> None:
