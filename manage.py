@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""Django's command line. Brings up what the environment does not name (`config.embedded`)."""
+"""Django's command line. Starts the services whose variables are not set (`config.embedded`)."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ def main() -> None:
     if sys.version_info < (3, 11):  # noqa: UP036 - the reader of this line has an older one
         sys.exit(f"Python 3.11 or newer is needed; this is {sys.version.split()[0]}.")
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    # Commands count no requests; `run`, which does, is one process.
+    # Counting in memory is enough: `run` is one process, and no other command counts requests.
     os.environ["REDIS_URL"] = os.environ.get("REDIS_URL") or "memory://"
 
     from config import embedded

@@ -120,7 +120,7 @@ class ApiKeyAdmin(KeyActionsAdmin):
 
     @admin.display(description="created", ordering="created_at")
     def created(self, key: ApiKey) -> str:
-        return happened(key.created_at, key.created_by)
+        return time_and_user(key.created_at, key.created_by)
 
     @admin.display(description="last used")
     def last_used(self, key: ApiKey) -> str:
@@ -135,7 +135,8 @@ class ApiKeyAdmin(KeyActionsAdmin):
         if key.revoked_at is None:
             return format_html('<span class="state">{}</span>', "Active")
         return format_html(
-            '<span class="state ended">Revoked</span> {}', happened(key.revoked_at, key.revoked_by)
+            '<span class="state ended">Revoked</span> {}',
+            time_and_user(key.revoked_at, key.revoked_by),
         )
 
     def warnings(self, request: HttpRequest) -> list[str]:
@@ -197,6 +198,6 @@ class ApiKeyAdmin(KeyActionsAdmin):
         )
 
 
-def happened(moment: datetime, by: User | None) -> str:
+def time_and_user(moment: datetime, by: User | None) -> str:
     """The time, and the user unless the account is deleted."""
     return f"{exact(moment)} by {by.get_username()}" if by else exact(moment)

@@ -12,7 +12,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 
 from apikeys.models import ApiKey
-from config.admin.base import AuditedAdmin, request_user
+from audit.links import AuditHistory
+from config.admin.base import SectionAdmin, request_user
 from config.admin.formatting import ago, exact
 
 LIST = "admin:apikeys_apikey_changelist"
@@ -61,7 +62,7 @@ DELETE = KeyAction(
 )
 
 
-class KeyActionsAdmin(AuditedAdmin):
+class KeyActionsAdmin(AuditHistory, SectionAdmin):
     """The actions of the keys' admin: for one key on its page, for several in the list."""
 
     actions = ("revoke_selected", "delete_selected")

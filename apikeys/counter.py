@@ -1,6 +1,6 @@
 """Counts the requests of each key: in Redis, or in this process.
 
-A counter belongs to one window of one key. Nothing resets it: the next window has another one.
+Each window of each key has its own counter, so counters are never reset.
 """
 
 import threading

@@ -10,7 +10,7 @@ from config.key_format import PREFIX, PUBLIC_LENGTH
 ALPHABET = string.ascii_letters + string.digits  # a double click selects the whole key
 SECRET_LENGTH = 40  # characters; 40 × log2(62) ≈ 238 bits, of which 190 stay secret
 
-_BEARER = re.compile(r"Bearer +(dtd_[\x21-\x7e]+)", re.IGNORECASE)
+_BEARER = re.compile(rf"(?i:Bearer) +({PREFIX}[\x21-\x7e]+)")
 
 
 def generate() -> str:
@@ -37,4 +37,4 @@ def from_header(value: str) -> str | None:
     The scheme is case-insensitive (RFC 9110, section 11.1), the key is not.
     """
     match = _BEARER.fullmatch(value)
-    return match[1] if match and match[1].startswith(PREFIX) else None
+    return match and match[1]

@@ -14,11 +14,6 @@ from config.key_format import PUBLIC_LENGTH
 from workspaces.models import Workspace
 
 
-class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
-    def in_workspace(self, workspace: Workspace) -> "ApiKeyQuerySet":
-        return self.filter(workspace=workspace)
-
-
 class AlreadyIssued(Exception):
     """A key with this id exists or existed."""
 
@@ -79,7 +74,7 @@ class ApiKey(models.Model):
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, editable=False, related_name="+"
     )
 
-    objects = ApiKeyManager.from_queryset(ApiKeyQuerySet)()
+    objects = ApiKeyManager()
 
     class Meta:
         verbose_name = "API key"

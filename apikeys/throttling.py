@@ -54,8 +54,8 @@ class KeyThrottle(BaseThrottle):
 def window_end(key_id: UUID, now: int) -> int:
     """When a key's current window ends: 1 to 60 seconds after `now`.
 
-    The windows of a key follow each other without a gap. They start at a second of the minute
-    that its random id decides, so that not all keys of a client can be used again at once.
+    Each key's windows start at a different second of the minute, which its random id determines,
+    so that a client's keys are not all reset together.
 
     Args:
         now: whole seconds since the epoch, like the result.

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import urlencode
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
@@ -20,6 +19,7 @@ from django.utils.html import format_html, format_html_join
 
 from audit import export
 from audit.filters import AuditLogFilter, without_raw_key
+from audit.links import log_link, log_url
 from audit.models import AuditEntry
 from audit.scope import scope_of, workspace_directory
 from config.admin.changelist import ReadOnlyAdmin
@@ -32,20 +32,6 @@ FIELDSETS = (
     ("Document", ("document", "file_type", "byte_range", "bytes_sent", "file_sha256")),
     ("Request", ("address", "user_agent", "whole_request")),
 )
-
-
-def log_url() -> str:
-    return reverse("admin:audit_auditentry_changelist")
-
-
-def log_link(text: str, **filters: Any) -> str:
-    """The text as a link to the audit log, filtered by one field; plain text without a value."""
-    [value] = filters.values()
-    if not value:
-        return text
-    url = f"{log_url()}?{urlencode(filters)}"
-    title = f"Only entries of {value}"
-    return format_html('<a href="{}" title="{}">{}</a>', url, title, text or value)
 
 
 def link_column(label: str, text: str, **filters: str) -> Callable[[Any, AuditEntry], str]:
@@ -135,8 +121,8 @@ class AuditEntryAdmin(ReadOnlyAdmin):
             return HttpResponseNotAllowed(["GET"])
         return JsonResponse(workspace_directory().autocomplete(request.GET))
 
-    def audit_url(self, obj: Model) -> str:
-        """The audit log of an entry is the entry."""
+    def history_url(self, obj: Model) -> str:
+        """An entry has no history of its own."""
         return reverse("admin:audit_auditentry_change", args=[obj.pk])
 
     # --- One entry ---
@@ -172,7 +158,7 @@ class AuditEntryAdmin(ReadOnlyAdmin):
 
     @admin.display(description="what happened")
     def what_happened_to(self, entry: AuditEntry) -> str:
-        """The action with its key or member; a key that acts itself is in the column "who"."""
+        """The action with its key or member. A key that acted itself is in the column "who"."""
         key = self.key_link(entry) if entry.person else ""
         part = entry.byte_range and f"bytes {entry.byte_range}"
         sent = "" if entry.bytes_sent is None else f"{entry.bytes_sent:,} bytes sent"

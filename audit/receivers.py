@@ -1,4 +1,4 @@
-"""Records sign-ins to the admin, which `config` cannot do: it does not import this app."""
+"""Writes an audit entry for each signal of `config.admin.login`."""
 
 from typing import Any
 

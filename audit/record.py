@@ -148,7 +148,7 @@ def download_ended(started: AuditEntry, *, bytes_sent: int, complete: bool) -> N
 
 @dataclass(frozen=True, kw_only=True)
 class Completion:
-    """How a download ended that nginx served."""
+    """The end of a download that nginx served."""
 
     at: datetime
     bytes_sent: int

@@ -21,7 +21,7 @@ class Scope:
     """The entries that a user may see.
 
     Attributes:
-        everything: the entries of every workspace, and those of none.
+        everything: all entries, including those without a workspace (sign-ins).
         workspaces: otherwise, the workspaces whose admin the user is: id → name, sorted by name.
     """
 
@@ -55,7 +55,7 @@ def scope_of(request: HttpRequest) -> Scope:
 
 
 def workspace_directory() -> Any:
-    """The module that knows workspaces, with `administered_names` and `autocomplete`."""
+    """The module with `administered_names` and `autocomplete`."""
     return import_module(settings.AUDIT_WORKSPACE_DIRECTORY)
 
 

@@ -31,7 +31,7 @@ class _Prepared(threading.local):
         self.connection: psycopg.Connection | None = None
 
     def use(self, connection: psycopg.Connection) -> None:
-        """Starts again when the thread has a new connection."""
+        """Forgets the prepared names if the connection has changed."""
         if connection is not self.connection:
             self.names = {}
             self.connection = connection
@@ -89,7 +89,7 @@ def _execute(pgconn: pq.abc.PGconn, sql: str, values: Sequence[Any]) -> pq.abc.P
 def _prepare(pgconn: pq.abc.PGconn, sql: str) -> bytes:
     """Prepares a statement under the hash of its text.
 
-    So a name is never that of another statement, whichever client of a pooler has prepared it.
+    Equal names always mean equal statements, even behind a connection pooler.
     """
     first, *rest = sql.split("%s")
     text = (first + "".join(f"${number}{part}" for number, part in enumerate(rest, 1))).encode()
@@ -123,7 +123,7 @@ class _Closer:
 
 
 def close_with_thread(connection: BaseDatabaseWrapper, **_: Any) -> None:
-    """Receives `connection_created` in a server whose threads come and go.
+    """Signal receiver: closes a thread's connection when the thread ends.
 
     Django's wrapper is part of a reference cycle, which the garbage collector finds late, if ever.
     Until then the connection of a thread that has ended would stay open.

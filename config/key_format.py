@@ -1,4 +1,4 @@
-"""The public part of an API key, for all who show, search for or redact one."""
+"""The public part of an API key, for the admin, the search and the log."""
 
 PREFIX = "dtd_"
 PUBLIC_LENGTH = 12  # first characters, `dtd_` included, that lists and logs show

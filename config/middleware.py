@@ -40,7 +40,7 @@ class RequestIdMiddleware:
             logger.info(
                 "%s %s %d %.1f ms",
                 request.method,
-                escape_uri_path(request.path),  # a line break would forge a line
+                escape_uri_path(request.path),  # prevents log injection
                 response.status_code,
                 (time.monotonic() - started) * 1000,
             )
@@ -64,16 +64,16 @@ class SkipForApi(MiddlewareMixin):
 
 
 class SessionMiddleware(SkipForApi, sessions.SessionMiddleware):
-    """Django's."""
+    pass
 
 
 class CsrfViewMiddleware(SkipForApi, csrf.CsrfViewMiddleware):
-    """Django's."""
+    pass
 
 
 class AuthenticationMiddleware(SkipForApi, authentication.AuthenticationMiddleware):
-    """Django's."""
+    pass
 
 
 class MessageMiddleware(SkipForApi, messages.MessageMiddleware):
-    """Django's."""
+    pass

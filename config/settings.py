@@ -98,7 +98,7 @@ WHITENOISE_AUTOREFRESH = False
 
 
 def WHITENOISE_ADD_HEADERS_FUNCTION(headers: Headers, path: str, url: str) -> None:  # noqa: N802
-    """Packages contain HTML files, which must not work as pages."""
+    """Prevents HTML files in packages from running scripts."""
     headers["Content-Security-Policy"] = "default-src 'none'; frame-ancestors 'none'"
 
 
@@ -169,7 +169,7 @@ RATELIMIT_FAIL_OPEN = True
 
 # --- The audit log ---------------------------------------------------------------------------
 
-# Which workspaces an admin may read the log of, and which ones a filter offers. A setting, since
+# The module with `administered_names` and `autocomplete` for the audit log. A setting, since
 # `audit` imports no other app.
 AUDIT_WORKSPACE_DIRECTORY = "workspaces.directory"
 

@@ -1,4 +1,4 @@
-"""The WSGI entry point. It starts no other service: environment variables name them.
+"""The WSGI entry point. The other services must be running.
 
 Without a required variable it ends with one line that names the variable.
 """

@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.template.defaultfilters import filesizeformat
 from django.utils.html import format_html
 
-from audit.admin import log_link
+from audit.links import AuditHistory, log_link
 from config.admin.base import NoPermissions, TabularInline
 from config.admin.changelist import FilterForm, ReadOnlyAdmin
 from config.admin.formatting import date_column
@@ -54,7 +54,7 @@ def in_order(document: Document) -> list[Recipient]:
     return sorted(document.recipients.all(), key=lambda each: (each.order, each.id))
 
 
-NAMES_SHOWN = 3  # recipients of a document that the list names
+EMAILS_SHOWN = 3  # recipients of a document that the list names
 
 
 class DocumentFilter(FilterForm):
@@ -74,7 +74,7 @@ class DocumentFilter(FilterForm):
 
 
 @admin.register(Document)
-class DocumentAdmin(ReadOnlyAdmin):
+class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
     """Documents of every workspace, including deleted ones; files cannot be downloaded here."""
 
     audit_lookup = "document_id"
@@ -85,7 +85,7 @@ class DocumentAdmin(ReadOnlyAdmin):
         "title",
         "status",
         "workspace_link",
-        "people",
+        "recipient_emails",
         "progress",
         "created",
         "deleted",
@@ -127,10 +127,10 @@ class DocumentAdmin(ReadOnlyAdmin):
     deleted = date_column("deleted_at", "deleted", empty="No")
 
     @admin.display(description="recipients")
-    def people(self, document: Document) -> str:
+    def recipient_emails(self, document: Document) -> str:
         addresses = [recipient.email for recipient in in_order(document)]
-        more = len(addresses) - NAMES_SHOWN
-        return ", ".join(addresses[:NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
+        more = len(addresses) - EMAILS_SHOWN
+        return ", ".join(addresses[:EMAILS_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
     @admin.display(description="progress")
     def progress(self, document: Document) -> str:
@@ -144,7 +144,7 @@ class DocumentAdmin(ReadOnlyAdmin):
 
     @admin.display(description="audit log")
     def audit_log(self, document: Document) -> str:
-        return format_html('<a href="{}">Audit log</a>', self.audit_url(document))
+        return format_html('<a href="{}">Audit log</a>', self.history_url(document))
 
     @admin.display(description="size")
     def size(self, document: Document) -> str:

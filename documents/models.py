@@ -22,11 +22,6 @@ class StoredFile(models.Model):
         return self.object_key
 
 
-class DocumentQuerySet(models.QuerySet["Document"]):
-    def in_workspace(self, workspace: Workspace) -> "DocumentQuerySet":
-        return self.filter(workspace=workspace)
-
-
 class DocumentStatus(models.TextChoices):
     DRAFT = "DRAFT"
     SENT = "SENT"
@@ -65,8 +60,6 @@ class Document(models.Model):
     original = models.OneToOneField(StoredFile, models.PROTECT, related_name="+")
     signed = models.OneToOneField(StoredFile, models.PROTECT, null=True, related_name="+")
     certificate = models.OneToOneField(StoredFile, models.PROTECT, null=True, related_name="+")
-
-    objects = DocumentQuerySet.as_manager()
 
     class Meta:
         triggers = TRIGGERS

@@ -11,7 +11,7 @@ from config.admin.base import request_user
 
 GROUP = "Support"
 # View-only permissions, as (app label, codename).
-VIEWS = (
+PERMISSIONS = (
     ("audit", "view_auditentry"),
     ("documents", "view_document"),
     ("documents", "view_recipient"),
@@ -19,17 +19,17 @@ VIEWS = (
 
 
 def make_group(apps: Apps = current_apps, **kwargs: Any) -> None:
-    """Creates the group and adds its permissions; it keeps what an operator has added.
+    """Creates the group and adds its permissions; it does not remove others.
 
     Runs after each `migrate`, and after the tests have emptied the tables. A migration would run
     too early: Django creates permissions after all migrations.
     """
     try:
         group, _ = apps.get_model("auth", "Group").objects.get_or_create(name=GROUP)
-    except LookupError:  # migrated back to before groups existed
+    except LookupError:  # auth is not migrated
         return
     wanted = Q()
-    for app, codename in VIEWS:
+    for app, codename in PERMISSIONS:
         wanted |= Q(content_type__app_label=app, codename=codename)
     group.permissions.add(*apps.get_model("auth", "Permission").objects.filter(wanted))
 

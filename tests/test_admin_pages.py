@@ -175,8 +175,8 @@ def refusals(client: Client, acme: Tenant) -> dict[str, Any]:
     strict = Client(enforce_csrf_checks=True)
     strict.cookies = client.cookies
     return {
-        "This page is not for you": client.get(KEYS),
-        "There is nothing here": client.get("/admin/nowhere/"),
+        "Permission denied": client.get(KEYS),
+        "Page not found": client.get("/admin/nowhere/"),
         "Nothing was changed": strict.post(KEYS),
     }
 
@@ -196,7 +196,7 @@ def test_error_pages_show_nothing_of_it_without_signing_in(acme: Tenant) -> None
     stranger = signed_in(factories.user("mallory@acme.example"))  # no staff
     for client in (Client(), stranger):
         html = body(client.get("/nowhere"))
-        assert "There is nothing here" in html
+        assert "Page not found" in html
         assert TOOLS not in html
         refused = Client(enforce_csrf_checks=True)
         refused.cookies = client.cookies

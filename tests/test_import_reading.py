@@ -89,7 +89,7 @@ def test_staging_finds_every_repeated_id_in_little_memory(acme: Tenant) -> None:
         staging.check_ids(acme.workspace, problems)
     assert problems.count == 2 * 999
     with pytest.raises(ImportRefused) as caught:
-        problems.refuse_if_any("file")
+        problems.raise_if_any("file")
     first, *shown, last = str(caught.value).splitlines()
     assert first == "1,998 problems in file; nothing was imported."
     assert last == "and 1,898 more"

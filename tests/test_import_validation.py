@@ -178,7 +178,7 @@ def test_validate_allows_signed_files_for_a_completed_document_only(
     status: str, file_type: str
 ) -> None:
     files = {"original": "original.pdf", file_type: "x.pdf"}
-    expected = f"files.{file_type}: is there; only a COMPLETED document has it"
+    expected = f"files.{file_type}: must be absent unless the status is COMPLETED"
     assert problem(sent(status=status, files=files)) == expected
 
 
@@ -186,7 +186,7 @@ def test_validate_allows_signed_files_for_a_completed_document_only(
 def test_validate_requires_when_a_completed_document_was_completed(value: Any) -> None:
     assert (
         problem(changed(completed(), {"completedAt": value}))
-        == "completedAt: is missing; a COMPLETED document has it"
+        == "completedAt: is required for a COMPLETED document"
     )
 
 
@@ -197,9 +197,9 @@ def test_validate_requires_when_a_completed_document_was_completed(value: Any) -
         ("original", None, text(4096)),
         ("original", 5, text(4096)),
         ("original", "a\0.pdf", rf"{text(4096)}, not 'a\x00.pdf'"),
-        ("signed", None, "is missing; a COMPLETED document has it"),
-        ("certificate", None, "is missing; a COMPLETED document has it"),
-        ("certificate", WITHOUT, "is missing; a COMPLETED document has it"),
+        ("signed", None, "is required for a COMPLETED document"),
+        ("certificate", None, "is required for a COMPLETED document"),
+        ("certificate", WITHOUT, "is required for a COMPLETED document"),
         ("sealed", "signed.pdf", "is not a field"),
     ],
 )
@@ -335,7 +335,7 @@ def line_problems(content: bytes) -> list[str]:
         except Invalid as exc:
             problems.add(number, str(exc))
     with pytest.raises(ImportRefused) as caught:
-        problems.refuse_if_any("file")
+        problems.raise_if_any("file")
     return str(caught.value).splitlines()[1:]
 
 

@@ -12,9 +12,10 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from audit.links import AuditHistory
 from config.admin.base import (
-    AuditedAdmin,
     NoPermissions,
+    SectionAdmin,
     StrictFilterAdmin,
     TabularInline,
     request_user,
@@ -74,7 +75,7 @@ class MembershipInline(OperatorsOnly, TabularInline):
 
 
 @admin.register(Workspace)
-class WorkspaceAdmin(AuditedAdmin):
+class WorkspaceAdmin(AuditHistory, SectionAdmin):
     """`manage.py create_workspace` creates workspaces; they cannot be deleted here."""
 
     audit_lookup = "workspace_id"
@@ -126,7 +127,7 @@ class WorkspaceAdmin(AuditedAdmin):
     ) -> None:
         by = request_user(request)
         changes.change_plan(obj, obj.plan, by=by)
-        (changes.suspend if obj.suspended else changes.reinstate)(obj, by=by)
+        changes.set_suspended(obj, obj.suspended, by=by)
 
     def save_formset(
         self,
@@ -169,7 +170,7 @@ class AccountsAdmin(OperatorsOnly, StrictFilterAdmin, AccountAdmin):
     fieldsets = (
         (None, {"fields": ("username", "password")}),
         ("User", {"fields": ("first_name", "last_name", "email")}),
-        ("May", {"fields": ("is_active", "is_staff", "is_superuser", "groups")}),
+        ("Permissions", {"fields": ("is_active", "is_staff", "is_superuser", "groups")}),
         ("Dates", {"fields": ("last_login", "date_joined")}),
     )
     readonly_fields = ("last_login", "date_joined")

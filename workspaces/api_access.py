@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rest_framework.views import APIView
 
 
-class Subscriber(Protocol):
+class HasPlan(Protocol):
     """A workspace, or an active key with the same fields of its workspace."""
 
     @property
@@ -24,7 +24,7 @@ class Subscriber(Protocol):
     def suspended(self) -> bool: ...
 
 
-def check_api_access(workspace: Subscriber) -> None:
+def check_api_access(workspace: HasPlan) -> None:
     """Returns if keys of the workspace work.
 
     Raises:

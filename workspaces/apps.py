@@ -5,4 +5,4 @@ from django.apps import AppConfig
 
 class WorkspacesConfig(AppConfig):
     name = "workspaces"
-    verbose_name = "Workspaces and people"
+    verbose_name = "Workspaces and users"

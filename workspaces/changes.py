@@ -27,21 +27,13 @@ def change_plan(workspace: Workspace, plan: str, *, by: User) -> None:
 
 
 @transaction.atomic
-def suspend(workspace: Workspace, *, by: User) -> None:
-    """Refuses the workspace's keys from the next request on."""
+def set_suspended(workspace: Workspace, suspended: bool, *, by: User) -> None:
+    """Refuses the workspace's keys from the next request on, or lets them work again."""
     now = _locked(workspace)
-    if not now.suspended:
-        Workspace.objects.filter(pk=now.pk).update(suspended=True)
-        record.workspace_suspended(workspace=now.snapshot(), person=by.get_username())
-
-
-@transaction.atomic
-def reinstate(workspace: Workspace, *, by: User) -> None:
-    """Lets the workspace's keys work again."""
-    now = _locked(workspace)
-    if now.suspended:
-        Workspace.objects.filter(pk=now.pk).update(suspended=False)
-        record.workspace_reinstated(workspace=now.snapshot(), person=by.get_username())
+    if now.suspended != suspended:
+        Workspace.objects.filter(pk=now.pk).update(suspended=suspended)
+        write = record.workspace_suspended if suspended else record.workspace_reinstated
+        write(workspace=now.snapshot(), person=by.get_username())
 
 
 @transaction.atomic

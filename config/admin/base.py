@@ -1,7 +1,6 @@
 """Base classes of the admin's sections."""
 
 from typing import TYPE_CHECKING, Any, cast
-from urllib.parse import urlencode
 
 from django.contrib import admin, messages
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup, DisallowedModelAdminToField
@@ -11,7 +10,6 @@ from django.core.exceptions import BadRequest, PermissionDenied, ValidationError
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
-from django.urls import reverse
 from django.utils.text import capfirst
 
 if TYPE_CHECKING:
@@ -72,17 +70,13 @@ class StrictFilterAdmin(ModelAdmin):
             return HttpResponseRedirect(f"{request.path}?{ERROR_FLAG}=1")
 
 
-class AuditedAdmin(NoPermissions, StrictFilterAdmin):
-    """A model whose changes are in the audit log; Django's own admin log is not used.
-
-    It denies every permission; a subclass grants what it needs.
+class SectionAdmin(NoPermissions, StrictFilterAdmin):
+    """A section of the admin; a subclass grants permissions. Django's own admin log is not used.
 
     Attributes:
-        audit_lookup: the field of an audit entry that holds the id of an object of this model.
         description: one line for the start page.
     """
 
-    audit_lookup = ""
     description = ""
 
     def has_module_permission(self, request: HttpRequest) -> bool:
@@ -116,7 +110,7 @@ class AuditedAdmin(NoPermissions, StrictFilterAdmin):
         context = {
             "title": self.heading(obj),
             "subtitle": None,
-            "audit_url": self.audit_url(obj),
+            "history_url": self.history_url(obj),
             "show_save_and_add_another": False,
         }
         return super().change_view(request, object_id, form_url, context | (extra_context or {}))
@@ -130,16 +124,15 @@ class AuditedAdmin(NoPermissions, StrictFilterAdmin):
         except (ValidationError, ValueError) as exc:
             raise BadRequest from exc
 
-    def audit_url(self, obj: Model) -> str:
-        """The audit log, filtered by this object."""
-        query = urlencode({f"{self.audit_lookup}__exact": obj.pk})
-        return f"{reverse('admin:audit_auditentry_changelist')}?{query}"
+    def history_url(self, obj: Model) -> str:
+        """Where the "History" button leads."""
+        raise NotImplementedError
 
     def history_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """The "History" button leads to the audit log; 404 for an object the user cannot see."""
-        return HttpResponseRedirect(self.audit_url(self.visible_or_404(request, object_id)))
+        """Redirects to the history; 404 for an object that the user may not see."""
+        return HttpResponseRedirect(self.history_url(self.visible_or_404(request, object_id)))
 
     def visible_or_404(self, request: HttpRequest, object_id: str) -> Any:
         """The object, if the user may see it.

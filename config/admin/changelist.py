@@ -15,7 +15,7 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 
 from config.admin import keyset
-from config.admin.base import AuditedAdmin
+from config.admin.base import SectionAdmin
 
 READING = ("GET", "HEAD")
 AFTER, BEFORE = "after", "before"  # URL parameters: where a page begins
@@ -27,7 +27,7 @@ class FilterForm(forms.Form):
     label_suffix = ""
 
     def condition(self) -> Q:
-        """The condition that every listed row meets."""
+        """The filters, combined with AND."""
         return Q()
 
     def chip_text(self, name: str, rows: Sequence[Any]) -> str:
@@ -126,7 +126,7 @@ class KeysetChangeList(ChangeList):
         return self.address() != "?"
 
 
-class ReadOnlyAdmin(AuditedAdmin):
+class ReadOnlyAdmin(SectionAdmin):
     """A model that nobody changes in the admin.
 
     Attributes:

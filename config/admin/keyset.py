@@ -45,7 +45,7 @@ class Position:
             created_at = _EPOCH + int(microseconds) * _MICROSECOND
             return cls(created_at, pk.clean(id_text, None))
         except (ValueError, OverflowError, ValidationError):
-            raise ValidationError("This page’s address is incomplete. Start again.") from None
+            raise ValidationError("The page position in the URL is not valid.") from None
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,8 @@ WINDOW_MINUTES = 5
 ATTEMPTS_PER_ACCOUNT = 10  # within one window, from all addresses together
 ATTEMPTS_PER_ADDRESS = 50  # within one window; an office shares an address
 
-# Sent with `login`. Not Django's own signals: these are sent for this form only, and a login that
-# may be a password never leaves it.
+# Sent with `login`. Django's own signals would also be sent elsewhere, and with the typed login,
+# which may be a password.
 signed_in = Signal()
 sign_in_failed = Signal()
 
@@ -49,8 +49,8 @@ class Throttled(ValidationError):
 class LoginForm(AdminAuthenticationForm):
     """Django's form for staff, with a limit of attempts for each account and each address.
 
-    An attempt with the right password counts too; otherwise the moment the limit hits would reveal
-    whether the password was right. An account that does not exist is limited like any other.
+    An attempt with the right password counts too; otherwise the limit would reveal whether the
+    password was right. An account that does not exist is limited like any other.
     """
 
     request: HttpRequest

@@ -23,7 +23,7 @@ CONTENT_SECURITY_POLICY = (
 
 
 def ensure_connection(view: View) -> View:
-    """Replaces a database connection that has died since its last use before the view runs.
+    """Closes a dead database connection before the view runs, so that Django opens a new one.
 
     The API's first query does that by itself (`apikeys.authentication`). For the admin, an
     additional round trip does not matter.
@@ -52,7 +52,7 @@ class Site(admin.AdminSite):
     login_form = LoginForm
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
-        """All but the redirect by content type and id, which ignores permissions."""
+        """Removes Django's `view_on_site` URL, which checks no permissions."""
         return [url for url in super().get_urls() if getattr(url, "name", "") != "view_on_site"]
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:

@@ -4,6 +4,7 @@ import hashlib
 from functools import cache
 from threading import Lock
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils.cache import get_conditional_response
@@ -118,6 +119,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "base": request.build_absolute_uri("/").rstrip("/"),
         "limit": LIMIT_MAX,
         "rate": REQUESTS_PER_MINUTE,
+        "version": settings.SPECTACULAR_SETTINGS["VERSION"],
     }
     response = render(request, "docs.html", context)
     response["Cache-Control"] = "no-cache"

@@ -56,7 +56,7 @@ def decode_cursor(cursor: str, workspace_id: UUID, status: str | None) -> Positi
 
 
 class KeysetPagination(BasePagination):
-    """DRF's paginator for documents; `status`, `limit` and `cursor` are read from the query.
+    """DRF's paginator for documents; `documents.api.parameters` validates `limit` and the others.
 
     It fetches one additional row to know whether another page follows.
 

@@ -1,8 +1,8 @@
 """The consistency check of the denormalised document counts, and their repair.
 
-They can only be wrong after a change that bypassed the triggers or ran them twice, such as a
-data-only restore: it adds the stored counts to those that the triggers make for the restored
-documents.
+They can only be wrong after a change that bypassed the triggers or ran them twice. After a
+data-only restore, for example, the restored counts and those that the triggers make add up to
+twice the truth.
 """
 
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ _DIFFERENCES = """
     WHERE coalesce(stored.number, 0) <> coalesce(counted.number, 0)
     ORDER BY status
 """
-# Excludes another repair, which would add the same difference again, but no writer of documents.
+# Blocks a concurrent repair, which would add the difference twice, but not writes to documents.
 _LOCK = "LOCK TABLE workspaces_documentcount IN SHARE UPDATE EXCLUSIVE MODE"
 
 
@@ -73,10 +73,10 @@ def _find(workspace: UUID) -> list[Difference]:
 
 
 def _fix(workspace: UUID) -> list[Difference]:
-    """Adds the missing part to the sum and removes nothing.
+    """Inserts the difference as new rows.
 
-    This is correct at any later time too: concurrent writes and folding change the stored sum and
-    the documents by the same number, or neither.
+    This is safe with concurrent writes and folding, which change the stored sum and the documents
+    by the same number.
     """
     with transaction.atomic():
         with connection.cursor() as cursor:

@@ -36,8 +36,8 @@ class RecordedStream:
         return self
 
     def __next__(self) -> bytes:
-        # The server asks for the next chunk after it has sent the last one. No reference to
-        # either is kept, since a slow client would hold two of them in memory.
+        # The server asks for the next chunk after it has sent the last one. Keep no reference to a
+        # chunk; otherwise each slow client would hold two in memory.
         self._sent += self._last
         self._last = 0
         chunk = next(self._chunks)

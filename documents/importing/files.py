@@ -21,12 +21,12 @@ HEADER_WITHIN = 1024  # bytes; viewers accept a header that does not begin the f
 OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
-# It would log the defects of files that it can read nevertheless.
+# pypdf would log warnings about readable but flawed files.
 logging.getLogger("pypdf").setLevel(logging.CRITICAL)
 
 
 class NotPdf(Exception):
-    """The file is not a readable PDF; the text says what it is instead."""
+    """The file is not a readable PDF; the message says why."""
 
 
 class CheckedFile(Struct, frozen=True):
@@ -68,8 +68,8 @@ class Folder:
     def _check(self, name: str) -> CheckedFile | str:
         """The PDF at a relative path, or what is wrong with it.
 
-        A symbolic link that leads out of the folder is wrong: a file from elsewhere must not
-        choose which of this machine's files become documents.
+        A symbolic link that leads out of the folder is wrong: an imported file must not be
+        able to read other files of this machine.
         """
         if PurePath(name).is_absolute():
             return "must be a path relative to the imported file"

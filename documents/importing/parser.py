@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import IO, Any
 
-from documents.importing.problems import Invalid, Problems, bare
+from documents.importing.problems import Invalid, Problems, unquoted
 
 BOM = b"\xef\xbb\xbf"
 INTEGER_LENGTH = 20  # characters; a longer one fits no column
@@ -53,7 +53,7 @@ def fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
         [(name, _)] = Counter(name for name, _ in pairs).most_common(1)
-        raise Invalid(f"the field {bare(name)} is given twice")
+        raise Invalid(f"the field {unquoted(name)} is given twice")
     return value
 
 

@@ -12,14 +12,14 @@ class Invalid(Exception):
     """One line cannot be imported; the text says why."""
 
 
-def shown(text: str) -> str:
-    """Quotes a text from the file: cut when long, what a terminal cannot show escaped."""
+def quoted(text: str) -> str:
+    """Quotes a text from the file; truncates long text and escapes unprintable characters."""
     return repr(text if len(text) <= SHOWN_LENGTH else f"{text[:SHOWN_LENGTH]}…")
 
 
-def bare(text: str) -> str:
-    """The same without its quotes, for a name."""
-    return shown(text)[1:-1]
+def unquoted(text: str) -> str:
+    """Like `quoted`, without the quotes."""
+    return quoted(text)[1:-1]
 
 
 class Problems:
@@ -34,12 +34,8 @@ class Problems:
         if len(self._first) < SHOWN_PROBLEMS:
             self._first.append((line, text))
 
-    def refuse_if_any(self, name: str) -> None:
-        """Returns when there are none.
-
-        Raises:
-            ImportRefused: there are, in the file called `name`.
-        """
+    def raise_if_any(self, name: str) -> None:
+        """Raises ImportRefused if problems were added; `name` is the file's name."""
         if not self.count:
             return
         problems = "1 problem" if self.count == 1 else f"{self.count:,} problems"

@@ -70,7 +70,7 @@ def import_file(workspace: Workspace, file: Path, report: Report = lambda line: 
                 problems = Problems()
                 staging.fill(_records(content, folder, problems, shutdown, progress))
                 staging.check_ids(workspace, problems)
-                problems.refuse_if_any(file.name)
+                problems.raise_if_any(file.name)
                 for batch in staging.batches():
                     writer.write(batch)
                     done = writer.created + writer.updated
@@ -80,8 +80,8 @@ def import_file(workspace: Workspace, file: Path, report: Report = lambda line: 
                 committing = True
         except BaseException:
             uploads.finish()
-            # If the commit got no response, it may have succeeded, and the objects are needed.
-            # While the database cannot be asked, this raises its error and keeps them.
+            # The commit may have succeeded although it raised; the objects are needed then. If the
+            # database is out of reach, `_stored` raises and the objects are kept too.
             if not (committing and _stored(uploads.keys)):
                 remove_objects(uploads.keys)
             raise

@@ -1,6 +1,6 @@
-"""Checked documents on their way into their tables: in a temporary table of the database.
+"""Stages checked documents in a temporary table.
 
-In memory they, or their ids alone, would be most of what an import needs.
+Keeping them in memory, or even their ids, would dominate an import's memory use.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,7 +12,7 @@ from documents.importing.problems import Problems
 from documents.importing.validation import Record
 from workspaces.models import Workspace
 
-# A batch is written at a time. It ends with the first of these.
+# Maximum size of a batch, whichever is reached first.
 BATCH = 200  # documents
 BATCH_RECIPIENTS = 2000
 
@@ -53,7 +53,7 @@ class Staging:
             cursor.execute(CREATE)
 
     def fill(self, records: Iterable[Record]) -> None:
-        """Takes valid documents, in the order of their lines."""
+        """Copies the records into the temporary table, in line order."""
         documents = recipients = 0  # of the batch
         with (
             connection.wrap_database_errors,
@@ -84,7 +84,7 @@ class Staging:
                 problems.add(line, f"{label}, {path}: {id} {text}")
 
     def batches(self) -> Iterator[list[Record]]:
-        """The documents in the order of their lines, so many at a time that memory stays flat."""
+        """The records in line order, in batches of bounded size."""
         for batch in range(self._last_batch + 1):
             with connection.cursor() as cursor:
                 cursor.execute(READ, [batch])

@@ -5,7 +5,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from documents import storage
 from documents.importing.files import CheckedFile, Folder
-from documents.importing.problems import ImportRefused, shown
+from documents.importing.problems import ImportRefused, quoted
 
 WORKERS = 8  # uploads at a time; the client's connection pool holds 10
 REMOVALS = 100  # queued at a time; each takes ten times the memory of its key
@@ -44,12 +44,12 @@ class Uploads:
         try:
             with self._folder.open(file.path) as content:
                 if hashlib.file_digest(content, "sha256").hexdigest() != file.sha256:
-                    raise ImportRefused(f"{shown(file.path)} changed; nothing was imported.")
+                    raise ImportRefused(f"{quoted(file.path)} changed; nothing was imported.")
                 content.seek(0)
                 return storage.save(content, key)
         except OSError as exc:
             raise ImportRefused(
-                f"{shown(file.path)} cannot be read any more ({exc.strerror or exc}); nothing was "
+                f"{quoted(file.path)} cannot be read any more ({exc.strerror or exc}); nothing was "
                 "imported."
             ) from exc
 
@@ -75,4 +75,6 @@ def remove_objects(keys: list[str]) -> None:
             list(pool.map(remove, keys[start : start + REMOVALS]))
     if left:
         named = ", ".join(left[:NAMED_KEYS]) + (" …" if len(left) > NAMED_KEYS else "")
-        raise storage.StorageError(f"up to {len(left):,} unused objects are left in it: {named}")
+        raise storage.StorageError(
+            f"up to {len(left):,} unused objects could not be deleted: {named}"
+        )

@@ -17,7 +17,7 @@ from msgspec import Meta, Struct, field
 
 from documents.api.parameters import FILE_TYPES
 from documents.importing.files import CheckedFile, Folder
-from documents.importing.problems import Invalid, bare, shown
+from documents.importing.problems import Invalid, quoted, unquoted
 from documents.models import Document, Recipient
 
 # The API returns all recipients of a document together: this bounds the size of a response, and
@@ -25,7 +25,7 @@ from documents.models import Document, Recipient
 MAX_RECIPIENTS = 1000
 IGNORED = ("progress", "links")
 TEXT = r"\A(?=\s*\S)[^\0\ud800-\udfff]*\Z"
-# Downloads carry the name in a header, where a line break is an attack.
+# Downloads have the name in a header, where a line break would allow header injection.
 FILE_NAME = r"\A(?=\s*\S)[^\0-\x1f\x7f-\x9f\ud800-\udfff]*\Z"
 UUID = r"\A[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z"
 
@@ -55,7 +55,7 @@ FilePath = Annotated[str, _text(4096)]
 
 
 class RecipientEntry(Struct, forbid_unknown_fields=True, rename="camel", kw_only=True):
-    """A recipient as the file has it; each field is named as its column."""
+    """A recipient in the file; fields have the names of columns."""
 
     id: Id = field(default_factory=lambda: str(uuid4()))
     name: Annotated[str, _column(Recipient, "name")]
@@ -79,13 +79,13 @@ class FileNames(Struct, forbid_unknown_fields=True):
 
 
 class DocumentEntry(Struct, forbid_unknown_fields=True, rename="camel", kw_only=True):
-    """A document as the file has it; each field but the last two is named as its column."""
+    """A document in the file; fields have the names of columns, except `recipients` and `files`."""
 
     id: Id = field(default_factory=lambda: str(uuid4()))
     title: Annotated[str, _column(Document, "title")]
     status: Annotated[Document.Status, _one_of(Document.Status)]
     file_name: Annotated[str, _column(Document, "file_name", FILE_NAME)]
-    page_count: Count = 0  # it is not given, and the original is not measured yet
+    page_count: Count = 0  # not given; `check_files` sets it
     file_size: Count = 0
     signing_order: Annotated[Document.SigningOrder, _one_of(Document.SigningOrder)]
     created_at: Time
@@ -124,7 +124,7 @@ def label(value: dict[str, Any]) -> str:
     """What problems call a document."""
     for name in ("id", "title"):
         if isinstance(value.get(name), str):
-            return f"document {bare(value[name])}"
+            return f"document {unquoted(value[name])}"
     return "a document without id and title"
 
 
@@ -153,12 +153,12 @@ def _plain(text: str, value: Any) -> str:
         r"Object (missing required|contains unknown) field `(.*?)`(?: - at `\$\.([^`]*)`)?"
     )
     if found := re.fullmatch(wrong_field, text, re.DOTALL):
-        path = f"{found[3]}.{bare(found[2])}" if found[3] else bare(found[2])
+        path = f"{found[3]}.{unquoted(found[2])}" if found[3] else unquoted(found[2])
         return f"{path}: {'is missing' if found[1] == 'missing required' else 'is not a field'}"
     path = text.rpartition("`$.")[2].removesuffix("`")
     for name, index in re.findall(r"(\w+)|\[(\d+)\]", path):
         value = value[name or int(index)]
-    given = f", not {shown(value)}" if isinstance(value, str) else ""
+    given = f", not {quoted(value)}" if isinstance(value, str) else ""
     return f"{path}: must be {MUST_BE[re.sub(r'[0-9]+', '', path)]}{given}"
 
 
@@ -170,17 +170,17 @@ def _broken_rules(document: DocumentEntry) -> Iterator[tuple[str, str]]:
         try:
             validate_email(recipient.email)
         except ValidationError:
-            address = shown(recipient.email)
+            address = quoted(recipient.email)
             yield f"recipients[{number}].email", f"must be an e-mail address, not {address}"
     completed = document.status is Document.Status.COMPLETED
     if completed and document.completed_at is None:
-        yield "completedAt", "is missing; a COMPLETED document has it"
+        yield "completedAt", "is required for a COMPLETED document"
     for file_type in ("signed", "certificate"):
         given = getattr(document.files, file_type) is not None
         if completed and not given:
-            yield f"files.{file_type}", "is missing; a COMPLETED document has it"
+            yield f"files.{file_type}", "is required for a COMPLETED document"
         elif given and not completed:
-            yield f"files.{file_type}", "is there; only a COMPLETED document has it"
+            yield f"files.{file_type}", "must be absent unless the status is COMPLETED"
 
 
 def _bad_years(struct: Struct, prefix: str = "") -> Iterator[tuple[str, str]]:
@@ -203,7 +203,7 @@ def check_files(document: DocumentEntry, folder: Folder) -> dict[str, CheckedFil
         if name is not None:
             checked = folder.check(name)
             if isinstance(checked, str):
-                raise Invalid(f"files.{file_type}: {shown(name)} {checked}")
+                raise Invalid(f"files.{file_type}: {quoted(name)} {checked}")
             files[file_type] = checked
     pages, size = files["original"].pages, files["original"].size
     if document.page_count not in (0, pages):

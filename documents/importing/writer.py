@@ -23,8 +23,7 @@ class Writer:
     Attributes:
         created: new documents so far.
         updated: documents that existed.
-        replaced: keys of objects that no document has any more, once the transaction is
-            committed.
+        replaced: keys of objects to delete after the commit.
     """
 
     def __init__(self, workspace: Workspace, uploads: Uploads, shutdown: Shutdown) -> None:
@@ -62,7 +61,7 @@ class Writer:
     def _existing(self, batch: Sequence[Record]) -> dict[UUID, Document]:
         """The documents to update, locked against another import."""
         ids = [record.document.id for record in batch]
-        documents = Document.objects.in_workspace(self.workspace).filter(pk__in=ids)
+        documents = Document.objects.filter(workspace=self.workspace).filter(pk__in=ids)
         locked = documents.select_for_update(of=("self",)).order_by("pk")
         return {document.pk: document for document in locked.select_related(*FILE_TYPES)}
 

@@ -1,4 +1,4 @@
-// A double click must not send the form twice: the answer to the first one has the key.
+// A double click must not send the form twice: only the first response shows the key.
 "use strict";
 
 document.querySelector("form.new-key").addEventListener("submit", (event) => {
@@ -8,8 +8,7 @@ document.querySelector("form.new-key").addEventListener("submit", (event) => {
   }
   form.dataset.sent = "yes";
 });
-// A page that the back button brings out of the browser's memory can be sent again; the server
-// then says that its key exists.
+// A page from the back/forward cache can be sent again; the server then says that its key exists.
 window.addEventListener("pageshow", () => {
   delete document.querySelector("form.new-key").dataset.sent;
 });

@@ -100,7 +100,7 @@ def responds(url: str) -> bool:
 def fresh_key(membership: Membership) -> str:
     """A new raw key for the workspace; deletes the key of the last start."""
     workspace, admin = membership.workspace, membership.user
-    for old in ApiKey.objects.in_workspace(workspace).filter(name=KEY_NAME):
+    for old in ApiKey.objects.filter(workspace=workspace).filter(name=KEY_NAME):
         old.delete_by(by=admin)
     return ApiKey.objects.issue(workspace=workspace, name=KEY_NAME, by=admin)[1]
 

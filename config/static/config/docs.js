@@ -27,10 +27,10 @@ SwaggerUIBundle({
   onComplete() {
     document.querySelector("#swagger main").role = "presentation"; // the page has one already
   },
-  persistAuthorization: false, // a key that was tried is gone with the page
+  persistAuthorization: false, // do not store the key
   plugins: [{ statePlugins: { spec: { wrapActions: { updateJsonSpec: read } } } }],
   supportedSubmitMethods: ["get"],
   syntaxHighlight: { theme: "tomorrow-night" }, // the default's numbers are too faint
   tryItOutEnabled: true,
-  validatorUrl: null, // asks nobody else whether the description is valid
+  validatorUrl: null, // do not send the document to an online validator
 });
