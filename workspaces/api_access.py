@@ -1,11 +1,11 @@
 """Whether a workspace may use the API: suspension first (403), then the plan (402)."""
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from rest_framework.permissions import BasePermission
 
 from config.api.errors import PlanRequired, WorkspaceSuspended
-from config.api.request import ApiRequest
+from config.api.request import ActiveKey, ApiRequest
 from workspaces.models import Workspace
 from workspaces.plans import includes_api, upgrade_from
 
@@ -14,18 +14,8 @@ if TYPE_CHECKING:
     from rest_framework.views import APIView
 
 
-class HasPlan(Protocol):
-    """A workspace, or an active key with the same fields of its workspace."""
-
-    @property
-    def plan(self) -> str: ...
-
-    @property
-    def suspended(self) -> bool: ...
-
-
-def check_api_access(workspace: HasPlan) -> None:
-    """Returns if keys of the workspace work.
+def check_api_access(workspace: Workspace | ActiveKey) -> None:
+    """Returns if keys of the workspace, or of the key's workspace, work.
 
     Raises:
         WorkspaceSuspended: 403.

@@ -13,7 +13,7 @@ from config.embedded.attach import START_LOCK, StackError, attach, locked
 from config.embedded.postgres import Postgres
 from config.embedded.redis import Redis
 from config.embedded.s3 import S3
-from config.embedded.service import Service
+from config.embedded.service import Service, write_private
 
 SERVICES: dict[str, type[Service]] = {s.name: s for s in (Postgres, S3, Redis)}
 
@@ -64,8 +64,5 @@ def _secret_key(folder: Path) -> str:
     file = folder / "secret_key"
     with locked(folder / START_LOCK):
         if not file.exists():
-            new = file.with_suffix(".new")
-            new.touch(mode=0o600)
-            new.write_text(secrets.token_urlsafe(48))
-            new.replace(file)
+            write_private(file, secrets.token_urlsafe(48))
     return file.read_text()

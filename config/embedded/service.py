@@ -28,6 +28,14 @@ def free_port() -> int:
         return port
 
 
+def write_private(file: Path, text: str) -> None:
+    """Writes a file that only this user can read; it is never incomplete."""
+    new = file.with_suffix(".new")
+    new.touch(mode=0o600)
+    new.write_text(text)
+    new.replace(file)
+
+
 def package_folder(name: str) -> Path:
     """The folder of an installed package.
 
@@ -103,9 +111,6 @@ class Service:
         """Random values, generated at the first start and stored in the folder."""
         file = self.folder / "secrets.json"
         if not file.exists():
-            new = file.with_suffix(".new")
-            new.touch(mode=0o600)
-            new.write_text(json.dumps({name: secrets.token_hex(16) for name in names}))
-            new.replace(file)
+            write_private(file, json.dumps({name: secrets.token_hex(16) for name in names}))
         values: dict[str, str] = json.loads(file.read_text())
         return values

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from config.embedded import SERVICES
 from config.embedded.attach import START_LOCK, SUPERVISOR_LOCK, USERS_LOCK, VARIABLES
-from config.embedded.service import Service
+from config.embedded.service import Service, write_private
 
 POLL = 0.25  # seconds between looks at the users and at the service
 START_TIMEOUT = 60  # seconds; recovery after a crash takes a while
@@ -39,7 +39,7 @@ def main(name: str, folder: Path) -> int:
     try:
         service.prepare()
         process = _start(service)
-        _write_variables(folder, service)
+        write_private(folder / VARIABLES, json.dumps(service.variables()))
         print("ready", flush=True)  # noqa: T201 - the protocol
         sys.stdout.close()
         while not _unused(folder):
@@ -87,12 +87,6 @@ def _stop(service: Service, process: "subprocess.Popen[bytes]") -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-
-
-def _write_variables(folder: Path, service: Service) -> None:
-    file = folder / VARIABLES
-    file.touch(mode=0o600)
-    file.write_text(json.dumps(service.variables()))
 
 
 def _unused(folder: Path) -> bool:
