@@ -11,7 +11,7 @@ from tests import factories, openapi
 from tests.browser import browser, chromium  # noqa: F401 - fixtures
 from tests.factories import Tenant
 from tests.nginx import Nginx
-from tests.server import Server
+from tests.server import Server, wait_for_completions
 from workspaces.plans import Plan
 
 
@@ -79,6 +79,7 @@ def server(the_server: Server, transactional_db: None) -> Iterator[Server]:
     """
     yield the_server
     the_server.restore()
+    wait_for_completions()
 
 
 @pytest.fixture(scope="session")
