@@ -1,7 +1,9 @@
 """Authentication, rules 1 to 9: one 401, keys that stop at once, no raw key kept."""
 
+import hashlib
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
+from string import ascii_letters, digits
 
 import pytest
 from django.db import connection
@@ -129,6 +131,17 @@ def test_key_starts_with_dtd_and_lists_show_its_first_characters(acme: Tenant) -
     assert acme.raw.startswith("dtd_")
     assert acme.raw.startswith(acme.key.prefix)
     assert len(acme.key.prefix) == 12
+
+
+def test_key_is_dtd_and_40_random_letters_or_digits() -> None:
+    raws = [keys.generate() for _ in range(1000)]
+    assert all(len(raw) == 44 and raw.startswith("dtd_") for raw in raws)
+    assert {char for raw in raws for char in raw[4:]} == set(ascii_letters + digits)
+    assert len(set(raws)) == 1000
+
+
+def test_key_is_stored_as_its_sha_256(acme: Tenant) -> None:
+    assert acme.key.digest == hashlib.sha256(acme.raw.encode()).hexdigest()
 
 
 def test_key_reaches_only_its_own_workspace(acme: Tenant, umbrella: Tenant) -> None:

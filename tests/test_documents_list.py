@@ -193,7 +193,10 @@ def test_documents_list_status_with_any_other_value_is_400(acme: Tenant, value: 
     )
 
 
-@pytest.mark.parametrize(("query", "count"), [("", 25), ("?limit=1", 1), ("?limit=100", 100)])
+@pytest.mark.parametrize(
+    ("query", "count"),
+    [("", 25), *((f"?limit={limit}", limit) for limit in (1, 9, 10, 99, 100))],
+)
 def test_documents_list_limit_is_1_to_100_and_25_by_default(
     acme: Tenant, query: str, count: int
 ) -> None:
@@ -218,10 +221,11 @@ def test_documents_list_limit_is_1_to_100_and_25_by_default(
         "5 ",
         "5\n",
         "5\0",
-        "9" * 400,
+        "9" * 5000,
         "0" * 400 + "5",
         "٣",
         "５",
+        "1٣",
         "five",
         "null",
         "",

@@ -7,6 +7,7 @@ import subprocess
 from functools import partial
 from http.client import HTTPConnection, IncompleteRead
 from pathlib import Path
+from string import ascii_lowercase, ascii_uppercase, digits
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from django.utils import timezone
 from django.utils.http import http_date
 
 from audit.models import AuditEntry
+from documents.download.ranges import parse_range
 from documents.models import Document
 from tests import factories
 from tests.client import OF_ONE_RESPONSE, Response, golden
@@ -113,9 +115,10 @@ SATISFIED = {
     "bytes=-1001": (0, 999),
     "bytes=0-999": (0, 999),
     "bytes=0-1000": (0, 999),
-    "bytes=990-" + "9" * 400: (990, 999),
-    "bytes=-" + "9" * 400: (0, 999),
+    "bytes=990-" + "9" * 5000: (990, 999),
+    "bytes=-" + "9" * 5000: (0, 999),
     "bytes=0007-0008": (7, 8),
+    "bytes=" + "0" * 5000 + "7-8": (7, 8),
     "Bytes=7-8": (7, 8),
     "bytes= 7-8": (7, 8),
     "bytes=,7-8, ,": (7, 8),
@@ -174,10 +177,19 @@ def test_download_range_that_is_broken_or_several_is_the_whole_file(
     assert [entry.byte_range for entry in entries()] == [""] * len(IGNORED)
 
 
+def test_parse_range_accepts_only_spaces_and_tabs_around_a_range() -> None:
+    accepted = {
+        char
+        for char in map(chr, range(256))
+        if char not in "0123456789" and parse_range(f"bytes={char}7-8{char}", 1000)
+    }
+    assert accepted == {" ", "\t", ","}  # a comma makes empty list elements
+
+
 def test_download_range_after_the_end_is_416_and_no_entry(
     front: Server, acme: Tenant, lease: Document
 ) -> None:
-    for sent in ("bytes=1000-", "bytes=1000-1001", "bytes=-0", "bytes=" + "9" * 400 + "-"):
+    for sent in ("bytes=1000-", "bytes=1000-1001", "bytes=-0", "bytes=" + "9" * 5000 + "-"):
         response = front.get(path_of(lease), acme.raw, range=sent)
         assert (sent, response.status) == (sent, 416)
         assert response.headers["content-range"] == "bytes */1000"
@@ -261,18 +273,29 @@ NAMES = {
     "Lease": ("Lease", "Lease"),
     "Größe – 7.pdf": ("Groe - 7", "Gr%C3%B6%C3%9Fe%20%E2%80%93%207"),
     "契約書.pdf": ("document", "%E5%A5%91%E7%B4%84%E6%9B%B8"),
+    "契. 2026 .書.pdf": ("2026", "%E5%A5%91.%202026%20.%E6%9B%B8"),
+    "ﬁnal ２.pdf": ("final 2", "%EF%AC%81nal%20%EF%BC%92"),
+    # All of ASCII. Percent signs are only where RFC 8187, section 3.2.1, needs them.
+    "".join(map(chr, range(128))): (
+        f"!_#$%&'()_+,-._{digits}_;_=__@{ascii_uppercase}[_]^_`{ascii_lowercase}{{_}}~",
+        f"!_#$%25&%27%28%29_+%2C-._{digits}_%3B_%3D__%40{ascii_uppercase}%5B_%5D^_`"
+        f"{ascii_lowercase}%7B_%7D~",
+    ),
     'a"; filename="b.exe': ("a_; filename=_b.exe", "a_%3B%20filename%3D_b.exe"),
     "../../etc/passwd": ("_.._etc_passwd", "_.._etc_passwd"),
     "..\\a\\b.pdf": ("_a_b", "_a_b"),
     "a\r\nSet-Cookie: b=c\x01\x7f.pdf": ("a Set-Cookie_ b=c", "a%20Set-Cookie_%20b%3Dc"),
     "\u202egnp.exe.pdf": ("gnp.exe", "gnp.exe"),
     "\u2066a\u2069\u200f.pdf": ("a", "a"),
+    "\ue000X\uffff.pdf": ("X", "X"),  # of private use, and never assigned
     "😀.pdf": ("document", "%F0%9F%98%80"),
     "x" * 250 + ".pdf": ("x" * 200, "x" * 200),
     "ł" * 250: ("document", "%C5%82" * 100),
+    "契" * 250: ("document", "%E5%A5%91" * 66),  # 3 bytes each; 67 are more than 200
     ".pdf": ("document", "document"),
     "... .pdf": ("document", "document"),
     " a  b .pdf": ("a b", "a%20b"),
+    ". a .pdf": ("a", "a"),
 }
 
 

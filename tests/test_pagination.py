@@ -3,6 +3,7 @@
 import base64
 from collections.abc import Callable
 from urllib.parse import quote
+from uuid import UUID
 
 import pytest
 from django.core.cache import cache
@@ -128,6 +129,12 @@ def cursor(acme: Tenant) -> str:
     _, cursor = page(acme, None, 1)
     assert len(page(acme, cursor, 100)[0]) == 2
     return cursor
+
+
+def test_cursor_needs_no_escaping_in_a_url(acme: Tenant) -> None:
+    last = UUID(int=2**128 - 1)  # all bits set: slashes in base64 that is not for URLs
+    cursor = encode_cursor((MOMENTS[0], last), acme.workspace.id, None)
+    assert quote(cursor, safe="") == cursor
 
 
 def refused(tenant: Tenant, cursor: str, query: str = "") -> bool:
