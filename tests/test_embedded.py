@@ -21,6 +21,7 @@ from tests.server import eventually
 USER = """
 import os, sys
 from config import embedded
+from config.embedded import SERVICES
 embedded.provide(os.environ, embedded.data_dir(os.environ))
 print(os.environ["DATABASE_URL"], os.environ["S3_ENDPOINT_URL"], flush=True)
 sys.stdin.read()
@@ -207,3 +208,12 @@ def test_embedded_supervisor_that_is_asked_to_end_stops_its_service(folder: Path
     User(folder)
     find(folder, "supervisor s3").send_signal(signal.SIGTERM)
     assert eventually(lambda: not any("rclone" in line for line in using(folder)))
+
+
+def test_embedded_redis_says_how_to_install_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(FileNotFoundError, match="apt-get install redis-server"):
+        SERVICES["redis"](tmp_path).command()

