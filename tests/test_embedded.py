@@ -20,6 +20,7 @@ from tests.server import eventually
 
 USER = """
 import os, sys
+from config.embedded import SERVICES
 from config import embedded
 from config.embedded import SERVICES
 embedded.provide(os.environ, embedded.data_dir(os.environ))
