@@ -15,14 +15,13 @@ import psutil
 import psycopg
 import pytest
 
+from config.embedded.redis import Redis
 from tests.processes import all_gone, kill_group, manage, start, using
 from tests.server import eventually
 
 USER = """
 import os, sys
-from config.embedded import SERVICES
 from config import embedded
-from config.embedded import SERVICES
 embedded.provide(os.environ, embedded.data_dir(os.environ))
 print(os.environ["DATABASE_URL"], os.environ["S3_ENDPOINT_URL"], flush=True)
 sys.stdin.read()
@@ -217,4 +216,4 @@ def test_embedded_redis_says_how_to_install_one(
     monkeypatch.setenv("PATH", "")
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(FileNotFoundError, match="apt-get install redis-server"):
-        SERVICES["redis"](tmp_path).command()
+        Redis(tmp_path).command()
