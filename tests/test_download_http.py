@@ -275,8 +275,8 @@ NAMES = {
     "契約書.pdf": ("document", "%E5%A5%91%E7%B4%84%E6%9B%B8"),
     "契. 2026 .書.pdf": ("2026", "%E5%A5%91.%202026%20.%E6%9B%B8"),
     "ﬁnal ２.pdf": ("final 2", "%EF%AC%81nal%20%EF%BC%92"),
-    # All of ASCII. Percent signs are only where RFC 8187, section 3.2.1, needs them.
-    "".join(map(chr, range(128))): (
+    # All of ASCII but NUL. Percent signs are only where RFC 8187, section 3.2.1, needs them.
+    "".join(map(chr, range(1, 128))): (
         f"!_#$%&'()_+,-._{digits}_;_=__@{ascii_uppercase}[_]^_`{ascii_lowercase}{{_}}~",
         f"!_#$%25&%27%28%29_+%2C-._{digits}_%3B_%3D__%40{ascii_uppercase}%5B_%5D^_`"
         f"{ascii_lowercase}%7B_%7D~",
