@@ -39,11 +39,27 @@ def test_where_map_names_each_models_module() -> None:
     assert models <= named
 
 
-@pytest.mark.parametrize("document", ["README.md", "docs/decisions.md", "docs/where.md"])
-def test_documents_have_only_links_that_lead_somewhere(document: str) -> None:
-    file = ROOT / document
-    for target in re.findall(r"\]\(([^)#]+)\)", file.read_text()):
+DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), ROOT / "tests" / "README.md"]
+
+
+@pytest.mark.parametrize("file", DOCUMENTS, ids=lambda file: str(file.relative_to(ROOT)))
+def test_documents_have_only_links_and_make_verbs_that_exist(file: Path) -> None:
+    text = file.read_text()
+    for target in re.findall(r"\]\(([^)#]+)\)", text):
         assert (file.parent / target).exists(), target
+    makefile = (ROOT / "Makefile").read_text()
+    for verb in re.findall(r"`make (\w+)", text):
+        assert re.search(rf"^{verb}:", makefile, re.MULTILINE), verb
+
+
+@pytest.mark.parametrize("file", ["CONTRIBUTING.md", "docs/architecture.md", "docs/decisions.md"])
+def test_documents_name_only_files_that_exist(file: str) -> None:
+    text = (ROOT / file).read_text()
+    named = re.findall(
+        r"[`>]((?:config|audit|workspaces|apikeys|documents|tests|docs)/[\w/.]+)", text
+    )
+    assert named
+    assert [path for path in named if not (ROOT / path).exists()] == []
 
 
 def test_readme_make_verbs_exist() -> None:

@@ -23,7 +23,7 @@ def new_since(last: int) -> list[tuple[str, str, str]]:
     return list(found.values_list("action", "address", "user_agent"))
 
 
-def test_caller_of_what_a_workspace_admin_does_with_keys(acme: Tenant) -> None:
+def test_client_info_is_recorded_when_an_admin_changes_keys(acme: Tenant) -> None:
     last = AuditEntry.objects.latest("id").pk
     client = browser()
     client.force_login(acme.admin)
@@ -38,7 +38,7 @@ def test_caller_of_what_a_workspace_admin_does_with_keys(acme: Tenant) -> None:
     assert FIREFOX in html
 
 
-def test_caller_of_what_an_operator_changes(acme: Tenant) -> None:
+def test_client_info_is_recorded_when_an_operator_changes_a_workspace(acme: Tenant) -> None:
     last = AuditEntry.objects.latest("id").pk
     client = browser()
     client.force_login(staff.operator())
@@ -48,7 +48,7 @@ def test_caller_of_what_an_operator_changes(acme: Tenant) -> None:
     assert sorted(new_since(last)) == sorted((action, "203.0.113.9", FIREFOX) for action in actions)
 
 
-def test_caller_outside_of_a_request_is_nobody(acme: Tenant) -> None:
+def test_client_info_is_empty_outside_of_a_request(acme: Tenant) -> None:
     acme.get("/me", user_agent=FIREFOX)
     assert client_info() == ("", "")
     # The cast's key was issued on no request.

@@ -1,4 +1,4 @@
-"""Standing: 403 for a suspended workspace, then 402 for a plan without the API."""
+"""API access: 403 for a suspended workspace, then 402 for a plan without the API."""
 
 import pytest
 from django.conf import settings
