@@ -13,7 +13,7 @@ from django.http import QueryDict
 
 from audit.models import Action, AuditEntry
 from audit.scope import Scope
-from audit.widgets import DayInput, WorkspaceSelect
+from audit.widgets import WorkspaceSelect
 from config.admin.changelist import FilterForm
 from config.key_format import PREFIX, PUBLIC_LENGTH
 
@@ -64,7 +64,7 @@ def day_field(label: str) -> forms.DateField:
     return forms.DateField(
         label=label,
         required=False,
-        widget=DayInput,
+        widget=forms.DateInput({"type": "date"}, format="%Y-%m-%d"),
         error_messages={"invalid": "This is not a day. Write one as 2026-03-01."},
     )
 

@@ -9,15 +9,6 @@ from django.urls import reverse
 from audit.models import AuditEntry
 
 
-class DayInput(forms.DateInput):
-    """The browser's own date picker."""
-
-    input_type = "date"
-
-    def __init__(self, attrs: dict[str, Any] | None = None) -> None:
-        super().__init__(attrs, format="%Y-%m-%d")  # the form that HTML requires
-
-
 class WorkspaceSelect(forms.Select):
     """Any workspace, with autocompletion, since there may be 100,000."""
 

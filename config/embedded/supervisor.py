@@ -24,16 +24,12 @@ RETRY_FOR = 5  # seconds; a killed predecessor may still hold its port and memor
 STOP_TIMEOUT = 30  # seconds until a service that does not stop is killed
 
 
-class Stop(Exception):  # noqa: N818 - a request, not an error
-    """The supervisor received a signal to end."""
-
-
 def main(name: str, folder: Path) -> int:
     """Runs the service until its last user has ended. Returns the exit status."""
     lock = (folder / SUPERVISOR_LOCK).open("w")
     fcntl.flock(lock, fcntl.LOCK_EX)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, _raise_stop)
+        signal.signal(number, lambda *_: sys.exit())
     service = SERVICES[name](folder)
     process: subprocess.Popen[bytes] | None = None
     try:
@@ -47,8 +43,6 @@ def main(name: str, folder: Path) -> int:
                 sys.stderr.write(f"{name} ended with {process.returncode}; starting it again\n")
                 process = _start(service)
             time.sleep(POLL)
-    except Stop:
-        pass
     except Exception as exc:
         if not sys.stdout.closed:
             print(f"{exc}".strip().replace("\n", " "), flush=True)  # noqa: T201
@@ -57,10 +51,6 @@ def main(name: str, folder: Path) -> int:
         if process is not None:
             _stop(service, process)
     return 0
-
-
-def _raise_stop(number: int, frame: object) -> None:
-    raise Stop
 
 
 def _start(service: Service) -> "subprocess.Popen[bytes]":

@@ -46,8 +46,8 @@ def parse_range(header: str, size: int) -> ByteRange | None:
     Raises:
         RangeNotSatisfiable: 416, the file has no such bytes.
     """
-    unit, equals, ranges = header.partition("=")
-    if unit.strip().lower() != "bytes" or not equals:
+    unit, _, ranges = header.partition("=")
+    if unit.strip().lower() != "bytes":
         return None
     # Empty list elements are ignored (RFC 9110, section 5.6.1).
     specs = [spec for part in ranges.split(",") if (spec := part.strip(" \t"))]
