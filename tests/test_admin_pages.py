@@ -1,16 +1,18 @@
 """What users are told where there is nothing to show, and where an address is not right."""
 
+import re
 from typing import Any
 
 import httpx
 import pytest
+from django.contrib.admin import site
 from django.test import Client
 from django.urls import reverse
 
 from tests import factories, staff
 from tests.factories import Tenant
 from tests.proxy import HOST
-from tests.server import Server, end_connections
+from tests.server import ROOT, Server, end_connections
 from tests.staff import DOCUMENTS, HISTORY, happened, signed_in
 from workspaces.models import Workspace
 
@@ -212,3 +214,16 @@ def test_error_pages_outside_of_the_admin_do_not_ask_for_the_user(
     with django_assert_num_queries(0):
         html = body(sam.get("/nowhere"))
     assert TOOLS not in html
+
+
+def test_admin_stylesheets_name_only_columns_that_exist() -> None:
+    named: set[str] = set()
+    for name in ("admin.css", "lists.css"):
+        css = (ROOT / "config" / "static" / "config" / name).read_text()
+        named |= set(re.findall(r"\.field-(\w+)", css))
+    assert named
+    for name in named:
+        assert any(
+            hasattr(each, name) or name in {field.name for field in each.opts.fields}
+            for each in site._registry.values()
+        ), name
