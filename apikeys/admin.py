@@ -32,13 +32,9 @@ class StateFilter(admin.SimpleListFilter):
         return [("active", "Active"), ("revoked", "Revoked")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> QuerySet[ApiKey]:
-        match self.value():
-            case "active":
-                return queryset.filter(revoked_at=None)
-            case "revoked":
-                return queryset.exclude(revoked_at=None)
-            case _:
-                return queryset
+        if self.value() in ("active", "revoked"):
+            return queryset.filter(revoked_at__isnull=self.value() == "active")
+        return queryset
 
 
 class WorkspaceFilter(admin.SimpleListFilter):
@@ -56,10 +52,8 @@ class WorkspaceFilter(admin.SimpleListFilter):
         chosen = self.value()
         if chosen is None:
             return queryset
-        return queryset.filter(workspace_id=chosen) if chosen in self.ids() else queryset.none()
-
-    def ids(self) -> list[str]:
-        return [str(value) for value, _ in self.lookup_choices]
+        ids = [value for value, _ in self.lookup_choices]
+        return queryset.filter(workspace_id=chosen) if chosen in ids else queryset.none()
 
 
 @admin.register(ApiKey)

@@ -30,8 +30,8 @@ class NewKeyForm(forms.Form):
     key_id = forms.CharField(widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, by: User, **kwargs: Any) -> None:
-        self.by = by
-        kwargs.setdefault("initial", {})["key_id"] = self.sign(uuid.uuid4())
+        self.signer = signing.Signer(salt=f"apikeys.forms:{by.pk}")  # for this user's forms only
+        kwargs.setdefault("initial", {})["key_id"] = self.signer.sign(str(uuid.uuid4()))
         kwargs.setdefault("label_suffix", "")
         super().__init__(*args, **kwargs)
         self.workspaces = list(administered_by(by).order_by("name", "id"))
@@ -40,15 +40,6 @@ class NewKeyForm(forms.Form):
         else:
             choices = self.fields["workspace"]
             choices.queryset = administered_by(by).order_by("name", "id")  # type: ignore[attr-defined]
-
-    @property
-    def signer(self) -> signing.Signer:
-        """Signs for this user's forms only."""
-        return signing.Signer(salt=f"apikeys.forms:{self.by.pk}")
-
-    def sign(self, key_id: uuid.UUID) -> str:
-        """The id as the form contains it."""
-        return self.signer.sign(str(key_id))
 
     def clean_name(self) -> str:
         return names.clean(self.cleaned_data["name"])

@@ -1,6 +1,6 @@
 """Whether a workspace may use the API: suspension first (403), then the plan (402)."""
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from rest_framework.permissions import BasePermission
 
@@ -8,10 +8,6 @@ from config.api.errors import PlanRequired, WorkspaceSuspended
 from config.api.request import ActiveKey, ApiRequest
 from workspaces.models import Workspace
 from workspaces.plans import includes_api, upgrade_from
-
-if TYPE_CHECKING:
-    # DRF imports this module while it is still importing its own views.
-    from rest_framework.views import APIView
 
 
 def check_api_access(workspace: Workspace | ActiveKey) -> None:
@@ -44,6 +40,6 @@ def access_warning(workspace: Workspace) -> str:
 class WorkspaceMayUseApi(BasePermission):
     """`check_api_access` as a DRF permission; each refusal is raised with its own status."""
 
-    def has_permission(self, request: ApiRequest, view: "APIView") -> bool:  # type: ignore[override]
+    def has_permission(self, request: ApiRequest, view: Any) -> bool:  # type: ignore[override]
         check_api_access(request.auth)
         return True

@@ -26,25 +26,6 @@ ATTEMPTS_PER_ADDRESS = 50  # within one window; an office shares an address
 signed_in = Signal()
 sign_in_failed = Signal()
 
-THROTTLED = "throttled"  # the error code
-
-
-class Throttled(ValidationError):
-    """Too many attempts: the password was not checked.
-
-    Args:
-        seconds: whole seconds until the next attempt counts, at least 1.
-    """
-
-    def __init__(self, seconds: int) -> None:
-        minutes = -(-seconds // 60)
-        super().__init__(
-            f"Too many attempts to sign in. Try again in {minutes} "
-            f"minute{'' if minutes == 1 else 's'}.",
-            code=THROTTLED,
-        )
-        self.seconds = seconds
-
 
 class LoginForm(AdminAuthenticationForm):
     """Django's form for staff, with a limit of attempts for each account and each address.
@@ -83,7 +64,8 @@ def check_rate(request: HttpRequest, login: str) -> None:
     When the counter is out of reach the attempt passes: admins must be able to revoke a key then.
 
     Raises:
-        Throttled: the account or the address has used up its attempts.
+        ValidationError: the account or the address has used up its attempts; `request.throttled`
+            is the number of seconds to wait.
     """
     counters = (
         ("login-account", login.casefold(), ATTEMPTS_PER_ACCOUNT),
@@ -103,7 +85,13 @@ def check_rate(request: HttpRequest, login: str) -> None:
         elif usage["should_limit"]:
             logger.warning("Refused a sign-in: too many attempts (%s)", group)
             # `time_left` is 0 in the window's last second, and -1 just after it.
-            raise Throttled(seconds=max(1, usage["time_left"] + 1))
+            seconds = max(1, usage["time_left"] + 1)
+            request.throttled = seconds  # type: ignore[attr-defined] # for the site's response
+            minutes = -(-seconds // 60)
+            raise ValidationError(
+                f"Too many attempts to sign in. Try again in {minutes} "
+                f"minute{'' if minutes == 1 else 's'}."
+            )
 
 
 def loggable(login: str) -> str:

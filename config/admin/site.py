@@ -6,12 +6,12 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.auth import SESSION_KEY
-from django.core.exceptions import NON_FIELD_ERRORS, PermissionDenied
+from django.core.exceptions import PermissionDenied
 from django.db import connection
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, URLResolver
 
-from config.admin.login import LoginForm, Throttled
+from config.admin.login import LoginForm
 
 View = Callable[..., HttpResponse]
 
@@ -70,7 +70,11 @@ class Site(admin.AdminSite):
         if SESSION_KEY in request.session and not self.has_permission(request):
             request.session.flush()
             return HttpResponseRedirect(request.get_full_path())
-        return with_throttling(with_csp(super().login)(request, extra_context))
+        response = with_csp(super().login)(request, extra_context)
+        if seconds := getattr(request, "throttled", None):
+            response.status_code = 429
+            response["Retry-After"] = str(seconds)
+        return response
 
     def autocomplete_view(self, request: HttpRequest) -> HttpResponse:
         """Autocompletion for the fields that use it; Django would accept any relation."""
@@ -110,14 +114,3 @@ def with_csp(view: View) -> View:
         return response
 
     return inner
-
-
-def with_throttling(response: HttpResponse) -> HttpResponse:
-    """The form's response, with status 429 if the form says that there were too many attempts."""
-    form = (getattr(response, "context_data", None) or {}).get("form")
-    errors = form.errors.as_data().get(NON_FIELD_ERRORS, []) if form is not None else []
-    for error in errors:
-        if isinstance(error, Throttled):
-            response.status_code = 429
-            response["Retry-After"] = str(error.seconds)
-    return response

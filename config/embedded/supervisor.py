@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import IO
 
 from config.embedded import SERVICES
 from config.embedded.attach import START_LOCK, SUPERVISOR_LOCK, USERS_LOCK, VARIABLES
@@ -24,8 +25,8 @@ RETRY_FOR = 5  # seconds; a killed predecessor may still hold its port and memor
 STOP_TIMEOUT = 30  # seconds until a service that does not stop is killed
 
 
-def main(name: str, folder: Path) -> int:
-    """Runs the service until its last user has ended. Returns the exit status."""
+def main(name: str, folder: Path) -> None:
+    """Runs the service until its last user has ended."""
     lock = (folder / SUPERVISOR_LOCK).open("w")
     fcntl.flock(lock, fcntl.LOCK_EX)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -38,7 +39,7 @@ def main(name: str, folder: Path) -> int:
         write_private(folder / VARIABLES, json.dumps(service.variables()))
         print("ready", flush=True)  # noqa: T201 - the protocol
         sys.stdout.close()
-        while not _unused(folder):
+        while not (_locks := _locks_if_unused(folder)):
             if process.poll() is not None:
                 sys.stderr.write(f"{name} ended with {process.returncode}; starting it again\n")
                 process = _start(service)
@@ -50,7 +51,6 @@ def main(name: str, folder: Path) -> int:
     finally:
         if process is not None:
             _stop(service, process)
-    return 0
 
 
 def _start(service: Service) -> "subprocess.Popen[bytes]":
@@ -79,8 +79,8 @@ def _stop(service: Service, process: "subprocess.Popen[bytes]") -> None:
         process.wait()
 
 
-def _unused(folder: Path) -> bool:
-    """Whether the users' lock is free. If so, this process holds both locks until it ends.
+def _locks_if_unused(folder: Path) -> list[IO[str]]:
+    """Both locks, if no process uses the service; the caller holds them until the service stops.
 
     A new user takes the start lock first, so none can attach between this check and the stop.
     """
@@ -92,15 +92,12 @@ def _unused(folder: Path) -> bool:
     except BlockingIOError:
         start.close()
         users.close()
-        return False
-    _last_locks.extend([start, users])
-    return True
+        return []
+    return [start, users]
 
-
-_last_locks: list[object] = []
 
 if __name__ == "__main__":
     # Fork, so that the process that started us, which may be long-lived, need not reap us.
     if os.fork():
         os._exit(0)
-    sys.exit(main(sys.argv[1], Path(sys.argv[2])))
+    main(sys.argv[1], Path(sys.argv[2]))

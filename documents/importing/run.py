@@ -41,8 +41,6 @@ class Counts:
 def import_file(workspace: Workspace, file: Path, report: Report = lambda line: None) -> Counts:
     """Imports the documents of a file into a workspace: all of them, or none.
 
-    Signals that ask the process to end are handled between two steps while this runs.
-
     Args:
         report: called about once a second with a line about the progress.
 
@@ -51,7 +49,7 @@ def import_file(workspace: Workspace, file: Path, report: Report = lambda line: 
         StorageError: the object storage cannot be used.
         django.db.Error: the database cannot be used, or another import came in between.
         OSError: the file cannot be read.
-        Stopped: the process was asked to end.
+        Stopped: a signal asked the process to end, between two steps.
     """
     with (
         graceful_shutdown() as shutdown,
@@ -81,8 +79,9 @@ def import_file(workspace: Workspace, file: Path, report: Report = lambda line: 
         except BaseException:
             uploads.finish()
             # The commit may have succeeded although it raised; the objects are needed then. If the
-            # database is out of reach, `_stored` raises and the objects are kept too.
-            if not (committing and _stored(uploads.keys)):
+            # database is out of reach, this query raises and the objects are kept too.
+            stored = StoredFile.objects.filter(object_key__in=uploads.keys[:1])
+            if not (committing and stored.exists()):
                 remove_objects(uploads.keys)
             raise
         uploads.finish()
@@ -108,8 +107,3 @@ def _records(
             yield Record(number, name, document, check_files(document, folder))
         except Invalid as exc:
             problems.add(number, f"{name}, {exc}" if name else str(exc))
-
-
-def _stored(keys: list[str]) -> bool:
-    """Whether the transaction that stored these keys, all at once, is committed."""
-    return StoredFile.objects.filter(object_key__in=keys[:1]).exists()
