@@ -162,8 +162,7 @@ class AuditEntryAdmin(ReadOnlyAdmin):
         key = self.key_link(entry) if entry.person else ""
         part = entry.byte_range and f"bytes {entry.byte_range}"
         sent = "" if entry.bytes_sent is None else f"{entry.bytes_sent:,} bytes sent"
-        parts = [key, self.member_link(entry), entry.detail, part, sent]
-        parts = [each for each in parts if each]
+        parts = [each for each in (key, self.member_link(entry), entry.detail, part, sent) if each]
         if not parts:
             return self.what_happened(entry)
         named = format_html_join(", ", "{}", ((part,) for part in parts))

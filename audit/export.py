@@ -9,11 +9,10 @@ from django.http import StreamingHttpResponse
 from django.utils import timezone
 from django.utils.http import content_disposition_header
 
-from audit.models import Action, AuditEntry
+from audit.models import COLUMNS, Action
 from config.admin import keyset
 
 BATCH = 2000  # entries that are read and sent at a time; no more are ever in memory
-COLUMNS = tuple(field.attname for field in AuditEntry._meta.concrete_fields[1:])  # all but the id
 # A spreadsheet treats a cell that begins with one of these as a formula (OWASP, CSV injection);
 # this includes the full-width forms.
 _FORMULA = tuple("=+-@\t\r\n＝＋－＠")

@@ -132,3 +132,7 @@ class AuditEntry(models.Model):
     def key_label(self) -> str:
         """The key's name and prefix, as users know it; "" without a key."""
         return f"{self.key_name} ({self.key_prefix}…)" if self.key_prefix else ""
+
+
+# All but the id.
+COLUMNS = [field.attname for field in AuditEntry._meta.concrete_fields if field.attname != "id"]

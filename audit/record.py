@@ -14,7 +14,7 @@ from django.db import connection, transaction
 from django.forms.models import model_to_dict
 from django.utils import timezone
 
-from audit.models import DOWNLOADS, Action, AuditEntry
+from audit.models import COLUMNS, DOWNLOADS, Action, AuditEntry
 from config.api.request import ActiveKey
 from config.database import fetch
 from config.logs import redact, request_id
@@ -60,10 +60,9 @@ class DocumentSnapshot:
     document_title: str
 
 
-_COLUMNS = [field.attname for field in AuditEntry._meta.concrete_fields if field.attname != "id"]
 _INSERT = f"""
-    INSERT INTO "audit_auditentry" ({", ".join(_COLUMNS)})
-    VALUES ({", ".join("%s" for _ in _COLUMNS)}) RETURNING id
+    INSERT INTO "audit_auditentry" ({", ".join(COLUMNS)})
+    VALUES ({", ".join("%s" for _ in COLUMNS)}) RETURNING id
 """  # noqa: S608 - made of constants
 
 
@@ -82,7 +81,7 @@ def _write(action: Action, **facts: Any) -> AuditEntry:
 
 def _insert(entry: AuditEntry) -> AuditEntry:
     """Uses a prepared statement, since each download waits for its entry."""
-    [[entry.pk]] = fetch(_INSERT, [getattr(entry, column) for column in _COLUMNS])
+    [[entry.pk]] = fetch(_INSERT, [getattr(entry, column) for column in COLUMNS])
     return entry
 
 

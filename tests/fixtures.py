@@ -111,7 +111,7 @@ def front(request: pytest.FixtureRequest, transactional_db: None) -> Server:
 def four_servers(
     django_db_setup: None, transactional_db: None, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[list[Server]]:
-    """Four server processes that share nothing but PostgreSQL, S3 and Redis."""
+    """Four server processes that share only PostgreSQL, S3 and Redis."""
     with contextlib.ExitStack() as stack:
         servers = []
         for _ in range(4):

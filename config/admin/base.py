@@ -63,10 +63,7 @@ class StrictFilterAdmin(ModelAdmin):
         try:
             return super().changelist_view(request, extra_context)
         except (DisallowedModelAdminLookup, DisallowedModelAdminToField):
-            messages.warning(
-                request,
-                "That filter does not exist here. Showing the full list.",
-            )
+            messages.warning(request, "That filter does not exist here. Showing the full list.")
             return HttpResponseRedirect(f"{request.path}?{ERROR_FLAG}=1")
 
 

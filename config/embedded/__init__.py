@@ -17,7 +17,6 @@ from config.embedded.service import Service, write_private
 
 SERVICES: dict[str, type[Service]] = {s.name: s for s in (Postgres, S3, Redis)}
 
-
 __all__ = ["StackError", "data_dir", "provide"]
 
 DEFAULT_DATA_DIR = Path(__file__).resolve().parent.parent.parent / "var"
