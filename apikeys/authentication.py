@@ -12,6 +12,7 @@ from apikeys import keys
 from config.api.errors import InvalidKey
 from config.api.request import ActiveKey
 from config.database import fetch
+from config.slots import remember_tenant
 
 _ACTIVE = """
     SELECT key.id, key.name, key.prefix, key.last_used_at,
@@ -37,10 +38,12 @@ class BearerKeyAuthentication(BaseAuthentication):
     """
 
     def authenticate(self, request: Request) -> tuple[None, ActiveKey]:
-        raw = keys.from_header(request.META.get("HTTP_AUTHORIZATION", ""))
+        header = request.META.get("HTTP_AUTHORIZATION", "")
+        raw = keys.from_header(header)
         key = find_active(raw) if raw else None
         if key is None:
             raise InvalidKey
+        remember_tenant(header, key.workspace_id)
         note_use(key.id, key.last_used_at, timezone.now())
         return None, key
 

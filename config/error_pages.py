@@ -11,7 +11,7 @@ from django.views import defaults
 from django.views.decorators.cache import never_cache
 
 from config.admin.site import with_csp
-from config.api.errors import InvalidRequest, PathNotFound, ServerError
+from config.api.errors import ApiError, Busy, InvalidRequest, PathNotFound, ServerError
 from config.api.responses import as_api_error, error_response
 
 
@@ -43,6 +43,15 @@ def server_error(request: HttpRequest) -> HttpResponse:
     """500: an unexpected error; 503 if the database is out of reach."""
     # Django calls this while it handles the exception.
     error = as_api_error(sys.exception() or ServerError())
+    return _failed(request, error)
+
+
+def busy(request: HttpRequest) -> HttpResponse:
+    """503: there is no slot for the request (`config.admission`)."""
+    return _failed(request, Busy())
+
+
+def _failed(request: HttpRequest, error: ApiError) -> HttpResponse:
     if _is_api(request):
         return error_response(error)
     response: HttpResponse = defaults.server_error(request)

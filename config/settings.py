@@ -66,13 +66,14 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "config.middleware.RequestIdMiddleware",
     "django.middleware.security.SecurityMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "config.admission.AdmissionMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.middleware.SessionMiddleware",
-    "django.middleware.common.CommonMiddleware",
     "config.middleware.CsrfViewMiddleware",
     "config.middleware.AuthenticationMiddleware",
     "config.middleware.MessageMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
@@ -137,11 +138,20 @@ STORAGES: dict[str, Any] = {
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
 
-# Concurrent requests of a process, in granian's own variable. Two are fastest where nginx serves
-# the downloads (`make bench`). A laptop has four: a download takes a thread until its last byte.
-SERVER_THREADS = env.integer("GRANIAN_BLOCKING_THREADS", 4, minimum=1)
 # Whether nginx serves the downloads (deploy/nginx.conf) instead of this process.
 X_ACCEL_DOWNLOADS = env.boolean("X_ACCEL_DOWNLOADS", default=False)
+
+# --- The server process (`config.server`) -----------------------------------------------------
+
+# Threads only wait; `config.slots` divides them and decides how many requests run.
+SERVER_THREADS = env.integer("SERVER_THREADS", 256, minimum=32)
+# Requests that run at once in a process; each slot has a database connection.
+API_SLOTS = env.integer("API_SLOTS", 3, minimum=1)
+DOWNLOAD_SLOTS = env.integer("DOWNLOAD_SLOTS", 4, minimum=1)
+PAGE_SLOTS = env.integer("PAGE_SLOTS", 2, minimum=1)
+# Downloads that a process sends at once, each in a thread; one key may have half of them.
+STREAMS = SERVER_THREADS // 4
+GRACE_SECONDS = env.integer("GRACE_SECONDS", 30, minimum=5)  # from SIGTERM to the end
 
 # --- Counters: the rate limit (`apikeys.counter`) and sign-ins (django-ratelimit, in the cache) ---
 

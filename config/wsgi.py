@@ -8,13 +8,9 @@ import os
 import sys
 
 from django.core.wsgi import get_wsgi_application
-from django.db.backends.signals import connection_created
-
-from config.database import close_with_thread
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
-connection_created.connect(close_with_thread)
 application = get_wsgi_application()
 
 from django.conf import settings  # noqa: E402 - needs DJANGO_SETTINGS_MODULE
@@ -27,10 +23,11 @@ if settings.MISSING:
 
 # Otherwise the first request waits until the views are loaded and the client of the object storage
 # is made.
-from config import urls  # noqa: E402, F401 - needs Django
+from config import slots, urls  # noqa: E402, F401 - needs Django
 from documents import storage  # noqa: E402
 
 storage.prepare()
+slots.open_connections()
 
 # What start-up made lasts as long as the process. The garbage collector need not look at it again,
 # which makes the slowest responses quicker.

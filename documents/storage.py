@@ -39,7 +39,7 @@ CLIENT_CONFIG = Config(
     connect_timeout=CONNECT_TIMEOUT,
     read_timeout=READ_TIMEOUT,
     # A connection for each thread: a download holds one until its last byte. Imports use ten.
-    max_pool_connections=max(10, settings.SERVER_THREADS),
+    max_pool_connections=max(10, settings.STREAMS + settings.DOWNLOAD_SLOTS),
     retries={"mode": "standard", "total_max_attempts": TRIES},
     # Some servers send the whole object's checksum with a part of it.
     request_checksum_calculation="when_required",

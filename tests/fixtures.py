@@ -115,7 +115,7 @@ def four_servers(
     with contextlib.ExitStack() as stack:
         servers = []
         for _ in range(4):
-            servers.append(Server(tmp_path_factory.mktemp("server"), threads=8))
+            servers.append(Server(tmp_path_factory.mktemp("server")))
             stack.callback(servers[-1].stop)
         for each in servers:
             each.wait()

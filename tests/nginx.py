@@ -41,11 +41,9 @@ def record_completions(log: Path) -> dict[str, int]:
 class Nginx(Server):
     """A server behind nginx: its responses are those that nginx passes on."""
 
-    def __init__(self, folder: Path, threads: int = 4, **environment: str) -> None:
+    def __init__(self, folder: Path, **environment: str) -> None:
         program()
-        super().__init__(
-            folder, threads, X_ACCEL_DOWNLOADS="yes", TRUSTED_PROXIES="1", **environment
-        )
+        super().__init__(folder, X_ACCEL_DOWNLOADS="yes", TRUSTED_PROXIES="1", **environment)
         application, self.port = self.port, free_port()
         self.logs = folder / "nginx" / "logs"
         self.logs.mkdir(parents=True)

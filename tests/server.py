@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import psutil
 from django.conf import settings
 
 from config.database import fetch
@@ -88,21 +89,19 @@ class Server:
         port: the port that it listens on.
 
     Args:
-        threads: how many requests it handles at the same time.
         environment: further variables.
     """
 
-    def __init__(self, folder: Path, threads: int = 4, **environment: str) -> None:
+    def __init__(self, folder: Path, **environment: str) -> None:
         self.database = Proxy(test_database_url())
         self.store = Proxy(os.environ["S3_ENDPOINT_URL"])
         self.counter = Proxy(os.environ["REDIS_URL"])
         self.port = free_port()
         self._log = folder / "log"
-        granian = [str(Path(sys.executable).parent / "granian"), "--interface", "wsgi"]
-        options = ["--host", HOST, "--port", str(self.port), "--blocking-threads", str(threads)]
+        command = [sys.executable, "-m", "config.server", "--port", str(self.port)]
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", EXEC, *granian, *options, "config.wsgi:application"],
+                [sys.executable, "-c", EXEC, *command],
                 cwd=ROOT,
                 env={
                     **os.environ,
@@ -134,10 +133,27 @@ class Server:
             return False
         return True
 
+    @property
+    def pid(self) -> int:
+        """Of its main process."""
+        return self._process.pid
+
+    def terminate(self, number: int = signal.SIGTERM) -> None:
+        """Sends its main process a signal."""
+        self._process.send_signal(number)
+
+    def wait_for_end(self, seconds: float) -> int | None:
+        """Its exit status; None if it has not ended in time."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return self._process.wait(seconds)
+        return None
+
     def kill(self) -> None:
-        """Kills it and its worker, as the kernel does when it runs out of memory."""
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        """Kills it and its worker at once."""
+        with contextlib.suppress(psutil.NoSuchProcess):
+            main = psutil.Process(self._process.pid)
+            for process in (main, *main.children(recursive=True)):
+                process.kill()
         self._process.wait()
 
     def stop(self) -> None:

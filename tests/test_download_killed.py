@@ -58,7 +58,7 @@ def test_download_has_its_entry_if_a_byte_was_seen_before_the_server_was_killed(
         f"Connection: close\r\nAuthorization: Bearer {keys[number % 2]}\r\n\r\n".encode()
         for number in range(DOWNLOADS)
     ]
-    server = Server(tmp_path_factory.mktemp("killed"), threads=8)
+    server = Server(tmp_path_factory.mktemp("killed"))
     try:
         server.wait()
         got = asyncio.run(start_downloads(server, requests, enough))

@@ -138,7 +138,9 @@ def test_run_on_a_port_that_is_none_is_one_clear_line(run: Run, folder: Path, po
         text=True,
     )
     assert done.returncode != 0
-    assert "CommandError: PORT must be a number from 1 to 65535." in done.stderr.splitlines()
+    assert done.stderr.splitlines()[0] == (
+        "CommandError: The port must be a number from 1 to 65535. Choose another: make run PORT=8001"
+    )
 
 
 def test_run_with_a_python_that_is_too_old_is_one_clear_line(tmp_path: Path) -> None:

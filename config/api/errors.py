@@ -210,3 +210,21 @@ class Unavailable(ApiError):
 
     def __init__(self) -> None:
         super().__init__(headers={"Retry-After": str(RETRY_SECONDS)})
+
+
+class Busy(ApiError):
+    """The service has more requests than it can answer in time; `Retry-After` says how many
+    seconds to wait."""
+
+    status_code = 503
+    text = f"The service is busy right now. Try again in {RETRY_SECONDS} seconds."
+
+    def __init__(self) -> None:
+        super().__init__(headers={"Retry-After": str(RETRY_SECONDS)})
+
+
+class TooManyDownloads(Busy):
+    """The service or the key has as many downloads in progress as it may have; `Retry-After` says
+    how many seconds to wait."""
+
+    text = f"Too many downloads are in progress. Try again in {RETRY_SECONDS} seconds."

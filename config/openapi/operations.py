@@ -45,6 +45,7 @@ def error_responses(*further: ApiError) -> Responses:
         errors.TooManyRequests(REQUESTS_PER_MINUTE, seconds=42),
         errors.ServerError(),
         errors.Unavailable(),
+        errors.Busy(),
     )
 
 

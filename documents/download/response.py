@@ -1,6 +1,7 @@
 """The response to a download: which file, which part of it, its headers, its audit entry."""
 
 import base64
+import contextlib
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -17,7 +18,7 @@ from documents.download import nginx
 from documents.download.filenames import content_disposition
 from documents.download.queries import DocumentFiles, FileRow
 from documents.download.ranges import ByteRange, if_range_holds, parse_range
-from documents.download.stream import RecordedStream
+from documents.download.stream import STREAMS, RecordedStream
 from documents.models import Document
 
 
@@ -136,18 +137,31 @@ def send(request: ApiRequest, download: Download, part: ByteRange | None) -> Htt
         record_download(download, part)
         return nginx.accel_response(file.object_key, part)
     else:
-        opened = storage.open_object(file.object_key, length, part.request if part else None)
-        try:
-            entry = record_download(download, part)
-        except BaseException:
-            opened.close()
-            raise
-        response = StreamingHttpResponse(RecordedStream(opened, entry))
+        response = StreamingHttpResponse(open_stream(download, part, length))
     response["Content-Length"] = str(length)
     if part:
         response.status_code = 206
         response["Content-Range"] = part.content_range
     return response
+
+
+def open_stream(download: Download, part: ByteRange | None, length: int) -> RecordedStream:
+    """The file's bytes, from object storage through this process.
+
+    Raises:
+        TooManyDownloads: 503, too many are in progress.
+        storage.StorageError: object storage cannot send it.
+    """
+    STREAMS.take(download.key.id)
+    with contextlib.ExitStack() as undo:
+        undo.callback(STREAMS.give_back, download.key.id)
+        opened = storage.open_object(
+            download.file.object_key, length, part.request if part else None
+        )
+        undo.callback(opened.close)
+        entry = record_download(download, part)
+        undo.pop_all()
+    return RecordedStream(opened, entry)
 
 
 def record_download(download: Download, part: ByteRange | None) -> AuditEntry:

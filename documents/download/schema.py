@@ -123,6 +123,7 @@ Each download is recorded in the document's audit log under the name of the key.
             errors.DocumentNotComplete(),
             errors.PreconditionFailed(),
             errors.RangeNotSatisfiable(SIZE),
+            errors.TooManyDownloads(),
         ),
     },
 )

@@ -1,16 +1,66 @@
-"""The body of a download; its completion is recorded."""
+"""The body of a download that this process sends; its completion is recorded."""
 
 import logging
+import threading
+import time
+from collections import Counter
 from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
 
+from django.conf import settings
 from django.db import DatabaseError, InterfaceError
 
 from audit import record
 from audit.models import AuditEntry
+from config.api.errors import TooManyDownloads
 from config.logs import request_id
+from config.request_context import deadline
+from config.slots import GATES, NoSlot
 from documents.storage import OpenObject
 
 logger = logging.getLogger(__name__)
+
+RECORDING_SECONDS = 5.0  # that recording a completion may take
+
+
+class StreamLimit:
+    """How many downloads this process sends at once; one key may have half of them.
+
+    Each takes a thread until its last byte, however slow the client is.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._lock = threading.Lock()
+        self._of_keys: Counter[UUID] = Counter()
+
+    def take(self, key_id: UUID) -> None:
+        """Counts a download that begins.
+
+        Raises:
+            TooManyDownloads: 503.
+        """
+        with self._lock:
+            if self._of_keys.total() >= self._limit or self._of_keys[key_id] >= self._limit // 2:
+                raise TooManyDownloads
+            self._of_keys[key_id] += 1
+
+    def give_back(self, key_id: UUID) -> None:
+        """Counts a download that has ended."""
+        with self._lock:
+            self._of_keys[key_id] -= 1
+            if not self._of_keys[key_id]:
+                del self._of_keys[key_id]
+
+    @property
+    def in_use(self) -> int:
+        """Downloads in progress."""
+        return self._of_keys.total()
+
+
+STREAMS = StreamLimit(settings.STREAMS)
+_open: "set[RecordedStream]" = set()
 
 
 class RecordedStream:
@@ -21,7 +71,7 @@ class RecordedStream:
 
     Args:
         opened: the object, not read yet.
-        entry: the audit entry of the download.
+        entry: the audit entry of the download, which counts in `STREAMS`.
     """
 
     def __init__(self, opened: OpenObject, entry: AuditEntry) -> None:
@@ -30,7 +80,8 @@ class RecordedStream:
         self._chunks = iter(opened)
         self._last = 0  # bytes of the last chunk
         self._sent = 0  # bytes that the server has taken
-        self._open = True
+        self._ending = threading.Lock()  # taken once, for good
+        _open.add(self)
 
     def __iter__(self) -> Iterator[bytes]:
         return self
@@ -46,19 +97,48 @@ class RecordedStream:
 
     def close(self) -> None:
         """Records the completion; the server calls it after the last byte or if the client left."""
-        if not self._open:
-            return
-        self._open = False
-        self._opened.close()
-        token = request_id.set(self._entry.request_id)  # the request itself has ended
+        if self._ending.acquire(blocking=False):
+            self._opened.close()
+            self._record_completion()
+            assert self._entry.key_id is not None  # noqa: S101 - of a download
+            STREAMS.give_back(self._entry.key_id)
+            _open.discard(self)
+
+    def break_off(self) -> None:
+        """Records the completion while another thread is still sending; the process then ends."""
+        if self._ending.acquire(blocking=False):
+            self._record_completion()
+
+    def _record_completion(self) -> None:
+        id_token = request_id.set(self._entry.request_id)  # the request itself has ended
+        deadline_token = deadline.set(time.monotonic() + RECORDING_SECONDS)
+        gate = GATES["completion"]
         try:
-            record.download_ended(
-                self._entry,
-                bytes_sent=self._sent,
-                complete=self._sent == self._opened.length,
-            )
-        except (DatabaseError, InterfaceError) as exc:
+            gate.enter()
+            try:
+                record.download_ended(
+                    self._entry,
+                    bytes_sent=self._sent,
+                    complete=self._sent == self._opened.length,
+                )
+            finally:
+                gate.leave()
+        except (DatabaseError, InterfaceError, NoSlot) as exc:
             # The download itself is recorded and its bytes have been sent; only log the failure.
-            logger.error("The completion of a download could not be recorded: %s", exc)
+            logger.error("The completion of a download could not be recorded: %r", exc)
         finally:
-            request_id.reset(token)
+            deadline.reset(deadline_token)
+            request_id.reset(id_token)
+
+
+def break_off_all(patience: float, **_: Any) -> None:
+    """Signal receiver: the process ends; records the downloads that are still in progress.
+
+    Args:
+        patience: seconds to wait for downloads that are just being recorded.
+    """
+    until = time.monotonic() + patience
+    while _open and time.monotonic() < until:
+        time.sleep(0.02)
+    for stream in list(_open):
+        stream.break_off()

@@ -7,7 +7,6 @@ import base64
 import hmac
 import os
 import signal
-import socket
 import threading
 import time
 import urllib.error
@@ -24,13 +23,16 @@ from django.db import connections
 from django.utils.crypto import get_random_string
 
 from apikeys.models import ApiKey
-from config.embedded.server import HOST, serve, when_parent_dies
 from config.management.progress import ProgressCommand
+from config.server.supervisor import Supervisor, usable_port
+from config.server.worker import when_parent_dies
 from documents import demo
 from workspaces.models import Membership
 
 KEY_NAME = "make run"  # of the keys that this command issues and replaces at its next start
+HOST = "127.0.0.1"
 READY_TIMEOUT = 30  # seconds
+GRACE = 10  # seconds that downloads get after Ctrl-C
 
 
 class Command(ProgressCommand):
@@ -44,8 +46,11 @@ class Command(ProgressCommand):
 
     def handle(self, *, port: str, stop_with_parent: bool, **options: Any) -> None:
         if stop_with_parent:
-            when_parent_dies(lambda: os.kill(os.getpid(), signal.SIGTERM))
-        number = usable_port(port)
+            when_parent_dies(os.getppid(), lambda: os.kill(os.getpid(), signal.SIGTERM))
+        try:
+            number = usable_port(HOST, port)
+        except ValueError as exc:
+            raise CommandError(f"{exc} Choose another: make run PORT=8001") from None
         self.report("Preparing the database …")
         call_command("migrate", verbosity=0)
         if demo.wanted():
@@ -54,7 +59,7 @@ class Command(ProgressCommand):
         text = welcome(base)
         connections.close_all()
         threading.Thread(target=self.announce, args=(base, text), daemon=True).start()
-        serve(number, settings.SERVER_THREADS)
+        Supervisor(HOST, number, threads=settings.SERVER_THREADS, grace=GRACE).run()
 
     def announce(self, base: str, text: str) -> None:
         """Prints the text as soon as the server responds."""
@@ -65,25 +70,6 @@ class Command(ProgressCommand):
             time.sleep(0.05)
         self.stdout.write(text)
         self.stdout.flush()
-
-
-def usable_port(text: str) -> int:
-    """The port as a number.
-
-    Raises:
-        CommandError: it is not a port, or it is in use.
-    """
-    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= 65535):
-        raise CommandError("PORT must be a number from 1 to 65535.")
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((HOST, int(text)))
-        except OSError as exc:
-            raise CommandError(
-                f"Port {text} cannot be used: {exc.strerror}. Choose another: make run PORT=8001"
-            ) from None
-    return int(text)
 
 
 def responds(url: str) -> bool:

@@ -1,0 +1,63 @@
+"""Admission: which slots a request needs, and until when it must have ended."""
+
+import re
+import time
+from collections.abc import Callable, Hashable
+
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+
+from config import slots
+from config.error_pages import busy
+from config.request_context import client_address, deadline
+
+_CLASSES = (
+    ("health", re.compile("/readyz$")),
+    ("download", re.compile("/api/v1/documents/[^/]+/download$")),
+    ("api", re.compile("/api/v1/")),
+    ("static", re.compile("/static/")),
+    ("page", re.compile("")),  # for people
+)
+# Seconds from a request's arrival until it must have ended; a download its part before the first
+# byte. The database's own time-outs are in `config.database`.
+SECONDS = {"health": 3.0, "download": 5.0, "api": 5.0, "static": 5.0, "page": 30.0}
+
+
+class AdmissionMiddleware:
+    """Holds a slot while a request runs; refuses the request if there is none.
+
+    A page that streams holds its slot until its last byte. A download gives it back before its
+    first byte, since `documents.download` limits those that are sent.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if request.path == "/healthz":
+            return self.get_response(request)
+        kind = next(name for name, path in _CLASSES if path.match(request.path))
+        gate = slots.GATES[kind]
+        token = deadline.set(time.monotonic() + SECONDS[kind])
+        try:
+            gate.enter(_tenant(kind, request))
+        except slots.NoSlot:
+            deadline.reset(token)
+            return busy(request)
+        response = None
+        try:
+            response = self.get_response(request)
+        finally:
+            deadline.reset(token)
+            if response is not None and response.streaming and kind in ("page", "static"):
+                response._resource_closers.append(gate.leave)  # type: ignore[attr-defined]
+            else:
+                gate.leave()
+        return response
+
+
+def _tenant(kind: str, request: HttpRequest) -> Hashable:
+    """Whose request it is: a workspace's, or for pages an address's."""
+    if kind in ("api", "download"):
+        return slots.tenant_of(request.META.get("HTTP_AUTHORIZATION", ""))
+    return client_address(request)

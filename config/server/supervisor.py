@@ -1,0 +1,117 @@
+"""The main process of an instance: it replaces its worker, and stops it within a grace period."""
+
+import functools
+import logging
+import multiprocessing
+import os
+import socket
+import threading
+import time
+
+from granian.constants import HTTPModes, Interfaces
+from granian.http import HTTP1Settings
+from granian.log import LogLevels
+from granian.server.mp import MPServer
+
+from config.server.worker import load_application
+
+logger = logging.getLogger(__name__)
+
+START_TIMEOUT = 60  # seconds that a worker may take until it says that it lives
+FROZEN_AFTER = 15  # seconds without a sign of life until a worker is replaced
+HEADER_TIMEOUT = 10_000  # milliseconds that a client may take to send its headers
+
+
+class Supervisor(MPServer):
+    """granian's main process with one worker, which is also replaced if it freezes.
+
+    Args:
+        grace: seconds that running requests get when it stops.
+        metrics_port: the worker's port for `/metrics`; 0 for none.
+    """
+
+    def __init__(
+        self, host: str, port: int, *, threads: int, grace: int, metrics_port: int = 0
+    ) -> None:
+        super().__init__(
+            "config.wsgi:application",
+            address=host,
+            port=port,
+            interface=Interfaces.WSGI,
+            workers=1,
+            blocking_threads=threads,
+            blocking_threads_idle_timeout=600,  # seconds
+            http=HTTPModes.http1,
+            http1_settings=HTTP1Settings(header_read_timeout=HEADER_TIMEOUT),
+            websockets=False,
+            respawn_failed_workers=True,
+            workers_kill_timeout=grace,
+            log_level=LogLevels.warning,
+        )
+        # A forked worker would inherit the locks of this process's threads, its database sockets
+        # and its handlers: a SIGTERM while the worker starts would be lost.
+        multiprocessing.set_start_method("spawn", force=True)
+        self._heartbeat = multiprocessing.Value("d", 0.0, lock=False)
+        self._load = functools.partial(load_application, self._heartbeat, grace, metrics_port)
+
+    def run(self) -> None:
+        """Serves until a signal stops it; exits with status 1 when workers fail repeatedly."""
+        threading.Thread(target=self._watch, name="watcher", daemon=True).start()
+        # Not MPServer.serve, which warns of many threads: ours mostly wait for a slot.
+        super(MPServer, self).serve(target_loader=self._load)
+
+    def _watch(self) -> None:
+        """Kills a worker that shows no sign of life; granian's main loop replaces it.
+
+        Seconds without a change are counted, not the age of the last sign: if this process was
+        stopped too, the worker had no chance to give one.
+        """
+        last, unchanged, ready = 0.0, 0, False
+        while not self.interrupt_signal:
+            time.sleep(1)
+            notify("WATCHDOG=1")
+            if not ready and self._accepts_connections():
+                ready = True
+                notify("READY=1")
+            beat = self._heartbeat.value
+            unchanged = unchanged + 1 if beat == last else 0
+            last = beat
+            if unchanged >= (FROZEN_AFTER if beat else START_TIMEOUT):
+                logger.error("The worker has not responded for %d seconds: killed", unchanged)
+                last = unchanged = self._heartbeat.value = 0
+                for worker in list(self.wrks):
+                    worker.inner.kill()
+
+    def _accepts_connections(self) -> bool:
+        try:
+            socket.create_connection((self.bind_addr, self.bind_port), timeout=1).close()
+        except OSError:
+            return False
+        return True
+
+
+def usable_port(host: str, port: str) -> int:
+    """The port as a number.
+
+    Raises:
+        ValueError: it is not a port, or it is in use; the text says which. granian itself would
+            share the port with another server.
+    """
+    if not (port.isascii() and port.isdigit() and 1 <= int(port) <= 65535):
+        raise ValueError("The port must be a number from 1 to 65535.")
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, int(port)))
+        except OSError as exc:
+            raise ValueError(f"Port {port} cannot be used: {exc.strerror}.") from None
+    return int(port)
+
+
+def notify(state: str) -> None:
+    """Tells systemd, if it started this process, about its state (sd_notify(3))."""
+    address = os.environ.get("NOTIFY_SOCKET")
+    if address:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+            sender.connect(address.replace("@", "\0", 1))
+            sender.send(state.encode())

@@ -1,0 +1,87 @@
+"""The process that serves: it says that it lives, and ends with its supervisor."""
+
+import atexit
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from multiprocessing import parent_process
+from typing import Any, Protocol
+
+from config.signals import breaking_off
+
+POLL = 0.25  # seconds
+RECORDING = 3.0  # seconds before the end of the grace period in which broken-off work is recorded
+
+
+class Heartbeat(Protocol):
+    """A number that the worker and its supervisor share: when the worker last said it lives."""
+
+    value: float
+
+
+def when_parent_dies(parent: int, then: Callable[[], object]) -> None:
+    """Calls `then` from a thread when this process's parent has ended.
+
+    A parent that is killed cannot tell its children, but they get another parent.
+    """
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(POLL)
+        then()
+
+    threading.Thread(target=watch, name="parent watcher", daemon=True).start()
+
+
+def load_application(
+    heartbeat: Heartbeat, grace: float, metrics_port: int, target: str
+) -> Callable[..., Any]:
+    """Loads the WSGI application in the worker.
+
+    Args:
+        heartbeat: set once a second from now on.
+        grace: seconds between SIGTERM and the end.
+        metrics_port: the port of `/metrics`; 0 for none.
+        target: granian's argument; not used.
+    """
+    parent = parent_process()
+    assert parent is not None  # noqa: S101 - granian starts a worker as a child
+    assert parent.pid is not None  # noqa: S101
+    when_parent_dies(parent.pid, lambda: os._exit(1))
+    # Ctrl-C is for the supervisor, which then stops its worker. A worker that gets both signals at
+    # once can hang until it is killed.
+    os.setpgid(0, 0)
+    threading.Thread(target=_beat, args=(heartbeat,), name="heartbeat", daemon=True).start()
+    from config.wsgi import application  # noqa: PLC0415 - only the worker is the server
+
+    _break_off_after_sigterm(grace)
+    # granian ends when the last byte is sent, which is before its thread has recorded that.
+    atexit.register(breaking_off.send, None, patience=RECORDING)
+    return application
+
+
+def _beat(heartbeat: Heartbeat) -> None:
+    while True:
+        heartbeat.value = time.monotonic()
+        time.sleep(1)
+
+
+def _break_off_after_sigterm(grace: float) -> None:
+    """At the end of the grace period, records what is still running as broken off, and exits.
+
+    granian waits for running requests without a limit; its main thread cannot be asked then.
+    """
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+
+    def wait() -> None:
+        while os.read(reader, 1)[0] not in (signal.SIGTERM, signal.SIGINT):
+            pass
+        time.sleep(max(0.0, grace - RECORDING))
+        breaking_off.send(None, patience=0)
+        os._exit(0)
+
+    threading.Thread(target=wait, name="shutdown", daemon=True).start()

@@ -1,0 +1,7 @@
+"""Signals between parts that do not import each other."""
+
+from django.dispatch import Signal
+
+# Sent by a server process before it ends, with `patience`: seconds that what is being sent or
+# recorded may still take.
+breaking_off = Signal()

@@ -1,0 +1,73 @@
+"""Clients that send and read slowly."""
+
+import contextlib
+import socket
+import threading
+from types import TracebackType
+
+from tests.proxy import HOST
+
+BLOCK = 256  # bytes that a slow reader takes at a time; four times a second
+
+
+class SlowClients:
+    """Connections that each send one request and then read 1 KB a second, or send a byte a second.
+
+    Attributes:
+        received: what each connection has received, by its number; only the first 4 KB.
+    """
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._readers: list[socket.socket] = []
+        self._writers: list[socket.socket] = []
+        self.received: list[bytearray] = []
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._go, daemon=True)
+
+    def __enter__(self) -> "SlowClients":
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, at: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        self._thread.join()
+        for each in (*self._readers, *self._writers):
+            each.close()
+
+    def read(self, request: bytes) -> None:
+        """Sends a request and reads its response slowly."""
+        self._readers.append(self._connect(request))
+        self.received.append(bytearray())
+
+    def send(self, beginning: bytes) -> None:
+        """Sends the beginning of a request, and its rest a byte a second."""
+        self._writers.append(self._connect(beginning))
+
+    def _connect(self, data: bytes) -> socket.socket:
+        connection = socket.socket()
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.settimeout(10)
+        connection.connect((HOST, self._port))
+        connection.sendall(data)
+        connection.setblocking(False)
+        return connection
+
+    def _go(self) -> None:
+        tick = 0
+        while not self._stop.wait(0.25):
+            tick += 1
+            for number, reader in enumerate(list(self._readers)):
+                with contextlib.suppress(OSError):
+                    block = reader.recv(BLOCK)
+                    if len(self.received[number]) < 4096:
+                        self.received[number] += block
+            for writer in list(self._writers) if tick % 4 == 0 else ():
+                with contextlib.suppress(OSError):
+                    writer.send(b"x")
+
+    def statuses(self) -> list[int]:
+        """The statuses that have arrived so far."""
+        return [int(each[9:12]) for each in self.received if len(each) > 12]

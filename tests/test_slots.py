@@ -1,0 +1,103 @@
+"""Slots: how many requests run, how long the others wait, and in which order they go on."""
+
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from config import slots
+from config.slots import Gate, NoSlot
+from tests.server import eventually
+
+
+@pytest.fixture
+def threads() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(20) as executor:
+        yield executor
+
+
+def wait_until_waiting(gate: Gate, count: int) -> None:
+    assert eventually(lambda: gate.waiting == count)
+
+
+def test_gate_lets_as_many_run_as_it_has_slots(threads: ThreadPoolExecutor) -> None:
+    gate, running, most = Gate(3, 20), [], []
+
+    def request(_: int) -> None:
+        gate.enter()
+        running.append(1)
+        most.append(len(running))
+        time.sleep(0.005)
+        running.pop()
+        gate.leave()
+
+    list(threads.map(request, range(60)))
+    assert max(most) == 3
+    assert (gate.in_use, gate.waiting, gate.refused) == (0, 0, 0)
+
+
+def test_gate_serves_tenants_in_turn_and_each_tenant_in_order(threads: ThreadPoolExecutor) -> None:
+    gate, served = Gate(1, 20), []
+    gate.enter()
+
+    def request(tenant: str, number: int) -> None:
+        gate.enter(tenant)
+        served.append(f"{tenant}{number}")
+        gate.leave()
+
+    for number, tenant in enumerate(["big", "big", "big", "big", "small", "other"]):
+        threads.submit(request, tenant, number)
+        wait_until_waiting(gate, number + 1)
+    gate.leave()
+    assert eventually(lambda: len(served) == 6)
+    assert served == ["big0", "small4", "other5", "big1", "big2", "big3"]
+
+
+def test_gate_refuses_what_has_waited_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slots, "PATIENCE", 0.05)
+    gate = Gate(1, 20)
+    gate.enter()
+    with pytest.raises(NoSlot):
+        gate.enter("late")
+    assert (gate.in_use, gate.waiting, gate.refused) == (1, 0, 1)
+    gate.leave()
+    gate.enter("late")
+    assert gate.in_use == 1
+
+
+def test_gate_refuses_at_once_when_too_many_wait(threads: ThreadPoolExecutor) -> None:
+    gate = Gate(1, 2)
+    gate.enter()
+    for number in range(2):
+        threads.submit(gate.enter)
+        wait_until_waiting(gate, number + 1)
+    with pytest.raises(NoSlot):
+        gate.enter()
+    assert gate.refused == 1
+    for _ in range(3):
+        gate.leave()
+
+
+def test_gate_loses_no_slot_when_requests_give_up_while_others_leave(
+    monkeypatch: pytest.MonkeyPatch, threads: ThreadPoolExecutor
+) -> None:
+    monkeypatch.setattr(slots, "PATIENCE", 0.002)
+    gate, refused = Gate(2, 20), threading.Semaphore(0)
+
+    def request(number: int) -> None:
+        try:
+            gate.enter(number % 3)
+        except NoSlot:
+            refused.release()
+            return
+        time.sleep(0.001)
+        gate.leave()
+
+    list(threads.map(request, range(2000)))
+    assert refused.acquire(blocking=False)
+    assert (gate.in_use, gate.waiting) == (0, 0)
+    gate.enter()
+    gate.enter()
+    assert gate.in_use == 2
