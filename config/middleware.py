@@ -14,8 +14,10 @@ from django.middleware import csrf
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.encoding import escape_uri_path
 
+from config.database import page_limits
+from config.deadlines import API_SECONDS, PAGE_SECONDS
 from config.logs import request_id
-from config.request_context import current_request
+from config.request_context import current_request, deadline
 
 logger = logging.getLogger("access")
 
@@ -48,6 +50,37 @@ class RequestIdMiddleware:
         finally:
             current_request.reset(request_token)
             request_id.reset(token)
+
+
+PAGES = "/admin/"  # the paths of pages for people
+
+
+class DeadlineMiddleware:
+    """Sets the request's deadline: a page may take longer than a request to the API."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        seconds = PAGE_SECONDS if request.path.startswith(PAGES) else API_SECONDS
+        token = deadline.set(time.monotonic() + seconds)
+        try:
+            return self.get_response(request)
+        finally:
+            deadline.reset(token)
+
+
+class PageTimeouts:
+    """Sets the time-outs of a page's statements. They are longer than those of the API."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if not request.path.startswith(PAGES):
+            return self.get_response(request)
+        with page_limits():
+            return self.get_response(request)
 
 
 def skip_for_api(middleware: type[MiddlewareMixin]) -> type[MiddlewareMixin]:

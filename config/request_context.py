@@ -9,6 +9,9 @@ from django.http import HttpRequest
 # None outside of a request: in a command, or while a body streams after the request has ended.
 current_request: ContextVar[HttpRequest | None] = ContextVar("current_request", default=None)
 
+# When the response must be ready, on the monotonic clock; None in a command, as above.
+deadline: ContextVar[float | None] = ContextVar("deadline", default=None)
+
 
 def client_info() -> tuple[str, str]:
     """The address and the user agent of the current request's client; "" and "" without one."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 from django.core.exceptions import SuspiciousOperation
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, InternalError, OperationalError
 from django.http import Http404, HttpResponse
 
 from config.api.errors import ApiError, InvalidRequest, PathNotFound, ServerError, Unavailable
@@ -37,7 +37,9 @@ def as_api_error(exc: BaseException) -> ApiError:
     """The API error for an exception; a `ServerError` for an unexpected one."""
     if isinstance(exc, ApiError):
         return exc
-    if isinstance(exc, OperationalError | InterfaceError):
+    # Any other error of the database is a defect. An InternalError is one of the database's state,
+    # such as read-only during a failover.
+    if isinstance(exc, OperationalError | InterfaceError | InternalError):
         return Unavailable()
     if isinstance(exc, SuspiciousOperation):  # such as more parameters than Django accepts
         return InvalidRequest()
