@@ -4,7 +4,7 @@ import logging
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from django.db import Error, InterfaceError, OperationalError, connection
+from django.db import Error, connection
 from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from apikeys import keys
 from config.api.errors import InvalidKey
 from config.api.request import ActiveKey
-from config.database import fetch
+from config.database import UNAVAILABLE, fetch
 
 logger = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ _USED = """
     WHERE id = %s AND (last_used_at IS NULL OR last_used_at <= %s)
 """
 LAST_USED_EVERY = timedelta(minutes=1)  # writing it on every request costs a fifth of throughput
-_paused_until = datetime.min.replace(tzinfo=UTC)
+_paused_until = datetime.min.replace(tzinfo=UTC)  # later after an error
 
 
 class BearerKeyAuthentication(BaseAuthentication):
@@ -58,7 +58,7 @@ def find_active(raw: str) -> ActiveKey | None:
     parameters = (keys.digest(raw),)
     try:
         rows = fetch(_ACTIVE, parameters)
-    except (OperationalError, InterfaceError):
+    except UNAVAILABLE:
         if connection.connection is None or not connection.connection.closed:
             raise  # it could not connect, or the connection works
         connection.close()

@@ -11,7 +11,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import psycopg
-from django.db import DEFAULT_DB_ALIAS, Error, connections
+from django.db import (
+    DEFAULT_DB_ALIAS,
+    Error,
+    InterfaceError,
+    InternalError,
+    OperationalError,
+    connections,
+)
 from psycopg import pq
 from psycopg.errors import error_from_result
 
@@ -20,6 +27,9 @@ from config.postgresql.base import PING_SECONDS, DatabaseWrapper
 
 Row = tuple[Any, ...]
 
+# Errors of the database's state; any other is a defect. An InternalError is one such as a database
+# that is read-only during a failover.
+UNAVAILABLE = (InterfaceError, InternalError, OperationalError)
 LOCK_SECONDS = 2.0  # that a statement of the API waits for a lock
 CLIENT_CHECK_SECONDS = 1.0  # until the server notices that a client was cut off
 

@@ -112,6 +112,7 @@ DATABASES: dict[str, Any] = {
         env.text("DATABASE_URL", "postgresql:///not-set"),
         engine="config.postgresql",
         conn_max_age=None,  # one persistent connection per thread
+        disable_server_side_cursors=True,  # nothing would end a FETCH at the request's deadline
     )
 }
 _options = DATABASES["default"].get("OPTIONS", {})

@@ -12,19 +12,17 @@ from pathlib import Path
 import httpx
 import psutil
 import pytest
-from django.contrib.auth.models import User
-from django.db import OperationalError, connection, transaction
+from django.db import connection
 from django.urls import reverse
 
-from config.database import fetch, limit_statements
+from config.database import fetch
 from config.deadlines import API_SECONDS
-from config.postgresql.base import BREAKER
-from config.request_context import deadline
 from tests import factories
 from tests.client import golden
+from tests.database import locked, read_only
 from tests.factories import Tenant
 from tests.proxy import HOST
-from tests.server import Server, end_connections
+from tests.server import Server
 from tests.staff import signed_in
 
 LIMIT = 6.0  # seconds in which every request is answered
@@ -90,15 +88,6 @@ def consumers(transactional_db: None, acme: Tenant, tmp_path: Path) -> Iterator[
 
 def statuses(responses: list[Timed]) -> set[int]:
     return {response.status for response in responses}
-
-
-@contextlib.contextmanager
-def locked(table: str) -> Iterator[None]:
-    """The table is locked by another connection, as a migration may do it."""
-    with transaction.atomic():
-        with connection.cursor() as cursor:
-            cursor.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
-        yield
 
 
 def refused_by_breaker(ask: Callable[[], Timed], seconds: float) -> None:
@@ -205,20 +194,6 @@ def test_database_with_a_locked_table_delays_a_page_longer_than_the_api(
         assert page.result().took > API_SECONDS
 
 
-@contextlib.contextmanager
-def read_only() -> Iterator[None]:
-    """Other connections may only read, as on a standby."""
-    name = connection.ops.quote_name(str(connection.settings_dict["NAME"]))
-    with connection.cursor() as cursor:
-        cursor.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
-        try:
-            end_connections()
-            yield
-        finally:
-            cursor.execute(f"ALTER DATABASE {name} RESET default_transaction_read_only")
-            end_connections()
-
-
 def test_database_that_is_read_only_serves_all_but_downloads(consumers: Consumers) -> None:
     _, consumers_key = factories.issue(
         consumers.tenant.workspace, "not used yet", consumers.tenant.admin
@@ -234,64 +209,3 @@ def test_database_that_is_read_only_serves_all_but_downloads(consumers: Consumer
     assert log.count("last use") == 1
     assert "Traceback" not in log
     assert statuses(consumers.all_at_once()) == {200}
-
-
-@pytest.fixture
-def one_second(transactional_db: None) -> Iterator[None]:
-    """The deadline of the test's statements."""
-    token = deadline.set(time.monotonic() + 1)
-    yield
-    deadline.reset(token)
-    connection.close()
-    BREAKER.succeeded()
-
-
-def with_fetch(sql: str) -> None:
-    fetch(sql, [])
-
-
-def with_cursor(sql: str) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(sql)
-
-
-@pytest.mark.parametrize("run", [with_fetch, with_cursor])
-def test_statement_ends_at_the_deadline(one_second: None, run: Callable[[str], None]) -> None:
-    began = time.monotonic()
-    run("SELECT 1")
-    with pytest.raises(OperationalError):
-        run("SELECT pg_sleep(10)")
-    assert 1 <= time.monotonic() - began < 3
-    connection.close()
-    with pytest.raises(OperationalError, match="deadline has passed"):
-        run("SELECT 1")
-
-
-def test_transaction_ends_at_the_deadline_and_is_rolled_back(one_second: None) -> None:
-    def make_a_user() -> None:
-        with transaction.atomic():
-            factories.user("lost@acme.example")
-            fetch("SELECT pg_sleep(3)", [])
-
-    with pytest.raises(OperationalError):
-        make_a_user()
-    token = deadline.set(None)
-    assert not User.objects.exists()
-    deadline.reset(token)
-
-
-def test_statement_without_a_deadline_is_not_cut(transactional_db: None) -> None:
-    assert fetch("SELECT count(pg_sleep(1.5))", []) == [(1,)]
-
-
-def test_server_limits_the_statements_of_a_connection(transactional_db: None) -> None:
-    try:
-        limit_statements(connection)
-        shown = [
-            fetch(f"SHOW {name}", [])[0][0]
-            for name in ("statement_timeout", "lock_timeout", "client_connection_check_interval")
-        ]
-        assert shown == ["5s", "2s", "1s"]
-    finally:
-        connection.limited = False  # type: ignore[attr-defined]
-        connection.close()

@@ -47,7 +47,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def connect(self) -> None:
         with self.guard(connecting=True):
-            super().connect()
+            try:
+                super().connect()
+            except BaseException:
+                self.close()  # without its limits it must not be used
+                raise
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> psycopg.Connection:
         connection: psycopg.Connection = super().get_new_connection(conn_params)
