@@ -22,7 +22,7 @@ from tests.client import golden
 from tests.database import locked, read_only
 from tests.factories import Tenant
 from tests.proxy import HOST
-from tests.server import Server
+from tests.server import Server, end_connections
 from tests.staff import signed_in
 
 LIMIT = 6.0  # seconds in which every request is answered
@@ -134,6 +134,12 @@ def test_database_that_is_silent_to_new_connections_is_503_in_time(consumers: Co
     consumers.server.database.restore()
     assert consumers.server.recovers()
     assert statuses(consumers.all_at_once()) == {200}
+
+
+def test_database_that_has_ended_all_connections_refuses_no_request(consumers: Consumers) -> None:
+    for _ in range(3):
+        assert end_connections() > 1
+        assert statuses(consumers.all_at_once()) == {200}
 
 
 @pytest.fixture

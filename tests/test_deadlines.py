@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import OperationalError, connection, transaction
+from django.db import OperationalError, ProgrammingError, connection, transaction
 
+from config.breaker import PAUSE
 from config.database import current, fetch, limit_statements
 from config.postgresql.base import BREAKER
 from config.request_context import deadline
@@ -72,3 +73,39 @@ def test_server_limits_the_statements_of_a_connection(transactional_db: None) ->
     finally:
         current().limited = False
         connection.close()
+
+
+@pytest.fixture
+def a_minute(transactional_db: None) -> Iterator[None]:
+    """A deadline that the test's statements keep."""
+    token = deadline.set(time.monotonic() + 60)
+    yield
+    deadline.reset(token)
+    connection.close()
+    BREAKER.succeeded()
+
+
+@pytest.mark.parametrize("run", [with_fetch, with_cursor])
+def test_breaker_opens_after_time_outs_and_refuses_statements(
+    a_minute: None, run: Callable[[str], None]
+) -> None:
+    run("SET statement_timeout = '50ms'")
+    for _ in range(3):
+        assert not BREAKER.open
+        with pytest.raises(OperationalError, match="statement timeout"):
+            run("SELECT pg_sleep(10)")
+    assert BREAKER.open
+    with pytest.raises(OperationalError, match="it was not asked"):
+        run("SELECT 1")
+    time.sleep(PAUSE)
+    run("SELECT 1")
+    assert not BREAKER.open
+
+
+@pytest.mark.parametrize("run", [with_fetch, with_cursor])
+def test_breaker_does_not_count_defects(a_minute: None, run: Callable[[str], None]) -> None:
+    for _ in range(5):
+        with pytest.raises(ProgrammingError):
+            run("SELECT no_such_column")
+    run("SELECT 1")
+    assert not BREAKER.open

@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Any
 
 import psycopg
-from django.db import Error, OperationalError
+from django.db import OperationalError
 from django.db.backends.postgresql import base
 from psycopg.adapt import Transformer
 
@@ -135,16 +135,12 @@ class Guard:
             return
         if exc is None:
             BREAKER.succeeded()
-        elif isinstance(exc, Error | psycopg.Error):
-            self._count(exc if isinstance(exc, psycopg.Error) else exc.__cause__, cut=cut)
-
-    def _count(self, error: BaseException | None, *, cut: bool) -> None:
-        """Tells the breaker how a statement failed.
-
-        A lost connection says nothing about the database. Connecting again does.
-        """
-        sqlstate = getattr(error, "sqlstate", None)
-        if self._connecting or cut or sqlstate in _TIMED_OUT:
+            return
+        error = exc if isinstance(exc, psycopg.Error) else exc.__cause__  # as Django wraps it
+        if not isinstance(error, psycopg.Error):
+            return
+        if self._connecting or cut or error.sqlstate in _TIMED_OUT:
             BREAKER.failed()
         elif not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
-            BREAKER.succeeded()
+            BREAKER.succeeded()  # the server has refused the statement
+        # A lost connection says nothing about the database. Connecting again does.
