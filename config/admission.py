@@ -7,12 +7,18 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
 from config import slots
+from config.deadlines import API_SECONDS, PAGE_SECONDS
 from config.error_pages import busy
 from config.request_context import client_address, deadline
 
-# Seconds from a request's arrival until it must have ended; a download its part before the first
-# byte. The database's own time-outs are in `config.database`.
-SECONDS = {"health": 3.0, "download": 5.0, "api": 5.0, "static": 5.0, "page": 30.0}
+# Seconds from a request's arrival until its response must be ready.
+SECONDS = {
+    "health": 3.0,
+    "download": API_SECONDS,
+    "api": API_SECONDS,
+    "static": API_SECONDS,
+    "page": PAGE_SECONDS,
+}
 
 
 class AdmissionMiddleware:

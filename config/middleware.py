@@ -14,6 +14,7 @@ from django.middleware import csrf
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.encoding import escape_uri_path
 
+from config.database import page_limits
 from config.logs import request_id
 from config.request_context import current_request
 
@@ -48,6 +49,22 @@ class RequestIdMiddleware:
         finally:
             current_request.reset(request_token)
             request_id.reset(token)
+
+
+PAGES = "/admin/"  # the paths whose statements may take longer
+
+
+class PageTimeouts:
+    """Sets the time-outs of a page's statements. They are longer than those of the API."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if not request.path.startswith(PAGES):
+            return self.get_response(request)
+        with page_limits():
+            return self.get_response(request)
 
 
 def skip_for_api(middleware: type[MiddlewareMixin]) -> type[MiddlewareMixin]:

@@ -70,6 +70,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "config.admission.AdmissionMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "config.middleware.PageTimeouts",
     "config.middleware.SessionMiddleware",
     "config.middleware.CsrfViewMiddleware",
     "config.middleware.AuthenticationMiddleware",
@@ -109,7 +110,9 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 DATABASES: dict[str, Any] = {
     "default": dj_database_url.parse(
         env.text("DATABASE_URL", "postgresql:///not-set"),
+        engine="config.postgresql",
         conn_max_age=None,  # one persistent connection per thread
+        disable_server_side_cursors=True,  # nothing would end a FETCH at the request's deadline
     )
 }
 _options = DATABASES["default"].get("OPTIONS", {})
@@ -118,7 +121,7 @@ DATABASES["default"]["OPTIONS"] = {
     # The API's prepared statements are planned once, since each has one good plan for all values.
     # Django's own statements are not prepared.
     "options": f"{_options.get('options', '')} -c plan_cache_mode=force_generic_plan".strip(),
-    "connect_timeout": 5,  # seconds
+    "connect_timeout": 3,  # seconds
     "tcp_user_timeout": 5000,  # milliseconds until a dead connection is closed; Linux only
 }
 

@@ -8,9 +8,13 @@ import os
 import sys
 
 from django.core.wsgi import get_wsgi_application
+from django.db.backends.signals import connection_created
+
+from config.database import limit_statements
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
+connection_created.connect(limit_statements)
 application = get_wsgi_application()
 
 from django.conf import settings  # noqa: E402 - needs DJANGO_SETTINGS_MODULE

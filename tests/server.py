@@ -26,6 +26,8 @@ from tests.proxy import HOST, Proxy
 ROOT = Path(__file__).resolve().parent.parent
 PATIENCE = 60.0  # seconds to wait for what must happen
 STOP_PATIENCE = 15.0  # seconds before a server that does not stop is killed
+RECOVERY = 2.0  # seconds in which a server must use a part again that is back
+UNKNOWN_KEY = "dtd_" + 40 * "0"  # the database is asked for it
 # Linux: the server is stopped when the tests are killed.
 EXEC = (
     "import ctypes, os, signal, sys; "
@@ -167,9 +169,19 @@ class Server:
             proxy.stop()
 
     def restore(self) -> None:
-        """Opens all proxies again."""
+        """Opens all proxies again, and waits until the server uses the database again."""
         for proxy in (self.database, self.store, self.counter):
             proxy.restore()
+        assert self.recovers(), self.log()
+
+    def recovers(self) -> bool:
+        """Whether it uses the database again within the time in which a breaker must close."""
+        deadline = time.monotonic() + RECOVERY
+        while recovering := self.get("/me", UNKNOWN_KEY).status == 503:
+            if time.monotonic() > deadline:
+                break
+            time.sleep(0.02)
+        return not recovering
 
     def log(self) -> str:
         """All that it has written so far."""

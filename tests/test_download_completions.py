@@ -24,6 +24,7 @@ from config.management.shutdown import Shutdown
 from documents.download.nginx_log import BLOCK, Counts, Recorder
 from tests import factories, server
 from tests.client import golden
+from tests.database import read_only
 from tests.factories import Tenant
 from tests.nginx import Nginx, record_completions
 from tests.proxy import Proxy, failing_after
@@ -280,6 +281,21 @@ def test_record_download_completions_records_each_line_that_tail_writes_at_once(
         out, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0, err
     assert json.loads(out) == counts(recorded=3)
+
+
+def test_record_download_completions_waits_while_the_database_is_read_only(
+    transactional_db: None, tmp_path: Path
+) -> None:
+    [id] = started(1)
+    with contextlib.ExitStack() as stack:
+        log = stack.enter_context(written(tmp_path, LINE.format(id)).open())
+        with read_only():
+            process = stack.enter_context(command(log, server.test_database_url()))
+            assert process.stderr is not None
+            assert "read-only transaction; trying again" in process.stderr.readline()
+        out, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, err
+    assert json.loads(out) == counts(recorded=1)
 
 
 def test_record_download_completions_prints_one_clear_line_if_the_tables_are_missing(

@@ -210,6 +210,7 @@ def test_error_of_a_database_out_of_reach_is_503_and_heals(server: Server, acme:
         assert response.headers["retry-after"] == "5"
         assert "Responded 503" in eventually(lambda: server.log_of(response))  # noqa: B023
     server.database.restore()
+    assert server.recovers()
     assert server.get("/me", acme.raw).status == 200
 
 

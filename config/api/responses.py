@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 from django.core.exceptions import SuspiciousOperation
-from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpResponse
 
 from config.api.errors import ApiError, InvalidRequest, PathNotFound, ServerError, Unavailable
+from config.database import UNAVAILABLE
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ def as_api_error(exc: BaseException) -> ApiError:
     """The API error for an exception; a `ServerError` for an unexpected one."""
     if isinstance(exc, ApiError):
         return exc
-    if isinstance(exc, OperationalError | InterfaceError):
+    if isinstance(exc, UNAVAILABLE):
         return Unavailable()
     if isinstance(exc, SuspiciousOperation):  # such as more parameters than Django accepts
         return InvalidRequest()
