@@ -76,7 +76,7 @@ class Consumers:
 def consumers(transactional_db: None, acme: Tenant, tmp_path: Path) -> Iterator[Consumers]:
     """A server of the test's own, in which each request has a thread with a connection."""
     session = signed_in(acme.admin).cookies["sessionid"].value
-    server = Server(tmp_path, threads=8)
+    server = Server(tmp_path)
     try:
         server.wait()
         made = Consumers(server, acme, str(factories.document(acme.workspace).id), session)
