@@ -83,6 +83,11 @@ class Proxy:
         """How many connections to the service are open."""
         return len(self._writers) // 2
 
+    @property
+    def cut(self) -> bool:
+        """Whether the service is out of reach."""
+        return self._server is None or not self._flowing.is_set()
+
     def refuse(self) -> None:
         """Cuts every connection and accepts none."""
         self._run(self._close)

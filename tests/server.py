@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
+from config.breaker import PAUSE
 from config.database import fetch
 from config.embedded.service import free_port
 from tests import openapi
@@ -151,9 +152,12 @@ class Server:
             proxy.stop()
 
     def restore(self) -> None:
-        """Opens all proxies again."""
-        for proxy in (self.database, self.store, self.counter):
+        """Opens all proxies again, and waits until open breakers let the next request through."""
+        proxies = (self.database, self.store, self.counter)
+        pause = PAUSE if any(proxy.cut for proxy in proxies) else 0
+        for proxy in proxies:
             proxy.restore()
+        time.sleep(pause)
 
     def log(self) -> str:
         """All that it has written so far."""
