@@ -145,27 +145,23 @@ X_ACCEL_DOWNLOADS = env.boolean("X_ACCEL_DOWNLOADS", default=False)
 
 # --- Counters: the rate limit (`apikeys.counter`) and sign-ins (django-ratelimit, in the cache) ---
 
-REDIS_URL = env.text("REDIS_URL", "redis://not-set")
-COUNT_IN_PROCESS = REDIS_URL == "memory://"
+REDIS_URL = env.url("REDIS_URL", "redis://not-set", "redis", "rediss", "unix", "memory")
+COUNT_IN_PROCESS = REDIS_URL.startswith("memory://")
 REDIS_TIMEOUT = 0.25  # seconds; after that a request passes uncounted
-CACHES: dict[str, Any] = {
-    "default": {
-        "BACKEND": "django_redis.cache.RedisCache",
-        "LOCATION": REDIS_URL,
-        "OPTIONS": {
-            "IGNORE_EXCEPTIONS": True,  # users can sign in while Redis is out of reach
-            "SOCKET_CONNECT_TIMEOUT": REDIS_TIMEOUT,
-            "SOCKET_TIMEOUT": REDIS_TIMEOUT,
-        },
-    }
+_IN_PROCESS = {
+    "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+    # Enough for many accounts and addresses: an evicted counter starts again at zero.
+    "OPTIONS": {"MAX_ENTRIES": 100_000},
 }
-if COUNT_IN_PROCESS:
-    CACHES["default"] = {
-        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
-        # Enough for many accounts and addresses: an evicted counter starts again at zero.
-        "OPTIONS": {"MAX_ENTRIES": 100_000},
-    }
-RATELIMIT_FAIL_OPEN = True
+_IN_REDIS = {
+    "BACKEND": "config.cache.SignInCache",
+    "LOCATION": REDIS_URL,
+    "OPTIONS": {"SOCKET_CONNECT_TIMEOUT": REDIS_TIMEOUT, "SOCKET_TIMEOUT": REDIS_TIMEOUT},
+}
+CACHES: dict[str, Any] = {
+    "default": _IN_PROCESS if COUNT_IN_PROCESS else _IN_REDIS,
+    "process": _IN_PROCESS,  # counts while Redis is out of reach
+}
 
 # --- The audit log ---------------------------------------------------------------------------
 

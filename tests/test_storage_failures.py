@@ -24,6 +24,20 @@ FAILURES = 3  # of object storage, until it is left alone for a moment
 DEADLINE = 6  # seconds
 
 
+def all_of_them(path: str, raw: str, servers: list[Server], method: str) -> list[Response]:
+    """Their answers, asked at the same time."""
+    with ThreadPoolExecutor() as threads:
+        return list(threads.map(lambda server: server.get(path, raw, method), servers))
+
+
+def is_unavailable(response: Response) -> bool:
+    return (
+        response.status == 503
+        and response.headers["retry-after"] == "5"
+        and response.json() == golden("unavailable")
+    )
+
+
 def refused_at_once(server: Server, path: str, raw: str) -> bool:
     """Whether a download is 503 without a request to object storage."""
     response = server.get(path, raw)
