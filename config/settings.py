@@ -43,6 +43,9 @@ CSRF_FAILURE_VIEW = "config.error_pages.form_refused"
 CSRF_COOKIE_HTTPONLY = True  # like the session cookie; both are SameSite=Lax
 SESSION_COOKIE_AGE = 8 * 60 * 60  # seconds after signing in: a working day
 X_FRAME_OPTIONS = "DENY"
+# Bytes of a form; `config.middleware.BodyLimitMiddleware` refuses more before it is read.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 64 * 1024
+FILE_UPLOAD_HANDLERS: list[str] = []  # no form uploads a file, so none is ever written to the disk
 
 # --- Applications ----------------------------------------------------------------------------
 
@@ -67,6 +70,7 @@ MIDDLEWARE = [
     "config.middleware.RequestIdMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "config.middleware.BodyLimitMiddleware",
     "config.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "config.middleware.CsrfViewMiddleware",

@@ -9,6 +9,7 @@ from django.core.cache import cache
 from documents import storage
 from tests import factories, openapi
 from tests.browser import browser, chromium  # noqa: F401 - fixtures
+from tests.client import send_forms_as_browsers_do
 from tests.factories import Tenant
 from tests.nginx import Nginx
 from tests.server import Server, wait_for_completions
@@ -26,6 +27,14 @@ def _responses_match_the_schema() -> Iterator[None]:
     """Checks responses also where a test sends a request by itself."""
     with pytest.MonkeyPatch.context() as patch:
         openapi.check_clients(patch)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _forms_are_sent_as_browsers_do() -> Iterator[None]:
+    """The admin refuses other forms."""
+    with pytest.MonkeyPatch.context() as patch:
+        send_forms_as_browsers_do(patch)
         yield
 
 
