@@ -84,9 +84,10 @@ class Proxy:
         return len(self._writers) // 2
 
     @property
-    def cut(self) -> bool:
-        """Whether the service is out of reach."""
-        return self._server is None or not self._flowing.is_set()
+    def disturbed(self) -> bool:
+        """Whether it does anything but forward."""
+        usual = self.alter is self._usual
+        return self._server is None or not self._flowing.is_set() or not usual
 
     def refuse(self) -> None:
         """Cuts every connection and accepts none."""

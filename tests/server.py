@@ -16,7 +16,6 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from config.breaker import PAUSE
 from config.database import fetch
 from config.embedded.service import free_port
 from tests import openapi
@@ -151,13 +150,13 @@ class Server:
         for proxy in (self.database, self.store, self.counter):
             proxy.stop()
 
-    def restore(self) -> None:
-        """Opens all proxies again, and waits until open breakers let the next request through."""
+    def restore(self) -> bool:
+        """Opens all proxies again. Returns whether one was disturbed."""
         proxies = (self.database, self.store, self.counter)
-        pause = PAUSE if any(proxy.cut for proxy in proxies) else 0
+        disturbed = any(proxy.disturbed for proxy in proxies)
         for proxy in proxies:
             proxy.restore()
-        time.sleep(pause)
+        return disturbed
 
     def log(self) -> str:
         """All that it has written so far."""
