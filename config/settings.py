@@ -33,7 +33,8 @@ SECRET_KEY = env.text("SECRET_KEY", "not-set")
 DEBUG = False  # everywhere: a page must not show a traceback; the log has it
 ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
 CSRF_TRUSTED_ORIGINS = env.words("CSRF_TRUSTED_ORIGINS")
-# The number of our own proxies in front; each adds one address to X-Forwarded-For.
+# The number of our own proxies in front; each adds one address to X-Forwarded-For. The first must
+# drop headers with underscores, as deploy/nginx.conf does: WSGI reads X_Forwarded_For the same way.
 TRUSTED_PROXIES = env.integer("TRUSTED_PROXIES", 0)
 # Cookies are sent over HTTPS only; `manage.py run` on a laptop has no TLS.
 HTTPS_ONLY = env.boolean("HTTPS_ONLY", default=True)
