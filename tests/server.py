@@ -168,11 +168,18 @@ class Server:
         for proxy in (self.database, self.store, self.counter):
             proxy.stop()
 
-    def restore(self) -> None:
-        """Opens all proxies again, and waits until the server uses the database again."""
-        for proxy in (self.database, self.store, self.counter):
+    def restore(self) -> bool:
+        """Opens all proxies again, and waits until the server uses the database again.
+
+        Returns:
+            Whether one of them was disturbed.
+        """
+        proxies = (self.database, self.store, self.counter)
+        disturbed = any(proxy.disturbed for proxy in proxies)
+        for proxy in proxies:
             proxy.restore()
-        assert self.recovers(), self.log()
+        assert not disturbed or self.recovers(), self.log()
+        return disturbed
 
     def recovers(self) -> bool:
         """Whether it uses the database again within the time in which a breaker must close."""

@@ -15,6 +15,10 @@ logger = logging.getLogger(__name__)
 
 _encoder = msgspec.json.Encoder()
 
+VARY = {"Vary": "Authorization"}  # for caches that would ignore `private`
+# JSON has recipients' names and addresses, so no copy is kept anywhere; errors are the same.
+HEADERS = {"Content-Type": "application/json", "Cache-Control": "private, no-store", **VARY}
+
 
 def as_json(data: Any) -> bytes:
     """msgspec's structs, dicts and lists as UTF-8 JSON: UUIDs as strings, times as UTC with `Z`."""
@@ -26,11 +30,7 @@ def json_response(
 ) -> HttpResponse:
     """A response whose body is `data` as JSON."""
     # No charset: JSON is UTF-8 by definition (RFC 8259).
-    return HttpResponse(
-        as_json(data),
-        status=status,
-        headers={"Content-Type": "application/json", **(headers or {})},
-    )
+    return HttpResponse(as_json(data), status=status, headers={**HEADERS, **(headers or {})})
 
 
 def as_api_error(exc: BaseException) -> ApiError:
