@@ -1,6 +1,9 @@
 """Migrations that the database lacks: for the server's start, its health and the commands."""
 
-from django.db import connection
+import contextlib
+import sys
+
+from django.db import InterfaceError, OperationalError, connection
 from django.db.migrations.executor import MigrationExecutor
 
 _complete = False
@@ -23,7 +26,18 @@ def unapplied() -> list[str]:
     return [f"{migration.app_label}.{migration.name}" for migration, _ in plan]
 
 
-def advice(missing: list[str]) -> str:
-    """One line that says what is missing and what to run."""
-    others = f" and {len(missing) - 1} more" if missing[1:] else ""
-    return f"The database lacks the migration {missing[0]}{others}. Run: python manage.py migrate"
+def require() -> None:
+    """Ends the process with one line if the database lacks migrations.
+
+    A database that is out of reach is no reason to end: it may come back.
+    """
+    with contextlib.suppress(InterfaceError, OperationalError):
+        if missing := unapplied():
+            others = f" and {len(missing) - 1} more" if missing[1:] else ""
+            print(  # noqa: T201
+                f"The database lacks the migration {missing[0]}{others}. "
+                "Run: python manage.py migrate",
+                file=sys.stderr,
+                flush=True,
+            )
+            raise SystemExit(1)

@@ -1,6 +1,7 @@
 """The WSGI entry point. The other services must be running.
 
-Without a required variable it ends with one line that names the variable.
+Without a required variable it ends with one line that names the variable, and if the database lacks
+migrations, with one that says so.
 """
 
 import gc
@@ -8,8 +9,10 @@ import os
 import sys
 
 from django.core.wsgi import get_wsgi_application
+from django.db import connections
 from django.db.backends.signals import connection_created
 
+from config import migrations
 from config.database import close_with_thread
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -24,6 +27,9 @@ if settings.MISSING:
     # One line instead of a traceback. The server then reports a failed worker and ends too.
     print(f"{first} is not set. Set it to {settings.REQUIRED[first]}.", file=sys.stderr)  # noqa: T201
     raise SystemExit(1)
+
+migrations.require()
+connections.close_all()  # of this thread, which serves no request
 
 # Otherwise the first request waits until the views are loaded and the client of the object storage
 # is made.
