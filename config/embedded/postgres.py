@@ -12,6 +12,7 @@ from typing import Any
 from config.embedded.service import HOST, Service, package_folder
 
 ROLES = Path(__file__).resolve().parent.parent.parent / "deploy" / "roles.sql"
+PSQL_CANNOT_CONNECT = 2  # its exit status
 
 
 class Postgres(Service):
@@ -102,33 +103,14 @@ class Postgres(Service):
         return [self.program("postgres"), "-D", str(self.data), *options]
 
     def accepts_connections(self) -> bool:
-        import psycopg  # noqa: PLC0415 - only this service needs it
-
-        superuser = {
-            "host": HOST,
-            "port": self.port,
-            "user": "postgres",
-            "password": self.passwords["postgres"],
-            "dbname": "postgres",
-            "connect_timeout": 2,
-        }
-        try:
-            with psycopg.connect(**superuser, autocommit=True) as connection:
-                self._make_roles()
-                # For the tests and the benchmark.
-                connection.execute("ALTER ROLE documents_owner CREATEDB")
-        except psycopg.OperationalError:
-            return False
-        return True
-
-    def _make_roles(self) -> None:
-        """Creates the roles and the database, as in production.
+        """Whether PostgreSQL is ready; the roles and the database exist then, as in production.
 
         Raises:
-            RuntimeError: PostgreSQL refuses it.
+            RuntimeError: PostgreSQL refuses to create them.
         """
+        createdb = "ALTER ROLE documents_owner CREATEDB"  # for the tests and the benchmark
         done = subprocess.run(  # noqa: S603 - a command of ours
-            [self.program("psql"), "-X", "--file", str(ROLES)],
+            [self.program("psql"), "-X", "--file", str(ROLES), "--command", createdb],
             env={
                 **os.environ,
                 "PGHOST": HOST,
@@ -136,14 +118,18 @@ class Postgres(Service):
                 "PGUSER": "postgres",
                 "PGDATABASE": "postgres",
                 "PGPASSWORD": self.passwords["postgres"],
+                "PGCONNECT_TIMEOUT": "2",  # seconds
                 "OWNER_PASSWORD": self.passwords["documents_owner"],
                 "SERVING_PASSWORD": self.passwords["documents"],
             },
             capture_output=True,
             text=True,
         )
+        if done.returncode == PSQL_CANNOT_CONNECT:
+            return False
         if done.returncode:
             raise RuntimeError(f"deploy/roles.sql: {done.stderr.strip()}")
+        return True
 
     def variables(self) -> dict[str, str]:
         def url(role: str) -> str:
