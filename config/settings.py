@@ -130,6 +130,12 @@ DATABASES["default"]["OPTIONS"] = {
     "tcp_user_timeout": 5000,  # milliseconds until a dead connection is closed; Linux only
 }
 
+# The same database, as the owner of its tables, for `manage.py migrate`. A server does not need it.
+DATABASE_OWNER: dict[str, Any] = {}
+if _owner_url := env.text("DATABASE_OWNER_URL"):
+    _owner = dict(dj_database_url.parse(_owner_url))
+    DATABASE_OWNER = {name: _owner[name] for name in ("NAME", "USER", "PASSWORD", "HOST", "PORT")}
+
 # --- Object storage --------------------------------------------------------------------------
 
 STORAGES: dict[str, Any] = {

@@ -1,6 +1,7 @@
 """The WSGI entry point. The other services must be running.
 
-If a required variable is missing, or a variable is not valid, it ends with one line that names it.
+If a required variable is missing, a variable is not valid, or the database lacks migrations, it
+ends with one line that says so.
 """
 
 import gc
@@ -10,8 +11,10 @@ from typing import NoReturn
 
 from django.core.exceptions import ImproperlyConfigured
 from django.core.wsgi import get_wsgi_application
+from django.db import connections
 from django.db.backends.signals import connection_created
 
+from config import migrations
 from config.database import limit_statements
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -34,6 +37,9 @@ from django.conf import settings  # noqa: E402 - needs DJANGO_SETTINGS_MODULE
 if settings.MISSING:
     first = settings.MISSING[0]
     _end(f"{first} is not set. Set it to {settings.REQUIRED[first]}.")
+
+migrations.require()
+connections.close_all()  # of this thread, which serves no request
 
 # Otherwise the first request waits until the views are loaded and the client of the object storage
 # is made.

@@ -4,8 +4,13 @@ import contextlib
 from collections.abc import Iterator
 
 import pytest
+from django.conf import settings
 from django.core.cache import cache
+from django.db import connection
+from django.test import TransactionTestCase
+from pytest_django import DjangoDbBlocker
 
+from config import roles
 from documents import storage
 from tests import factories, openapi
 from tests.browser import browser, chromium  # noqa: F401 - fixtures
@@ -14,6 +19,51 @@ from tests.factories import Tenant
 from tests.nginx import Nginx
 from tests.server import Server, eventually, wait_for_completions
 from workspaces.plans import Plan
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(
+    django_db_modify_db_settings_parallel_suffix: None,
+) -> Iterator[None]:
+    """The owner creates the test database, and deletes it at the end."""
+    settings.DATABASE_OWNER.pop("NAME", None)  # that of the connection, which is the tests'
+    with roles.as_owner():
+        yield
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None) -> Iterator[None]:
+    """The tests use the test database as the role that serves."""
+    owner = connection.settings_dict
+    connection.close()
+    connection.settings_dict = settings.DATABASES["default"]
+    yield
+    connection.close()
+    connection.settings_dict = owner
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _owner_empties_the_tables() -> Iterator[None]:
+    """After a test whose changes were committed: the role that serves must not."""
+    empty = TransactionTestCase._fixture_teardown  # type: ignore[attr-defined]
+
+    def as_owner(case: TransactionTestCase) -> None:
+        with roles.as_owner():
+            empty(case)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", as_owner)
+        yield
+
+
+@pytest.fixture
+def as_owner(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """The test itself may change tables; a server that it talks to may not.
+
+    A test without `transactional_db` must name this fixture before all others.
+    """
+    with django_db_blocker.unblock(), roles.as_owner():
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -77,6 +77,11 @@ def end_connections() -> int:
     return int(ended)
 
 
+def serving_environment() -> dict[str, str]:
+    """The environment of a server: without the owner of the tables, as in production."""
+    return {name: value for name, value in os.environ.items() if name != "DATABASE_OWNER_URL"}
+
+
 def test_database_url() -> str:
     """DATABASE_URL with the name of the database that the tests use."""
     database = settings.DATABASES["default"]["NAME"]
@@ -106,7 +111,7 @@ class Server:
                 [sys.executable, "-c", EXEC, *command],
                 cwd=ROOT,
                 env={
-                    **os.environ,
+                    **serving_environment(),
                     "DATABASE_URL": self.database.url,
                     "S3_ENDPOINT_URL": self.store.url,
                     "REDIS_URL": self.counter.url,

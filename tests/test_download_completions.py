@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 from uuid import uuid4
 
 import pytest
@@ -29,6 +28,7 @@ from tests.factories import Tenant
 from tests.nginx import Nginx, record_completions
 from tests.proxy import Proxy, failing_after
 from tests.server import PATIENCE, ROOT, eventually
+from tests.test_errors import renamed
 
 LINE = "1771234567.123 {} 200 1000 1000\n"
 LINES_IN_BLOCK = BLOCK // len(LINE.format("0" * 32))
@@ -298,13 +298,14 @@ def test_record_download_completions_waits_while_the_database_is_read_only(
     assert json.loads(out) == counts(recorded=1)
 
 
-def test_record_download_completions_prints_one_clear_line_if_the_tables_are_missing(
-    db: None, tmp_path: Path
+@pytest.mark.usefixtures("as_owner")
+def test_record_download_completions_prints_one_clear_line_if_a_table_is_missing(
+    transactional_db: None, tmp_path: Path
 ) -> None:
-    url = urlsplit(os.environ["DATABASE_URL"])._replace(path="/postgres").geturl()
     with (
+        renamed("audit_auditentry"),
         written(tmp_path, LINE.format("0" * 32)).open() as log,
-        command(log, url) as process,
+        command(log, server.test_database_url()) as process,
     ):
         out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1

@@ -139,6 +139,7 @@ def renamed(table: str) -> Iterator[None]:
             cursor.execute(f"ALTER TABLE elsewhere RENAME TO {table}")
 
 
+@pytest.mark.usefixtures("as_owner")
 def test_error_of_a_crash_is_500_in_json_with_its_traceback_in_the_log(
     server: Server, acme: Tenant
 ) -> None:
@@ -155,6 +156,7 @@ def test_error_of_a_crash_is_500_in_json_with_its_traceback_in_the_log(
     assert server.get("/documents", acme.raw).status == 200
 
 
+@pytest.mark.usefixtures("as_owner")
 @pytest.mark.parametrize(
     "path", ["/me", "/documents", "/documents/{id}", "/documents/{id}/download"]
 )
@@ -171,6 +173,7 @@ def test_error_of_a_crash_is_the_same_500_at_any_endpoint(acme: Tenant, path: st
     assert len(response.headers["request-id"]) == 32
 
 
+@pytest.mark.usefixtures("as_owner")
 def test_error_of_a_crash_while_the_key_is_looked_up_is_500_too(acme: Tenant) -> None:
     with transaction.atomic():
         with connection.cursor() as cursor:
