@@ -12,6 +12,8 @@ from apikeys import keys
 from config.api.errors import InvalidKey
 from config.api.request import ActiveKey
 from config.database import fetch
+from config.key_format import PREFIX
+from config.request_context import note
 
 _ACTIVE = """
     SELECT key.id, key.name, key.prefix, key.last_used_at,
@@ -29,6 +31,8 @@ _USED = """
 """
 LAST_USED_EVERY = timedelta(minutes=1)  # writing it on every request costs a fifth of throughput
 
+MALFORMED = f"the Authorization header is not of the form Bearer {PREFIX}…"
+
 
 class BearerKeyAuthentication(BaseAuthentication):
     """Finds the key in the Authorization header; `request.auth` is an `ActiveKey`.
@@ -37,10 +41,15 @@ class BearerKeyAuthentication(BaseAuthentication):
     """
 
     def authenticate(self, request: Request) -> tuple[None, ActiveKey]:
-        raw = keys.from_header(request.META.get("HTTP_AUTHORIZATION", ""))
-        key = find_active(raw) if raw else None
+        header = request.META.get("HTTP_AUTHORIZATION", "")
+        raw = keys.from_header(header)
+        if raw is None:
+            raise InvalidKey(MALFORMED if header else "no Authorization header")
+        note(key_prefix=keys.loggable(raw))
+        key = find_active(raw)
         if key is None:
-            raise InvalidKey
+            raise InvalidKey("unknown, revoked or deleted key")
+        note(workspace_id=str(key.workspace_id))
         note_use(key.id, key.last_used_at, timezone.now())
         return None, key
 

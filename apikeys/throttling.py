@@ -10,6 +10,7 @@ from redis import RedisError
 from rest_framework.throttling import BaseThrottle
 
 from apikeys.counter import ProcessCounter, RedisCounter
+from config import metrics
 from config.api.errors import TooManyRequests
 from config.api.limits import REQUESTS_PER_MINUTE, WINDOW
 from config.api.request import ApiRequest
@@ -39,6 +40,7 @@ class KeyThrottle(BaseThrottle):
         try:
             count = self.counter.increment(request.auth.id, end)
         except RedisError:
+            metrics.FAIL_OPEN.labels("rate_limit").inc()
             logger.warning("The rate limit's counter is out of reach; the request passes uncounted")
             return True
         request.response_headers.update(quota_headers(count, end - now))

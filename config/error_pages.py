@@ -18,7 +18,9 @@ from config.api.responses import as_api_error, error_response
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """400: Django cannot read the request."""
     if _is_api(request):
-        return error_response(InvalidRequest())
+        error = InvalidRequest()
+        error.reason = str(exception)
+        return error_response(error)
     return defaults.bad_request(request, exception)
 
 

@@ -27,10 +27,12 @@ if settings.MISSING:
 
 # Otherwise the first request waits until the views are loaded and the client of the object storage
 # is made.
-from config import urls  # noqa: E402, F401 - needs Django
+from config import metrics, urls  # noqa: E402, F401 - needs Django
 from documents import storage  # noqa: E402
 
 storage.prepare()
+if settings.METRICS_PORT:
+    metrics.start(settings.METRICS_HOST, settings.METRICS_PORT)
 
 # What start-up made lasts as long as the process. The garbage collector need not look at it again,
 # which makes the slowest responses quicker.

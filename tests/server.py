@@ -97,6 +97,7 @@ class Server:
         self.store = Proxy(os.environ["S3_ENDPOINT_URL"])
         self.counter = Proxy(os.environ["REDIS_URL"])
         self.port = free_port()
+        self._metrics_port = free_port()
         self._log = folder / "log"
         granian = [str(Path(sys.executable).parent / "granian"), "--interface", "wsgi"]
         options = ["--host", HOST, "--port", str(self.port), "--blocking-threads", str(threads)]
@@ -109,6 +110,7 @@ class Server:
                     "DATABASE_URL": self.database.url,
                     "S3_ENDPOINT_URL": self.store.url,
                     "REDIS_URL": self.counter.url,
+                    "METRICS_PORT": str(self._metrics_port),
                     "HTTPS_ONLY": "no",  # a browser keeps the cookies it gets from http
                     **environment,
                 },
@@ -168,16 +170,27 @@ class Server:
         self, path: str, raw: str | None = None, method: str = "GET", **headers: str
     ) -> Response:
         """Sends a request over a socket, with a raw key; `path` is without /api/v1."""
-        sent = {name.replace("_", "-"): value for name, value in headers.items()}
         if raw is not None:
-            sent["Authorization"] = f"Bearer {raw}"
-        connection = HTTPConnection(HOST, self.port, timeout=PATIENCE)
+            headers["Authorization"] = f"Bearer {raw}"
+        return self.request(f"/api/v1{path}", method, **headers)
+
+    def request(self, path: str, method: str = "GET", **headers: str) -> Response:
+        """Sends a request to any path of the server."""
+        return self._request(self.port, path, method, headers)
+
+    def metrics(self) -> str:
+        """What its metrics are, in Prometheus' format."""
+        return self._request(self._metrics_port, "/metrics", "GET", {}).body.decode()
+
+    def _request(self, port: int, path: str, method: str, headers: dict[str, str]) -> Response:
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        connection = HTTPConnection(HOST, port, timeout=PATIENCE)
         with contextlib.closing(connection):
-            connection.request(method, f"/api/v1{path}", headers=sent)
+            connection.request(method, path, headers=sent)
             received = connection.getresponse()
             body = received.read()
         received_headers = {name.lower(): value for name, value in received.getheaders()}
-        openapi.check_response(method, f"/api/v1{path}", received.status, received_headers, body)
+        openapi.check_response(method, path, received.status, received_headers, body)
         return Response(received.status, received_headers, body)
 
     def raw(self, request: bytes) -> bytes:

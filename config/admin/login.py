@@ -13,6 +13,7 @@ from django.http import HttpRequest
 from django_ratelimit import ALL
 from django_ratelimit.core import get_usage
 
+from config import metrics
 from config.request_context import client_address
 
 logger = logging.getLogger(__name__)
@@ -81,6 +82,7 @@ def check_rate(request: HttpRequest, login: str) -> None:
             increment=True,
         )
         if usage is None:
+            metrics.FAIL_OPEN.labels("sign_in").inc()
             logger.warning("The sign-in counter is out of reach; the attempt is not counted")
         elif usage["should_limit"]:
             logger.warning("Refused a sign-in: too many attempts (%s)", group)

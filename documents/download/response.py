@@ -10,6 +10,7 @@ from django.utils.http import http_date
 
 from audit import record
 from audit.models import AuditEntry
+from config import metrics
 from config.api.errors import DocumentNotComplete, PreconditionFailed, Unavailable
 from config.api.request import ActiveKey, ApiRequest
 from documents import storage
@@ -77,7 +78,7 @@ def download_response(request: ApiRequest, download: Download) -> HttpResponseBa
         try:
             response = send(request, download, requested_part(request, download))
         except storage.StorageError as exc:
-            raise Unavailable from exc
+            raise Unavailable("object_storage", str(exc)) from exc
     for name, value in download.headers.items():
         response[name] = value
     if "X-Accel-Redirect" in response:
@@ -151,12 +152,14 @@ def send(request: ApiRequest, download: Download, part: ByteRange | None) -> Htt
 
 
 def record_download(download: Download, part: ByteRange | None) -> AuditEntry:
-    """Writes the audit entry of a download that starts."""
+    """Writes the audit entry of a download that starts, and counts it."""
     document = download.document
-    return record.document_downloaded(
+    entry = record.document_downloaded(
         key=record.KeySnapshot.of(download.key),
         document=record.DocumentSnapshot(document_id=document.id, document_title=document.title),
         file_type=download.file_type,
         file_sha256=download.file.sha256,
         byte_range=part.content_range.removeprefix("bytes ") if part else "",
     )
+    metrics.DOWNLOADS_STARTED.labels(download.file_type).inc()
+    return entry

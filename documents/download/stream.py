@@ -7,6 +7,7 @@ from django.db import DatabaseError, InterfaceError
 
 from audit import record
 from audit.models import AuditEntry
+from config import metrics
 from config.logs import request_id
 from documents.storage import OpenObject
 
@@ -50,13 +51,12 @@ class RecordedStream:
             return
         self._open = False
         self._opened.close()
+        complete = self._sent == self._opened.length
+        metrics.DOWNLOADS_ENDED.labels("complete" if complete else "broken_off").inc()
+        metrics.DOWNLOAD_BYTES.inc(self._sent)
         token = request_id.set(self._entry.request_id)  # the request itself has ended
         try:
-            record.download_ended(
-                self._entry,
-                bytes_sent=self._sent,
-                complete=self._sent == self._opened.length,
-            )
+            record.download_ended(self._entry, bytes_sent=self._sent, complete=complete)
         except (DatabaseError, InterfaceError) as exc:
             # The download itself is recorded and its bytes have been sent; only log the failure.
             logger.error("The completion of a download could not be recorded: %s", exc)

@@ -1,0 +1,5 @@
+"""The slots of each class of request."""
+
+from typing import Any
+
+GATES: dict[str, Any] = {}
