@@ -87,9 +87,9 @@ def test_readiness_with_all_parts_silent_responds_in_time(server: Server) -> Non
 def test_readiness_without_a_migration_is_503_until_it_is_applied(
     django_db_setup: None, transactional_db: None, tmp_path: Path
 ) -> None:
-    where = "app = 'audit' AND name = '0001_initial'"
+    renamed = "UPDATE django_migrations SET app = %s WHERE app = %s"
     with connection.cursor() as cursor:
-        cursor.execute(f"UPDATE django_migrations SET name = 'later' WHERE {where}")
+        cursor.execute(renamed, ["elsewhere", "audit"])
         server = Server(tmp_path)
         try:
             server.wait()
@@ -98,10 +98,10 @@ def test_readiness_without_a_migration_is_503_until_it_is_applied(
             assert states(response)["database"] == "failed"
             assert "audit" not in response.body.decode()
             assert "python manage.py migrate" in server.log()
-            cursor.execute("UPDATE django_migrations SET name = '0001_initial' WHERE name = 'later'")
+            cursor.execute(renamed, ["audit", "elsewhere"])
             assert eventually(lambda: ready(server))
         finally:
-            cursor.execute("UPDATE django_migrations SET name = '0001_initial' WHERE name = 'later'")
+            cursor.execute(renamed, ["audit", "elsewhere"])
             server.stop()
 
 
