@@ -174,19 +174,23 @@ class Server:
             headers["Authorization"] = f"Bearer {raw}"
         return self.request(f"/api/v1{path}", method, **headers)
 
-    def request(self, path: str, method: str = "GET", **headers: str) -> Response:
+    def request(
+        self, path: str, method: str = "GET", body: bytes | None = None, **headers: str
+    ) -> Response:
         """Sends a request to any path of the server."""
-        return self._request(self.port, path, method, headers)
+        return self._request(self.port, path, method, headers, body)
 
     def metrics(self) -> str:
         """What its metrics are, in Prometheus' format."""
-        return self._request(self._metrics_port, "/metrics", "GET", {}).body.decode()
+        return self._request(self._metrics_port, "/metrics", "GET", {}, None).body.decode()
 
-    def _request(self, port: int, path: str, method: str, headers: dict[str, str]) -> Response:
+    def _request(
+        self, port: int, path: str, method: str, headers: dict[str, str], sent_body: bytes | None
+    ) -> Response:
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         connection = HTTPConnection(HOST, port, timeout=PATIENCE)
         with contextlib.closing(connection):
-            connection.request(method, path, headers=sent)
+            connection.request(method, path, sent_body, sent)
             received = connection.getresponse()
             body = received.read()
         received_headers = {name.lower(): value for name, value in received.getheaders()}

@@ -1,4 +1,4 @@
-"""`/healthz` and `/readyz`: what they say while a part is gone or silent, and what they never do."""
+"""`/healthz` and `/readyz`: what they say while a part is gone or silent, and what they hide."""
 
 import time
 from pathlib import Path
