@@ -172,7 +172,7 @@ class Server:
         """Sends a request over a socket, with a raw key; `path` is without /api/v1."""
         if raw is not None:
             headers["Authorization"] = f"Bearer {raw}"
-        return self.request(f"/api/v1{path}", method, **headers)
+        return self._request(self.port, f"/api/v1{path}", method, headers)
 
     def request(
         self, path: str, method: str = "GET", body: bytes | None = None, **headers: str
@@ -182,10 +182,15 @@ class Server:
 
     def metrics(self) -> str:
         """What its metrics are, in Prometheus' format."""
-        return self._request(self._metrics_port, "/metrics", "GET", {}, None).body.decode()
+        return self._request(self._metrics_port, "/metrics", "GET", {}).body.decode()
 
     def _request(
-        self, port: int, path: str, method: str, headers: dict[str, str], sent_body: bytes | None
+        self,
+        port: int,
+        path: str,
+        method: str,
+        headers: dict[str, str],
+        sent_body: bytes | None = None,
     ) -> Response:
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         connection = HTTPConnection(HOST, port, timeout=PATIENCE)

@@ -26,7 +26,7 @@ def states(response: Response) -> dict[str, str]:
 
 
 def ready(server: Server) -> bool:
-    return server.request("/readyz").json()["status"] == "ok"
+    return bool(server.request("/readyz").json()["status"] == "ok")
 
 
 def test_health_is_200_and_touches_nothing(server: Server) -> None:

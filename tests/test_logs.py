@@ -47,16 +47,6 @@ FIELDS = [
 ]
 
 
-@pytest.fixture
-def json_server(django_db_setup: None, transactional_db: None, tmp_path: Path) -> Iterator[Server]:
-    server = Server(tmp_path, LOG_FORMAT="json")
-    try:
-        server.wait()
-        yield server
-    finally:
-        server.stop()
-
-
 def lines(server: Server, request_id: str) -> list[dict[str, Any]]:
     """The JSON objects of a request."""
     found = [line for line in server.log().splitlines() if request_id in line]

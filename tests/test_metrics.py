@@ -4,10 +4,11 @@ import json
 import re
 from http.client import HTTPConnection
 
+from prometheus_client import REGISTRY
 from prometheus_client.parser import text_string_to_metric_families
 
+import config.metrics  # noqa: F401 - registers them
 from config.breaker import Breaker
-from config.metrics import REGISTRY
 from tests import factories
 from tests.factories import Tenant
 from tests.proxy import HOST
