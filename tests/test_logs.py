@@ -225,7 +225,7 @@ def test_log_format_must_be_one_of_two() -> None:
         ("?X-Amz-Security-Token=abc", "?X-Amz-Security-Token=…"),
         (
             "AWS4-HMAC-SHA256 Credential=AK/2026, SignedHeaders=host, Signature=0af9",
-            "AWS4-HMAC-SHA256 Credential=…, SignedHeaders=host, Signature=…",
+            "AWS4-HMAC-SHA256 Credential=AK/2026, SignedHeaders=host, Signature=…",
         ),
         ("postgresql://app:s%40cret@db:5432/x", "postgresql://app:…@db:5432/x"),
         ("redis://:secret@cache:6379/0", "redis://:…@cache:6379/0"),
