@@ -12,7 +12,7 @@ from django.views.decorators.cache import never_cache
 
 from config.admin.site import with_csp
 from config.api.errors import InvalidRequest, PathNotFound, ServerError
-from config.api.responses import as_api_error, error_response
+from config.api.responses import as_api_error, error_response, note_error
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -47,6 +47,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
     error = as_api_error(sys.exception() or ServerError())
     if _is_api(request):
         return error_response(error)
+    note_error(error)
     response: HttpResponse = defaults.server_error(request)
     response.status_code = error.status_code
     for name, value in error.headers.items():

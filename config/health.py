@@ -18,6 +18,7 @@ from msgspec import Struct
 from config import migrations
 from config.api.errors import MethodNotAllowed
 from config.api.responses import error_response, json_response
+from config.request_context import deadline
 
 logger = logging.getLogger(__name__)
 
@@ -71,6 +72,7 @@ class _Check:
         while True:
             job = self._jobs.get()
             started = time.monotonic()
+            deadline.set(started + DEADLINE_SECONDS)
             state = "ok"
             try:
                 self._probe()

@@ -11,6 +11,9 @@ from django.http import HttpRequest
 # None outside of a request: in a command, or while a body streams after the request has ended.
 current_request: ContextVar[HttpRequest | None] = ContextVar("current_request", default=None)
 
+# When the response must be ready, on the monotonic clock; None in a command, as above.
+deadline: ContextVar[float | None] = ContextVar("deadline", default=None)
+
 # What the access log's line has about the current request, besides what its response shows.
 _notes: ContextVar[dict[str, str | None] | None] = ContextVar("notes", default=None)
 

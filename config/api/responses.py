@@ -59,8 +59,12 @@ def exception_handler(exc: Exception) -> HttpResponse:
 
 def error_response(error: ApiError) -> HttpResponse:
     """The response to an API error; the access log gets its reason."""
-    # One line: an error of PostgreSQL has several.
-    note(reason=(error.reason or error.text).partition("\n")[0])
+    note_error(error)
+    return json_response(error.body, error.status_code, error.headers)
+
+
+def note_error(error: ApiError) -> None:
+    """Adds the reason of an error to the access log's line."""
+    note(reason=(error.reason or error.text).partition("\n")[0])  # PostgreSQL's have several lines
     if isinstance(error, Unavailable):
         note(cause=error.cause)
-    return json_response(error.body, error.status_code, error.headers)
