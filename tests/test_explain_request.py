@@ -1,6 +1,7 @@
 """manage.py explain_request: each cause of a refusal, which the response itself does not reveal."""
 
 import gzip
+import json
 from io import StringIO
 from pathlib import Path
 from unittest.mock import patch
@@ -93,8 +94,26 @@ def test_explain_request_says_why_everything_else_was_refused(
 def test_explain_request_reads_files_and_says_what_it_lacks(tmp_path: Path) -> None:
     logs = [tmp_path / "log", tmp_path / "log.1.gz"]
     logs[0].write_text("")
-    logs[1].write_bytes(gzip.compress(f'{{"request_id": "{UNKNOWN}", "level": "INFO"}}\n'.encode()))
+    logs[1].write_bytes(gzip.compress(f'["{UNKNOWN}"]\n{{"of": "{UNKNOWN}"}}\n'.encode()))
     with pytest.raises(CommandError, match="The log has no request 0{32}.*LOG_FORMAT=json"):
         call_command("explain_request", UNKNOWN, "--log", *map(str, logs))
     with pytest.raises(CommandError, match="The log cannot be read: .*missing"):
         call_command("explain_request", UNKNOWN, "--log", str(tmp_path / "missing"))
+
+
+def test_explain_request_says_that_nginx_has_responded_itself(tmp_path: Path) -> None:
+    line = {
+        "time": "2026-03-01T09:30:00+00:00",
+        "request_id": UNKNOWN,
+        "method": "GET",
+        "path": "/api/v1/me",
+        "status": 503,
+        "client_address": "192.0.2.1",
+    }
+    log = tmp_path / "access.log.1.gz"
+    log.write_bytes(gzip.compress(json.dumps(line).encode() + b"\n"))
+    out = StringIO()
+    call_command("explain_request", UNKNOWN, "--log", str(log), stdout=out)
+    assert "2026-03-01T09:30:00+00:00 nginx GET /api/v1/me 503\n" in out.getvalue()
+    assert "client_address: 192.0.2.1\n" in out.getvalue()
+    assert "nginx has responded itself" in out.getvalue()

@@ -24,8 +24,9 @@ _DOCUMENT_PATH = re.compile(r"/api/v1/documents/([^/]+)(?:/download)?")
 class Command(BaseCommand):
     help = (
         "Explains why a request was refused. It reads the service's log, which must be JSON "
-        "(LOG_FORMAT=json), and looks up in the database what the log does not say: keys and "
-        "documents as they are now."
+        "(LOG_FORMAT=json), and nginx's access log if that is given too, and looks up in the "
+        "database what a log does not say: keys and documents as they are now. With systemd: "
+        "journalctl -o cat -u 'documents-api@*' | python manage.py explain_request REQUEST_ID"
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -44,18 +45,27 @@ class Command(BaseCommand):
                 found = list(lines_of(request_id, text))
         except OSError as exc:
             raise CommandError(f"The log cannot be read: {exc}") from exc
-        access = next((line for line in found if line.get("logger") == "access"), None)
-        if access is None:
+        if not found:
             raise CommandError(
                 f"The log has no request {request_id}. Check that the log is of that time and of "
                 "the instance that responded, and that it is JSON (LOG_FORMAT=json)."
             )
         for line in found:
-            self.stdout.write(f"{line['time']} {line['level']} {line['message']}")
-        for name in ("client_address", "user_agent", "key_prefix", "workspace_id", "reason"):
-            self.stdout.write(f"{name}: {access.get(name) or '-'}")
-        for sentence in explain(access):
-            self.stdout.write(sentence)
+            self.stdout.write(f"{line['time']} {summary(line)}")
+        ended = [line for line in found if "status" in line]
+        # The application's line says more than nginx's.
+        for line in [line for line in ended if "reason" in line] or ended[:1]:
+            for name in ("client_address", "user_agent", "key_prefix", "workspace_id", "reason"):
+                self.stdout.write(f"{name}: {line.get(name) or '-'}")
+            for sentence in explain(line):
+                self.stdout.write(sentence)
+
+
+def summary(line: Line) -> str:
+    """A line of the log on one line; nginx's have no message."""
+    if "message" in line:
+        return f"{line['level']} {line['message']}"
+    return f"nginx {line['method']} {line['path']} {line['status']}"
 
 
 def lines_of(request_id: str, log: Iterable[str]) -> Iterator[Line]:
@@ -67,15 +77,17 @@ def lines_of(request_id: str, log: Iterable[str]) -> Iterator[Line]:
             line = json.loads(text)
         except ValueError:  # text, or cut short
             continue
-        if isinstance(line, dict) and line.get("request_id") == request_id and "level" in line:
+        if isinstance(line, dict) and line.get("request_id") == request_id:
             yield line
 
 
 def explain(access: Line) -> Iterator[str]:
     """What the database says about a refusal; nothing if the reason in the log says all."""
-    if access["status"] == 401 and access["key_prefix"]:
+    if "reason" not in access:
+        yield "nginx has responded itself: the request did not reach the application."
+    elif access["status"] == 401 and access["key_prefix"]:
         yield from about_key(access["key_prefix"])
-    if access["status"] == 404 and access["reason"] == DocumentNotFound.text:
+    elif access["status"] == 404 and access["reason"] == DocumentNotFound.text:
         yield about_document(access["path"], access["workspace_id"])
 
 
