@@ -105,7 +105,7 @@ def check_database() -> None:
         connection.close()
         connection.connect()
     if missing := migrations.unapplied():
-        raise NotMigrated(migrations.advice(missing))
+        raise NotMigrated(f"it lacks the migration {missing[0]}. Run: python manage.py migrate")
 
 
 register("database", check_database, required=True)

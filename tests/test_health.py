@@ -88,21 +88,25 @@ def test_readiness_without_a_migration_is_503_until_it_is_applied(
     django_db_setup: None, transactional_db: None, tmp_path: Path
 ) -> None:
     renamed = "UPDATE django_migrations SET app = %s WHERE app = %s"
-    with connection.cursor() as cursor:
-        cursor.execute(renamed, ["elsewhere", "audit"])
-        server = Server(tmp_path)
-        try:
-            server.wait()
-            response = server.request("/readyz")
-            assert response.status == 503
-            assert states(response)["database"] == "failed"
-            assert "audit" not in response.body.decode()
-            assert "python manage.py migrate" in server.log()
-            cursor.execute(renamed, ["audit", "elsewhere"])
-            assert eventually(lambda: ready(server))
-        finally:
-            cursor.execute(renamed, ["audit", "elsewhere"])
-            server.stop()
+    server = Server(tmp_path)
+    server.database.refuse()  # so that the server's start does not notice
+    try:
+        server.wait()
+        with connection.cursor() as cursor:
+            cursor.execute(renamed, ["elsewhere", "audit"])
+            try:
+                server.restore()
+                assert eventually(lambda: "the migration audit." in server.log() or ready(server))
+                response = server.request("/readyz")
+            finally:
+                cursor.execute(renamed, ["audit", "elsewhere"])
+        assert response.status == 503
+        assert states(response)["database"] == "failed"
+        assert "audit" not in response.body.decode()
+        assert "python manage.py migrate" in server.log()
+        assert eventually(lambda: ready(server))
+    finally:
+        server.stop()
 
 
 def test_readiness_is_cached_for_a_second(server: Server) -> None:
