@@ -60,6 +60,18 @@ def url(name: str, default: str, *schemes: str) -> str:
     return value
 
 
+def choice(name: str, *allowed: str) -> str:
+    """The variable, one of `allowed`; the first of them if it is unset.
+
+    Raises:
+        ImproperlyConfigured: it is set to anything else.
+    """
+    value = text(name, allowed[0]).lower()
+    if value not in allowed:
+        raise ImproperlyConfigured(f"{name} must be one of {', '.join(allowed)}.")
+    return value
+
+
 def words(name: str, default: str = "") -> list[str]:
     """The variable as a list, split at commas; empty items are dropped."""
     return [word.strip() for word in text(name, default).split(",") if word.strip()]

@@ -69,6 +69,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "config.middleware.RequestIdMiddleware",
+    "config.health.middleware",  # before anything that reads the Host header or redirects
     "django.middleware.security.SecurityMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -242,17 +243,22 @@ AUTH_PASSWORD_VALIDATORS = [
     )
 ]
 
-# --- Log -------------------------------------------------------------------------------------
+# --- Log and metrics -------------------------------------------------------------------------
 
+LOG_FORMAT = env.choice("LOG_FORMAT", "text", "json")
+# Where a server process serves its metrics (`config.metrics`): not for clients. 0: nowhere.
+METRICS_HOST = env.text("METRICS_HOST", "127.0.0.1")
+METRICS_PORT = env.integer("METRICS_PORT", 0)
 LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
-        "line": {
+        "text": {
             "()": "config.logs.RedactingFormatter",
             "format": "{asctime} {levelname} {name} [{request_id}] {message}",
             "style": "{",
-        }
+        },
+        "json": {"()": "config.logs.JsonFormatter"},
     },
     "filters": {
         "request_id": {"()": "config.logs.RequestIdFilter"},
@@ -264,7 +270,7 @@ LOGGING: dict[str, Any] = {
     "handlers": {
         "stderr": {
             "class": "logging.StreamHandler",
-            "formatter": "line",
+            "formatter": LOG_FORMAT,
             "filters": ["request_id"],
         }
     },
@@ -272,6 +278,9 @@ LOGGING: dict[str, Any] = {
     "loggers": {
         # Without Django's own handlers, which send mail and print.
         "django": {"handlers": [], "level": "INFO", "propagate": True},
+        # The server's own lines; config.server passes this configuration to granian too.
+        "_granian": {"handlers": [], "level": "INFO", "propagate": True},
+        "granian.access": {"handlers": [], "propagate": True},
         # Only crashes, with their traceback; the access log has every status.
         "django.request": {"level": "ERROR", "filters": ["has_traceback"]},
         # An unknown Host header is a 400 in the access log, without a traceback.

@@ -43,11 +43,13 @@ connections.close_all()  # of this thread, which serves no request
 
 # Otherwise the first request waits until the views are loaded and the client of the object storage
 # is made.
-from config import slots, urls  # noqa: E402, F401 - needs Django
+from config import metrics, slots, urls  # noqa: E402, F401 - needs Django
 from documents import storage  # noqa: E402
 
 storage.prepare()
 slots.open_connections()
+if settings.METRICS_PORT:
+    metrics.start(settings.METRICS_HOST, settings.METRICS_PORT)
 
 # What start-up made lasts as long as the process. The garbage collector need not look at it again,
 # which makes the slowest responses quicker.

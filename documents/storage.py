@@ -169,6 +169,15 @@ def check(key: str, size: int) -> None:
     _expect(key, response["ContentLength"], size)
 
 
+def check_bucket() -> None:
+    """Returns if the bucket can be reached with our keys.
+
+    Raises:
+        StorageError: it cannot.
+    """
+    _request("(the bucket)", lambda: _client().head_bucket(Bucket=_bucket()))
+
+
 def open_object(key: str, length: int, byte_range: str | None = None) -> OpenObject:
     """Opens an object, or a part of it, that has `length` bytes.
 
