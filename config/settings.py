@@ -15,30 +15,51 @@ from config import env
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
-# The required variables and what to set them to.
-REQUIRED = {
-    "SECRET_KEY": "a long random string; it signs cursors and sessions",
-    "DATABASE_URL": "postgresql://USER:PASSWORD@HOST:PORT/NAME",
-    "REDIS_URL": "redis://HOST:PORT/NUMBER, or memory:// if the service is one process",
-    "S3_ENDPOINT_URL": "the URL of the S3-compatible object storage for the PDFs",
-    "S3_BUCKET": "the bucket for the PDFs",
-    "S3_ACCESS_KEY_ID": "the access key of the object storage",
-    "S3_SECRET_ACCESS_KEY": "the secret key of the object storage",
-}
-MISSING = [name for name in REQUIRED if not env.text(name)]
-
 # --- Security --------------------------------------------------------------------------------
 
-SECRET_KEY = env.text("SECRET_KEY", "not-set")
+SECRET_KEY = (
+    env.required("SECRET_KEY", help="50 or more random characters; they sign cursors and sessions")
+    or "not-set"
+)
+SECRET_KEY_FALLBACKS = env.words(
+    "SECRET_KEY_FALLBACKS",
+    help="earlier values of `SECRET_KEY`, separated by commas: what they signed stays valid",
+)
 DEBUG = False  # everywhere: a page must not show a traceback; the log has it
-ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
-CSRF_TRUSTED_ORIGINS = env.words("CSRF_TRUSTED_ORIGINS")
-# The number of our own proxies in front; each adds one address to X-Forwarded-For.
-TRUSTED_PROXIES = env.integer("TRUSTED_PROXIES", 0)
-# Cookies are sent over HTTPS only; `manage.py run` on a laptop has no TLS.
-HTTPS_ONLY = env.boolean("HTTPS_ONLY", default=True)
+ALLOWED_HOSTS = env.words(
+    "ALLOWED_HOSTS",
+    "localhost,127.0.0.1,[::1]",
+    help="the service's host names, separated by commas",
+)
+CSRF_TRUSTED_ORIGINS = env.words(
+    "CSRF_TRUSTED_ORIGINS",
+    help="further origins whose pages may send the admin's forms, such as `https://HOST`, "
+    "separated by commas; its own origin needs no entry",
+)
+TRUSTED_PROXIES = env.integer(
+    "TRUSTED_PROXIES",
+    0,
+    help="the number of our own proxies in front, 1 behind deploy/nginx.conf; each adds one "
+    "address to `X-Forwarded-For`",
+)
+HTTPS_ONLY = env.boolean(
+    "HTTPS_ONLY",
+    default=True,
+    help="whether plain HTTP is refused (the API) or redirected (pages), and cookies and HSTS "
+    "are for HTTPS only",
+)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS_ONLY
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUSTED_PROXIES else None
+SECURE_SSL_REDIRECT = HTTPS_ONLY
+# Health checks come from inside. The API refuses plain HTTP instead: a client that follows
+# redirects would send its key unencrypted every time and not notice.
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^api/v1/"]
+SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60 if HTTPS_ONLY else 0
+SILENCED_SYSTEM_CHECKS = [
+    "security.W003",  # our CSRF middleware is a subclass of Django's, which the check overlooks
+    "security.W005",  # HSTS for subdomains: other services may be there
+    "security.W021",  # HSTS preload: it cannot be undone within months
+]
 CSRF_FAILURE_VIEW = "config.error_pages.form_refused"
 CSRF_COOKIE_HTTPONLY = True  # like the session cookie; both are SameSite=Lax
 SESSION_COOKIE_AGE = 8 * 60 * 60  # seconds after signing in: a working day
@@ -107,7 +128,8 @@ def WHITENOISE_ADD_HEADERS_FUNCTION(headers: Headers, path: str, url: str) -> No
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 DATABASES: dict[str, Any] = {
     "default": dj_database_url.parse(
-        env.text("DATABASE_URL", "postgresql:///not-set"),
+        env.required("DATABASE_URL", help="postgresql://USER:PASSWORD@HOST:PORT/NAME")
+        or "postgresql:///not-set",
         conn_max_age=None,  # one persistent connection per thread
     )
 }
@@ -127,25 +149,44 @@ STORAGES: dict[str, Any] = {
     "default": {
         "BACKEND": "documents.storage.PdfStorage",
         "OPTIONS": {
-            "endpoint_url": env.text("S3_ENDPOINT_URL") or None,
-            "bucket_name": env.text("S3_BUCKET"),
-            "access_key": env.text("S3_ACCESS_KEY_ID"),
-            "secret_key": env.text("S3_SECRET_ACCESS_KEY"),
-            "region_name": env.text("S3_REGION", "us-east-1"),
+            "endpoint_url": env.required(
+                "S3_ENDPOINT_URL", help="the URL of the S3-compatible object storage for the PDFs"
+            )
+            or None,
+            "bucket_name": env.required("S3_BUCKET", help="the bucket for the PDFs"),
+            "access_key": env.required(
+                "S3_ACCESS_KEY_ID", help="the access key of the object storage"
+            ),
+            "secret_key": env.required(
+                "S3_SECRET_ACCESS_KEY", help="the secret key of the object storage"
+            ),
+            "region_name": env.text(
+                "S3_REGION", "us-east-1", help="the region of the object storage"
+            ),
         },
     },
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
 
-# Concurrent requests of a process, in granian's own variable. Two are fastest where nginx serves
-# the downloads (`make bench`). A laptop has four: a download takes a thread until its last byte.
-SERVER_THREADS = env.integer("GRANIAN_BLOCKING_THREADS", 4, minimum=1)
-# Whether nginx serves the downloads (deploy/nginx.conf) instead of this process.
-X_ACCEL_DOWNLOADS = env.boolean("X_ACCEL_DOWNLOADS", default=False)
+# In granian's own variable. Two are fastest where nginx serves the downloads (`make bench`). A
+# laptop has four: a download takes a thread until its last byte.
+SERVER_THREADS = env.integer(
+    "GRANIAN_BLOCKING_THREADS", 4, minimum=1, help="requests that a process handles at once"
+)
+X_ACCEL_DOWNLOADS = env.boolean(
+    "X_ACCEL_DOWNLOADS",
+    default=False,
+    help="whether nginx serves the downloads (deploy/nginx.conf) instead of the application",
+)
 
 # --- Counters: the rate limit (`apikeys.counter`) and sign-ins (django-ratelimit, in the cache) ---
 
-REDIS_URL = env.text("REDIS_URL", "redis://not-set")
+REDIS_URL = (
+    env.required(
+        "REDIS_URL", help="redis://HOST:PORT/NUMBER, or memory:// if the service is one process"
+    )
+    or "redis://not-set"
+)
 COUNT_IN_PROCESS = REDIS_URL == "memory://"
 REDIS_TIMEOUT = 0.25  # seconds; after that a request passes uncounted
 CACHES: dict[str, Any] = {
@@ -175,8 +216,11 @@ AUDIT_WORKSPACE_DIRECTORY = "workspaces.directory"
 
 # --- The API ---------------------------------------------------------------------------------
 
-# Where a workspace admin changes the plan; the `href` of a 402.
-UPGRADE_URL = env.text("UPGRADE_URL", "https://example.com/settings/billing")
+UPGRADE_URL = env.text(
+    "UPGRADE_URL",
+    "https://example.com/settings/billing",
+    help="where a workspace admin changes the plan; the `href` of a 402",
+)
 # The rest of an API view's behaviour is in `config.api.viewsets`. These are settings, since
 # `config` does not import the apps.
 REST_FRAMEWORK = {
@@ -248,7 +292,12 @@ LOGGING: dict[str, Any] = {
             "filters": ["request_id"],
         }
     },
-    "root": {"handlers": ["stderr"], "level": env.text("LOG_LEVEL", "INFO").upper()},
+    "root": {
+        "handlers": ["stderr"],
+        "level": env.text(
+            "LOG_LEVEL", "INFO", help="DEBUG, INFO, WARNING or ERROR; INFO logs every request"
+        ).upper(),
+    },
     "loggers": {
         # Without Django's own handlers, which send mail and print.
         "django": {"handlers": [], "level": "INFO", "propagate": True},

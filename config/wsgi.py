@@ -1,6 +1,6 @@
 """The WSGI entry point. The other services must be running.
 
-Without a required variable it ends with one line that names the variable.
+With a missing or unsafe variable it ends with one line that names it.
 """
 
 import gc
@@ -17,12 +17,11 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 connection_created.connect(close_with_thread)
 application = get_wsgi_application()
 
-from django.conf import settings  # noqa: E402 - needs DJANGO_SETTINGS_MODULE
+from config.checks import environment_errors  # noqa: E402 - needs DJANGO_SETTINGS_MODULE
 
-if settings.MISSING:
-    first = settings.MISSING[0]
+if errors := environment_errors():
     # One line instead of a traceback. The server then reports a failed worker and ends too.
-    print(f"{first} is not set. Set it to {settings.REQUIRED[first]}.", file=sys.stderr)  # noqa: T201
+    print(f"{errors[0].msg} {errors[0].hint}", file=sys.stderr)  # noqa: T201
     raise SystemExit(1)
 
 # Otherwise the first request waits until the views are loaded and the client of the object storage

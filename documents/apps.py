@@ -1,4 +1,4 @@
-"""The documents app; it creates the group Support."""
+"""The documents app; it creates the group Support and registers the system check."""
 
 from django.apps import AppConfig, apps
 from django.db.models.signals import post_migrate
@@ -8,6 +8,7 @@ class DocumentsConfig(AppConfig):
     name = "documents"
 
     def ready(self) -> None:
+        from documents import checks  # noqa: F401, PLC0415 - registers it
         from documents.permissions import make_group  # noqa: PLC0415 - needs the models
 
         # post_migrate is sent for each app in the order of INSTALLED_APPS. When it is sent for
