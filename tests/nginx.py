@@ -1,11 +1,13 @@
-"""A real nginx with deploy/nginx.conf, in front of a real server with X-Accel redirects."""
+"""A real nginx with the files in deploy/, in front of real servers with X-Accel redirects."""
 
 import json
 import os
 import shutil
 import signal
+import ssl
 import subprocess
 import sys
+from http.client import HTTPConnection, HTTPSConnection
 from io import StringIO
 from pathlib import Path
 from unittest.mock import patch
@@ -14,9 +16,10 @@ from urllib.parse import urlsplit
 import pytest
 from django.core.management import call_command
 
+from config.embedded import nginx
 from config.embedded.service import free_port
 from tests.proxy import HOST
-from tests.server import EXEC, PATIENCE, ROOT, Server
+from tests.server import EXEC, PATIENCE, Server, eventually
 
 
 def program() -> str:
@@ -38,28 +41,75 @@ def record_completions(log: Path) -> dict[str, int]:
     return counts
 
 
-class Nginx(Server):
-    """A server behind nginx: its responses are those that nginx passes on."""
+def make_certificate(folder: Path) -> None:
+    """Writes a certificate for localhost and its key, as deploy/listen-https.conf names them."""
+    folder.mkdir()
+    words = (
+        "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost"
+    )
+    options = ["-addext", f"subjectAltName=DNS:localhost,IP:{HOST}"]
+    files = ["-keyout", str(folder / "key.pem"), "-out", str(folder / "certificate.pem")]
+    subprocess.run(["openssl", *words.split(), *options, *files], check=True, capture_output=True)
 
-    def __init__(self, folder: Path, threads: int = 4, **environment: str) -> None:
+
+class Nginx(Server):
+    """A server behind nginx: its responses are those that nginx passes on.
+
+    Attributes:
+        http_port: the port for plain HTTP, which only redirects and refuses.
+        second: the second instance.
+
+    Args:
+        tls: nginx serves HTTPS, with `certificate`, and the application requires it.
+        instances: how many nginx balances over, 1 or 2.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        threads: int = 4,
+        *,
+        tls: bool = False,
+        instances: int = 1,
+        **environment: str,
+    ) -> None:
         program()
-        super().__init__(
-            folder, threads, X_ACCEL_DOWNLOADS="yes", TRUSTED_PROXIES="1", **environment
-        )
-        application, self.port = self.port, free_port()
-        self.logs = folder / "nginx" / "logs"
-        self.logs.mkdir(parents=True)
-        configuration = shutil.copy(ROOT / "deploy" / "nginx.conf", self.logs.parent)
+        environment = {
+            "X_ACCEL_DOWNLOADS": "yes",
+            "TRUSTED_PROXIES": "1",
+            "HTTPS_ONLY": "yes" if tls else "no",
+            **environment,
+        }
+        super().__init__(folder, threads, **environment)
+        self.second: Server | None = None
+        ports = [self.port]
+        if instances == 2:
+            (folder / "second").mkdir()
+            self.second = Server(folder / "second", threads, **environment)
+            ports.append(self.second.port)
+        self.port, self.http_port = free_port(), free_port()
+        home = folder / "nginx"
+        home.mkdir()
+        self.logs = home / "logs"
+        self.certificate = home / "tls" / "certificate.pem"
+        if tls:
+            make_certificate(self.certificate.parent)
         store = urlsplit(self.store.url).netloc
-        (self.logs.parent / "listen.conf").write_text(f"listen {HOST}:{self.port};\n")
-        (self.logs.parent / "upstreams.conf").write_text(
-            f"upstream app {{ server {HOST}:{application}; keepalive 8; }}\n"
-            f"upstream object_storage {{ server {store}; keepalive 8; }}\n"
-        )
-        # Started by root, nginx would switch to a user who cannot read the tests' folder.
-        itself = "daemon off;" + ("user root;" if os.geteuid() == 0 else "")
-        options = ["-p", f"{self.logs.parent}/", "-c", str(configuration), "-g", itself]
-        self._nginx = subprocess.Popen([sys.executable, "-c", EXEC, program(), *options])
+        command = nginx.install(home, self.port, ports, store, http_port=self.http_port, tls=tls)
+        self._nginx = subprocess.Popen([sys.executable, "-c", EXEC, *command])
+
+    def wait(self) -> None:
+        super().wait()
+        if second := self.second:
+            # As nginx sends it, since the application may require HTTPS.
+            sent = {"x_forwarded_proto": "https"}
+            assert eventually(lambda: second.listens() and second.get("/me", **sent).status == 401)
+
+    def http(self) -> HTTPConnection:
+        if not self.certificate.exists():
+            return super().http()
+        context = ssl.create_default_context(cafile=self.certificate)
+        return HTTPSConnection(HOST, self.port, timeout=PATIENCE, context=context)
 
     @property
     def completions(self) -> Path:
@@ -76,7 +126,14 @@ class Nginx(Server):
     def stop(self) -> None:
         self._nginx.terminate()
         self._nginx.wait(PATIENCE)
+        if self.second:
+            self.second.stop()
         super().stop()
+
+    def restore(self) -> None:
+        super().restore()
+        if self.second:
+            self.second.restore()
 
     def written(self) -> str:
         """The text of all of nginx's logs."""

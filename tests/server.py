@@ -171,7 +171,7 @@ class Server:
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         if raw is not None:
             sent["Authorization"] = f"Bearer {raw}"
-        connection = HTTPConnection(HOST, self.port, timeout=PATIENCE)
+        connection = self.http()
         with contextlib.closing(connection):
             connection.request(method, f"/api/v1{path}", headers=sent)
             received = connection.getresponse()
@@ -179,6 +179,10 @@ class Server:
         received_headers = {name.lower(): value for name, value in received.getheaders()}
         openapi.check_response(method, f"/api/v1{path}", received.status, received_headers, body)
         return Response(received.status, received_headers, body)
+
+    def http(self) -> HTTPConnection:
+        """A connection for HTTP requests."""
+        return HTTPConnection(HOST, self.port, timeout=PATIENCE)
 
     def raw(self, request: bytes) -> bytes:
         """Sends these bytes and returns what comes back until the server closes."""

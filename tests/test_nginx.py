@@ -1,0 +1,151 @@
+"""nginx as deploy/ sets it up, with TLS and two instances: what it passes on, refuses and logs."""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import ssl
+import time
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from typing import Any
+
+import pytest
+
+from config.api import errors
+from tests import factories
+from tests.client import Response, golden
+from tests.factories import Tenant
+from tests.nginx import Nginx
+from tests.proxy import HOST
+from tests.server import ROOT, eventually
+
+ERROR_TEXTS = {
+    400: errors.InvalidRequest.text,
+    403: errors.HttpsRequired.text,
+    404: errors.PathNotFound.text,
+    405: errors.MethodNotAllowed.text,
+    503: errors.Unavailable.text,
+}
+
+
+@pytest.fixture(scope="session")
+def the_gate(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nginx]:
+    gate = Nginx(tmp_path_factory.mktemp("gate"), tls=True, instances=2)
+    try:
+        gate.wait()
+        yield gate
+    finally:
+        gate.stop()
+
+
+@pytest.fixture
+def gate(the_gate: Nginx, transactional_db: None) -> Iterator[Nginx]:
+    """nginx with TLS in front of two instances."""
+    yield the_gate
+    the_gate.restore()
+
+
+def tls(gate: Nginx, **options: Any) -> ssl.SSLSocket:
+    """A connection of the test's own."""
+    context = ssl.create_default_context(cafile=gate.certificate)
+    for name, value in options.items():
+        setattr(context, name, value)
+    return context.wrap_socket(gate.connect(), server_hostname="localhost")
+
+
+def exchange(connection: socket.socket, request: bytes) -> Response:
+    """Sends bytes and reads until the server closes; the response to the first request."""
+    with connection:
+        with contextlib.suppress(OSError):  # the server may refuse before it has read all
+            connection.sendall(request)
+        received = b""
+        with contextlib.suppress(OSError):
+            while block := connection.recv(65536):
+                received += block
+    head, _, body = received.partition(b"\r\n\r\n")
+    status, *lines = head.decode().split("\r\n")
+    headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
+    return Response(int(status.split()[1]), headers, body)
+
+
+def request(path: str, *headers: str, method: str = "GET") -> bytes:
+    lines = [f"{method} {path} HTTP/1.1", "Host: localhost", "Connection: close", *headers]
+    return "".join(f"{line}\r\n" for line in [*lines, ""]).encode()
+
+
+def logged(gate: Nginx, request_id: str) -> dict[str, Any]:
+    """The line of the access log with this id."""
+
+    def find() -> list[dict[str, Any]]:
+        lines = map(json.loads, (gate.logs / "access.log").read_text().splitlines())
+        return [line for line in lines if line["request_id"] == request_id]
+
+    (line,) = eventually(find)
+    return dict(line)
+
+
+def test_nginx_serves_https_with_hsts(gate: Nginx, acme: Tenant) -> None:
+    response = gate.get("/me", acme.raw)
+    assert response.status == 200
+    assert response.headers["strict-transport-security"] == "max-age=31536000"
+    document = factories.document(acme.workspace)
+    file = gate.get(f"/documents/{document.id}/download", acme.raw)
+    assert file.body.startswith(b"%PDF")
+    assert file.headers["strict-transport-security"] == "max-age=31536000"
+    assert "content-encoding" not in file.headers
+    assert "server" not in response.headers or response.headers["server"] == "nginx"
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1])
+@pytest.mark.filterwarnings("ignore:ssl.TLSVersion")
+def test_nginx_refuses_old_versions_of_tls(gate: Nginx, version: ssl.TLSVersion) -> None:
+    with pytest.raises(OSError, match="(?i)ssl|tls"):
+        tls(gate, maximum_version=version, minimum_version=version)
+
+
+def plain(port: int, path: str, *headers: str) -> Response:
+    return exchange(socket.create_connection((HOST, port)), request(path, *headers))
+
+
+def test_nginx_redirects_pages_from_plain_http(gate: Nginx) -> None:
+    response = plain(gate.http_port, "/admin/login/?next=/")
+    assert response.status == 301
+    assert response.headers["location"] == "https://localhost/admin/login/?next=/"
+
+
+def test_nginx_refuses_the_api_over_plain_http_on_either_port(gate: Nginx, acme: Tenant) -> None:
+    for port in (gate.http_port, gate.port):
+        response = plain(port, "/api/v1/me", f"Authorization: {acme.bearer}")
+        assert response.status == 403
+        assert response.error == errors.HttpsRequired.text
+        assert len(response.headers["request-id"]) == 32
+
+
+MALFORMED = {
+    "header": (request("/api/v1/me", "X: a\0b"), 400),
+    "no host": (b"GET /api/v1/me HTTP/1.1\r\n\r\n", 400),
+    "two lengths": (request("/api/v1/me", "Content-Length: 1", "Content-Length: 2"), 400),
+    "TRACE": (request("/api/v1/me", method="TRACE"), 405),
+    "long URL": (request("/api/v1/me?q=" + "a" * 20_000), 414),
+    "long header": (request("/api/v1/me", "X: " + "a" * 20_000), 431),
+    "many headers": (request("/api/v1/me", *[f"X-{n}: " + "a" * 9_000 for n in range(9)]), 431),
+    "large body": (request("/api/v1/me", "Content-Length: 65537", method="POST"), 413),
+    "metrics": (request("/metrics"), 404),
+    "storage": (request("/_storage/a/b"), 404),
+    "no request": (b"\x16\x03\x01nonsense\r\n\r\n", 400),
+    "version": (b"GET /api/v1/me HTTP/9.9\r\n\r\n", 505),
+}
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_nginx_errors_of_its_own_are_json(gate: Nginx, name: str) -> None:
+    sent, status = MALFORMED[name]
+    response = exchange(tls(gate), sent)
+    assert response.status == status
+    assert response.error == ERROR_TEXTS.get(status, response.error)
+    assert (
+        response.headers["request-id"] == logged(gate, response.headers["request-id"])["request_id"]
+    )
+    assert ("allow" in response.headers) == (status == 405)
