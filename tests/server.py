@@ -134,10 +134,15 @@ class Server:
             return False
         return True
 
+    @property
+    def group(self) -> int:
+        """The id of the process group that it and its workers are."""
+        return self._process.pid
+
     def kill(self) -> None:
         """Kills it and its worker, as the kernel does when it runs out of memory."""
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+            os.killpg(self.group, signal.SIGKILL)
         self._process.wait()
 
     def stop(self) -> None:

@@ -8,18 +8,18 @@ import socket
 import ssl
 import time
 from collections.abc import Iterator
-from http.client import HTTPConnection
 from typing import Any
 
 import pytest
 
+from audit.models import Action, AuditEntry
 from config.api import errors
 from tests import factories
 from tests.client import Response, golden
 from tests.factories import Tenant
 from tests.nginx import Nginx
 from tests.proxy import HOST
-from tests.server import ROOT, eventually
+from tests.server import eventually
 
 ERROR_TEXTS = {
     400: errors.InvalidRequest.text,
@@ -149,3 +149,134 @@ def test_nginx_errors_of_its_own_are_json(gate: Nginx, name: str) -> None:
         response.headers["request-id"] == logged(gate, response.headers["request-id"])["request_id"]
     )
     assert ("allow" in response.headers) == (status == 405)
+
+
+def test_nginx_compresses_json_but_neither_pdfs_nor_the_admin(gate: Nginx, acme: Tenant) -> None:
+    document = factories.listed(acme.workspace, 20)[0]
+    wanted = "Accept-Encoding: gzip"
+    key = f"Authorization: {acme.bearer}"
+    encoded = {
+        path: exchange(tls(gate), request(path, key, wanted)).headers.get("content-encoding")
+        for path in ("/api/v1/documents", "/api/v1/openapi.json", "/admin/login/")
+    }
+    assert encoded == {
+        "/api/v1/documents": "gzip",
+        "/api/v1/openapi.json": "gzip",
+        "/admin/login/": None,
+    }
+    file = gate.get(f"/documents/{document.id}/download", acme.raw, accept_encoding="gzip")
+    assert "content-encoding" not in file.headers
+
+
+def test_nginx_log_has_one_object_for_each_request_without_raw_keys(
+    gate: Nginx, acme: Tenant
+) -> None:
+    agent = f"curl {acme.raw} x"
+    path = f"/nothing/{acme.raw}/{acme.raw}?q={acme.raw}"
+    response = gate.get(path, acme.raw, user_agent=agent)
+    line = logged(gate, response.headers["request-id"])
+    assert list(line) == [
+        "time",
+        "request_id",
+        "method",
+        "path",
+        "status",
+        "milliseconds",
+        "bytes",
+        "client_address",
+        "user_agent",
+        "upstream",
+        "upstream_milliseconds",
+    ]
+    assert line["path"] == f"/api/v1/nothing/{acme.raw[:12]}…"
+    assert line["user_agent"] == f"curl {acme.raw[:12]}…"
+    assert (line["method"], line["status"], line["client_address"]) == ("GET", 404, HOST)
+    assert line["bytes"] == len(response.body)
+    assert 0 <= line["upstream_milliseconds"] <= line["milliseconds"] + 1
+    quoted = gate.get(f"/dtd%5F{acme.raw[4:]}", user_agent='"\\')
+    assert logged(gate, quoted.headers["request-id"])["user_agent"] == '"\\'
+    assert acme.raw[12:] not in gate.written()
+
+
+@pytest.fixture
+def pair(
+    django_db_setup: None, transactional_db: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Nginx]:
+    """nginx in front of two instances that a test may kill."""
+    pair = Nginx(tmp_path_factory.mktemp("pair"), instances=2)
+    try:
+        pair.wait()
+        yield pair
+    finally:
+        pair.stop()
+
+
+def test_nginx_uses_the_other_instance_and_says_503_without_any(pair: Nginx, acme: Tenant) -> None:
+    used = {
+        logged(pair, pair.get("/me", acme.raw).headers["request-id"])["upstream"] for _ in range(6)
+    }
+    assert len(used) == 2
+    assert pair.second is not None
+    pair.second.kill()
+    assert {pair.get("/me", acme.raw).status for _ in range(20)} == {200}
+    pair.kill()
+    response = pair.get(f"/nothing?q={acme.raw}", acme.raw)
+    assert response.status == 503
+    assert response.json() == golden("unavailable")
+    assert response.headers["retry-after"] == "5"
+    line = logged(pair, response.headers["request-id"])
+    assert line["upstream_milliseconds"] is None or line["upstream_milliseconds"] >= 0
+    for path in ("/admin/", "/admin/login/"):
+        page = plain(pair.port, path)
+        assert page.status == 503
+        assert page.headers["content-type"] == "text/html; charset=utf-8"
+        assert b"The service cannot be reached right now." in page.body
+        assert page.headers["retry-after"] == "5"
+    assert acme.raw[12:] not in pair.written()  # error.log included
+
+
+def test_nginx_passes_a_frozen_instance_by(pair: Nginx, acme: Tenant) -> None:
+    assert pair.second is not None
+    os.killpg(pair.second.group, signal.SIGSTOP)
+    try:
+        started = time.monotonic()
+        statuses: list[int] = []
+        while time.monotonic() - started < 40 and statuses[-8:] != [200] * 8:
+            statuses.append(pair.get("/me", acme.raw).status)
+        # Each request that meets it ends after proxy_read_timeout; after two, nginx avoids it.
+        assert set(statuses) <= {200, 503}
+        assert statuses.count(503) <= 4
+        assert statuses[-8:] == [200] * 8
+    finally:
+        os.killpg(pair.second.group, signal.SIGCONT)
+
+
+def test_nginx_large_bodies_for_the_admin_are_refused_with_a_page(gate: Nginx) -> None:
+    sent = request("/admin/login/", "Content-Length: 65537", method="POST")
+    response = exchange(tls(gate), sent)
+    assert response.status == 413
+    assert response.headers["content-type"] == "text/html; charset=utf-8"
+    assert b"too large" in response.body
+
+
+def test_nginx_ignores_headers_with_underscores(gate: Nginx, acme: Tenant) -> None:
+    key = f"Authorization: {acme.bearer}"
+    document = factories.document(acme.workspace)
+    path = f"/api/v1/documents/{document.id}/download"
+    assert exchange(tls(gate), request(path, key, "X_Forwarded_For: 6.6.6.6")).status == 200
+    entry = AuditEntry.objects.filter(action=Action.DOCUMENT_DOWNLOADED).get()
+    assert entry.address == HOST
+
+
+def test_nginx_serves_others_while_clients_send_half_a_header_or_nothing(
+    gate: Nginx, acme: Tenant
+) -> None:
+    with contextlib.ExitStack() as open_connections:
+        for number in range(1500):
+            connection = open_connections.enter_context(gate.connect())
+            if number < 300:
+                connection.sendall(b"\x16\x03\x01")  # the beginning of a TLS handshake
+        for _ in range(100):
+            connection = open_connections.enter_context(tls(gate))
+            connection.sendall(b"GET /api/v1/me HTTP/1.1\r\nHost: loc")
+        assert [gate.get("/me", acme.raw).status for _ in range(20)] == [200] * 20
