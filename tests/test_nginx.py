@@ -3,13 +3,17 @@
 import contextlib
 import json
 import os
+import re
+import select
 import signal
 import socket
 import ssl
+import subprocess
 import time
 from collections.abc import Iterator
 from typing import Any
 
+import httpx
 import pytest
 
 from audit.models import Action, AuditEntry
@@ -268,7 +272,7 @@ def test_nginx_ignores_headers_with_underscores(gate: Nginx, acme: Tenant) -> No
     assert entry.address == HOST
 
 
-def test_nginx_serves_others_while_clients_send_half_a_header_or_nothing(
+def test_nginx_serves_others_while_clients_send_half_a_request_or_nothing(
     gate: Nginx, acme: Tenant
 ) -> None:
     with contextlib.ExitStack() as open_connections:
@@ -279,4 +283,54 @@ def test_nginx_serves_others_while_clients_send_half_a_header_or_nothing(
         for _ in range(100):
             connection = open_connections.enter_context(tls(gate))
             connection.sendall(b"GET /api/v1/me HTTP/1.1\r\nHost: loc")
+            connection = open_connections.enter_context(tls(gate))
+            connection.sendall(request("/admin/login/", "Content-Length: 1000", method="POST"))
+            connection.sendall(b"c")
         assert [gate.get("/me", acme.raw).status for _ in range(20)] == [200] * 20
+
+
+def test_nginx_refuses_at_once_what_is_more_than_an_instance_takes(
+    nginx: Nginx, acme: Tenant
+) -> None:
+    [limit] = set(re.findall(r"max_conns=(\d+)", (ROOT / "deploy" / "upstreams.conf").read_text()))
+    beyond = 10
+    sent = request("/api/v1/me", f"Authorization: {acme.bearer}")
+    nginx.database.silence()
+    with contextlib.ExitStack() as waiting:
+        connections = [waiting.enter_context(nginx.connect()) for _ in range(int(limit) + beyond)]
+        for connection in connections:
+            connection.sendall(sent)
+        assert eventually(lambda: len(select.select(connections, [], [], 0)[0]) >= beyond)
+        for connection in select.select(connections, [], [], 0)[0]:
+            refused = exchange(connection, b"")
+            assert refused.status == 503
+            assert refused.json() == golden("unavailable")
+            assert refused.headers["retry-after"] == "5"
+
+
+def test_nginx_serves_http_2(gate: Nginx, acme: Tenant) -> None:
+    words = ["curl", "-s", "--http2", "--cacert", str(gate.certificate)]
+    words += ["-w", "%{http_version} %{http_code}", "-o", "/dev/null"]
+    url = f"https://localhost:{gate.port}/api/v1/me"
+    done = subprocess.run(
+        [*words, "-H", f"Authorization: {acme.bearer}", url], capture_output=True, text=True
+    )
+    assert done.stdout == "2 200"
+
+
+def test_nginx_passes_a_form_on_over_https(gate: Nginx, db: None) -> None:
+    user = factories.user("ada@acme.example", is_staff=True, is_superuser=True)
+    user.set_password("correct horse battery")
+    user.save()
+    context = ssl.create_default_context(cafile=gate.certificate)
+    base = f"https://localhost:{gate.port}"
+    with httpx.Client(base_url=base, verify=context, headers={"Referer": base}) as browser:
+        browser.get("/admin/login/")
+        form = {
+            "username": user.username,
+            "password": "correct horse battery",
+            "csrfmiddlewaretoken": browser.cookies["csrftoken"],
+        }
+        assert browser.post("/admin/login/?next=/admin/", data=form).status_code == 302
+        assert browser.get("/admin/").status_code == 200
+        assert {cookie.secure for cookie in browser.cookies.jar} == {True}
