@@ -22,13 +22,17 @@ from tests.proxy import HOST
 from tests.server import EXEC, PATIENCE, Server, eventually
 
 
-def program() -> str:
-    """The path of nginx. Only CI must have it."""
-    # Debian installs it where only root's PATH leads.
-    found = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
+def program(name: str, package: str) -> str:
+    """The path of a program. Only CI must have it.
+
+    Args:
+        package: Debian's package that contains it.
+    """
+    # Debian installs some where only root's PATH leads.
+    found = shutil.which(name) or shutil.which(name, path="/usr/sbin")
     if found is None and "CI" not in os.environ:
-        pytest.skip("nginx is not installed (on Debian: apt-get install nginx-light)")
-    assert found, "nginx is not installed"
+        pytest.skip(f"{name} is not installed (on Debian: apt-get install {package})")
+    assert found, f"{name} is not installed"
     return found
 
 
@@ -43,13 +47,14 @@ def record_completions(log: Path) -> dict[str, int]:
 
 def make_certificate(folder: Path) -> None:
     """Writes a certificate for localhost and its key, as deploy/listen-https.conf names them."""
+    openssl = program("openssl", "openssl")
     folder.mkdir()
     words = (
         "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost"
     )
     options = ["-addext", f"subjectAltName=DNS:localhost,IP:{HOST}"]
     files = ["-keyout", str(folder / "key.pem"), "-out", str(folder / "certificate.pem")]
-    subprocess.run(["openssl", *words.split(), *options, *files], check=True, capture_output=True)
+    subprocess.run([openssl, *words.split(), *options, *files], check=True, capture_output=True)
 
 
 class Nginx(Server):
@@ -73,7 +78,7 @@ class Nginx(Server):
         instances: int = 1,
         **environment: str,
     ) -> None:
-        program()
+        program("nginx", "nginx-light")
         environment = {
             "X_ACCEL_DOWNLOADS": "yes",
             "TRUSTED_PROXIES": "1",

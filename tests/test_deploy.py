@@ -4,7 +4,6 @@ import importlib.util
 import os
 import re
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
@@ -18,7 +17,7 @@ from audit.models import Action, AuditEntry
 from config.embedded.service import free_port
 from tests import factories, server
 from tests.factories import Tenant
-from tests.nginx import Nginx
+from tests.nginx import Nginx, program
 from tests.proxy import HOST
 from tests.server import ROOT, STOP_PATIENCE, eventually
 
@@ -27,15 +26,6 @@ UNITS = sorted((DEPLOY / "systemd").iterdir())
 SERVICES = [unit for unit in UNITS if unit.suffix == ".service"]
 ONESHOTS = [unit for unit in SERVICES if "Type=oneshot" in unit.read_text()]
 MOST_EXPOSURE = 3.0  # of systemd's 10
-
-
-def program(name: str) -> str:
-    """The path of a program of Debian's package of the same kind. Only CI must have it."""
-    found = shutil.which(name) or shutil.which(name, path="/usr/sbin")
-    if found is None and "CI" not in os.environ:
-        pytest.skip(f"{name} is not installed")
-    assert found, f"{name} is not installed"
-    return found
 
 
 def exec_start(unit: Path, logs: Path, instance: str = "") -> list[str]:
@@ -82,7 +72,7 @@ def installed(tmp_path: Path) -> list[str]:
 
 def test_units_are_valid(installed: list[str]) -> None:
     verified = subprocess.run(
-        [program("systemd-analyze"), "verify", "--man=no", *installed],
+        [program("systemd-analyze", "systemd"), "verify", "--man=no", *installed],
         capture_output=True,
         text=True,
     )
@@ -93,7 +83,13 @@ def test_units_are_valid(installed: list[str]) -> None:
 @pytest.mark.parametrize("unit", SERVICES, ids=lambda unit: unit.name)
 def test_units_are_hardened(unit: Path) -> None:
     done = subprocess.run(
-        [program("systemd-analyze"), "security", "--offline=true", "--no-pager", str(unit)],
+        [
+            program("systemd-analyze", "systemd"),
+            "security",
+            "--offline=true",
+            "--no-pager",
+            str(unit),
+        ],
         capture_output=True,
         text=True,
     )
@@ -163,7 +159,7 @@ def test_logrotate_makes_nginx_write_a_new_file(nginx: Nginx, tmp_path: Path) ->
     configuration.chmod(0o644)
     first = nginx.get("/me").headers["request-id"]
     assert eventually(lambda: first in nginx.written())
-    words = [program("logrotate"), "--force", "--state", str(tmp_path / "state")]
+    words = [program("logrotate", "logrotate"), "--force", "--state", str(tmp_path / "state")]
     subprocess.run([*words, str(configuration)], check=True)
     log = nginx.logs / "access.log"
     assert first in Path(f"{log}.1").read_text()

@@ -23,7 +23,7 @@ from tests.client import Response, golden
 from tests.factories import Tenant
 from tests.nginx import Nginx
 from tests.proxy import HOST
-from tests.server import eventually
+from tests.server import ROOT, eventually
 
 ERROR_TEXTS = {
     400: errors.InvalidRequest.text,
