@@ -1,15 +1,18 @@
 """A real nginx with the files in deploy/, in front of real servers with X-Accel redirects."""
 
+import contextlib
 import json
 import os
 import shutil
 import signal
+import socket
 import ssl
 import subprocess
 import sys
 from http.client import HTTPConnection, HTTPSConnection
 from io import StringIO
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 from urllib.parse import urlsplit
 
@@ -18,6 +21,7 @@ from django.core.management import call_command
 
 from config.embedded import nginx
 from config.embedded.service import free_port
+from tests.client import Response
 from tests.proxy import HOST
 from tests.server import EXEC, PATIENCE, Server, eventually
 
@@ -34,6 +38,27 @@ def program(name: str, package: str) -> str:
         pytest.skip(f"{name} is not installed (on Debian: apt-get install {package})")
     assert found, f"{name} is not installed"
     return found
+
+
+def request(path: str, *headers: str, method: str = "GET") -> bytes:
+    """An HTTP request that closes its connection."""
+    lines = [f"{method} {path} HTTP/1.1", "Host: localhost", "Connection: close", *headers]
+    return "".join(f"{line}\r\n" for line in [*lines, ""]).encode()
+
+
+def exchange(connection: socket.socket, request: bytes) -> Response:
+    """Sends bytes and reads until the server closes; the response to the first request."""
+    with connection:
+        with contextlib.suppress(OSError):  # the server may refuse before it has read all
+            connection.sendall(request)
+        received = b""
+        with contextlib.suppress(OSError):
+            while block := connection.recv(65536):
+                received += block
+    head, _, body = received.partition(b"\r\n\r\n")
+    status, *lines = head.decode().split("\r\n")
+    headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
+    return Response(int(status.split()[1]), headers, body)
 
 
 def record_completions(log: Path) -> dict[str, int]:
@@ -143,3 +168,24 @@ class Nginx(Server):
     def written(self) -> str:
         """The text of all of nginx's logs."""
         return "".join(file.read_text() for file in self.logs.iterdir())
+
+    def plain(self, port: int, path: str, *headers: str) -> Response:
+        """The response to plain HTTP on a port."""
+        return exchange(socket.create_connection((HOST, port)), request(path, *headers))
+
+    def tls(self, **options: Any) -> ssl.SSLSocket:
+        """A connection of the test's own, with these attributes of its SSLContext."""
+        context = ssl.create_default_context(cafile=self.certificate)
+        for name, value in options.items():
+            setattr(context, name, value)
+        return context.wrap_socket(self.connect(), server_hostname="localhost")
+
+    def logged(self, request_id: str) -> dict[str, Any]:
+        """The line of the access log with this id."""
+
+        def find() -> list[dict[str, Any]]:
+            lines = map(json.loads, (self.logs / "access.log").read_text().splitlines())
+            return [line for line in lines if line["request_id"] == request_id]
+
+        (line,) = eventually(find)
+        return dict(line)

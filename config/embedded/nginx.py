@@ -12,6 +12,7 @@ DEPLOY = Path(__file__).resolve().parent.parent.parent / "deploy"
 FILES = (
     "nginx.conf",
     "upstreams.conf",
+    "downloads.conf",
     "errors.conf",
     "listen-http.conf",
     "listen-https.conf",
