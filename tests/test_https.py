@@ -53,6 +53,11 @@ def test_plain_http_is_redirected_for_pages(https_only: None, db: None, path: st
     assert (response.status_code, response["Location"]) == (301, f"https://testserver{path}")
 
 
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+def test_plain_http_is_enough_for_health_checks(https_only: None, db: None, path: str) -> None:
+    assert Client().get(path).status_code != 301
+
+
 def test_https_is_served_with_hsts(https_only: None, acme: Tenant) -> None:
     for path in ("/api/v1/me", "/admin/login/"):
         response = Client().get(path, HTTP_AUTHORIZATION=acme.bearer, **SECURE)
