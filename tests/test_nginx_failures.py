@@ -3,6 +3,7 @@
 import contextlib
 import os
 import re
+import resource
 import select
 import signal
 import time
@@ -72,14 +73,15 @@ def test_nginx_passes_a_frozen_instance_by(pair: Nginx, acme: Tenant) -> None:
 def test_nginx_serves_others_while_clients_send_half_a_request_or_nothing(
     gate: Nginx, acme: Tenant
 ) -> None:
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     with contextlib.ExitStack() as open_connections:
-        for number in range(1500):
-            connection = open_connections.enter_context(gate.connect())
-            if number < 300:
-                connection.sendall(b"\x16\x03\x01")  # the beginning of a TLS handshake
-        for _ in range(100):
+        for _ in range(3000):
+            open_connections.enter_context(gate.connect())
+        for _ in range(300):
             connection = open_connections.enter_context(gate.tls())
             connection.sendall(b"GET /api/v1/me HTTP/1.1\r\nHost: loc")
+        for _ in range(200):
             connection = open_connections.enter_context(gate.tls())
             connection.sendall(request("/admin/login/", "Content-Length: 1000", method="POST"))
             connection.sendall(b"c")
