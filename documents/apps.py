@@ -1,4 +1,4 @@
-"""The documents app; it creates the group Support and has a health check."""
+"""The documents app: the group Support, a health check, a system check, the end of downloads."""
 
 from django.apps import AppConfig, apps
 from django.db.models.signals import post_migrate
@@ -11,6 +11,7 @@ class DocumentsConfig(AppConfig):
 
     def ready(self) -> None:
         from config import health  # noqa: PLC0415 - needs the settings
+        from documents import checks  # noqa: F401, PLC0415 - registers it
         from documents.download.stream import break_off_all  # noqa: PLC0415 - needs the models
         from documents.permissions import make_group  # noqa: PLC0415
 

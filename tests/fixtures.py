@@ -193,6 +193,24 @@ def nginx(the_nginx: Nginx, transactional_db: None) -> Iterator[Nginx]:
     restore(the_nginx)
 
 
+@pytest.fixture(scope="session")
+def the_gate(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nginx]:
+    """One nginx with TLS, for all tests; they use it through `gate`."""
+    gate = Nginx(tmp_path_factory.mktemp("gate"), tls=True, instances=2)
+    try:
+        gate.wait()
+        yield gate
+    finally:
+        gate.stop()
+
+
+@pytest.fixture
+def gate(the_gate: Nginx, transactional_db: None) -> Iterator[Nginx]:
+    """nginx with TLS in front of two instances."""
+    yield the_gate
+    the_gate.restore()
+
+
 @pytest.fixture(params=["server", "nginx"], ids=["in process", "through nginx"])
 def front(request: pytest.FixtureRequest, transactional_db: None) -> Server:
     """The server that a consumer sends requests to."""

@@ -147,6 +147,11 @@ class Server:
         """Of its main process."""
         return self._process.pid
 
+    def processes(self) -> list[psutil.Process]:
+        """Its main process and the children."""
+        main = psutil.Process(self._process.pid)
+        return [main, *main.children(recursive=True)]
+
     def terminate(self, number: int = signal.SIGTERM) -> None:
         """Sends its main process a signal."""
         self._process.send_signal(number)
@@ -160,8 +165,7 @@ class Server:
     def kill(self) -> None:
         """Kills it and its worker at once."""
         with contextlib.suppress(psutil.NoSuchProcess):
-            main = psutil.Process(self._process.pid)
-            for process in (main, *main.children(recursive=True)):
+            for process in self.processes():
                 process.kill()
         self._process.wait()
 
@@ -233,7 +237,7 @@ class Server:
         sent_body: bytes | None = None,
     ) -> Response:
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
-        connection = HTTPConnection(HOST, port, timeout=PATIENCE)
+        connection = self.http() if port == self.port else HTTPConnection(HOST, port)
         with contextlib.closing(connection):
             connection.request(method, path, sent_body, sent)
             received = connection.getresponse()
@@ -241,6 +245,10 @@ class Server:
         received_headers = {name.lower(): value for name, value in received.getheaders()}
         openapi.check_response(method, path, received.status, received_headers, body)
         return Response(received.status, received_headers, body)
+
+    def http(self) -> HTTPConnection:
+        """A connection for HTTP requests."""
+        return HTTPConnection(HOST, self.port, timeout=PATIENCE)
 
     def raw(self, request: bytes) -> bytes:
         """Sends these bytes and returns what comes back until the server closes."""

@@ -118,6 +118,16 @@ class PlanRequired(ApiError):
         return PlanError(self.text, PlanDetails("plan_limit", self.upgrade, settings.UPGRADE_URL))
 
 
+class HttpsRequired(ApiError):
+    """The request was not sent over HTTPS."""
+
+    status_code = 403
+    text = (
+        "The API needs HTTPS: use https://. A key in this request was sent unencrypted: "
+        "revoke it and create another."
+    )
+
+
 class WorkspaceSuspended(ApiError):
     """The workspace is suspended; its keys are refused."""
 
