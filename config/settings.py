@@ -198,8 +198,8 @@ X_ACCEL_DOWNLOADS = env.boolean(
 
 SERVER_THREADS = env.integer(
     "SERVER_THREADS",
-    256,
-    minimum=32,
+    384,
+    minimum=48,
     help="threads of a process; most of them wait for a slot or send a download",
 )
 # A slot is a request that runs, and a database connection (`config.slots`).
@@ -213,7 +213,7 @@ PAGE_SLOTS = env.integer(
     "PAGE_SLOTS", 2, minimum=1, help="pages of the admin that a process renders at once"
 )
 # Downloads that a process sends at once, each in a thread; one key may have half of them.
-STREAMS = SERVER_THREADS // 4
+STREAMS = SERVER_THREADS // 6
 GRACE_SECONDS = env.integer(
     "GRACE_SECONDS", 30, minimum=5, help="seconds that running requests get after SIGTERM"
 )

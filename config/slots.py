@@ -27,11 +27,15 @@ class NoSlot(Exception):
 
 
 class _Waiter:
-    """A request that waits; `granted` only changes under the gate's lock."""
+    """A request that waits; `granted` is None until it is decided, under the gate's lock."""
 
     def __init__(self) -> None:
-        self.granted = False
-        self.ready = threading.Event()
+        self.granted: bool | None = None
+        self.decided = threading.Event()
+
+    def decide(self, granted: bool) -> None:
+        self.granted = granted
+        self.decided.set()
 
 
 class Gate:
@@ -39,7 +43,7 @@ class Gate:
 
     Args:
         slots: requests that run at once.
-        places: requests that may wait, all together.
+        places: requests that may wait. If there are more, the tenant with most of them loses one.
 
     Attributes:
         in_use: slots that are held now.
@@ -84,28 +88,37 @@ class Gate:
             if self.in_use < self._slots:  # then nobody waits
                 self.in_use += 1
                 waiter = None
-            elif self.waiting >= self._places:
-                self.refused += 1
-                raise NoSlot
             else:
                 waiter = _Waiter()
                 self._queues.setdefault(tenant, deque()).append(waiter)
                 self.waiting += 1
-        if waiter and not waiter.ready.wait(PATIENCE):
+                if self.waiting > self._places:
+                    self._refuse_one()
+        if waiter and not (waiter.decided.wait(PATIENCE) and waiter.granted):
             self._give_up(tenant, waiter)
         if self._connections:
             connections[DEFAULT_DB_ALIAS] = self._free.pop()
+
+    def _refuse_one(self) -> None:
+        """Refuses the last request of the tenant that has most waiting. Needs the lock."""
+        tenant = max(self._queues, key=lambda each: len(self._queues[each]))
+        waiter = self._queues[tenant][-1]
+        self._remove(tenant, waiter)
+        waiter.decide(granted=False)
+
+    def _remove(self, tenant: Hashable, waiter: _Waiter) -> None:
+        self._queues[tenant].remove(waiter)
+        if not self._queues[tenant]:
+            del self._queues[tenant]
+        self.waiting -= 1
+        self.refused += 1
 
     def _give_up(self, tenant: Hashable, waiter: _Waiter) -> None:
         with self._lock:
             if waiter.granted:  # just now
                 return
-            queue = self._queues[tenant]
-            queue.remove(waiter)
-            if not queue:
-                del self._queues[tenant]
-            self.waiting -= 1
-            self.refused += 1
+            if waiter.granted is None:
+                self._remove(tenant, waiter)
         raise NoSlot
 
     def leave(self) -> None:
@@ -124,8 +137,7 @@ class Gate:
             if queue:
                 self._queues[tenant] = queue  # at the end: the other tenants are first
             self.waiting -= 1
-            waiter.granted = True
-        waiter.ready.set()
+            waiter.decide(granted=True)
 
 
 def close_if_unusable(connection: BaseDatabaseWrapper) -> None:
@@ -144,14 +156,15 @@ def close_if_unusable(connection: BaseDatabaseWrapper) -> None:
 
 _THREADS = settings.SERVER_THREADS
 # All that run and wait together, and the downloads that this process sends, are fewer than the
-# threads: a thread is always free to refuse a request, or for `/healthz`.
+# threads: a thread is always free to refuse a request, or for `/healthz`. The API has as many
+# places as nginx sends requests (max_conns in deploy/upstreams.conf): nginx refuses more cheaply.
 GATES = {
     # More at once would be slower: Python runs one thread at a time.
-    "api": Gate(settings.API_SLOTS, _THREADS * 3 // 8),
-    "download": Gate(settings.DOWNLOAD_SLOTS, _THREADS // 8),  # until its first byte
-    "page": Gate(settings.PAGE_SLOTS, _THREADS // 16),
-    "static": Gate(_THREADS // 32, _THREADS // 32),
-    "completion": Gate(1, _THREADS // 4),  # of downloads, whose threads they hold
+    "api": Gate(settings.API_SLOTS, _THREADS // 2),
+    "download": Gate(settings.DOWNLOAD_SLOTS, _THREADS // 12),  # until its first byte
+    "page": Gate(settings.PAGE_SLOTS, _THREADS // 24),
+    "static": Gate(_THREADS // 48, _THREADS // 48),
+    "completion": Gate(1, settings.STREAMS),  # of downloads, whose threads they hold
 }
 WITHOUT_DATABASE = ("static",)
 

@@ -75,9 +75,32 @@ def test_gate_refuses_at_once_when_too_many_wait(threads: ThreadPoolExecutor) ->
         wait_until_waiting(gate, number + 1)
     with pytest.raises(NoSlot):
         gate.enter()
-    assert gate.refused == 1
+    assert (gate.waiting, gate.refused) == (2, 1)
     for _ in range(3):
         gate.leave()
+    assert (gate.in_use, gate.waiting) == (0, 0)
+
+
+def test_gate_refuses_the_tenant_that_has_most_waiting(threads: ThreadPoolExecutor) -> None:
+    gate, refused = Gate(1, 3), []
+    gate.enter()
+
+    def request(tenant: str, number: int) -> None:
+        try:
+            gate.enter(tenant)
+        except NoSlot:
+            refused.append(number)
+        else:
+            gate.leave()
+
+    for number in range(3):
+        threads.submit(request, "big", number)
+        wait_until_waiting(gate, number + 1)
+    threads.submit(request, "small", 3)
+    assert eventually(lambda: refused == [2])
+    gate.leave()
+    assert eventually(lambda: gate.in_use == 0)
+    assert (gate.waiting, gate.refused, refused) == (0, 1, [2])
 
 
 def test_gate_loses_no_slot_when_requests_give_up_while_others_leave(
