@@ -79,20 +79,21 @@ def server(threads: int, *, by_nginx: bool) -> Iterator[tuple[str, psutil.Proces
         if by_nginx:
             folder = Path(stopping.enter_context(tempfile.TemporaryDirectory()))
             app, port = port, free_port()
-            process = stopping.enter_context(started(_nginx(folder, port, app), {}))
+            process = stopping.enter_context(started(nginx(folder, port, app), {}))
             wait(port, process)
         yield f"http://{HOST}:{port}", worker
 
 
-def _nginx(folder: Path, port: int, app: int) -> list[str]:
-    """The command of nginx with deploy/nginx.conf in front of the application."""
+def nginx(folder: Path, port: int, *apps: int) -> list[str]:
+    """The command of nginx with deploy/nginx.conf in front of the application's instances."""
     folder.chmod(0o755)
     (folder / "logs").mkdir()
     configuration = shutil.copy(ROOT / "deploy" / "nginx.conf", folder)
     storage = urlsplit(os.environ["S3_ENDPOINT_URL"]).netloc
+    servers = " ".join(f"server {HOST}:{app};" for app in apps)
     (folder / "listen.conf").write_text(f"listen {HOST}:{port};\n")
     (folder / "upstreams.conf").write_text(
-        f"upstream app {{ server {HOST}:{app}; keepalive 8; }}\n"
+        f"upstream app {{ {servers} keepalive 8; }}\n"
         f"upstream object_storage {{ server {storage}; keepalive 8; }}\n"
     )
     options = ["-p", f"{folder}/", "-c", str(configuration), "-g", "daemon off;"]

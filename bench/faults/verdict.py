@@ -7,7 +7,9 @@ from statistics import median
 
 from bench.faults.client import Outcome
 
-QUICK = 1.0  # seconds that a response of a healthy service takes at most
+QUICK = 1.0  # seconds that a response of a healthy service takes at most …
+LARGE = 1_000_000  # bytes; … and a larger one
+LARGE_QUICK = 6.0
 READS = ("me", "list", "detail")
 ENDPOINTS = (*READS, "download")
 
@@ -28,6 +30,8 @@ class Answer:
         """What is not as promised."""
         others = counts([o for o in outcomes if o.problem or o.status not in self.statuses])
         found = [others] if others else []
+        if silent := sum(o.status == 503 and not o.retry_after for o in outcomes):
+            found.append(f"503 without Retry-After × {silent}")
         times = [o.seconds for o in outcomes]
         if times and max(times) > self.slowest:
             found.append(f"slowest {max(times):.1f} s")
@@ -120,14 +124,12 @@ class Promise:
 
 def good(outcome: Outcome) -> bool:
     """Whether a healthy service would respond like this."""
-    return outcome.status == 200 and not outcome.problem and outcome.seconds <= QUICK
+    limit = QUICK if outcome.size < LARGE else LARGE_QUICK
+    return outcome.status == 200 and not outcome.problem and outcome.seconds <= limit
 
 
 def seconds_until_healthy(outcomes: Sequence[Outcome], end: float) -> float:
-    """From the end of the fault to when the last request was due whose outcome was not good.
-
-    Large downloads do not count: they may take longer.
-    """
+    """From the end of the fault to when the last request was due whose outcome was not good."""
     bad = [o.due - end for o in outcomes if o.due >= end and not good(o)]
     return max(bad, default=0.0)
 
