@@ -1,0 +1,128 @@
+"""Overload: more requests than a node can serve, and one workspace with most of them."""
+
+import asyncio
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from statistics import median
+
+import redis
+
+from bench import log
+from bench.faults.client import Client, Outcome, Request, at_rate, saturate
+from bench.faults.data import Data
+from bench.faults.node import Node
+from bench.faults.verdict import QUICK, counts
+
+CONNECTIONS = (4, 16, 64)  # with which the best rate is looked for
+TIMES = 10  # the best rate
+GOODPUT = 0.8  # of the best
+WAIT = 2.0  # seconds that an accepted request may wait; and QUICK for the service itself
+ONE_WORKSPACE = 200  # connections
+RATIO = 3.0  # of the neighbour's median
+
+
+@dataclass(frozen=True)
+class Overload:
+    """What was offered and what was served, in requests a second."""
+
+    best: float
+    offered: float
+    outcomes: list[Outcome]
+    seconds: float
+
+    @property
+    def goodput(self) -> float:
+        """Right responses a second."""
+        return sum(o.status == 200 and not o.problem for o in self.outcomes) / self.seconds
+
+    @property
+    def slowest(self) -> float:
+        """Seconds of the slowest request that was served."""
+        return max((o.seconds for o in self.outcomes if o.status == 200), default=0.0)
+
+    def broken(self) -> list[str]:
+        """What is not as promised."""
+        found = []
+        if self.goodput < GOODPUT * self.best:
+            found.append(f"goodput {self.goodput / self.best:.0%} of the best")
+        if refused := [
+            o
+            for o in self.outcomes
+            if o.status != 200 and o.problem != "unsent" and not (o.status == 503 and o.retry_after)
+        ]:
+            found.append(f"not a 503 with Retry-After: {counts(refused)}")
+        if self.slowest > WAIT + QUICK:
+            found.append(f"an accepted request took {self.slowest:.1f} s")
+        return found
+
+
+@dataclass(frozen=True)
+class Crowded:
+    """The neighbour of a workspace that sends as much as it can."""
+
+    before: list[Outcome]
+    during: list[Outcome]
+    crowd: list[Outcome]
+
+    @property
+    def ratio(self) -> float:
+        """The neighbour's median as a multiple of the undisturbed one."""
+        one, other = (median(o.seconds for o in each) for each in (self.during, self.before))
+        return one / other
+
+    def broken(self) -> list[str]:
+        """What is not as promised."""
+        bad = [o for o in self.during if o.status != 200 or o.problem]
+        found = [f"the neighbour saw {counts(bad)}"] if bad else []
+        return found + ([f"median {self.ratio:.1f} × undisturbed"] if self.ratio > RATIO else [])
+
+
+def _reset_rate_limit() -> None:
+    with redis.Redis.from_url(os.environ["REDIS_URL"]) as counter:
+        counter.flushdb()
+
+
+async def overload(node: Node, data: Data, seconds: float) -> Overload:
+    """Finds the best rate, then sends `TIMES` as much."""
+    requests = data.reads(data.acme, data.umbrella)
+    best = 0.0
+    for connections in CONNECTIONS:
+        _reset_rate_limit()
+        client = Client(node.port)
+        outcomes = await saturate(client, requests, connections, seconds / 3)
+        client.close()
+        rate = sum(o.status == 200 for o in outcomes) / (seconds / 3)
+        log(f"  {connections} connections: {rate:.0f} requests a second; {counts(outcomes)}")
+        best = max(best, rate)
+    _reset_rate_limit()
+    client, found = Client(node.port), list[Outcome]()
+    await at_rate(client, requests, TIMES * best, found.append, seconds)
+    await client.drain()
+    client.close()
+    log(f"  {TIMES} times the best rate: {counts(found)}")
+    return Overload(best, TIMES * best, found, seconds)
+
+
+async def crowded(node: Node, data: Data, seconds: float) -> Crowded:
+    """One workspace with all of its keys and many connections, beside another."""
+
+    async def neighbour(found: list[Outcome]) -> None:
+        await at_rate(neighbours, calm, 16, found.append, seconds)
+
+    _reset_rate_limit()
+    calm: Iterator[Request] = data.neighbour()
+    neighbours, client = Client(node.port), Client(node.port)
+    before, during = list[Outcome](), list[Outcome]()
+    await neighbour(before)
+    crowd = asyncio.create_task(
+        saturate(client, data.reads(data.acme), ONE_WORKSPACE, seconds + 1)
+    )
+    await asyncio.sleep(0.5)
+    await neighbour(during)
+    await neighbours.drain()
+    sent = await crowd
+    for each in (neighbours, client):
+        each.close()
+    log(f"  the crowd: {counts(sent)}")
+    return Crowded(before, during, sent)
