@@ -76,7 +76,11 @@ FAULTS = [
     Fault("redis-silent", "Redis silent (SIGSTOP)", _of(REDIS.silent), COUNTER),
     Fault("postgres-killed", "PostgreSQL killed", _of(POSTGRES.killed), DATABASE, short=True),
     Fault(
-        "postgres-restarted", "PostgreSQL, fast restart", _of(POSTGRES.restarted), DATABASE, seconds=5
+        "postgres-restarted",
+        "PostgreSQL, fast restart",
+        _of(POSTGRES.restarted),
+        DATABASE,
+        seconds=5,
     ),
     Fault("postgres-silent", "PostgreSQL silent (SIGSTOP)", _of(POSTGRES.silent), DATABASE),
     Fault("postgres-dropped", "PostgreSQL's packets dropped", _dropped, DATABASE, BY_PROXY),

@@ -172,13 +172,17 @@ class Client:
 async def at_rate(
     client: Client, requests: Iterator[Request], rate: float, done: Done, seconds: float = 1e9
 ) -> None:
-    """Open loop: so many requests a second, until it is cancelled or the time is over."""
+    """Open loop: so many requests a second, until it is cancelled or all are sent.
+
+    What this process itself is late does not count as the service's latency.
+    """
     loop = asyncio.get_running_loop()
-    start = loop.time()
-    for number in range(int(rate * seconds)):
-        due = start + number / rate
+    due = loop.time()
+    for _ in range(int(rate * seconds)):
         await asyncio.sleep(max(0.0, due - loop.time()))
+        due = max(due, loop.time() - 1 / rate)
         client.send(next(requests), due, done)
+        due += 1 / rate
 
 
 async def saturate(

@@ -86,7 +86,7 @@ def create() -> dict[str, list[str]]:
     Returns:
         The raw keys of each workspace, by its id.
     """
-    from django.db import transaction  # noqa: PLC0415
+    from django.db import connections, transaction  # noqa: PLC0415
 
     from apikeys.models import ApiKey  # noqa: PLC0415
     from tests import factories  # noqa: PLC0415

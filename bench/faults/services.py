@@ -33,6 +33,12 @@ def provide() -> None:
         connection.execute(_connection_limit(-1))
 
 
+def resume() -> None:
+    """Lets all services go on: a run that is interrupted leaves none stopped."""
+    for service in (POSTGRES, S3, REDIS):
+        service.resume()
+
+
 def administrator() -> psycopg.Connection:
     """A connection of the database's superuser."""
     password = json.loads((FOLDER / "postgres" / "secrets.json").read_text())["postgres"]
@@ -72,6 +78,12 @@ class Service:
                 return
             time.sleep(0.1)
         raise TimeoutError(f"{self.name} does not accept connections")
+
+    def resume(self) -> None:
+        """Lets it go on, whatever happened before."""
+        supervisor = self._supervisor()
+        for process in (supervisor, *supervisor.children(recursive=True)):
+            process.resume()
 
     @contextlib.contextmanager
     def killed(self) -> Iterator[None]:
