@@ -66,7 +66,9 @@ class Run:
             if faults or (name == BEHIND_NGINX and self._names & set(FURTHER)):
                 log(f"{name} …")
                 with node as serves:
-                    self._data = self._data or data.learn(serves.port, self._keys)
+                    self._data = self._data or await asyncio.to_thread(
+                        data.learn, serves.port, self._keys
+                    )
                     await self._on(serves, faults, len(chosen))
                     if name == BEHIND_NGINX:
                         await self._further(serves)

@@ -33,11 +33,10 @@ def compare(every: Iterable[Seen]) -> None:
                 if o.endpoint == "download" and o.status == 200 and not o.problem
             }
             ids = list(sizes)
-            entries = (
-                dict(connection.execute(ENTRIES, [action, ids]).fetchall())
+            started, ended = (
+                dict[str, int](connection.execute(ENTRIES, [action, ids]).fetchall())
                 for action in ("document.downloaded", "document.download_ended")
             )
-            started, ended = entries
             seen.audit = Audit(
                 len(sizes),
                 sum(each not in started for each in sizes),

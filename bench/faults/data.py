@@ -86,7 +86,7 @@ def create() -> dict[str, list[str]]:
     Returns:
         The raw keys of each workspace, by its id.
     """
-    from django.db import connections, transaction  # noqa: PLC0415
+    from django.db import connection, transaction  # noqa: PLC0415
 
     from apikeys.models import ApiKey  # noqa: PLC0415
     from tests import factories  # noqa: PLC0415
@@ -108,6 +108,7 @@ def create() -> dict[str, list[str]]:
             found[str(workspace.id)] = [
                 factories.issue(workspace, f"Key {which}", admin)[1] for which in range(KEYS)
             ]
+    connection.close()
     return found
 
 
@@ -117,6 +118,8 @@ def learn(port: int, keys: dict[str, list[str]]) -> Data:
     Raises:
         RuntimeError: a response is not right.
     """
+    from django.db import connection  # noqa: PLC0415
+
     from documents.models import Document  # noqa: PLC0415
 
     tenants: list[Tenant] = []
@@ -156,6 +159,7 @@ def learn(port: int, keys: dict[str, list[str]]) -> Data:
             for row in rows.filter(file_size=LARGE):
                 path = f"/documents/{row.id}/download"
                 large += [_request("download", raw, path, row.original.sha256) for raw in raws]
+    connection.close()  # this thread's
     return Data(tenants[0], tenants[1], large)
 
 

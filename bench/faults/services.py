@@ -6,7 +6,6 @@ import os
 import socket
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import psutil

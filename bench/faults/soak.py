@@ -1,4 +1,4 @@
-"""A long mixed load: whether an instance needs more of anything at its end than at its beginning."""
+"""A long mixed load: whether an instance needs more of anything in the end."""
 
 import asyncio
 from dataclasses import astuple, dataclass, fields
