@@ -103,8 +103,8 @@ FAULTS = [
         Promise(downloads=_WAITING),
     ),
     Fault("no-connections", "no database connections left", _of(services.no_connections), DATABASE),
-    Fault("store-killed", "object storage killed", _of(S3.killed), STORE),
-    Fault("store-silent", "object storage silent (SIGSTOP)", _of(S3.silent), STORE, short=True),
+    Fault("store-killed", "object storage killed", _of(S3.killed), STORE, short=True),
+    Fault("store-silent", "object storage silent (SIGSTOP)", _of(S3.silent), STORE),
     Fault(
         "store-silent-downloads",
         f"object storage silent while {crowds.MANY} downloads begin",

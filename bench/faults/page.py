@@ -28,8 +28,8 @@ The load is an open loop of {rate:g} requests a second over 16 keys of two works
 list, detail and download in turn, one download in forty a file of 40 MB. The SHA-256 of every \
 body is compared with the right one's; the audit log is compared with the complete downloads that \
 clients saw. A cell has the statuses (or what went wrong) during the fault with their numbers, \
-then the median and the slowest response in milliseconds. "Healthy after" is the time from the end of \
-the fault to the last request whose response was not right and quick (1 s). A worker's fault ends \
+then the median and the slowest response in milliseconds. "Healthy after" is the time from the \
+end of the fault to the last request whose response was not right and quick (1 s). A worker's fault ends \
 when its replacement serves.
 
 **{held} of {all} promises hold.**
