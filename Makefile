@@ -80,6 +80,7 @@ check: $(BENCH_STAMP)
 	$(BIN)/mypy .
 	$(BIN)/lint-imports
 	$(BIN)/python manage.py makemigrations --check --dry-run
+	DJANGO_SETTINGS_MODULE=tests.lint_settings $(BIN)/python manage.py lintmigrations
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .

@@ -1,9 +1,10 @@
 """Bearer authentication with a workspace key: every failure is the same 401."""
 
-from datetime import datetime, timedelta
+import logging
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from django.db import InterfaceError, OperationalError, connection
+from django.db import Error, connection
 from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
@@ -11,8 +12,10 @@ from rest_framework.request import Request
 from apikeys import keys
 from config.api.errors import InvalidKey
 from config.api.request import ActiveKey
-from config.database import fetch
+from config.database import UNAVAILABLE, fetch
 from config.slots import remember_tenant
+
+logger = logging.getLogger(__name__)
 
 _ACTIVE = """
     SELECT key.id, key.name, key.prefix, key.last_used_at,
@@ -29,6 +32,7 @@ _USED = """
     WHERE id = %s AND (last_used_at IS NULL OR last_used_at <= %s)
 """
 LAST_USED_EVERY = timedelta(minutes=1)  # writing it on every request costs a fifth of throughput
+_paused_until = datetime.min.replace(tzinfo=UTC)  # later after an error
 
 
 class BearerKeyAuthentication(BaseAuthentication):
@@ -57,14 +61,27 @@ def find_active(raw: str) -> ActiveKey | None:
     parameters = (keys.digest(raw),)
     try:
         rows = fetch(_ACTIVE, parameters)
-    except (OperationalError, InterfaceError):
+    except UNAVAILABLE:
+        if connection.connection is None or not connection.connection.closed:
+            raise  # it could not connect, or the connection works
         connection.close()
         rows = fetch(_ACTIVE, parameters)
     return ActiveKey._make(rows[0]) if rows else None
 
 
 def note_use(id: UUID, last_used_at: datetime | None, now: datetime) -> None:
-    """Updates a key's `last_used_at`, at most once a minute."""
+    """Updates a key's `last_used_at`, at most once a minute.
+
+    It never fails a request. After an error, this process does not try again for a minute: with a
+    locked table, each request would wait.
+    """
+    global _paused_until
     due = now - LAST_USED_EVERY
-    if last_used_at is None or last_used_at <= due:
+    if now < _paused_until or (last_used_at is not None and last_used_at > due):
+        return
+    try:
         fetch(_USED, (now, id, due))
+    except Error as exc:
+        _paused_until = now + LAST_USED_EVERY
+        logger.warning("The last use of keys is not recorded for a minute: %s", exc)
+        connection.close_if_unusable_or_obsolete()

@@ -13,6 +13,8 @@ from apikeys.counter import ProcessCounter, RedisCounter
 from config.api.errors import TooManyRequests
 from config.api.limits import REQUESTS_PER_MINUTE, WINDOW
 from config.api.request import ApiRequest
+from config.breaker import BreakerOpen
+from config.cache import breaker
 
 logger = logging.getLogger(__name__)
 
@@ -37,9 +39,12 @@ class KeyThrottle(BaseThrottle):
         now = int(time.time())
         end = window_end(request.auth.id, now)
         try:
-            count = self.counter.increment(request.auth.id, end)
-        except RedisError:
-            logger.warning("The rate limit's counter is out of reach; the request passes uncounted")
+            with breaker.call(RedisError):
+                count = self.counter.increment(request.auth.id, end)
+        except RedisError as exc:  # at most once a second
+            logger.warning("The rate limit's counter is out of reach; requests pass: %s", exc)
+            return True
+        except BreakerOpen:
             return True
         request.response_headers.update(quota_headers(count, end - now))
         if count > REQUESTS_PER_MINUTE:

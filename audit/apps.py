@@ -8,4 +8,4 @@ class AuditConfig(AppConfig):
     verbose_name = "Audit log"
 
     def ready(self) -> None:
-        from audit import receivers  # noqa: F401, PLC0415 - connects them; needs the models
+        from audit import checks, receivers  # noqa: F401, PLC0415 - registers them; needs the models

@@ -40,6 +40,8 @@ class AuditEntry(models.Model):
     in an entry stays what it was at that time.
     """
 
+    PRIVILEGES = "SELECT, INSERT"  # of the role that serves (`config.roles`)
+
     created_at = models.DateTimeField(default=timezone.now)
     action = models.CharField(max_length=40, choices=Action)
     workspace_id = models.UUIDField(null=True)  # None for a sign-in

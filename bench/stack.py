@@ -36,12 +36,13 @@ class Stack:
     postgres: int  # process ids, whose processor time is measured
     redis: int
 
-    def url(self, database: str) -> str:
-        """DATABASE_URL of another database of the same server."""
-        return urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{database}").geturl()
+    def url(self, database: str, variable: str = "DATABASE_URL") -> str:
+        """The variable's URL of another database of the same server."""
+        return urlsplit(os.environ[variable])._replace(path=f"/{database}").geturl()
 
     def connect(self, database: str) -> psycopg.Connection:
-        return psycopg.connect(self.url(database), autocommit=True)
+        """A connection of the role that owns the tables."""
+        return psycopg.connect(self.url(database, "DATABASE_OWNER_URL"), autocommit=True)
 
     def prepare(self, database: str) -> None:
         """Makes every measurement begin alike: no request counted, each key's last use long ago."""
@@ -68,7 +69,8 @@ class Stack:
             connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(database))
             connection.execute(sql.SQL("CREATE DATABASE {}").format(database))
             started = time.monotonic()
-            environment = {**os.environ, "DATABASE_URL": self.url(name)}
+            variables = ("DATABASE_URL", "DATABASE_OWNER_URL")
+            environment = os.environ | {each: self.url(name, each) for each in variables}
             command = [sys.executable, "-m", "bench.loading", scale.name, part]
             subprocess.run(command, cwd=ROOT, env=environment, check=True)  # noqa: S603 - our own
             # Last, so that an interrupted load is repeated.

@@ -1,6 +1,5 @@
 """Admission: which slots a request needs, and until when it must have ended."""
 
-import re
 import time
 from collections.abc import Callable, Hashable
 
@@ -8,19 +7,18 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
 from config import slots
+from config.deadlines import API_SECONDS, PAGE_SECONDS
 from config.error_pages import busy
 from config.request_context import client_address, deadline
 
-_CLASSES = (
-    ("health", re.compile("/readyz$")),
-    ("download", re.compile("/api/v1/documents/[^/]+/download$")),
-    ("api", re.compile("/api/v1/")),
-    ("static", re.compile("/static/")),
-    ("page", re.compile("")),  # for people
-)
-# Seconds from a request's arrival until it must have ended; a download its part before the first
-# byte. The database's own time-outs are in `config.database`.
-SECONDS = {"health": 3.0, "download": 5.0, "api": 5.0, "static": 5.0, "page": 30.0}
+# Seconds from a request's arrival until its response must be ready.
+SECONDS = {
+    "health": 3.0,
+    "download": API_SECONDS,
+    "api": API_SECONDS,
+    "static": API_SECONDS,
+    "page": PAGE_SECONDS,
+}
 
 
 class AdmissionMiddleware:
@@ -36,7 +34,7 @@ class AdmissionMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if request.path == "/healthz":
             return self.get_response(request)
-        kind = next(name for name, path in _CLASSES if path.match(request.path))
+        kind = _class_of(request.path)
         gate = slots.GATES[kind]
         token = deadline.set(time.monotonic() + SECONDS[kind])
         try:
@@ -54,6 +52,15 @@ class AdmissionMiddleware:
             else:
                 gate.leave()
         return response
+
+
+def _class_of(path: str) -> str:
+    """The class of a request, a name in `config.slots.GATES`."""
+    if path.startswith("/api/v1/"):
+        return "download" if path.endswith("/download") else "api"
+    if path.startswith("/static/"):
+        return "static"
+    return "health" if path == "/readyz" else "page"  # for people
 
 
 def _tenant(kind: str, request: HttpRequest) -> Hashable:

@@ -2,13 +2,17 @@
 
 from django.apps import AppConfig
 from django.contrib.admin import apps as admin_apps
+from django.core.management import BaseCommand
 
 
 class ConfigConfig(AppConfig):
     name = "config"
 
     def ready(self) -> None:
-        from config import checks  # noqa: F401, PLC0415 - registers them
+        from config import checks, migrations  # noqa: F401, PLC0415 - registers them
+
+        # Of every command with `requires_migrations_checks`; Django only warns.
+        BaseCommand.check_migrations = lambda self: migrations.require()  # type: ignore[method-assign]
 
 
 class AdminConfig(admin_apps.AdminConfig):

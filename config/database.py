@@ -4,33 +4,43 @@ PostgreSQL parses and plans a statement once for each connection, and psycopg's 
 rows from PostgreSQL's binary format. `docs/decisions.md` compares the cost with psycopg's cursors.
 """
 
+import contextlib
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import psycopg
-from django.db import DEFAULT_DB_ALIAS, connections
+from django.db import (
+    DEFAULT_DB_ALIAS,
+    Error,
+    InterfaceError,
+    InternalError,
+    OperationalError,
+    connections,
+)
 from psycopg import pq
-from psycopg.adapt import Transformer
 from psycopg.errors import error_from_result
 
+from config.deadlines import API_SECONDS, PAGE_SECONDS
+from config.postgresql.base import PING_SECONDS, DatabaseWrapper
+
 Row = tuple[Any, ...]
+
+# Errors of the database's state; any other is a defect. An InternalError is one such as a database
+# that is read-only during a failover.
+UNAVAILABLE = (InterfaceError, InternalError, OperationalError)
+LOCK_SECONDS = 2.0  # that a statement of the API waits for a lock
+CLIENT_CHECK_SECONDS = 1.0  # until the server notices that a client was cut off
 
 _SUCCESS = (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK)
 _STATEMENT_EXISTS = b"42P05"
 _NO_SUCH_STATEMENT = b"26000"
 
 
-class _Prepared:
-    """What a connection has prepared, by the statements' texts. One thread at a time uses it."""
-
-    def __init__(self, connection: psycopg.Connection) -> None:
-        self.names: dict[str, bytes] = {}
-        self.transformer = Transformer(connection)
-
-
-_prepared: WeakKeyDictionary[psycopg.Connection, _Prepared] = WeakKeyDictionary()
+def current() -> DatabaseWrapper:
+    """This thread's connection."""
+    connection: DatabaseWrapper = connections[DEFAULT_DB_ALIAS]  # type: ignore[assignment]
+    return connection
 
 
 def fetch(sql: str, parameters: Sequence[Any]) -> list[Row]:
@@ -44,45 +54,42 @@ def fetch(sql: str, parameters: Sequence[Any]) -> list[Row]:
     Raises:
         django.db.Error: as from Django's own cursors.
     """
-    connection = connections[DEFAULT_DB_ALIAS]
+    connection = current()
     connection.ensure_connection()
-    with connection.wrap_database_errors:
+    with connection.guard(), connection.wrap_database_errors:
         raw = connection.connection
         if not raw.autocommit and raw.pgconn.transaction_status == pq.TransactionStatus.IDLE:
             raw.execute("SELECT 1")  # psycopg begins the transaction that Django is in
-        prepared = _prepared.get(raw)
-        if prepared is None:
-            prepared = _prepared[raw] = _Prepared(raw)
         values = [None if value is None else str(value).encode() for value in parameters]
-        result = _execute(raw.pgconn, prepared.names, sql, values)
-        prepared.transformer.set_pgresult(result)
-        rows = prepared.transformer.load_rows(0, result.ntuples, tuple)
+        result = _execute(connection, sql, values)
+        connection.transformer.set_pgresult(result)
+        rows = connection.transformer.load_rows(0, result.ntuples, tuple)
     if connection.queries_logged:
-        text = connection.ops.compose_sql(sql, parameters)  # type: ignore[attr-defined]
+        text = connection.ops.compose_sql(sql, parameters)
         connection.queries_log.append({"sql": text})
     return rows
 
 
-def _execute(
-    pgconn: pq.abc.PGconn, names: dict[str, bytes], sql: str, values: Sequence[Any]
-) -> pq.abc.PGresult:
+def _execute(connection: DatabaseWrapper, sql: str, values: Sequence[Any]) -> pq.abc.PGresult:
     """Executes a statement, which is prepared first if this connection does not know it.
 
     After DISCARD ALL, or behind a pooler that does not track statements, the server may have lost
     it: it is prepared again, unless the error has already ended a transaction.
     """
-    name = names.get(sql) or _prepare(pgconn, names, sql)
+    pgconn: pq.abc.PGconn = connection.connection.pgconn
+    prepared = connection.prepared
+    name = prepared.get(sql) or _prepare(pgconn, prepared, sql)
     result = pgconn.exec_prepared(name, values, None, pq.Format.BINARY)
     if result.error_field(pq.DiagnosticField.SQLSTATE) == _NO_SUCH_STATEMENT:
-        names.clear()
+        prepared.clear()
         if pgconn.transaction_status == pq.TransactionStatus.IDLE:
-            name = _prepare(pgconn, names, sql)
+            name = _prepare(pgconn, prepared, sql)
             result = pgconn.exec_prepared(name, values, None, pq.Format.BINARY)
     _check(pgconn, result)
     return result
 
 
-def _prepare(pgconn: pq.abc.PGconn, names: dict[str, bytes], sql: str) -> bytes:
+def _prepare(pgconn: pq.abc.PGconn, prepared: dict[str, bytes], sql: str) -> bytes:
     """Prepares a statement under the hash of its text.
 
     Equal names always mean equal statements, even behind a connection pooler.
@@ -93,7 +100,7 @@ def _prepare(pgconn: pq.abc.PGconn, names: dict[str, bytes], sql: str) -> bytes:
     result = pgconn.prepare(name, text)
     if result.error_field(pq.DiagnosticField.SQLSTATE) != _STATEMENT_EXISTS:
         _check(pgconn, result)
-    names[sql] = name
+    prepared[sql] = name
     return name
 
 
@@ -103,3 +110,50 @@ def _check(pgconn: pq.abc.PGconn, result: pq.abc.PGresult) -> None:
     if pgconn.status == pq.ConnStatus.BAD:
         raise psycopg.OperationalError(pgconn.get_error_message())
     raise error_from_result(result)
+
+
+def limit_statements(connection: DatabaseWrapper, **_: Any) -> None:
+    """Signal receiver: limits the statements of a server's new connection."""
+    connection.limited = True
+    _set(
+        connection,
+        client_connection_check_interval=CLIENT_CHECK_SECONDS,
+        statement_timeout=API_SECONDS,
+        lock_timeout=LOCK_SECONDS,
+    )
+
+
+@contextlib.contextmanager
+def page_limits() -> Iterator[None]:
+    """Gives the statements of a page more time than those of the API; in servers only.
+
+    A connection that died while idle is replaced.
+
+    Raises:
+        django.db.Error: the database is out of reach.
+    """
+    connection = current()
+    connection.ensure_connection()
+    if not connection.limited:
+        yield
+        return
+    try:
+        _set(connection, statement_timeout=PAGE_SECONDS, lock_timeout=PAGE_SECONDS)
+    except Error:
+        connection.close()
+        _set(connection, statement_timeout=PAGE_SECONDS, lock_timeout=PAGE_SECONDS)
+    try:
+        yield
+    finally:
+        try:
+            _set(connection, statement_timeout=API_SECONDS, lock_timeout=LOCK_SECONDS)
+        except Error:
+            connection.close()
+
+
+def _set(connection: DatabaseWrapper, **seconds: float) -> None:
+    """Sets these parameters of the connection, in one statement."""
+    calls = ", ".join(f"set_config('{name}', '{value}s', false)" for name, value in seconds.items())
+    connection.ensure_connection()
+    with connection.guard(seconds=PING_SECONDS), connection.cursor() as cursor:
+        cursor.execute(f"SELECT {calls}")

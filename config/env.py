@@ -46,6 +46,20 @@ def boolean(name: str, *, default: bool) -> bool:
     return value in TRUE
 
 
+def url(name: str, default: str, *schemes: str) -> str:
+    """The variable as a URL with one of these schemes.
+
+    Raises:
+        ImproperlyConfigured: it has another one. The message does not quote the value, which may
+            contain a password.
+    """
+    value = text(name, default)
+    if value.partition("://")[0] not in schemes:
+        begins = ", ".join(f"{scheme}://" for scheme in schemes)
+        raise ImproperlyConfigured(f"{name} must begin with one of {begins}.")
+    return value
+
+
 def words(name: str, default: str = "") -> list[str]:
     """The variable as a list, split at commas; empty items are dropped."""
     return [word.strip() for word in text(name, default).split(",") if word.strip()]

@@ -17,7 +17,7 @@ from config.api.responses import as_api_error, error_response
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """400: Django cannot read the request."""
-    if _is_api(request):
+    if is_api(request):
         return error_response(InvalidRequest())
     return defaults.bad_request(request, exception)
 
@@ -34,9 +34,19 @@ def form_refused(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """404: no such URL, or no such object for this user."""
-    if _is_api(request):
+    if is_api(request):
         return error_response(PathNotFound())
     return _page(request, "404.html", 404)
+
+
+def length_required(request: HttpRequest) -> HttpResponse:
+    """411: the request does not say how long its body is."""
+    return _page(request, "413.html", 411)
+
+
+def too_large(request: HttpRequest) -> HttpResponse:
+    """413: the request has a body that no form of this site has."""
+    return _page(request, "413.html", 413)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
@@ -52,7 +62,7 @@ def busy(request: HttpRequest) -> HttpResponse:
 
 
 def _failed(request: HttpRequest, error: ApiError) -> HttpResponse:
-    if _is_api(request):
+    if is_api(request):
         return error_response(error)
     response: HttpResponse = defaults.server_error(request)
     response.status_code = error.status_code
@@ -61,7 +71,8 @@ def _failed(request: HttpRequest, error: ApiError) -> HttpResponse:
     return response
 
 
-def _is_api(request: HttpRequest) -> bool:
+def is_api(request: HttpRequest) -> bool:
+    """Whether the request gets JSON."""
     return request.path == "/api" or request.path.startswith("/api/")
 
 
@@ -72,6 +83,8 @@ def _page(request: HttpRequest, template: str, status: int) -> HttpResponse:
 
     It contains nothing of the request, so that it does not reveal what exists.
     """
-    inside = request.path.startswith(reverse("admin:index")) and site.has_permission(request)
+    # Middleware refuses a request before it has a user.
+    inside = request.path.startswith(reverse("admin:index")) and hasattr(request, "user")
+    inside = inside and site.has_permission(request)
     context: dict[str, Any] = site.each_context(request) if inside else {}
     return render(request, template, context, status=status)

@@ -8,7 +8,7 @@ from django.http import HttpRequest
 
 # None outside of a request: in a command, or while a body streams after the request has ended.
 current_request: ContextVar[HttpRequest | None] = ContextVar("current_request", default=None)
-# When the current request must have ended, on the monotonic clock; None outside of one.
+# When the response must be ready, on the monotonic clock; None outside of a request.
 deadline: ContextVar[float | None] = ContextVar("deadline", default=None)
 
 

@@ -33,7 +33,8 @@ SECRET_KEY = env.text("SECRET_KEY", "not-set")
 DEBUG = False  # everywhere: a page must not show a traceback; the log has it
 ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
 CSRF_TRUSTED_ORIGINS = env.words("CSRF_TRUSTED_ORIGINS")
-# The number of our own proxies in front; each adds one address to X-Forwarded-For.
+# The number of our own proxies in front; each adds one address to X-Forwarded-For. The first must
+# drop headers with underscores, as deploy/nginx.conf does: WSGI reads X_Forwarded_For the same way.
 TRUSTED_PROXIES = env.integer("TRUSTED_PROXIES", 0)
 # Cookies are sent over HTTPS only; `manage.py run` on a laptop has no TLS.
 HTTPS_ONLY = env.boolean("HTTPS_ONLY", default=True)
@@ -43,6 +44,9 @@ CSRF_FAILURE_VIEW = "config.error_pages.form_refused"
 CSRF_COOKIE_HTTPONLY = True  # like the session cookie; both are SameSite=Lax
 SESSION_COOKIE_AGE = 8 * 60 * 60  # seconds after signing in: a working day
 X_FRAME_OPTIONS = "DENY"
+# Bytes of a form; `config.middleware.BodyLimitMiddleware` refuses more before it is read.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 64 * 1024
+FILE_UPLOAD_HANDLERS: list[str] = []  # no form uploads a file, so none is ever written to the disk
 
 # --- Applications ----------------------------------------------------------------------------
 
@@ -68,8 +72,10 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django.middleware.common.CommonMiddleware",
+    "config.middleware.BodyLimitMiddleware",
     "config.admission.AdmissionMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "config.middleware.PageTimeouts",
     "config.middleware.SessionMiddleware",
     "config.middleware.CsrfViewMiddleware",
     "config.middleware.AuthenticationMiddleware",
@@ -109,7 +115,9 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 DATABASES: dict[str, Any] = {
     "default": dj_database_url.parse(
         env.text("DATABASE_URL", "postgresql:///not-set"),
+        engine="config.postgresql",
         conn_max_age=None,  # one persistent connection per thread
+        disable_server_side_cursors=True,  # nothing would end a FETCH at the request's deadline
     )
 }
 _options = DATABASES["default"].get("OPTIONS", {})
@@ -118,9 +126,15 @@ DATABASES["default"]["OPTIONS"] = {
     # The API's prepared statements are planned once, since each has one good plan for all values.
     # Django's own statements are not prepared.
     "options": f"{_options.get('options', '')} -c plan_cache_mode=force_generic_plan".strip(),
-    "connect_timeout": 5,  # seconds
+    "connect_timeout": 3,  # seconds
     "tcp_user_timeout": 5000,  # milliseconds until a dead connection is closed; Linux only
 }
+
+# The same database, as the owner of its tables, for `manage.py migrate`. A server does not need it.
+DATABASE_OWNER: dict[str, Any] = {}
+if _owner_url := env.text("DATABASE_OWNER_URL"):
+    _owner = dict(dj_database_url.parse(_owner_url))
+    DATABASE_OWNER = {name: _owner[name] for name in ("NAME", "USER", "PASSWORD", "HOST", "PORT")}
 
 # --- Object storage --------------------------------------------------------------------------
 
@@ -155,27 +169,23 @@ GRACE_SECONDS = env.integer("GRACE_SECONDS", 30, minimum=5)  # from SIGTERM to t
 
 # --- Counters: the rate limit (`apikeys.counter`) and sign-ins (django-ratelimit, in the cache) ---
 
-REDIS_URL = env.text("REDIS_URL", "redis://not-set")
-COUNT_IN_PROCESS = REDIS_URL == "memory://"
+REDIS_URL = env.url("REDIS_URL", "redis://not-set", "redis", "rediss", "unix", "memory")
+COUNT_IN_PROCESS = REDIS_URL.startswith("memory://")
 REDIS_TIMEOUT = 0.25  # seconds; after that a request passes uncounted
-CACHES: dict[str, Any] = {
-    "default": {
-        "BACKEND": "django_redis.cache.RedisCache",
-        "LOCATION": REDIS_URL,
-        "OPTIONS": {
-            "IGNORE_EXCEPTIONS": True,  # users can sign in while Redis is out of reach
-            "SOCKET_CONNECT_TIMEOUT": REDIS_TIMEOUT,
-            "SOCKET_TIMEOUT": REDIS_TIMEOUT,
-        },
-    }
+_IN_PROCESS = {
+    "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+    # Enough for many accounts and addresses: an evicted counter starts again at zero.
+    "OPTIONS": {"MAX_ENTRIES": 100_000},
 }
-if COUNT_IN_PROCESS:
-    CACHES["default"] = {
-        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
-        # Enough for many accounts and addresses: an evicted counter starts again at zero.
-        "OPTIONS": {"MAX_ENTRIES": 100_000},
-    }
-RATELIMIT_FAIL_OPEN = True
+_IN_REDIS = {
+    "BACKEND": "config.cache.SignInCache",
+    "LOCATION": REDIS_URL,
+    "OPTIONS": {"SOCKET_CONNECT_TIMEOUT": REDIS_TIMEOUT, "SOCKET_TIMEOUT": REDIS_TIMEOUT},
+}
+CACHES: dict[str, Any] = {
+    "default": _IN_PROCESS if COUNT_IN_PROCESS else _IN_REDIS,
+    "process": _IN_PROCESS,  # counts while Redis is out of reach
+}
 
 # --- The audit log ---------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
-from psycopg.pq import TransactionStatus
+from psycopg.pq import ConnStatus, TransactionStatus
 
 PATIENCE = 2.0  # seconds that a request waits for a slot
 
@@ -134,7 +134,10 @@ def close_if_unusable(connection: BaseDatabaseWrapper) -> None:
     Django would send a query to find out, which could wait for a silent database.
     """
     raw = connection.connection
-    if raw is not None and (raw.closed or raw.info.transaction_status != TransactionStatus.IDLE):
+    if raw is not None and (
+        raw.pgconn.status != ConnStatus.OK
+        or raw.pgconn.transaction_status != TransactionStatus.IDLE
+    ):
         connection.close()
     connection.errors_occurred = False
 

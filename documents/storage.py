@@ -4,32 +4,34 @@ django-storages has the settings and the connection. Objects are read with boto3
 django-storages' file object copies a whole object before its first byte.
 """
 
-import contextlib
 import functools
 import threading
-from collections.abc import Iterable, Iterator
-from typing import IO, TYPE_CHECKING, Any
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError, ClientError, ReadTimeoutError
 from django.conf import settings
 from django.core.files.storage import default_storage
 from storages.backends.s3 import S3Storage
 from urllib3.exceptions import HTTPError
 
+from config.breaker import Breaker, BreakerOpen
+
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
+
+T = TypeVar("T")
 
 # Bytes. With 64 KiB the throughput is a fifth lower. 32 concurrent downloads hold about six chunks
 # each in memory; with 240 KiB they can add more than 64 MB (`python -m bench.downloads`).
 CHUNK_SIZE = 180 * 1024
-CONNECT_TIMEOUT = 3  # seconds
-READ_TIMEOUT = 5  # seconds without a byte; the same as in deploy/nginx.conf
-# The second try is for a kept connection that has died. Requests to an unresponsive server
-# fail after eleven seconds: twice READ_TIMEOUT, and up to one second between the tries.
-TRIES = 2
-
+# Seconds. A request to an unresponsive server fails within five; deploy/nginx.conf has the same.
+CONNECT_TIMEOUT = 2
+READ_TIMEOUT = 4  # without a byte
+AT_ONCE = 1  # a request that fails sooner is sent again: its kept connection may have died
 
 CLIENT_CONFIG = Config(
     signature_version="s3v4",
@@ -40,7 +42,7 @@ CLIENT_CONFIG = Config(
     read_timeout=READ_TIMEOUT,
     # A connection for each thread: a download holds one until its last byte. Imports use ten.
     max_pool_connections=max(10, settings.STREAMS + settings.DOWNLOAD_SLOTS),
-    retries={"mode": "standard", "total_max_attempts": TRIES},
+    retries={"total_max_attempts": 1},  # see `_request`
     # Some servers send the whole object's checksum with a part of it.
     request_checksum_calculation="when_required",
     response_checksum_validation="when_required",
@@ -51,6 +53,10 @@ class StorageError(Exception):
     """Object storage is out of reach, refuses, or has no such object."""
 
 
+class OutOfReach(StorageError):
+    """Object storage does not respond, breaks off, or responds with a 5xx."""
+
+
 class PdfStorage(S3Storage):  # type: ignore[misc] # it has no types
     """The project's default storage (`STORAGES`), with our client configuration."""
 
@@ -58,6 +64,7 @@ class PdfStorage(S3Storage):  # type: ignore[misc] # it has no types
         return {**super().get_default_settings(), "client_config": CLIENT_CONFIG}
 
 
+_breaker = Breaker("object storage", failures=3)
 _making = threading.Lock()
 
 
@@ -99,20 +106,57 @@ class OpenObject:
 
         boto3's own `iter_chunks` keeps each chunk until it has the next one.
         """
-        return iter(functools.partial(self._body.read, CHUNK_SIZE), b"")
+        return iter(self._chunk, b"")
+
+    def _chunk(self) -> bytes:
+        try:
+            chunk: bytes = self._body.read(CHUNK_SIZE)
+        except ReadTimeoutError:
+            _breaker.failed()
+            raise
+        return chunk
 
     def close(self) -> None:
         """Returns the connection to the pool, or closes it if bytes are left."""
         self._body.close()
 
 
-@contextlib.contextmanager
-def _as_storage_error(key: str) -> Iterator[None]:
+def _read(key: str, send: Callable[[], T]) -> T:
+    """As `_request`, for downloads: fails at once while the last requests have failed."""
+    try:
+        with _breaker.call(OutOfReach):
+            return _request(key, send)
+    except BreakerOpen as exc:
+        raise OutOfReach(f"object {key}: {exc}") from exc
+
+
+def _request(key: str, send: Callable[[], T]) -> T:
+    """Sends a request about an object. There is a second try only if the first fails at once.
+
+    Raises:
+        OutOfReach: it failed.
+        StorageError: object storage refuses it.
+    """
+    started = time.monotonic()
+    try:
+        return _try(key, send)
+    except OutOfReach:
+        if time.monotonic() - started > AT_ONCE:
+            raise
+    return _try(key, send)
+
+
+def _try(key: str, send: Callable[[], T]) -> T:
     """Turns any error of boto3 into a StorageError."""
     try:
-        yield
-    except (BotoCoreError, ClientError, HTTPError) as exc:
-        raise StorageError(f"object {key}: {exc}") from exc
+        return send()
+    except ClientError as exc:
+        failed = exc.response["ResponseMetadata"]["HTTPStatusCode"] >= 500
+        if not failed:
+            _breaker.succeeded()  # it responds
+        raise (OutOfReach if failed else StorageError)(f"object {key}: {exc}") from exc
+    except (BotoCoreError, HTTPError) as exc:
+        raise OutOfReach(f"object {key}: {exc}") from exc
 
 
 def check(key: str, size: int) -> None:
@@ -121,8 +165,7 @@ def check(key: str, size: int) -> None:
     Raises:
         StorageError: it does not, or object storage is out of reach.
     """
-    with _as_storage_error(key):
-        response = _client().head_object(Bucket=_bucket(), Key=key)
+    response = _read(key, lambda: _client().head_object(Bucket=_bucket(), Key=key))
     _expect(key, response["ContentLength"], size)
 
 
@@ -138,8 +181,7 @@ def open_object(key: str, length: int, byte_range: str | None = None) -> OpenObj
         StorageError: it cannot be read, or has another length.
     """
     requested: Any = {"Range": byte_range} if byte_range else {}
-    with _as_storage_error(key):
-        response = _client().get_object(Bucket=_bucket(), Key=key, **requested)
+    response = _read(key, lambda: _client().get_object(Bucket=_bucket(), Key=key, **requested))
     opened = OpenObject(response["Body"], response["ContentLength"])
     try:
         _expect(key, opened.length, length)
@@ -168,7 +210,7 @@ def new_key() -> str:
 
 
 def save(content: IO[bytes], key: str | None = None) -> str:
-    """Writes a new object and returns its key. Objects are never overwritten.
+    """Writes a whole file to a new object; returns its key. Objects are never overwritten.
 
     Args:
         key: from `new_key`, if the caller must know it even if writing fails.
@@ -176,10 +218,16 @@ def save(content: IO[bytes], key: str | None = None) -> str:
     Raises:
         StorageError: it cannot be written.
     """
-    key = key or new_key()
-    with _as_storage_error(key):
-        _client().put_object(Bucket=_bucket(), Key=key, Body=content, ContentType="application/pdf")
-    return key
+    name = key or new_key()
+
+    def send() -> None:
+        content.seek(0)
+        _client().put_object(
+            Bucket=_bucket(), Key=name, Body=content, ContentType="application/pdf"
+        )
+
+    _request(name, send)
+    return name
 
 
 def delete(keys: Iterable[str]) -> None:
@@ -189,5 +237,4 @@ def delete(keys: Iterable[str]) -> None:
         StorageError: object storage is out of reach or refuses.
     """
     for key in keys:
-        with _as_storage_error(key):
-            _client().delete_object(Bucket=_bucket(), Key=key)
+        _request(key, functools.partial(_client().delete_object, Bucket=_bucket(), Key=key))

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
+import pytest
 from django.test import Client
 
 from tests import openapi
@@ -78,6 +80,19 @@ def get(
     received = {name.lower(): value for name, value in response.items()}
     openapi.check_response(method, path, response.status_code, received, body)
     return Response(response.status_code, received, body)
+
+
+def send_forms_as_browsers_do(patch: pytest.MonkeyPatch) -> None:
+    """Makes Django's test client send forms without files urlencoded, not as multipart."""
+    post = Client.post
+
+    def urlencoded(self: Client, path: str, data: Any = None, **more: Any) -> Any:
+        if "content_type" not in more:
+            data = urlencode(data or {}, doseq=True)
+            more["content_type"] = "application/x-www-form-urlencoded"
+        return post(self, path, data, **more)
+
+    patch.setattr(Client, "post", urlencoded)
 
 
 def golden(name: str) -> Any:

@@ -4,15 +4,66 @@ import contextlib
 from collections.abc import Iterator
 
 import pytest
+from django.conf import settings
 from django.core.cache import cache
+from django.db import connection
+from django.test import TransactionTestCase
+from pytest_django import DjangoDbBlocker
 
+from config import roles
 from documents import storage
 from tests import factories, openapi
 from tests.browser import browser, chromium  # noqa: F401 - fixtures
+from tests.client import send_forms_as_browsers_do
 from tests.factories import Tenant
 from tests.nginx import Nginx
-from tests.server import Server, wait_for_completions
+from tests.server import Server, eventually, wait_for_completions
 from workspaces.plans import Plan
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(
+    django_db_modify_db_settings_parallel_suffix: None,
+) -> Iterator[None]:
+    """The owner creates the test database, and deletes it at the end."""
+    settings.DATABASE_OWNER.pop("NAME", None)  # that of the connection, which is the tests'
+    with roles.as_owner():
+        yield
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None) -> Iterator[None]:
+    """The tests use the test database as the role that serves."""
+    owner = connection.settings_dict
+    connection.close()
+    connection.settings_dict = settings.DATABASES["default"]
+    yield
+    connection.close()
+    connection.settings_dict = owner
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _owner_empties_the_tables() -> Iterator[None]:
+    """After a test whose changes were committed: the role that serves must not."""
+    empty = TransactionTestCase._fixture_teardown  # type: ignore[attr-defined]
+
+    def as_owner(case: TransactionTestCase) -> None:
+        with roles.as_owner():
+            empty(case)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", as_owner)
+        yield
+
+
+@pytest.fixture
+def as_owner(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """The test itself may change tables; a server that it talks to may not.
+
+    A test without `transactional_db` must name this fixture before all others.
+    """
+    with django_db_blocker.unblock(), roles.as_owner():
+        yield
 
 
 @pytest.fixture(autouse=True)
@@ -26,6 +77,14 @@ def _responses_match_the_schema() -> Iterator[None]:
     """Checks responses also where a test sends a request by itself."""
     with pytest.MonkeyPatch.context() as patch:
         openapi.check_clients(patch)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _forms_are_sent_as_browsers_do() -> Iterator[None]:
+    """The admin refuses other forms."""
+    with pytest.MonkeyPatch.context() as patch:
+        send_forms_as_browsers_do(patch)
         yield
 
 
@@ -71,6 +130,19 @@ def the_server(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) 
         server.stop()
 
 
+def restore(server: Server) -> None:
+    """Restores the server's connections, and closes its breakers by a request that needs all."""
+    if server.restore():
+        healed = factories.tenant("Healed", Plan.PRO, number=99)
+        path = f"/documents/{factories.document(healed.workspace).id}/download"
+        assert eventually(
+            lambda: (
+                (response := server.get(path, healed.raw)).status == 200
+                and "ratelimit" in response.headers
+            )
+        )
+
+
 @pytest.fixture
 def server(the_server: Server, transactional_db: None) -> Iterator[Server]:
     """A real server on the test database; what a test stores is committed.
@@ -78,7 +150,7 @@ def server(the_server: Server, transactional_db: None) -> Iterator[Server]:
     Its connections to PostgreSQL, S3 and Redis can be cut; they are restored after the test.
     """
     yield the_server
-    the_server.restore()
+    restore(the_server)
     wait_for_completions()
 
 
@@ -97,7 +169,7 @@ def the_nginx(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -
 def nginx(the_nginx: Nginx, transactional_db: None) -> Iterator[Nginx]:
     """A real nginx that serves the downloads of a real server, on the test database."""
     yield the_nginx
-    the_nginx.restore()
+    restore(the_nginx)
 
 
 @pytest.fixture(params=["server", "nginx"], ids=["in process", "through nginx"])

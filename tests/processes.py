@@ -14,6 +14,7 @@ from tests.server import ROOT, eventually
 
 PROVIDED = (
     *(service.variable for service in SERVICES.values()),
+    "DATABASE_OWNER_URL",
     "SECRET_KEY",
     "S3_BUCKET",
     "S3_ACCESS_KEY_ID",

@@ -83,6 +83,12 @@ class Proxy:
         """How many connections to the service are open."""
         return len(self._writers) // 2
 
+    @property
+    def disturbed(self) -> bool:
+        """Whether it does anything but forward."""
+        usual = self.alter is self._usual
+        return self._server is None or not self._flowing.is_set() or not usual
+
     def refuse(self) -> None:
         """Cuts every connection and accepts none."""
         self._run(self._close)

@@ -26,6 +26,8 @@ from tests.proxy import HOST, Proxy
 ROOT = Path(__file__).resolve().parent.parent
 PATIENCE = 60.0  # seconds to wait for what must happen
 STOP_PATIENCE = 15.0  # seconds before a server that does not stop is killed
+RECOVERY = 2.0  # seconds in which a server must use a part again that is back
+UNKNOWN_KEY = "dtd_" + 40 * "0"  # the database is asked for it
 # Linux: the server is stopped when the tests are killed.
 EXEC = (
     "import ctypes, os, signal, sys; "
@@ -75,6 +77,11 @@ def end_connections() -> int:
     return int(ended)
 
 
+def serving_environment() -> dict[str, str]:
+    """The environment of a server: without the owner of the tables, as in production."""
+    return {name: value for name, value in os.environ.items() if name != "DATABASE_OWNER_URL"}
+
+
 def test_database_url() -> str:
     """DATABASE_URL with the name of the database that the tests use."""
     database = settings.DATABASES["default"]["NAME"]
@@ -104,7 +111,7 @@ class Server:
                 [sys.executable, "-c", EXEC, *command],
                 cwd=ROOT,
                 env={
-                    **os.environ,
+                    **serving_environment(),
                     "DATABASE_URL": self.database.url,
                     "S3_ENDPOINT_URL": self.store.url,
                     "REDIS_URL": self.counter.url,
@@ -166,10 +173,27 @@ class Server:
         for proxy in (self.database, self.store, self.counter):
             proxy.stop()
 
-    def restore(self) -> None:
-        """Opens all proxies again."""
-        for proxy in (self.database, self.store, self.counter):
+    def restore(self) -> bool:
+        """Opens all proxies again, and waits until the server uses the database again.
+
+        Returns:
+            Whether one of them was disturbed.
+        """
+        proxies = (self.database, self.store, self.counter)
+        disturbed = any(proxy.disturbed for proxy in proxies)
+        for proxy in proxies:
             proxy.restore()
+        assert not disturbed or self.recovers(), self.log()
+        return disturbed
+
+    def recovers(self) -> bool:
+        """Whether it uses the database again within the time in which a breaker must close."""
+        deadline = time.monotonic() + RECOVERY
+        while recovering := self.get("/me", UNKNOWN_KEY).status == 503:
+            if time.monotonic() > deadline:
+                break
+            time.sleep(0.02)
+        return not recovering
 
     def log(self) -> str:
         """All that it has written so far."""

@@ -1,11 +1,13 @@
 """Signing in: throttled, recorded, silent about who exists; and sessions that end."""
 
 import logging
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
+from django.core.cache import caches
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
@@ -13,8 +15,11 @@ from psycopg import sql
 
 from audit.models import Action, AuditEntry
 from config.admin.login import ATTEMPTS_PER_ACCOUNT, ATTEMPTS_PER_ADDRESS
+from config.cache import breaker
 from tests import factories
 from tests.factories import Tenant
+from tests.proxy import Proxy
+from tests.server import eventually
 
 LOGIN = reverse("admin:login")
 INDEX = reverse("admin:index")
@@ -106,16 +111,36 @@ def test_login_counts_the_address_behind_a_proxy(ada: User, settings: Any) -> No
 
 
 @pytest.fixture
-def no_counter(settings: Any) -> None:
-    """Redis is out of reach: nothing listens there."""
-    nowhere = {**settings.CACHES["default"], "LOCATION": "redis://127.0.0.1:1/0"}
-    settings.CACHES = {"default": nowhere}
+def redis(settings: Any) -> Iterator[Proxy]:
+    """The way to Redis, which can be cut."""
+    proxy = Proxy(settings.REDIS_URL)
+    through = {**settings.CACHES["default"], "LOCATION": proxy.url}
+    settings.CACHES = {**settings.CACHES, "default": through}
+    yield proxy
+    proxy.stop()
+    breaker.succeeded()  # for the tests that follow
+    caches["process"].clear()
 
 
-def test_login_works_without_the_counter(ada: User, no_counter: None) -> None:
-    for _ in range(ATTEMPTS_PER_ACCOUNT + 1):
+@pytest.mark.parametrize("fault", ["refuse", "silence"])
+def test_login_is_throttled_while_the_counter_is_out_of_reach(
+    ada: User, redis: Proxy, fault: str
+) -> None:
+    getattr(redis, fault)()
+    tried = redis.accepted
+    statuses = [sign_in(ada.username).status_code for _ in range(13)]
+    assert statuses == [200] * ATTEMPTS_PER_ACCOUNT + [429] * 3
+    assert redis.accepted - tried < 13  # most did not wait for it
+    assert sign_in("other@acme.example").status_code == 200
+
+
+def test_login_counts_on_when_the_counter_is_lost_and_back(ada: User, redis: Proxy) -> None:
+    for _ in range(ATTEMPTS_PER_ACCOUNT):
         assert sign_in(ada.username).status_code == 200
+    redis.refuse()
     assert sign_in(ada.username, PASSWORD).status_code == 302
+    redis.restore()
+    assert eventually(lambda: sign_in(ada.username, PASSWORD).status_code == 429)
 
 
 @pytest.mark.parametrize("login", ["", "a\x00b", "x" * 1000, "dtd_" + "A" * 40, "ü@é"])

@@ -17,6 +17,8 @@ from tests.staff import DOCUMENTS, HISTORY, analyze, happened, signed_in, suppor
 from tests.test_queries import nodes, plan
 from workspaces.models import Membership
 
+pytestmark = pytest.mark.usefixtures("as_owner")  # ANALYZE
+
 ENTRIES = 6000
 RARE = [action for action in Action if not action.startswith("document.")]
 

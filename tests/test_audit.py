@@ -16,6 +16,7 @@ def entries(**fields: Any) -> list[AuditEntry]:
     return list(AuditEntry.objects.filter(**fields).order_by("id"))
 
 
+@pytest.mark.usefixtures("as_owner")
 def test_audit_entry_cannot_be_changed_in_the_database(acme: Tenant) -> None:
     [entry] = entries()
     entry.key_name = "Another"
@@ -26,6 +27,7 @@ def test_audit_entry_cannot_be_changed_in_the_database(acme: Tenant) -> None:
     assert [entry.key_name for entry in entries()] == ["Acme sync"]
 
 
+@pytest.mark.usefixtures("as_owner")
 def test_audit_entry_cannot_be_deleted_in_the_database(acme: Tenant) -> None:
     [entry] = entries()
     with pytest.raises(DatabaseError, match="Cannot update or delete"), transaction.atomic():
@@ -35,6 +37,7 @@ def test_audit_entry_cannot_be_deleted_in_the_database(acme: Tenant) -> None:
     assert len(entries()) == 1
 
 
+@pytest.mark.usefixtures("as_owner")
 @pytest.mark.parametrize(
     "statement",
     [

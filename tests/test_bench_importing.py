@@ -15,7 +15,7 @@ from documents.models import Document, StoredFile
 from tests.inbox import Inbox, objects
 
 
-@pytest.mark.usefixtures("db")
+@pytest.mark.usefixtures("as_owner", "db")
 def test_write_lines_writes_what_the_database_has_and_its_import_uploads_nothing(
     tmp_path: Path, client: Client
 ) -> None:

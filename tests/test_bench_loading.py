@@ -34,7 +34,7 @@ def declared_indexes() -> set[str]:
     return {name for (name,) in names} & DECLARED
 
 
-@pytest.mark.usefixtures("db")
+@pytest.mark.usefixtures("as_owner", "db")
 def test_without_indexes_removes_them_and_creates_the_same_ones_again() -> None:
     before = schema()
     assert len(DECLARED) > 10
@@ -44,7 +44,7 @@ def test_without_indexes_removes_them_and_creates_the_same_ones_again() -> None:
     assert schema() == before
 
 
-@pytest.mark.usefixtures("db")
+@pytest.mark.usefixtures("as_owner", "db")
 def test_documents_load_inserts_each_workspace_s_and_verify_misses_none() -> None:
     loaded = identity.workspaces(SCALES["small"])[1:3]
     Workspace.objects.bulk_create(Workspace(id=w.id, name=w.name) for w in loaded)
@@ -61,7 +61,7 @@ def test_documents_load_inserts_each_workspace_s_and_verify_misses_none() -> Non
         documents.verify(loaded, rare="SENT")
 
 
-@pytest.mark.usefixtures("db")
+@pytest.mark.usefixtures("as_owner", "db")
 def test_documents_load_gives_the_large_workspace_few_declined_ones() -> None:
     large = identity.workspaces(SCALES["small"])[:1]
     Workspace.objects.create(id=large[0].id, name=large[0].name)
@@ -69,7 +69,7 @@ def test_documents_load_gives_the_large_workspace_few_declined_ones() -> None:
     documents.verify(large)
 
 
-@pytest.mark.usefixtures("db")
+@pytest.mark.usefixtures("as_owner", "db")
 def test_entries_load_inserts_as_many_as_asked_for() -> None:
     entries.load(1000)
     entries.verify(1000)
@@ -77,7 +77,7 @@ def test_entries_load_inserts_as_many_as_asked_for() -> None:
         entries.verify(1001)
 
 
-@pytest.mark.usefixtures("db")
+@pytest.mark.usefixtures("as_owner", "db")
 def test_identifier_is_what_the_loaders_sql_makes() -> None:
     assert query("SELECT md5('party ' || 7)::uuid") == [(identity.identifier("party", 7),)]
     assert isinstance(identity.identifier("party", 7), UUID)

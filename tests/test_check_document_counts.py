@@ -77,6 +77,7 @@ def test_check_document_counts_reports_each_difference_and_changes_it_only_when_
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("as_owner")
 def test_check_document_counts_repairs_a_restore_of_the_data_alone(acme: Tenant) -> None:
     factories.listed(acme.workspace, 6, status=lambda n: ("DRAFT", "SENT")[n % 2])
     with transaction.atomic(), connection.cursor() as cursor:

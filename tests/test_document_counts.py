@@ -85,6 +85,7 @@ def test_document_counts_need_few_rows_however_many_changes_there_were(acme: Ten
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("as_owner")
 def test_document_counts_of_an_emptied_table_are_nothing(acme: Tenant) -> None:
     factories.document(acme.workspace, "DRAFT")
     with connection.cursor() as cursor:

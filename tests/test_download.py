@@ -283,6 +283,7 @@ def test_download_without_object_storage_is_503_and_heals(server: Server, acme: 
     assert len(entries()) == 2
 
 
+@pytest.mark.usefixtures("as_owner")
 def test_download_sends_no_byte_without_its_entry(server: Server, acme: Tenant) -> None:
     document = factories.document(acme.workspace)
     with connection.cursor() as cursor:

@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 from uuid import uuid4
 
 import pytest
@@ -24,10 +23,12 @@ from config.management.shutdown import Shutdown
 from documents.download.nginx_log import BLOCK, Counts, Recorder
 from tests import factories, server
 from tests.client import golden
+from tests.database import read_only
 from tests.factories import Tenant
 from tests.nginx import Nginx, record_completions
 from tests.proxy import Proxy, failing_after
 from tests.server import PATIENCE, ROOT, eventually
+from tests.test_errors import renamed
 
 LINE = "1771234567.123 {} 200 1000 1000\n"
 LINES_IN_BLOCK = BLOCK // len(LINE.format("0" * 32))
@@ -282,13 +283,29 @@ def test_record_download_completions_records_each_line_that_tail_writes_at_once(
     assert json.loads(out) == counts(recorded=3)
 
 
-def test_record_download_completions_prints_one_clear_line_if_the_tables_are_missing(
-    db: None, tmp_path: Path
+def test_record_download_completions_waits_while_the_database_is_read_only(
+    transactional_db: None, tmp_path: Path
 ) -> None:
-    url = urlsplit(os.environ["DATABASE_URL"])._replace(path="/postgres").geturl()
+    [id] = started(1)
+    with contextlib.ExitStack() as stack:
+        log = stack.enter_context(written(tmp_path, LINE.format(id)).open())
+        with read_only():
+            process = stack.enter_context(command(log, server.test_database_url()))
+            assert process.stderr is not None
+            assert "read-only transaction; trying again" in process.stderr.readline()
+        out, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, err
+    assert json.loads(out) == counts(recorded=1)
+
+
+@pytest.mark.usefixtures("as_owner")
+def test_record_download_completions_prints_one_clear_line_if_a_table_is_missing(
+    transactional_db: None, tmp_path: Path
+) -> None:
     with (
+        renamed("audit_auditentry"),
         written(tmp_path, LINE.format("0" * 32)).open() as log,
-        command(log, url) as process,
+        command(log, server.test_database_url()) as process,
     ):
         out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1

@@ -76,6 +76,7 @@ def test_download_of_a_whole_file_has_all_headers(
     assert headers == {
         "accept-ranges": "bytes",
         "cache-control": "private, no-cache",
+        "vary": "Authorization",
         "content-disposition": 'attachment; filename="agreement - original.pdf"; '
         "filename*=UTF-8''agreement%20%E2%80%93%20original.pdf",
         "content-length": "1000",

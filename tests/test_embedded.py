@@ -23,7 +23,8 @@ USER = """
 import os, sys
 from config import embedded
 embedded.provide(os.environ, embedded.data_dir(os.environ))
-print(os.environ["DATABASE_URL"], os.environ["S3_ENDPOINT_URL"], flush=True)
+names = ("DATABASE_URL", "DATABASE_OWNER_URL", "S3_ENDPOINT_URL")
+print(*(os.environ[name] for name in names), flush=True)
 sys.stdin.read()
 """
 
@@ -39,7 +40,7 @@ class User:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         assert line.startswith("postgresql://"), line + self.process.stdout.read()
-        self.database, self.store = line.split()
+        self.database, self.owner, self.store = line.split()
 
     def kill(self) -> None:
         kill_group(self.process)
@@ -101,7 +102,7 @@ def test_embedded_stack_is_joined_by_a_second_process_and_stops_with_the_last_on
 
 def test_embedded_stack_keeps_what_is_committed_when_everything_is_killed(folder: Path) -> None:
     user = User(folder)
-    with psycopg.connect(user.database) as connection:
+    with psycopg.connect(user.owner) as connection:
         connection.execute("CREATE TABLE kept AS SELECT 42 AS answer")
     for process in psutil.process_iter(["cmdline"]):
         if str(folder) in " ".join(process.info["cmdline"] or []):
@@ -110,7 +111,7 @@ def test_embedded_stack_keeps_what_is_committed_when_everything_is_killed(folder
     assert all_gone(folder), using(folder)
 
     again = User(folder)
-    with psycopg.connect(again.database) as connection:
+    with psycopg.connect(again.owner) as connection:
         assert connection.execute("SELECT answer FROM kept").fetchone() == (42,)
 
 
@@ -163,11 +164,32 @@ def test_embedded_credentials_are_for_the_owner_only(folder: Path) -> None:
     assert keys == []
 
 
-def test_embedded_database_user_is_no_superuser(folder: Path) -> None:
+def test_embedded_database_s_roles_are_no_superusers_and_one_cannot_create_tables(
+    folder: Path,
+) -> None:
     user = User(folder)
+    for url, creates in ((user.database, False), (user.owner, True)):
+        with psycopg.connect(url) as connection:
+            query = (
+                "SELECT rolsuper, has_schema_privilege('public', 'CREATE') FROM pg_roles"
+                " WHERE rolname = current_user"
+            )
+            assert connection.execute(query).fetchone() == (False, creates)
+
+
+def test_embedded_database_of_one_role_gets_an_owner(folder: Path) -> None:
+    """Whatever the serving role owns belongs to the other one after the next start."""
+    user = User(folder)
+    with psycopg.connect(user.owner) as connection:
+        connection.execute("GRANT CREATE ON SCHEMA public TO documents")
     with psycopg.connect(user.database) as connection:
-        query = "SELECT rolsuper FROM pg_roles WHERE rolname = current_user"
-        assert connection.execute(query).fetchone() == (False,)
+        connection.execute("CREATE TABLE kept AS SELECT 42 AS answer")
+    user.kill()
+    assert all_gone(folder), using(folder)
+
+    again = User(folder)
+    with psycopg.connect(again.owner) as connection:
+        connection.execute("ALTER TABLE kept RENAME TO known")
 
 
 @pytest.mark.parametrize("place", ["file", "file/below"])

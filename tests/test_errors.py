@@ -139,6 +139,7 @@ def renamed(table: str) -> Iterator[None]:
             cursor.execute(f"ALTER TABLE elsewhere RENAME TO {table}")
 
 
+@pytest.mark.usefixtures("as_owner")
 def test_error_of_a_crash_is_500_in_json_with_its_traceback_in_the_log(
     server: Server, acme: Tenant
 ) -> None:
@@ -155,6 +156,7 @@ def test_error_of_a_crash_is_500_in_json_with_its_traceback_in_the_log(
     assert server.get("/documents", acme.raw).status == 200
 
 
+@pytest.mark.usefixtures("as_owner")
 @pytest.mark.parametrize(
     "path", ["/me", "/documents", "/documents/{id}", "/documents/{id}/download"]
 )
@@ -171,6 +173,7 @@ def test_error_of_a_crash_is_the_same_500_at_any_endpoint(acme: Tenant, path: st
     assert len(response.headers["request-id"]) == 32
 
 
+@pytest.mark.usefixtures("as_owner")
 def test_error_of_a_crash_while_the_key_is_looked_up_is_500_too(acme: Tenant) -> None:
     with transaction.atomic():
         with connection.cursor() as cursor:
@@ -210,6 +213,7 @@ def test_error_of_a_database_out_of_reach_is_503_and_heals(server: Server, acme:
         assert response.headers["retry-after"] == "5"
         assert "Responded 503" in eventually(lambda: server.log_of(response))  # noqa: B023
     server.database.restore()
+    assert server.recovers()
     assert server.get("/me", acme.raw).status == 200
 
 
@@ -223,3 +227,25 @@ def test_error_outside_of_the_api_is_a_page(db: None) -> None:
     response = get("/nothing")
     assert response.status == 404
     assert response.headers["content-type"].startswith("text/html")
+
+
+def test_responses_in_json_may_not_be_stored_and_depend_on_the_key(
+    front: Server, acme: Tenant
+) -> None:
+    responses = [
+        front.get("/me", acme.raw),
+        front.get("/documents?limit=0", acme.raw),
+        front.get("/documents", acme.raw),
+        front.get("/nothing", acme.raw),
+        front.get("/me"),
+        front.get("/me", "dtd_unknown"),
+        front.get("/me", acme.raw, "POST"),
+        front.get("/openapi.json", method="POST"),
+        front.get("/me", acme.raw, host="evil.example"),
+    ]
+    statuses = [response.status for response in responses]
+    assert statuses == [200, 400, 200, 404, 401, 401, 405, 405, 400]
+    for response in responses:
+        assert response.headers["cache-control"] == "private, no-store"
+        assert response.headers["vary"] == "Authorization"
+    assert responses[4].same() == responses[5].same()

@@ -143,6 +143,7 @@ def test_import_without_object_storage_is_one_line(
     assert rows() == [0, 0, 0]
 
 
+@pytest.mark.usefixtures("as_owner")
 def test_import_leaves_nothing_when_the_database_refuses_a_row(acme: Tenant, inbox: Inbox) -> None:
     old = factories.document(acme.workspace, title="Old")
     before = objects(), rows()

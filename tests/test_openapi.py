@@ -146,7 +146,12 @@ def test_enums_of_parameters_are_what_the_api_accepts() -> None:
 def changed(**changes: Any) -> dict[str, Any]:
     """The arguments of `check_response` for GET /me, some of them changed."""
     body = json.dumps(golden("me")).encode()
-    headers = {"request-id": "0" * 32, "content-type": "application/json"}
+    headers = {
+        "request-id": "0" * 32,
+        "content-type": "application/json",
+        "cache-control": "private, no-store",
+        "vary": "Authorization",
+    }
     response = {"method": "GET", "target": "/api/v1/me", "status": 200} | changes
     response["headers"] = headers | changes.get("headers", {})
     return {"body": body} | response

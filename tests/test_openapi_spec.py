@@ -201,7 +201,8 @@ REQUIRED = {
     "WWW-Authenticate": [401],
     "Retry-After": [429, 503],
     "Accept-Ranges": [200, 206, 304],
-    "Cache-Control": [200, 206, 304],
+    "Cache-Control": "*",
+    "Vary": "*",
     "Content-Disposition": [200, 206, 304],
     "Content-Length": [200, 206],
     "Content-Range": [206, 416],
@@ -209,7 +210,7 @@ REQUIRED = {
     "Last-Modified": [200, 206, 304],
     "Repr-Digest": [200, 206, 304],
 }
-OF_A_FILE = set(REQUIRED) - {"Request-Id", "Allow", "WWW-Authenticate", "Retry-After"}
+OF_A_FILE = {name for name, statuses in REQUIRED.items() if 206 in tuple(statuses)}
 # On every response to a valid key, while requests can be counted.
 LIMITS = {
     "RateLimit-Policy",

@@ -175,6 +175,7 @@ def nodes(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from nodes(child)
 
 
+@pytest.mark.usefixtures("as_owner")  # ANALYZE
 @pytest.mark.parametrize(
     ("filters", "index"), [("", "document_newest"), ("&status=DRAFT", "document_status_newest")]
 )

@@ -190,6 +190,23 @@ def test_throttle_lets_requests_pass_and_logs_it_while_redis_is_out_of_reach(
     assert eventually(lambda: re.search(warning, server.log_of(response))), server.log_of(response)
 
 
+def test_throttle_waits_for_a_silent_redis_once_a_second_at_most(
+    server: Server, acme: Tenant
+) -> None:
+    server.counter.refuse()  # no connection is left from before
+    server.counter.restore()
+    server.counter.silence()
+    assert server.get("/me", acme.raw).status == 200
+    opened = server.counter.accepted
+    started = time.monotonic()
+    responses = [server.get("/me", acme.raw) for _ in range(60)]
+    seconds = time.monotonic() - started
+    assert {response.status for response in responses} == {200}
+    assert server.counter.accepted - opened <= seconds + 1
+    warnings = [response for response in responses if "out of reach" in server.log_of(response)]
+    assert len(warnings) <= seconds + 1
+
+
 def test_throttle_counts_again_when_redis_is_back(server: Server, acme: Tenant) -> None:
     acme = used_up(acme)
     assert is_429(server.get("/me", acme.raw))

@@ -1,12 +1,15 @@
 """Each entry that is made within a request says where it came from, whatever it is about."""
 
+import pytest
 from django.test import Client
 from django.urls import reverse
 
 from audit.models import AuditEntry
 from config.request_context import client_info
-from tests import staff
+from tests import factories, staff
 from tests.factories import Tenant
+from tests.proxy import HOST
+from tests.server import Server
 from tests.test_admin_keys import create, page
 from tests.test_admin_workspaces import fields
 from tests.test_admin_workspaces import page as workspace_page
@@ -54,3 +57,21 @@ def test_client_info_is_empty_outside_of_a_request(acme: Tenant) -> None:
     # The cast's key was issued on no request.
     entry = AuditEntry.objects.get(action="key.created")
     assert (entry.address, entry.user_agent, entry.request_id) == ("", "", "")
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_client_address_is_not_chosen_by_a_header_with_underscores(
+    front: Server, acme: Tenant, order: int
+) -> None:
+    document = factories.document(acme.workspace)
+    forged = [b"X-Forwarded-For: 1.1.1.1", b"X_Forwarded_For: 6.6.6.6"][::order]
+    request = [
+        f"GET /api/v1/documents/{document.id}/download HTTP/1.1".encode(),
+        b"Host: localhost",
+        b"Connection: close",
+        f"Authorization: {acme.bearer}".encode(),
+        *forged,
+    ]
+    assert front.raw(b"\r\n".join([*request, b"", b""])).startswith(b"HTTP/1.1 200 ")
+    entry = AuditEntry.objects.get(action="document.downloaded")
+    assert entry.address == HOST

@@ -139,7 +139,8 @@ def test_run_on_a_port_that_is_none_is_one_clear_line(run: Run, folder: Path, po
     )
     assert done.returncode != 0
     assert done.stderr.splitlines()[0] == (
-        "CommandError: The port must be a number from 1 to 65535. Choose another: make run PORT=8001"
+        "CommandError: The port must be a number from 1 to 65535. "
+        "Choose another: make run PORT=8001"
     )
 
 

@@ -76,6 +76,7 @@ def test_readme_manage_commands_exist() -> None:
         "create_workspace",
         "import_documents",
         "issue_key",
+        "migrate",
         "record_download_completions",
     ]
     assert all(list(ROOT.glob(f"*/management/commands/{name}.py")) for name in commands)

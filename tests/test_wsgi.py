@@ -5,11 +5,14 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
 from config.embedded.service import free_port
-from tests.server import ROOT
+from tests import server as servers
+from tests.proxy import Proxy
+from tests.server import ROOT, Server, eventually
 
 GRANIAN = [str(Path(sys.executable).parent / "granian"), "--interface", "wsgi"]
 
@@ -61,6 +64,11 @@ def test_wsgi_without_a_required_variable_ends_with_one_line_that_names_it(name:
     [
         ("TRUSTED_PROXIES", "two", "TRUSTED_PROXIES must be a whole number of at least 0."),
         ("HTTPS_ONLY", "perhaps", "HTTPS_ONLY must be one of 1, true, yes, on, 0, false, no, off."),
+        (
+            "REDIS_URL",
+            "http://user:secret@localhost",
+            "REDIS_URL must begin with one of redis://, rediss://, unix://, memory://.",
+        ),
     ],
 )
 def test_wsgi_names_a_variable_that_it_cannot_use_and_its_valid_values(
@@ -68,4 +76,31 @@ def test_wsgi_names_a_variable_that_it_cannot_use_and_its_valid_values(
 ) -> None:
     done = serve(**{name: value})
     assert done.returncode == 1
-    assert takes in done.stdout
+    assert [line for line in done.stdout.splitlines() if not line.startswith("[")] == [takes]
+
+
+def test_wsgi_before_migrate_ends_with_one_line_that_says_so() -> None:
+    # No test has migrated the database that the tests' own ones are created beside.
+    url = urlsplit(os.environ["DATABASE_URL"])._replace(path="/postgres").geturl()
+    done = serve(DATABASE_URL=url)
+    assert done.returncode == 1
+    [line] = [line for line in done.stdout.splitlines() if not line.startswith("[")]
+    assert line.startswith("The database lacks the migration ")
+    assert line.endswith(" more. Run: python manage.py migrate")
+
+
+def test_wsgi_starts_while_the_database_is_out_of_reach(
+    transactional_db: None, tmp_path: Path
+) -> None:
+    proxy = Proxy(servers.test_database_url())
+    proxy.refuse()
+    server = Server(tmp_path, DATABASE_URL=proxy.url)
+    try:
+        assert eventually(lambda: server.listens() and server.get("/me").status == 401)
+        raw = "dtd_" + "A" * 40
+        assert server.get("/me", raw).status == 503
+        proxy.restore()
+        assert eventually(lambda: server.get("/me", raw).status == 401)
+    finally:
+        server.stop()
+        proxy.stop()

@@ -2,7 +2,7 @@
 
 from drf_spectacular.utils import OpenApiExample, OpenApiResponse, extend_schema
 
-from config.openapi.headers import HEADERS
+from config.openapi.headers import JSON_HEADERS
 from config.openapi.operations import error_responses
 from workspaces.serializers import Me
 
@@ -20,7 +20,7 @@ get_me = extend_schema(
     description="Shows which workspace and key the request uses, with document counts by status. "
     "Use it to check that a key is valid and belongs to the expected workspace.",
     tags=["Workspace"],
-    parameters=HEADERS,
+    parameters=JSON_HEADERS,
     responses={
         200: OpenApiResponse(Me, "The key's workspace.", [OpenApiExample("Workspace", EXAMPLE)]),
         **error_responses(),

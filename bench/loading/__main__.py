@@ -1,4 +1,6 @@
-"""Loads the empty database of DATABASE_URL: `python -m bench.loading SCALE main|few|imports`.
+"""Loads an empty database: `python -m bench.loading SCALE main|few|imports`.
+
+DATABASE_URL and DATABASE_OWNER_URL name it.
 
 `main` has workspaces, documents and the long audit log; `few` a short one, and a workspace without
 documents, to write to; `imports` one workspace with the documents to import.
@@ -9,7 +11,7 @@ import os
 
 from bench import log
 from bench.loading.identity import SUPPORT, Workspace, derive, workspaces
-from bench.scale import SCALES
+from bench.scale import SCALES, Scale
 
 
 def load_workspaces(workspaces: list[Workspace]) -> None:
@@ -35,25 +37,14 @@ def load_workspaces(workspaces: list[Workspace]) -> None:
     )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Loads one of the benchmark's databases.")
-    parser.add_argument("scale", choices=SCALES)
-    parser.add_argument("part", choices=("main", "few", "imports"))
-    options = parser.parse_args()
-    scale, part = SCALES[options.scale], options.part
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-
-    import django  # noqa: PLC0415 - the settings read the environment
-
-    django.setup()
+def load(scale: Scale, part: str) -> None:
+    """Fills the tables of the database, which are empty."""
     from django.contrib.auth.models import Group, User  # noqa: PLC0415
-    from django.core.management import call_command  # noqa: PLC0415
     from django.db import connection  # noqa: PLC0415
 
     from bench.loading import documents, entries  # noqa: PLC0415
     from bench.loading.tables import without_indexes  # noqa: PLC0415
 
-    call_command("migrate", verbosity=0)
     loaded = workspaces(scale.imports if part == "imports" else scale)
     loaded = loaded[:1] if part == "few" else loaded
     load_workspaces(loaded)
@@ -73,6 +64,25 @@ def main() -> None:
     log("  vacuum and statistics …")
     with connection.cursor() as cursor:
         cursor.execute("VACUUM (ANALYZE)")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Loads one of the benchmark's databases.")
+    parser.add_argument("scale", choices=SCALES)
+    parser.add_argument("part", choices=("main", "few", "imports"))
+    options = parser.parse_args()
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+    import django  # noqa: PLC0415 - the settings read the environment
+
+    django.setup()
+    from django.core.management import call_command  # noqa: PLC0415
+
+    from config.roles import as_owner  # noqa: PLC0415
+
+    call_command("migrate", verbosity=0)
+    with as_owner():  # who may remove indexes
+        load(SCALES[options.scale], options.part)
 
 
 if __name__ == "__main__":

@@ -59,9 +59,7 @@ class LoginForm(AdminAuthenticationForm):
 
 
 def check_rate(request: HttpRequest, login: str) -> None:
-    """Counts an attempt to sign in.
-
-    When the counter is out of reach the attempt passes: admins must be able to revoke a key then.
+    """Counts an attempt to sign in; in this process while Redis is out of reach.
 
     Raises:
         ValidationError: the account or the address has used up its attempts; `request.throttled`
@@ -80,9 +78,7 @@ def check_rate(request: HttpRequest, login: str) -> None:
             method=ALL,
             increment=True,
         )
-        if usage is None:
-            logger.warning("The sign-in counter is out of reach; the attempt is not counted")
-        elif usage["should_limit"]:
+        if usage["should_limit"]:
             logger.warning("Refused a sign-in: too many attempts (%s)", group)
             # `time_left` is 0 in the window's last second, and -1 just after it.
             seconds = max(1, usage["time_left"] + 1)

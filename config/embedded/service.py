@@ -110,7 +110,8 @@ class Service:
     def secrets(self, *names: str) -> dict[str, str]:
         """Random values, generated at the first start and stored in the folder."""
         file = self.folder / "secrets.json"
-        if not file.exists():
-            write_private(file, json.dumps({name: secrets.token_hex(16) for name in names}))
-        values: dict[str, str] = json.loads(file.read_text())
+        values: dict[str, str] = json.loads(file.read_text()) if file.exists() else {}
+        if missing := set(names) - values.keys():
+            values |= {name: secrets.token_hex(16) for name in missing}
+            write_private(file, json.dumps(values))
         return values

@@ -6,11 +6,14 @@ from typing import Any
 from drf_spectacular.utils import OpenApiParameter
 
 from config.api.limits import REQUESTS_PER_MINUTE, WINDOW
+from config.api.responses import HEADERS as JSON
 
 Schema = dict[str, Any]
 
+ERRORS = (400, 401, 402, 403, 404, 405, 412, 416, 429, 500, 503)
+FILE = (200, 206, 304)  # the statuses of responses about a file
 # The statuses of responses to a request with a valid key.
-WITH_KEY = (200, 206, 304, 400, 402, 403, 404, 405, 412, 416, 429, 500, 503)
+WITH_KEY = tuple(status for status in (*FILE, *ERRORS) if status != 401)
 
 
 def header(
@@ -60,10 +63,30 @@ REQUEST_ID = header(
 )
 ALLOW = header("Allow", constant("GET, HEAD"), [405], "The methods that the API supports.")
 
+
+def private(statuses: Iterable[int]) -> OpenApiParameter:
+    """`Cache-Control` of JSON, errors included."""
+    return header(
+        "Cache-Control",
+        constant(JSON["Cache-Control"]),
+        statuses,
+        "The response is for this client only; no cache may store it.",
+    )
+
+
+def vary(statuses: Iterable[int]) -> OpenApiParameter:
+    """`Vary` of all that a key is needed for, and of errors."""
+    return header(
+        "Vary", constant(JSON["Vary"]), statuses, "The response depends on the request's key."
+    )
+
+
 # Of every operation that needs a key.
 HEADERS = [
     REQUEST_ID,
     ALLOW,
+    private(ERRORS),
+    vary((*FILE, *ERRORS)),
     header(
         "WWW-Authenticate", constant("Bearer"), [401], "The scheme of the `Authorization` header."
     ),
@@ -94,3 +117,5 @@ HEADERS = [
         "X-RateLimit-Reset", integer(minimum=1, maximum=WINDOW), "Seconds until the minute ends."
     ),
 ]
+# Of those that respond with JSON.
+JSON_HEADERS = [*HEADERS, private([200])]

@@ -19,7 +19,16 @@ from config.api.limits import REQUESTS_PER_MINUTE
 from config.api.request import ApiRequest
 from config.api.responses import as_json, error_response
 from config.api.viewsets import ApiViewSet, UnknownPath
-from config.openapi.headers import ALLOW, REQUEST_ID, constant, header, pattern
+from config.openapi.headers import (
+    ALLOW,
+    ERRORS,
+    REQUEST_ID,
+    constant,
+    header,
+    pattern,
+    private,
+    vary,
+)
 from config.openapi.operations import other_paths, request_header, responses_of
 from documents.api.parameters import LIMIT_MAX
 
@@ -53,6 +62,8 @@ get_openapi = extend_schema(
         request_header("If-Match", "`ETag`s; 412 if this is none of them.", ETag=ETAG),
         REQUEST_ID,
         ALLOW,
+        private(ERRORS),
+        vary(ERRORS),
         header(
             "ETag",
             pattern('^"[0-9a-f]{64}"$'),

@@ -13,7 +13,7 @@ from drf_spectacular.utils import (
 from msgspec import to_builtins
 
 from config.api import errors
-from config.openapi.headers import HEADERS
+from config.openapi.headers import JSON_HEADERS
 from config.openapi.operations import error_responses, query
 from documents.api.parameters import CURSOR_EXPECTED, LIMIT_DEFAULT, LIMIT_MAX, STATUS_FILTER
 from documents.api.serializers import DocumentAnswer, DocumentPage, links
@@ -101,7 +101,7 @@ since is returned exactly once.""",
             "The `nextCursor` of the previous page; omit it for the first page. It is opaque, and "
             "belongs to one workspace and one `status` filter.",
         ),
-        *HEADERS,
+        *JSON_HEADERS,
     ],
     responses={
         200: OpenApiResponse(
@@ -126,7 +126,7 @@ get_document = extend_schema(
     description="Returns one document with its recipients. A recipient's `role` is what they are "
     "asked to do.",
     tags=["Documents"],
-    parameters=[ID, *HEADERS],
+    parameters=[ID, *JSON_HEADERS],
     responses={
         200: OpenApiResponse(
             DocumentAnswer, "The document.", [OpenApiExample("Document", {"data": DOCUMENT})]

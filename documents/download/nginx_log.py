@@ -13,9 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from django.db import InterfaceError, OperationalError, connection
+from django.db import connection
 
 from audit import record
+from config.database import UNAVAILABLE
 from config.management.progress import Report, first_line
 from config.management.shutdown import Shutdown
 
@@ -71,8 +72,8 @@ class Recorder:
 
         Raises:
             OSError: The file cannot be read.
-            django.db.Error: The database refuses a statement. While it is out of reach, `run`
-                waits for it.
+            django.db.Error: The database refuses a statement. While it is out of reach or
+                read-only, `run` waits for it.
             Stopped: A signal arrived, between two transactions.
         """
         rest = b""
@@ -97,11 +98,11 @@ class Recorder:
         self.counts.unreadable += parsed.count(None)
 
     def _write(self, completions: Mapping[str, record.Completion]) -> tuple[int, int]:
-        """Calls `downloads_ended`, again and again while the database is out of reach."""
+        """Calls `downloads_ended`, again and again while the database cannot be written."""
         while True:
             try:
                 return record.downloads_ended(completions)
-            except (InterfaceError, OperationalError) as exc:
+            except UNAVAILABLE as exc:
                 self._report(f"The database: {first_line(exc)}; trying again.")
             connection.close()
             time.sleep(RETRY_SECONDS)

@@ -13,6 +13,7 @@ from audit import record
 from audit.models import AuditEntry
 from config.api.errors import DocumentNotComplete, PreconditionFailed, Unavailable
 from config.api.request import ActiveKey, ApiRequest
+from config.api.responses import VARY
 from documents import storage
 from documents.download import nginx
 from documents.download.filenames import content_disposition
@@ -62,6 +63,7 @@ class Download:
             "Last-Modified": http_date(self.file.created_at.timestamp()),
             "Repr-Digest": f"sha-256=:{digest}:",  # RFC 9530: of the whole file, also with a part
             "X-Content-Type-Options": "nosniff",
+            **VARY,
         }
 
 

@@ -4,13 +4,12 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiResponse, extend_schema
 
 from config.api import errors
-from config.openapi.headers import HEADERS, constant, header, integer, pattern
+from config.openapi.headers import FILE, HEADERS, constant, header, integer, pattern
 from config.openapi.operations import error_responses, query, request_header
 from documents.api.parameters import FILE_TYPES
 from documents.api.schema import ID
 
 PDF = "application/pdf"
-FILE = (200, 206, 304)  # the statuses of responses about the file
 SIZE = 48213  # bytes
 ETAG = '"826aed33508f886a3b5bffa1989ce707a9312c9af6e354c906041481edc32013"'
 DATE = "Tue, 03 Mar 2026 12:00:00 GMT"

@@ -45,7 +45,6 @@ class Uploads:
             with self._folder.open(file.path) as content:
                 if hashlib.file_digest(content, "sha256").hexdigest() != file.sha256:
                     raise ImportRefused(f"{quoted(file.path)} changed; nothing was imported.")
-                content.seek(0)
                 return storage.save(content, key)
         except OSError as exc:
             raise ImportRefused(

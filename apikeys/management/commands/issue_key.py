@@ -13,6 +13,7 @@ from workspaces.models import Membership
 
 
 class Command(BaseCommand):
+    requires_migrations_checks = True
     help = "Creates an API key and prints it, once. Only an admin of the workspace can create one."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -58,6 +58,7 @@ class Command(ProgressCommand):
         base = f"http://{HOST}:{number}"
         text = welcome(base)
         connections.close_all()
+        os.environ.pop("DATABASE_OWNER_URL", None)  # the server must not be able to migrate
         threading.Thread(target=self.announce, args=(base, text), daemon=True).start()
         Supervisor(HOST, number, threads=settings.SERVER_THREADS, grace=GRACE).run()
 

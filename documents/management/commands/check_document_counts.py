@@ -14,6 +14,7 @@ from documents.counts.check import differences
 
 
 class Command(ProgressCommand):
+    requires_migrations_checks = True
     help = (
         "Lists the document counts (GET /me reads them) that differ from the number of documents, "
         "one JSON object per line. The exit status is 1 if there are any. The service can stay up."

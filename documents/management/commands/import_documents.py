@@ -18,6 +18,7 @@ from workspaces.models import Workspace
 
 
 class Command(ProgressCommand):
+    requires_migrations_checks = True
     help = "Imports documents with their PDFs (`documents.importing` describes the file)."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

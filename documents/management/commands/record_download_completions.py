@@ -14,6 +14,7 @@ from documents.download.nginx_log import Recorder
 
 
 class Command(ProgressCommand):
+    requires_migrations_checks = True
     help = (
         "Records in the audit log how the downloads that nginx served have ended. Reads standard "
         "input: lines of the downloads.log that deploy/nginx.conf writes. Each download is "

@@ -16,6 +16,7 @@ from workspaces.plans import Plan
 
 
 class Command(BaseCommand):
+    requires_migrations_checks = True
     help = "Creates a workspace with its first admin; prints both as JSON."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -1,0 +1,35 @@
+-- Creates the database `documents` and its two roles: documents_owner, which owns the tables and
+-- migrates them, and documents, which serves. A superuser of PostgreSQL runs it; again, it changes
+-- the passwords:
+--
+--     OWNER_PASSWORD=… SERVING_PASSWORD=… psql -X -d postgres -f deploy/roles.sql
+--
+-- After that, `manage.py migrate` gives the serving role its privileges on each table.
+
+\set ON_ERROR_STOP on
+\set QUIET on
+\getenv owner_password OWNER_PASSWORD
+\getenv serving_password SERVING_PASSWORD
+-- No password in PostgreSQL's log.
+SET log_statement = 'none';
+SET log_min_duration_statement = -1;
+SET log_min_error_statement = 'panic';
+SET client_min_messages = 'warning';
+
+SELECT format('CREATE ROLE %I', name) FROM unnest(ARRAY['documents_owner', 'documents']) AS name
+WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = name) \gexec
+ALTER ROLE documents_owner LOGIN NOSUPERUSER PASSWORD :'owner_password';
+ALTER ROLE documents LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD :'serving_password';
+-- As config/settings.py asks for it, which a PgBouncer may leave out.
+ALTER ROLE documents SET plan_cache_mode = force_generic_plan;
+
+SELECT 'CREATE DATABASE documents'
+WHERE NOT EXISTS (SELECT FROM pg_database WHERE datname = 'documents') \gexec
+ALTER DATABASE documents OWNER TO documents_owner;
+REVOKE ALL ON DATABASE documents FROM PUBLIC;
+GRANT CONNECT, TEMPORARY ON DATABASE documents TO documents; -- imports use a temporary table
+
+\connect documents
+-- The tables of a database that had one role.
+REASSIGN OWNED BY documents TO documents_owner;
+REVOKE CREATE ON SCHEMA public FROM PUBLIC;
