@@ -46,12 +46,13 @@ async def inflict(fault: Fault, node: Node, data: Data, *, short: bool) -> Seen:
         load.cancel()
     await client.drain()
     client.close()
-    log(f"  until healthy: {loop.time() - ended:.0f} s")
+    healthy = seconds_until_healthy(outcomes, ended)
+    log(f"  healthy {healthy:.1f} s after the end of the fault")
     return Seen(
         [o for o in outcomes if o.due < began],
         [o for o in outcomes if began <= o.due < ended],
         [o for o in outcomes if o.due >= ended],
-        seconds_until_healthy(outcomes, ended),
+        healthy,
         node.facts,
         node.broken,
     )

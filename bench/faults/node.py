@@ -97,7 +97,7 @@ def serving(instances: int, *, by_nginx: bool, by_proxy: bool = False) -> Iterat
             costs processor time.
     """
     with contextlib.ExitStack() as stopping:
-        environment = dict(BY_NGINX) if by_nginx else {}
+        environment = {"DATABASE_OWNER_URL": "", **(BY_NGINX if by_nginx else {})}
         database = Proxy(os.environ["DATABASE_URL"]) if by_proxy else None
         if database:
             stopping.callback(database.stop)

@@ -29,8 +29,8 @@ list, detail and download in turn, one download in forty a file of 40 MB. The SH
 body is compared with the right one's; the audit log is compared with the complete downloads that \
 clients saw. A cell has the statuses (or what went wrong) during the fault with their numbers, \
 then the median and the slowest response in milliseconds. "Healthy after" is the time from the \
-end of the fault to the last request whose response was not right and quick (1 s). A worker's fault ends \
-when its replacement serves.
+end of the fault to the last request whose response was not right and quick (1 s). The fault of a \
+worker ends when its replacement serves.
 
 **{held} of {all} promises hold.**
 
