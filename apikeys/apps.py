@@ -1,4 +1,4 @@
-"""The app's name on the admin's pages."""
+"""The app's name on the admin's pages, and its health check."""
 
 from django.apps import AppConfig
 
@@ -6,3 +6,15 @@ from django.apps import AppConfig
 class ApiKeysConfig(AppConfig):
     name = "apikeys"
     verbose_name = "Developer settings"
+
+    def ready(self) -> None:
+        from config import health  # noqa: PLC0415 - needs the settings
+
+        health.register("counter", check_counter, required=False)
+
+
+def check_counter() -> None:
+    """Raises an exception if the rate limit's counter is out of reach."""
+    from apikeys.throttling import KeyThrottle  # noqa: PLC0415 - loaded with the views
+
+    KeyThrottle.counter.ping()

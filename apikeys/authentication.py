@@ -13,6 +13,8 @@ from apikeys import keys
 from config.api.errors import InvalidKey
 from config.api.request import ActiveKey
 from config.database import UNAVAILABLE, fetch
+from config.key_format import PREFIX
+from config.request_context import note
 from config.slots import remember_tenant
 
 logger = logging.getLogger(__name__)
@@ -34,6 +36,8 @@ _USED = """
 LAST_USED_EVERY = timedelta(minutes=1)  # writing it on every request costs a fifth of throughput
 _paused_until = datetime.min.replace(tzinfo=UTC)  # later after an error
 
+MALFORMED = f"the Authorization header is not of the form Bearer {PREFIX}…"
+
 
 class BearerKeyAuthentication(BaseAuthentication):
     """Finds the key in the Authorization header; `request.auth` is an `ActiveKey`.
@@ -44,10 +48,14 @@ class BearerKeyAuthentication(BaseAuthentication):
     def authenticate(self, request: Request) -> tuple[None, ActiveKey]:
         header = request.META.get("HTTP_AUTHORIZATION", "")
         raw = keys.from_header(header)
-        key = find_active(raw) if raw else None
+        if raw is None:
+            raise InvalidKey(MALFORMED if header else "no Authorization header")
+        note(key_prefix=keys.loggable(raw))
+        key = find_active(raw)
         if key is None:
-            raise InvalidKey
+            raise InvalidKey("unknown, revoked or deleted key")
         remember_tenant(header, key.workspace_id)
+        note(workspace_id=str(key.workspace_id))
         note_use(key.id, key.last_used_at, timezone.now())
         return None, key
 

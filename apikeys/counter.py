@@ -30,14 +30,14 @@ class RedisCounter:
     """
 
     def __init__(self, url: str, timeout: float) -> None:
-        redis = Redis.from_url(
+        self._redis = Redis.from_url(
             url,
             socket_connect_timeout=timeout,
             socket_timeout=timeout,
             retry=Retry(NoBackoff(), 0),
         )
         # A script runs as a whole: no counter is left without its expiry.
-        self._increment = redis.register_script(_INCREMENT)
+        self._increment = self._redis.register_script(_INCREMENT)
 
     def increment(self, key_id: UUID, window_end: int) -> int:
         """Counts one request; returns how many the window has, this one included.
@@ -49,6 +49,14 @@ class RedisCounter:
             redis.RedisError: Redis is out of reach or refuses.
         """
         return int(self._increment([f"requests:{key_id}:{window_end}"]))
+
+    def ping(self) -> None:
+        """Returns if Redis responds.
+
+        Raises:
+            redis.RedisError: it does not.
+        """
+        self._redis.ping()
 
 
 class ProcessCounter:
@@ -71,3 +79,6 @@ class ProcessCounter:
             window = self._windows[window_end]
             window[key_id] += 1
             return window[key_id]
+
+    def ping(self) -> None:
+        """As `RedisCounter.ping`: this counter is always in reach."""

@@ -10,6 +10,7 @@ from config.key_format import PREFIX, PUBLIC_LENGTH
 ALPHABET = string.ascii_letters + string.digits  # a double click selects the whole key
 SECRET_LENGTH = 40  # characters; 40 × log2(62) ≈ 238 bits, of which 190 stay secret
 
+_KEY = re.compile(rf"{PREFIX}[A-Za-z0-9]{{{SECRET_LENGTH}}}")
 _BEARER = re.compile(rf"(?i:Bearer) +({PREFIX}[\x21-\x7e]+)")
 
 
@@ -29,6 +30,14 @@ def digest(raw: str) -> str:
 def first_characters(raw: str) -> str:
     """The public part of a key, by which users recognise it."""
     return raw[:PUBLIC_LENGTH]
+
+
+def loggable(raw: str) -> str | None:
+    """The public part of what was sent as a key; None if it could be something else.
+
+    Of any other text, even its first characters may be a secret.
+    """
+    return first_characters(raw) if _KEY.fullmatch(raw) else None
 
 
 def from_header(value: str) -> str | None:

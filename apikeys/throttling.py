@@ -10,6 +10,7 @@ from redis import RedisError
 from rest_framework.throttling import BaseThrottle
 
 from apikeys.counter import ProcessCounter, RedisCounter
+from config import metrics
 from config.api.errors import TooManyRequests
 from config.api.limits import REQUESTS_PER_MINUTE, WINDOW
 from config.api.request import ApiRequest
@@ -41,10 +42,10 @@ class KeyThrottle(BaseThrottle):
         try:
             with breaker.call(RedisError):
                 count = self.counter.increment(request.auth.id, end)
-        except RedisError as exc:  # at most once a second
-            logger.warning("The rate limit's counter is out of reach; requests pass: %s", exc)
-            return True
-        except BreakerOpen:
+        except (RedisError, BreakerOpen) as exc:
+            metrics.FAIL_OPEN.labels("rate_limit").inc()
+            if isinstance(exc, RedisError):  # at most once a second
+                logger.warning("The rate limit's counter is out of reach; requests pass: %s", exc)
             return True
         request.response_headers.update(quota_headers(count, end - now))
         if count > REQUESTS_PER_MINUTE:

@@ -13,7 +13,6 @@ from config.request_context import client_address, deadline
 
 # Seconds from a request's arrival until its response must be ready.
 SECONDS = {
-    "health": 3.0,
     "download": API_SECONDS,
     "api": API_SECONDS,
     "static": API_SECONDS,
@@ -32,8 +31,6 @@ class AdmissionMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if request.path == "/healthz":
-            return self.get_response(request)
         kind = _class_of(request.path)
         gate = slots.GATES[kind]
         token = deadline.set(time.monotonic() + SECONDS[kind])
@@ -58,9 +55,7 @@ def _class_of(path: str) -> str:
     """The class of a request, a name in `config.slots.GATES`."""
     if path.startswith("/api/v1/"):
         return "download" if path.endswith("/download") else "api"
-    if path.startswith("/static/"):
-        return "static"
-    return "health" if path == "/readyz" else "page"  # for people
+    return "static" if path.startswith("/static/") else "page"  # for people
 
 
 def _tenant(kind: str, request: HttpRequest) -> Hashable:

@@ -1,15 +1,98 @@
-"""System checks of the environment."""
+"""System checks of the environment.
+
+The server refuses to start if one of `environment_errors` fails. The others run with
+`manage.py check --deploy`.
+"""
 
 from typing import Any
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, register
+from django.core.checks import CheckMessage, Error, Warning, register
+from django.core.checks.security.base import (
+    SECRET_KEY_INSECURE_PREFIX,
+    SECRET_KEY_MIN_LENGTH,
+    SECRET_KEY_MIN_UNIQUE_CHARACTERS,
+)
+
+from config import env
 
 
 @register()
-def required_variables(**kwargs: Any) -> list[CheckMessage]:
-    """config.E001: one error for each required variable that is not set."""
+def environment_errors(**kwargs: Any) -> list[CheckMessage]:
+    """What the service refuses to start with.
+
+    config.E001: a required variable is not set.
+    config.E002: a secret key that can be guessed.
+    config.E003: any Host header is accepted. Links would lead to whatever host a client names.
+    """
+    missing = env.missing()
+    errors: list[CheckMessage] = [
+        Error(f"{each.name} is not set.", hint=f"Set it to {each.help}.", id="config.E001")
+        for each in missing
+    ]
+    keys = {"SECRET_KEY_FALLBACKS": settings.SECRET_KEY_FALLBACKS}
+    if "SECRET_KEY" not in [each.name for each in missing]:
+        keys = {"SECRET_KEY": [settings.SECRET_KEY], **keys}
+    errors += [
+        Error(
+            f"{name} can be guessed.",
+            hint=f"Set it to at least {SECRET_KEY_MIN_LENGTH} random characters.",
+            id="config.E002",
+        )
+        for name, values in keys.items()
+        if any(map(_is_weak, values))
+    ]
+    if "*" in settings.ALLOWED_HOSTS:
+        errors.append(
+            Error(
+                "ALLOWED_HOSTS accepts every host.",
+                hint="Set it to the service's own host names, separated by commas.",
+                id="config.E003",
+            )
+        )
+    return errors
+
+
+def _is_weak(key: str) -> bool:
+    return (
+        len(key) < SECRET_KEY_MIN_LENGTH
+        or len(set(key)) < SECRET_KEY_MIN_UNIQUE_CHARACTERS
+        or key.startswith(SECRET_KEY_INSECURE_PREFIX)
+    )
+
+
+@register(deploy=True)
+def counted_in_process(**kwargs: Any) -> list[CheckMessage]:
+    """config.W001: each process counts the rate limit for itself."""
+    if not settings.COUNT_IN_PROCESS:
+        return []
     return [
-        Error(f"{name} is not set.", hint=f"Set it to {settings.REQUIRED[name]}.", id="config.E001")
-        for name in settings.MISSING
+        Warning(
+            "REDIS_URL is memory://: each process allows the whole rate limit.",
+            hint="Set it to redis://HOST:PORT/NUMBER, unless the service is one process.",
+            id="config.W001",
+        )
+    ]
+
+
+@register(deploy=True)
+def https(**kwargs: Any) -> list[CheckMessage]:
+    """config.W002: keys and passwords may travel unencrypted. config.W003: only redirects."""
+    if not settings.HTTPS_ONLY:
+        return [
+            Warning(
+                "HTTPS_ONLY is off: keys and passwords may be sent unencrypted.",
+                hint="Leave HTTPS_ONLY unset.",
+                id="config.W002",
+            )
+        ]
+    if settings.TRUSTED_PROXIES:
+        return []
+    return [
+        Warning(
+            "TRUSTED_PROXIES is 0: behind nginx every request seems unencrypted, so pages redirect "
+            "for ever and the API refuses every request.",
+            hint="Set it to the number of proxies in front, 1 with deploy/nginx.conf.",
+            id="config.W003",
+        )
     ]

@@ -1,4 +1,4 @@
-"""Reading settings from environment variables.
+"""Reading settings from environment variables, each with its help text.
 
 An invalid value stops the program with the variable's name and the accepted values. The system
 checks (`config.checks`) report a missing variable, so that importing the settings never needs a
@@ -6,6 +6,7 @@ database, object storage or a secret.
 """
 
 import os
+from dataclasses import dataclass
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -13,18 +14,45 @@ TRUE = ("1", "true", "yes", "on")
 FALSE = ("0", "false", "no", "off")
 
 
-def text(name: str, default: str = "") -> str:
+@dataclass(frozen=True)
+class Variable:
+    """An environment variable that this module has read.
+
+    Attributes:
+        default: its default as text; None if the service needs the variable.
+        help: what to set it to, for the table of variables and error messages.
+    """
+
+    name: str
+    default: str | None
+    help: str
+
+
+VARIABLES: dict[str, Variable] = {}  # all that were read, in that order
+
+
+def _read(name: str, default: str | None, help: str) -> str:
+    VARIABLES[name] = Variable(name, default, help)
+    return os.environ.get(name, "").strip()
+
+
+def required(name: str, *, help: str) -> str:
+    """The value of a variable that the service needs; empty if it is not set (`missing`)."""
+    return _read(name, None, help)
+
+
+def text(name: str, default: str = "", *, help: str) -> str:
     """The variable's value without surrounding whitespace; `default` if unset or empty."""
-    return os.environ.get(name, "").strip() or default
+    return _read(name, default, help) or default
 
 
-def integer(name: str, default: int, *, minimum: int = 0) -> int:
+def integer(name: str, default: int, *, minimum: int = 0, help: str) -> int:
     """The variable as a whole number of at least `minimum`.
 
     Raises:
         ImproperlyConfigured: it is set to anything else.
     """
-    value = text(name)
+    value = _read(name, str(default), help)
     if not value:
         return default
     if not (value.isascii() and value.isdigit() and int(value) >= minimum):
@@ -32,13 +60,13 @@ def integer(name: str, default: int, *, minimum: int = 0) -> int:
     return int(value)
 
 
-def boolean(name: str, *, default: bool) -> bool:
+def boolean(name: str, *, default: bool, help: str) -> bool:
     """The variable as a boolean.
 
     Raises:
         ImproperlyConfigured: it is set to anything else.
     """
-    value = text(name).lower()
+    value = _read(name, "yes" if default else "no", help).lower()
     if not value:
         return default
     if value not in TRUE + FALSE:
@@ -46,20 +74,48 @@ def boolean(name: str, *, default: bool) -> bool:
     return value in TRUE
 
 
-def url(name: str, default: str, *schemes: str) -> str:
-    """The variable as a URL with one of these schemes.
+def url(name: str, *schemes: str, help: str) -> str:
+    """A required variable, as a URL with one of these schemes; "not-set" if it is not set.
 
     Raises:
         ImproperlyConfigured: it has another one. The message does not quote the value, which may
             contain a password.
     """
-    value = text(name, default)
+    value = required(name, help=help) or f"{schemes[0]}://not-set"
     if value.partition("://")[0] not in schemes:
         begins = ", ".join(f"{scheme}://" for scheme in schemes)
         raise ImproperlyConfigured(f"{name} must begin with one of {begins}.")
     return value
 
 
-def words(name: str, default: str = "") -> list[str]:
+def choice(name: str, *allowed: str, help: str) -> str:
+    """The variable, one of `allowed`; the first of them if it is unset.
+
+    Raises:
+        ImproperlyConfigured: it is set to anything else.
+    """
+    value = text(name, allowed[0], help=help).lower()
+    if value not in allowed:
+        raise ImproperlyConfigured(f"{name} must be one of {', '.join(allowed)}.")
+    return value
+
+
+def words(name: str, default: str = "", *, help: str) -> list[str]:
     """The variable as a list, split at commas; empty items are dropped."""
-    return [word.strip() for word in text(name, default).split(",") if word.strip()]
+    return [word.strip() for word in text(name, default, help=help).split(",") if word.strip()]
+
+
+def missing() -> list[Variable]:
+    """The required variables that are not set."""
+    unset = (each for each in VARIABLES.values() if each.default is None)
+    return [each for each in unset if not os.environ.get(each.name, "").strip()]
+
+
+def table() -> str:
+    """All variables as a Markdown table; those that the service needs come first."""
+    rows = ["| variable | default | meaning |", "|---|---|---|"]
+    for each in sorted(VARIABLES.values(), key=lambda variable: variable.default is not None):
+        default = f"`{each.default}`" if each.default else "none"
+        default = "required" if each.default is None else default
+        rows.append(f"| `{each.name}` | {default} | {each.help} |")
+    return "\n".join(rows) + "\n"

@@ -12,13 +12,15 @@ from django.views.decorators.cache import never_cache
 
 from config.admin.site import with_csp
 from config.api.errors import ApiError, Busy, InvalidRequest, PathNotFound, ServerError
-from config.api.responses import as_api_error, error_response
+from config.api.responses import as_api_error, error_response, note_error
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """400: Django cannot read the request."""
     if is_api(request):
-        return error_response(InvalidRequest())
+        error = InvalidRequest()
+        error.reason = str(exception)
+        return error_response(error)
     return defaults.bad_request(request, exception)
 
 
@@ -64,6 +66,7 @@ def busy(request: HttpRequest) -> HttpResponse:
 def _failed(request: HttpRequest, error: ApiError) -> HttpResponse:
     if is_api(request):
         return error_response(error)
+    note_error(error)
     response: HttpResponse = defaults.server_error(request)
     response.status_code = error.status_code
     for name, value in error.headers.items():

@@ -1,4 +1,4 @@
-"""Middleware: the request id and the access log, the limit of bodies, Django's for the admin."""
+"""Middleware: the request id, the access log, the limit of bodies, and Django's for the admin."""
 
 import logging
 import time
@@ -15,16 +15,17 @@ from django.middleware import csrf
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.encoding import escape_uri_path
 
+from config import health, metrics
 from config.database import page_limits
 from config.error_pages import is_api, length_required, too_large
 from config.logs import request_id
-from config.request_context import current_request
+from config.request_context import client_address, handling
 
 logger = logging.getLogger("access")
 
 
 class RequestIdMiddleware:
-    """Gives the request an id, makes it the current request and writes the access log line.
+    """Gives the request an id, makes it the current request, and logs and counts its response.
 
     A client cannot choose the id: it could repeat one, and an audit entry must lead to exactly one
     request.
@@ -36,21 +37,58 @@ class RequestIdMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         started = time.monotonic()
         token = request_id.set(uuid.uuid4().hex)
-        request_token = current_request.set(request)
         try:
-            response = self.get_response(request)
-            response["Request-Id"] = request_id.get()
-            logger.info(
-                "%s %s %d %.1f ms",
-                request.method,
-                escape_uri_path(request.path),  # prevents log injection
-                response.status_code,
-                (time.monotonic() - started) * 1000,
-            )
-            return response
+            with handling(request) as notes:
+                response = self.get_response(request)
+                response["Request-Id"] = request_id.get()
+                record(request, response, notes, time.monotonic() - started)
+                return response
         finally:
-            current_request.reset(request_token)
             request_id.reset(token)
+
+
+def record(
+    request: HttpRequest, response: HttpResponse, notes: dict[str, str | None], seconds: float
+) -> None:
+    """Writes the access log's line and counts the request."""
+    method = request.method or ""
+    route = route_of(request)
+    metrics.observe_request(method, route, response.status_code, seconds)
+    if response.status_code == 503:
+        metrics.UNAVAILABLE.labels(notes.get("cause") or "other").inc()
+    fields = {
+        "method": method,
+        "route": route,
+        "path": escape_uri_path(request.path),  # prevents log injection
+        "status": response.status_code,
+        "milliseconds": round(seconds * 1000, 1),
+        "bytes": body_length(method, response),
+        "key_prefix": None,
+        "workspace_id": None,
+        "client_address": client_address(request),
+        "user_agent": request.META.get("HTTP_USER_AGENT"),
+        "reason": None,
+        **notes,
+    }
+    logger.info(
+        "%(method)s %(path)s %(status)d %(milliseconds).1f ms", fields, extra={"fields": fields}
+    )
+
+
+def route_of(request: HttpRequest) -> str:
+    """The URL pattern that the path matches; "other" if it is unknown."""
+    match = request.resolver_match
+    if match is None:
+        return request.path if request.path in health.PATHS else "other"
+    return "other" if "(?P<" in match.route else f"/{match.route}"  # regexes match what is unknown
+
+
+def body_length(method: str, response: HttpResponse) -> int | None:
+    """Bytes of the body that the response is about to have; None if that is not known."""
+    if method == "HEAD" or response.status_code in (204, 304):
+        return 0
+    length = response.get("Content-Length")
+    return int(length) if length else None
 
 
 class BodyLimitMiddleware:

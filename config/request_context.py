@@ -1,5 +1,7 @@
-"""The request that this thread is handling, and its client."""
+"""The request that this thread is handling, its client, and what is to be logged about it."""
 
+import contextlib
+from collections.abc import Iterator
 from contextvars import ContextVar
 from ipaddress import ip_address
 
@@ -10,6 +12,34 @@ from django.http import HttpRequest
 current_request: ContextVar[HttpRequest | None] = ContextVar("current_request", default=None)
 # When the response must be ready, on the monotonic clock; None outside of a request.
 deadline: ContextVar[float | None] = ContextVar("deadline", default=None)
+
+# What the access log's line has about the current request, besides what its response shows.
+_notes: ContextVar[dict[str, str | None] | None] = ContextVar("notes", default=None)
+
+
+@contextlib.contextmanager
+def handling(request: HttpRequest) -> Iterator[dict[str, str | None]]:
+    """Makes this the current request; returns its notes, which are empty."""
+    notes: dict[str, str | None] = {}
+    request_token = current_request.set(request)
+    notes_token = _notes.set(notes)
+    try:
+        yield notes
+    finally:
+        _notes.reset(notes_token)
+        current_request.reset(request_token)
+
+
+def note(**facts: str | None) -> None:
+    """Adds facts to the access log's line of the current request: never a secret.
+
+    Args:
+        facts: `key_prefix`, `workspace_id`; of a refused request its `reason`, and of a 503 the
+            `cause`, which is one of few words, for metrics.
+    """
+    notes = _notes.get()
+    if notes is not None:
+        notes.update(facts)
 
 
 def client_info() -> tuple[str, str]:

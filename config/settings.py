@@ -15,31 +15,53 @@ from config import env
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
-# The required variables and what to set them to.
-REQUIRED = {
-    "SECRET_KEY": "a long random string; it signs cursors and sessions",
-    "DATABASE_URL": "postgresql://USER:PASSWORD@HOST:PORT/NAME",
-    "REDIS_URL": "redis://HOST:PORT/NUMBER, or memory:// if the service is one process",
-    "S3_ENDPOINT_URL": "the URL of the S3-compatible object storage for the PDFs",
-    "S3_BUCKET": "the bucket for the PDFs",
-    "S3_ACCESS_KEY_ID": "the access key of the object storage",
-    "S3_SECRET_ACCESS_KEY": "the secret key of the object storage",
-}
-MISSING = [name for name in REQUIRED if not env.text(name)]
-
 # --- Security --------------------------------------------------------------------------------
 
-SECRET_KEY = env.text("SECRET_KEY", "not-set")
+SECRET_KEY = (
+    env.required("SECRET_KEY", help="50 or more random characters; they sign cursors and sessions")
+    or "not-set"
+)
+SECRET_KEY_FALLBACKS = env.words(
+    "SECRET_KEY_FALLBACKS",
+    help="earlier values of `SECRET_KEY`, separated by commas: what they signed stays valid",
+)
 DEBUG = False  # everywhere: a page must not show a traceback; the log has it
-ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
-CSRF_TRUSTED_ORIGINS = env.words("CSRF_TRUSTED_ORIGINS")
-# The number of our own proxies in front; each adds one address to X-Forwarded-For. The first must
-# drop headers with underscores, as deploy/nginx.conf does: WSGI reads X_Forwarded_For the same way.
-TRUSTED_PROXIES = env.integer("TRUSTED_PROXIES", 0)
-# Cookies are sent over HTTPS only; `manage.py run` on a laptop has no TLS.
-HTTPS_ONLY = env.boolean("HTTPS_ONLY", default=True)
+ALLOWED_HOSTS = env.words(
+    "ALLOWED_HOSTS",
+    "localhost,127.0.0.1,[::1]",
+    help="the service's host names, separated by commas",
+)
+CSRF_TRUSTED_ORIGINS = env.words(
+    "CSRF_TRUSTED_ORIGINS",
+    help="further origins whose pages may send the admin's forms, such as `https://HOST`, "
+    "separated by commas; its own origin needs no entry",
+)
+# Each adds one address to X-Forwarded-For. The first must drop headers with underscores, as
+# deploy/nginx.conf does: WSGI reads X_Forwarded_For the same way.
+TRUSTED_PROXIES = env.integer(
+    "TRUSTED_PROXIES",
+    0,
+    help="the number of our own proxies in front, 1 behind deploy/nginx.conf; each adds one "
+    "address to `X-Forwarded-For`",
+)
+HTTPS_ONLY = env.boolean(
+    "HTTPS_ONLY",
+    default=True,
+    help="whether plain HTTP is refused (the API) or redirected (pages), and cookies and HSTS "
+    "are for HTTPS only",
+)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS_ONLY
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUSTED_PROXIES else None
+SECURE_SSL_REDIRECT = HTTPS_ONLY
+# Health checks come from inside. The API refuses plain HTTP instead: a client that follows
+# redirects would send its key unencrypted every time and not notice.
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^api/v1/"]
+SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60 if HTTPS_ONLY else 0
+SILENCED_SYSTEM_CHECKS = [
+    "security.W003",  # our CSRF middleware is a subclass of Django's, which the check overlooks
+    "security.W005",  # HSTS for subdomains: other services may be there
+    "security.W021",  # HSTS preload: it cannot be undone within months
+]
 CSRF_FAILURE_VIEW = "config.error_pages.form_refused"
 CSRF_COOKIE_HTTPONLY = True  # like the session cookie; both are SameSite=Lax
 SESSION_COOKIE_AGE = 8 * 60 * 60  # seconds after signing in: a working day
@@ -69,6 +91,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "config.middleware.RequestIdMiddleware",
+    "config.health.middleware",  # before anything that reads the Host header or redirects
     "django.middleware.security.SecurityMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -114,7 +137,8 @@ def WHITENOISE_ADD_HEADERS_FUNCTION(headers: Headers, path: str, url: str) -> No
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 DATABASES: dict[str, Any] = {
     "default": dj_database_url.parse(
-        env.text("DATABASE_URL", "postgresql:///not-set"),
+        env.required("DATABASE_URL", help="postgresql://USER:PASSWORD@HOST:PORT/NAME")
+        or "postgresql:///not-set",
         engine="config.postgresql",
         conn_max_age=None,  # one persistent connection per thread
         disable_server_side_cursors=True,  # nothing would end a FETCH at the request's deadline
@@ -132,7 +156,10 @@ DATABASES["default"]["OPTIONS"] = {
 
 # The same database, as the owner of its tables, for `manage.py migrate`. A server does not need it.
 DATABASE_OWNER: dict[str, Any] = {}
-if _owner_url := env.text("DATABASE_OWNER_URL"):
+if _owner_url := env.text(
+    "DATABASE_OWNER_URL",
+    help="the same database as the owner of its tables, for `migrate` only; no server needs it",
+):
     _owner = dict(dj_database_url.parse(_owner_url))
     DATABASE_OWNER = {name: _owner[name] for name in ("NAME", "USER", "PASSWORD", "HOST", "PORT")}
 
@@ -142,34 +169,65 @@ STORAGES: dict[str, Any] = {
     "default": {
         "BACKEND": "documents.storage.PdfStorage",
         "OPTIONS": {
-            "endpoint_url": env.text("S3_ENDPOINT_URL") or None,
-            "bucket_name": env.text("S3_BUCKET"),
-            "access_key": env.text("S3_ACCESS_KEY_ID"),
-            "secret_key": env.text("S3_SECRET_ACCESS_KEY"),
-            "region_name": env.text("S3_REGION", "us-east-1"),
+            "endpoint_url": env.required(
+                "S3_ENDPOINT_URL", help="the URL of the S3-compatible object storage for the PDFs"
+            )
+            or None,
+            "bucket_name": env.required("S3_BUCKET", help="the bucket for the PDFs"),
+            "access_key": env.required(
+                "S3_ACCESS_KEY_ID", help="the access key of the object storage"
+            ),
+            "secret_key": env.required(
+                "S3_SECRET_ACCESS_KEY", help="the secret key of the object storage"
+            ),
+            "region_name": env.text(
+                "S3_REGION", "us-east-1", help="the region of the object storage"
+            ),
         },
     },
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
 
-# Whether nginx serves the downloads (deploy/nginx.conf) instead of this process.
-X_ACCEL_DOWNLOADS = env.boolean("X_ACCEL_DOWNLOADS", default=False)
+X_ACCEL_DOWNLOADS = env.boolean(
+    "X_ACCEL_DOWNLOADS",
+    default=False,
+    help="whether nginx serves the downloads (deploy/nginx.conf) instead of the application",
+)
 
 # --- The server process (`config.server`) -----------------------------------------------------
 
-# Threads only wait; `config.slots` divides them and decides how many requests run.
-SERVER_THREADS = env.integer("SERVER_THREADS", 256, minimum=32)
-# Requests that run at once in a process; each slot has a database connection.
-API_SLOTS = env.integer("API_SLOTS", 3, minimum=1)
-DOWNLOAD_SLOTS = env.integer("DOWNLOAD_SLOTS", 4, minimum=1)
-PAGE_SLOTS = env.integer("PAGE_SLOTS", 2, minimum=1)
+SERVER_THREADS = env.integer(
+    "SERVER_THREADS",
+    256,
+    minimum=32,
+    help="threads of a process; most of them wait for a slot or send a download",
+)
+# A slot is a request that runs, and a database connection (`config.slots`).
+API_SLOTS = env.integer(
+    "API_SLOTS", 3, minimum=1, help="requests to the API that a process runs at once"
+)
+DOWNLOAD_SLOTS = env.integer(
+    "DOWNLOAD_SLOTS", 4, minimum=1, help="downloads that a process starts at once"
+)
+PAGE_SLOTS = env.integer(
+    "PAGE_SLOTS", 2, minimum=1, help="pages of the admin that a process renders at once"
+)
 # Downloads that a process sends at once, each in a thread; one key may have half of them.
 STREAMS = SERVER_THREADS // 4
-GRACE_SECONDS = env.integer("GRACE_SECONDS", 30, minimum=5)  # from SIGTERM to the end
+GRACE_SECONDS = env.integer(
+    "GRACE_SECONDS", 30, minimum=5, help="seconds that running requests get after SIGTERM"
+)
 
 # --- Counters: the rate limit (`apikeys.counter`) and sign-ins (django-ratelimit, in the cache) ---
 
-REDIS_URL = env.url("REDIS_URL", "redis://not-set", "redis", "rediss", "unix", "memory")
+REDIS_URL = env.url(
+    "REDIS_URL",
+    "redis",
+    "rediss",
+    "unix",
+    "memory",
+    help="redis://HOST:PORT/NUMBER, or memory:// if the service is one process",
+)
 COUNT_IN_PROCESS = REDIS_URL.startswith("memory://")
 REDIS_TIMEOUT = 0.25  # seconds; after that a request passes uncounted
 _IN_PROCESS = {
@@ -195,8 +253,11 @@ AUDIT_WORKSPACE_DIRECTORY = "workspaces.directory"
 
 # --- The API ---------------------------------------------------------------------------------
 
-# Where a workspace admin changes the plan; the `href` of a 402.
-UPGRADE_URL = env.text("UPGRADE_URL", "https://example.com/settings/billing")
+UPGRADE_URL = env.text(
+    "UPGRADE_URL",
+    "https://example.com/settings/billing",
+    help="where a workspace admin changes the plan; the `href` of a 402",
+)
 # The rest of an API view's behaviour is in `config.api.viewsets`. These are settings, since
 # `config` does not import the apps.
 REST_FRAMEWORK = {
@@ -242,17 +303,30 @@ AUTH_PASSWORD_VALIDATORS = [
     )
 ]
 
-# --- Log -------------------------------------------------------------------------------------
+# --- Log and metrics -------------------------------------------------------------------------
 
+LOG_FORMAT = env.choice(
+    "LOG_FORMAT", "text", "json", help="`text`, or `json` for one object a line"
+)
+# Where a server process serves its metrics (`config.metrics`): not for clients. 0: nowhere.
+METRICS_HOST = env.text(
+    "METRICS_HOST", "127.0.0.1", help="the address on which a server process serves `/metrics`"
+)
+METRICS_PORT = env.integer(
+    "METRICS_PORT",
+    0,
+    help="the port of `/metrics`, 0 for none; `--metrics-port` of an instance sets it",
+)
 LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
-        "line": {
+        "text": {
             "()": "config.logs.RedactingFormatter",
             "format": "{asctime} {levelname} {name} [{request_id}] {message}",
             "style": "{",
-        }
+        },
+        "json": {"()": "config.logs.JsonFormatter"},
     },
     "filters": {
         "request_id": {"()": "config.logs.RequestIdFilter"},
@@ -264,14 +338,22 @@ LOGGING: dict[str, Any] = {
     "handlers": {
         "stderr": {
             "class": "logging.StreamHandler",
-            "formatter": "line",
+            "formatter": LOG_FORMAT,
             "filters": ["request_id"],
         }
     },
-    "root": {"handlers": ["stderr"], "level": env.text("LOG_LEVEL", "INFO").upper()},
+    "root": {
+        "handlers": ["stderr"],
+        "level": env.text(
+            "LOG_LEVEL", "INFO", help="DEBUG, INFO, WARNING or ERROR; INFO logs every request"
+        ).upper(),
+    },
     "loggers": {
         # Without Django's own handlers, which send mail and print.
         "django": {"handlers": [], "level": "INFO", "propagate": True},
+        # The server's own lines; config.server passes this configuration to granian too.
+        "_granian": {"handlers": [], "level": "INFO", "propagate": True},
+        "granian.access": {"handlers": [], "propagate": True},
         # Only crashes, with their traceback; the access log has every status.
         "django.request": {"level": "ERROR", "filters": ["has_traceback"]},
         # An unknown Host header is a 400 in the access log, without a traceback.

@@ -151,7 +151,6 @@ GATES = {
     "download": Gate(settings.DOWNLOAD_SLOTS, _THREADS // 8),  # until its first byte
     "page": Gate(settings.PAGE_SLOTS, _THREADS // 16),
     "static": Gate(_THREADS // 32, _THREADS // 32),
-    "health": Gate(1, 4),
     "completion": Gate(1, _THREADS // 4),  # of downloads, whose threads they hold
 }
 WITHOUT_DATABASE = ("static",)

@@ -1,4 +1,4 @@
-"""The documents app; it creates the group Support."""
+"""The documents app: the group Support, a health check, a system check, the end of downloads."""
 
 from django.apps import AppConfig, apps
 from django.db.models.signals import post_migrate
@@ -10,6 +10,8 @@ class DocumentsConfig(AppConfig):
     name = "documents"
 
     def ready(self) -> None:
+        from config import health  # noqa: PLC0415 - needs the settings
+        from documents import checks  # noqa: F401, PLC0415 - registers it
         from documents.download.stream import break_off_all  # noqa: PLC0415 - needs the models
         from documents.permissions import make_group  # noqa: PLC0415
 
@@ -17,3 +19,11 @@ class DocumentsConfig(AppConfig):
         # auth, the permissions of the apps before it, including ours, exist.
         post_migrate.connect(make_group, apps.get_app_config("auth"), dispatch_uid="support")
         breaking_off.connect(break_off_all)
+        health.register("object_storage", check_storage, required=True)
+
+
+def check_storage() -> None:
+    """Raises an exception if object storage is out of reach or refuses."""
+    from documents import storage  # noqa: PLC0415 - loaded with the views
+
+    storage.check_bucket()

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
+import boto3
+from botocore import UNSIGNED
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, ReadTimeoutError
 from django.conf import settings
@@ -169,6 +171,15 @@ def check(key: str, size: int) -> None:
     _expect(key, response["ContentLength"], size)
 
 
+def check_bucket() -> None:
+    """Returns if the bucket can be reached with our keys.
+
+    Raises:
+        StorageError: it cannot.
+    """
+    _request("(the bucket)", lambda: _client().head_bucket(Bucket=_bucket()))
+
+
 def open_object(key: str, length: int, byte_range: str | None = None) -> OpenObject:
     """Opens an object, or a part of it, that has `length` bytes.
 
@@ -189,6 +200,37 @@ def open_object(key: str, length: int, byte_range: str | None = None) -> OpenObj
         opened.close()
         raise
     return opened
+
+
+def is_public(key: str | None) -> bool:
+    """Whether anyone can list the bucket, or read this object, without a key.
+
+    Raises:
+        StorageError: object storage is out of reach.
+    """
+    options = settings.STORAGES["default"]["OPTIONS"]
+    anonymous = boto3.client(
+        "s3",
+        endpoint_url=options["endpoint_url"],
+        region_name=options["region_name"],
+        config=CLIENT_CONFIG.merge(Config(signature_version=UNSIGNED)),
+    )
+    requests: list[Callable[[], Any]] = [
+        functools.partial(anonymous.list_objects_v2, Bucket=_bucket(), MaxKeys=1)
+    ]
+    if key is not None:
+        requests.append(functools.partial(anonymous.head_object, Bucket=_bucket(), Key=key))
+    return any(map(_succeeds, requests))
+
+
+def _succeeds(request: Callable[[], Any]) -> bool:
+    try:
+        request()
+    except ClientError:
+        return False
+    except (BotoCoreError, HTTPError) as exc:
+        raise StorageError(str(exc)) from exc
+    return True
 
 
 def _expect(key: str, found: int, expected: int) -> None:

@@ -58,8 +58,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> "Sche
 def pytest_configure(config: pytest.Config) -> None:
     """Prepares the environment, then loads Django and the fixtures, which read it."""
     # What would change responses that the golden files hold.
-    for name in ("ALLOWED_HOSTS", "LOG_LEVEL", "TRUSTED_PROXIES", "UPGRADE_URL"):
+    for name in ("ALLOWED_HOSTS", "LOG_FORMAT", "LOG_LEVEL", "TRUSTED_PROXIES", "UPGRADE_URL"):
         os.environ.pop(name, None)
+    os.environ["HTTPS_ONLY"] = "no"
     shows = any(config.getoption(name) for name in SHOWING)
     if worker := os.environ.get("PYTEST_XDIST_WORKER"):
         use_own_part(int(worker.removeprefix("gw")))

@@ -155,6 +155,27 @@ def server(the_server: Server, transactional_db: None) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="session")
+def the_json_server(
+    django_db_setup: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
+    """One server that logs as JSON, for all tests; they use it through `json_server`."""
+    server = Server(tmp_path_factory.mktemp("server"), LOG_FORMAT="json")
+    try:
+        server.wait()
+        yield server
+    finally:
+        server.stop()
+
+
+@pytest.fixture
+def json_server(the_json_server: Server, transactional_db: None) -> Iterator[Server]:
+    """A real server, as `server`, that logs as JSON."""
+    yield the_json_server
+    the_json_server.restore()
+    wait_for_completions()
+
+
+@pytest.fixture(scope="session")
 def the_nginx(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nginx]:
     """One nginx, and the server behind it, for all tests; they use it through `nginx`."""
     nginx = Nginx(tmp_path_factory.mktemp("nginx"))
@@ -170,6 +191,24 @@ def nginx(the_nginx: Nginx, transactional_db: None) -> Iterator[Nginx]:
     """A real nginx that serves the downloads of a real server, on the test database."""
     yield the_nginx
     restore(the_nginx)
+
+
+@pytest.fixture(scope="session")
+def the_gate(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nginx]:
+    """One nginx with TLS, for all tests; they use it through `gate`."""
+    gate = Nginx(tmp_path_factory.mktemp("gate"), tls=True, instances=2)
+    try:
+        gate.wait()
+        yield gate
+    finally:
+        gate.stop()
+
+
+@pytest.fixture
+def gate(the_gate: Nginx, transactional_db: None) -> Iterator[Nginx]:
+    """nginx with TLS in front of two instances."""
+    yield the_gate
+    the_gate.restore()
 
 
 @pytest.fixture(params=["server", "nginx"], ids=["in process", "through nginx"])

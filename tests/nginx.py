@@ -1,32 +1,64 @@
-"""A real nginx with deploy/nginx.conf, in front of a real server with X-Accel redirects."""
+"""A real nginx with the files in deploy/, in front of real servers with X-Accel redirects."""
 
+import contextlib
 import json
 import os
 import shutil
 import signal
+import socket
+import ssl
 import subprocess
 import sys
+from http.client import HTTPConnection, HTTPSConnection
 from io import StringIO
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 from urllib.parse import urlsplit
 
 import pytest
 from django.core.management import call_command
 
+from config.embedded import nginx
 from config.embedded.service import free_port
+from tests.client import Response
 from tests.proxy import HOST
-from tests.server import EXEC, PATIENCE, ROOT, Server
+from tests.server import EXEC, PATIENCE, Server, eventually
 
 
-def program() -> str:
-    """The path of nginx. Only CI must have it."""
-    # Debian installs it where only root's PATH leads.
-    found = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
+def program(name: str, package: str) -> str:
+    """The path of a program. Only CI must have it.
+
+    Args:
+        package: Debian's package that contains it.
+    """
+    # Debian installs some where only root's PATH leads.
+    found = shutil.which(name) or shutil.which(name, path="/usr/sbin")
     if found is None and "CI" not in os.environ:
-        pytest.skip("nginx is not installed (on Debian: apt-get install nginx-light)")
-    assert found, "nginx is not installed"
+        pytest.skip(f"{name} is not installed (on Debian: apt-get install {package})")
+    assert found, f"{name} is not installed"
     return found
+
+
+def request(path: str, *headers: str, method: str = "GET") -> bytes:
+    """An HTTP request that closes its connection."""
+    lines = [f"{method} {path} HTTP/1.1", "Host: localhost", "Connection: close", *headers]
+    return "".join(f"{line}\r\n" for line in [*lines, ""]).encode()
+
+
+def exchange(connection: socket.socket, request: bytes) -> Response:
+    """Sends bytes and reads until the server closes; the response to the first request."""
+    with connection:
+        with contextlib.suppress(OSError):  # the server may refuse before it has read all
+            connection.sendall(request)
+        received = b""
+        with contextlib.suppress(OSError):
+            while block := connection.recv(65536):
+                received += block
+    head, _, body = received.partition(b"\r\n\r\n")
+    status, *lines = head.decode().split("\r\n")
+    headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
+    return Response(int(status.split()[1]), headers, body)
 
 
 def record_completions(log: Path) -> dict[str, int]:
@@ -38,26 +70,75 @@ def record_completions(log: Path) -> dict[str, int]:
     return counts
 
 
-class Nginx(Server):
-    """A server behind nginx: its responses are those that nginx passes on."""
+def make_certificate(folder: Path) -> None:
+    """Writes a certificate for localhost and its key, as deploy/listen-https.conf names them."""
+    openssl = program("openssl", "openssl")
+    folder.mkdir()
+    words = (
+        "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost"
+    )
+    options = ["-addext", f"subjectAltName=DNS:localhost,IP:{HOST}"]
+    files = ["-keyout", str(folder / "key.pem"), "-out", str(folder / "certificate.pem")]
+    subprocess.run([openssl, *words.split(), *options, *files], check=True, capture_output=True)
 
-    def __init__(self, folder: Path, **environment: str) -> None:
-        program()
-        super().__init__(folder, X_ACCEL_DOWNLOADS="yes", TRUSTED_PROXIES="1", **environment)
-        application, self.port = self.port, free_port()
-        self.logs = folder / "nginx" / "logs"
-        self.logs.mkdir(parents=True)
-        configuration = shutil.copy(ROOT / "deploy" / "nginx.conf", self.logs.parent)
+
+class Nginx(Server):
+    """A server behind nginx: its responses are those that nginx passes on.
+
+    Attributes:
+        http_port: the port for plain HTTP, which only redirects and refuses.
+        second: the second instance.
+
+    Args:
+        tls: nginx serves HTTPS, with `certificate`, and the application requires it.
+        instances: how many nginx balances over, 1 or 2.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        tls: bool = False,
+        instances: int = 1,
+        **environment: str,
+    ) -> None:
+        program("nginx", "nginx-light")
+        environment = {
+            "X_ACCEL_DOWNLOADS": "yes",
+            "TRUSTED_PROXIES": "1",
+            "HTTPS_ONLY": "yes" if tls else "no",
+            **environment,
+        }
+        super().__init__(folder, **environment)
+        self.second: Server | None = None
+        ports = [self.port]
+        if instances == 2:
+            (folder / "second").mkdir()
+            self.second = Server(folder / "second", **environment)
+            ports.append(self.second.port)
+        self.port, self.http_port = free_port(), free_port()
+        home = folder / "nginx"
+        home.mkdir()
+        self.logs = home / "logs"
+        self.certificate = home / "tls" / "certificate.pem"
+        if tls:
+            make_certificate(self.certificate.parent)
         store = urlsplit(self.store.url).netloc
-        (self.logs.parent / "listen.conf").write_text(f"listen {HOST}:{self.port};\n")
-        (self.logs.parent / "upstreams.conf").write_text(
-            f"upstream app {{ server {HOST}:{application}; keepalive 8; }}\n"
-            f"upstream object_storage {{ server {store}; keepalive 8; }}\n"
-        )
-        # Started by root, nginx would switch to a user who cannot read the tests' folder.
-        itself = "daemon off;" + ("user root;" if os.geteuid() == 0 else "")
-        options = ["-p", f"{self.logs.parent}/", "-c", str(configuration), "-g", itself]
-        self._nginx = subprocess.Popen([sys.executable, "-c", EXEC, program(), *options])
+        command = nginx.install(home, self.port, ports, store, http_port=self.http_port, tls=tls)
+        self._nginx = subprocess.Popen([sys.executable, "-c", EXEC, *command])
+
+    def wait(self) -> None:
+        super().wait()
+        if second := self.second:
+            # As nginx sends it, since the application may require HTTPS.
+            sent = {"x_forwarded_proto": "https"}
+            assert eventually(lambda: second.listens() and second.get("/me", **sent).status == 401)
+
+    def http(self) -> HTTPConnection:
+        if not self.certificate.exists():
+            return super().http()
+        context = ssl.create_default_context(cafile=self.certificate)
+        return HTTPSConnection(HOST, self.port, timeout=PATIENCE, context=context)
 
     @property
     def completions(self) -> Path:
@@ -74,8 +155,37 @@ class Nginx(Server):
     def stop(self) -> None:
         self._nginx.terminate()
         self._nginx.wait(PATIENCE)
+        if self.second:
+            self.second.stop()
         super().stop()
+
+    def restore(self) -> bool:
+        both = [super().restore()]
+        if self.second:
+            both.append(self.second.restore())
+        return any(both)
 
     def written(self) -> str:
         """The text of all of nginx's logs."""
         return "".join(file.read_text() for file in self.logs.iterdir())
+
+    def plain(self, port: int, path: str, *headers: str) -> Response:
+        """The response to plain HTTP on a port."""
+        return exchange(socket.create_connection((HOST, port)), request(path, *headers))
+
+    def tls(self, **options: Any) -> ssl.SSLSocket:
+        """A connection of the test's own, with these attributes of its SSLContext."""
+        context = ssl.create_default_context(cafile=self.certificate)
+        for name, value in options.items():
+            setattr(context, name, value)
+        return context.wrap_socket(self.connect(), server_hostname="localhost")
+
+    def logged(self, request_id: str) -> dict[str, Any]:
+        """The line of the access log with this id."""
+
+        def find() -> list[dict[str, Any]]:
+            lines = map(json.loads, (self.logs / "access.log").read_text().splitlines())
+            return [line for line in lines if line["request_id"] == request_id]
+
+        (line,) = eventually(find)
+        return dict(line)

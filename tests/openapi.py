@@ -34,6 +34,7 @@ TRANSPORT_HEADERS = {
     "keep-alive",
     "referrer-policy",
     "server",
+    "strict-transport-security",
     "transfer-encoding",
     "x-content-type-options",
     "x-frame-options",

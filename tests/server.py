@@ -104,6 +104,7 @@ class Server:
         self.store = Proxy(os.environ["S3_ENDPOINT_URL"])
         self.counter = Proxy(os.environ["REDIS_URL"])
         self.port = free_port()
+        self._metrics_port = free_port()
         self._log = folder / "log"
         command = [sys.executable, "-m", "config.server", "--port", str(self.port)]
         with self._log.open("wb") as log:
@@ -115,6 +116,7 @@ class Server:
                     "DATABASE_URL": self.database.url,
                     "S3_ENDPOINT_URL": self.store.url,
                     "REDIS_URL": self.counter.url,
+                    "METRICS_PORT": str(self._metrics_port),
                     "HTTPS_ONLY": "no",  # a browser keeps the cookies it gets from http
                     **environment,
                 },
@@ -145,6 +147,11 @@ class Server:
         """Of its main process."""
         return self._process.pid
 
+    def processes(self) -> list[psutil.Process]:
+        """Its main process and the children."""
+        main = psutil.Process(self._process.pid)
+        return [main, *main.children(recursive=True)]
+
     def terminate(self, number: int = signal.SIGTERM) -> None:
         """Sends its main process a signal."""
         self._process.send_signal(number)
@@ -158,8 +165,7 @@ class Server:
     def kill(self) -> None:
         """Kills it and its worker at once."""
         with contextlib.suppress(psutil.NoSuchProcess):
-            main = psutil.Process(self._process.pid)
-            for process in (main, *main.children(recursive=True)):
+            for process in self.processes():
                 process.kill()
         self._process.wait()
 
@@ -208,17 +214,41 @@ class Server:
         self, path: str, raw: str | None = None, method: str = "GET", **headers: str
     ) -> Response:
         """Sends a request over a socket, with a raw key; `path` is without /api/v1."""
-        sent = {name.replace("_", "-"): value for name, value in headers.items()}
         if raw is not None:
-            sent["Authorization"] = f"Bearer {raw}"
-        connection = HTTPConnection(HOST, self.port, timeout=PATIENCE)
+            headers["Authorization"] = f"Bearer {raw}"
+        return self._request(self.port, f"/api/v1{path}", method, headers)
+
+    def request(
+        self, path: str, method: str = "GET", body: bytes | None = None, **headers: str
+    ) -> Response:
+        """Sends a request to any path of the server."""
+        return self._request(self.port, path, method, headers, body)
+
+    def metrics(self) -> str:
+        """What its metrics are, in Prometheus' format."""
+        return self._request(self._metrics_port, "/metrics", "GET", {}).body.decode()
+
+    def _request(
+        self,
+        port: int,
+        path: str,
+        method: str,
+        headers: dict[str, str],
+        sent_body: bytes | None = None,
+    ) -> Response:
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        connection = self.http() if port == self.port else HTTPConnection(HOST, port)
         with contextlib.closing(connection):
-            connection.request(method, f"/api/v1{path}", headers=sent)
+            connection.request(method, path, sent_body, sent)
             received = connection.getresponse()
             body = received.read()
         received_headers = {name.lower(): value for name, value in received.getheaders()}
-        openapi.check_response(method, f"/api/v1{path}", received.status, received_headers, body)
+        openapi.check_response(method, path, received.status, received_headers, body)
         return Response(received.status, received_headers, body)
+
+    def http(self) -> HTTPConnection:
+        """A connection for HTTP requests."""
+        return HTTPConnection(HOST, self.port, timeout=PATIENCE)
 
     def raw(self, request: bytes) -> bytes:
         """Sends these bytes and returns what comes back until the server closes."""

@@ -104,3 +104,22 @@ def test_wsgi_starts_while_the_database_is_out_of_reach(
     finally:
         server.stop()
         proxy.stop()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "line"),
+    [
+        ("SECRET_KEY", "x" * 50, "SECRET_KEY can be guessed."),
+        ("SECRET_KEY", "0123456789" * 4, "SECRET_KEY can be guessed."),
+        ("SECRET_KEY", "django-insecure-" + "0123456789" * 5, "SECRET_KEY can be guessed."),
+        ("SECRET_KEY_FALLBACKS", "secret", "SECRET_KEY_FALLBACKS can be guessed."),
+        ("ALLOWED_HOSTS", "api.example.com,*", "ALLOWED_HOSTS accepts every host."),
+    ],
+)
+def test_wsgi_with_an_unsafe_variable_ends_with_one_line_that_names_it(
+    name: str, value: str, line: str
+) -> None:
+    done = serve(**{name: value})
+    assert done.returncode == 1
+    (ours,) = [line for line in done.stdout.splitlines() if not line.startswith("[")]
+    assert ours.startswith(f"{line} Set it to ")

@@ -5,7 +5,6 @@ import hashlib
 import io
 import os
 import secrets
-import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +13,8 @@ from urllib.parse import urlsplit
 import psutil
 
 from bench import stack
-from bench.launch import ROOT, granian, on_port, started, wait
+from bench.launch import granian, on_port, started, wait
+from config.embedded import nginx
 from config.embedded.service import HOST, free_port
 
 MB = 1_000_000
@@ -79,22 +79,8 @@ def server(threads: int, *, by_nginx: bool) -> Iterator[tuple[str, psutil.Proces
         if by_nginx:
             folder = Path(stopping.enter_context(tempfile.TemporaryDirectory()))
             app, port = port, free_port()
-            process = stopping.enter_context(started(nginx(folder, port, app), {}))
+            store = urlsplit(os.environ["S3_ENDPOINT_URL"]).netloc
+            installed = nginx.install(folder, port, [app], store, http_port=free_port())
+            process = stopping.enter_context(started(installed, {}))
             wait(port, process)
         yield f"http://{HOST}:{port}", worker
-
-
-def nginx(folder: Path, port: int, *apps: int) -> list[str]:
-    """The command of nginx with deploy/nginx.conf in front of the application's instances."""
-    folder.chmod(0o755)
-    (folder / "logs").mkdir()
-    configuration = shutil.copy(ROOT / "deploy" / "nginx.conf", folder)
-    storage = urlsplit(os.environ["S3_ENDPOINT_URL"]).netloc
-    servers = " ".join(f"server {HOST}:{app};" for app in apps)
-    (folder / "listen.conf").write_text(f"listen {HOST}:{port};\n")
-    (folder / "upstreams.conf").write_text(
-        f"upstream app {{ {servers} keepalive 8; }}\n"
-        f"upstream object_storage {{ server {storage}; keepalive 8; }}\n"
-    )
-    options = ["-p", f"{folder}/", "-c", str(configuration), "-g", "daemon off;"]
-    return [shutil.which("nginx") or "/usr/sbin/nginx", *options]

@@ -63,6 +63,7 @@ def _silent_with_downloads(node: Node, data: Data) -> Iterator[None]:
 
 
 _DOWN = Answer((200, 503), 6.0, 1.0)
+_FROZEN = Answer((200, 503), 9.0, 1.0)  # nginx waits 8 s for a response
 _WAITING = Answer((200, 503), 6.0, 6.0)
 DATABASE = Promise(_DOWN, _DOWN)
 LOCKED = Promise(_WAITING, _WAITING)
@@ -119,8 +120,8 @@ FAULTS = [
         "a worker frozen (SIGSTOP)",
         processes.worker_frozen,
         Promise(
-            Answer(slowest=30.0),
-            Answer(slowest=30.0),
+            _FROZEN,
+            _FROZEN,
             also=f"replaced within {processes.REPLACED_WITHIN} s",
         ),
         seconds=3,

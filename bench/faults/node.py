@@ -6,12 +6,13 @@ import shutil
 import socket
 import subprocess
 from collections.abc import Iterator, Mapping
+from urllib.parse import urlsplit
 
 import psutil
 
-from bench.downloads.fixture import nginx
 from bench.faults.services import FOLDER
 from bench.launch import on_port, started, wait
+from config.embedded import nginx
 from config.embedded.service import HOST, free_port
 from tests.proxy import Proxy
 
@@ -113,7 +114,9 @@ def serving(instances: int, *, by_nginx: bool, by_proxy: bool = False) -> Iterat
             port = free_port()
             folder = FOLDER / f"nginx-{port}"  # its log of downloads is read at the end
             folder.mkdir()
-            command = nginx(folder, port, *(each.port for each in running))
+            ports = [each.port for each in running]
+            store = urlsplit(os.environ["S3_ENDPOINT_URL"]).netloc
+            command = nginx.install(folder, port, ports, store, http_port=free_port())
             wait(port, stopping.enter_context(started(command, {})))
         yield Node(running, port, database)
 

@@ -43,9 +43,11 @@ class ApiError(APIException):
         status_code: the HTTP status.
         text: the sentence in `error`.
         headers: headers that the response has besides those of every response.
+        reason: why, for the log; it may say what the response must not.
     """
 
     text = ""
+    reason = ""
 
     def __init__(self, text: str | None = None, headers: dict[str, str] | None = None) -> None:
         self.text = text or self.text
@@ -76,7 +78,11 @@ class InvalidRequest(ApiError):
 
 class InvalidKey(ApiError):
     """There is no valid key: no header or a malformed one, or a key that is unknown, revoked or
-    deleted. The response is the same for all of these."""
+    deleted. The response is the same for all of these.
+
+    Args:
+        reason: which of these, for the log.
+    """
 
     status_code = 401
     text = (
@@ -84,8 +90,9 @@ class InvalidKey(ApiError):
         "a workspace admin can create one in the developer settings."
     )
 
-    def __init__(self) -> None:
+    def __init__(self, reason: str = "") -> None:
         super().__init__(headers={"WWW-Authenticate": "Bearer"})
+        self.reason = reason
 
 
 class PlanRequired(ApiError):
@@ -109,6 +116,16 @@ class PlanRequired(ApiError):
     @property
     def body(self) -> PlanError:
         return PlanError(self.text, PlanDetails("plan_limit", self.upgrade, settings.UPGRADE_URL))
+
+
+class HttpsRequired(ApiError):
+    """The request was not sent over HTTPS."""
+
+    status_code = 403
+    text = (
+        "The API needs HTTPS: use https://. A key in this request was sent unencrypted: "
+        "revoke it and create another."
+    )
 
 
 class WorkspaceSuspended(ApiError):
@@ -203,24 +220,30 @@ class ServerError(ApiError):
 
 
 class Unavailable(ApiError):
-    """The service is temporarily unavailable; `Retry-After` says how many seconds to wait."""
+    """The service is temporarily unavailable; `Retry-After` says how many seconds to wait.
+
+    Args:
+        cause: the part that fails, in one word, for the log and the metrics.
+        reason: what happened, for the log.
+    """
 
     status_code = 503
     text = f"The service cannot be reached right now. Try again in {RETRY_SECONDS} seconds."
 
-    def __init__(self) -> None:
+    def __init__(self, cause: str = "", reason: str = "") -> None:
         super().__init__(headers={"Retry-After": str(RETRY_SECONDS)})
+        self.cause = cause
+        self.reason = reason
 
 
-class Busy(ApiError):
+class Busy(Unavailable):
     """The service has more requests than it can answer in time; `Retry-After` says how many
     seconds to wait."""
 
-    status_code = 503
     text = f"The service is busy right now. Try again in {RETRY_SECONDS} seconds."
 
-    def __init__(self) -> None:
-        super().__init__(headers={"Retry-After": str(RETRY_SECONDS)})
+    def __init__(self, reason: str = "no free slot") -> None:
+        super().__init__("slots", reason)
 
 
 class TooManyDownloads(Busy):

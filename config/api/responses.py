@@ -10,6 +10,7 @@ from django.http import Http404, HttpResponse
 
 from config.api.errors import ApiError, InvalidRequest, PathNotFound, ServerError, Unavailable
 from config.database import UNAVAILABLE
+from config.request_context import note
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +39,7 @@ def as_api_error(exc: BaseException) -> ApiError:
     if isinstance(exc, ApiError):
         return exc
     if isinstance(exc, UNAVAILABLE):
-        return Unavailable()
+        return Unavailable("database", str(exc))
     if isinstance(exc, SuspiciousOperation):  # such as more parameters than Django accepts
         return InvalidRequest()
     if isinstance(exc, Http404):
@@ -50,12 +51,20 @@ def exception_handler(exc: Exception) -> HttpResponse:
     """The response to any exception of an API view."""
     error = as_api_error(exc)
     if isinstance(error, Unavailable):
-        logger.error("Responded 503: %s", exc.__cause__ or exc)
+        logger.error("Responded 503: %s", error.reason)
     elif isinstance(error, ServerError):
         logger.error("Responded 500", exc_info=exc)
     return error_response(error)
 
 
 def error_response(error: ApiError) -> HttpResponse:
-    """The response to an API error."""
+    """The response to an API error; the access log gets its reason."""
+    note_error(error)
     return json_response(error.body, error.status_code, error.headers)
+
+
+def note_error(error: ApiError) -> None:
+    """Adds the reason of an error to the access log's line."""
+    note(reason=(error.reason or error.text).partition("\n")[0])  # PostgreSQL's have several lines
+    if isinstance(error, Unavailable):
+        note(cause=error.cause)

@@ -2,18 +2,21 @@
 
 from typing import Any, NoReturn
 
+from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from rest_framework.renderers import JSONRenderer
 from rest_framework.viewsets import ViewSet
 
-from config.api.errors import MethodNotAllowed, PathNotFound
+from config.api.errors import HttpsRequired, MethodNotAllowed, PathNotFound
 from config.api.request import ApiRequest
 from config.api.responses import exception_handler
 
 
 class ApiViewSet(ViewSet):
     """Checks a request in the API's order: key (401), rate (429), API access (403, 402), method.
+
+    Before all of that, plain HTTP is refused (403), so that nobody gets used to it.
 
     DRF checks permissions before throttles. Here every request with a valid key counts, including
     those of a suspended workspace. The views check parameters (400) and the document (404) after
@@ -48,6 +51,8 @@ class ApiViewSet(ViewSet):
         return response
 
     def initial(self, request: ApiRequest, *args: Any, **kwargs: Any) -> None:  # type: ignore[override]
+        if settings.HTTPS_ONLY and not request._request.is_secure():
+            raise HttpsRequired
         self.perform_authentication(request)
         self.check_throttles(request)
         self.check_permissions(request)

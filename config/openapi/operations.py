@@ -41,6 +41,7 @@ def error_responses(*further: ApiError) -> Responses:
         errors.PlanRequired(upgrade="Pro"),
         errors.PlanRequired(upgrade=None),
         errors.WorkspaceSuspended(),
+        errors.HttpsRequired(),
         errors.MethodNotAllowed(),
         errors.TooManyRequests(REQUESTS_PER_MINUTE, seconds=42),
         errors.ServerError(),

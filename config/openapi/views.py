@@ -86,6 +86,7 @@ get_openapi = extend_schema(
         304: OpenApiResponse(None, "The client has the current document already."),
         **responses_of(
             errors.InvalidRequest(),
+            errors.HttpsRequired(),
             errors.MethodNotAllowed(),
             errors.PreconditionFailed(),
             errors.ServerError(),

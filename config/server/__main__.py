@@ -4,19 +4,18 @@ import os
 import sys
 from argparse import ArgumentParser
 
-import django
+from config import startup
 
 
 def main() -> None:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     parser = ArgumentParser(prog="python -m config.server", description=__doc__)
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on")
     parser.add_argument("--port", required=True, help="the port to listen on")
-    parser.add_argument(
-        "--metrics-port", type=int, default=0, help="the port of /metrics (no metrics if absent)"
-    )
+    parser.add_argument("--metrics-port", help="the port of /metrics instead of METRICS_PORT")
     options = parser.parse_args()
-    django.setup()
+    if options.metrics_port:
+        os.environ["METRICS_PORT"] = options.metrics_port
+    startup.setup()
     from django.conf import settings  # noqa: PLC0415 - after setup
 
     from config.server.supervisor import Supervisor, usable_port  # noqa: PLC0415
@@ -30,7 +29,6 @@ def main() -> None:
         port,
         threads=settings.SERVER_THREADS,
         grace=settings.GRACE_SECONDS,
-        metrics_port=options.metrics_port,
     ).run()
 
 

@@ -27,12 +27,9 @@ class Supervisor(MPServer):
 
     Args:
         grace: seconds that running requests get when it stops.
-        metrics_port: the worker's port for `/metrics`; 0 for none.
     """
 
-    def __init__(
-        self, host: str, port: int, *, threads: int, grace: int, metrics_port: int = 0
-    ) -> None:
+    def __init__(self, host: str, port: int, *, threads: int, grace: int) -> None:
         super().__init__(
             "config.wsgi:application",
             address=host,
@@ -52,7 +49,7 @@ class Supervisor(MPServer):
         # and its handlers: a SIGTERM while the worker starts would be lost.
         multiprocessing.set_start_method("spawn", force=True)
         self._heartbeat = multiprocessing.Value("d", 0.0, lock=False)
-        self._load = functools.partial(load_application, self._heartbeat, grace, metrics_port)
+        self._load = functools.partial(load_application, self._heartbeat, grace)
 
     def run(self) -> None:
         """Serves until a signal stops it; exits with status 1 when workers fail repeatedly."""

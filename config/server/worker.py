@@ -35,15 +35,12 @@ def when_parent_dies(parent: int, then: Callable[[], object]) -> None:
     threading.Thread(target=watch, name="parent watcher", daemon=True).start()
 
 
-def load_application(
-    heartbeat: Heartbeat, grace: float, metrics_port: int, target: str
-) -> Callable[..., Any]:
+def load_application(heartbeat: Heartbeat, grace: float, target: str) -> Callable[..., Any]:
     """Loads the WSGI application in the worker.
 
     Args:
         heartbeat: set once a second from now on.
         grace: seconds between SIGTERM and the end.
-        metrics_port: the port of `/metrics`; 0 for none.
         target: granian's argument; not used.
     """
     parent = parent_process()

@@ -11,6 +11,7 @@ from django.utils.http import http_date
 
 from audit import record
 from audit.models import AuditEntry
+from config import metrics
 from config.api.errors import DocumentNotComplete, PreconditionFailed, Unavailable
 from config.api.request import ActiveKey, ApiRequest
 from config.api.responses import VARY
@@ -80,7 +81,7 @@ def download_response(request: ApiRequest, download: Download) -> HttpResponseBa
         try:
             response = send(request, download, requested_part(request, download))
         except storage.StorageError as exc:
-            raise Unavailable from exc
+            raise Unavailable("object_storage", str(exc)) from exc
     for name, value in download.headers.items():
         response[name] = value
     if "X-Accel-Redirect" in response:
@@ -167,12 +168,14 @@ def open_stream(download: Download, part: ByteRange | None, length: int) -> Reco
 
 
 def record_download(download: Download, part: ByteRange | None) -> AuditEntry:
-    """Writes the audit entry of a download that starts."""
+    """Writes the audit entry of a download that starts, and counts it."""
     document = download.document
-    return record.document_downloaded(
+    entry = record.document_downloaded(
         key=record.KeySnapshot.of(download.key),
         document=record.DocumentSnapshot(document_id=document.id, document_title=document.title),
         file_type=download.file_type,
         file_sha256=download.file.sha256,
         byte_range=part.content_range.removeprefix("bytes ") if part else "",
     )
+    metrics.DOWNLOADS_STARTED.labels(download.file_type).inc()
+    return entry

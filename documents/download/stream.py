@@ -13,6 +13,7 @@ from django.db import DatabaseError, InterfaceError
 
 from audit import record
 from audit.models import AuditEntry
+from config import metrics
 from config.api.errors import TooManyDownloads
 from config.logs import request_id
 from config.request_context import deadline
@@ -42,8 +43,10 @@ class StreamLimit:
             TooManyDownloads: 503.
         """
         with self._lock:
-            if self._of_keys.total() >= self._limit or self._of_keys[key_id] >= self._limit // 2:
-                raise TooManyDownloads
+            if self._of_keys.total() >= self._limit:
+                raise TooManyDownloads("this process sends as many downloads as it may")
+            if self._of_keys[key_id] >= self._limit // 2:
+                raise TooManyDownloads("the key has as many downloads in progress as it may")
             self._of_keys[key_id] += 1
 
     def give_back(self, key_id: UUID) -> None:
@@ -110,17 +113,16 @@ class RecordedStream:
             self._record_completion()
 
     def _record_completion(self) -> None:
+        complete = self._sent == self._opened.length
+        metrics.DOWNLOADS_ENDED.labels("complete" if complete else "broken_off").inc()
+        metrics.DOWNLOAD_BYTES.inc(self._sent)
         id_token = request_id.set(self._entry.request_id)  # the request itself has ended
         deadline_token = deadline.set(time.monotonic() + RECORDING_SECONDS)
         gate = GATES["completion"]
         try:
             gate.enter()
             try:
-                record.download_ended(
-                    self._entry,
-                    bytes_sent=self._sent,
-                    complete=self._sent == self._opened.length,
-                )
+                record.download_ended(self._entry, bytes_sent=self._sent, complete=complete)
             finally:
                 gate.leave()
         except (DatabaseError, InterfaceError, NoSlot) as exc:

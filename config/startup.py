@@ -1,0 +1,37 @@
+"""How a server process starts: with valid variables and a migrated database, or not at all."""
+
+import os
+import sys
+from typing import NoReturn
+
+import django
+from django.core.exceptions import ImproperlyConfigured
+from django.db import connections
+from django.db.backends.signals import connection_created
+
+
+def setup() -> None:
+    """Sets up Django, with limits for the statements of all connections.
+
+    Ends the process with one line if a variable is missing, not valid or unsafe, or if the
+    database lacks migrations. A database that is out of reach may come back.
+    """
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    try:
+        django.setup()
+    except ImproperlyConfigured as exc:
+        _end(exc)
+    from config import migrations  # noqa: PLC0415 - after setup
+    from config.checks import environment_errors  # noqa: PLC0415
+    from config.database import limit_statements  # noqa: PLC0415
+
+    if errors := environment_errors():
+        _end(f"{errors[0].msg} {errors[0].hint}")
+    connection_created.connect(limit_statements)
+    migrations.require()
+    connections.close_all()  # of this thread, which serves no request
+
+
+def _end(problem: object) -> NoReturn:
+    print(problem, file=sys.stderr)  # noqa: T201
+    raise SystemExit(1)
