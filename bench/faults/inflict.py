@@ -5,8 +5,9 @@ import contextlib
 
 from bench import log
 from bench.faults.catalogue import Fault
-from bench.faults.client import Client, Outcome, at_rate
+from bench.faults.client import Client, Outcome
 from bench.faults.data import KEYS, Data
+from bench.faults.load import at_rate
 from bench.faults.node import Node
 from bench.faults.verdict import Seen, good, seconds_until_healthy
 

@@ -9,8 +9,9 @@ from statistics import median
 import redis
 
 from bench import log
-from bench.faults.client import Client, Outcome, Request, at_rate, saturate
+from bench.faults.client import Client, Outcome, Request
 from bench.faults.data import Data
+from bench.faults.load import at_rate, saturate
 from bench.faults.node import Node
 from bench.faults.verdict import QUICK, counts
 

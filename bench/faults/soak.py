@@ -6,8 +6,9 @@ from dataclasses import astuple, dataclass, fields
 import psutil
 
 from bench import log
-from bench.faults.client import Client, Outcome, at_rate
+from bench.faults.client import Client, Outcome
 from bench.faults.data import Data
+from bench.faults.load import at_rate
 from bench.faults.node import Node
 from bench.faults.services import administrator
 from bench.stack import MB
