@@ -42,7 +42,10 @@ def test_promise_holds_for_right_and_quick_responses() -> None:
         (CLOSED, ["me: closed × 1"]),
         (replace(RIGHT, problem="wrong body"), ["me: wrong body × 1"]),
         (replace(RIGHT, seconds=1.5), ["me: slowest 1.5 s"]),
-        (replace(RIGHT, endpoint="download", seconds=7), ["download: slowest 7.0 s"]),
+        (
+            replace(RIGHT, endpoint="download", seconds=7),
+            ["download: slowest 7.0 s", "download: median 7.00 s"],
+        ),
     ],
 )
 def test_promise_names_what_does_not_hold(outcome: Outcome, broken: list[str]) -> None:
