@@ -23,7 +23,7 @@ from bench.faults.catalogue import ALONE, BEHIND_NGINX, BY_PROXY, FAULTS, Fault
 from bench.faults.data import Data
 from bench.faults.inflict import inflict
 from bench.faults.node import Node, clean, serving
-from bench.faults.overload import crowded, overload
+from bench.faults.overload import apart, crowded, overload
 from bench.faults.soak import soak
 from bench.faults.verdict import Seen
 from bench.launch import ROOT
@@ -86,7 +86,8 @@ class Run:
         assert self._data  # noqa: S101 - learned
         if "overload" in self._names:
             log("overload …")
-            loaded = await overload(node, self._data, SECONDS)
+            with apart():
+                loaded = await overload(node, self._data, SECONDS)
             shared = await crowded(node, self._data, SECONDS)
             self._lines += page.overload_table(loaded, shared)
             self._promises += [loaded.broken(), shared.broken()]

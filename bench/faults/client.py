@@ -81,7 +81,8 @@ class Connection(asyncio.Protocol):
                 return
             length = LENGTH.search(head)
             self._length = int(length[1]) if length else 0
-        self._sha256.update(data)
+        if self._status == 200:
+            self._sha256.update(data)
         self._size += len(data)
         if self._size >= self._length:
             right = self._status != 200 or self._sha256.hexdigest() == self._request.sha256

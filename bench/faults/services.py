@@ -34,8 +34,14 @@ def provide() -> None:
 
 def resume() -> None:
     """Lets all services go on: a run that is interrupted leaves none stopped."""
-    for service in (POSTGRES, S3, REDIS):
-        service.resume()
+    for process in processes():
+        process.resume()
+
+
+def processes() -> list[psutil.Process]:
+    """All services' processes, with their supervisors."""
+    supervisors = [each.supervisor() for each in (POSTGRES, S3, REDIS)]
+    return [p for s in supervisors for p in (s, *s.children(recursive=True))]
 
 
 def administrator() -> psycopg.Connection:
@@ -59,7 +65,8 @@ class Service:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def _supervisor(self) -> psutil.Process:
+    def supervisor(self) -> psutil.Process:
+        """The process that starts it again."""
         end = [self.name, str(FOLDER / self.name)]
         found = psutil.process_iter(["cmdline"])
         return next(each for each in found if (each.info["cmdline"] or [])[-2:] == end)
@@ -78,16 +85,10 @@ class Service:
             time.sleep(0.1)
         raise TimeoutError(f"{self.name} does not accept connections")
 
-    def resume(self) -> None:
-        """Lets it go on, whatever happened before."""
-        supervisor = self._supervisor()
-        for process in (supervisor, *supervisor.children(recursive=True)):
-            process.resume()
-
     @contextlib.contextmanager
     def killed(self) -> Iterator[None]:
         """All of its processes are killed; its supervisor restarts it at the end only."""
-        supervisor = self._supervisor()
+        supervisor = self.supervisor()
         supervisor.suspend()
         try:
             for process in supervisor.children(recursive=True):
@@ -103,7 +104,7 @@ class Service:
         stopped = []
         try:
             for _ in range(2):  # the first round misses those that are just being made
-                for process in self._supervisor().children(recursive=True):
+                for process in self.supervisor().children(recursive=True):
                     with contextlib.suppress(psutil.NoSuchProcess):
                         process.suspend()
                         stopped.append(process)
@@ -116,7 +117,7 @@ class Service:
     @contextlib.contextmanager
     def restarted(self) -> Iterator[None]:
         """It ends as an operator ends it, and its supervisor restarts it at once."""
-        [main] = self._supervisor().children()
+        [main] = self.supervisor().children()
         main.send_signal(SERVICES[self.name].stop_signal)
         main.wait(PATIENCE)
         self.wait()

@@ -7,7 +7,7 @@ import psutil
 
 from bench import log
 from bench.faults.client import Client, Outcome
-from bench.faults.data import Data
+from bench.faults.data import KEYS, Data
 from bench.faults.load import at_rate
 from bench.faults.node import Node
 from bench.faults.services import administrator
@@ -54,7 +54,7 @@ async def soak(node: Node, data: Data, minutes: float) -> tuple[list[list[Sample
     """Samples at the beginning (after the warm-up), in the middle and at the end, and outcomes."""
     seconds, outcomes = 60 * minutes, list[Outcome]()
     client = Client(node.port)
-    requests = data.mixed(2 * int(RATE))
+    requests = data.mixed(KEYS)
     load = asyncio.create_task(at_rate(client, requests, RATE, outcomes.append, seconds))
     samples = []
     for part in (WARM_UP, (1 - WARM_UP) / 2, (1 - WARM_UP) / 2):
