@@ -78,7 +78,11 @@ class Run:
         assert self._data  # noqa: S101 - learned
         for fault in faults:
             log(f"{len(self._seen) + 1} of {all_of_them}: {fault.title} ({fault.name}) …")
-            seen = self._seen[fault] = await inflict(fault, node, self._data, short=self._short)
+            try:
+                seen = await inflict(fault, node, self._data, short=self._short)
+            except (RuntimeError, TimeoutError) as exc:  # an instance or a service does not return
+                seen = Seen([], [], [], 0.0, broken=[str(exc)])
+            self._seen[fault] = seen
             for fact in [*seen.facts, *fault.promise.broken(seen)]:
                 log(f"  {fact}")
 

@@ -100,9 +100,9 @@ def overload_table(loaded: Overload, shared: Crowded) -> list[str]:
         ],
     ]
     words = (
-        f"The best rate is that of a closed loop. While {TIMES} times as much is sent, and while the "
-        "best rate is measured, the client has one core to itself, and the node the others. What "
-        "the client's 1,000 connections cannot take is unsent."
+        f"The best rate is that of a closed loop. While it is measured, and while {TIMES} times as "
+        "much is sent, the client has one core to itself, and the node the others. What the "
+        "client's connections cannot take is unsent."
     )
     return ["## Overload", "", words, "", *table(("load", "found", "promise", "holds"), rows, 4)]
 
