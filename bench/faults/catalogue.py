@@ -139,7 +139,7 @@ FAULTS = [
         "both instances restarted in turn",
         processes.restarted_in_turn,
         Promise(Answer(slowest=6.0), requests=10_000),
-        seconds=101,
+        seconds=110,
         load="many",
         rate=100,
     ),
@@ -167,7 +167,7 @@ for _setup, _names in ((BEHIND_NGINX, list(_CROWDS)), (ALONE, list(_CROWDS)[:2])
             SLOW,
             _setup,
             load="neighbour",
-            short=name == "slow-downloads",
+            short=name == "slow-bodies",
         )
         for name in _names
     ]

@@ -15,9 +15,11 @@ from bench.faults.node import Instance, Node
 LIMIT = 60.0  # seconds after which nobody waits any longer
 REPLACED_WITHIN = 30  # seconds
 GRACE_WITHIN = 31  # seconds from SIGTERM to the end
+FAIL_TIMEOUT = 3.0  # seconds; nginx leaves an instance that refused alone for 2
 STARTING = (0.3, 0.8, 1.5, 2.2, 3.0)  # seconds after the start
 # The kernel ends an instance with the thread that started it: this one stays.
-RESTARTING = ThreadPoolExecutor(1)
+REFAIL_TIMEOUT = 3.0  # seconds; nginx leaves an instance that refused alone for 2
+STARTING = ThreadPoolExecutor(1)
 
 
 @contextlib.contextmanager
@@ -90,7 +92,7 @@ def terminated_while_starting(node: Node, data: Data) -> Iterator[None]:
 
 @contextlib.contextmanager
 def restarted_in_turn(node: Node, data: Data) -> Iterator[None]:
-    """SIGTERM, start, wait until it serves; then the next instance, and so on."""
+    """SIGTERM, start, wait until it serves and nginx uses it; then the next one, and so on."""
     stop = threading.Event()
 
     def go() -> int:
@@ -98,6 +100,7 @@ def restarted_in_turn(node: Node, data: Data) -> Iterator[None]:
         while not stop.is_set():
             node.instances[restarts % len(node.instances)].restart()
             restarts += 1
+            time.sleep(FAIL_TIMEOUT)
         return restarts
 
     running = RESTARTING.submit(go)
