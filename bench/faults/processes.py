@@ -18,8 +18,7 @@ GRACE_WITHIN = 31  # seconds from SIGTERM to the end
 FAIL_TIMEOUT = 3.0  # seconds; nginx leaves an instance that refused alone for 2
 STARTING = (0.3, 0.8, 1.5, 2.2, 3.0)  # seconds after the start
 # The kernel ends an instance with the thread that started it: this one stays.
-REFAIL_TIMEOUT = 3.0  # seconds; nginx leaves an instance that refused alone for 2
-STARTING = ThreadPoolExecutor(1)
+RESTARTING = ThreadPoolExecutor(1)
 
 
 @contextlib.contextmanager
