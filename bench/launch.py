@@ -14,6 +14,7 @@ import httpx
 from config.embedded.service import HOST, die_with_supervisor
 
 ROOT = Path(__file__).resolve().parent.parent
+SERVER_THREADS = 256  # of this service; the default of the variable of that name
 PATIENCE = 60.0  # seconds until a server has to respond, or to stop
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import httpx
 
-from bench.launch import granian, on_port, started, wait
+from bench.launch import SERVER_THREADS, granian, on_port, started, wait
 from bench.stack import Stack
 from config.embedded.service import HOST, free_port
 
@@ -24,23 +24,22 @@ class Variant:
 
 
 OURS, FLOOR = "config.wsgi:application", "bench.peers.floor:application"
+OUR_COMMAND = granian(OURS, workers=WORKERS, threads=SERVER_THREADS)
 GUNICORN = f"gunicorn --workers {WORKERS} --worker-class gthread --threads 4 --keep-alive 75 \
 --log-level error --bind {HOST}:{{port}}"
 UVICORN = f"uvicorn --workers {WORKERS} --loop uvloop --http httptools --timeout-keep-alive 75 \
 --log-level error --no-access-log --host {HOST} --port {{port}}"
 DRF = {"DJANGO_SETTINGS_MODULE": "bench.peers.drf.settings"}
 VARIANTS = {
-    "ours": Variant("this service", granian(OURS, workers=WORKERS, threads=2)),
+    "ours": Variant("this service", OUR_COMMAND),
     "drf": Variant("stock DRF", f"{GUNICORN} django.core.wsgi:get_wsgi_application()", DRF),
     "fastapi": Variant("FastAPI", f"{UVICORN} bench.peers.fastapi.app:app"),
     "floor": Variant("floor", granian(FLOOR, workers=WORKERS, threads=2)),
 }
-# This service under other servers and with other numbers of threads.
+# This service under other servers and with other numbers of requests that run at once.
 SERVERS = {
-    f"granian, threads a process: {n}": Variant(
-        f"{n} threads", granian(OURS, workers=WORKERS, threads=n)
-    )
-    for n in (1, 2, 4, 8)
+    f"granian, API slots a process: {n}": Variant(f"{n} slots", OUR_COMMAND, {"API_SLOTS": str(n)})
+    for n in (1, 2, 3, 4, 8)
 } | {"gunicorn, threads a process: 4": Variant("gunicorn", f"{GUNICORN} {OURS}")}
 
 

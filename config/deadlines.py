@@ -79,6 +79,7 @@ class _Watchdog:
         self.started = False
         self._watches: WeakSet[Watch] = WeakSet()
         self._lock = threading.Lock()
+        self._stopped = threading.Event()  # never
 
     def add(self, watch: Watch) -> None:
         with self._lock:
@@ -91,8 +92,7 @@ class _Watchdog:
                 threading.Thread(target=self._run, name="database watchdog", daemon=True).start()
 
     def _run(self) -> None:
-        while True:
-            time.sleep(POLL)
+        while not self._stopped.wait(POLL):
             with self._lock:
                 watches = [watch for watch in self._watches if watch.running]
             for watch in watches:

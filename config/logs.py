@@ -43,6 +43,13 @@ class RequestIdFilter(logging.Filter):
         return True
 
 
+class TracebackFilter(logging.Filter):
+    """Lets records with a traceback pass."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return bool(record.exc_info)
+
+
 class RedactingFormatter(logging.Formatter):
     """Formats a line with its traceback, without secrets.
 

@@ -62,7 +62,11 @@ class _State(Collector):
         refused = CounterMetricFamily(
             "documents_slots_refused", "Requests that got no slot in time", labels=["class"]
         )
+        connections = GaugeMetricFamily(
+            "documents_database_connections", "Database connections of the slots", labels=["class"]
+        )
         for name, gate in slots.GATES.items():
+            connections.add_metric([name], gate.connected)
             in_use.add_metric([name], gate.in_use)
             waiting.add_metric([name], gate.waiting)
             refused.add_metric([name], gate.refused)
@@ -71,7 +75,7 @@ class _State(Collector):
         )
         for name, breaker in list(Breaker.every.items()):
             breakers.add_metric([name], breaker.open)
-        yield from (in_use, waiting, refused, breakers)
+        yield from (in_use, waiting, refused, connections, breakers)
 
 
 REGISTRY.register(_State())

@@ -330,10 +330,7 @@ LOGGING: dict[str, Any] = {
     },
     "filters": {
         "request_id": {"()": "config.logs.RequestIdFilter"},
-        "has_traceback": {
-            "()": "django.utils.log.CallbackFilter",
-            "callback": lambda record: bool(record.exc_info),
-        },
+        "has_traceback": {"()": "config.logs.TracebackFilter"},
     },
     "handlers": {
         "stderr": {

@@ -56,7 +56,7 @@ class Gate:
         self._lock = threading.Lock()
         self._queues: OrderedDict[Hashable, deque[_Waiter]] = OrderedDict()  # one per tenant
         self._connections: list[BaseDatabaseWrapper] = []
-        self._has_connections = False
+        self._free: list[BaseDatabaseWrapper] = []
 
     def open(self) -> None:
         """Gives each slot a database connection, which connects when it is first used."""
@@ -64,11 +64,11 @@ class Gate:
             connection = connections.create_connection(DEFAULT_DB_ALIAS)
             connection.inc_thread_sharing()  # one thread after the other uses it
             self._connections.append(connection)
-        self._has_connections = True
+            self._free.append(connection)
 
     @property
     def connected(self) -> int:
-        """How many database connections are open and unused."""
+        """How many database connections are open."""
         return sum(each.connection is not None for each in self._connections)
 
     def enter(self, tenant: Hashable = None) -> None:
@@ -93,8 +93,8 @@ class Gate:
                 self.waiting += 1
         if waiter and not waiter.ready.wait(PATIENCE):
             self._give_up(tenant, waiter)
-        if self._has_connections:
-            connections[DEFAULT_DB_ALIAS] = self._connections.pop()
+        if self._connections:
+            connections[DEFAULT_DB_ALIAS] = self._free.pop()
 
     def _give_up(self, tenant: Hashable, waiter: _Waiter) -> None:
         with self._lock:
@@ -110,11 +110,11 @@ class Gate:
 
     def leave(self) -> None:
         """Returns the slot that this thread holds, or hands it to the next tenant's request."""
-        if self._has_connections:
+        if self._connections:
             connection = connections[DEFAULT_DB_ALIAS]
             del connections[DEFAULT_DB_ALIAS]
             close_if_unusable(connection)
-            self._connections.append(connection)
+            self._free.append(connection)
         with self._lock:
             if not self._queues:
                 self.in_use -= 1

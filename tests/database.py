@@ -5,13 +5,14 @@ from collections.abc import Iterator
 
 from django.db import connection, transaction
 
+from config import roles
 from tests.server import end_connections
 
 
 @contextlib.contextmanager
 def locked(table: str) -> Iterator[None]:
     """The table is locked by another connection, as a migration may do it."""
-    with transaction.atomic():
+    with roles.as_owner(), transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
         yield
@@ -20,12 +21,17 @@ def locked(table: str) -> Iterator[None]:
 @contextlib.contextmanager
 def read_only() -> Iterator[None]:
     """Other connections may only read, as on a standby."""
+    _alter_database("SET default_transaction_read_only = on")
+    try:
+        end_connections()
+        yield
+    finally:
+        _alter_database("RESET default_transaction_read_only")
+        end_connections()
+
+
+def _alter_database(change: str) -> None:
     name = connection.ops.quote_name(str(connection.settings_dict["NAME"]))
-    with connection.cursor() as cursor:
-        cursor.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
-        try:
-            end_connections()
-            yield
-        finally:
-            cursor.execute(f"ALTER DATABASE {name} RESET default_transaction_read_only")
-            end_connections()
+    with roles.as_owner(), connection.cursor() as cursor:
+        cursor.execute("SET default_transaction_read_only = off")
+        cursor.execute(f"ALTER DATABASE {name} {change}")

@@ -84,6 +84,7 @@ def test_readiness_with_all_parts_silent_responds_in_time(server: Server) -> Non
     assert eventually(lambda: ready(server))
 
 
+@pytest.mark.usefixtures("as_owner")
 def test_readiness_without_a_migration_is_503_until_it_is_applied(
     django_db_setup: None, transactional_db: None, tmp_path: Path
 ) -> None:

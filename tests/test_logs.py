@@ -78,6 +78,7 @@ def test_log_as_json_has_one_object_a_request(json_server: Server, acme: Tenant)
     }
 
 
+@pytest.mark.usefixtures("as_owner")
 def test_log_as_json_has_the_traceback_of_a_crash(json_server: Server, acme: Tenant) -> None:
     with renamed("documents_document"):
         sent = json_server.get("/documents", acme.raw)
@@ -319,6 +320,7 @@ def traffic(server: Server, acme: Tenant, login: str, unknown: str) -> list[str]
     return cookies
 
 
+@pytest.mark.usefixtures("as_owner")
 def test_log_has_no_secret_whatever_happens(fronts: list[Server], acme: Tenant) -> None:
     operator = staff.operator()
     operator.set_password(PASSWORD)

@@ -51,7 +51,7 @@ def download(url: str, concurrent: int, key: str = "") -> tuple[float, float]:
 def memory(fixture: Fixture) -> None:
     """RSS of a new worker over idle, during its first downloads."""
     for concurrent in (1, 32):
-        with server(32, by_nginx=False) as (base, worker):
+        with server(by_nginx=False) as (base, worker):
             idle = peak = worker.memory_info().rss
             url, key = base + fixture.documents[200], fixture.keys[0]
             running = [curl(url, key, rate="10M") for _ in range(concurrent)]
@@ -65,16 +65,12 @@ def memory(fixture: Fixture) -> None:
 
 
 def throughput(fixture: Fixture, *, by_nginx: bool) -> None:
-    """Ratios to curl from object storage, both measured in turn, once all threads are in use.
-
-    A thread's first request opens its connections to PostgreSQL, Redis and object storage.
-    """
-    threads = max(ROUNDS)
+    """Ratios to curl from object storage, both measured in turn, once connections are open."""
     keys = itertools.cycle(fixture.keys)  # each has its rate limit
-    with server(threads, by_nginx=by_nginx) as (base, _):
+    with server(by_nginx=by_nginx) as (base, _):
         url = base + fixture.documents[50]
         for _ in range(3):
-            download(url, threads, next(keys))
+            download(url, max(ROUNDS), next(keys))
         for concurrent, rounds in ROUNDS.items():
             ratios, firsts = [], []
             for _ in range(rounds):
@@ -91,9 +87,9 @@ def throughput(fixture: Fixture, *, by_nginx: bool) -> None:
 
 
 def latency(fixture: Fixture, slow: int, *, by_nginx: bool) -> None:
-    """GET /me with 4 threads beside so many slow clients; in process each needs a thread."""
+    """GET /me beside so many slow clients; a process refuses those over its limit."""
     with (
-        server(4, by_nginx=by_nginx) as (base, _),
+        server(by_nginx=by_nginx) as (base, _),
         httpx.Client(base_url=base, timeout=PATIENCE) as me,
     ):
         url, keys = base + fixture.documents[200], fixture.keys

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import psutil
 
 from bench import stack
-from bench.launch import granian, on_port, started, wait
+from bench.launch import SERVER_THREADS, granian, on_port, started, wait
 from config.embedded import nginx
 from config.embedded.service import HOST, free_port
 
@@ -62,7 +62,7 @@ class Fixture:
 
 
 @contextlib.contextmanager
-def server(threads: int, *, by_nginx: bool) -> Iterator[tuple[str, psutil.Process]]:
+def server(*, by_nginx: bool) -> Iterator[tuple[str, psutil.Process]]:
     """A server with one worker, if asked for behind nginx that serves the files.
 
     Yields:
@@ -70,9 +70,8 @@ def server(threads: int, *, by_nginx: bool) -> Iterator[tuple[str, psutil.Proces
     """
     with contextlib.ExitStack() as stopping:
         port = free_port()
-        environment = {"GRANIAN_BLOCKING_THREADS": str(threads)}
-        environment |= {"X_ACCEL_DOWNLOADS": "yes", "TRUSTED_PROXIES": "1"} if by_nginx else {}
-        command = granian("config.wsgi:application", workers=1, threads=threads)
+        environment = {"X_ACCEL_DOWNLOADS": "yes", "TRUSTED_PROXIES": "1"} if by_nginx else {}
+        command = granian("config.wsgi:application", workers=1, threads=SERVER_THREADS)
         process = stopping.enter_context(started(on_port(command, port), environment))
         wait(port, process)
         (worker,) = psutil.Process(process.pid).children()

@@ -5,6 +5,7 @@ import sys
 from argparse import ArgumentParser
 
 from config import startup
+from config.server.supervisor import Supervisor, usable_port
 
 
 def main() -> None:
@@ -15,15 +16,13 @@ def main() -> None:
     options = parser.parse_args()
     if options.metrics_port:
         os.environ["METRICS_PORT"] = options.metrics_port
-    startup.setup()
-    from django.conf import settings  # noqa: PLC0415 - after setup
-
-    from config.server.supervisor import Supervisor, usable_port  # noqa: PLC0415
-
     try:
         port = usable_port(options.host, options.port)
     except ValueError as exc:
         sys.exit(str(exc))
+    startup.setup()
+    from django.conf import settings  # noqa: PLC0415 - after setup
+
     Supervisor(
         options.host,
         port,

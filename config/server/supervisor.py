@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 
+from django.conf import settings
 from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 from granian.log import LogLevels
@@ -44,6 +45,7 @@ class Supervisor(MPServer):
             respawn_failed_workers=True,
             workers_kill_timeout=grace,
             log_level=LogLevels.warning,
+            log_dictconfig=settings.LOGGING,
         )
         # A forked worker would inherit the locks of this process's threads, its database sockets
         # and its handlers: a SIGTERM while the worker starts would be lost.
