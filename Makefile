@@ -21,7 +21,7 @@ install = total=$$(grep -c '==' $(1)); { $(BIN)/python -m pip install --disable-
 	/^(Collecting|Installing)/ {printf "\r$(1): %d of %d packages", n, total; fflush()} END {print ""}'; \
 	[ "$$(cat $(VENV)/pip.status)" = 0 ] || { cat $(VENV)/pip.log >&2; exit 1; }
 
-.PHONY: help install run test pictures bench check format openapi fuzz lock
+.PHONY: help install run test pictures bench faults check format openapi fuzz lock
 .DEFAULT_GOAL := help
 
 help:
@@ -29,6 +29,7 @@ help:
 	@echo "make test     run the tests"
 	@echo "make pictures keep pictures of all pages in $(DATA_DIR)/tests/screenshots"
 	@echo "make bench    measure the service beside its peers (SCALE=small: a smoke test)"
+	@echo "make faults   break each part under load (SHORT=1: a smoke test; SOAK=20: minutes at the end)"
 	@echo "make check    lint, format, types, migrations"
 	@echo "make format   write the code in its format"
 	@echo "make openapi  write the OpenAPI document, docs/openapi.json"
@@ -73,6 +74,9 @@ pictures: $(STAMP)
 bench: $(BENCH_STAMP)
 	@$(BIN)/python -m bench --scale $(SCALE) $(if $(ROUNDS),--rounds $(ROUNDS)) \
 		$(if $(DURATION),--duration $(DURATION))
+
+faults: $(BENCH_STAMP)
+	@$(BIN)/python -m bench.faults $(if $(SHORT),--short) $(if $(SOAK),--soak $(SOAK))
 
 check: $(BENCH_STAMP)
 	$(BIN)/ruff check .

@@ -34,7 +34,10 @@ def on_port(command: str, port: int) -> list[str]:
 
 @contextlib.contextmanager
 def started(
-    command: Sequence[str], environment: Mapping[str, str], stdout: int | None = None
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    stdout: int | None = None,
+    stderr: int | None = None,
 ) -> Iterator["subprocess.Popen[bytes]"]:
     """A process that ends with the benchmark, however that ends; a server may not respond yet."""
     process = subprocess.Popen(  # noqa: S603 - our own
@@ -42,6 +45,7 @@ def started(
         cwd=ROOT,
         env={**os.environ, **environment},
         stdout=stdout,
+        stderr=stderr,
         preexec_fn=lambda: die_with_supervisor(signal.SIGTERM),  # noqa: PLW1509
     )
     try:

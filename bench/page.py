@@ -9,6 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import psutil
+import psycopg
 import redis
 
 from bench.comparison import AMONG, Results
@@ -98,12 +99,10 @@ this service.
 """
 
 
-def _machine(stack: Stack) -> Mapping[str, object]:
+def machine(database: psycopg.Connection, packages: str) -> Mapping[str, object]:
     """The machine, the versions, and the commit; "-dirty" if the tree has other changes."""
     cpuinfo = Path("/proc/cpuinfo").read_text()
     git = ["git", "describe", "--always", "--abbrev=12", "--dirty"]
-    with stack.connect("postgres") as connection:
-        postgres = connection.info.parameter_status("server_version")
     return {
         "commit": subprocess.run(git, cwd=ROOT, capture_output=True, text=True).stdout.strip(),  # noqa: S603
         "processor": cpuinfo.partition("model name\t: ")[2].partition("\n")[0]
@@ -112,9 +111,9 @@ def _machine(stack: Stack) -> Mapping[str, object]:
         "memory": psutil.virtual_memory().total / 2**30,
         "linux": platform.release().split("-")[0],
         "python": platform.python_version(),
-        "postgres": postgres,
+        "postgres": database.info.parameter_status("server_version"),
         "redis": redis.Redis.from_url(os.environ["REDIS_URL"]).info("server")["redis_version"],
-        "packages": ", ".join(f"{package} {version(package)}" for package in PACKAGES.split()),
+        "packages": ", ".join(f"{package} {version(package)}" for package in packages.split()),
     }
 
 
@@ -126,8 +125,10 @@ def page(
     tables: Mapping[str, list[str]],
 ) -> str:
     """The whole page, in Markdown; `tables` by their names in PAGE."""
+    with stack.connect("postgres") as connection:
+        found = machine(connection, PACKAGES)
     return PAGE.format(
-        **_machine(stack),
+        **found,
         **{name: "\n".join(lines) for name, lines in tables.items()},
         scale=scale,
         warning="**A smoke test: its numbers mean nothing.**\n\n" if scale.name == "small" else "",

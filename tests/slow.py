@@ -21,6 +21,7 @@ class SlowClients:
         self._port = port
         self._readers: list[socket.socket] = []
         self._writers: list[socket.socket] = []
+        self._idle: list[socket.socket] = []
         self.received: list[bytearray] = []
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._go, daemon=True)
@@ -34,13 +35,17 @@ class SlowClients:
     ) -> None:
         self._stop.set()
         self._thread.join()
-        for each in (*self._readers, *self._writers):
+        for each in (*self._readers, *self._writers, *self._idle):
             each.close()
 
     def read(self, request: bytes) -> None:
         """Sends a request and reads its response slowly."""
         self._readers.append(self._connect(request))
         self.received.append(bytearray())
+
+    def idle(self) -> None:
+        """Opens a connection and sends nothing."""
+        self._idle.append(self._connect(b""))
 
     def send(self, beginning: bytes) -> None:
         """Sends the beginning of a request, and its rest a byte a second."""

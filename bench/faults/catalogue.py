@@ -1,0 +1,183 @@
+"""The faults, one entry each: what happens, and what is promised meanwhile."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from bench.faults import crowds, processes, services
+from bench.faults.data import Data
+from bench.faults.node import Node
+from bench.faults.services import POSTGRES, REDIS, S3
+from bench.faults.verdict import Answer, Promise
+
+BEHIND_NGINX = "two instances behind nginx"
+BY_PROXY = "two instances behind nginx, PostgreSQL behind a proxy"
+ALONE = "one instance without nginx"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One fault.
+
+    Attributes:
+        during: enters and leaves it.
+        seconds: between the two.
+        load: mixed (every endpoint of both workspaces), many (the same, with all keys), or
+            neighbour (`/me` and lists of the second workspace).
+        rate: requests a second.
+        short: whether the short form has it.
+    """
+
+    name: str
+    title: str
+    during: Callable[[Node, Data], AbstractContextManager[None]]
+    promise: Promise
+    setup: str = BEHIND_NGINX
+    seconds: float = 12.0
+    load: str = "mixed"
+    rate: float = 16.0
+    short: bool = False
+
+
+def _of(
+    fault: Callable[[], AbstractContextManager[None]],
+) -> Callable[[Node, Data], AbstractContextManager[None]]:
+    return lambda node, data: fault()
+
+
+@contextlib.contextmanager
+def _dropped(node: Node, data: Data) -> Iterator[None]:
+    assert node.database  # noqa: S101 - this setup has it
+    node.database.silence()
+    try:
+        yield
+    finally:
+        node.database.restore()
+
+
+@contextlib.contextmanager
+def _silent_with_downloads(node: Node, data: Data) -> Iterator[None]:
+    with S3.silent(), crowds.slow(crowds.downloads)(node, data):
+        yield
+
+
+_DOWN = Answer((200, 503), 6.0, 1.0)
+_FROZEN = Answer((200, 503), 9.0, 1.0)  # nginx waits 8 s for a response
+_WAITING = Answer((200, 503), 6.0, 6.0)
+DATABASE = Promise(_DOWN, _DOWN)
+LOCKED = Promise(_WAITING, _WAITING)
+STORE = Promise(downloads=_DOWN)
+COUNTER = Promise(Answer(median=0.2), Answer(slowest=6.0, median=0.2))
+SLOWER = Promise(Answer(slowest=6.0))
+SLOW = Promise(ratio=3.0)
+
+FAULTS = [
+    Fault("redis-killed", "Redis killed", _of(REDIS.killed), COUNTER, short=True),
+    Fault("redis-silent", "Redis silent (SIGSTOP)", _of(REDIS.silent), COUNTER),
+    Fault("postgres-killed", "PostgreSQL killed", _of(POSTGRES.killed), DATABASE, short=True),
+    Fault(
+        "postgres-restarted",
+        "PostgreSQL, fast restart",
+        _of(POSTGRES.restarted),
+        DATABASE,
+        seconds=5,
+    ),
+    Fault("postgres-silent", "PostgreSQL silent (SIGSTOP)", _of(POSTGRES.silent), DATABASE),
+    Fault("postgres-dropped", "PostgreSQL's packets dropped", _dropped, DATABASE, BY_PROXY),
+    Fault(
+        "postgres-read-only",
+        "PostgreSQL read-only",
+        _of(services.read_only),
+        Promise(downloads=_DOWN),
+    ),
+    Fault(
+        "locked-documents",
+        "LOCK documents_document",
+        _of(lambda: services.locked("documents_document")),
+        LOCKED,
+    ),
+    Fault(
+        "locked-audit",
+        "LOCK audit_auditentry",
+        _of(lambda: services.locked("audit_auditentry")),
+        Promise(downloads=_WAITING),
+    ),
+    Fault("no-connections", "no database connections left", _of(services.no_connections), DATABASE),
+    Fault("store-killed", "object storage killed", _of(S3.killed), STORE, short=True),
+    Fault("store-silent", "object storage silent (SIGSTOP)", _of(S3.silent), STORE),
+    Fault(
+        "store-silent-downloads",
+        f"object storage silent while {crowds.MANY} downloads begin",
+        _silent_with_downloads,
+        STORE,
+    ),
+    Fault(
+        "worker-killed", "a worker killed", processes.worker_killed, SLOWER, seconds=3, short=True
+    ),
+    Fault(
+        "worker-frozen",
+        "a worker frozen (SIGSTOP)",
+        processes.worker_frozen,
+        Promise(
+            _FROZEN,
+            _FROZEN,
+            also=f"replaced within {processes.REPLACED_WITHIN} s",
+        ),
+        seconds=3,
+    ),
+    Fault("main-killed", "an instance's main process killed", processes.main_killed, SLOWER),
+    Fault(
+        "terminated-while-starting",
+        "SIGTERM during the start of further instances",
+        processes.terminated_while_starting,
+        Promise(also=f"ended within {processes.GRACE_WITHIN} s"),
+        seconds=1,
+    ),
+    Fault(
+        "restarted-in-turn",
+        "both instances restarted in turn",
+        processes.restarted_in_turn,
+        Promise(Answer(slowest=6.0), requests=10_000),
+        seconds=110,
+        load="many",
+        rate=100,
+    ),
+    Fault(
+        "application-down",
+        "nginx without the application",
+        processes.application_down,
+        Promise(_DOWN, _DOWN),
+        short=True,
+    ),
+]
+_CROWDS = {
+    "slow-downloads": (f"{crowds.MANY} downloads at 1 KB/s", crowds.downloads),
+    "slow-bodies": (f"{crowds.MANY} bodies, a byte at a time", crowds.bodies),
+    "half-headers": (f"{crowds.HALF_HEADERS} half headers", crowds.half_headers),
+    "idle": (f"{crowds.IDLE:,} idle connections", crowds.idle),
+}
+for _setup, _names in ((BEHIND_NGINX, list(_CROWDS)), (ALONE, list(_CROWDS)[:2])):
+    _suffix = "" if _setup == BEHIND_NGINX else "-alone"
+    FAULTS += [
+        Fault(
+            f"{name}{_suffix}",
+            _CROWDS[name][0],
+            crowds.slow(_CROWDS[name][1]),
+            SLOW,
+            _setup,
+            load="neighbour",
+            short=name == "slow-bodies",
+        )
+        for name in _names
+    ]
+    FAULTS.append(
+        Fault(
+            f"all-slow{_suffix}",
+            "all of these together",
+            crowds.slow(*(_CROWDS[name][1] for name in _names)),
+            SLOW,
+            _setup,
+            load="neighbour",
+        )
+    )

@@ -1,0 +1,64 @@
+"""Clients that are slow, or many, beside those whose requests are measured."""
+
+import contextlib
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+
+from bench.faults.data import Data
+from bench.faults.node import Node
+from config.embedded.service import HOST
+from tests.slow import SlowClients
+
+MANY = 200  # downloads, and request bodies
+HALF_HEADERS = 300
+IDLE = 3000  # connections
+HEADERS = f"GET /api/v1/me HTTP/1.1\r\nHost: {HOST}\r\nX-Slow: ".encode()
+FORM = (
+    f"POST /admin/login/ HTTP/1.1\r\nHost: {HOST}\r\nCookie: csrftoken={'a' * 32}\r\n"
+    "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 10000\r\n\r\ncsrf"
+).encode()
+
+Crowd = Callable[[SlowClients, Data], None]
+
+
+def downloads(clients: SlowClients, data: Data) -> None:
+    """Large downloads at 1 KB/s, with all keys of the first workspace."""
+    for _, request in zip(range(MANY), itertools.cycle(data.large), strict=False):
+        clients.read(request.wire)
+
+
+def bodies(clients: SlowClients, data: Data) -> None:
+    """Sign-in forms, a byte a second."""
+    for _ in range(MANY):
+        clients.send(FORM)
+
+
+def half_headers(clients: SlowClients, data: Data) -> None:
+    """Requests whose headers never end, a byte a second."""
+    for _ in range(HALF_HEADERS):
+        clients.send(HEADERS)
+
+
+def idle(clients: SlowClients, data: Data) -> None:
+    """Connections that send nothing."""
+    for _ in range(IDLE):
+        clients.idle()
+
+
+def slow(*crowds: Crowd) -> Callable[[Node, Data], AbstractContextManager[None]]:
+    """The fault that these clients are, all together."""
+
+    @contextlib.contextmanager
+    def during(node: Node, data: Data) -> Iterator[None]:
+        with SlowClients(node.port) as clients:
+            for crowd in crowds:
+                crowd(clients, data)
+            yield
+            statuses = Counter(clients.statuses())
+        if statuses:
+            shown = ", ".join(f"{status} × {count}" for status, count in sorted(statuses.items()))
+            node.facts.append(f"the slow downloads: {shown}")
+
+    return during

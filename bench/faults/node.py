@@ -1,0 +1,129 @@
+"""A node: instances of the service, and nginx in front of them."""
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator, Mapping
+from urllib.parse import urlsplit
+
+import psutil
+
+from bench.faults.services import FOLDER
+from bench.launch import on_port, started, wait
+from config.embedded import nginx
+from config.embedded.service import HOST, free_port
+from tests.proxy import Proxy
+
+BY_NGINX = {"X_ACCEL_DOWNLOADS": "yes", "TRUSTED_PROXIES": "1"}
+
+
+class Instance:
+    """One instance on its own port; its log is `instance-PORT.log`."""
+
+    process: "subprocess.Popen[bytes]"
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self.port = free_port()
+        self.environment = environment
+        self._running = contextlib.ExitStack()
+
+    def start(self) -> None:
+        """Starts it, or starts it again; it may not serve yet."""
+        command = on_port("python -m config.server --port {port}", self.port)
+        log = self._running.enter_context((FOLDER / f"instance-{self.port}.log").open("ab"))
+        running = started(command, self.environment, log.fileno(), log.fileno())
+        self.process = self._running.enter_context(running)
+
+    def wait(self) -> None:
+        """Returns when it serves."""
+        wait(self.port, self.process)
+
+    def stop(self) -> None:
+        """Ends it with SIGTERM and waits for it."""
+        self._running.close()
+
+    def restart(self) -> None:
+        """Ends it, starts it and waits until it serves."""
+        self.stop()
+        self.start()
+        self.wait()
+
+    def worker(self) -> psutil.Process | None:
+        """The process that serves, if it runs."""
+        for child in psutil.Process(self.process.pid).children():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                if "resource_tracker" not in " ".join(child.cmdline()):
+                    return child
+        return None
+
+    def listens(self) -> bool:
+        """Whether anything accepts connections on its port."""
+        try:
+            socket.create_connection((HOST, self.port), timeout=1).close()
+        except OSError:
+            return False
+        return True
+
+
+class Node:
+    """What clients talk to.
+
+    Attributes:
+        port: nginx's, or the instance's if there is no nginx.
+        database: in front of PostgreSQL, if the instances connect through it.
+        facts: what a fault found out, for the page.
+        broken: what it found to be not as promised.
+    """
+
+    def __init__(self, instances: list[Instance], port: int, database: Proxy | None) -> None:
+        self.instances = instances
+        self.port = port
+        self.database = database
+        self.facts: list[str] = []
+        self.broken: list[str] = []
+
+    def must(self, fact: str, holds: bool) -> None:
+        """Notes a fact, and whether it is as promised."""
+        (self.facts if holds else self.broken).append(fact)
+
+
+@contextlib.contextmanager
+def serving(instances: int, *, by_nginx: bool, by_proxy: bool = False) -> Iterator[Node]:
+    """A node that serves.
+
+    Args:
+        by_proxy: whether the instances reach PostgreSQL through a proxy that can be silenced. It
+            costs processor time.
+    """
+    with contextlib.ExitStack() as stopping:
+        environment = {"DATABASE_OWNER_URL": "", **(BY_NGINX if by_nginx else {})}
+        database = Proxy(os.environ["DATABASE_URL"]) if by_proxy else None
+        if database:
+            stopping.callback(database.stop)
+            environment["DATABASE_URL"] = database.url
+        running = [Instance(environment) for _ in range(instances)]
+        for each in running:
+            stopping.callback(each.stop)
+            each.start()
+        for each in running:
+            each.wait()
+        port = running[0].port
+        if by_nginx:
+            port = free_port()
+            folder = FOLDER / f"nginx-{port}"  # its log of downloads is read at the end
+            folder.mkdir()
+            ports = [each.port for each in running]
+            store = urlsplit(os.environ["S3_ENDPOINT_URL"]).netloc
+            command = nginx.install(folder, port, ports, store, http_port=free_port())
+            wait(port, stopping.enter_context(started(command, {})))
+        yield Node(running, port, database)
+
+
+def clean() -> None:
+    """Removes the logs of an earlier run."""
+    for folder in FOLDER.glob("nginx-*"):
+        shutil.rmtree(folder)
+    for file in FOLDER.glob("instance-*.log"):
+        file.unlink()

@@ -1,0 +1,122 @@
+"""What can happen to the service's own processes."""
+
+import contextlib
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import psutil
+
+from bench.faults.data import Data
+from bench.faults.node import Instance, Node
+
+LIMIT = 60.0  # seconds after which nobody waits any longer
+REPLACED_WITHIN = 30  # seconds
+GRACE_WITHIN = 31  # seconds from SIGTERM to the end
+FAIL_TIMEOUT = 3.0  # seconds; nginx leaves an instance that refused alone for 2
+STARTING = (0.3, 0.8, 1.5, 2.2, 3.0)  # seconds after the start
+# The kernel ends an instance with the thread that started it: this one stays.
+RESTARTING = ThreadPoolExecutor(1)
+
+
+@contextlib.contextmanager
+def worker_killed(node: Node, data: Data) -> Iterator[None]:
+    """The fault lasts until its replacement serves."""
+    _replaced(node, lambda worker: worker.kill())
+    yield
+
+
+@contextlib.contextmanager
+def worker_frozen(node: Node, data: Data) -> Iterator[None]:
+    """SIGSTOP; the fault lasts until its replacement serves."""
+    _replaced(node, lambda worker: worker.suspend())
+    yield
+
+
+def _replaced(node: Node, act: Callable[[psutil.Process], None]) -> None:
+    instance = node.instances[0]
+    worker = instance.worker()
+    assert worker is not None  # noqa: S101 - it serves
+    start = time.monotonic()
+    act(worker)
+    with contextlib.suppress(psutil.TimeoutExpired):
+        worker.wait(LIMIT)
+    took = time.monotonic() - start
+    if worker.is_running():
+        worker.kill()
+    instance.wait()
+    served = time.monotonic() - start
+    node.must(
+        f"replaced: ended after {took:.1f} s, serves after {served:.1f} s",
+        served <= REPLACED_WITHIN,
+    )
+
+
+@contextlib.contextmanager
+def main_killed(node: Node, data: Data) -> Iterator[None]:
+    """SIGKILL of an instance's main process; at the end it is started again."""
+    instance = node.instances[0]
+    instance.process.kill()
+    instance.process.wait()
+    start = time.monotonic()
+    while instance.listens() and time.monotonic() < start + LIMIT:
+        time.sleep(0.1)
+    node.must(f"its port is free after {time.monotonic() - start:.1f} s", not instance.listens())
+    try:
+        yield
+    finally:
+        instance.restart()
+
+
+@contextlib.contextmanager
+def terminated_while_starting(node: Node, data: Data) -> Iterator[None]:
+    """SIGTERM to further instances, at different moments of their start."""
+    for delay in STARTING:
+        instance = Instance(node.instances[0].environment)
+        instance.start()
+        time.sleep(delay)
+        instance.process.terminate()
+        start = time.monotonic()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            instance.process.wait(LIMIT)
+        took = time.monotonic() - start
+        node.must(f"after {delay:g} s: ended in {took:.1f} s", took <= GRACE_WITHIN)
+        if instance.listens():
+            node.must(f"after {delay:g} s: something still listens", holds=False)
+        instance.stop()
+    yield
+
+
+@contextlib.contextmanager
+def restarted_in_turn(node: Node, data: Data) -> Iterator[None]:
+    """SIGTERM, start, wait until it serves and nginx uses it; then the next one, and so on."""
+    stop = threading.Event()
+
+    def go() -> int:
+        restarts = 0
+        while not stop.is_set():
+            node.instances[restarts % len(node.instances)].restart()
+            restarts += 1
+            time.sleep(FAIL_TIMEOUT)
+        return restarts
+
+    running = RESTARTING.submit(go)
+    try:
+        yield
+    finally:
+        stop.set()
+        node.facts.append(f"{running.result()} restarts")
+
+
+@contextlib.contextmanager
+def application_down(node: Node, data: Data) -> Iterator[None]:
+    """All instances are killed; at the end they are started again."""
+    for instance in node.instances:
+        instance.process.kill()
+    try:
+        yield
+    finally:
+        for instance in node.instances:
+            instance.restart()
