@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Hashable
+from functools import partial
 
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
@@ -34,8 +35,9 @@ class AdmissionMiddleware:
         kind = _class_of(request.path)
         gate = slots.GATES[kind]
         token = deadline.set(time.monotonic() + SECONDS[kind])
+        tenant = _tenant(kind, request)
         try:
-            gate.enter(_tenant(kind, request))
+            gate.enter(tenant)
         except slots.NoSlot:
             deadline.reset(token)
             return busy(request)
@@ -45,9 +47,9 @@ class AdmissionMiddleware:
         finally:
             deadline.reset(token)
             if response is not None and response.streaming and kind in ("page", "static"):
-                response._resource_closers.append(gate.leave)  # type: ignore[attr-defined]
+                response._resource_closers.append(partial(gate.leave, tenant))  # type: ignore[attr-defined]
             else:
-                gate.leave()
+                gate.leave(tenant)
         return response
 
 

@@ -10,7 +10,7 @@ on the slots, not on the number of threads.
 """
 
 import threading
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Hashable
 from uuid import UUID
 
@@ -31,11 +31,16 @@ class _Waiter:
 
     def __init__(self) -> None:
         self.granted: bool | None = None
-        self.decided = threading.Event()
+        self._undecided = threading.Lock()  # cheaper than an Event
+        self._undecided.acquire()
 
-    def decide(self, granted: bool) -> None:
+    def decide(self, *, granted: bool) -> None:
         self.granted = granted
-        self.decided.set()
+        self._undecided.release()
+
+    def wait(self) -> bool:
+        """Waits for the decision, for `PATIENCE`; returns whether it may run."""
+        return self._undecided.acquire(timeout=PATIENCE) and bool(self.granted)
 
 
 class Gate:
@@ -44,6 +49,7 @@ class Gate:
     Args:
         slots: requests that run at once.
         places: requests that may wait. If there are more, the tenant with most of them loses one.
+        share: slots that one tenant may hold, so that another one's request need not wait.
 
     Attributes:
         in_use: slots that are held now.
@@ -51,12 +57,16 @@ class Gate:
         refused: requests that got no slot since the process started.
     """
 
-    def __init__(self, slots: int, places: int) -> None:
+    _nobody = object()
+
+    def __init__(self, slots: int, places: int, share: int | None = None) -> None:
         self.in_use = 0
         self.waiting = 0
         self.refused = 0
         self._slots = slots
         self._places = places
+        self._share = slots if share is None else share
+        self._held: Counter[Hashable] = Counter()  # slots, by tenant
         self._lock = threading.Lock()
         self._queues: OrderedDict[Hashable, deque[_Waiter]] = OrderedDict()  # one per tenant
         self._connections: list[BaseDatabaseWrapper] = []
@@ -85,8 +95,8 @@ class Gate:
             NoSlot: there is none.
         """
         with self._lock:
-            if self.in_use < self._slots:  # then nobody waits
-                self.in_use += 1
+            if self.in_use < self._slots and self._held[tenant] < self._share:
+                self._take(tenant)
                 waiter = None
             else:
                 waiter = _Waiter()
@@ -94,10 +104,14 @@ class Gate:
                 self.waiting += 1
                 if self.waiting > self._places:
                     self._refuse_one()
-        if waiter and not (waiter.decided.wait(PATIENCE) and waiter.granted):
+        if waiter and not waiter.wait():
             self._give_up(tenant, waiter)
         if self._connections:
             connections[DEFAULT_DB_ALIAS] = self._free.pop()
+
+    def _take(self, tenant: Hashable) -> None:
+        self.in_use += 1
+        self._held[tenant] += 1
 
     def _refuse_one(self) -> None:
         """Refuses the last request of the tenant that has most waiting. Needs the lock."""
@@ -121,22 +135,28 @@ class Gate:
                 self._remove(tenant, waiter)
         raise NoSlot
 
-    def leave(self) -> None:
-        """Returns the slot that this thread holds, or hands it to the next tenant's request."""
+    def leave(self, tenant: Hashable = None) -> None:
+        """Returns the slot that this thread holds; the next request in turn gets it."""
         if self._connections:
             connection = connections[DEFAULT_DB_ALIAS]
             del connections[DEFAULT_DB_ALIAS]
             close_if_unusable(connection)
             self._free.append(connection)
         with self._lock:
-            if not self._queues:
-                self.in_use -= 1
+            self.in_use -= 1
+            self._held[tenant] -= 1
+            if not self._held[tenant]:
+                del self._held[tenant]
+            waiting = (each for each in self._queues if self._held[each] < self._share)
+            following = next(waiting, self._nobody)
+            if following is self._nobody:
                 return
-            tenant, queue = self._queues.popitem(last=False)
+            queue = self._queues.pop(following)
             waiter = queue.popleft()
             if queue:
-                self._queues[tenant] = queue  # at the end: the other tenants are first
+                self._queues[following] = queue  # at the end: the other tenants are first
             self.waiting -= 1
+            self._take(following)
             waiter.decide(granted=True)
 
 
@@ -160,8 +180,9 @@ _THREADS = settings.SERVER_THREADS
 # places as nginx sends requests (max_conns in deploy/upstreams.conf): nginx refuses more cheaply.
 GATES = {
     # More at once would be slower: Python runs one thread at a time.
-    "api": Gate(settings.API_SLOTS, _THREADS // 2),
-    "download": Gate(settings.DOWNLOAD_SLOTS, _THREADS // 12),  # until its first byte
+    "api": Gate(settings.API_SLOTS, _THREADS // 2, max(1, settings.API_SLOTS - 1)),
+    # Until the first byte of the file.
+    "download": Gate(settings.DOWNLOAD_SLOTS, _THREADS // 12, max(1, settings.DOWNLOAD_SLOTS - 1)),
     "page": Gate(settings.PAGE_SLOTS, _THREADS // 24),
     "static": Gate(_THREADS // 48, _THREADS // 48),
     "completion": Gate(1, settings.STREAMS),  # of downloads, whose threads they hold

@@ -45,7 +45,7 @@ def test_gate_serves_tenants_in_turn_and_each_tenant_in_order(threads: ThreadPoo
     def request(tenant: str, number: int) -> None:
         gate.enter(tenant)
         served.append(f"{tenant}{number}")
-        gate.leave()
+        gate.leave(tenant)
 
     for number, tenant in enumerate(["big", "big", "big", "big", "small", "other"]):
         threads.submit(request, tenant, number)
@@ -91,7 +91,7 @@ def test_gate_refuses_the_tenant_that_has_most_waiting(threads: ThreadPoolExecut
         except NoSlot:
             refused.append(number)
         else:
-            gate.leave()
+            gate.leave(tenant)
 
     for number in range(3):
         threads.submit(request, "big", number)
@@ -116,7 +116,7 @@ def test_gate_loses_no_slot_when_requests_give_up_while_others_leave(
             refused.release()
             return
         time.sleep(0.001)
-        gate.leave()
+        gate.leave(number % 3)
 
     list(threads.map(request, range(2000)))
     assert refused.acquire(blocking=False)
@@ -124,3 +124,17 @@ def test_gate_loses_no_slot_when_requests_give_up_while_others_leave(
     gate.enter()
     gate.enter()
     assert gate.in_use == 2
+
+
+def test_gate_keeps_a_slot_for_another_tenant(threads: ThreadPoolExecutor) -> None:
+    gate = Gate(3, 20, share=2)
+    gate.enter("big")
+    gate.enter("big")
+    waiting = threads.submit(gate.enter, "big")
+    wait_until_waiting(gate, 1)
+    gate.enter("small")  # does not wait
+    gate.leave("small")
+    assert (gate.in_use, gate.waiting) == (2, 1)
+    gate.leave("big")
+    waiting.result(1)
+    assert (gate.in_use, gate.waiting) == (2, 0)
