@@ -1,9 +1,7 @@
-"""The documents app: the group Support, a health check, a system check, the end of downloads."""
+"""The documents app: the group Support, a health check, and a system check."""
 
 from django.apps import AppConfig, apps
 from django.db.models.signals import post_migrate
-
-from config.signals import breaking_off
 
 
 class DocumentsConfig(AppConfig):
@@ -12,13 +10,11 @@ class DocumentsConfig(AppConfig):
     def ready(self) -> None:
         from config import health  # noqa: PLC0415 - needs the settings
         from documents import checks  # noqa: F401, PLC0415 - registers it
-        from documents.download.stream import break_off_all  # noqa: PLC0415 - needs the models
         from documents.permissions import make_group  # noqa: PLC0415
 
         # post_migrate is sent for each app in the order of INSTALLED_APPS. When it is sent for
         # auth, the permissions of the apps before it, including ours, exist.
         post_migrate.connect(make_group, apps.get_app_config("auth"), dispatch_uid="support")
-        breaking_off.connect(break_off_all)
         health.register("object_storage", check_storage, required=True)
 
 

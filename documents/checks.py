@@ -5,13 +5,14 @@ from typing import Any
 from django.core.checks import CheckMessage, Error, Warning, register
 from django.db import Error as DatabaseError
 
-from documents import storage
 from documents.models import StoredFile
 
 
 @register(deploy=True)
 def private_bucket(**kwargs: Any) -> list[CheckMessage]:
     """documents.E001: anyone can read the PDFs. documents.W001: this could not be checked."""
+    from documents import storage  # noqa: PLC0415 - loaded with the views
+
     try:
         key = StoredFile.objects.values_list("object_key", flat=True).first()
     except DatabaseError:  # before the first `migrate`: there is nothing to read either

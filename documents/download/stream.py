@@ -10,6 +10,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError
+from django.dispatch import receiver
 
 from audit import record
 from audit.models import AuditEntry
@@ -17,6 +18,7 @@ from config import metrics
 from config.api.errors import TooManyDownloads
 from config.logs import request_id
 from config.request_context import deadline
+from config.signals import breaking_off
 from config.slots import GATES, NoSlot
 from documents.storage import OpenObject
 
@@ -133,6 +135,7 @@ class RecordedStream:
             request_id.reset(id_token)
 
 
+@receiver(breaking_off)
 def break_off_all(patience: float, **_: Any) -> None:
     """Signal receiver: the process ends; records the downloads that are still in progress.
 
