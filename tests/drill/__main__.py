@@ -1,0 +1,213 @@
+"""`make drill`: follows docs/operations.md word by word in a bare Debian, and ends with an image.
+
+It needs root, debootstrap, iproute2, and the networks of Debian and of pip's package index. The
+root's certificates and pip's variables are this machine's. The checkout is its last commit.
+
+What it does not prove: systemd itself (`systemctl` here stands in for systemctl), timers, a
+certificate from an authority, the storage's policy (the storage is `rclone serve s3`, which has
+none), PgBouncer, Prometheus, several machines, and a container engine.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+CHECKOUT = HERE.parent.parent
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+PASSED_ON = re.compile(r"PIP_.*|.*_proxy|.*_PROXY|.*SSL_CERT.*|CURL_CA_BUNDLE")
+VARIABLES = {name: value for name, value in os.environ.items() if PASSED_ON.fullmatch(name)}
+NETWORK = ("apt-get", "deploy/build.sh")  # commands that need one
+STORE = ["/usr/local/bin/s3", "serve", "s3", "/srv/store", "--addr=127.0.0.1:9000"]
+COMPLETIONS = """SELECT count(*) FILTER (WHERE action = 'document.downloaded'),
+    count(*) FILTER (WHERE action = 'document.download_ended') FROM audit_auditentry"""
+
+
+class Root:
+    """A Debian in a folder, with process ids, mounts and a loopback network of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        mounts = f"mount -t proc proc {folder}/proc; mkdir -p {folder}/dev/shm"
+        self._holder = subprocess.Popen(
+            ["unshare", "--mount", "--pid", "--net", "--fork", "--kill-child", "sh", "-ec"]
+            + [f"{mounts}; mount -t tmpfs shm {folder}/dev/shm; ip link set lo up; exec sleep inf"]
+        )
+        children = Path(f"/proc/{self._holder.pid}/task/{self._holder.pid}/children")
+        while not (inside := children.read_text().strip()):
+            time.sleep(0.01)
+        while Path(f"/proc/{inside}/comm").read_text() != "sleep\n":
+            time.sleep(0.01)
+        self._enter = ["nsenter", f"--target={inside}", "--mount", "--pid"]
+
+    def command(self, words: list[str], folder: Path, *, network: bool = False) -> list[str]:
+        """The command line that runs these words in a folder's root; `network`: the machine's."""
+        variables = [f"{name}={value}" for name, value in VARIABLES.items()] if network else []
+        net = [] if network else ["--net"]
+        clean = ["env", "-i", f"PATH={PATH}", "HOME=/root", *variables]
+        return [*self._enter, *net, "chroot", str(folder), *clean, *words]
+
+    def run(self, text: str, folder: Path | None = None) -> str:
+        """Runs a shell's commands; returns their output.
+
+        Raises:
+            SystemExit: one failed; the message has the output.
+        """
+        network = any(word in text for word in NETWORK)
+        words = self.command(["bash", "-euo", "pipefail", "-c", text], folder or self.folder,
+                             network=network)
+        with tempfile.TemporaryFile("w+") as output:  # daemons would keep a pipe open
+            code = subprocess.run(words, stdout=output, stderr=output, stdin=subprocess.DEVNULL)
+            output.seek(0)
+            if code.returncode:
+                sys.exit(f"Failed:\n{text}\n{output.read()}")
+            return output.read()
+
+    def close(self) -> None:
+        self._holder.kill()
+        self._holder.wait()
+
+
+@contextmanager
+def step(name: str) -> Iterator[None]:
+    """Prints the step's name and seconds."""
+    started = time.monotonic()
+    print(f"{name:70}", end="", flush=True)
+    yield
+    print(f"{time.monotonic() - started:6.1f} s", flush=True)
+
+
+def prepare(folder: Path) -> None:
+    """What a new machine brings: a bare Debian, DNS, this machine's trust, a release in /root."""
+    subprocess.run(
+        ["debootstrap", "--variant=minbase", "bookworm", str(folder)],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+    trust = Path("/usr/local/share/ca-certificates")
+    if trust.is_dir():
+        shutil.copytree(trust, folder / str(trust)[1:], dirs_exist_ok=True)
+    shutil.copy("/etc/resolv.conf", folder / "etc/resolv.conf")
+    (folder / "etc/hosts").write_text("127.0.0.1 localhost api.example.com\n")
+    # Packages start nothing while they are installed: that would be outside of the root's network.
+    policy = folder / "usr/sbin/policy-rc.d"
+    policy.write_text("#!/bin/sh\nexit 101\n")
+    policy.chmod(0o755)
+    for name in ("systemctl", "journalctl"):
+        shutil.copy(HERE / name, folder / "usr/local/bin")
+    shutil.copy(HERE / "client.py", folder / "root")
+    shutil.copy(CHECKOUT / ".venv/bin/rclone", folder / "usr/local/bin/s3")
+    (folder / "srv/store").mkdir()
+    archive = ["git", "archive", f"--output={folder}/root/documents-api.tar", "HEAD"]
+    subprocess.run(archive, cwd=CHECKOUT, check=True)
+
+
+def guide() -> list[tuple[str, str]]:
+    """The guide's blocks of commands, each with the heading above it."""
+    text = (CHECKOUT / "docs/operations.md").read_text()
+    found, heading = [], ""
+    for title, block in re.findall(r"^#+ (.*)$|^```sh\n(.*?)^```$", text, re.M | re.S):
+        heading = title or heading
+        if block:
+            found.append((heading, block))
+    return found
+
+
+def follow(root: Root) -> None:
+    """Runs the guide, with load while instances restart, and compares what the drill must keep."""
+    before = ""
+    for heading, block in guide():
+        with step(f"{heading}: {block.splitlines()[-1].strip()}"[:69]), ExitStack() as stack:
+            if "deploy/restart\n" in block:
+                stack.enter_context(load(root))
+            output = root.run(block)
+        if "deploy/backup" in block:
+            with step("  responses, and a completion of each download"):
+                before = root.run("python3 /root/client.py snapshot")
+                wait_for_completions(root)
+        if "deploy/restore" in block:
+            with step("  the same responses, byte by byte"):
+                assert root.run("python3 /root/client.py snapshot") == before
+        if "https://" in block or "explain" in block:
+            print("   ", output.strip().splitlines()[-1][:100])
+
+
+@contextmanager
+def load(root: Root) -> Iterator[None]:
+    """Reads the list meanwhile; no request may fail."""
+    running = root.folder / "root/running"
+    running.touch()
+    words = root.command(["python3", "/root/client.py", "load", "/root/running"], root.folder)
+    client = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    try:
+        yield
+        time.sleep(1)
+    finally:
+        running.unlink()
+        output, _ = client.communicate()
+    if client.returncode:
+        sys.exit(output)
+    print(f"({output.strip()})", end="")
+
+
+def wait_for_completions(root: Root) -> None:
+    query = f'runuser -u postgres -- psql -XAt -d documents -c "{COMPLETIONS}"'
+    for _ in range(50):
+        started, ended = root.run(query).strip().split("|")
+        if started == ended != "0":
+            return
+        time.sleep(0.2)
+    sys.exit(f"Of {started} downloads, {ended} have a completion.")
+
+
+def build_image(folder: Path, root: Root) -> str:
+    """Runs the Containerfile's instructions in another bare Debian; returns the image's command."""
+    text = (CHECKOUT / "deploy/Containerfile").read_text()
+    work, command = "", ""
+    for name, rest in re.findall(r"^([A-Z]+) (.*)$", text, re.M):
+        if name == "WORKDIR":
+            work = rest
+        elif name == "COPY":
+            *sources, target = rest.split()
+            for source in sources:
+                place = folder / work[1:] / target
+                place = place if (CHECKOUT / source).is_dir() else place / Path(source).name
+                place.parent.mkdir(parents=True, exist_ok=True)
+                copy = shutil.copytree if (CHECKOUT / source).is_dir() else shutil.copy
+                copy(CHECKOUT / source, place)
+        elif name == "RUN":
+            root.run(f"cd {work}; {rest}", folder)
+        elif name == "CMD":
+            command = " ".join(re.findall(r'"([^"]+)"', rest))
+    return f"cd {work}; PATH=$PWD/.venv/bin:$PATH PYTHONUNBUFFERED=1 exec {command}"
+
+
+def main() -> None:
+    place = Path(tempfile.mkdtemp(prefix="drill-"))
+    place.chmod(0o755)
+    machine, image = place / "machine", place / "image"
+    with ExitStack() as stack:
+        stack.callback(shutil.rmtree, place)
+        with step("a bare Debian"):
+            prepare(machine)
+            shutil.copytree(machine, image, symlinks=True)
+        root = Root(machine)
+        stack.callback(root.close)
+        keys = ["--auth-key=CHANGE-ME,CHANGE-ME"]
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        subprocess.Popen(root.command([*STORE, *keys], machine), **quiet)
+        follow(root)
+        for unit in ("completions-rotated", "clear-sessions", "check-counts"):
+            with step(f"the timer's unit documents-api-{unit}"):
+                root.run(f"systemctl start documents-api-{unit}")
+
+
+if __name__ == "__main__":
+    main()
