@@ -197,7 +197,7 @@ def main() -> None:
         stack.callback(shutil.rmtree, place)
         with step("a bare Debian"):
             prepare(machine)
-            shutil.copytree(machine, image, symlinks=True)
+            subprocess.run(["cp", "-a", machine, image], check=True)
         root = Root(machine)
         stack.callback(root.close)
         keys = ["--auth-key=CHANGE-ME,CHANGE-ME"]
