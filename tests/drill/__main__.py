@@ -113,7 +113,7 @@ def guide() -> list[tuple[str, str]]:
     """The guide's blocks of commands, each with the heading above it."""
     text = (CHECKOUT / "docs/operations.md").read_text()
     found, heading = [], ""
-    for title, block in re.findall(r"^#+ (.*)$|^```sh\n(.*?)^```$", text, re.M | re.S):
+    for title, block in re.findall(r"^#+ ([^\n]*)$|^```sh\n(.*?)^```$", text, re.M | re.S):
         heading = title or heading
         if block:
             found.append((heading, block))
