@@ -67,7 +67,7 @@ class Root:
             code = subprocess.run(words, stdout=output, stderr=output, stdin=subprocess.DEVNULL)
             output.seek(0)
             if code.returncode:
-                sys.exit(f"Failed:\n{text}\n{output.read()}")
+                sys.exit(f"Failed:\n{text}\n{output.read()[-3000:]}")
             return output.read()
 
     def close(self) -> None:
