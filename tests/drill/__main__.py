@@ -11,6 +11,7 @@ none), PgBouncer, Prometheus, several machines, and a container engine.
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -190,6 +191,7 @@ def build_image(folder: Path, root: Root) -> str:
 
 
 def main() -> None:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # with all that follows a step
     place = Path(tempfile.mkdtemp(prefix="drill-"))
     place.chmod(0o755)
     machine, image = place / "machine", place / "image"
