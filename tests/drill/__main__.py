@@ -46,14 +46,14 @@ class Root:
             time.sleep(0.01)
         while Path(f"/proc/{inside}/comm").read_text() != "sleep\n":
             time.sleep(0.01)
-        self._enter = ["nsenter", f"--target={inside}", "--mount", "--pid"]
+        self.enter = ["nsenter", f"--target={inside}", "--mount", "--pid"]
 
     def command(self, words: list[str], folder: Path, *, network: bool = False) -> list[str]:
         """The command line that runs these words in a folder's root; `network`: the machine's."""
         variables = [f"{name}={value}" for name, value in VARIABLES.items()] if network else []
         net = [] if network else ["--net"]
         clean = ["env", "-i", f"PATH={PATH}", "HOME=/root", *variables]
-        return [*self._enter, *net, "chroot", str(folder), *clean, *words]
+        return [*self.enter, *net, "chroot", str(folder), *clean, *words]
 
     def run(self, text: str, folder: Path | None = None) -> str:
         """Runs a shell's commands; returns their output.
@@ -190,6 +190,20 @@ def build_image(folder: Path, root: Root) -> str:
     return f"cd {work}; PATH=$PWD/.venv/bin:$PATH PYTHONUNBUFFERED=1 exec {command}"
 
 
+def run_image(command: str, image: Path, root: Root) -> None:
+    """Runs it instead of the machine's first instance until it is ready, not as root."""
+    root.run("systemctl stop documents-api@8001")
+    mounts = f"mount --bind {image} {image}; mount -o remount,bind,ro {image}"
+    words = ["sh", "-ec", f"{mounts}; mount -t tmpfs tmp {image}/tmp; mount -t proc proc {image}/proc"]
+    subprocess.run([*root.enter, *words], check=True)
+    variables = (root.folder / "etc/documents-api/env").read_text()
+    user = "setpriv --reuid documents-api --regid documents-api --clear-groups"
+    script = f"set -a\n{variables}\nset +a; " + command.replace("exec", f"exec {user}")
+    process = subprocess.Popen(root.command(["bash", "-ec", script], image))
+    root.run("curl -sSf --retry 30 --retry-delay 1 --retry-all-errors http://127.0.0.1:8001/readyz")
+    process.terminate()
+
+
 def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # with all that follows a step
     place = Path(tempfile.mkdtemp(prefix="drill-"))
@@ -206,6 +220,10 @@ def main() -> None:
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         subprocess.Popen(root.command([*STORE, *keys], machine), **quiet)
         follow(root)
+        with step("the Containerfile's instructions"):
+            command = build_image(image, root)
+        with step("an instance of the image, read-only"):
+            run_image(command, image, root)
         for unit in ("completions-rotated", "clear-sessions", "check-counts"):
             with step(f"the timer's unit documents-api-{unit}"):
                 root.run(f"systemctl start documents-api-{unit}")
