@@ -132,7 +132,9 @@ def follow(root: Root) -> None:
         if "deploy/backup" in block:
             with step("  responses, and a completion of each download"):
                 before = root.run("python3 /root/client.py snapshot")
-                wait_for_completions(root)
+                files = len(re.findall(r"/download\S+ 200 ", before))
+                print(f"({len(before.splitlines())}, {files} of them files)", end="")
+                wait_for_completions(root, files)
         if "deploy/restore" in block:
             with step("  the same responses, byte by byte"):
                 assert root.run("python3 /root/client.py snapshot") == before
@@ -158,14 +160,14 @@ def load(root: Root) -> Iterator[None]:
     print(f"({output.strip()})", end="")
 
 
-def wait_for_completions(root: Root) -> None:
+def wait_for_completions(root: Root, files: int) -> None:
     query = f'runuser -u postgres -- psql -XAt -d documents -c "{COMPLETIONS}"'
     for _ in range(50):
         started, ended = root.run(query).strip().split("|")
-        if started == ended != "0":
+        if int(started) == int(ended) == files > 0:
             return
         time.sleep(0.2)
-    sys.exit(f"Of {started} downloads, {ended} have a completion.")
+    sys.exit(f"Of {files} downloads, {started} have an entry and {ended} a completion.")
 
 
 def build_image(folder: Path, root: Root) -> str:
