@@ -207,7 +207,5 @@ def test_compose_file_has_variables_that_exist_and_the_owner_s_url_for_migration
         assert given <= set(env.VARIABLES), name
         assert {each.name for each in env.VARIABLES.values() if each.default is None} <= given, name
         assert ("DATABASE_OWNER_URL" in given) == (name == "prepare")
-    (command,) = re.findall(
-        r"^CMD (.*)$", (DEPLOY / "Containerfile").read_text(), re.MULTILINE
-    )
+    (command,) = re.findall(r"^CMD (.*)$", (DEPLOY / "Containerfile").read_text(), re.MULTILINE)
     assert images["app-8001"]["command"] == json.loads(command)

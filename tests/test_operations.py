@@ -61,5 +61,3 @@ def test_guide_s_number_of_database_connections_is_that_of_the_slots() -> None:
     )
     readyz = 1
     assert f"**Database connections**: {int(done.stdout) + readyz} an instance" in GUIDE
-
-

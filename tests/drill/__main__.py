@@ -8,7 +8,6 @@ certificate from an authority, the storage's policy (the storage is `rclone serv
 none), PgBouncer, Prometheus, several machines, and a container engine.
 """
 
-import os
 import re
 import shutil
 import signal
@@ -20,60 +19,18 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from tests.drill.root import Root
+
 HERE = Path(__file__).resolve().parent
 CHECKOUT = HERE.parent.parent
-PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-PASSED_ON = re.compile(r"PIP_.*|.*_proxy|.*_PROXY|.*SSL_CERT.*|CURL_CA_BUNDLE")
-VARIABLES = {name: value for name, value in os.environ.items() if PASSED_ON.fullmatch(name)}
-NETWORK = ("apt-get", "deploy/build.sh")  # commands that need one
-STORE = ["/usr/local/bin/s3", "serve", "s3", "/srv/store", "--addr=127.0.0.1:9000"]
+STORE = [
+    *("/usr/local/bin/s3", "serve", "s3", "/srv/store", "--addr=127.0.0.1:9000"),
+    # As in deploy/env.example, and the one that it is replaced by.
+    *("--auth-key=CHANGE-ME,CHANGE-ME", "--auth-key=SECOND-KEY,SECOND-KEY"),
+]
+EDITOR = "sed -i s/CHANGE-ME/SECOND-KEY/ /etc/documents-api/env"  # what the guide asks for in words
 COMPLETIONS = """SELECT count(*) FILTER (WHERE action = 'document.downloaded'),
     count(*) FILTER (WHERE action = 'document.download_ended') FROM audit_auditentry"""
-
-
-class Root:
-    """A Debian in a folder, with process ids, mounts and a loopback network of its own."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        mounts = f"mount -t proc proc {folder}/proc; mkdir -p {folder}/dev/shm"
-        self._holder = subprocess.Popen(
-            ["unshare", "--mount", "--pid", "--net", "--fork", "--kill-child", "sh", "-ec"]
-            + [f"{mounts}; mount -t tmpfs shm {folder}/dev/shm; ip link set lo up; exec sleep inf"]
-        )
-        children = Path(f"/proc/{self._holder.pid}/task/{self._holder.pid}/children")
-        while not (inside := children.read_text().strip()):
-            time.sleep(0.01)
-        while Path(f"/proc/{inside}/comm").read_text() != "sleep\n":
-            time.sleep(0.01)
-        self.enter = ["nsenter", f"--target={inside}", "--mount", "--pid"]
-
-    def command(self, words: list[str], folder: Path, *, network: bool = False) -> list[str]:
-        """The command line that runs these words in a folder's root; `network`: the machine's."""
-        variables = [f"{name}={value}" for name, value in VARIABLES.items()] if network else []
-        net = [] if network else ["--net"]
-        clean = ["env", "-i", f"PATH={PATH}", "HOME=/root", *variables]
-        return [*self.enter, *net, "chroot", str(folder), *clean, *words]
-
-    def run(self, text: str, folder: Path | None = None) -> str:
-        """Runs a shell's commands; returns their output.
-
-        Raises:
-            SystemExit: one failed; the message has the output.
-        """
-        network = any(word in text for word in NETWORK)
-        words = self.command(["bash", "-euo", "pipefail", "-c", text], folder or self.folder,
-                             network=network)
-        with tempfile.TemporaryFile("w+") as output:  # daemons would keep a pipe open
-            code = subprocess.run(words, stdout=output, stderr=output, stdin=subprocess.DEVNULL)
-            output.seek(0)
-            if code.returncode:
-                sys.exit(f"Failed:\n{text}\n{output.read()[-3000:]}")
-            return output.read()
-
-    def close(self) -> None:
-        self._holder.kill()
-        self._holder.wait()
 
 
 @contextmanager
@@ -125,6 +82,9 @@ def follow(root: Root) -> None:
     """Runs the guide, with load while instances restart, and compares what the drill must keep."""
     before = ""
     for heading, block in guide():
+        new_store_key = heading == "Keys of the object storage"
+        if new_store_key:
+            root.run(EDITOR)
         with step(f"{heading}: {block.splitlines()[-1].strip()}"[:69]), ExitStack() as stack:
             if "deploy/restart\n" in block:
                 stack.enter_context(load(root))
@@ -135,7 +95,7 @@ def follow(root: Root) -> None:
                 files = len(re.findall(r"/download\S+ 200 ", before))
                 print(f"({len(before.splitlines())}, {files} of them files)", end="")
                 wait_for_completions(root, files)
-        if "deploy/restore" in block:
+        if "deploy/restore" in block or new_store_key:
             with step("  the same responses, byte by byte"):
                 assert root.run("python3 /root/client.py snapshot") == before
         if "https://" in block or "explain" in block:
@@ -196,7 +156,11 @@ def run_image(command: str, image: Path, root: Root) -> None:
     """Runs it instead of the machine's first instance until it is ready, not as root."""
     root.run("systemctl stop documents-api@8001")
     mounts = f"mount --bind {image} {image}; mount -o remount,bind,ro {image}"
-    words = ["sh", "-ec", f"{mounts}; mount -t tmpfs tmp {image}/tmp; mount -t proc proc {image}/proc"]
+    words = [
+        "sh",
+        "-ec",
+        f"{mounts}; mount -t tmpfs tmp {image}/tmp; mount -t proc proc {image}/proc",
+    ]
     subprocess.run([*root.enter, *words], check=True)
     variables = (root.folder / "etc/documents-api/env").read_text()
     user = "setpriv --reuid documents-api --regid documents-api --clear-groups"
@@ -218,9 +182,8 @@ def main() -> None:
             subprocess.run(["cp", "-a", machine, image], check=True)
         root = Root(machine)
         stack.callback(root.close)
-        keys = ["--auth-key=CHANGE-ME,CHANGE-ME"]
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        subprocess.Popen(root.command([*STORE, *keys], machine), **quiet)
+        with (place / "s3.log").open("w") as log:
+            subprocess.Popen(root.command(STORE, machine), stdout=log, stderr=log)
         follow(root)
         with step("the Containerfile's instructions"):
             command = build_image(image, root)

@@ -1,8 +1,8 @@
 """What the drill requests over TLS; it runs in the root, with Debian's Python.
 
-    client.py snapshot   prints path, status and digest of the body of /me, the whole list, and the
-                         details and files of each page's first documents
-    client.py load FILE  reads the list with cursors until FILE is gone; fails if a response is not 200
+client.py snapshot   prints path, status and digest of the body of /me, the whole list, and the
+                     details and files of each page's first documents
+client.py load FILE  reads the list with cursors until FILE is gone; fails if a response is not 200
 """
 
 import hashlib
