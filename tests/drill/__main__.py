@@ -29,6 +29,7 @@ STORE = [
     *("--auth-key=CHANGE-ME,CHANGE-ME", "--auth-key=SECOND-KEY,SECOND-KEY"),
 ]
 EDITOR = "sed -i s/CHANGE-ME/SECOND-KEY/ /etc/documents-api/env"  # what the guide asks for in words
+SNAPSHOT = "python3 /root/client.py snapshot"
 COMPLETIONS = """SELECT count(*) FILTER (WHERE action = 'document.downloaded'),
     count(*) FILTER (WHERE action = 'document.download_ended') FROM audit_auditentry"""
 
@@ -84,6 +85,7 @@ def follow(root: Root) -> None:
     for heading, block in guide():
         new_store_key = heading == "Keys of the object storage"
         if new_store_key:
+            before = root.run(SNAPSHOT)
             root.run(EDITOR)
         with step(f"{heading}: {block.splitlines()[-1].strip()}"[:69]), ExitStack() as stack:
             if "deploy/restart\n" in block:
@@ -91,13 +93,13 @@ def follow(root: Root) -> None:
             output = root.run(block)
         if "deploy/backup" in block:
             with step("  responses, and a completion of each download"):
-                before = root.run("python3 /root/client.py snapshot")
+                before = root.run(SNAPSHOT)
                 files = len(re.findall(r"/download\S+ 200 ", before))
                 print(f"({len(before.splitlines())}, {files} of them files)", end="")
                 wait_for_completions(root, files)
         if "deploy/restore" in block or new_store_key:
             with step("  the same responses, byte by byte"):
-                assert root.run("python3 /root/client.py snapshot") == before
+                assert root.run(SNAPSHOT) == before
         if "https://" in block or "explain" in block:
             print("   ", output.strip().splitlines()[-1][:100])
 
