@@ -157,13 +157,11 @@ def build_image(folder: Path, root: Root) -> str:
 def run_image(command: str, image: Path, root: Root) -> None:
     """Runs it instead of the machine's first instance until it is ready, not as root."""
     root.run("systemctl stop documents-api@8001")
-    mounts = f"mount --bind {image} {image}; mount -o remount,bind,ro {image}"
-    words = [
-        "sh",
-        "-ec",
-        f"{mounts}; mount -t tmpfs tmp {image}/tmp; mount -t proc proc {image}/proc",
-    ]
-    subprocess.run([*root.enter, *words], check=True)
+    (image / "dev/shm").mkdir(exist_ok=True)
+    mounts = f"""mount --bind {image} {image}; mount -o remount,bind,ro {image}
+        mount -t proc proc {image}/proc; mount -t tmpfs tmp {image}/tmp
+        mount -t tmpfs shm {image}/dev/shm"""  # as containers have it
+    subprocess.run([*root.enter, "sh", "-ec", mounts], check=True)
     variables = (root.folder / "etc/documents-api/env").read_text()
     user = "setpriv --reuid documents-api --regid documents-api --clear-groups"
     script = f"set -a\n{variables}\nset +a; " + command.replace("exec", f"exec {user}")
