@@ -21,12 +21,13 @@ install = total=$$(grep -c '==' $(1)); { $(BIN)/python -m pip install --disable-
 	/^(Collecting|Installing)/ {printf "\r$(1): %d of %d packages", n, total; fflush()} END {print ""}'; \
 	[ "$$(cat $(VENV)/pip.status)" = 0 ] || { cat $(VENV)/pip.log >&2; exit 1; }
 
-.PHONY: help install run test pictures bench faults check format openapi fuzz lock
+.PHONY: help install run test drill pictures bench faults check format openapi fuzz lock
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make run      serve the API with its demo on http://127.0.0.1:$(PORT)"
 	@echo "make test     run the tests"
+	@echo "make drill    follow docs/operations.md in a bare Debian, as root (minutes)"
 	@echo "make pictures keep pictures of all pages in $(DATA_DIR)/tests/screenshots"
 	@echo "make bench    measure the service beside its peers (SCALE=small: a smoke test)"
 	@echo "make faults   break each part under load (SHORT=1: a smoke test; SOAK=20: minutes at the end)"
@@ -67,6 +68,9 @@ run: $(RUN_STAMP)
 # A worker for each core; tests/README.md says how they are kept apart.
 test: $(STAMP)
 	@$(BIN)/python -m pytest -n auto
+
+drill: $(STAMP)
+	@$(BIN)/python -m tests.drill
 
 pictures: $(STAMP)
 	@$(BIN)/python -m pytest --pictures tests/test_admin_browser_*.py tests/test_docs_browser.py

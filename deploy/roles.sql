@@ -1,6 +1,6 @@
 -- Creates the database `documents` and its two roles: documents_owner, which owns the tables and
--- migrates them, and documents, which serves. A superuser of PostgreSQL runs it; again, it changes
--- the passwords:
+-- migrates them, and documents, or SERVING_ROLE, which serves. A superuser of PostgreSQL runs it;
+-- again, it changes the passwords:
 --
 --     OWNER_PASSWORD=… SERVING_PASSWORD=… psql -X -d postgres -f deploy/roles.sql
 --
@@ -9,6 +9,8 @@
 \set ON_ERROR_STOP on
 \set QUIET on
 \getenv owner_password OWNER_PASSWORD
+\set serving_role documents
+\getenv serving_role SERVING_ROLE
 \getenv serving_password SERVING_PASSWORD
 -- No password in PostgreSQL's log.
 SET log_statement = 'none';
@@ -16,20 +18,20 @@ SET log_min_duration_statement = -1;
 SET log_min_error_statement = 'panic';
 SET client_min_messages = 'warning';
 
-SELECT format('CREATE ROLE %I', name) FROM unnest(ARRAY['documents_owner', 'documents']) AS name
+SELECT format('CREATE ROLE %I', name) FROM unnest(ARRAY['documents_owner', :'serving_role']) AS name
 WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = name) \gexec
 ALTER ROLE documents_owner LOGIN NOSUPERUSER PASSWORD :'owner_password';
-ALTER ROLE documents LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD :'serving_password';
+ALTER ROLE :"serving_role" LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD :'serving_password';
 -- As config/settings.py asks for it, which a PgBouncer may leave out.
-ALTER ROLE documents SET plan_cache_mode = force_generic_plan;
+ALTER ROLE :"serving_role" SET plan_cache_mode = force_generic_plan;
 
-SELECT 'CREATE DATABASE documents'
+SELECT 'CREATE DATABASE documents ENCODING ''UTF8'' TEMPLATE template0'
 WHERE NOT EXISTS (SELECT FROM pg_database WHERE datname = 'documents') \gexec
 ALTER DATABASE documents OWNER TO documents_owner;
 REVOKE ALL ON DATABASE documents FROM PUBLIC;
-GRANT CONNECT, TEMPORARY ON DATABASE documents TO documents; -- imports use a temporary table
+GRANT CONNECT, TEMPORARY ON DATABASE documents TO :"serving_role"; -- imports use a temporary table
 
 \connect documents
 -- The tables of a database that had one role.
-REASSIGN OWNED BY documents TO documents_owner;
+REASSIGN OWNED BY :"serving_role" TO documents_owner;
 REVOKE CREATE ON SCHEMA public FROM PUBLIC;

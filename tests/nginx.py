@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -16,6 +17,7 @@ from typing import Any
 from unittest.mock import patch
 from urllib.parse import urlsplit
 
+import psutil
 import pytest
 from django.core.management import call_command
 
@@ -77,7 +79,7 @@ def make_certificate(folder: Path) -> None:
     words = (
         "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost"
     )
-    options = ["-addext", f"subjectAltName=DNS:localhost,IP:{HOST}"]
+    options = ["-addext", f"subjectAltName=DNS:localhost,DNS:{HOST},IP:{HOST}"]
     files = ["-keyout", str(folder / "key.pem"), "-out", str(folder / "certificate.pem")]
     subprocess.run([openssl, *words.split(), *options, *files], check=True, capture_output=True)
 
@@ -151,6 +153,18 @@ class Nginx(Server):
         rotated = self.completions.rename(self.logs / f"downloads.log.{number}")
         self._nginx.send_signal(signal.SIGUSR1)
         return rotated
+
+    def change(self, patterns: dict[str, str]) -> None:
+        """Replaces these patterns in its files, and returns when its workers have read them."""
+        for name in nginx.FILES:
+            file = self.logs.parent / name
+            text = file.read_text()
+            for pattern, replacement in patterns.items():
+                text = re.sub(pattern, replacement, text)
+            file.write_text(text)
+        workers = psutil.Process(self._nginx.pid).children()
+        self._nginx.send_signal(signal.SIGHUP)
+        assert eventually(lambda: not any(worker.is_running() for worker in workers))
 
     def stop(self) -> None:
         self._nginx.terminate()

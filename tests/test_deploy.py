@@ -1,5 +1,6 @@
 """The other files in deploy/: units, rotation of logs, containers; with the paths of the tests."""
 
+import json
 import os
 import re
 import shlex
@@ -13,6 +14,7 @@ import yaml
 from django.conf import settings
 
 from audit.models import Action, AuditEntry
+from config import env
 from config.embedded.service import free_port
 from tests import factories, server
 from tests.factories import Tenant
@@ -195,3 +197,15 @@ def test_compose_file_has_read_only_containers_and_mounts_files_that_exist() -> 
     assert all((DEPLOY / name).is_file() for name in files)
     included = re.findall(r"^ *include (.*);", (DEPLOY / "nginx.conf").read_text(), re.MULTILINE)
     assert {f"./{name}" for name in included} <= set(files)
+
+
+def test_compose_file_has_variables_that_exist_and_the_owner_s_url_for_migrations_only() -> None:
+    services = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
+    images = {name: each for name, each in services.items() if each["image"] == "documents-api"}
+    for name, each in images.items():
+        given = set(each["environment"])
+        assert given <= set(env.VARIABLES), name
+        assert {each.name for each in env.VARIABLES.values() if each.default is None} <= given, name
+        assert ("DATABASE_OWNER_URL" in given) == (name == "prepare")
+    (command,) = re.findall(r"^CMD (.*)$", (DEPLOY / "Containerfile").read_text(), re.MULTILINE)
+    assert images["app-8001"]["command"] == json.loads(command)

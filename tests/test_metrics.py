@@ -1,9 +1,12 @@
-"""Metrics: what is counted, under few labels, on a port of its own; and the dashboard's names."""
+"""Metrics: what is counted, under few labels, on a port of its own, for dashboard and alerts."""
 
 import json
 import re
+from collections.abc import Callable
 from http.client import HTTPConnection
 
+import pytest
+import yaml
 from prometheus_client import REGISTRY
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -14,7 +17,7 @@ from tests.factories import Tenant
 from tests.proxy import HOST
 from tests.server import ROOT, Server, eventually
 
-DASHBOARD = ROOT / "deploy" / "grafana-dashboard.json"
+DEPLOY = ROOT / "deploy"
 
 
 def value(server: Server, name: str, **labels: str) -> float:
@@ -118,10 +121,21 @@ def test_metrics_are_not_served_to_clients(server: Server) -> None:
     connection.close()
 
 
-def test_dashboard_names_only_metrics_that_the_server_has(server: Server) -> None:
-    dashboard = json.loads(DASHBOARD.read_text())
-    queries = [t["expr"] for panel in dashboard["panels"] for t in panel["targets"]]
-    named = set(re.findall(r"\b(?:documents|process)_\w+", " ".join(queries)))
+def dashboard_queries() -> list[str]:
+    dashboard = json.loads((DEPLOY / "grafana-dashboard.json").read_text())
+    return [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+
+
+def alert_queries() -> list[str]:
+    groups = yaml.safe_load((DEPLOY / "prometheus-alerts.yaml").read_text())["groups"]
+    return [rule["expr"] for group in groups for rule in group["rules"]]
+
+
+@pytest.mark.parametrize("queries", [dashboard_queries, alert_queries])
+def test_dashboard_and_alerts_name_only_metrics_that_the_server_has(
+    server: Server, queries: Callable[[], list[str]]
+) -> None:
+    named = set(re.findall(r"\b(?:documents|process)_\w+", " ".join(queries())))
     families = list(text_string_to_metric_families(server.metrics()))
     counters = {f"{family.name}_total" for family in families if family.type == "counter"}
     buckets = {f"{family.name}_bucket" for family in families if family.type == "histogram"}

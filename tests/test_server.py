@@ -1,6 +1,8 @@
 """An instance's processes: what ends them, what replaces them, and what ends with them."""
 
+import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -11,6 +13,7 @@ import psutil
 import pytest
 
 from audit.models import AuditEntry
+from config.server.supervisor import notify
 from tests import factories
 from tests.factories import Tenant
 from tests.proxy import HOST
@@ -155,3 +158,16 @@ def request_of(document_id: object, raw: str) -> bytes:
         f"GET /api/v1/documents/{document_id}/download HTTP/1.1\r\nHost: {HOST}\r\n"
         f"Authorization: Bearer {raw}\r\n\r\n"
     ).encode()
+
+
+@pytest.mark.parametrize("address", ["{folder}/one@8001", "@documents-api-test-{name}"])
+def test_supervisor_tells_systemd_at_a_path_or_an_abstract_address(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = address.format(folder=tmp_path, name=tmp_path.name)
+    monkeypatch.setenv("NOTIFY_SOCKET", address)
+    notify("READY=1")  # nobody listens yet: that ends nothing
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
+        listener.bind(re.sub("^@", "\0", address))
+        notify("READY=1")
+        assert listener.recv(100) == b"READY=1"

@@ -67,16 +67,3 @@ def test_readme_make_verbs_exist() -> None:
     makefile = (ROOT / "Makefile").read_text()
     assert verbs == ["run", "test"]
     assert all(re.search(rf"^{verb}:", makefile, re.MULTILINE) for verb in verbs)
-
-
-def test_readme_manage_commands_exist() -> None:
-    commands = re.findall(r"manage\.py (\w+)", (ROOT / "README.md").read_text())
-    assert sorted(set(commands)) == [
-        "check_document_counts",
-        "create_workspace",
-        "import_documents",
-        "issue_key",
-        "migrate",
-        "record_download_completions",
-    ]
-    assert all(list(ROOT.glob(f"*/management/commands/{name}.py")) for name in commands)

@@ -1,5 +1,6 @@
 """The main process of an instance: it replaces its worker, and stops it within a grace period."""
 
+import contextlib
 import functools
 import logging
 import multiprocessing
@@ -110,7 +111,12 @@ def usable_port(host: str, port: str) -> int:
 def notify(state: str) -> None:
     """Tells systemd, if it started this process, about its state (sd_notify(3))."""
     address = os.environ.get("NOTIFY_SOCKET")
-    if address:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
-            sender.connect(address.replace("@", "\0", 1))
-            sender.send(state.encode())
+    if not address:
+        return
+    if address.startswith("@"):  # an abstract socket
+        address = "\0" + address[1:]
+    with (
+        contextlib.suppress(OSError),  # nobody listens: the worker is watched all the same
+        socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender,
+    ):
+        sender.sendto(state.encode(), address)
