@@ -19,9 +19,23 @@ from config.server.worker import load_application
 
 logger = logging.getLogger(__name__)
 
+POLL = 0.25  # seconds
 START_TIMEOUT = 60  # seconds that a worker may take until it says that it lives
 FROZEN_AFTER = 15  # seconds without a sign of life until a worker is replaced
 HEADER_TIMEOUT = 10_000  # milliseconds that a client may take to send its headers
+
+
+class _PolledEvent(threading.Event):
+    """An event whose waiter looks for signals in between.
+
+    The kernel may give a signal to any thread. Python's handler runs in the main thread, which
+    would not wake up for it.
+    """
+
+    def wait(self, timeout: float | None = None) -> bool:
+        while not super().wait(POLL):
+            pass
+        return True
 
 
 class Supervisor(MPServer):
@@ -48,6 +62,7 @@ class Supervisor(MPServer):
             log_level=LogLevels.warning,
             log_dictconfig=settings.LOGGING,
         )
+        self.main_loop_interrupt = _PolledEvent()
         # A forked worker would inherit the locks of this process's threads, its database sockets
         # and its handlers: a SIGTERM while the worker starts would be lost.
         multiprocessing.set_start_method("spawn", force=True)

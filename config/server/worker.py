@@ -70,13 +70,17 @@ def _break_off_after_sigterm(grace: float) -> None:
 
     granian waits for running requests without a limit; its main thread cannot be asked then.
     """
+    main = threading.main_thread()
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
 
     def wait() -> None:
-        while os.read(reader, 1)[0] not in (signal.SIGTERM, signal.SIGINT):
+        while (number := os.read(reader, 1)[0]) not in (signal.SIGTERM, signal.SIGINT):
             pass
+        # If the kernel gave the signal to another thread, the main thread sleeps on and granian's
+        # handler does not run.
+        signal.pthread_kill(main.ident or 0, number)
         time.sleep(max(0.0, grace - RECORDING))
         breaking_off.send(None, patience=0)
         os._exit(0)
