@@ -165,7 +165,8 @@ def run_image(command: str, image: Path, root: Root) -> None:
     variables = (root.folder / "etc/documents-api/env").read_text()
     user = "setpriv --reuid documents-api --regid documents-api --clear-groups"
     script = f"set -a\n{variables}\nset +a; " + command.replace("exec", f"exec {user}")
-    process = subprocess.Popen(root.command(["bash", "-ec", script], image))
+    with (image.parent / "image.log").open("w") as log:
+        process = subprocess.Popen(root.command(["bash", "-ec", script], image), stderr=log)
     root.run("curl -sSf --retry 30 --retry-delay 1 --retry-all-errors http://127.0.0.1:8001/readyz")
     process.terminate()
 
