@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from tests.drill.root import Root
+from tests.drill.root import Root, require_tools
 
 HERE = Path(__file__).resolve().parent
 CHECKOUT = HERE.parent.parent
@@ -173,6 +173,7 @@ def run_image(command: str, image: Path, root: Root) -> None:
 
 def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # with all that follows a step
+    require_tools()
     place = Path(tempfile.mkdtemp(prefix="drill-"))
     place.chmod(0o755)
     machine, image = place / "machine", place / "image"
