@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from tests.drill.root import Root
+from tests.drill.root import Root, require_tools
 
 HERE = Path(__file__).resolve().parent
 CHECKOUT = HERE.parent.parent
@@ -165,13 +165,15 @@ def run_image(command: str, image: Path, root: Root) -> None:
     variables = (root.folder / "etc/documents-api/env").read_text()
     user = "setpriv --reuid documents-api --regid documents-api --clear-groups"
     script = f"set -a\n{variables}\nset +a; " + command.replace("exec", f"exec {user}")
-    process = subprocess.Popen(root.command(["bash", "-ec", script], image))
+    with (image.parent / "image.log").open("w") as log:
+        process = subprocess.Popen(root.command(["bash", "-ec", script], image), stderr=log)
     root.run("curl -sSf --retry 30 --retry-delay 1 --retry-all-errors http://127.0.0.1:8001/readyz")
     process.terminate()
 
 
 def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # with all that follows a step
+    require_tools()
     place = Path(tempfile.mkdtemp(prefix="drill-"))
     place.chmod(0o755)
     machine, image = place / "machine", place / "image"

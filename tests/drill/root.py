@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -12,6 +13,13 @@ PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 PASSED_ON = re.compile(r"PIP_.*|.*_proxy|.*_PROXY|.*SSL_CERT.*|CURL_CA_BUNDLE")
 VARIABLES = {name: value for name, value in os.environ.items() if PASSED_ON.fullmatch(name)}
 NETWORK = ("apt-get", "deploy/build.sh")  # commands that need one
+
+
+def require_tools() -> None:
+    """Ends the program with one line if this machine cannot make a root."""
+    missing = [name for name in ("debootstrap", "ip", "unshare") if not shutil.which(name)]
+    if os.geteuid() or missing:
+        sys.exit("The drill needs root; on Debian: apt-get install debootstrap iproute2")
 
 
 class Root:
@@ -25,7 +33,7 @@ class Root:
             + [f"{mounts}; mount -t tmpfs shm {folder}/dev/shm; ip link set lo up; exec sleep inf"]
         )
         children = Path(f"/proc/{self._holder.pid}/task/{self._holder.pid}/children")
-        while not (inside := children.read_text().strip()):
+        while not (inside := children.read_text().strip()) and self._holder.poll() is None:
             time.sleep(0.01)
         while Path(f"/proc/{inside}/comm").read_text() != "sleep\n":
             time.sleep(0.01)
