@@ -40,7 +40,7 @@ class AuditEntry(models.Model):
     in an entry stays what it was at that time.
     """
 
-    PRIVILEGES = "SELECT, INSERT"  # of the role that serves (`config.roles`)
+    PRIVILEGES = "SELECT, INSERT"  # of the role that serves (`config.postgresql.roles`)
 
     created_at = models.DateTimeField(default=timezone.now)
     action = models.CharField(max_length=40, choices=Action)

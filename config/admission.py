@@ -8,8 +8,8 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
 from config import slots
-from config.deadlines import API_SECONDS, PAGE_SECONDS
 from config.error_pages import busy
+from config.postgresql.deadlines import API_SECONDS, PAGE_SECONDS
 from config.request_context import client_address, deadline
 
 # Seconds from a request's arrival until its response must be ready.

@@ -9,7 +9,8 @@ class ConfigConfig(AppConfig):
     name = "config"
 
     def ready(self) -> None:
-        from config import checks, migrations  # noqa: F401, PLC0415 - registers them
+        from config import checks  # noqa: F401, PLC0415 - registers them
+        from config.postgresql import migrations  # noqa: PLC0415 - needs the settings
 
         # Of every command with `requires_migrations_checks`; Django only warns.
         BaseCommand.check_migrations = lambda self: migrations.require()  # type: ignore[method-assign]

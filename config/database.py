@@ -21,8 +21,8 @@ from django.db import (
 from psycopg import pq
 from psycopg.errors import error_from_result
 
-from config.deadlines import API_SECONDS, PAGE_SECONDS
 from config.postgresql.base import PING_SECONDS, DatabaseWrapper
+from config.postgresql.deadlines import API_SECONDS, PAGE_SECONDS
 
 Row = tuple[Any, ...]
 

@@ -15,9 +15,9 @@ from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from msgspec import Struct
 
-from config import migrations
 from config.api.errors import MethodNotAllowed
 from config.api.responses import error_response, json_response
+from config.postgresql import migrations
 from config.request_context import deadline
 
 logger = logging.getLogger(__name__)

@@ -21,9 +21,9 @@ def setup() -> None:
         django.setup()
     except ImproperlyConfigured as exc:
         _end(exc)
-    from config import migrations  # noqa: PLC0415 - after setup
     from config.checks import environment_errors  # noqa: PLC0415
     from config.database import limit_statements  # noqa: PLC0415
+    from config.postgresql import migrations  # noqa: PLC0415 - after setup
 
     if errors := environment_errors():
         _end(f"{errors[0].msg} {errors[0].hint}")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from django.db import connection, transaction
 
-from config import roles
+from config.postgresql import roles
 from tests.server import end_connections
 
 

@@ -10,7 +10,7 @@ from django.db import connection
 from django.test import TransactionTestCase
 from pytest_django import DjangoDbBlocker
 
-from config import roles
+from config.postgresql import roles
 from documents import storage
 from tests import factories, openapi
 from tests.browser import browser, chromium  # noqa: F401 - fixtures

@@ -16,7 +16,7 @@ from django.db import connection
 from django.urls import reverse
 
 from config.database import fetch
-from config.deadlines import API_SECONDS
+from config.postgresql.deadlines import API_SECONDS
 from tests import factories
 from tests.client import golden
 from tests.database import locked, read_only

@@ -15,7 +15,7 @@ from django.db import DatabaseError, connection, transaction
 
 from audit.checks import append_only_role
 from audit.models import AuditEntry
-from config import roles
+from config.postgresql import roles
 from tests.factories import Tenant
 from tests.server import ROOT
 from workspaces.models import Workspace

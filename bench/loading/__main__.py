@@ -78,7 +78,7 @@ def main() -> None:
     django.setup()
     from django.core.management import call_command  # noqa: PLC0415
 
-    from config.roles import as_owner  # noqa: PLC0415
+    from config.postgresql.roles import as_owner  # noqa: PLC0415
 
     call_command("migrate", verbosity=0)
     with as_owner():  # who may remove indexes

@@ -11,7 +11,7 @@ from django.db.backends.postgresql import base
 from psycopg.adapt import Transformer
 
 from config.breaker import Breaker
-from config.deadlines import API_SECONDS, Watch
+from config.postgresql.deadlines import API_SECONDS, Watch
 from config.request_context import deadline
 
 BREAKER = Breaker("database", failures=3)

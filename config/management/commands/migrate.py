@@ -8,7 +8,7 @@ from django.core.management.commands import migrate
 from django.db import DatabaseError
 
 from config.management.progress import first_line
-from config.roles import as_owner, grant_privileges
+from config.postgresql.roles import as_owner, grant_privileges
 
 
 class Command(migrate.Command):
