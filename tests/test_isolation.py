@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 from django.conf import settings
 
+from documents import storage
 from documents.models import Document
 from tests import factories
 from tests.factories import Tenant
@@ -27,9 +28,13 @@ def clients(server: Server) -> Iterator[SlowClients]:
 
 
 @pytest.fixture
-def large(acme: Tenant) -> Document:
+def large(acme: Tenant) -> Iterator[Document]:
     """A document that no socket's buffers hold."""
-    return factories.document(acme.workspace, content=bytes(30_000_000))
+    document = factories.document(acme.workspace, content=bytes(30_000_000))
+    assert document.original is not None
+    key = document.original.object_key
+    yield document
+    storage.delete([key])
 
 
 def download(document: Document, raw: str) -> bytes:
