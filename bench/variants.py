@@ -9,7 +9,8 @@ import httpx
 
 from bench.launch import SERVER_THREADS, granian, on_port, started, wait
 from bench.stack import Stack
-from config.embedded.service import HOST, free_port
+from config.embedded.service import HOST
+from config.ports import free_port
 
 WORKERS = 2  # processes, for all
 

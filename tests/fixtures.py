@@ -17,7 +17,7 @@ from tests.browser import browser, chromium  # noqa: F401 - fixtures
 from tests.client import send_forms_as_browsers_do
 from tests.factories import Tenant
 from tests.nginx import Nginx
-from tests.server import Server, eventually, wait_for_completions
+from tests.server import Server, eventually, running, wait_for_completions
 from workspaces.plans import Plan
 
 
@@ -122,12 +122,8 @@ def frozen(db: None) -> Tenant:
 @pytest.fixture(scope="session")
 def the_server(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """One granian process for all tests; they use it through `server`."""
-    server = Server(tmp_path_factory.mktemp("server"))
-    try:
-        server.wait()
+    with running(Server(tmp_path_factory.mktemp("server"))) as server:
         yield server
-    finally:
-        server.stop()
 
 
 def restore(server: Server) -> None:
@@ -159,12 +155,8 @@ def the_json_server(
     django_db_setup: None, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Server]:
     """One server that logs as JSON, for all tests; they use it through `json_server`."""
-    server = Server(tmp_path_factory.mktemp("server"), LOG_FORMAT="json")
-    try:
-        server.wait()
+    with running(Server(tmp_path_factory.mktemp("server"), LOG_FORMAT="json")) as server:
         yield server
-    finally:
-        server.stop()
 
 
 @pytest.fixture
@@ -178,12 +170,8 @@ def json_server(the_json_server: Server, transactional_db: None) -> Iterator[Ser
 @pytest.fixture(scope="session")
 def the_nginx(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nginx]:
     """One nginx, and the server behind it, for all tests; they use it through `nginx`."""
-    nginx = Nginx(tmp_path_factory.mktemp("nginx"))
-    try:
-        nginx.wait()
+    with running(Nginx(tmp_path_factory.mktemp("nginx"))) as nginx:
         yield nginx
-    finally:
-        nginx.stop()
 
 
 @pytest.fixture
@@ -196,12 +184,8 @@ def nginx(the_nginx: Nginx, transactional_db: None) -> Iterator[Nginx]:
 @pytest.fixture(scope="session")
 def the_gate(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nginx]:
     """One nginx with TLS, for all tests; they use it through `gate`."""
-    gate = Nginx(tmp_path_factory.mktemp("gate"), tls=True, instances=2)
-    try:
-        gate.wait()
+    with running(Nginx(tmp_path_factory.mktemp("gate"), tls=True, instances=2)) as gate:
         yield gate
-    finally:
-        gate.stop()
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ import pytest
 from django.core.management import call_command
 
 from config.embedded import nginx
-from config.embedded.service import free_port
+from config.ports import free_port
 from tests.client import Response
 from tests.proxy import HOST
 from tests.server import EXEC, PATIENCE, Server, eventually

@@ -8,17 +8,17 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from http.client import HTTPConnection
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import psutil
 from django.conf import settings
 
 from config.database import fetch
-from config.embedded.service import free_port
+from config.ports import free_port
 from tests import openapi
 from tests.client import Response
 from tests.proxy import HOST, Proxy
@@ -261,3 +261,16 @@ class Server:
     def connect(self) -> socket.socket:
         """A connection of the test's own."""
         return socket.create_connection((HOST, self.port), timeout=PATIENCE)
+
+
+ServerType = TypeVar("ServerType", bound=Server)
+
+
+@contextlib.contextmanager
+def running(server: ServerType) -> Iterator[ServerType]:
+    """Waits until the server responds, and stops it at the end."""
+    try:
+        server.wait()
+        yield server
+    finally:
+        server.stop()

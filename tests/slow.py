@@ -9,6 +9,19 @@ from tests.proxy import HOST
 
 BLOCK = 256  # bytes that a slow reader takes at a time; four times a second
 
+SIGN_IN_FORM = (
+    f"POST /admin/login/ HTTP/1.1\r\nHost: {HOST}\r\nCookie: csrftoken={'a' * 32}\r\n"
+    "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 10000\r\n\r\ncsrf"
+).encode()  # its beginning
+
+
+def download_request(document_id: object, raw: str) -> bytes:
+    """The request for a document's file with a raw key."""
+    return (
+        f"GET /api/v1/documents/{document_id}/download HTTP/1.1\r\nHost: {HOST}\r\n"
+        f"Authorization: Bearer {raw}\r\n\r\n"
+    ).encode()
+
 
 class SlowClients:
     """Connections that each send one request and then read 1 KB a second, or send a byte a second.

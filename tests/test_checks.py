@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from config.embedded.service import free_port
+from config.ports import free_port
 from documents.models import StoredFile
 from tests import factories, server
 from tests.factories import Tenant

@@ -22,7 +22,7 @@ from tests.client import golden
 from tests.database import locked, read_only
 from tests.factories import Tenant
 from tests.proxy import HOST
-from tests.server import Server, end_connections
+from tests.server import Server, end_connections, running
 from tests.staff import signed_in
 
 LIMIT = 6.0  # seconds in which every request is answered
@@ -75,16 +75,12 @@ class Consumers:
 
 @pytest.fixture
 def consumers(transactional_db: None, acme: Tenant, tmp_path: Path) -> Iterator[Consumers]:
-    """A server of the test's own, in which each request has a thread with a connection."""
+    """A server of the test's own, that nothing has disturbed yet."""
     session = signed_in(acme.admin).cookies["sessionid"].value
-    server = Server(tmp_path)
-    try:
-        server.wait()
+    with running(Server(tmp_path)) as server:
         made = Consumers(server, acme, str(factories.document(acme.workspace).id), session)
         assert statuses(made.all_at_once()) == {200}
         yield made
-    finally:
-        server.stop()
 
 
 def statuses(responses: list[Timed]) -> set[int]:

@@ -1,5 +1,6 @@
 """The deadline of a request's statements, and a server's own time-outs."""
 
+import contextlib
 import time
 from collections.abc import Callable, Iterator
 
@@ -14,14 +15,21 @@ from config.request_context import deadline
 from tests import factories
 
 
-@pytest.fixture
-def one_second(transactional_db: None) -> Iterator[None]:
-    """The deadline of the test's statements."""
-    token = deadline.set(time.monotonic() + 1)
+@contextlib.contextmanager
+def deadline_in(seconds: float) -> Iterator[None]:
+    """The deadline of the test's statements; afterwards the breaker is closed."""
+    token = deadline.set(time.monotonic() + seconds)
     yield
     deadline.reset(token)
     connection.close()
     BREAKER.succeeded()
+
+
+@pytest.fixture
+def one_second(transactional_db: None) -> Iterator[None]:
+    """A deadline that the test's statements miss."""
+    with deadline_in(1):
+        yield
 
 
 def with_fetch(sql: str) -> None:
@@ -78,11 +86,8 @@ def test_server_limits_the_statements_of_a_connection(transactional_db: None) ->
 @pytest.fixture
 def a_minute(transactional_db: None) -> Iterator[None]:
     """A deadline that the test's statements keep."""
-    token = deadline.set(time.monotonic() + 60)
-    yield
-    deadline.reset(token)
-    connection.close()
-    BREAKER.succeeded()
+    with deadline_in(60):
+        yield
 
 
 @pytest.mark.parametrize("run", [with_fetch, with_cursor])

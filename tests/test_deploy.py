@@ -15,7 +15,7 @@ from django.conf import settings
 
 from audit.models import Action, AuditEntry
 from config import env
-from config.embedded.service import free_port
+from config.ports import free_port
 from tests import factories, server
 from tests.factories import Tenant
 from tests.nginx import Nginx, program

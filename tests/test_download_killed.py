@@ -9,7 +9,7 @@ from audit.models import AuditEntry
 from tests import factories
 from tests.factories import Tenant
 from tests.proxy import HOST
-from tests.server import Server
+from tests.server import Server, running
 
 DOWNLOADS = 500
 AT_ONCE = 32  # so many more than `enough` may have a byte when the server is dead
@@ -58,12 +58,8 @@ def test_download_has_its_entry_if_a_byte_was_seen_before_the_server_was_killed(
         f"Connection: close\r\nAuthorization: Bearer {keys[number % 2]}\r\n\r\n".encode()
         for number in range(DOWNLOADS)
     ]
-    server = Server(tmp_path_factory.mktemp("killed"))
-    try:
-        server.wait()
+    with running(Server(tmp_path_factory.mktemp("killed"))) as server:
         got = asyncio.run(start_downloads(server, requests, enough))
-    finally:
-        server.stop()
 
     seen = [response for response in got if response]
     assert enough <= len(seen) < DOWNLOADS

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from django.core.cache import cache
 
-from config.embedded.service import free_port
+from config.ports import free_port
 from tests import factories
 from tests.examples import Examples, Requests
 from tests.factories import Tenant

@@ -10,15 +10,10 @@ from documents import storage
 from documents.models import Document
 from tests import factories
 from tests.factories import Tenant
-from tests.proxy import HOST
 from tests.server import Server, eventually
-from tests.slow import SlowClients
+from tests.slow import SIGN_IN_FORM, SlowClients, download_request
 
 MANY = 200
-LOGIN = (
-    f"POST /admin/login/ HTTP/1.1\r\nHost: {HOST}\r\nCookie: csrftoken={'a' * 32}\r\n"
-    "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 10000\r\n\r\ncsrf"
-).encode()
 
 
 @pytest.fixture
@@ -35,13 +30,6 @@ def large(acme: Tenant) -> Iterator[Document]:
     key = document.original.object_key
     yield document
     storage.delete([key])
-
-
-def download(document: Document, raw: str) -> bytes:
-    return (
-        f"GET /api/v1/documents/{document.id}/download HTTP/1.1\r\nHost: {HOST}\r\n"
-        f"Authorization: Bearer {raw}\r\n\r\n"
-    ).encode()
 
 
 def start_downloads(clients: SlowClients, *requests: bytes) -> None:
@@ -69,7 +57,9 @@ def test_slow_downloads_stop_nobody(
     server: Server, clients: SlowClients, acme: Tenant, large: Document, umbrella: Tenant
 ) -> None:
     second = factories.issue(acme.workspace, "Second", acme.admin)[1]
-    start_downloads(clients, download(large, acme.raw), download(large, second))
+    start_downloads(
+        clients, download_request(large.id, acme.raw), download_request(large.id, second)
+    )
     assert_undisturbed(server, umbrella)
     assert clients.statuses().count(200) == settings.STREAMS
     refused = next(bytes(each) for each in clients.received if b" 503 " in each[:20])
@@ -80,7 +70,7 @@ def test_slow_downloads_stop_nobody(
 def test_one_key_has_at_most_half_of_the_downloads(
     server: Server, clients: SlowClients, acme: Tenant, large: Document, umbrella: Tenant
 ) -> None:
-    start_downloads(clients, download(large, acme.raw))
+    start_downloads(clients, download_request(large.id, acme.raw))
     assert clients.statuses().count(200) == settings.STREAMS // 2
     other = factories.document(umbrella.workspace)
     assert server.get(f"/documents/{other.id}/download", umbrella.raw).status == 200
@@ -90,7 +80,7 @@ def test_slow_forms_stop_no_request_to_the_api(
     server: Server, clients: SlowClients, umbrella: Tenant
 ) -> None:
     for _ in range(MANY):
-        clients.send(LOGIN)
+        clients.send(SIGN_IN_FORM)
     assert_undisturbed(server, umbrella)
 
 
@@ -98,7 +88,7 @@ def test_slow_downloads_and_slow_forms_together_stop_nobody(
     server: Server, clients: SlowClients, acme: Tenant, large: Document, umbrella: Tenant
 ) -> None:
     for _ in range(MANY):
-        clients.send(LOGIN)
-        clients.read(download(large, acme.raw))
+        clients.send(SIGN_IN_FORM)
+        clients.read(download_request(large.id, acme.raw))
     wait_for_statuses(clients, MANY)
     assert_undisturbed(server, umbrella)

@@ -12,7 +12,7 @@ import pytest
 from tests.client import golden
 from tests.factories import Tenant
 from tests.nginx import Nginx, exchange, request
-from tests.server import ROOT, eventually
+from tests.server import ROOT, eventually, running
 
 
 @pytest.fixture
@@ -20,12 +20,8 @@ def pair(
     django_db_setup: None, transactional_db: None, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Nginx]:
     """nginx in front of two instances that a test may kill."""
-    pair = Nginx(tmp_path_factory.mktemp("pair"), instances=2)
-    try:
-        pair.wait()
+    with running(Nginx(tmp_path_factory.mktemp("pair"), instances=2)) as pair:
         yield pair
-    finally:
-        pair.stop()
 
 
 def test_nginx_uses_the_other_instance_and_says_503_without_any(pair: Nginx, acme: Tenant) -> None:

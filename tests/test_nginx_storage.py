@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from config.embedded.service import free_port
+from config.ports import free_port
 from tests import factories
 from tests.factories import Tenant
 from tests.nginx import Nginx, make_certificate, program

@@ -13,7 +13,7 @@ import httpx
 import psutil
 import pytest
 
-from config.embedded.service import free_port
+from config.ports import free_port
 from tests.processes import all_gone, bare_environment, kill_group, start, using
 from tests.server import ROOT, eventually
 

@@ -1,8 +1,6 @@
 """An instance's processes: what ends them, what replaces them, and what ends with them."""
 
-import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -13,12 +11,11 @@ import psutil
 import pytest
 
 from audit.models import AuditEntry
-from config.server.supervisor import notify
 from tests import factories
 from tests.factories import Tenant
-from tests.proxy import HOST
+from tests.processes import worker_of
 from tests.server import ROOT, Server, eventually
-from tests.slow import SlowClients
+from tests.slow import SlowClients, download_request
 
 GRACE = 6  # seconds
 
@@ -36,11 +33,8 @@ def instance(transactional_db: None, tmp_path: Path) -> Iterator[Server]:
 
 def worker(instance: Server) -> psutil.Process:
     """The process that serves."""
-    [found] = [
-        child
-        for child in psutil.Process(instance.pid).children()
-        if "resource_tracker" not in " ".join(child.cmdline())
-    ]
+    found = worker_of(instance.pid)
+    assert found is not None
     return found
 
 
@@ -105,7 +99,7 @@ def test_sigterm_lets_a_download_end(instance: Server, acme: Tenant) -> None:
     size = 8_000_000
     document = factories.document(acme.workspace, content=bytes(size))
     with instance.connect() as connection:
-        connection.sendall(request_of(document.id, acme.raw))
+        connection.sendall(download_request(document.id, acme.raw))
         received = len(connection.recv(1000))
         instance.terminate()
         time.sleep(1)
@@ -124,7 +118,7 @@ def test_sigterm_cuts_a_slow_download_and_records_it_as_broken_off(
     size = 30_000_000
     document = factories.document(acme.workspace, content=bytes(size))
     with SlowClients(instance.port) as clients:
-        clients.read(request_of(document.id, acme.raw))
+        clients.read(download_request(document.id, acme.raw))
         assert eventually(lambda: clients.statuses() == [200])
         instance.terminate()
         assert instance.wait_for_end(GRACE + 2) is not None
@@ -151,23 +145,3 @@ def test_second_signal_does_not_disturb_the_end(instance: Server) -> None:
     instance.terminate()
     instance.terminate(signal.SIGINT)
     assert instance.wait_for_end(GRACE + 2) == 0
-
-
-def request_of(document_id: object, raw: str) -> bytes:
-    return (
-        f"GET /api/v1/documents/{document_id}/download HTTP/1.1\r\nHost: {HOST}\r\n"
-        f"Authorization: Bearer {raw}\r\n\r\n"
-    ).encode()
-
-
-@pytest.mark.parametrize("address", ["{folder}/one@8001", "@documents-api-test-{name}"])
-def test_supervisor_tells_systemd_at_a_path_or_an_abstract_address(
-    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    address = address.format(folder=tmp_path, name=tmp_path.name)
-    monkeypatch.setenv("NOTIFY_SOCKET", address)
-    notify("READY=1")  # nobody listens yet: that ends nothing
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
-        listener.bind(re.sub("^@", "\0", address))
-        notify("READY=1")
-        assert listener.recv(100) == b"READY=1"

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from config.embedded.service import free_port
+from config.ports import free_port
 from tests import server as servers
 from tests.proxy import Proxy
 from tests.server import ROOT, Server, eventually

@@ -15,7 +15,8 @@ import psutil
 from bench import stack
 from bench.launch import SERVER_THREADS, granian, on_port, started, wait
 from config.embedded import nginx
-from config.embedded.service import HOST, free_port
+from config.embedded.service import HOST
+from config.ports import free_port
 
 MB = 1_000_000
 

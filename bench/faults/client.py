@@ -121,7 +121,7 @@ class Connection(asyncio.Protocol):
 
 
 class Client:
-    """Persistent connections to one port, as many as there are requests in flight.
+    """Persistent connections to one port, one for each request in flight.
 
     Args:
         most: connections; a request beyond them has the outcome "unsent".

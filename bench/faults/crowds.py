@@ -9,16 +9,12 @@ from contextlib import AbstractContextManager
 from bench.faults.data import Data
 from bench.faults.node import Node
 from config.embedded.service import HOST
-from tests.slow import SlowClients
+from tests.slow import SIGN_IN_FORM, SlowClients
 
 MANY = 200  # downloads, and request bodies
 HALF_HEADERS = 300
 IDLE = 3000  # connections
 HEADERS = f"GET /api/v1/me HTTP/1.1\r\nHost: {HOST}\r\nX-Slow: ".encode()
-FORM = (
-    f"POST /admin/login/ HTTP/1.1\r\nHost: {HOST}\r\nCookie: csrftoken={'a' * 32}\r\n"
-    "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 10000\r\n\r\ncsrf"
-).encode()
 
 Crowd = Callable[[SlowClients, Data], None]
 
@@ -32,7 +28,7 @@ def downloads(clients: SlowClients, data: Data) -> None:
 def bodies(clients: SlowClients, data: Data) -> None:
     """Sign-in forms, a byte a second."""
     for _ in range(MANY):
-        clients.send(FORM)
+        clients.send(SIGN_IN_FORM)
 
 
 def half_headers(clients: SlowClients, data: Data) -> None:

@@ -1,4 +1,4 @@
-"""Loads: requests that are due at a fixed rate, or as many as there are connections."""
+"""Loads: requests at a fixed rate, or one after the other on each connection."""
 
 import asyncio
 from collections.abc import Iterator

@@ -3,7 +3,6 @@
 import contextlib
 import os
 import shutil
-import socket
 import subprocess
 from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
@@ -13,7 +12,9 @@ import psutil
 from bench.faults.services import FOLDER
 from bench.launch import on_port, started, wait
 from config.embedded import nginx
-from config.embedded.service import HOST, free_port
+from config.embedded.service import HOST
+from config.ports import accepts_connections, free_port
+from tests.processes import worker_of
 from tests.proxy import Proxy
 
 BY_NGINX = {"X_ACCEL_DOWNLOADS": "yes", "TRUSTED_PROXIES": "1"}
@@ -52,19 +53,11 @@ class Instance:
 
     def worker(self) -> psutil.Process | None:
         """The process that serves, if it runs."""
-        for child in psutil.Process(self.process.pid).children():
-            with contextlib.suppress(psutil.NoSuchProcess):
-                if "resource_tracker" not in " ".join(child.cmdline()):
-                    return child
-        return None
+        return worker_of(self.process.pid)
 
     def listens(self) -> bool:
         """Whether anything accepts connections on its port."""
-        try:
-            socket.create_connection((HOST, self.port), timeout=1).close()
-        except OSError:
-            return False
-        return True
+        return accepts_connections(HOST, self.port)
 
 
 class Node:

@@ -3,32 +3,22 @@
 Each one listens on a free loopback port, with credentials of its own.
 """
 
-import contextlib
 import ctypes
 import importlib.util
 import json
 import os
-import random
 import secrets
 import signal
-import socket
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+from config.ports import accepts_connections, free_port
+
 HOST = "127.0.0.1"
 # Loaded here: a child with another user id may be unable to read Python's folder.
 LIBC = ctypes.CDLL(None)
-
-
-def free_port() -> int:
-    """A port that nothing listens on now, below those that the kernel gives to clients."""
-    while True:
-        port = random.randrange(20_000, 32_000)  # noqa: S311 - no secret
-        with contextlib.suppress(OSError), socket.socket() as probe:
-            probe.bind((HOST, port))
-            return port
 
 
 def write_private(file: Path, text: str) -> None:
@@ -91,11 +81,7 @@ class Service:
 
     def accepts_connections(self) -> bool:
         """Whether the service is ready."""
-        try:
-            socket.create_connection((HOST, self.port), timeout=1).close()
-        except OSError:
-            return False
-        return True
+        return accepts_connections(HOST, self.port)
 
     def start(self) -> "subprocess.Popen[bytes]":
         with (self.folder / f"{self.name}.log").open("ab") as log:

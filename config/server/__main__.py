@@ -5,7 +5,8 @@ import sys
 from argparse import ArgumentParser
 
 from config import startup
-from config.server.supervisor import Supervisor, usable_port
+from config.ports import usable_port
+from config.server.supervisor import Supervisor
 
 
 def main() -> None:

@@ -15,6 +15,7 @@ from granian.http import HTTP1Settings
 from granian.log import LogLevels
 from granian.server.mp import MPServer
 
+from config.ports import accepts_connections
 from config.server.worker import load_application
 
 logger = logging.getLogger(__name__)
@@ -85,7 +86,7 @@ class Supervisor(MPServer):
         while not self.interrupt_signal:
             time.sleep(1)
             notify("WATCHDOG=1")
-            if not ready and self._accepts_connections():
+            if not ready and accepts_connections(self.bind_addr, self.bind_port):
                 ready = True
                 notify("READY=1")
             beat = self._heartbeat.value
@@ -96,31 +97,6 @@ class Supervisor(MPServer):
                 last = unchanged = self._heartbeat.value = 0
                 for worker in list(self.wrks):
                     worker.inner.kill()
-
-    def _accepts_connections(self) -> bool:
-        try:
-            socket.create_connection((self.bind_addr, self.bind_port), timeout=1).close()
-        except OSError:
-            return False
-        return True
-
-
-def usable_port(host: str, port: str) -> int:
-    """The port as a number.
-
-    Raises:
-        ValueError: it is not a port, or it is in use; the text says which. granian itself would
-            share the port with another server.
-    """
-    if not (port.isascii() and port.isdigit() and 1 <= int(port) <= 65535):
-        raise ValueError("The port must be a number from 1 to 65535.")
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, int(port)))
-        except OSError as exc:
-            raise ValueError(f"Port {port} cannot be used: {exc.strerror}.") from None
-    return int(port)
 
 
 def notify(state: str) -> None:

@@ -3,7 +3,7 @@
 It needs root, debootstrap, iproute2, and the networks of Debian and of pip's package index. The
 root's certificates and pip's variables are this machine's. The checkout is its last commit.
 
-What it does not prove: systemd itself (`systemctl` here stands in for systemctl), timers, a
+What it does not prove: systemd itself (tests/drill/systemctl replaces its command), timers, a
 certificate from an authority, the storage's policy (the storage is `rclone serve s3`, which has
 none), PgBouncer, Prometheus, several machines, and a container engine.
 """

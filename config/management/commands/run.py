@@ -24,7 +24,8 @@ from django.utils.crypto import get_random_string
 
 from apikeys.models import ApiKey
 from config.management.progress import ProgressCommand
-from config.server.supervisor import Supervisor, usable_port
+from config.ports import usable_port
+from config.server.supervisor import Supervisor
 from config.server.worker import when_parent_dies
 from documents import demo
 from workspaces.models import Membership

@@ -1,0 +1,41 @@
+"""TCP ports of this machine: free ones, and those on which something listens."""
+
+import contextlib
+import random
+import socket
+
+
+def free_port(host: str = "127.0.0.1") -> int:
+    """A port that nothing listens on now, below those that the kernel gives to clients."""
+    while True:
+        port = random.randrange(20_000, 32_000)  # noqa: S311 - no secret
+        with contextlib.suppress(OSError), socket.socket() as probe:
+            probe.bind((host, port))
+            return port
+
+
+def usable_port(host: str, port: str) -> int:
+    """The port as a number.
+
+    Raises:
+        ValueError: it is not a port, or it is in use; the text says which. granian itself would
+            share the port with another server.
+    """
+    if not (port.isascii() and port.isdigit() and 1 <= int(port) <= 65535):
+        raise ValueError("The port must be a number from 1 to 65535.")
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, int(port)))
+        except OSError as exc:
+            raise ValueError(f"Port {port} cannot be used: {exc.strerror}.") from None
+    return int(port)
+
+
+def accepts_connections(host: str, port: int) -> bool:
+    """Whether something accepts connections on the port."""
+    try:
+        socket.create_connection((host, port), timeout=1).close()
+    except OSError:
+        return False
+    return True
