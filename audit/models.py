@@ -1,9 +1,10 @@
-"""The audit log: entries can only be added."""
+"""The audit log, and the Merkle tree over it: rows can only be added.
 
-import pgtrigger
+Triggers refuse everything else (`audit/migrations/0004_append_only.py`), for every role.
+"""
+
 from django.db import models
-from django.db.models.functions import Upper
-from django.utils import timezone
+from django.db.models.functions import Now, Upper
 
 from config.key_format import PUBLIC_LENGTH
 
@@ -18,6 +19,12 @@ class Action(models.TextChoices):
     KEY_DELETED = "key.deleted", "API key deleted"
     DOCUMENT_DOWNLOADED = "document.downloaded", "Document downloaded"
     DOWNLOAD_ENDED = "document.download_ended", "Download ended"
+    DOCUMENT_VIEWED = "document.viewed", "Document's page opened"
+    DOCUMENT_CHANGED = "document.changed", "Completed document changed"
+    FILE_REPLACED = "document.file_replaced", "Sealed file replaced"
+    FILE_DAMAGED = "document.file_damaged", "Damaged file found"
+    EVIDENCE_EXPORTED = "document.evidence_exported", "Evidence exported"
+    WORKSPACE_CREATED = "workspace.created", "Workspace created"
     PLAN_CHANGED = "workspace.plan_changed", "Plan changed"
     WORKSPACE_SUSPENDED = "workspace.suspended", "Workspace suspended"
     WORKSPACE_REINSTATED = "workspace.reinstated", "Workspace reinstated"
@@ -26,11 +33,23 @@ class Action(models.TextChoices):
     MEMBER_ROLE_CHANGED = "member.role_changed", "Member's role changed"
     LOGIN = "login.succeeded", "Signed in"
     LOGIN_FAILED = "login.failed", "Sign-in failed"
+    ACCOUNT_CREATED = "account.created", "Account created"
+    ACCOUNT_CHANGED = "account.changed", "Account changed"
+    ACCOUNT_DELETED = "account.deleted", "Account deleted"
+    PASSWORD_CHANGED = "account.password_changed", "Password changed"
+    LOG_EXPORTED = "audit.exported", "Audit log exported"
+    LOG_EXPORT_ENDED = "audit.export_ended", "Export ended"
+    LOG_VERIFIED = "audit.verified", "Audit log verified"
+    LOG_DAMAGED = "audit.verification_failed", "Audit log is damaged"
+    LOG_RESTORED = "audit.restored", "Audit log restored from a backup"
 
 
 # A filter on downloads fills a page quickly without an index, since nearly all entries are
 # downloads. The indexes by action exclude them, to keep downloads cheap to insert.
 DOWNLOADS = (Action.DOCUMENT_DOWNLOADED, Action.DOWNLOAD_ENDED)
+
+
+APPEND_ONLY = "SELECT, INSERT"  # of the role that serves (`config.postgresql.roles`)
 
 
 class AuditEntry(models.Model):
@@ -40,9 +59,12 @@ class AuditEntry(models.Model):
     in an entry stays what it was at that time.
     """
 
-    PRIVILEGES = "SELECT, INSERT"  # of the role that serves (`config.postgresql.roles`)
+    PRIVILEGES = APPEND_ONLY
 
-    created_at = models.DateTimeField(default=timezone.now)
+    # A trigger sets the id and this time, whatever an INSERT says.
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    # When it happened, if that was recorded later: the end of a download, mostly.
+    occurred_at = models.DateTimeField(null=True)
     action = models.CharField(max_length=40, choices=Action)
     workspace_id = models.UUIDField(null=True)  # None for a sign-in
     workspace_name = models.CharField(max_length=200, blank=True)
@@ -50,7 +72,7 @@ class AuditEntry(models.Model):
         max_length=254, blank=True
     )  # login of the user who did it; "" for a key
     member = models.CharField(max_length=254, blank=True)  # login of the member
-    detail = models.CharField(max_length=200, blank=True)  # "FREE → PRO", "complete"
+    detail = models.CharField(max_length=1000, blank=True)  # "FREE → PRO", "whole file"
     key_id = models.UUIDField(null=True)
     key_name = models.CharField(max_length=100, blank=True)
     key_prefix = models.CharField(max_length=PUBLIC_LENGTH, blank=True)
@@ -118,9 +140,6 @@ class AuditEntry(models.Model):
             # A search for a request id: a handful of entries.
             models.Index("request_id", name="audit_request"),
         ]
-        triggers = [
-            pgtrigger.Protect(name="append_only", operation=pgtrigger.Update | pgtrigger.Delete)
-        ]
 
     def __str__(self) -> str:
         return f"{self.get_action_display()}, {self.created_at:%Y-%m-%d %H:%M:%S} UTC"
@@ -136,5 +155,59 @@ class AuditEntry(models.Model):
         return f"{self.key_name} ({self.key_prefix}…)" if self.key_prefix else ""
 
 
-# All but the id.
-COLUMNS = [field.attname for field in AuditEntry._meta.concrete_fields if field.attname != "id"]
+class Leaf(models.Model):
+    """The leaf of an entry in the tree."""
+
+    PRIVILEGES = APPEND_ONLY
+
+    index = models.BigIntegerField(primary_key=True)  # from 0, without a gap
+    entry_id = models.BigIntegerField(unique=True)
+    hash = models.BinaryField(max_length=32)
+
+    def __str__(self) -> str:
+        return str(self.index)
+
+
+class Subtree(models.Model):
+    """The hash of a complete subtree of 256 ** level leaves; level 0 is in `Leaf`."""
+
+    PRIVILEGES = APPEND_ONLY
+
+    pk = models.CompositePrimaryKey("level", "index")
+    level = models.SmallIntegerField()
+    index = models.BigIntegerField()  # from 0, in its level
+    hash = models.BinaryField(max_length=32)
+
+    def __str__(self) -> str:
+        return f"{self.level}/{self.index}"
+
+
+class Checkpoint(models.Model):
+    """A signed statement: so many leaves have this root.
+
+    Every transaction that could still add an entry with an id up to `complete_to` has ended, and
+    all entries up to it are sealed. `next_complete_to` takes its place when all transactions
+    before `next_transaction` have ended.
+    """
+
+    PRIVILEGES = APPEND_ONLY
+
+    size = models.BigIntegerField(primary_key=True)  # leaves
+    sealed_at = models.DateTimeField()
+    note = models.TextField()  # signed (`audit.tree.note`)
+    complete_to = models.BigIntegerField()
+    next_complete_to = models.BigIntegerField()
+    next_transaction = models.BigIntegerField()
+
+    def __str__(self) -> str:
+        return f"{self.size:,} entries, {self.sealed_at:%Y-%m-%d %H:%M:%S} UTC"
+
+
+# What an INSERT sets: all but the id and `created_at`.
+WRITTEN = [
+    field.attname
+    for field in AuditEntry._meta.concrete_fields
+    if field.attname not in ("id", "created_at")
+]
+# All but the id, in the order of exports.
+COLUMNS = ["created_at", *WRITTEN]

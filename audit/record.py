@@ -14,7 +14,7 @@ from django.db import connection, transaction
 from django.forms.models import model_to_dict
 from django.utils import timezone
 
-from audit.models import COLUMNS, DOWNLOADS, Action, AuditEntry
+from audit.models import DOWNLOADS, WRITTEN, Action, AuditEntry
 from config.api.request import ActiveKey
 from config.database import fetch
 from config.logs import redact, request_id
@@ -61,8 +61,8 @@ class DocumentSnapshot:
 
 
 _INSERT = f"""
-    INSERT INTO "audit_auditentry" ({", ".join(COLUMNS)})
-    VALUES ({", ".join("%s" for _ in COLUMNS)}) RETURNING id
+    INSERT INTO "audit_auditentry" ({", ".join(WRITTEN)})
+    VALUES ({", ".join("%s" for _ in WRITTEN)}) RETURNING id, created_at
 """  # noqa: S608 - made of constants
 
 
@@ -81,7 +81,8 @@ def _write(action: Action, **facts: Any) -> AuditEntry:
 
 def _insert(entry: AuditEntry) -> AuditEntry:
     """Uses a prepared statement, since each download waits for its entry."""
-    [[entry.pk]] = fetch(_INSERT, [getattr(entry, column) for column in COLUMNS])
+    rows = fetch(_INSERT, [getattr(entry, column) for column in WRITTEN])
+    [[entry.pk, entry.created_at]] = rows
     return entry
 
 
@@ -128,7 +129,7 @@ def document_downloaded(
 
 
 def _completion(started: AuditEntry, *, bytes_sent: int, complete: bool) -> AuditEntry:
-    facts = model_to_dict(started, exclude=["id", "created_at", "action", "bytes_sent", "detail"])
+    facts = model_to_dict(started, exclude=["id", "occurred_at", "action", "bytes_sent", "detail"])
     return AuditEntry(
         action=Action.DOWNLOAD_ENDED,
         bytes_sent=bytes_sent,
@@ -181,7 +182,7 @@ def downloads_ended(completions: Mapping[str, Completion]) -> tuple[int, int]:
         completion = completions[key]
         entry = _completion(start, bytes_sent=completion.bytes_sent, complete=completion.complete)
         # nginx's clock may differ a little.
-        entry.created_at = min(max(completion.at, start.created_at), now)
+        entry.occurred_at = min(max(completion.at, start.created_at), now)
         new.append(entry)
     AuditEntry.objects.bulk_create(new)
     return len(new), len(ended)

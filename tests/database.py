@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Iterator
 
+from django.apps import apps
 from django.db import connection, transaction
 
 from config.postgresql import roles
@@ -16,6 +17,19 @@ def locked(table: str) -> Iterator[None]:
         with connection.cursor() as cursor:
             cursor.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
         yield
+
+
+@contextlib.contextmanager
+def without_triggers() -> Iterator[None]:
+    """The owner, whose connection this must be, has switched off what protects the audit log."""
+    tables = [model._meta.db_table for model in apps.get_app_config("audit").get_models()]
+    with connection.cursor() as cursor:
+        for table in tables:
+            cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
+        yield
+        for table in tables:
+            cursor.execute(f"ALTER TABLE {table} ENABLE TRIGGER USER")
+            cursor.execute(f"ALTER TABLE {table} ENABLE ALWAYS TRIGGER audit_append_only")
 
 
 @contextlib.contextmanager

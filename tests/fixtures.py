@@ -15,6 +15,7 @@ from documents import storage
 from tests import factories, openapi
 from tests.browser import browser, chromium  # noqa: F401 - fixtures
 from tests.client import send_forms_as_browsers_do
+from tests.database import without_triggers
 from tests.factories import Tenant
 from tests.nginx import Nginx
 from tests.server import Server, eventually, running, wait_for_completions
@@ -48,7 +49,7 @@ def _owner_empties_the_tables() -> Iterator[None]:
     empty = TransactionTestCase._fixture_teardown  # type: ignore[attr-defined]
 
     def as_owner(case: TransactionTestCase) -> None:
-        with roles.as_owner():
+        with roles.as_owner(), without_triggers():
             empty(case)
 
     with pytest.MonkeyPatch.context() as patch:

@@ -11,7 +11,8 @@ LOGGING["root"]["level"] = "WARNING"
 MIGRATION_LINTER_OPTIONS = {
     "include_apps": ["apikeys", "audit", "documents", "workspaces"],
     # Indexes on tables that were empty: version 1.0.0 is the first to be installed.
-    "ignore_name": ["0002_history_indexes", "0002_admin_index"],
+    # A longer text only changes the catalogue, and the last release's code writes shorter ones.
+    "ignore_name": ["0002_history_indexes", "0002_admin_index", "0005_longer_detail"],
     "sql_analyser": "postgresql",
     "warnings_as_errors": [],  # all
     "no_cache": True,
