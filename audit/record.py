@@ -234,3 +234,18 @@ def logged_in(*, person: str) -> None:
 def login_failed(*, person: str) -> None:
     """A sign-in to the admin as `person` failed; the account may not exist."""
     _write(Action.LOGIN_FAILED, person=redact(person)[:254])
+
+
+def log_verified(*, person: str, detail: str) -> None:
+    """The whole log was compared with the tree and its checkpoints, and is intact."""
+    _write(Action.LOG_VERIFIED, person=person, detail=detail)
+
+
+def log_damaged(*, person: str, detail: str) -> None:
+    """The log was compared with the tree and its checkpoints, and differs."""
+    _write(Action.LOG_DAMAGED, person=person, detail=detail)
+
+
+def log_restored(*, person: str, detail: str) -> None:
+    """The database was restored from a backup and lacks sealed entries; sealing goes on."""
+    _write(Action.LOG_RESTORED, person=person, detail=detail)

@@ -188,6 +188,16 @@ STORAGES: dict[str, Any] = {
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
 
+if _witness_bucket := env.text(
+    "AUDIT_WITNESS_BUCKET",
+    help="the bucket of the witness `bucket`; one with object lock, if object storage has it",
+):
+    _default = STORAGES["default"]
+    STORAGES["witness"] = {
+        **_default,
+        "OPTIONS": {**_default["OPTIONS"], "bucket_name": _witness_bucket},
+    }
+
 X_ACCEL_DOWNLOADS = env.boolean(
     "X_ACCEL_DOWNLOADS",
     default=False,
@@ -250,6 +260,21 @@ CACHES: dict[str, Any] = {
 # The module with `administered_names` and `autocomplete` for the audit log. A setting, since
 # `audit` imports no other app.
 AUDIT_WORKSPACE_DIRECTORY = "workspaces.directory"
+# Signed checkpoints of the audit log (`audit.tree`).
+AUDIT_SIGNING_KEY = env.text(
+    "AUDIT_SIGNING_KEY",
+    help="the secret key of `seal_audit`, from `manage.py make_audit_key`; no server needs it",
+)
+AUDIT_PUBLIC_KEYS = env.words(
+    "AUDIT_PUBLIC_KEYS",
+    help="public keys of the checkpoints, the present one and former ones, separated by commas",
+)
+AUDIT_WITNESSES = env.words(
+    "AUDIT_WITNESSES",
+    "stdout",
+    help="where `seal_audit` writes checkpoints: `stdout`, `file:PATH`, `bucket`; several with "
+    "commas",
+)
 
 # --- The API ---------------------------------------------------------------------------------
 

@@ -1,0 +1,93 @@
+"""seal_audit [--follow] [--after-restore]"""
+
+import time
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management.base import CommandError
+from django.db import Error as DatabaseError
+from django.db import connection
+
+from audit.models import Checkpoint
+from audit.tree.keys import public_keys, signing_key
+from audit.tree.sealer import BATCH, Sealer, SealRefused
+from audit.tree.witnesses import Publisher, witnesses
+from config.database import UNAVAILABLE
+from config.management.progress import Progress, ProgressCommand, first_line
+from config.management.shutdown import Shutdown, Stopped, graceful_shutdown
+from config.request_context import deadline
+
+SECONDS = 60.0  # that a seal may need
+POLL = 0.25  # seconds between two looks at signals
+
+
+class Command(ProgressCommand):
+    requires_migrations_checks = True
+    help = (
+        "Adds new audit entries to the tree, signs a checkpoint of it, and hands that to the "
+        "witnesses (AUDIT_WITNESSES). Several may run at the same time."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--follow", action="store_true", help="seal on, until a signal")
+        parser.add_argument("--every", type=float, default=5.0, metavar="SECONDS", help="default 5")
+        parser.add_argument(
+            "--after-restore",
+            action="store_true",
+            help="seal on although the database has lost sealed entries, and record that",
+        )
+
+    def handle(self, *, follow: bool, every: float, after_restore: bool, **options: Any) -> None:
+        try:
+            key, keys = signing_key(), public_keys()
+            self.publisher = Publisher(witnesses(settings.AUDIT_WITNESSES), self.report)
+            self.sealer = Sealer(key, keys, self.publisher.newest(keys))
+        except ImproperlyConfigured as exc:
+            raise CommandError(str(exc)) from exc
+        with graceful_shutdown() as shutdown:
+            try:
+                if after_restore:
+                    self.sealer.accept_loss()
+                self.seal(shutdown)
+                while follow:
+                    self.wait(shutdown, every)
+                    self.try_to_seal(shutdown)
+            except Stopped as exc:
+                if not follow:
+                    raise CommandError("Stopped.", returncode=exc.status) from exc
+            except SealRefused as exc:
+                raise CommandError(str(exc)) from exc
+            except DatabaseError as exc:
+                raise CommandError(f"The database: {first_line(exc)}.") from exc
+        if self.publisher.failed:
+            raise CommandError("A witness has not received the newest checkpoint.")
+
+    def seal(self, shutdown: Shutdown) -> None:
+        """Seals all entries that are visible."""
+        progress = Progress(self.report)
+        while True:
+            shutdown.check()
+            deadline.set(time.monotonic() + SECONDS)
+            added = self.sealer.seal()
+            newest = Checkpoint.objects.order_by("-size").first()
+            if newest is not None:
+                self.publisher.publish(newest)
+                progress.note(f"{newest.size:,} entries are sealed …")
+            if added < BATCH:
+                return
+
+    def try_to_seal(self, shutdown: Shutdown) -> None:
+        """Seals, unless the database is out of reach; the next round tries again."""
+        try:
+            self.seal(shutdown)
+        except UNAVAILABLE as exc:
+            self.report(f"The database: {first_line(exc)}; trying again.")
+            connection.close()
+
+    def wait(self, shutdown: Shutdown, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            shutdown.check()
+            time.sleep(POLL)

@@ -1,0 +1,104 @@
+"""Hashes of a Merkle tree and inclusion proofs, as RFC 9162 defines them (section 2.1)."""
+
+from collections.abc import Callable
+from hashlib import sha256
+
+EMPTY_ROOT = sha256().digest()
+# The database stores the hashes of complete subtrees of 256, 65,536, … leaves, so that a proof
+# reads a few hundred hashes and not all of them.
+STORED_BITS = 8
+
+# The root of leaves[start:stop].
+HashOf = Callable[[int, int], bytes]
+
+
+def leaf_hash(data: bytes) -> bytes:
+    return sha256(b"\x00" + data).digest()
+
+
+def node_hash(left: bytes, right: bytes) -> bytes:
+    return sha256(b"\x01" + left + right).digest()
+
+
+class Frontier:
+    """A tree to which leaves are appended; it keeps one hash for each bit of its size.
+
+    Args:
+        hashes: of the complete subtrees of a tree of `size` leaves, the largest first.
+    """
+
+    def __init__(self, size: int = 0, hashes: list[bytes] | None = None) -> None:
+        self.size = size
+        self._hashes = list(hashes or [])
+
+    def copy(self) -> "Frontier":
+        return Frontier(self.size, self._hashes)
+
+    def append(self, leaf: bytes) -> list[tuple[int, int, bytes]]:
+        """Adds a leaf by its hash.
+
+        Returns:
+            The subtrees to store that are complete now: (level, index in the level, hash).
+        """
+        hashes, index, bits, found = self._hashes, self.size, 0, leaf
+        complete = []
+        while index & 1:
+            found = sha256(b"\x01" + hashes.pop() + found).digest()
+            index >>= 1
+            bits += 1
+            if not bits % STORED_BITS:
+                complete.append((bits // STORED_BITS, index, found))
+        hashes.append(found)
+        self.size += 1
+        return complete
+
+    def root(self) -> bytes:
+        if not self._hashes:
+            return EMPTY_ROOT
+        *others, root = self._hashes
+        for left in reversed(others):
+            root = node_hash(left, root)
+        return root
+
+
+def split(size: int) -> int:
+    """The number of leaves of the left subtree: the largest power of two below `size`."""
+    return 1 << (size - 1).bit_length() - 1
+
+
+def complete_subtrees(size: int) -> list[tuple[int, int]]:
+    """The complete subtrees of a tree, the largest first: (start, stop) of their leaves."""
+    found, start = [], 0
+    for bits in reversed(range(size.bit_length())):
+        if size >> bits & 1:
+            found.append((start, start + (1 << bits)))
+            start += 1 << bits
+    return found
+
+
+def root_of(start: int, stop: int, complete: HashOf) -> bytes:
+    """The root of leaves[start:stop], where `start` is a multiple of the left subtree's size.
+
+    Args:
+        complete: the hash of a complete subtree.
+    """
+    size = stop - start
+    if size & (size - 1) == 0:
+        return complete(start, stop)
+    middle = start + split(size)
+    return node_hash(complete(start, middle), root_of(middle, stop, complete))
+
+
+def inclusion_proof(index: int, size: int, complete: HashOf) -> list[bytes]:
+    """The hashes that lead from a leaf to the root of a tree of `size` leaves."""
+    proof: list[bytes] = []
+    start, stop = 0, size
+    while stop - start > 1:
+        middle = start + split(stop - start)
+        if index < middle:
+            proof.append(root_of(middle, stop, complete))
+            stop = middle
+        else:
+            proof.append(root_of(start, middle, complete))
+            start = middle
+    return proof[::-1]

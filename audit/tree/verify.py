@@ -1,0 +1,211 @@
+"""Reads the whole audit log and compares it with the tree and with signed checkpoints.
+
+It reads leaves in windows that end at a checkpoint, in one snapshot of the database, so it needs
+as much memory for ten million entries as for ten thousand. The stored hashes of the leaves are
+right if their root is the signed one; then they show which entries differ.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import connection, transaction
+from django.db.models import Max
+
+from audit.models import Checkpoint, Leaf, Subtree
+from audit.tree import diagnosis
+from audit.tree.merkle import STORED_BITS, Frontier
+from audit.tree.note import NoteError, PublicKey, Statement, open_note
+from audit.tree.reading import LeafRow, read_leaves
+from audit.tree.sealer import horizon_of
+from config.management.progress import Progress
+from config.management.shutdown import Shutdown
+
+WINDOW = 16_384  # leaves that are read at once, about 10 MB
+FETCHED = 10_000  # ids at a time
+# An entry whose time is this long before an older leaf's was not written when it says. A
+# transaction that commits late is no reason for that.
+BACKDATED = timedelta(days=1)
+
+_WITHOUT_LEAF = """
+    SELECT entry.id FROM audit_auditentry AS entry
+    LEFT JOIN audit_leaf AS leaf ON leaf.entry_id = entry.id
+    WHERE leaf.entry_id IS NULL ORDER BY entry.id
+"""
+
+
+@dataclass
+class Result:
+    """What a verification has found.
+
+    Attributes:
+        sealed: leaves that were read.
+        unsealed: entries that wait for the next seal.
+        problems: sentences that were reported.
+        checkpoint: the newest in the database.
+    """
+
+    sealed: int = 0
+    unsealed: int = 0
+    problems: int = 0
+    checkpoint: Checkpoint | None = None
+
+
+class Verifier:
+    """Verifies the audit log once.
+
+    Args:
+        keys: the public keys that may have signed.
+        outside: checkpoints from a witness; their signatures were checked.
+        found: called with each problem, a sentence.
+    """
+
+    def __init__(
+        self,
+        keys: Sequence[PublicKey],
+        outside: Iterable[Statement],
+        found: Callable[[str], object],
+        progress: Progress,
+        shutdown: Shutdown,
+    ) -> None:
+        self.result = Result()
+        self._keys = keys
+        self._outside = sorted(outside, key=lambda statement: statement.size)
+        self._found = found
+        self._progress = progress
+        self._shutdown = shutdown
+        self._tree: Frontier | None = Frontier()  # None once it differs from the signed one
+        self._latest = b""  # the latest time of an entry so far
+
+    @transaction.atomic(durable=True)
+    def run(self) -> Result:
+        """Reads everything; the result also says what was found if it is stopped.
+
+        Raises:
+            Stopped: a signal asked the process to end.
+            django.db.Error: the database is out of reach.
+        """
+        with connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        newest = self.result.checkpoint = Checkpoint.objects.order_by("-size").first()
+        last = Leaf.objects.aggregate(last=Max("index"))["last"]
+        leaves = 0 if last is None else last + 1
+        self._check_size(newest, leaves)
+        start = 0
+        while start < leaves:
+            self._shutdown.check()
+            self._progress.note(f"{start:,} of {leaves:,} sealed entries verified …")
+            stop, signed = self._window(start, leaves)
+            self._check_window(start, stop, signed)
+            start = stop
+        self.result.sealed = leaves
+        self._check_entries_without_leaf(newest)
+        return self.result
+
+    def _problem(self, sentence: str) -> None:
+        self.result.problems += 1
+        self._found(sentence)
+
+    def _check_size(self, newest: Checkpoint | None, leaves: int) -> None:
+        signed = list(self._outside[-1:])
+        if newest is not None:
+            try:
+                signed.append(Statement.parse(open_note(newest.note, self._keys)))
+            except NoteError as exc:
+                self._problem(f"The newest checkpoint in the database is not valid: {exc}.")
+        largest = max(signed, key=lambda statement: statement.size, default=None)
+        if largest is None:
+            if leaves:
+                self._problem(f"{leaves:,} entries have leaves, but no checkpoint is signed.")
+        elif largest.size > leaves:
+            self._problem(
+                f"The log was truncated: the checkpoint of {diagnosis.at(largest)} has "
+                f"{largest.size:,} entries; the last {largest.size - leaves:,} are missing."
+            )
+        elif largest.size < leaves:
+            self._problem(f"The leaves from {largest.size:,} on are in no signed checkpoint.")
+
+    def _window(self, start: int, leaves: int) -> tuple[int, list[Statement]]:
+        """Where the window ends that begins at a leaf, and the checkpoints of that size."""
+        stop = min(start + WINDOW, leaves)
+        signed = diagnosis.statements(start, stop)[-1:]
+        if outside := [each for each in self._outside if start < each.size <= stop]:
+            signed = [each for each in signed if each.size <= outside[0].size]
+            signed += [each for each in outside if each.size == outside[0].size]
+        stop = min((each.size for each in signed), default=stop)
+        return stop, [each for each in signed if each.size == stop]
+
+    def _check_window(self, start: int, stop: int, signed: list[Statement]) -> None:
+        rows = read_leaves(start, stop)
+        self._check_times(rows)
+        if len(rows) != stop - start:
+            for index in sorted(set(range(start, stop)) - {row.leaf for row in rows}):
+                self._problem(f"Leaf {index:,} is missing, and which entry it was of is unknown.")
+            self._tree = None
+        sentences = diagnosis.of_entries(rows)
+        if self._tree is not None:
+            before, tree = self._tree, self._tree.copy()
+            subtrees = [each for row in rows for each in tree.append(row.stored)]
+            wrong = [each for each in signed if each.root != tree.root()]
+            if wrong:
+                self._tree, sentences = diagnosis.of_window(before, rows, wrong[0])
+            else:
+                self._tree = tree
+                self._check_subtrees(start, stop, subtrees)
+        for sentence in sentences:
+            self._problem(sentence)
+
+    def _check_subtrees(
+        self, start: int, stop: int, computed: list[tuple[int, int, bytes]]
+    ) -> None:
+        """Compares the stored hashes of the subtrees that a window completes."""
+        stored: dict[tuple[int, int], bytes] = {}
+        for level in sorted({level for level, _, _ in computed}):
+            bits = level * STORED_BITS
+            within = Subtree.objects.filter(
+                level=level, index__gte=start >> bits, index__lt=stop >> bits
+            )
+            for subtree in within:
+                stored[level, subtree.index] = bytes(subtree.hash)
+        for level, index, found in computed:
+            if stored.get((level, index)) != found:
+                first, count = index << level * STORED_BITS, 1 << level * STORED_BITS
+                self._problem(
+                    f"The stored hash of the leaves {first:,} to {first + count - 1:,} was "
+                    "changed; that makes no entry wrong, but no proof can be made with it."
+                )
+
+    def _check_times(self, rows: list[LeafRow]) -> None:
+        """Finds entries that say that they are much older than entries sealed before them."""
+        limit = b""
+        if self._latest:
+            earliest = datetime.fromisoformat(self._latest.decode()) - BACKDATED
+            limit = earliest.strftime("%Y-%m-%dT%H:%M:%S.%fZ").encode()
+        for row in rows:
+            if row.created_at < limit and row.created_at:
+                self._problem(
+                    f"Entry {row.entry_id} was dated back: it says {row.created_at.decode()}, and "
+                    "entries that were sealed before it are more than a day younger."
+                )
+        self._latest = max(self._latest, max((row.created_at for row in rows), default=b""))
+
+    def _check_entries_without_leaf(self, newest: Checkpoint | None) -> None:
+        self._progress.note("Looking for entries that were never sealed …")
+        complete_to = horizon_of(newest).complete_to
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL enable_mergejoin = on; SET LOCAL enable_hashjoin = on")
+            cursor.execute(f"DECLARE without_leaf CURSOR FOR {_WITHOUT_LEAF}")
+            while True:
+                self._shutdown.check()
+                cursor.execute(f"FETCH {FETCHED} FROM without_leaf")
+                ids = [row[0] for row in cursor.fetchall()]
+                if not ids:
+                    return
+                for entry_id in ids:
+                    if entry_id > complete_to:
+                        self.result.unsealed += 1
+                    else:
+                        self._problem(
+                            f"Entry {entry_id} was added later, or lost its leaf: all entries up "
+                            f"to {complete_to} were sealed."
+                        )
