@@ -1,30 +1,15 @@
 """Says in one sentence what is wrong with an entry, or with a part of the tree."""
 
-import contextlib
 from collections.abc import Sequence
 
-from audit.models import Checkpoint
 from audit.tree.merkle import Frontier
-from audit.tree.note import NoteError, Statement
+from audit.tree.note import Statement
 from audit.tree.reading import LeafRow
 
 
 def at(statement: Statement) -> str:
     """The time of a checkpoint."""
     return f"{statement.sealed_at:%Y-%m-%d %H:%M:%S} UTC"
-
-
-def statements(start: int, stop: int) -> list[Statement]:
-    """What the stored checkpoints say of trees larger than `start`, up to `stop` leaves.
-
-    Their signatures are not checked: they only help to find where a tree differs.
-    """
-    found = []
-    rows = Checkpoint.objects.filter(size__gt=start, size__lte=stop).order_by("size")
-    for note in rows.values_list("note", flat=True):
-        with contextlib.suppress(NoteError):
-            found.append(Statement.parse(note.rpartition("\n\n")[0] + "\n"))
-    return found
 
 
 def of_entries(rows: Sequence[LeafRow]) -> list[str]:
@@ -49,19 +34,20 @@ def _reordered(row: LeafRow, was: int) -> str:
 
 
 def of_window(
-    before: Frontier, rows: Sequence[LeafRow], signed: Statement
+    before: Frontier, rows: Sequence[LeafRow], signed: Statement, hints: Sequence[Statement]
 ) -> tuple[Frontier | None, list[str]]:
     """What is wrong with leaves whose root is not the signed one.
 
     Args:
         before: the tree before these leaves.
         signed: the checkpoint after them.
+        hints: checkpoints within them, by size.
 
     Returns:
         The tree that was signed, if it could be found, and the sentences.
     """
     start = before.size
-    sizes = [each.size for each in statements(start, signed.size)]
+    sizes = [each.size for each in hints]
     changed = [row for row in rows if row.computed not in (None, row.stored)]
     tree = _grown(before, [row.computed or row.stored for row in rows])
     if tree.root() == signed.root:
@@ -82,7 +68,7 @@ def of_window(
                 if row.leaf != start + position
             ]
             return tree, moved + of_entries(rows)
-    first, last = _differing_part(before, rows, statements(start, signed.size))
+    first, last = _differing_part(before, rows, hints)
     part = [row.entry_id for row in rows if first <= row.leaf < last]
     return None, [
         *of_entries(rows),
@@ -108,12 +94,12 @@ def _sorted(rows: Sequence[LeafRow], start: int, bounds: Sequence[int]) -> list[
 
 
 def _differing_part(
-    before: Frontier, rows: Sequence[LeafRow], stated: Sequence[Statement]
+    before: Frontier, rows: Sequence[LeafRow], hints: Sequence[Statement]
 ) -> tuple[int, int]:
-    """The leaves [first, last) after which the tree differs from a stored checkpoint first."""
+    """The leaves [first, last) before the first checkpoint that the tree differs from."""
     tree = before.copy()
     first = tree.size
-    by_size = {each.size: each for each in stated}
+    by_size = {each.size: each for each in hints}
     for row in rows:
         tree.append(row.stored)
         if signed := by_size.get(tree.size):

@@ -22,6 +22,7 @@ ED25519 = b"\x01"  # signed-note's number of the algorithm
 _SIGNATURE = "— "  # how a line with a signature begins
 _LINES = 6  # of a note: name, size, root, time, an empty line, a signature
 _TIME = "sealed at "  # how our extension line begins
+_SIGNED = re.compile(_SIGNATURE + r"\S+ [A-Za-z0-9+/]{91}=\n")  # the key's id and 64 bytes
 _NAME = re.compile(r"[^\s+]{1,100}")
 
 
@@ -153,7 +154,9 @@ def open_note(note: str, keys: Sequence[PublicKey]) -> str:
     """
     text, _, signatures = note.rpartition("\n\n")
     text += "\n"
-    for line in signatures.splitlines():
+    if not signatures.endswith("\n"):
+        raise NoteError("this is no note, or it was cut short")
+    for line in signatures[:-1].split("\n"):
         name, _, encoded = line.removeprefix(_SIGNATURE).rpartition(" ")
         signed = _decode(encoded)
         for key in keys:
@@ -184,7 +187,7 @@ class Statement:
             NoteError: it is anything else.
         """
         try:
-            origin, size, root, time, *_ = text.splitlines()
+            origin, size, root, time, *_ = text.split("\n")
             if not (size.isascii() and size.isdigit() and time.startswith(_TIME)):
                 raise NoteError("this is no checkpoint")
             sealed_at = datetime.fromisoformat(time.removeprefix(_TIME))
@@ -201,6 +204,6 @@ def read_notes(file: IO[str]) -> Iterator[str]:
     lines: deque[str] = deque(maxlen=_LINES)
     for line in file:
         lines.append(line)
-        if line.startswith(_SIGNATURE) and line.endswith("\n") and len(lines) == _LINES:
+        if _SIGNED.fullmatch(line) and len(lines) == _LINES:
             yield "".join(lines)
             lines.clear()

@@ -5,7 +5,7 @@ as much memory for ten million entries as for ten thousand. The stored hashes of
 right if their root is the signed one; then they show which entries differ.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -13,7 +13,8 @@ from django.db import connection, transaction
 from django.db.models import Max
 
 from audit.models import Checkpoint, Leaf, Subtree
-from audit.tree import diagnosis
+from audit.tree import checkpoints, diagnosis
+from audit.tree.checkpoints import CheckpointFile
 from audit.tree.merkle import STORED_BITS, Frontier
 from audit.tree.note import NoteError, PublicKey, Statement, open_note
 from audit.tree.reading import LeafRow, read_leaves
@@ -26,6 +27,7 @@ FETCHED = 10_000  # ids at a time
 # An entry whose time is this long before an older leaf's was not written when it says. A
 # transaction that commits late is no reason for that.
 BACKDATED = timedelta(days=1)
+HOUR = len("2026-11-22T09")  # how often the limit is computed
 
 _WITHOUT_LEAF = """
     SELECT entry.id FROM audit_auditentry AS entry
@@ -56,30 +58,33 @@ class Verifier:
 
     Args:
         keys: the public keys that may have signed.
-        outside: checkpoints from a witness; their signatures were checked.
+        outside: the checkpoints that a witness has kept, if there are any.
         found: called with each problem, a sentence.
     """
 
     def __init__(
         self,
         keys: Sequence[PublicKey],
-        outside: Iterable[Statement],
+        outside: CheckpointFile | None,
         found: Callable[[str], object],
         progress: Progress,
         shutdown: Shutdown,
     ) -> None:
         self.result = Result()
         self._keys = keys
-        self._outside = sorted(outside, key=lambda statement: statement.size)
+        self._hints = outside.within if outside else checkpoints.stored
+        kept = outside.one_for_each(WINDOW) if outside else []
+        self._outside = sorted(kept, key=lambda statement: statement.size)
         self._found = found
         self._progress = progress
         self._shutdown = shutdown
         self._tree: Frontier | None = Frontier()  # None once it differs from the signed one
         self._latest = b""  # the latest time of an entry so far
+        self._too_old = b""  # a time about BACKDATED before that
 
     @transaction.atomic(durable=True)
     def run(self) -> Result:
-        """Reads everything; the result also says what was found if it is stopped.
+        """Reads everything.
 
         Raises:
             Stopped: a signal asked the process to end.
@@ -128,7 +133,7 @@ class Verifier:
     def _window(self, start: int, leaves: int) -> tuple[int, list[Statement]]:
         """Where the window ends that begins at a leaf, and the checkpoints of that size."""
         stop = min(start + WINDOW, leaves)
-        signed = diagnosis.statements(start, stop)[-1:]
+        signed = checkpoints.stored(start, stop)[-1:]
         if outside := [each for each in self._outside if start < each.size <= stop]:
             signed = [each for each in signed if each.size <= outside[0].size]
             signed += [each for each in outside if each.size == outside[0].size]
@@ -148,7 +153,9 @@ class Verifier:
             subtrees = [each for row in rows for each in tree.append(row.stored)]
             wrong = [each for each in signed if each.root != tree.root()]
             if wrong:
-                self._tree, sentences = diagnosis.of_window(before, rows, wrong[0])
+                self._tree, sentences = diagnosis.of_window(
+                    before, rows, wrong[0], self._hints(start, stop)
+                )
             else:
                 self._tree = tree
                 self._check_subtrees(start, stop, subtrees)
@@ -177,17 +184,17 @@ class Verifier:
 
     def _check_times(self, rows: list[LeafRow]) -> None:
         """Finds entries that say that they are much older than entries sealed before them."""
-        limit = b""
-        if self._latest:
-            earliest = datetime.fromisoformat(self._latest.decode()) - BACKDATED
-            limit = earliest.strftime("%Y-%m-%dT%H:%M:%S.%fZ").encode()
         for row in rows:
-            if row.created_at < limit and row.created_at:
+            if row.created_at > self._latest:
+                if row.created_at[:HOUR] != self._latest[:HOUR]:
+                    time = datetime.fromisoformat(row.created_at.decode()) - BACKDATED
+                    self._too_old = time.strftime("%Y-%m-%dT%H:%M:%S.%fZ").encode()
+                self._latest = row.created_at
+            elif row.created_at and row.created_at < self._too_old:
                 self._problem(
                     f"Entry {row.entry_id} was dated back: it says {row.created_at.decode()}, and "
-                    "entries that were sealed before it are more than a day younger."
+                    "an entry that was sealed before it is more than a day younger."
                 )
-        self._latest = max(self._latest, max((row.created_at for row in rows), default=b""))
 
     def _check_entries_without_leaf(self, newest: Checkpoint | None) -> None:
         self._progress.note("Looking for entries that were never sealed …")

@@ -9,7 +9,7 @@ import sys
 from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import IO, Protocol
 
 from django.core.exceptions import ImproperlyConfigured
 from django.core.files.base import ContentFile
@@ -55,16 +55,21 @@ class AppendedFile:
         self._path = path
 
     def publish(self, size: int, note: str) -> None:
-        file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-        try:
-            os.write(file, note.encode())
-            os.fsync(file)
-        finally:
-            os.close(file)
+        with self._path.open("a+b") as file:
+            if file.tell() and not self._ends_with_newline(file):
+                note = f"\n{note}"  # the last write was cut short
+            file.write(note.encode())
+            file.flush()
+            os.fsync(file.fileno())
+
+    @staticmethod
+    def _ends_with_newline(file: IO[bytes]) -> bool:
+        file.seek(-1, os.SEEK_END)
+        return file.read(1) == b"\n"
 
     def newest(self) -> str | None:
         try:
-            with self._path.open() as file:
+            with self._path.open(errors="replace") as file:
                 notes = deque(read_notes(file), maxlen=1)
         except FileNotFoundError:
             return None
@@ -122,7 +127,7 @@ class Publisher:
         self.failed = False
         self._witnesses = witnesses
         self._report = report
-        self._published: dict[str, int] = {}  # sizes
+        self._published: dict[str, str] = {}  # notes
 
     def newest(self, keys: Sequence[PublicKey]) -> Statement | None:
         """The largest checkpoint that any witness has."""
@@ -131,7 +136,7 @@ class Publisher:
             try:
                 if note := witness.newest():
                     found.append(Statement.parse(open_note(note, keys)))
-                    self._published[witness.name] = found[-1].size
+                    self._published[witness.name] = note
             except Exception as exc:  # of any storage; the others may respond
                 self._report(f"The witness {witness.name} cannot be read: {exc}")
         return max(found, key=lambda statement: statement.size, default=None)
@@ -140,11 +145,11 @@ class Publisher:
         """Hands over the newest checkpoint, to each witness once."""
         self.failed = False
         for witness in self._witnesses:
-            if self._published.get(witness.name) == checkpoint.size:
+            if self._published.get(witness.name) == checkpoint.note:
                 continue
             try:
                 witness.publish(checkpoint.size, checkpoint.note)
-                self._published[witness.name] = checkpoint.size
+                self._published[witness.name] = checkpoint.note
             except Exception as exc:  # of any storage; sealing goes on without it
                 self.failed = True
                 self._report(

@@ -1,0 +1,216 @@
+"""The Merkle tree's hashes and the format of checkpoints, compared with other implementations."""
+
+import base64
+import io
+import subprocess
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pymerkle import InmemoryTree
+
+from audit.tree import merkle
+from audit.tree.merkle import Frontier
+from audit.tree.note import NoteError, PrivateKey, PublicKey, Statement, open_note, read_notes
+from audit.tree.witnesses import AppendedFile
+
+# The leaves and roots that Certificate Transparency's implementations are tested with.
+LEAVES = [
+    b"",
+    b"\x00",
+    b"\x10",
+    b"\x20\x21",
+    b"\x30\x31",
+    b"\x40\x41\x42\x43",
+    bytes(range(0x50, 0x58)),
+    bytes(range(0x60, 0x70)),
+]
+ROOTS = [
+    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+    "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d",
+    "fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125",
+    "aeb6bcfe274b70a14fb067a5e5578264db0fa9b51af5e0ba159158f329e06e77",
+    "d37ee418976dd95753c1c73862b9398fa2a2cf9b4ff0fdfe8b30cd95209614b7",
+    "4e3bbb1f7b478dcfe71fb631631519a3bca12c9aefca1612bfce4c13a86264d4",
+    "76e67dadbcdf1e10e1b74ddc608abd2f98dfb16fbce75277b5232a127f2087ef",
+    "ddb89be403809e325750d3d263cd78929c2942b7942a34b77e122c9594a74c8c",
+    "5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328",
+]
+KEY = PrivateKey.generate("documents.example.com/audit")
+STATEMENT = Statement(KEY.name, 8, bytes.fromhex(ROOTS[8]), datetime(2026, 3, 1, 9, 30, tzinfo=UTC))
+
+
+def hashes(size: int) -> list[bytes]:
+    return [merkle.leaf_hash(b"%d" % number) for number in range(size)]
+
+
+def complete(leaves: list[bytes]) -> merkle.HashOf:
+    """The hash of a complete subtree, by RFC 9162's definition."""
+
+    def root(start: int, stop: int) -> bytes:
+        if stop - start == 1:
+            return leaves[start]
+        middle = start + merkle.split(stop - start)
+        return merkle.node_hash(root(start, middle), root(middle, stop))
+
+    return root
+
+
+def test_roots_are_those_of_the_published_test_vectors() -> None:
+    tree = Frontier()
+    assert tree.root().hex() == ROOTS[0]
+    for leaf, root in zip(LEAVES, ROOTS[1:], strict=True):
+        tree.append(merkle.leaf_hash(leaf))
+        assert tree.root().hex() == root
+
+
+def test_roots_and_proofs_are_those_of_another_implementation() -> None:
+    other = InmemoryTree(algorithm="sha256")
+    tree, leaves = Frontier(), hashes(300)
+    for number, leaf in enumerate(leaves):
+        other.append_entry(b"%d" % number)
+        tree.append(leaf)
+        size = number + 1
+        assert tree.root() == other.get_root(size)
+        if size in (1, 2, 3, 7, 8, 100, 255, 256, 257, 300):
+            for index in range(size):
+                proof = merkle.inclusion_proof(index, size, complete(leaves))
+                assert other.prove_inclusion(index + 1, size).path == [leaves[index], *proof]
+
+
+@given(st.integers(0, 700))
+def test_a_tree_can_be_continued_from_its_complete_subtrees(size: int) -> None:
+    leaves = hashes(size + 1)
+    tree = Frontier()
+    for leaf in leaves[:size]:
+        tree.append(leaf)
+    parts = merkle.complete_subtrees(size)
+    again = Frontier(size, [complete(leaves)(*part) for part in parts])
+    assert again.root() == tree.root()
+    assert again.append(leaves[size]) == tree.append(leaves[size])
+    assert again.root() == tree.root()
+
+
+def test_subtrees_are_stored_when_they_are_complete() -> None:
+    leaves = hashes(700)
+    tree, stored = Frontier(), []
+    for leaf in leaves:
+        stored += tree.append(leaf)
+    assert stored == [(1, 0, complete(leaves)(0, 256)), (1, 1, complete(leaves)(256, 512))]
+
+
+def test_a_subtree_of_65536_leaves_is_of_the_second_level() -> None:
+    tree = Frontier(65_535, [bytes(32)] * 16)
+    assert [each[:2] for each in tree.append(bytes(32))] == [(1, 255), (2, 0)]
+
+
+def test_checkpoint_is_a_note_that_its_key_opens() -> None:
+    note = KEY.sign(STATEMENT.text())
+    assert note.splitlines()[:-1] == [
+        "documents.example.com/audit",
+        "8",
+        base64.b64encode(bytes.fromhex(ROOTS[8])).decode(),
+        "sealed at 2026-03-01T09:30:00Z",
+        "",
+    ]
+    assert note.splitlines()[-1].startswith("— documents.example.com/audit ")
+    assert Statement.parse(open_note(note, [KEY.public])) == STATEMENT
+
+
+def test_openssl_agrees_with_the_signature(tmp_path: Path) -> None:
+    text, _, signature = KEY.sign(STATEMENT.text()).rpartition("\n\n")
+    signed = base64.b64decode(signature.split()[-1])
+    assert signed[:4] == KEY.public.id
+    prefix = bytes.fromhex("302a300506032b6570032100")  # of an Ed25519 key in DER
+    for name, content in (
+        ("key", prefix + KEY.public.raw),
+        ("text", f"{text}\n".encode()),
+        ("signature", signed[4:]),
+    ):
+        (tmp_path / name).write_bytes(content)
+    command = "openssl pkeyutl -verify -pubin -keyform DER -inkey key -rawin -in text"
+    done = subprocess.run(
+        [*command.split(), "-sigfile", "signature"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.stdout == "Signature Verified Successfully\n", done.stderr
+
+
+def test_keys_are_read_as_they_are_written() -> None:
+    assert PrivateKey.parse(KEY.encode()) == KEY
+    assert PublicKey.parse(str(KEY.public)) == KEY.public
+    # The example of golang.org/x/mod/sumdb/note's documentation.
+    peter = PublicKey.parse("PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW")
+    text = (
+        "If you think cryptography is the answer to your problem,\n"
+        "then you don't know what your problem is.\n"
+    )
+    note = f"{text}\n— PeterNeumann x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM=\n"  # noqa: E501
+    assert open_note(note, [peter]) == text
+
+
+def test_a_private_key_does_not_show_itself() -> None:
+    assert KEY.encode().rpartition("+")[2] not in repr(KEY) + str(KEY)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "name",
+        "name+00000000+AAAA",
+        "+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW",
+        "PeterNeumann+c74f20a4+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW",
+        "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10T",
+        "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10Ü=",
+    ],
+)
+def test_a_malformed_key_is_refused(text: str) -> None:
+    with pytest.raises(NoteError):
+        PublicKey.parse(text)
+    with pytest.raises(NoteError):
+        PrivateKey.parse(f"PRIVATE+KEY+{text}")
+
+
+@given(st.data())
+def test_a_note_with_another_character_is_refused(data: st.DataObject) -> None:
+    note = KEY.sign(STATEMENT.text())
+    position = data.draw(st.integers(0, len(note) - 1))
+    character = data.draw(st.characters(exclude_categories=["Cs"]))
+    changed = note[:position] + character + note[position + 1 :]
+    if changed != note:
+        with pytest.raises(NoteError):
+            Statement.parse(open_note(changed, [KEY.public]))
+
+
+def test_a_note_of_another_key_is_refused() -> None:
+    other = PrivateKey.generate(KEY.name)
+    with pytest.raises(NoteError, match="no known key"):
+        open_note(other.sign(STATEMENT.text()), [KEY.public])
+    assert open_note(other.sign(STATEMENT.text()), [KEY.public, other.public])
+
+
+@pytest.mark.parametrize("text", ["", "a\n", "a\n-1\nAAAA\nsealed at 2026-03-01T09:30:00Z\n"])
+def test_a_signed_text_that_is_no_checkpoint_is_refused(text: str) -> None:
+    with pytest.raises(NoteError):
+        Statement.parse(text)
+
+
+def test_a_checkpoint_that_was_cut_short_is_skipped(tmp_path: Path) -> None:
+    note = KEY.sign(STATEMENT.text())
+    file = tmp_path / "checkpoints"
+    for length in range(len(note.encode()) - 1):
+        file.write_bytes(note.encode() + note.encode()[:length])
+        assert list(read_notes(io.StringIO(file.read_text(errors="replace")))) == [note]
+        AppendedFile(file).publish(8, note)
+        assert list(read_notes(io.StringIO(file.read_text(errors="replace")))) == [note, note]
+
+
+def test_the_newest_checkpoint_of_a_file_is_its_last(tmp_path: Path) -> None:
+    witness = AppendedFile(tmp_path / "checkpoints")
+    assert witness.newest() is None
+    for size in (8, 9):
+        witness.publish(size, KEY.sign(replace(STATEMENT, size=size).text()))
+    assert Statement.parse(open_note(witness.newest() or "", [KEY.public])).size == 9
