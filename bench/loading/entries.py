@@ -19,8 +19,8 @@ PROBES_OF_AN_ACTION = 150
 # has PostgreSQL compute a subquery once for each row, and not once for each use.
 LOAD = """
     INSERT INTO audit_auditentry (id, created_at, action, workspace_id, workspace_name, person,
-        member, detail, key_id, key_name, key_prefix, document_id, document_title, file_type, file_sha256,
-        byte_range, bytes_sent, address, user_agent, request_id)
+        member, detail, key_id, key_name, key_prefix, document_id, document_title, file_type,
+        file_sha256, byte_range, bytes_sent, address, user_agent, request_id)
     SELECT nextval('audit_auditentry_id_seq'), %(newest)s::date + interval '9 hours'
             - interval '1 day' * %(days)s / %(count)s * (%(count)s - n), action,
         CASE WHEN topic <> 'login' THEN md5('party ' || party)::uuid END,
