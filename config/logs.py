@@ -7,12 +7,11 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from config.key_format import PREFIX, PUBLIC_LENGTH
+from config.key_format import cut_raw_keys
 
 # The id of the request that this thread is handling; empty outside of one.
 request_id: ContextVar[str] = ContextVar("request_id", default="")
 
-_RAW_KEY = re.compile(rf"({PREFIX}[A-Za-z0-9]{{{PUBLIC_LENGTH - len(PREFIX)}}})[A-Za-z0-9]+")
 # Of signed URLs and requests to object storage. Each pattern begins with fixed text, otherwise the
 # search would take fifty times as long.
 _SIGNATURE = re.compile(r"(Signature=)[^&\s\"'\\,]+")
@@ -25,7 +24,8 @@ TEXT_FIELDS = ("bytes", "key_prefix", "workspace_id", "client_address", "reason"
 
 def redact(text: str) -> str:
     """`text` with each raw API key cut to its public part, and without signatures and passwords."""
-    for secret in (_RAW_KEY, _SIGNATURE, _CREDENTIAL, _URL_PASSWORD):
+    text = cut_raw_keys(text)
+    for secret in (_SIGNATURE, _CREDENTIAL, _URL_PASSWORD):
         text = secret.sub(_cut, text)
     return text
 
