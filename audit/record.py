@@ -4,7 +4,7 @@ Every argument is a keyword without a default: a missing one is a TypeError in t
 gap in the log. `_write` adds the request's id, address and user agent to each entry.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -234,3 +234,46 @@ def logged_in(*, person: str) -> None:
 def login_failed(*, person: str) -> None:
     """A sign-in to the admin as `person` failed; the account may not exist."""
     _write(Action.LOGIN_FAILED, person=redact(person)[:254])
+
+
+def document_changed(
+    *,
+    workspace: WorkspaceSnapshot,
+    document: DocumentSnapshot,
+    fields: Iterable[str],
+    person: str,
+) -> None:
+    """An import changed fields of a document that was complete."""
+    _write(
+        Action.DOCUMENT_CHANGED,
+        **asdict(workspace),
+        **asdict(document),
+        person=person,
+        detail=", ".join(fields),
+    )
+
+
+def file_replaced(
+    *,
+    workspace: WorkspaceSnapshot,
+    document: DocumentSnapshot,
+    file_type: str,
+    before: str,
+    after: str,
+    person: str,
+) -> None:
+    """An import replaced a file of a document that was complete, or removed it.
+
+    Args:
+        before: the file's SHA-256.
+        after: that of the new file; "" if it was removed.
+    """
+    _write(
+        Action.FILE_REPLACED,
+        **asdict(workspace),
+        **asdict(document),
+        file_type=file_type,
+        file_sha256=after,
+        person=person,
+        detail=f"before: SHA-256 {before}; after: {after or 'none'}",
+    )
