@@ -25,7 +25,7 @@ FIELDS = {
     )
     if column not in ("id", "recipients", "files")
 }
-Rows = dict[UUID, tuple[object, ...]]  # of recipients, by id
+Recipients = dict[UUID, tuple[object, ...]]  # a document's, by their ids
 
 
 class Replacement(Struct, frozen=True):
@@ -54,18 +54,16 @@ def problem(label: str, file_types: Iterable[str]) -> str:
     )
 
 
-def find_changes(existing: Mapping[UUID, Document], batch: Sequence[Record]) -> list[Change]:
+def find_changes(
+    existing: Mapping[UUID, Document],
+    recipients: Mapping[UUID, Recipients],
+    batch: Sequence[Record],
+) -> list[Change]:
     """What the records change of those documents that are complete, before they are changed."""
-    complete = {
-        pk: document
-        for pk, document in existing.items()
-        if document.status == Document.Status.COMPLETED
-    }
-    recipients = _recipients(complete) if complete else {}
     changes = []
     for record in batch:
-        document = complete.get(UUID(record.document.id))
-        if document is None:
+        document = existing.get(UUID(record.document.id))
+        if document is None or document.status != Document.Status.COMPLETED:
             continue
         files = list(_replacements(document, record))
         fields = list(_changed_fields(document, recipients[document.pk], record.document))
@@ -101,20 +99,26 @@ def _replacements(document: Document, record: Record) -> Iterator[Replacement]:
             yield Replacement(file_type, before, after)
 
 
-def _changed_fields(document: Document, recipients: Rows, entry: DocumentEntry) -> Iterator[str]:
+def _changed_fields(
+    document: Document, recipients: Recipients, entry: DocumentEntry
+) -> Iterator[str]:
     for column, name in FIELDS.items():
         if getattr(document, column) != getattr(entry, column):
             yield name
-    given = {UUID(each.id): msgspec.structs.astuple(each)[1:] for each in entry.recipients}
-    if given != recipients:
+    if recipients != given_recipients(entry):
         yield "recipients"
 
 
-def _recipients(documents: Iterable[UUID]) -> Mapping[UUID, Rows]:
-    """The recipients of some documents."""
-    found: defaultdict[UUID, Rows] = defaultdict(dict)
+def stored_recipients(documents: Iterable[UUID]) -> Mapping[UUID, Recipients]:
+    """The recipients that some documents have in the database."""
+    found: defaultdict[UUID, Recipients] = defaultdict(dict)
     columns = RecipientEntry.__struct_fields__
     rows = Recipient.objects.filter(document__in=documents).values_list("document_id", *columns)
     for document, *row in rows:
         found[document][row[0]] = tuple(row[1:])
     return found
+
+
+def given_recipients(entry: DocumentEntry) -> Recipients:
+    """The recipients that the imported document has."""
+    return {UUID(each.id): msgspec.structs.astuple(each)[1:] for each in entry.recipients}

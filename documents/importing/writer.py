@@ -1,6 +1,6 @@
 """Writes checked documents to the database and their files to the object storage."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from uuid import UUID
 
@@ -11,7 +11,16 @@ from config.management.shutdown import Shutdown
 from documents.api.parameters import FILE_TYPES
 from documents.importing.files import CheckedFile
 from documents.importing.problems import ImportRefused
-from documents.importing.sealed import FIELDS, Change, find_changes, problem, record_changes
+from documents.importing.sealed import (
+    FIELDS,
+    Change,
+    Recipients,
+    find_changes,
+    given_recipients,
+    problem,
+    record_changes,
+    stored_recipients,
+)
 from documents.importing.uploads import Uploads
 from documents.importing.validation import Record
 from documents.models import Document, Recipient, StoredFile
@@ -60,19 +69,15 @@ class Writer:
             Stopped: the process was asked to end.
         """
         existing = self._existing(batch)
-        changes = find_changes(existing, batch)
+        recipients = stored_recipients(existing)
+        changes = find_changes(existing, recipients, batch)
         self._refuse_sealed(changes)
         # Sealed files are kept, even if no document has them any more.
         before = _files(each for each in existing.values() if each.status != COMPLETED)
         documents = [self._document(record, existing) for record in batch]
         self._set_files(documents, batch)
         self._save(documents, existing)
-        Recipient.objects.filter(document__in=existing).delete()
-        Recipient.objects.bulk_create(
-            Recipient(document=document, **msgspec.structs.asdict(recipient))
-            for document, record in zip(documents, batch, strict=True)
-            for recipient in record.document.recipients
-        )
+        self._save_recipients(documents, batch, recipients)
         after = _files(existing.values())
         gone = {row: key for row, key in before.items() if row not in after}
         StoredFile.objects.filter(pk__in=gone).delete()
@@ -125,6 +130,25 @@ class Writer:
             setattr(document, file_type, row)
             rows.append(row)
         StoredFile.objects.bulk_create(rows)
+
+    def _save_recipients(
+        self,
+        documents: Sequence[Document],
+        batch: Sequence[Record],
+        before: Mapping[UUID, Recipients],
+    ) -> None:
+        """Replaces the recipients of documents that have others."""
+        changed = [
+            (document, record.document.recipients)
+            for document, record in zip(documents, batch, strict=True)
+            if before[document.pk] != given_recipients(record.document)
+        ]
+        Recipient.objects.filter(document__in=[document for document, _ in changed]).delete()
+        Recipient.objects.bulk_create(
+            Recipient(document=document, **msgspec.structs.asdict(recipient))
+            for document, recipients in changed
+            for recipient in recipients
+        )
 
     def _save(self, documents: Sequence[Document], existing: dict[UUID, Document]) -> None:
         # Only locked documents may be overwritten. If another workspace has meanwhile created a
