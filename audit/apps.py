@@ -8,4 +8,6 @@ class AuditConfig(AppConfig):
     verbose_name = "Audit log"
 
     def ready(self) -> None:
-        from audit import checks, receivers  # noqa: F401, PLC0415 - registers them; needs the models
+        from audit import accounts, checks, receivers  # noqa: F401, PLC0415 - need the models
+
+        accounts.record_changes()

@@ -1,7 +1,8 @@
 """The only writer of the audit log: one function for each action.
 
 Every argument is a keyword without a default: a missing one is a TypeError in the caller, not a
-gap in the log. `_write` adds the request's id, address and user agent to each entry.
+gap in the log. `_write` adds the request's id, address and user agent to each entry. No entry has
+a raw key, whatever the names in it are.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,6 +18,7 @@ from django.utils import timezone
 from audit.models import DOWNLOADS, WRITTEN, Action, AuditEntry
 from config.api.request import ActiveKey
 from config.database import fetch
+from config.key_format import cut_raw_keys
 from config.logs import redact, request_id
 from config.request_context import client_info
 
@@ -81,9 +83,13 @@ def _write(action: Action, **facts: Any) -> AuditEntry:
 
 def _insert(entry: AuditEntry) -> AuditEntry:
     """Uses a prepared statement, since each download waits for its entry."""
-    rows = fetch(_INSERT, [getattr(entry, column) for column in WRITTEN])
+    rows = fetch(_INSERT, [_without_raw_key(getattr(entry, column)) for column in WRITTEN])
     [[entry.pk, entry.created_at]] = rows
     return entry
+
+
+def _without_raw_key(fact: Any) -> Any:
+    return cut_raw_keys(fact) if isinstance(fact, str) else fact
 
 
 def key_is_recorded(key_id: UUID) -> bool:
@@ -128,21 +134,18 @@ def document_downloaded(
     )
 
 
+def _ending(started: AuditEntry, **facts: Any) -> AuditEntry:
+    """The entry of an end, with all other facts of its start; that one cannot change."""
+    return AuditEntry(**model_to_dict(started, exclude=["id", "occurred_at"]) | facts)
+
+
 def _completion(started: AuditEntry, *, bytes_sent: int, complete: bool) -> AuditEntry:
-    facts = model_to_dict(started, exclude=["id", "occurred_at", "action", "bytes_sent", "detail"])
-    return AuditEntry(
-        action=Action.DOWNLOAD_ENDED,
-        bytes_sent=bytes_sent,
-        detail="complete" if complete else "broken off",
-        **facts,
-    )
+    detail = "complete" if complete else "broken off"
+    return _ending(started, action=Action.DOWNLOAD_ENDED, bytes_sent=bytes_sent, detail=detail)
 
 
 def download_ended(started: AuditEntry, *, bytes_sent: int, complete: bool) -> None:
-    """The download of entry `started` has ended; the server has sent `bytes_sent`.
-
-    This is a new entry, since the first one cannot change.
-    """
+    """The download of entry `started` has ended; the server has sent `bytes_sent`."""
     _insert(_completion(started, bytes_sent=bytes_sent, complete=complete))
 
 
@@ -186,6 +189,18 @@ def downloads_ended(completions: Mapping[str, Completion]) -> tuple[int, int]:
         new.append(entry)
     AuditEntry.objects.bulk_create(new)
     return len(new), len(ended)
+
+
+def document_viewed(
+    *, workspace: WorkspaceSnapshot, document: DocumentSnapshot, person: str
+) -> None:
+    """A user opened a document's page in the admin."""
+    _write(Action.DOCUMENT_VIEWED, **asdict(workspace), **asdict(document), person=person)
+
+
+def workspace_created(*, workspace: WorkspaceSnapshot, person: str, plan: str) -> None:
+    """A command created the workspace."""
+    _write(Action.WORKSPACE_CREATED, **asdict(workspace), person=person, detail=plan)
 
 
 def plan_changed(*, workspace: WorkspaceSnapshot, person: str, before: str, after: str) -> None:
@@ -234,6 +249,41 @@ def logged_in(*, person: str) -> None:
 def login_failed(*, person: str) -> None:
     """A sign-in to the admin as `person` failed; the account may not exist."""
     _write(Action.LOGIN_FAILED, person=redact(person)[:254])
+
+
+def account_created(*, member: str, person: str, detail: str) -> None:
+    """Somebody created the account `member`; `detail` has its rights."""
+    _write(Action.ACCOUNT_CREATED, member=member, person=person, detail=detail)
+
+
+def account_changed(*, member: str, person: str, detail: str) -> None:
+    """Somebody changed the account `member`, its groups or permissions, as `detail` says."""
+    _write(Action.ACCOUNT_CHANGED, member=member, person=person, detail=detail)
+
+
+def account_deleted(*, member: str, person: str) -> None:
+    """Somebody deleted the account `member`."""
+    _write(Action.ACCOUNT_DELETED, member=member, person=person)
+
+
+def password_changed(*, member: str, person: str) -> None:
+    """Somebody changed or reset the password of the account `member`, perhaps its own user."""
+    _write(Action.PASSWORD_CHANGED, member=member, person=person)
+
+
+def log_exported(*, workspace: WorkspaceSnapshot | None, person: str, detail: str) -> AuditEntry:
+    """A user exports the audit log as filtered by `detail`.
+
+    Args:
+        workspace: the only workspace whose entries are exported; None if there are others.
+    """
+    facts = asdict(workspace) if workspace else {}
+    return _write(Action.LOG_EXPORTED, **facts, person=person, detail=detail)
+
+
+def log_export_ended(started: AuditEntry, *, detail: str) -> None:
+    """The export of entry `started` has ended or was broken off, as `detail` says."""
+    _insert(_ending(started, action=Action.LOG_EXPORT_ENDED, detail=detail))
 
 
 def document_changed(

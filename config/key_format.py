@@ -4,10 +4,16 @@ import re
 
 PREFIX = "dtd_"
 PUBLIC_LENGTH = 12  # first characters, `dtd_` included, that lists and logs show
-# More than the public part of a key, which is its group 1.
-RAW_KEY = re.compile(rf"({PREFIX}[A-Za-z0-9]{{{PUBLIC_LENGTH - len(PREFIX)}}})[A-Za-z0-9]+")
+# A key, or more of it than its public part, which is group 1.
+_RAW_KEY = re.compile(rf"({PREFIX}[A-Za-z0-9]{{{PUBLIC_LENGTH - len(PREFIX)}}})[A-Za-z0-9]+")
 
 
 def contains_raw_key(text: str) -> bool:
     """Whether the text has a raw key in it, or more of one than its public part."""
-    return RAW_KEY.search(text) is not None
+    return _RAW_KEY.search(text) is not None
+
+
+def cut_raw_keys(text: str) -> str:
+    """The text with each raw key cut to its public part."""
+    # Hardly any text has the prefix, and the search for it takes a tenth of the time.
+    return _RAW_KEY.sub(lambda key: f"{key[1]}…", text) if PREFIX in text else text

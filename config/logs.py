@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from config.key_format import RAW_KEY
+from config.key_format import cut_raw_keys
 
 # The id of the request that this thread is handling; empty outside of one.
 request_id: ContextVar[str] = ContextVar("request_id", default="")
@@ -24,7 +24,8 @@ TEXT_FIELDS = ("bytes", "key_prefix", "workspace_id", "client_address", "reason"
 
 def redact(text: str) -> str:
     """`text` with each raw API key cut to its public part, and without signatures and passwords."""
-    for secret in (RAW_KEY, _SIGNATURE, _CREDENTIAL, _URL_PASSWORD):
+    text = cut_raw_keys(text)
+    for secret in (_SIGNATURE, _CREDENTIAL, _URL_PASSWORD):
         text = secret.sub(_cut, text)
     return text
 

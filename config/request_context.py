@@ -1,9 +1,13 @@
 """The request that this thread is handling, its client, and what is to be logged about it."""
 
 import contextlib
+import os
+import pwd
+import sys
 from collections.abc import Iterator
 from contextvars import ContextVar
 from ipaddress import ip_address
+from pathlib import Path
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -40,6 +44,32 @@ def note(**facts: str | None) -> None:
     notes = _notes.get()
     if notes is not None:
         notes.update(facts)
+
+
+def actor() -> str:
+    """Who acts: the login of the signed-in user, "" without one.
+
+    Outside of a request, the system's user and the command: "root (manage.py createsuperuser)".
+    """
+    request = current_request.get()
+    if request is None:
+        return f"{_system_user()} ({_command()})"
+    user = getattr(request, "user", None)
+    return user.get_username() if user else ""  # the API has no users; "" is the anonymous one's
+
+
+def _system_user() -> str:
+    """The user who started this process; with sudo, the one who called it."""
+    try:
+        return os.environ.get("SUDO_USER") or pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:  # in a container
+        return str(os.getuid())
+
+
+def _command() -> str:
+    """The program's name, and the management command; other arguments may be secrets."""
+    program = Path(sys.argv[0]).name
+    return " ".join([program, *sys.argv[1:2]]) if program == "manage.py" else program
 
 
 def client_info() -> tuple[str, str]:

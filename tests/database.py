@@ -1,13 +1,21 @@
-"""States of the tests' database in which it does not serve everything."""
+"""States of the tests' database that the role that serves cannot make."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from django.apps import apps
 from django.db import connection, transaction
 
+from audit.models import AuditEntry
 from config.postgresql import roles
 from tests.server import end_connections
+
+
+def execute(*statements: str) -> None:
+    """Executes them in one transaction, which is rolled back if one is refused."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)
 
 
 @contextlib.contextmanager
@@ -30,6 +38,38 @@ def without_triggers() -> Iterator[None]:
         for table in tables:
             cursor.execute(f"ALTER TABLE {table} ENABLE TRIGGER USER")
             cursor.execute(f"ALTER TABLE {table} ENABLE ALWAYS TRIGGER audit_append_only")
+
+
+# Runs as its owner, so that a test need not.
+_BACKDATE = """
+    CREATE OR REPLACE FUNCTION tests_backdate(ids bigint[], times timestamptz[]) RETURNS void
+        LANGUAGE plpgsql SECURITY DEFINER AS $$
+    BEGIN
+        ALTER TABLE audit_auditentry DISABLE TRIGGER audit_append_only;
+        UPDATE audit_auditentry AS entry SET created_at = given.time
+            FROM unnest(ids, times) AS given (id, time) WHERE entry.id = given.id;
+        ALTER TABLE audit_auditentry ENABLE ALWAYS TRIGGER audit_append_only;
+    END
+    $$
+"""
+
+
+def allow_backdating() -> None:
+    """Prepares the test database for `backdated`; the owner's connection must be current."""
+    with connection.cursor() as cursor:
+        cursor.execute(_BACKDATE)
+
+
+def backdated(entries: Iterable[AuditEntry]) -> list[AuditEntry]:
+    """Adds entries with the times that they have; the database would set the present one."""
+    entries = list(entries)
+    times = [entry.created_at for entry in entries]
+    added = AuditEntry.objects.bulk_create(entries)
+    for entry, time in zip(added, times, strict=True):
+        entry.created_at = time
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT tests_backdate(%s, %s)", [[entry.pk for entry in added], times])
+    return added
 
 
 @contextlib.contextmanager

@@ -15,7 +15,7 @@ from documents import storage
 from tests import factories, openapi
 from tests.browser import browser, chromium  # noqa: F401 - fixtures
 from tests.client import send_forms_as_browsers_do
-from tests.database import without_triggers
+from tests.database import allow_backdating, without_triggers
 from tests.factories import Tenant
 from tests.nginx import Nginx
 from tests.server import Server, eventually, running, wait_for_completions
@@ -33,9 +33,11 @@ def django_db_modify_db_settings(
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None) -> Iterator[None]:
+def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
     """The tests use the test database as the role that serves."""
     owner = connection.settings_dict
+    with django_db_blocker.unblock():
+        allow_backdating()
     connection.close()
     connection.settings_dict = settings.DATABASES["default"]
     yield

@@ -237,7 +237,7 @@ def varied(acme: Tenant, umbrella: Tenant) -> dict[str, AuditEntry]:
     made = {}
     for number, name in enumerate(names):
         when = at(f"2026-02-{10 + number} 23:59:59.999999")
-        made[name] = AuditEntry.objects.create(created_at=when, **facts[name])
+        [made[name]] = happened(created_at=when, **facts[name])
     return made
 
 

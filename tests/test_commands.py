@@ -9,6 +9,8 @@ from django.core.management import CommandError, call_command
 
 from apikeys.models import ApiKey
 from audit.models import Action, AuditEntry
+from config.request_context import actor
+from tests import factories
 from tests.factories import Tenant
 from workspaces.models import Membership, Workspace
 
@@ -51,6 +53,38 @@ def test_create_workspace_leaves_the_password_of_a_known_user_alone(db: None) ->
     assert "password" not in second
     assert User.objects.get().check_password(first["password"])
     assert Membership.objects.admins().count() == 2
+
+
+def recorded() -> list[tuple[str, str, str]]:
+    """The entries so far, in order."""
+    entries = AuditEntry.objects.order_by("id")
+    assert {entry.person for entry in entries} == {actor()}
+    return [(entry.action, entry.member, entry.detail) for entry in entries]
+
+
+def test_create_workspace_is_recorded_with_its_admin_s_account(db: None) -> None:
+    command("create_workspace", "One", "--plan", "PRO", "--admin", "eva@example.com")
+    assert recorded() == [
+        (Action.WORKSPACE_CREATED, "", "PRO"),
+        (Action.ACCOUNT_CREATED, "eva@example.com", "staff status: no → yes"),
+        (Action.MEMBER_ADDED, "eva@example.com", "ADMIN"),
+    ]
+    one = Workspace.objects.get()
+    named = AuditEntry.objects.exclude(action=Action.ACCOUNT_CREATED)
+    assert set(named.values_list("workspace_id", "workspace_name")) == {(one.id, "One")}
+
+
+def test_create_workspace_records_that_a_known_user_may_sign_in_to_the_admin(db: None) -> None:
+    factories.user("eva@example.com")
+    for name in ("One", "Two"):
+        command("create_workspace", name, "--plan", "PRO", "--admin", "eva@example.com")
+    assert recorded() == [
+        (Action.WORKSPACE_CREATED, "", "PRO"),
+        (Action.ACCOUNT_CHANGED, "eva@example.com", "staff status: no → yes"),
+        (Action.MEMBER_ADDED, "eva@example.com", "ADMIN"),
+        (Action.WORKSPACE_CREATED, "", "PRO"),
+        (Action.MEMBER_ADDED, "eva@example.com", "ADMIN"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -120,6 +154,17 @@ def test_issue_key_is_for_admins_of_that_workspace_only(acme: Tenant, umbrella: 
         with pytest.raises(CommandError, match="is not an admin of a workspace with that id"):
             command("issue_key", unknown, "Mine", "--by", acme.admin.username)
     assert ApiKey.objects.count() == before
+
+
+def test_issue_key_refuses_a_key_as_a_name_and_prints_no_part_of_it(acme: Tenant) -> None:
+    for name in (acme.raw, f"the one {acme.raw[:13]}…"):
+        with pytest.raises(
+            CommandError, match="NAME: A name must not contain an API key"
+        ) as raised:
+            command("issue_key", str(acme.workspace.id), name, "--by", acme.admin.username)
+        assert acme.key.prefix not in str(raised.value)
+    command("issue_key", str(acme.workspace.id), acme.key.prefix, "--by", acme.admin.username)
+    assert set(ApiKey.objects.values_list("name", flat=True)) == {"Acme sync", acme.key.prefix}
 
 
 @pytest.mark.parametrize("name", ["", "   ", "n" * 101, "a\0b"])

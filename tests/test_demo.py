@@ -3,6 +3,7 @@
 import hashlib
 import io
 import re
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -15,10 +16,13 @@ from pypdf import PdfReader
 from pytest_django.plugin import DjangoDbBlocker
 
 from apikeys.models import ApiKey
+from audit.models import AuditEntry
+from config.postgresql import roles
 from documents import demo, storage
 from documents.models import Document, Recipient, StoredFile
 from tests import factories
 from tests.client import get
+from tests.database import without_triggers
 from tests.inbox import objects, rows
 from workspaces.models import Membership, Workspace
 from workspaces.plans import Plan
@@ -40,6 +44,8 @@ def lines(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator
         factories.saved_objects.extend(objects() - before)
         for model in (Document, StoredFile, Workspace, User):
             model._default_manager.all().delete()
+        with roles.as_owner(), without_triggers():
+            AuditEntry.objects.all().delete()
 
 
 @pytest.fixture(autouse=True)
@@ -279,3 +285,13 @@ def test_wanted_is_false_where_there_is_another_workspace() -> None:
     User.objects.all().delete()
     Workspace.objects.create(name="Somebody's", plan=Plan.FREE)
     assert not demo.wanted()
+
+
+def test_demo_records_its_workspaces_accounts_and_members() -> None:
+    recorded = Counter(AuditEntry.objects.values_list("action", flat=True))
+    assert recorded == {
+        "workspace.created": len(demo.TENANTS),
+        "account.created": len(demo.PEOPLE),
+        "member.added": len([person for person in demo.PEOPLE if person.tenant]),
+        "account.changed": 1,  # put into the group Support
+    }

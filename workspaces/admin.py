@@ -125,7 +125,7 @@ class WorkspaceAdmin(AuditHistory, SectionAdmin):
     def save_model(
         self, request: HttpRequest, obj: Workspace, form: "ModelForm[Workspace]", change: bool
     ) -> None:
-        by = request_user(request)
+        by = request_user(request).get_username()
         changes.change_plan(obj, obj.plan, by=by)
         changes.set_suspended(obj, obj.suspended, by=by)
 
@@ -136,7 +136,7 @@ class WorkspaceAdmin(AuditHistory, SectionAdmin):
         formset: "BaseInlineFormSet[Membership, Workspace, MembershipForm]",
         change: bool,
     ) -> None:
-        by = request_user(request)
+        by = request_user(request).get_username()
         formset.save(commit=False)
         for membership in formset.deleted_objects:
             changes.remove_member(membership, by=by)

@@ -18,10 +18,10 @@ PROBES_OF_AN_ACTION = 150
 # first key and its first document. The square gives the first workspaces most entries. OFFSET 0
 # has PostgreSQL compute a subquery once for each row, and not once for each use.
 LOAD = """
-    INSERT INTO audit_auditentry (created_at, action, workspace_id, workspace_name, person, member,
-        detail, key_id, key_name, key_prefix, document_id, document_title, file_type, file_sha256,
-        byte_range, bytes_sent, address, user_agent, request_id)
-    SELECT %(newest)s::date + interval '9 hours'
+    INSERT INTO audit_auditentry (id, created_at, action, workspace_id, workspace_name, person,
+        member, detail, key_id, key_name, key_prefix, document_id, document_title, file_type,
+        file_sha256, byte_range, bytes_sent, address, user_agent, request_id)
+    SELECT nextval('audit_auditentry_id_seq'), %(newest)s::date + interval '9 hours'
             - interval '1 day' * %(days)s / %(count)s * (%(count)s - n), action,
         CASE WHEN topic <> 'login' THEN md5('party ' || party)::uuid END,
         CASE WHEN topic <> 'login' THEN 'Party ' || party ELSE '' END,
@@ -66,7 +66,10 @@ LOAD = """
 
 
 def load(count: int) -> None:
-    """Inserts audit entries."""
+    """Inserts audit entries with their times; the database would set the present one.
+
+    Only the owner of the table may do that.
+    """
     values: dict[str, Any] = {
         "count": count,
         "every": count // (PROBES_OF_AN_ACTION * len(PROBES)),
@@ -76,7 +79,9 @@ def load(count: int) -> None:
         "probes": PROBES,
     }
     with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE audit_auditentry DISABLE TRIGGER audit_stamp")
         cursor.execute(LOAD, values)
+        cursor.execute("ALTER TABLE audit_auditentry ENABLE TRIGGER audit_stamp")
 
 
 def verify(count: int) -> None:

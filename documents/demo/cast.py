@@ -6,8 +6,10 @@ from uuid import NAMESPACE_DNS, UUID, uuid5
 from django.contrib.auth.models import Group, User
 from django.db import transaction
 
+from config.request_context import actor
 from documents.permissions import GROUP
-from workspaces.models import Membership
+from workspaces import changes
+from workspaces.models import Membership, Workspace
 from workspaces.plans import Plan
 
 
@@ -22,6 +24,10 @@ class Tenant:
     @property
     def id(self) -> UUID:
         return uuid5(NAMESPACE_DNS, f"{self.name.lower()}.example")
+
+    def workspace(self) -> Workspace:
+        """The workspace, not stored."""
+        return Workspace(id=self.id, name=self.name, plan=self.plan, suspended=self.suspended)
 
 
 ACME = Tenant("Acme", Plan.PRO)
@@ -60,6 +66,7 @@ def create_people() -> None:
         names = {"first_name": person.first_name, "last_name": person.last_name}
         user = User.objects.create_user(person.login, person.login, is_staff=True, **names)
         if person.tenant:
-            Membership.objects.create(user=user, workspace_id=person.tenant.id, role=person.role)
+            membership = Membership(user=user, workspace_id=person.tenant.id, role=person.role)
+            changes.add_member(membership, by=actor())
         else:
             user.groups.add(Group.objects.get(name=GROUP))

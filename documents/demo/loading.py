@@ -10,12 +10,13 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from config.management.progress import Report
+from config.request_context import actor
 from documents.demo.cast import PEOPLE, TENANTS, create_people
 from documents.importing import import_file
+from workspaces import changes
 from workspaces.models import Workspace
 
 DATA = Path(__file__).parent / "data"  # one file of documents per workspace, and their PDFs
-BY = "manage.py run"  # who imports, for the audit log
 END = datetime(2026, 7, 1, 12, tzinfo=UTC)  # the present moment of the data
 
 
@@ -40,9 +41,11 @@ def load(report: Report, now: datetime | None = None) -> None:
             file = folder / f"{tenant.name.lower()}.jsonl"
             lines = file.read_text(encoding="utf-8").splitlines()
             file.write_text("\n".join(_shifted(line, shift) for line in lines))
-            values = {"name": tenant.name, "plan": tenant.plan, "suspended": tenant.suspended}
-            workspace, _ = Workspace.objects.get_or_create(pk=tenant.id, defaults=values)
-            import_file(workspace, file, report, by=BY)
+            workspace = Workspace.objects.filter(pk=tenant.id).first()
+            if workspace is None:
+                workspace = tenant.workspace()
+                changes.create_workspace(workspace, by=actor())
+            import_file(workspace, file, report, by=actor())
     create_people()
 
 

@@ -1,6 +1,5 @@
 """import_documents WORKSPACE_ID FILE [--replace-sealed-files]"""
 
-import getpass
 import json
 from argparse import ArgumentParser
 from dataclasses import asdict
@@ -13,6 +12,7 @@ from django.db import Error as DatabaseError
 
 from config.management.progress import ProgressCommand, first_line
 from config.management.shutdown import Stopped
+from config.request_context import actor
 from documents.importing import ImportRefused, import_file
 from documents.importing.sealed import OPTION
 from documents.storage import StorageError
@@ -49,7 +49,7 @@ class Command(ProgressCommand):
                 workspace,
                 file,
                 self.report,
-                by=f"{getpass.getuser()} (manage.py import_documents)",
+                by=actor(),
                 replace_sealed_files=replace_sealed_files,
             )
         except ImportRefused as exc:

@@ -5,12 +5,15 @@ import secrets
 from argparse import ArgumentParser
 from typing import Any
 
+from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.core.validators import validate_email
 from django.db import transaction
 
+from config.request_context import actor
+from workspaces import changes
 from workspaces.models import Membership, Workspace
 from workspaces.plans import Plan
 
@@ -53,14 +56,16 @@ def create(name: str, plan: Plan, login: str) -> tuple[Workspace, str | None]:
     Raises:
         CommandError: the user's account is deactivated.
     """
-    workspace = Workspace.objects.create(name=name, plan=plan)
-    user, new = User.objects.get_or_create(username=login, defaults={"email": login})
+    by = actor()
+    workspace = Workspace(name=name, plan=plan)
+    changes.create_workspace(workspace, by=by)
+    password = secrets.token_urlsafe(12)
+    values = {"email": login, "is_staff": True, "password": lambda: make_password(password)}
+    user, new = User.objects.get_or_create(username=login, defaults=values)
     if not user.is_active:
         raise CommandError(f"{login}'s account is deactivated; choose another user.")
-    password = secrets.token_urlsafe(12) if new else None
-    if password:
-        user.set_password(password)
     user.is_staff = True
     user.save()
-    Membership.objects.create(workspace=workspace, user=user, role=Membership.Role.ADMIN)
-    return workspace, password
+    membership = Membership(workspace=workspace, user=user, role=Membership.Role.ADMIN)
+    changes.add_member(membership, by=by)
+    return workspace, password if new else None

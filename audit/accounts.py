@@ -1,0 +1,110 @@
+"""Records what happens to accounts, whoever does it: a page, a command or a shell.
+
+Of changes by `QuerySet.update` or `bulk_create`, which send no signals, nothing is recorded.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Model
+from django.db.models.signals import m2m_changed, post_delete, pre_save
+
+from audit import record
+from audit.models import AuditEntry
+from config.request_context import actor
+
+# In this order in an entry, so that the end, which is cut off if it is too long, matters least.
+FIELDS = ("is_superuser", "is_staff", "is_active", "username", "email", "first_name", "last_name")
+RIGHTS = FIELDS[:3]
+_DETAIL_LENGTH: Any = AuditEntry._meta.get_field("detail").max_length  # characters
+
+
+def record_changes() -> None:
+    """Connects the receivers, and makes a change of an account and its entry one transaction."""
+    # Django sends pre_save outside of a transaction.
+    User.save = transaction.atomic(savepoint=False)(User.save)  # type: ignore[method-assign]
+    pre_save.connect(record_save, User)
+    post_delete.connect(record_deletion, User)
+    links = {"group": User.groups.through, "permission": User.user_permissions.through}
+    for target, through in links.items():
+        m2m_changed.connect(partial(record_links, target=target), through, weak=False)
+
+
+def record_save(*, instance: User, update_fields: Iterable[str] | None, **kwargs: Any) -> None:
+    """Records a new account, or what differs from the stored one."""
+    saved = frozenset(update_fields or (*FIELDS, "password"))
+    # Signing in may save a new hash of the same password.
+    is_new_hash_only = saved == {"password"} and instance._password is None  # type: ignore[attr-defined]
+    if is_new_hash_only or saved.isdisjoint((*FIELDS, "password")):
+        return
+    before = User.objects.select_for_update().filter(pk=instance.pk).first()
+    if before is None:
+        rights = _differences(User(), instance, RIGHTS)
+        record.account_created(member=instance.username, person=actor(), detail=rights)
+        return
+    # The login as it was: the account's earlier entries have it too.
+    who = {"member": before.username, "person": actor()}
+    if detail := _differences(before, instance, [name for name in FIELDS if name in saved]):
+        record.account_changed(**who, detail=detail)
+    if "password" in saved and before.password != instance.password:
+        record.password_changed(**who)
+
+
+def record_deletion(*, instance: User, **kwargs: Any) -> None:
+    record.account_deleted(member=instance.username, person=actor())
+
+
+def record_links(
+    *,
+    target: str,
+    sender: type[Model],
+    instance: Model,
+    action: str,
+    reverse: bool,
+    pk_set: set[int] | None,
+    **kwargs: Any,
+) -> None:
+    """Records that accounts are put into groups or given permissions, or the opposite.
+
+    Args:
+        target: "group" or "permission".
+        sender: the model of the links.
+        instance: an account, or a group or permission if `reverse` is set.
+        pk_set: the ids on the other side; None for all that are linked.
+    """
+    sign = {"post_add": "+", "pre_remove": "−", "pre_clear": "−"}.get(action)
+    if sign is None:
+        return
+    this, other = (target, "user") if reverse else ("user", target)
+    links = sender._default_manager.filter(**{this: instance}).select_related("user", target)
+    if pk_set is not None:
+        links = links.filter(**{f"{other}__in": pk_set})
+    names = defaultdict(list)
+    for link in links:
+        names[link.user.username].append(f"{sign}{getattr(link, target)}")
+    for login in sorted(names):
+        detail = _cut(f"{target}s: {', '.join(sorted(names[login]))}")
+        record.account_changed(member=login, person=actor(), detail=detail)
+
+
+def _differences(before: User, after: User, names: Iterable[str]) -> str:
+    """ "superuser status: no → yes; active: yes → no"; "" without any."""
+    return _cut(
+        "; ".join(
+            f"{User._meta.get_field(name).verbose_name}: {_text(old)} → {_text(new)}"
+            for name in names
+            if (old := getattr(before, name)) != (new := getattr(after, name))
+        )
+    )
+
+
+def _text(value: Any) -> str:
+    return str(value) if not isinstance(value, bool) else "yes" if value else "no"
+
+
+def _cut(detail: str) -> str:
+    return detail if len(detail) <= _DETAIL_LENGTH else f"{detail[: _DETAIL_LENGTH - 1]}…"
