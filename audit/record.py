@@ -303,6 +303,9 @@ def document_changed(
     )
 
 
+_REPLACED = "before: SHA-256 {}; after: "
+
+
 def file_replaced(
     *,
     workspace: WorkspaceSnapshot,
@@ -325,5 +328,59 @@ def file_replaced(
         file_type=file_type,
         file_sha256=after,
         person=person,
-        detail=f"before: SHA-256 {before}; after: {after or 'none'}",
+        detail=f"{_REPLACED.format(before)}{after or 'none'}",
     )
+
+
+def owners_before_replacement(
+    sha256: str,
+) -> list[tuple[WorkspaceSnapshot, DocumentSnapshot, str]]:
+    """The documents whose sealed file with this digest was replaced, and its type."""
+    columns = ("workspace_id", "workspace_name", "document_id", "document_title", "file_type")
+    entries = AuditEntry.objects.filter(
+        action=Action.FILE_REPLACED, detail__startswith=_REPLACED.format(sha256)
+    )
+    return [
+        (
+            WorkspaceSnapshot(workspace_id=workspace, workspace_name=name),
+            DocumentSnapshot(document_id=document, document_title=title),
+            file_type,
+        )
+        for workspace, name, document, title, file_type in entries.values_list(*columns).distinct()
+    ]
+
+
+def file_damaged(
+    *,
+    workspace: WorkspaceSnapshot,
+    document: DocumentSnapshot,
+    file_type: str,
+    file_sha256: str,
+    detail: str,
+) -> None:
+    """A file in object storage is damaged or missing, as `detail` says.
+
+    Args:
+        file_sha256: that of the undamaged file.
+    """
+    _write(
+        Action.FILE_DAMAGED,
+        **asdict(workspace),
+        **asdict(document),
+        file_type=file_type,
+        file_sha256=file_sha256,
+        detail=detail,
+    )
+
+
+def damage_is_recorded(
+    document_id: UUID, file_type: str, file_sha256: str, *, since: datetime | None
+) -> bool:
+    """Whether the log has an entry of this damaged file, newer than `since`."""
+    entries = AuditEntry.objects.filter(
+        action=Action.FILE_DAMAGED,
+        document_id=document_id,
+        file_type=file_type,
+        file_sha256=file_sha256,
+    )
+    return (entries.filter(created_at__gt=since) if since else entries).exists()
