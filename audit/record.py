@@ -5,7 +5,7 @@ gap in the log. `_write` adds the request's id, address and user agent to each e
 a raw key, whatever the names in it are.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -299,3 +299,103 @@ def log_exported(*, workspace: WorkspaceSnapshot | None, person: str, detail: st
 def log_export_ended(started: AuditEntry, *, detail: str) -> None:
     """The export of entry `started` has ended or was broken off, as `detail` says."""
     _insert(_ending(started, action=Action.LOG_EXPORT_ENDED, detail=detail))
+
+
+def document_changed(
+    *,
+    workspace: WorkspaceSnapshot,
+    document: DocumentSnapshot,
+    fields: Iterable[str],
+    person: str,
+) -> None:
+    """An import changed fields of a document that was complete."""
+    _write(
+        Action.DOCUMENT_CHANGED,
+        **asdict(workspace),
+        **asdict(document),
+        person=person,
+        detail=", ".join(fields),
+    )
+
+
+_REPLACED = "before: SHA-256 {}; after: "
+
+
+def file_replaced(
+    *,
+    workspace: WorkspaceSnapshot,
+    document: DocumentSnapshot,
+    file_type: str,
+    before: str,
+    after: str,
+    person: str,
+) -> None:
+    """An import replaced a file of a document that was complete, or removed it.
+
+    Args:
+        before: the file's SHA-256.
+        after: that of the new file; "" if it was removed.
+    """
+    _write(
+        Action.FILE_REPLACED,
+        **asdict(workspace),
+        **asdict(document),
+        file_type=file_type,
+        file_sha256=after,
+        person=person,
+        detail=f"{_REPLACED.format(before)}{after or 'none'}",
+    )
+
+
+def owners_before_replacement(
+    sha256: str,
+) -> list[tuple[WorkspaceSnapshot, DocumentSnapshot, str]]:
+    """The documents whose sealed file with this digest was replaced, and its type."""
+    columns = ("workspace_id", "workspace_name", "document_id", "document_title", "file_type")
+    entries = AuditEntry.objects.filter(
+        action=Action.FILE_REPLACED, detail__startswith=_REPLACED.format(sha256)
+    )
+    return [
+        (
+            WorkspaceSnapshot(workspace_id=workspace, workspace_name=name),
+            DocumentSnapshot(document_id=document, document_title=title),
+            file_type,
+        )
+        for workspace, name, document, title, file_type in entries.values_list(*columns).distinct()
+    ]
+
+
+def file_damaged(
+    *,
+    workspace: WorkspaceSnapshot,
+    document: DocumentSnapshot,
+    file_type: str,
+    file_sha256: str,
+    detail: str,
+) -> None:
+    """A file in object storage is damaged or missing, as `detail` says.
+
+    Args:
+        file_sha256: that of the undamaged file.
+    """
+    _write(
+        Action.FILE_DAMAGED,
+        **asdict(workspace),
+        **asdict(document),
+        file_type=file_type,
+        file_sha256=file_sha256,
+        detail=detail,
+    )
+
+
+def damage_is_recorded(
+    document_id: UUID, file_type: str, file_sha256: str, *, since: datetime | None
+) -> bool:
+    """Whether the log has an entry of this damaged file, newer than `since`."""
+    entries = AuditEntry.objects.filter(
+        action=Action.FILE_DAMAGED,
+        document_id=document_id,
+        file_type=file_type,
+        file_sha256=file_sha256,
+    )
+    return (entries.filter(created_at__gt=since) if since else entries).exists()

@@ -11,12 +11,25 @@ from workspaces.models import Workspace
 
 
 class StoredFile(models.Model):
-    """One PDF in object storage. A row and its object never change; a new file is a new row."""
+    """One PDF in object storage. The object never changes; a new file is a new row.
+
+    A replaced file of a complete document stays, without a document.
+    """
 
     object_key = models.CharField(max_length=100, unique=True)
     size = models.BigIntegerField()  # bytes
     sha256 = models.CharField(max_length=64)  # hex digits, of the whole file
     created_at = models.DateTimeField(default=timezone.now)
+    # When `check_files` last found the object undamaged; None if it is damaged, or never was read.
+    checked_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = [
+            # The files to check, those never checked first.
+            models.Index(
+                models.F("checked_at").asc(nulls_first=True), "id", name="storedfile_unchecked"
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.object_key

@@ -7,7 +7,7 @@ django-storages' file object copies a whole object before its first byte.
 import functools
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
@@ -53,6 +53,10 @@ CLIENT_CONFIG = Config(
 
 class StorageError(Exception):
     """Object storage is out of reach, refuses, or has no such object."""
+
+
+class Missing(StorageError):
+    """Object storage has no such object."""
 
 
 class OutOfReach(StorageError):
@@ -153,10 +157,12 @@ def _try(key: str, send: Callable[[], T]) -> T:
     try:
         return send()
     except ClientError as exc:
-        failed = exc.response["ResponseMetadata"]["HTTPStatusCode"] >= 500
-        if not failed:
-            _breaker.succeeded()  # it responds
-        raise (OutOfReach if failed else StorageError)(f"object {key}: {exc}") from exc
+        if exc.response["ResponseMetadata"]["HTTPStatusCode"] >= 500:
+            raise OutOfReach(f"object {key}: {exc}") from exc
+        _breaker.succeeded()  # it responds
+        # A missing bucket is a 404 too.
+        missing = exc.response["Error"]["Code"] == "NoSuchKey"
+        raise (Missing if missing else StorageError)(f"object {key}: {exc}") from exc
     except (BotoCoreError, HTTPError) as exc:
         raise OutOfReach(f"object {key}: {exc}") from exc
 
@@ -200,6 +206,23 @@ def open_object(key: str, length: int, byte_range: str | None = None) -> OpenObj
         opened.close()
         raise
     return opened
+
+
+def read(key: str) -> Generator[bytes, None, None]:
+    """The bytes of an object in chunks, whatever its length. Always tries, unlike a download.
+
+    Raises:
+        Missing: there is no such object.
+        StorageError: it cannot be read, or not to its end.
+    """
+    response = _request(key, lambda: _client().get_object(Bucket=_bucket(), Key=key))
+    opened = OpenObject(response["Body"], response["ContentLength"])
+    try:
+        yield from opened
+    except (BotoCoreError, HTTPError) as exc:
+        raise OutOfReach(f"object {key}: {exc}") from exc
+    finally:
+        opened.close()
 
 
 def is_public(key: str | None) -> bool:

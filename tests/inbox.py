@@ -55,11 +55,11 @@ class Inbox:
         """Makes the file of documents, one a line."""
         self.file.write_text("".join(json.dumps(value) + "\n" for value in values))
 
-    def run(self, workspace: Workspace | UUID | str) -> Value:
+    def run(self, workspace: Workspace | UUID | str, *options: str) -> Value:
         """Imports the file; the counts that the command prints."""
         key = workspace.pk if isinstance(workspace, Workspace) else workspace
         out = io.StringIO()
-        call_command("import_documents", str(key), str(self.file), stdout=out)
+        call_command("import_documents", str(key), str(self.file), *options, stdout=out)
         counts: Value = json.loads(out.getvalue())
         return counts
 

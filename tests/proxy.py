@@ -84,10 +84,15 @@ class Proxy:
         return len(self._writers) // 2
 
     @property
+    def silent(self) -> bool:
+        """Whether it forwards nothing."""
+        return not self._flowing.is_set()
+
+    @property
     def disturbed(self) -> bool:
         """Whether it does anything but forward."""
         usual = self.alter is self._usual
-        return self._server is None or not self._flowing.is_set() or not usual
+        return self._server is None or self.silent or not usual
 
     def refuse(self) -> None:
         """Cuts every connection and accepts none."""

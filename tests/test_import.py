@@ -225,28 +225,13 @@ def test_import_sets_missing_fields_of_an_updated_document_to_null(
 def test_import_does_not_store_again_a_file_that_the_document_has(
     acme: Tenant, inbox: Inbox
 ) -> None:
-    value = completed(id=str(uid(1)))
-    inbox.take(acme.workspace, value)
-    before = objects()
-    files = dict(Document.objects.values_list("original", "certificate"))
-    inbox.put("signed.pdf", pdf("sealed again", 3))
-    assert inbox.take(acme.workspace, value)["files"] == 1
-    assert dict(Document.objects.values_list("original", "certificate")) == files
-    assert rows() == [1, 1, 3]
-    # One came, one went.
-    assert len(objects() - before) == len(before - objects()) == 1
-
-
-def test_import_removes_the_signed_files_of_a_document_that_is_no_longer_complete(
-    acme: Tenant, inbox: Inbox
-) -> None:
-    before = objects()
-    inbox.take(acme.workspace, completed(id=str(uid(1))))
     inbox.take(acme.workspace, sent(id=str(uid(1))))
-    document = Document.objects.get()
-    assert (document.signed, document.certificate) == (None, None)
-    assert rows() == [1, 1, 1]
-    assert objects() - before == {document.original.object_key}
+    before = objects()
+    original = Document.objects.get().original
+    assert inbox.take(acme.workspace, completed(id=str(uid(1))))["files"] == 2
+    assert Document.objects.get().original == original
+    assert rows() == [1, 1, 3]
+    assert (len(objects() - before), before - objects()) == (2, set())
 
 
 def test_import_creates_and_updates_in_one_file_longer_than_a_batch(

@@ -20,9 +20,9 @@ from documents.importing.files import CheckedFile, Folder
 from documents.importing.uploads import REMOVALS, Uploads, remove_objects
 from documents.models import StoredFile
 from tests import factories, server
-from tests.factories import Tenant, uid
+from tests.factories import Tenant, pdf, uid
 from tests.inbox import Inbox, completed, objects, rows, sent, signer
-from tests.proxy import Proxy
+from tests.proxy import Proxy, failing_after
 from tests.server import PATIENCE, ROOT, eventually
 from workspaces.models import Workspace
 from workspaces.plans import Plan
@@ -185,16 +185,16 @@ def test_upload_refuses_a_file_that_changed_after_it_was_checked(inbox: Inbox) -
 def test_import_stands_when_replaced_objects_cannot_be_removed_and_names_them(
     workspace: Workspace, inbox: Inbox, proxies: tuple[Proxy, Proxy]
 ) -> None:
-    inbox.take(workspace, completed(id=str(uid(1))))
-    signed = StoredFile.objects.get(size=(inbox.folder / "signed.pdf").stat().st_size)
-    inbox.write(sent(id=str(uid(1))))
-    proxies[1].refuse()
+    inbox.take(workspace, sent(id=str(uid(1))))
+    old = StoredFile.objects.get()
+    inbox.put("original.pdf", pdf("another", 2))
     process = begin(workspace, inbox, proxies)
+    proxies[1].alter = failing_after(2)  # the upload succeeds
     out, err = process.communicate(timeout=PATIENCE)
-    assert json.loads(out) == {"created": 0, "updated": 1, "files": 0}
+    assert json.loads(out) == {"created": 0, "updated": 1, "files": 1}
     assert process.returncode == 0
     assert "The documents are imported, but of the files they had before" in err
-    assert signed.object_key in err
+    assert old.object_key in err
     assert rows() == [1, 1, 1]
 
 

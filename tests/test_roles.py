@@ -181,6 +181,7 @@ def test_migrate_without_the_owner_says_what_to_set(empty: str) -> None:
         ["issue_key", "8a1c3f60-0000-4000-8000-000000000001", "Sync", "--by", "ada@acme.example"],
         ["import_documents", "8a1c3f60-0000-4000-8000-000000000001", "documents.jsonl"],
         ["check_document_counts"],
+        ["check_files"],
         ["record_download_completions"],
         ["changepassword", "ada@acme.example"],
         ["createsuperuser", "--noinput"],

@@ -45,7 +45,7 @@ def load(report: Report, now: datetime | None = None) -> None:
             if workspace is None:
                 workspace = tenant.workspace()
                 changes.create_workspace(workspace, by=actor())
-            import_file(workspace, file, report)
+            import_file(workspace, file, report, by=actor())
     create_people()
 
 

@@ -10,7 +10,13 @@ The file has one JSON object a line (JSON Lines), in UTF-8. Each object is a Doc
 A document has at most 1,000 `recipients`, and a line at most 8 MiB. Fields that are null in the
 API may be absent. So may `pageCount` and `fileSize`, which are read from the original and must
 agree with it when given, and `id` of documents and recipients: a new one is made. A document whose
-id exists in the workspace is replaced in place, recipients and files included.
+id exists in the workspace is replaced in place, recipients and files included. Neither `title` nor
+`fileName` may contain an API key.
+
+The files of a document that is COMPLETED in the database are sealed. A line that would replace or
+remove one is a problem, unless the command has the option `--replace-sealed-files`: then the audit
+log gets an entry with both digests, and object storage keeps the old file. Any other change of a
+complete document is an entry with the names of the fields.
 
 A file with any problem imports nothing and leaves the object storage as it was.
 """

@@ -1,5 +1,7 @@
 """The problems of a file: each with its line, its document and its field."""
 
+from config.logs import redact
+
 SHOWN_PROBLEMS = 100  # more are only counted
 SHOWN_LENGTH = 60  # characters of a value that is quoted
 
@@ -13,7 +15,11 @@ class Invalid(Exception):
 
 
 def quoted(text: str) -> str:
-    """Quotes a text from the file; truncates long text and escapes unprintable characters."""
+    """Quotes a text from the file, without secrets.
+
+    Long text is truncated, and unprintable characters are escaped.
+    """
+    text = redact(text)
     return repr(text if len(text) <= SHOWN_LENGTH else f"{text[:SHOWN_LENGTH]}…")
 
 

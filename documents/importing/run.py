@@ -38,10 +38,19 @@ class Counts:
     files: int
 
 
-def import_file(workspace: Workspace, file: Path, report: Report = lambda line: None) -> Counts:
+def import_file(
+    workspace: Workspace,
+    file: Path,
+    report: Report = lambda line: None,
+    *,
+    by: str,
+    replace_sealed_files: bool = False,
+) -> Counts:
     """Imports the documents of a file into a workspace: all of them, or none.
 
     Args:
+        by: who imports, for the audit log.
+        replace_sealed_files: whether files of complete documents may be replaced and removed.
         report: called about once a second with a line about the progress.
 
     Raises:
@@ -57,7 +66,9 @@ def import_file(workspace: Workspace, file: Path, report: Report = lambda line: 
         contextlib.closing(Folder(file.parent)) as folder,
     ):
         uploads = Uploads(folder)
-        writer = Writer(workspace, uploads, shutdown)
+        writer = Writer(
+            workspace, uploads, shutdown, by=by, replace_sealed_files=replace_sealed_files
+        )
         progress = Progress(report)
         committing = False
         try:
@@ -68,6 +79,8 @@ def import_file(workspace: Workspace, file: Path, report: Report = lambda line: 
                 problems = Problems()
                 staging.fill(_records(content, folder, problems, shutdown, progress))
                 staging.check_ids(workspace, problems)
+                if not replace_sealed_files:
+                    staging.check_sealed(workspace, problems)
                 problems.raise_if_any(file.name)
                 for batch in staging.batches():
                     writer.write(batch)

@@ -15,6 +15,7 @@ from django.core.validators import validate_email
 from django.db import models
 from msgspec import Meta, Struct, field
 
+from config.key_format import contains_raw_key
 from documents.api.parameters import FILE_TYPES
 from documents.importing.files import CheckedFile, Folder
 from documents.importing.problems import Invalid, quoted, unquoted
@@ -165,6 +166,10 @@ def _plain(text: str, value: Any) -> str:
 def _broken_rules(document: DocumentEntry) -> Iterator[tuple[str, str]]:
     """The rules that no single field can express: the path of the field, and what is wrong."""
     yield from _bad_years(document)
+    # Both are copied to the audit log, which keeps them for ever.
+    for path, text in (("title", document.title), ("fileName", document.file_name)):
+        if contains_raw_key(text):
+            yield path, "must not contain an API key; if it is in use, revoke it"
     for number, recipient in enumerate(document.recipients):
         yield from _bad_years(recipient, f"recipients[{number}].")
         try:

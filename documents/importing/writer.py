@@ -1,24 +1,40 @@
 """Writes checked documents to the database and their files to the object storage."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from uuid import UUID
 
 import msgspec
 
+from audit.record import WorkspaceSnapshot
 from config.management.shutdown import Shutdown
 from documents.api.parameters import FILE_TYPES
 from documents.importing.files import CheckedFile
+from documents.importing.problems import ImportRefused
+from documents.importing.sealed import (
+    FIELDS,
+    Change,
+    Recipients,
+    find_changes,
+    given_recipients,
+    problem,
+    record_changes,
+    stored_recipients,
+)
 from documents.importing.uploads import Uploads
-from documents.importing.validation import DocumentEntry, Record
+from documents.importing.validation import Record
 from documents.models import Document, Recipient, StoredFile
 from workspaces.models import Workspace
 
-COLUMNS = set(DocumentEntry.__struct_fields__) - {"id", "recipients", "files"}
+COMPLETED = Document.Status.COMPLETED
 
 
 class Writer:
     """Writes batches of records within one transaction, which is the caller's.
+
+    Args:
+        by: who imports, for the audit log.
+        replace_sealed_files: whether files of complete documents may be replaced and removed.
 
     Attributes:
         created: new documents so far.
@@ -26,10 +42,20 @@ class Writer:
         replaced: keys of objects to delete after the commit.
     """
 
-    def __init__(self, workspace: Workspace, uploads: Uploads, shutdown: Shutdown) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        uploads: Uploads,
+        shutdown: Shutdown,
+        *,
+        by: str,
+        replace_sealed_files: bool,
+    ) -> None:
         self.workspace = workspace
         self.uploads = uploads
         self.shutdown = shutdown
+        self.by = by
+        self.replace_sealed_files = replace_sealed_files
         self.created = 0
         self.updated = 0
         self.replaced: list[str] = []
@@ -39,36 +65,50 @@ class Writer:
 
         Raises:
             StorageError: a file cannot be uploaded.
-            ImportRefused: a file changed after it was checked.
+            ImportRefused: a file changed after it was checked, or a document became complete.
             Stopped: the process was asked to end.
         """
         existing = self._existing(batch)
-        before = _files(existing)
+        recipients = stored_recipients(existing)
+        changes = find_changes(existing, recipients, batch)
+        self._refuse_sealed(changes)
+        # Sealed files are kept, even if no document has them any more.
+        before = _files(each for each in existing.values() if each.status != COMPLETED)
         documents = [self._document(record, existing) for record in batch]
         self._set_files(documents, batch)
         self._save(documents, existing)
-        Recipient.objects.filter(document__in=existing).delete()
-        Recipient.objects.bulk_create(
-            Recipient(document=document, **msgspec.structs.asdict(recipient))
-            for document, record in zip(documents, batch, strict=True)
-            for recipient in record.document.recipients
-        )
-        after = _files(existing)
+        self._save_recipients(documents, batch, recipients)
+        after = _files(existing.values())
         gone = {row: key for row, key in before.items() if row not in after}
         StoredFile.objects.filter(pk__in=gone).delete()
         self.replaced += gone.values()
+        workspace = WorkspaceSnapshot(
+            workspace_id=self.workspace.pk, workspace_name=self.workspace.name
+        )
+        record_changes(changes, workspace, self.by)
 
     def _existing(self, batch: Sequence[Record]) -> dict[UUID, Document]:
         """The documents to update, locked against another import."""
         ids = [record.document.id for record in batch]
         documents = Document.objects.filter(workspace=self.workspace).filter(pk__in=ids)
-        locked = documents.select_for_update(of=("self",)).order_by("pk")
-        return {document.pk: document for document in locked.select_related(*FILE_TYPES)}
+        locked = documents.select_for_update().order_by("pk").values_list("pk", flat=True)
+        # Another query, since one that waits for a lock joins the files from before its wait.
+        files = Document.objects.filter(pk__in=list(locked)).select_related(*FILE_TYPES)
+        return {document.pk: document for document in files}
+
+    def _refuse_sealed(self, changes: Sequence[Change]) -> None:
+        """Refuses what `Staging.check_sealed` could not see: another import came in between."""
+        if self.replace_sealed_files:
+            return
+        for change in changes:
+            if change.files:
+                text = problem(change.record.label, [file.file_type for file in change.files])
+                raise ImportRefused(f"line {change.record.line}, {text}; nothing was imported.")
 
     def _document(self, record: Record, existing: dict[UUID, Document]) -> Document:
         id = UUID(record.document.id)
         document = existing.get(id) or Document(id=id, workspace=self.workspace)
-        for column in COLUMNS:
+        for column in FIELDS:
             setattr(document, column, getattr(record.document, column))
         return document
 
@@ -91,6 +131,25 @@ class Writer:
             rows.append(row)
         StoredFile.objects.bulk_create(rows)
 
+    def _save_recipients(
+        self,
+        documents: Sequence[Document],
+        batch: Sequence[Record],
+        before: Mapping[UUID, Recipients],
+    ) -> None:
+        """Replaces the recipients of documents that have others."""
+        changed = [
+            (document, record.document.recipients)
+            for document, record in zip(documents, batch, strict=True)
+            if before[document.pk] != given_recipients(record.document)
+        ]
+        Recipient.objects.filter(document__in=[document for document, _ in changed]).delete()
+        Recipient.objects.bulk_create(
+            Recipient(document=document, **msgspec.structs.asdict(recipient))
+            for document, recipients in changed
+            for recipient in recipients
+        )
+
     def _save(self, documents: Sequence[Document], existing: dict[UUID, Document]) -> None:
         # Only locked documents may be overwritten. If another workspace has meanwhile created a
         # document with the id of a new one, the database refuses the row.
@@ -100,13 +159,13 @@ class Writer:
             existing.values(),
             update_conflicts=True,
             unique_fields=["id"],
-            update_fields=[*COLUMNS, *FILE_TYPES],
+            update_fields=[*FIELDS, *FILE_TYPES],
         )
         self.created += len(new)
         self.updated += len(existing)
 
 
-def _files(documents: Mapping[UUID, Document]) -> dict[int, str]:
+def _files(documents: Iterable[Document]) -> dict[int, str]:
     """The file rows of some documents, each with its object's key."""
-    rows = [getattr(each, file_type) for each in documents.values() for file_type in FILE_TYPES]
+    rows = [getattr(each, file_type) for each in documents for file_type in FILE_TYPES]
     return {row.pk: row.object_key for row in rows if row is not None}
