@@ -159,7 +159,7 @@ class RecordedStream:
         if self._damage is not None:
             logger.error(
                 "Object %s is damaged: its SHA-256 is %s instead of %s. This download was broken "
-                "off before its last bytes. A part of a file, and what nginx serves, is not checked.",
+                "off before its last bytes. Parts of it, and what nginx serves, are not checked.",
                 self._file.object_key,
                 self._damage.found,
                 self._file.sha256,
