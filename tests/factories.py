@@ -123,7 +123,7 @@ def document(
     """
     title = fields.setdefault("title", f"{status.capitalize()} agreement")
     pages = fields.setdefault("page_count", 2)
-    original = pdf(f"{title}: original", pages) if content is None else content
+    original = content or pdf(f"{title}: original", pages)
     if status == Document.Status.COMPLETED:
         fields.setdefault("completed_at", at("2026-03-03 12:00:00"))
         fields.setdefault("signed", stored(pdf(f"{title}: signed", pages)))

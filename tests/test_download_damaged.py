@@ -9,6 +9,7 @@ import pytest
 
 from audit.models import AuditEntry
 from documents import storage
+from documents.download.integrity import CheckedChunks, DamagedObject
 from documents.models import Document
 from documents.storage import CHUNK_SIZE
 from tests import factories
@@ -68,14 +69,22 @@ def test_download_of_a_damaged_object_is_broken_off_before_the_last_chunk(
         assert named in line
 
 
-@pytest.mark.parametrize("size", [0, *SIZES])
+@pytest.mark.parametrize("size", SIZES)
 def test_download_of_an_object_as_it_was_stored_is_the_whole_file(
     server: Server, acme: Tenant, size: int
 ) -> None:
-    document = factories.document(acme.workspace, content=content(size), file_size=size or 1)
+    document = factories.document(acme.workspace, content=content(size))
     response = server.get(path_of(document), acme.raw)
     assert (response.status, response.body) == (200, content(size))
     assert (ended().detail, ended().bytes_sent) == ("whole file", size)
+
+
+def test_object_of_zero_bytes_is_checked_too(db: None) -> None:
+    empty = factories.stored(b"")
+    opened = storage.open_object(empty.object_key, 0)
+    assert list(CheckedChunks(opened, empty.sha256)) == []
+    with pytest.raises(DamagedObject):
+        next(CheckedChunks(opened, "0" * 64))
 
 
 def test_download_of_a_part_of_a_damaged_object_is_not_checked(

@@ -3,15 +3,18 @@
 import contextlib
 import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection, transaction
 from django.utils import timezone
 
 from audit import record
 from audit.models import AuditEntry
+from config.database import fetch
 from documents.download import spool
 from tests import factories
 from tests.database import locked
@@ -108,6 +111,29 @@ def test_completion_that_reaches_the_database_late_is_recorded_once(
     server.restore()
     assert eventually(lambda: not waiting(server.spool))
     assert len(completions()) == len(before) + 1
+
+
+def test_completion_that_is_executed_after_it_was_recorded_from_its_file_is_recorded_once(
+    transactional_db: None,
+) -> None:
+    [id] = started(1)
+    start = start_of_download()
+
+    def late() -> None:
+        try:
+            record.download_ended(start, COMPLETION)
+        finally:
+            connection.close()  # this thread's
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            record.downloads_ended({id: COMPLETION})
+            arrived = pool.submit(late)
+            waits = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+            assert eventually(lambda: fetch(waits, []))
+        arrived.result()
+    record.download_ended(start, COMPLETION)
+    assert completions() == [(id, "whole file", 7)]
 
 
 def test_completion_is_recorded_once_if_its_acknowledgement_is_lost(
