@@ -13,6 +13,7 @@ from functools import cache
 from prometheus_client import (
     REGISTRY,
     Counter,
+    Gauge,
     Histogram,
     Metric,
     disable_created_metrics,
@@ -48,7 +49,12 @@ DOWNLOADS_STARTED = Counter(
 DOWNLOADS_ENDED = Counter(
     "documents_downloads_ended", "Downloads in process that ended", ["completion"]
 )
+for _completion in ("complete", "broken_off", "damaged"):
+    DOWNLOADS_ENDED.labels(_completion)  # from 0 on: Prometheus sees no increase to a first value
 DOWNLOAD_BYTES = Counter("documents_download_bytes", "Bytes of downloads sent in process")
+COMPLETIONS_SPOOLED = Gauge(
+    "documents_completions_spooled", "Completions of downloads that wait for the database"
+)
 
 
 class _State(Collector):

@@ -13,10 +13,12 @@ from django.core.wsgi import get_wsgi_application  # noqa: E402
 # is made.
 from config import metrics, slots, urls  # noqa: E402, F401
 from documents import storage  # noqa: E402
+from documents.download import spool  # noqa: E402
 
 application = get_wsgi_application()
 storage.prepare()
 slots.open_connections()
+spool.start()
 if settings.METRICS_PORT:
     metrics.start(settings.METRICS_HOST, settings.METRICS_PORT)
 

@@ -122,7 +122,11 @@ def do_not_wait_for_the_disk() -> None:
 
 
 def use_own_part(worker: int) -> None:
-    """Gives a worker a Redis database and a bucket; pytest-django gives it a test database."""
+    """Gives a worker a Redis database, a bucket and a folder for completions.
+
+    pytest-django gives it a test database.
+    """
+    os.environ["SPOOL_DIR"] += f"-gw{worker}"
     redis = urlsplit(os.environ["REDIS_URL"])
     os.environ["REDIS_URL"] = redis._replace(path=f"/{worker + 1}").geturl()
     os.environ["S3_BUCKET"] += f"-gw{worker}"

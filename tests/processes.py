@@ -16,6 +16,7 @@ PROVIDED = (
     *(service.variable for service in SERVICES.values()),
     "DATABASE_OWNER_URL",
     "SECRET_KEY",
+    "SPOOL_DIR",
     "S3_BUCKET",
     "S3_ACCESS_KEY_ID",
     "S3_SECRET_ACCESS_KEY",

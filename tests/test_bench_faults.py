@@ -77,7 +77,7 @@ def test_promise_includes_health_requests_audit_log_and_the_faults_own() -> None
         "its port is in use",
         "1 downloads not recorded",
         "2 completions not recorded",
-        "3 completions of a wrong size",
+        "3 wrong completions",
     ]
 
 

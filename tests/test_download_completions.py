@@ -23,7 +23,7 @@ from config.management.shutdown import Shutdown
 from documents.download.nginx_log import BLOCK, Counts, Recorder
 from tests import factories, server
 from tests.client import golden
-from tests.database import backdated, read_only
+from tests.database import backdated, read_only, without_triggers
 from tests.factories import Tenant
 from tests.nginx import Nginx, record_completions
 from tests.proxy import Proxy, failing_after
@@ -101,7 +101,7 @@ def test_record_download_completions_records_0_bytes_if_object_storage_fails_ngi
     request_id = response.headers["request-id"]
     assert eventually(lambda: request_id in nginx.completions.read_text())
     record_completions(nginx.completions)
-    assert completions() == [(request_id, "broken off", 0)]
+    assert completions() == [(request_id, "broken off at 0 bytes", 0)]
 
 
 def test_nginx_log_has_no_line_for_what_is_no_download(nginx: Nginx, acme: Tenant) -> None:
@@ -131,8 +131,8 @@ def test_record_download_completions_records_a_log_that_is_read_again_once(
     assert record_completions(log) == counts(recorded=1, recorded_before=1)
     assert record_completions(log) == counts(recorded_before=2)
     assert [(id, detail) for id, detail, _ in completions()] == [
-        (first, "complete"),
-        (second, "complete"),
+        (first, "whole file"),
+        (second, "whole file"),
     ]
 
 
@@ -177,29 +177,32 @@ def test_record_download_completions_ignores_a_last_line_without_a_newline(
 @pytest.mark.parametrize(
     ("logged", "detail", "bytes_sent"),
     [
-        ("200 1000 1000", "complete", 1000),
-        ("206 7 7", "complete", 7),
-        ("200 999 1000", "broken off", 999),
-        ("206 0 7", "broken off", 0),
-        ("200 1000 -", "broken off", 1000),
-        ("503 88 88", "broken off", 0),  # the bytes of an error
-        ("499 0 -", "broken off", 0),  # the client left before object storage responded
+        ("200 50000 50000", "whole file", 50000),
+        ("206 100 100", "part: 100 of 50,000 bytes", 100),
+        ("200 1234 50000", "broken off at 1,234 of 50,000 bytes", 1234),
+        ("206 0 100", "part, broken off at 0 of 100 bytes", 0),
+        ("200 1000 -", "broken off at 1,000 bytes", 1000),
+        ("503 88 88", "broken off at 0 bytes", 0),  # the bytes of an error
+        ("499 0 -", "broken off at 0 bytes", 0),  # the client left before object storage responded
+        ("200 0 0", "whole file", 0),
     ],
 )
-def test_record_download_completions_records_bytes_and_whether_these_are_all(
+def test_record_download_completions_records_bytes_and_how_many_these_are_of_all(
     db: None, tmp_path: Path, logged: str, detail: str, bytes_sent: int
 ) -> None:
-    (request_id,) = started(1)
+    byte_range = "0-99/50000" if logged.startswith("206") else ""
+    (request_id,) = started(1, byte_range=byte_range)
     log = written(tmp_path, f"1771234567.123 {request_id} {logged}\n")
     assert record_completions(log)["recorded"] == 1
     assert completions() == [(request_id, detail, bytes_sent)]
 
 
 def test_record_download_completions_records_nginx_s_time_between_start_and_now(
-    db: None, tmp_path: Path
+    as_owner: None, db: None, tmp_path: Path
 ) -> None:
     start = datetime(2026, 2, 3, 4, 5, 6, 789_000, UTC)
-    ids = started(3, created_at=start)
+    with without_triggers():
+        ids = [id for row in (1, 2, 3) for id in started(1, id=row, created_at=start)]
     times = [start + timedelta(seconds=60), start - timedelta(seconds=1), start.replace(year=2200)]
     lines = [f"{at.timestamp():.3f} {id} 200 1 1\n" for at, id in zip(times, ids, strict=True)]
     before = timezone.now()
@@ -209,6 +212,7 @@ def test_record_download_completions_records_nginx_s_time_between_start_and_now(
     assert (first, second) == (times[0], start)
     assert third is not None
     assert before <= third <= timezone.now()
+    assert all(entry.created_at >= before for entry in found)
 
 
 def test_record_download_completions_makes_few_queries_for_many_lines(

@@ -423,8 +423,9 @@ def test_download_completion_is_a_second_entry(
     assert eventually(lambda: ends(front))
     (started,), (ended,) = entries(), entries("document.download_ended")
     assert started.created_at <= ended.created_at <= timezone.now()
-    own = {"id": ended.pk, "created_at": ended.created_at, "action": "document.download_ended"}
-    own |= {"detail": "complete", "bytes_sent": 100}
+    assert isinstance(front, Nginx) == (ended.occurred_at is not None)
+    own = {"id": ended.pk, "occurred_at": ended.occurred_at, "action": "document.download_ended"}
+    own |= {"detail": "part: 100 of 1,000 bytes", "bytes_sent": 100}
     assert model_to_dict(ended) == model_to_dict(started) | own
     assert (ended.key_name, ended.document_id, ended.byte_range, ended.user_agent) == (
         "Acme sync",
@@ -441,7 +442,7 @@ def test_download_completion_of_a_whole_file_has_all_of_its_bytes(
     front.get(path_of(lease), acme.raw)
     assert eventually(lambda: ends(front))
     (ended,) = ends(front)
-    assert (ended.detail, ended.bytes_sent, ended.byte_range) == ("complete", 1000, "")
+    assert (ended.detail, ended.bytes_sent, ended.byte_range) == ("whole file", 1000, "")
 
 
 @pytest.mark.parametrize("who", ["the client", "the store"])
@@ -461,9 +462,9 @@ def test_download_completion_of_one_that_is_broken_off_says_how_far_it_came(
     response.close()
     assert eventually(lambda: ends(front))
     (ended,) = ends(front)
-    assert ended.detail == "broken off"
     assert ended.bytes_sent is not None
     assert 0 <= ended.bytes_sent < 30_000_000
+    assert ended.detail == f"broken off at {ended.bytes_sent:,} of 30,000,000 bytes"
 
 
 def test_download_signed_url_reaches_neither_the_client_nor_a_log(

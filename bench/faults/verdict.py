@@ -47,13 +47,13 @@ class Audit:
     downloads: int = 0
     lost: int = 0  # without an entry of their start
     unfinished: int = 0  # without an entry of their completion
-    wrong: int = 0  # with a completion of another size
+    wrong: int = 0  # with several completions, or one that does not have the whole file's size
 
     def broken(self) -> list[str]:
         found = {
             "downloads not recorded": self.lost,
             "completions not recorded": self.unfinished,
-            "completions of a wrong size": self.wrong,
+            "wrong completions": self.wrong,
         }
         return [f"{count} {what}" for what, count in found.items() if count]
 

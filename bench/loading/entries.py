@@ -29,7 +29,7 @@ LOAD = """
             ELSE '' END,
         CASE topic WHEN 'member' THEN 'person9@party' || party || '.example' ELSE '' END,
         CASE WHEN topic = 'member' THEN 'MEMBER' WHEN topic = 'workspace' THEN 'FREE → PRO'
-            WHEN action = 'document.download_ended' THEN 'complete' ELSE '' END,
+            WHEN action = 'document.download_ended' THEN 'whole file' ELSE '' END,
         CASE WHEN topic IN ('document', 'key') THEN key_id::uuid END,
         CASE WHEN topic NOT IN ('document', 'key') THEN '' WHEN probe THEN 'Probe key'
             ELSE (ARRAY['Zapier', 'Nightly copy', 'CRM sync', 'Reporting'])[key %% 4 + 1] END,

@@ -32,6 +32,8 @@ def provide(
 ) -> None:
     """Sets the variables of each service that `environ` lacks, and starts the service if needed.
 
+    Also sets SECRET_KEY and SPOOL_DIR if `environ` lacks them.
+
     The service stays up at least as long as this process.
 
     Args:
@@ -49,6 +51,7 @@ def provide(
         if not environ.get("SECRET_KEY"):
             environ["SECRET_KEY"] = _secret_key(folder)
             environ.setdefault("HTTPS_ONLY", "no")  # a laptop has no TLS
+        environ["SPOOL_DIR"] = environ.get("SPOOL_DIR") or str(folder / "spool")
         for name in wanted:
             environ.update(attach(name, folder / name))
     except OSError as exc:

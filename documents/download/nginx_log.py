@@ -49,7 +49,8 @@ def parse(line: bytes) -> tuple[str, record.Completion] | None:
     return request_id.decode(), record.Completion(
         at=datetime.fromtimestamp(float(completed_at), UTC),
         bytes_sent=int(sent) if served else 0,
-        complete=served and sent == length,
+        length=int(length) if served and length != b"-" else None,
+        damaged=False,  # nginx does not know
     )
 
 

@@ -164,7 +164,7 @@ def open_stream(download: Download, part: ByteRange | None, length: int) -> Reco
         undo.callback(opened.close)
         entry = record_download(download, part)
         undo.pop_all()
-    return RecordedStream(opened, entry)
+    return RecordedStream(opened, download.file, entry)
 
 
 def record_download(download: Download, part: ByteRange | None) -> AuditEntry:

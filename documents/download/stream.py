@@ -5,11 +5,11 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError
 from django.dispatch import receiver
 
 from audit import record
@@ -17,14 +17,15 @@ from audit.models import AuditEntry
 from config import metrics
 from config.api.errors import TooManyDownloads
 from config.logs import request_id
-from config.request_context import deadline
 from config.signals import breaking_off
-from config.slots import GATES, NoSlot
+from documents.download import spool
+from documents.download.integrity import CheckedChunks, DamagedObject
+from documents.download.queries import FileRow
 from documents.storage import OpenObject
 
 logger = logging.getLogger(__name__)
 
-RECORDING_SECONDS = 5.0  # that recording a completion may take
+LAST_SECONDS = 1.0  # that a process which ends still gives the database to record a completion
 
 
 class StreamLimit:
@@ -71,20 +72,25 @@ _open: "set[RecordedStream]" = set()
 class RecordedStream:
     """An object's bytes on their way to the client; its completion is a separate audit entry.
 
-    If object storage breaks off, the iteration raises and the server closes the connection, so
-    that a short body never looks complete.
+    If object storage breaks off, or if a whole file has not the digest that it had when it was
+    stored, the iteration raises and the server closes the connection: the client got a body that is
+    too short.
 
     Args:
-        opened: the object, not read yet.
+        opened: the object or a part of it, not read yet.
+        file: the whole file.
         entry: the audit entry of the download, which counts in `STREAMS`.
     """
 
-    def __init__(self, opened: OpenObject, entry: AuditEntry) -> None:
+    def __init__(self, opened: OpenObject, file: FileRow, entry: AuditEntry) -> None:
         self._opened = opened
+        self._file = file
         self._entry = entry
-        self._chunks = iter(opened)
+        whole = opened.length == file.size
+        self._chunks = CheckedChunks(opened, file.sha256) if whole else iter(opened)
         self._last = 0  # bytes of the last chunk
         self._sent = 0  # bytes that the server has taken
+        self._damage: DamagedObject | None = None
         self._ending = threading.Lock()  # taken once, for good
         _open.add(self)
 
@@ -96,7 +102,11 @@ class RecordedStream:
         # chunk; otherwise each slow client would hold two in memory.
         self._sent += self._last
         self._last = 0
-        chunk = next(self._chunks)
+        try:
+            chunk = next(self._chunks)
+        except DamagedObject as exc:
+            self._damage = exc
+            raise
         self._last = len(chunk)
         return chunk
 
@@ -104,40 +114,63 @@ class RecordedStream:
         """Records the completion; the server calls it after the last byte or if the client left."""
         if self._ending.acquire(blocking=False):
             self._opened.close()
-            self._record_completion()
-            assert self._entry.key_id is not None  # noqa: S101 - of a download
-            STREAMS.give_back(self._entry.key_id)
-            _open.discard(self)
+            token = request_id.set(self._entry.request_id)  # the request itself has ended
+            try:
+                self._log_damage()
+                self._record(self._completion())
+            finally:
+                request_id.reset(token)
+                assert self._entry.key_id is not None  # noqa: S101 - of a download
+                STREAMS.give_back(self._entry.key_id)
+                _open.discard(self)
 
     def break_off(self) -> None:
-        """Records the completion while another thread is still sending; the process then ends."""
-        if self._ending.acquire(blocking=False):
-            self._record_completion()
+        """Stores the completion while other threads are still sending; the process then ends.
 
-    def _record_completion(self) -> None:
-        complete = self._sent == self._opened.length
-        metrics.DOWNLOADS_ENDED.labels("complete" if complete else "broken_off").inc()
-        metrics.DOWNLOAD_BYTES.inc(self._sent)
-        id_token = request_id.set(self._entry.request_id)  # the request itself has ended
-        deadline_token = deadline.set(time.monotonic() + RECORDING_SECONDS)
-        gate = GATES["completion"]
+        Another thread may be recording it. Then it is recorded once all the same.
+        """
+        completion = self._completion()
+        if not spool.add(self._entry.request_id, completion):
+            self._record(completion)
+
+    def _completion(self) -> record.Completion:
+        return record.Completion(
+            at=datetime.now(UTC),
+            bytes_sent=self._sent,
+            length=self._opened.length,
+            damaged=self._damage is not None,
+        )
+
+    def _record(self, completion: record.Completion) -> None:
+        """Writes the audit entry; if the database fails, it is written later."""
+        complete = completion.bytes_sent == completion.length
+        state = "damaged" if completion.damaged else "complete" if complete else "broken_off"
+        metrics.DOWNLOADS_ENDED.labels(state).inc()
+        metrics.DOWNLOAD_BYTES.inc(completion.bytes_sent)
         try:
-            gate.enter()
-            try:
-                record.download_ended(self._entry, bytes_sent=self._sent, complete=complete)
-            finally:
-                gate.leave()
-        except (DatabaseError, InterfaceError, NoSlot) as exc:
-            # The download itself is recorded and its bytes have been sent; only log the failure.
-            logger.error("The completion of a download could not be recorded: %r", exc)
-        finally:
-            deadline.reset(deadline_token)
-            request_id.reset(id_token)
+            with spool.recording():
+                record.download_ended(self._entry, completion)
+        except spool.NOT_RECORDED as exc:
+            # The download itself is recorded and its bytes have been sent.
+            logger.warning("The completion of a download is recorded later: %r", exc)
+            spool.add(self._entry.request_id, completion)
+
+    def _log_damage(self) -> None:
+        if self._damage is not None:
+            logger.error(
+                "Object %s is damaged: its SHA-256 is %s instead of %s. This download was broken "
+                "off before its last bytes. Parts of it, and what nginx serves, are not checked.",
+                self._file.object_key,
+                self._damage.found,
+                self._file.sha256,
+            )
 
 
 @receiver(breaking_off)
 def break_off_all(patience: float, **_: Any) -> None:
-    """Signal receiver: the process ends; records the downloads that are still in progress.
+    """Signal receiver: the process ends; no completion of what is still in progress is lost.
+
+    They are stored first, since the database may be out of reach, and recorded then.
 
     Args:
         patience: seconds to wait for downloads that are just being recorded.
@@ -145,5 +178,7 @@ def break_off_all(patience: float, **_: Any) -> None:
     until = time.monotonic() + patience
     while _open and time.monotonic() < until:
         time.sleep(0.02)
-    for stream in list(_open):
-        stream.break_off()
+    if broken_off := list(_open):
+        for stream in broken_off:
+            stream.break_off()
+        spool.record_waiting(LAST_SECONDS)
