@@ -1,5 +1,7 @@
 """Measures the service and its peers, and writes docs/performance.md: `make bench`.
 
+The audit log's tree has a page of its own (`bench.sealing`).
+
 A part of it only prints its table:
 
     python -m bench --scale small --only list25,me --variants ours,fastapi --rounds 3 --duration 2
@@ -10,7 +12,7 @@ import sys
 from dataclasses import replace
 from typing import TypeVar
 
-from bench import audit_log, growth, importing, log, report, stack, writers
+from bench import audit_log, growth, importing, log, report, sealing, stack, writers
 from bench.comparison import AMONG, Comparison
 from bench.launch import ROOT
 from bench.loading.identity import workspaces
@@ -80,6 +82,7 @@ def main() -> None:
     (folder / "performance.md").write_text(text)
     sys.stdout.write(text)
     log(f"written: {folder / 'performance.md'}")
+    sealing.write_page(parts, scale)
 
 
 if __name__ == "__main__":
