@@ -80,7 +80,7 @@ def record_links(
     if sign is None:
         return
     this, other = (target, "user") if reverse else ("user", target)
-    links = sender._default_manager.filter(**{this: instance}).select_related("user", target)
+    links: Any = sender._default_manager.filter(**{this: instance}).select_related("user", target)
     if pk_set is not None:
         links = links.filter(**{f"{other}__in": pk_set})
     names = defaultdict(list)
@@ -92,18 +92,20 @@ def record_links(
 
 
 def _differences(before: User, after: User, names: Iterable[str]) -> str:
-    """ "superuser status: no → yes; active: yes → no"; "" without any."""
-    return _cut(
-        "; ".join(
-            f"{User._meta.get_field(name).verbose_name}: {_text(old)} → {_text(new)}"
-            for name in names
-            if (old := getattr(before, name)) != (new := getattr(after, name))
-        )
-    )
+    """The fields that differ, as "superuser status: no → yes; active: yes → no"."""
+    parts = []
+    for name in names:
+        old, new = getattr(before, name), getattr(after, name)
+        if old != new:
+            field: Any = User._meta.get_field(name)
+            parts.append(f"{field.verbose_name}: {_text(old)} → {_text(new)}")
+    return _cut("; ".join(parts))
 
 
-def _text(value: Any) -> str:
-    return str(value) if not isinstance(value, bool) else "yes" if value else "no"
+def _text(value: str | bool) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value
 
 
 def _cut(detail: str) -> str:

@@ -17,17 +17,18 @@ from django.http import (
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html, format_html_join
 
-from audit import export
+from audit import export, record
 from audit.filters import AuditLogFilter, without_raw_key
 from audit.links import log_link, log_url
 from audit.models import AuditEntry
 from audit.scope import scope_of, workspace_directory
+from config.admin.base import request_user
 from config.admin.changelist import ReadOnlyAdmin
 from config.admin.formatting import date_column
 
 # The fieldsets of an entry's page; empty fields and fieldsets are left out.
 FIELDSETS = (
-    ("What happened", ("when", "what_happened", "workspace", "detail")),
+    ("What happened", ("when", "happened", "what_happened", "workspace", "detail")),
     ("Who", ("person_link", "member_link", "key_link")),
     ("Document", ("document", "file_type", "byte_range", "bytes_sent", "file_sha256")),
     ("Request", ("address", "user_agent", "whole_request")),
@@ -54,7 +55,7 @@ def link_column(label: str, text: str, **filters: str) -> Callable[[Any, AuditEn
 class AuditEntryAdmin(ReadOnlyAdmin):
     """Nobody adds, changes or deletes an entry; the database refuses it too."""
 
-    description = "Who did what, and when: keys, downloads, plans, members."
+    description = "Who did what, and when: keys, downloads, plans, members, accounts."
     empty_text = "There are no entries yet."
     filter_form = AuditLogFilter
     change_list_template = "admin/audit/auditentry/change_list.html"
@@ -111,7 +112,13 @@ class AuditEntryAdmin(ReadOnlyAdmin):
         form = self.get_filter_form(request)
         if not form.is_valid():
             return HttpResponseRedirect(f"{log_url()}?{request.GET.urlencode()}")
-        return export.csv_response(self.get_filtered(request, form), form.alternatives())
+        # Committed before the first byte.
+        started = record.log_exported(
+            workspace=form.only_workspace(),
+            person=request_user(request).get_username(),
+            detail=form.text(),
+        )
+        return export.csv_response(self.get_filtered(request, form), form.alternatives(), started)
 
     def workspaces_view(self, request: HttpRequest) -> HttpResponse:
         """Autocompletion for the workspace filter, for users who see every workspace's entries."""
@@ -144,9 +151,10 @@ class AuditEntryAdmin(ReadOnlyAdmin):
     # --- Fields ---
 
     when = date_column("created_at", "time")
+    happened = date_column("occurred_at", "happened", empty="")
     workspace = link_column("workspace", "workspace_name", workspace_id__exact="workspace_id")
     person_link = link_column("user", "person", q="person")
-    member_link = link_column("member", "member", q="member")
+    member_link = link_column("account", "member", q="member")
     key_link = link_column("API key", "key_label", key_id__exact="key_id")
     document = link_column("document", "document_title", document_id__exact="document_id")
     request = link_column("request id", "short_request_id", q="request_id")
@@ -158,7 +166,7 @@ class AuditEntryAdmin(ReadOnlyAdmin):
 
     @admin.display(description="what happened")
     def what_happened_to(self, entry: AuditEntry) -> str:
-        """The action with its key or member. A key that acted itself is in the column "who"."""
+        """The action with its key or account. A key that acted itself is in the column "who"."""
         key = self.key_link(entry) if entry.person else ""
         part = entry.byte_range and f"bytes {entry.byte_range}"
         sent = "" if entry.bytes_sent is None else f"{entry.bytes_sent:,} bytes sent"

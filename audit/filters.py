@@ -12,8 +12,9 @@ from django.db.models import Q
 from django.http import QueryDict
 
 from audit.models import Action, AuditEntry
+from audit.record import WorkspaceSnapshot
 from audit.scope import Scope
-from audit.widgets import WorkspaceSelect
+from audit.widgets import WorkspaceSelect, name_of_workspace
 from config.admin.changelist import FilterForm
 from config.key_format import PREFIX, PUBLIC_LENGTH
 
@@ -138,6 +139,35 @@ class AuditLogFilter(FilterForm):
             return ""
         newest: AuditEntry = rows[0]
         return newest.document_title if name == "document_id__exact" else newest.key_label
+
+    def text(self) -> str:
+        """The filters in words, for the entry of an export: "action = key.revoked"."""
+        values = self.cleaned_data
+        chosen = self._chosen_workspace()
+        parts = {
+            "workspace =": chosen and chosen.workspace_name,
+            "action =": values["action__exact"],
+            "document =": values["document_id__exact"],
+            "key =": values["key_id__exact"],
+            "search =": values["q"],
+            "from": values["since"],
+            "to": values["until"],
+        }
+        return ", ".join(f"{name} {value}" for name, value in parts.items() if value) or "no filter"
+
+    def only_workspace(self) -> WorkspaceSnapshot | None:
+        """The workspace, if no entries of others can be found."""
+        if len(self.scope.workspaces) != 1:
+            return self._chosen_workspace()
+        [(workspace_id, name)] = self.scope.workspaces.items()
+        return WorkspaceSnapshot(workspace_id=workspace_id, workspace_name=name)
+
+    def _chosen_workspace(self) -> WorkspaceSnapshot | None:
+        workspace_id: UUID | None = self.cleaned_data["workspace_id__exact"]
+        if workspace_id is None:
+            return None
+        name = self.scope.workspaces.get(workspace_id) or name_of_workspace(str(workspace_id))
+        return WorkspaceSnapshot(workspace_id=workspace_id, workspace_name=name)
 
     def alternatives(self) -> list[Q]:
         values = self.cleaned_data

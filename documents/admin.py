@@ -6,12 +6,13 @@ from uuid import UUID
 from django import forms
 from django.contrib import admin
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.template.defaultfilters import filesizeformat
 from django.utils.html import format_html
 
+from audit import record
 from audit.links import AuditHistory, log_link
-from config.admin.base import NoPermissions, TabularInline
+from config.admin.base import NoPermissions, TabularInline, request_user
 from config.admin.changelist import FilterForm, ReadOnlyAdmin
 from config.admin.formatting import date_column
 from documents.api.serializers import progress
@@ -117,6 +118,30 @@ class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Document]:
         documents: QuerySet[Document] = super().get_queryset(request)
         return documents.select_related("workspace").prefetch_related("recipients")
+
+    def render_change_form(
+        self,
+        request: HttpRequest,
+        context: dict[str, Any],
+        add: bool = False,
+        change: bool = False,
+        form_url: str = "",
+        obj: Document | None = None,
+    ) -> HttpResponse:
+        """The page, which is sent only with the audit entry of its opening."""
+
+        def record_opening(_: HttpResponse) -> None:
+            assert obj is not None  # noqa: S101 - nobody adds documents
+            record.document_viewed(
+                workspace=obj.workspace.snapshot(),
+                document=record.DocumentSnapshot(document_id=obj.id, document_title=obj.title),
+                person=request_user(request).get_username(),
+            )
+
+        response: Any = super().render_change_form(request, context, add, change, form_url, obj)
+        if request.method == "GET":
+            response.add_post_render_callback(record_opening)
+        return response  # type: ignore[no-any-return] # a TemplateResponse
 
     # --- Fields ---
 

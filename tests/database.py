@@ -73,6 +73,18 @@ def backdated(entries: Iterable[AuditEntry]) -> list[AuditEntry]:
 
 
 @contextlib.contextmanager
+def no_entries() -> Iterator[None]:
+    """The role that serves cannot add entries to the audit log; not within a transaction."""
+    with roles.as_owner():
+        execute("REVOKE INSERT ON audit_auditentry FROM documents")
+    try:
+        yield
+    finally:
+        with roles.as_owner():
+            roles.grant_privileges()
+
+
+@contextlib.contextmanager
 def read_only() -> Iterator[None]:
     """Other connections may only read, as on a standby."""
     _alter_database("SET default_transaction_read_only = on")

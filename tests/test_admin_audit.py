@@ -208,6 +208,14 @@ def test_audit_entry_page_says_the_rest_and_offers_no_change(acme: Tenant, sam: 
         assert button not in html
 
 
+def test_audit_entry_page_says_when_it_happened_if_it_was_recorded_later(sam: Client) -> None:
+    [later] = happened(occurred_at=at("2026-02-28 11:59:58"))
+    [same] = happened()
+    assert "2026-02-28 11:59:58 UTC" in body(sam.get(entry_url(later)))
+    assert "field-happened" in body(sam.get(entry_url(later)))
+    assert "field-happened" not in body(sam.get(entry_url(same)))
+
+
 # --- Filters
 
 

@@ -8,10 +8,12 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from audit.models import Action, AuditEntry
 from documents.models import Document
 from tests import factories
+from tests.database import no_entries
 from tests.factories import Tenant, at, uid
-from tests.staff import DOCUMENTS, errors, member, operator, shown, signed_in, support
+from tests.staff import DOCUMENTS, HISTORY, errors, member, operator, shown, signed_in, support
 from workspaces.models import Workspace
 
 LOOKUP = reverse("admin:audit_auditentry_workspaces")
@@ -85,6 +87,51 @@ def test_document_page_has_its_recipients_and_its_audit_log_and_no_button(
     assert f"?document_id__exact={lease.id}" in html
     for button in ('name="_save"', "deletelink", "historylink", "add-row", "view-related"):
         assert button not in html
+
+
+def viewed() -> list[tuple[str, str, str, str]]:
+    """The entries of openings, with all that they say."""
+    found = AuditEntry.objects.filter(action=Action.DOCUMENT_VIEWED).order_by("id")
+    assert all(len(entry.request_id) == 32 and entry.address == "127.0.0.1" for entry in found)
+    return [
+        (entry.person, entry.workspace_name, entry.document_title, str(entry.document_id))
+        for entry in found
+    ]
+
+
+def test_document_page_that_is_opened_is_recorded_each_time(lease: Document, sam: Client) -> None:
+    for opened in (1, 2):
+        body(sam.get(page(lease)))
+        entry = ("sam@support.example", "Acme", "Lease <b>", str(lease.id))
+        assert viewed() == [entry] * opened
+    # The workspace's own admins see who has read their document.
+    admin = signed_in(lease.workspace.members.get())
+    html = body(admin.get(f"{HISTORY}?action__exact=document.viewed"))
+    for text in ("Document&#x27;s page opened", "sam@support.example", "Lease &lt;b&gt;"):
+        assert text in html
+
+
+def test_document_page_that_is_not_shown_is_not_recorded(
+    acme: Tenant, lease: Document, sam: Client
+) -> None:
+    assert sam.head(page(lease)).status_code == 200
+    assert sam.post(page(lease)).status_code == 405
+    assert signed_in(acme.admin).get(page(lease)).status_code == 403
+    assert Client().get(page(lease)).status_code == 302
+    for each in (DOCUMENTS, f"{DOCUMENTS}?q={lease.id}"):
+        body(sam.get(each))
+    assert sam.get(page(lease).replace(str(lease.id), str(uid(9)))).status_code in (302, 404)
+    assert viewed() == []
+
+
+def test_document_page_is_not_shown_without_its_entry(transactional_db: None, acme: Tenant) -> None:
+    document = factories.document(acme.workspace, title="Lease")
+    sam = signed_in(support())
+    sam.raise_request_exception = False
+    with no_entries():
+        response = sam.get(page(document))
+    assert response.status_code == 500
+    assert b"Lease" not in response.content
 
 
 def test_document_page_leads_to_the_audit_log(lease: Document, sam: Client) -> None:

@@ -13,7 +13,9 @@ from django.utils import timezone
 
 from audit import export
 from audit.models import COLUMNS, Action, AuditEntry
+from tests.database import no_entries
 from tests.factories import Tenant, at, uid
+from tests.server import Server, eventually
 from tests.staff import EXPORT, HISTORY, happened, of, shown, signed_in, support
 
 
@@ -23,15 +25,24 @@ def sam(db: None) -> Client:
     return signed_in(support())
 
 
+OF_EXPORTS = (Action.LOG_EXPORTED.label, Action.LOG_EXPORT_ENDED.label)
+
+
 def sent(response: Any) -> bytes:
     assert response.status_code == 200
     return b"".join(response)
 
 
 def rows(client: Client, query: str = "") -> list[dict[str, str]]:
-    """The file's lines by the names of its columns."""
+    """The file's lines by the names of its columns, without those of exports."""
     text = sent(client.get(EXPORT + query)).decode("utf-8-sig")
-    return list(csv.DictReader(io.StringIO(text, newline="")))
+    lines = csv.DictReader(io.StringIO(text, newline=""))
+    return [line for line in lines if line["action"] not in OF_EXPORTS]
+
+
+def recorded() -> list[AuditEntry]:
+    """The entries of exports, in order."""
+    return list(AuditEntry.objects.filter(action__startswith="audit.").order_by("id"))
 
 
 def test_export_holds_all_of_an_entry(acme: Tenant, sam: Client) -> None:
@@ -171,5 +182,131 @@ def test_export_with_filters_that_are_not_valid_leads_back_to_the_list(
 
 
 def test_export_of_nothing_is_a_file_of_a_heading(sam: Client) -> None:
-    assert rows(sam) == []
-    assert sent(sam.get(EXPORT)).decode("utf-8-sig") == ",".join(COLUMNS) + "\r\n"
+    content = sent(sam.get(f"{EXPORT}?action__exact=key.created"))
+    assert content.decode("utf-8-sig") == ",".join(COLUMNS) + "\r\n"
+
+
+# --- Who exported it
+
+
+def test_export_is_recorded_before_its_first_byte_and_at_its_end(
+    transactional_db: None, sam: Client
+) -> None:
+    happened(1234, action=Action.LOGIN)
+    response: Any = sam.get(f"{EXPORT}?action__exact=login.succeeded")
+    assert len(recorded()) == 1
+    sent(response)
+    response.close()
+    [started, ended] = recorded()
+    assert (started.action, ended.action) == (Action.LOG_EXPORTED, Action.LOG_EXPORT_ENDED)
+    assert (started.detail, ended.detail) == ("action = login.succeeded", "1,234 entries")
+    for entry in (started, ended):
+        assert (entry.person, entry.workspace_id) == ("sam@support.example", None)
+        assert (entry.request_id, entry.address) == (response["Request-Id"], "127.0.0.1")
+
+
+@pytest.mark.parametrize(("read", "detail"), [(0, "0"), (1, "0"), (2, "10"), (3, "20")])
+def test_export_that_breaks_off_is_recorded_with_the_entries_that_were_sent(
+    transactional_db: None,
+    sam: Client,
+    monkeypatch: pytest.MonkeyPatch,
+    read: int,
+    detail: str,
+) -> None:
+    monkeypatch.setattr(export, "BATCH", 10)
+    happened(30)
+    response: Any = sam.get(EXPORT)
+    parts = iter(response)
+    for _ in range(read):
+        next(parts)
+    response.close()
+    assert [entry.detail for entry in recorded()] == [
+        "no filter",
+        f"broken off after {detail} entries",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("query", "detail"),
+    [
+        ("", "no filter"),
+        ("?workspace_id__exact={acme}", "workspace = Acme"),
+        ("?workspace_id__exact={none}", "workspace = {none}"),
+        (
+            "?workspace_id__exact={acme}&action__exact=key.revoked&since=2026-01-01",
+            "workspace = Acme, action = key.revoked, from 2026-01-01",
+        ),
+        ("?q=ada@acme.example&until=2026-01-31", "search = ada@acme.example, to 2026-01-31"),
+        (
+            "?document_id__exact={none}&key_id__exact={none}",
+            "document = {none}, key = {none}",
+        ),
+    ],
+)
+def test_export_records_its_filter(acme: Tenant, sam: Client, query: str, detail: str) -> None:
+    ids = {"acme": acme.workspace.id, "none": uid(9)}
+    sent(sam.get(EXPORT + query.format(**ids)))
+    entry = recorded()[0]
+    assert entry.detail == detail.format(**ids)
+    found = re.search("workspace_id__exact=([^&]+)", query.format(**ids))
+    assert str(entry.workspace_id) == (found[1] if found else "None")
+
+
+def test_export_of_a_workspace_is_visible_to_its_admins(
+    acme: Tenant, umbrella: Tenant, sam: Client
+) -> None:
+    sent(sam.get(f"{EXPORT}?workspace_id__exact={acme.workspace.id}"))
+    sent(signed_in(acme.admin).get(EXPORT))
+    for tenant, people in ((acme, ["admin@acme.example", "sam@support.example"]), (umbrella, [])):
+        page = shown(signed_in(tenant.admin), "?action__exact=audit.exported")
+        assert [entry.person for entry in page.result_list] == people
+
+
+def test_export_of_an_admin_of_two_workspaces_belongs_to_neither(
+    acme: Tenant, umbrella: Tenant
+) -> None:
+    umbrella.workspace.memberships.create(user=acme.admin, role="ADMIN")
+    sent(signed_in(acme.admin).get(EXPORT))
+    assert recorded()[0].workspace_id is None
+
+
+def test_export_with_a_raw_key_as_its_search_records_only_its_public_part(
+    acme: Tenant, sam: Client
+) -> None:
+    response: Any = sam.get(f"{EXPORT}?q=Bearer {acme.raw}", follow=True)
+    sent(response)
+    assert recorded()[0].detail == f"search = {acme.key.prefix}"
+    assert acme.raw[12:] not in str(AuditEntry.objects.values())
+
+
+def test_export_is_not_sent_without_its_entry(transactional_db: None, acme: Tenant) -> None:
+    sam = signed_in(support())
+    sam.raise_request_exception = False
+    with no_entries():
+        assert sam.get(EXPORT).status_code == 500
+
+
+def test_export_whose_end_cannot_be_recorded_is_whole_all_the_same(
+    transactional_db: None, acme: Tenant, caplog: pytest.LogCaptureFixture
+) -> None:
+    response: Any = signed_in(support()).get(EXPORT)
+    with no_entries():
+        assert b"Acme sync" in sent(response)
+        response.close()
+    assert [entry.action for entry in recorded()] == [Action.LOG_EXPORTED]
+    assert "The end of an export could not be recorded" in caplog.text
+
+
+def test_export_from_a_server_records_a_reader_who_leaves(server: Server, acme: Tenant) -> None:
+    happened(20_000, user_agent="x" * 400, action=Action.LOGIN)
+    client = signed_in(support())
+    cookie = f"sessionid={client.cookies['sessionid'].value}"
+    with server.connect() as wire:
+        wire.sendall(
+            f"GET {EXPORT} HTTP/1.1\r\nHost: localhost\r\nCookie: {cookie}\r\n\r\n".encode()
+        )
+        assert wire.recv(100).startswith(b"HTTP/1.1 200")
+    assert eventually(lambda: len(recorded()) == 2)
+    [started, ended] = recorded()
+    assert re.fullmatch(r"broken off after [0-9,]+ entries", ended.detail)
+    assert ended.request_id == started.request_id

@@ -21,7 +21,7 @@ from psycopg import sql
 
 from apikeys.models import ApiKey
 from audit import record
-from audit.models import AuditEntry
+from audit.models import Action, AuditEntry, Checkpoint, Leaf, Subtree
 from config.request_context import current_request
 from documents.models import Document, Recipient, StoredFile
 from tests import factories, staff
@@ -173,8 +173,11 @@ def text_of(response: Any) -> str:
     return f"{response.headers}{response.cookies}{content.decode()}"
 
 
+OF_READERS = (Action.DOCUMENT_VIEWED, Action.LOG_EXPORTED, Action.LOG_EXPORT_ENDED)
+
+
 def database() -> dict[str, str]:
-    """A fingerprint of each table, but for the sessions."""
+    """A fingerprint of each table, without sessions and what the audit log says about readers."""
     found = {}
     with connection.cursor() as cursor:
         for table in connection.introspection.table_names():
@@ -182,6 +185,8 @@ def database() -> dict[str, str]:
             cursor.execute(rows.format(sql.Identifier(table)))
             found[table] = str(cursor.fetchone())
     del found["django_session"]
+    entries = AuditEntry.objects.exclude(action__in=OF_READERS).order_by("id")
+    found["audit_auditentry"] = str(list(entries.values()))
     return found
 
 
@@ -220,8 +225,8 @@ def is_list(name: str) -> bool:
 
 
 def leaked(sent: str, response: Any, secrets: set[str]) -> set[str]:
-    """The secrets that the response tells; what was sent is none."""
-    text = text_of(response)
+    """The secrets that the response tells; what was sent is none, now or to an earlier export."""
+    text = re.sub(r"(search|document|key) = [^,\"<]+", "", text_of(response))
     return {secret for secret in secrets if secret in text and secret not in sent}
 
 
@@ -305,10 +310,11 @@ def test_admin_shows_an_object_of_acme_like_one_that_does_not_exist(
 def test_admin_is_tried_with_every_kind_of_object() -> None:
     tried = {Workspace, Membership, ApiKey, Document, Recipient, StoredFile, AuditEntry}
     ours = {m for m in apps.get_models() if m.__module__.split(".")[0] in OUR_APPS}
+    without_pages = {DocumentCount, Leaf, Subtree, Checkpoint}
     assert {model for model in ours if not model.__name__.endswith("Event")} == (
-        tried | {DocumentCount}
+        tried | without_pages
     )
-    assert not admin.site.is_registered(DocumentCount)  # numbers, on no page of their own
+    assert not [model for model in without_pages if admin.site.is_registered(model)]
 
 
 OUR_APPS = ("workspaces", "apikeys", "documents", "audit")

@@ -342,5 +342,14 @@ def test_key_pages_close_with_the_membership_from_the_next_click(acme: Tenant, a
     assert Workspace.objects.get(pk=acme.workspace.pk).keys.count() == 1
 
 
+def test_key_is_not_named_like_a_key(acme: Tenant, ada: Client) -> None:
+    for name in (acme.raw, f"copy of {acme.raw[:13]}"):
+        response = create(ada, name)
+        assert response.status_code == 200
+        assert "A name must not contain an API key." in response.content.decode()
+    assert ApiKey.objects.count() == 1
+    assert acme.raw[12:] not in str(AuditEntry.objects.values())
+
+
 def create_blindly(client: Client) -> Any:
     return client.post(NEW, {"name": "Mine", "key_id": "x"})

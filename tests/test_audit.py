@@ -79,3 +79,15 @@ def test_audit_log_has_no_reading(acme: Tenant) -> None:
     for path in ("/me", "/documents", f"/documents/{document.id}"):
         assert acme.get(path).status == 200
     assert len(entries()) == before
+
+
+def test_audit_log_has_no_raw_key_whatever_named_its_entries(acme: Tenant) -> None:
+    """Titles and names of workspaces come from the rest of the service."""
+    document = factories.document(acme.workspace, title=f"Key: {acme.raw}, keep")
+    type(acme.workspace).objects.filter(pk=acme.workspace.pk).update(name=acme.raw)
+    assert acme.get(f"/documents/{document.id}/download").status == 200
+    for entry in entries(document_id=document.id):
+        assert entry.document_title == f"Key: {acme.key.prefix}…, keep"
+        assert entry.workspace_name == f"{acme.key.prefix}…"
+        assert entry.key_prefix == acme.key.prefix
+    assert acme.raw[12:] not in str(AuditEntry.objects.values())

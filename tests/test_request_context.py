@@ -1,11 +1,15 @@
 """Each entry that is made within a request says where it came from, whatever it is about."""
 
+import os
+import pwd
+
 import pytest
-from django.test import Client
+from django.contrib.auth.models import AnonymousUser
+from django.test import Client, RequestFactory
 from django.urls import reverse
 
 from audit.models import AuditEntry
-from config.request_context import client_info
+from config.request_context import actor, client_info, handling
 from tests import factories, staff
 from tests.factories import Tenant
 from tests.proxy import HOST
@@ -49,6 +53,43 @@ def test_client_info_is_recorded_when_an_operator_changes_a_workspace(acme: Tena
     client.post(workspace_page(acme.workspace), {**form, "memberships-0-role": "MEMBER"})
     actions = ("workspace.plan_changed", "workspace.suspended", "member.role_changed")
     assert sorted(new_since(last)) == sorted((action, "203.0.113.9", FIREFOX) for action in actions)
+
+
+def test_actor_is_the_user_who_is_signed_in(acme: Tenant) -> None:
+    request = RequestFactory().get("/")
+    for user, login in ((acme.admin, acme.admin.username), (AnonymousUser(), "")):
+        request.user = user
+        with handling(request):
+            assert actor() == login
+    with handling(RequestFactory().get("/")):  # to the API, which has no users
+        assert actor() == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        (["/srv/manage.py", "issue_key", "secret"], "manage.py issue_key"),
+        (["manage.py"], "manage.py"),
+        (["/usr/bin/tool", "secret"], "tool"),
+        ([""], ""),
+    ],
+)
+def test_actor_outside_of_a_request_is_the_system_s_user_and_the_command(
+    monkeypatch: pytest.MonkeyPatch, words: list[str], command: str
+) -> None:
+    monkeypatch.setattr("sys.argv", words)
+    monkeypatch.delenv("SUDO_USER", raising=False)
+    assert actor() == f"{pwd.getpwuid(os.getuid()).pw_name} ({command})"
+    monkeypatch.setenv("SUDO_USER", "petra")
+    assert actor() == f"petra ({command})"
+
+
+def test_actor_is_a_number_where_the_system_has_no_name_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("os.getuid", lambda: 4_000_000)
+    monkeypatch.delenv("SUDO_USER", raising=False)
+    assert actor().startswith("4000000 (")
 
 
 def test_client_info_is_empty_outside_of_a_request(acme: Tenant) -> None:
