@@ -7,14 +7,14 @@ from documents.storage import OpenObject
 
 
 class DamagedObject(Exception):
-    """An object in object storage has not the bytes that were stored.
+    """The bytes of an object are not those that were stored.
 
     Attributes:
         found: its SHA-256, hex digits.
     """
 
     def __init__(self, found: str) -> None:
-        super().__init__(f"SHA-256 {found}")
+        super().__init__(f"an object is damaged: its SHA-256 is {found}")
         self.found = found
 
 

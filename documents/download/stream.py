@@ -72,9 +72,9 @@ _open: "set[RecordedStream]" = set()
 class RecordedStream:
     """An object's bytes on their way to the client; its completion is a separate audit entry.
 
-    If object storage breaks off, or if a whole file has not the digest that it had when it was
-    stored, the iteration raises and the server closes the connection: the client got a body that is
-    too short.
+    If object storage breaks off, or if a whole file does not have the digest that it had when it
+    was stored, the iteration raises and the server closes the connection, so that a short body
+    never looks complete.
 
     Args:
         opened: the object or a part of it, not read yet.
@@ -90,7 +90,7 @@ class RecordedStream:
         self._chunks = CheckedChunks(opened, file.sha256) if whole else iter(opened)
         self._last = 0  # bytes of the last chunk
         self._sent = 0  # bytes that the server has taken
-        self._damage: DamagedObject | None = None
+        self._damage = ""  # the wrong SHA-256 of a damaged object
         self._ending = threading.Lock()  # taken once, for good
         _open.add(self)
 
@@ -102,10 +102,12 @@ class RecordedStream:
         # chunk; otherwise each slow client would hold two in memory.
         self._sent += self._last
         self._last = 0
+        if self._ending.locked():
+            raise ConnectionAbortedError("the process ends")
         try:
             chunk = next(self._chunks)
         except DamagedObject as exc:
-            self._damage = exc
+            self._damage = exc.found
             raise
         self._last = len(chunk)
         return chunk
@@ -113,9 +115,9 @@ class RecordedStream:
     def close(self) -> None:
         """Records the completion; the server calls it after the last byte or if the client left."""
         if self._ending.acquire(blocking=False):
-            self._opened.close()
             token = request_id.set(self._entry.request_id)  # the request itself has ended
             try:
+                self._opened.close()
                 self._log_damage()
                 self._record(self._completion())
             finally:
@@ -125,10 +127,11 @@ class RecordedStream:
                 _open.discard(self)
 
     def break_off(self) -> None:
-        """Stores the completion while other threads are still sending; the process then ends.
+        """Stores the completion and stops another thread that is still sending; the process ends.
 
-        Another thread may be recording it. Then it is recorded once all the same.
+        If the other thread is just recording it, it is recorded once all the same.
         """
+        self._ending.acquire(blocking=False)
         completion = self._completion()
         if not spool.add(self._entry.request_id, completion):
             self._record(completion)
@@ -138,7 +141,7 @@ class RecordedStream:
             at=datetime.now(UTC),
             bytes_sent=self._sent,
             length=self._opened.length,
-            damaged=self._damage is not None,
+            damaged=bool(self._damage),
         )
 
     def _record(self, completion: record.Completion) -> None:
@@ -156,12 +159,12 @@ class RecordedStream:
             spool.add(self._entry.request_id, completion)
 
     def _log_damage(self) -> None:
-        if self._damage is not None:
+        if self._damage:
             logger.error(
                 "Object %s is damaged: its SHA-256 is %s instead of %s. This download was broken "
                 "off before its last bytes. Parts of it, and what nginx serves, are not checked.",
                 self._file.object_key,
-                self._damage.found,
+                self._damage,
                 self._file.sha256,
             )
 
