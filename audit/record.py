@@ -5,18 +5,15 @@ gap in the log. `_write` adds the request's id, address and user agent to each e
 a raw key, whatever the names in it are.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Any
 from uuid import UUID
 
-import msgspec
-from django.db import connection, transaction
 from django.forms.models import model_to_dict
-from django.utils import timezone
 
-from audit.models import DOWNLOADS, WRITTEN, Action, AuditEntry
+from audit.models import WRITTEN, Action, AuditEntry
 from config.api.request import ActiveKey
 from config.database import fetch
 from config.key_format import cut_raw_keys
@@ -24,9 +21,6 @@ from config.logs import redact, request_id
 from config.request_context import client_info
 
 USER_AGENT_LENGTH = 500  # characters that are stored
-COMPLETIONS_LOCK = 0x656E6473  # an arbitrary number, unique among our advisory locks
-
-_Bytes = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]  # as the column has it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,14 +80,19 @@ def _write(action: Action, **facts: Any) -> AuditEntry:
 
 def _insert(entry: AuditEntry) -> AuditEntry:
     """Uses a prepared statement, since each download waits for its entry."""
-    [[entry.pk, entry.created_at]] = fetch(_INSERT, _values(entry))
+    [[entry.pk, entry.created_at]] = fetch(_INSERT, values(entry))
     return entry
 
 
-def _values(entry: AuditEntry) -> list[Any]:
+def values(entry: AuditEntry) -> list[Any]:
     """What an INSERT sets, without raw keys."""
     facts = (getattr(entry, column) for column in WRITTEN)
     return [cut_raw_keys(fact) if isinstance(fact, str) else fact for fact in facts]
+
+
+def ending(started: AuditEntry, **facts: Any) -> AuditEntry:
+    """The entry of an end, with all other facts of its start; that one cannot change."""
+    return AuditEntry(**model_to_dict(started, exclude=["id", "occurred_at"]) | facts)
 
 
 def key_is_recorded(key_id: UUID) -> bool:
@@ -136,112 +135,6 @@ def document_downloaded(
         file_sha256=file_sha256,
         byte_range=byte_range,
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Completion:
-    """How a download ended.
-
-    Attributes:
-        at: when.
-        bytes_sent: of the response's body.
-        length: bytes of the whole body; None if it is not known.
-        damaged: whether a whole file had another digest than when it was stored.
-    """
-
-    at: Annotated[datetime, msgspec.Meta(tz=True)]
-    bytes_sent: _Bytes
-    length: _Bytes | None
-    damaged: bool
-
-
-def completion_text(*, bytes_sent: int, length: int | None, size: int | None, damaged: bool) -> str:
-    """How a download ended, in words.
-
-    Args:
-        length: bytes of the response's whole body; None if it is not known.
-        size: bytes of the whole file; None if it is not known.
-    """
-    if length is None:
-        text = f"broken off at {bytes_sent:,} bytes"
-    elif bytes_sent < length:
-        text = f"broken off at {bytes_sent:,} of {length:,} bytes"
-    elif size is None or length == size:
-        text = "whole file"
-    else:
-        return f"part: {length:,} of {size:,} bytes"
-    if damaged:
-        return f"damaged: its SHA-256 is not that of the stored file; {text}"
-    return text if length == size else f"part, {text}"
-
-
-def _ending(started: AuditEntry, **facts: Any) -> AuditEntry:
-    """The entry of an end, with all other facts of its start; that one cannot change."""
-    return AuditEntry(**model_to_dict(started, exclude=["id", "occurred_at"]) | facts)
-
-
-def _completion(started: AuditEntry, completion: Completion) -> AuditEntry:
-    size = int(started.byte_range.rpartition("/")[2]) if started.byte_range else completion.length
-    text = completion_text(
-        bytes_sent=completion.bytes_sent,
-        length=completion.length,
-        size=size,
-        damaged=completion.damaged,
-    )
-    action = Action.DOWNLOAD_ENDED
-    return _ending(started, action=action, bytes_sent=completion.bytes_sent, detail=text)
-
-
-# One message to the database, so that whatever arrives of it is executed as a whole. It may arrive
-# late, when its download has been recorded by `downloads_ended`, which holds the lock alone.
-_INSERT_ONCE = f"""
-    SELECT pg_advisory_xact_lock_shared({COMPLETIONS_LOCK});
-    INSERT INTO "audit_auditentry" ({", ".join(WRITTEN)})
-    SELECT {", ".join("%s" for _ in WRITTEN)} WHERE NOT EXISTS (
-        SELECT FROM "audit_auditentry" WHERE request_id = %s AND action = %s)
-"""  # noqa: S608 - made of constants
-
-
-def download_ended(started: AuditEntry, completion: Completion) -> None:
-    """The download of entry `started` has ended just now.
-
-    This is a new entry, since the first one cannot change.
-    """
-    entry = _completion(started, completion)
-    with connection.cursor() as cursor:
-        cursor.execute(_INSERT_ONCE, [*_values(entry), entry.request_id, entry.action])
-
-
-@transaction.atomic
-def downloads_ended(completions: Mapping[str, Completion]) -> tuple[int, int]:
-    """Records completions by the downloads' request ids, each once.
-
-    Concurrent calls wait for each other, so that none is recorded twice.
-
-    Returns:
-        (newly recorded, already recorded); unknown request ids are in neither.
-    """
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [COMPLETIONS_LOCK])
-    found = AuditEntry.objects.filter(request_id__in=list(completions), action__in=DOWNLOADS)
-    started: dict[str, AuditEntry] = {}
-    ended: set[str] = set()
-    for entry in found:
-        if entry.action == Action.DOWNLOAD_ENDED:
-            ended.add(entry.request_id)
-        else:
-            started[entry.request_id] = entry
-    now = timezone.now()
-    new = []
-    for key, start in started.items():
-        if key in ended:
-            continue
-        entry = _completion(start, completions[key])
-        # Another machine's clock may differ a little.
-        entry.occurred_at = min(max(completions[key].at, start.created_at), now)
-        new.append(entry)
-    AuditEntry.objects.bulk_create(new)
-    return len(new), len(ended)
 
 
 def document_viewed(
@@ -351,7 +244,7 @@ def log_exported(*, workspace: WorkspaceSnapshot | None, person: str, detail: st
 
 def log_export_ended(started: AuditEntry, *, detail: str) -> None:
     """The export of entry `started` has ended or was broken off, as `detail` says."""
-    _insert(_ending(started, action=Action.LOG_EXPORT_ENDED, detail=detail))
+    _insert(ending(started, action=Action.LOG_EXPORT_ENDED, detail=detail))
 
 
 def document_changed(

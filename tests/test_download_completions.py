@@ -38,7 +38,7 @@ def counts(**some: int) -> dict[str, int]:
     return dict.fromkeys(("recorded", "recorded_before", "unknown", "unreadable"), 0) | some
 
 
-def completions() -> list[tuple[str, str, int | None]]:
+def end_entries() -> list[tuple[str, str, int | None]]:
     """The request id, the outcome and the bytes of each completed download."""
     found = AuditEntry.objects.filter(action="document.download_ended").order_by("id")
     return [(entry.request_id, entry.detail, entry.bytes_sent) for entry in found]
@@ -101,7 +101,7 @@ def test_record_download_completions_records_0_bytes_if_object_storage_fails_ngi
     request_id = response.headers["request-id"]
     assert eventually(lambda: request_id in nginx.completions.read_text())
     record_completions(nginx.completions)
-    assert completions() == [(request_id, "broken off at 0 bytes", 0)]
+    assert end_entries() == [(request_id, "broken off at 0 bytes", 0)]
 
 
 def test_nginx_log_has_no_line_for_what_is_no_download(nginx: Nginx, acme: Tenant) -> None:
@@ -130,7 +130,7 @@ def test_record_download_completions_records_a_log_that_is_read_again_once(
     log = written(tmp_path, lines[1] + lines[0] + lines[1])
     assert record_completions(log) == counts(recorded=1, recorded_before=1)
     assert record_completions(log) == counts(recorded_before=2)
-    assert [(id, detail) for id, detail, _ in completions()] == [
+    assert [(id, detail) for id, detail, _ in end_entries()] == [
         (first, "whole file"),
         (second, "whole file"),
     ]
@@ -159,7 +159,7 @@ def test_record_download_completions_counts_unreadable_lines_and_unknown_request
     assert record_completions(written(tmp_path, "")) == counts()
     log = written(tmp_path, "".join(bad + strangers))
     assert record_completions(log) == counts(unknown=2, unreadable=len(bad))
-    assert completions() == []
+    assert end_entries() == []
     log = written(tmp_path, "".join(bad + strangers + [good]))
     assert record_completions(log) == counts(recorded=1, unknown=2, unreadable=len(bad))
 
@@ -194,7 +194,7 @@ def test_record_download_completions_records_bytes_and_how_many_these_are_of_all
     (request_id,) = started(1, byte_range=byte_range)
     log = written(tmp_path, f"1771234567.123 {request_id} {logged}\n")
     assert record_completions(log)["recorded"] == 1
-    assert completions() == [(request_id, detail, bytes_sent)]
+    assert end_entries() == [(request_id, detail, bytes_sent)]
 
 
 def test_record_download_completions_records_nginx_s_time_between_start_and_now(
@@ -249,7 +249,7 @@ def test_recorder_records_each_completion_once_if_three_read_the_same_log(
         results = list(pool.map(read, range(3)))
     assert sum(each.recorded for each in results) == len(ids)
     assert {each.recorded + each.recorded_before for each in results} == {len(ids)}
-    assert sorted(id for id, _, _ in completions()) == sorted(ids)
+    assert sorted(id for id, _, _ in end_entries()) == sorted(ids)
 
 
 def test_record_download_completions_records_each_line_that_tail_writes_at_once(
@@ -261,7 +261,7 @@ def test_record_download_completions_records_each_line_that_tail_writes_at_once(
     ids: list[str] = []
 
     def all_recorded() -> bool:
-        return [id for id, _, _ in completions()] == ids
+        return [id for id, _, _ in end_entries()] == ids
 
     with contextlib.ExitStack() as stack:
         database = Proxy(server.test_database_url())
@@ -280,7 +280,7 @@ def test_record_download_completions_records_each_line_that_tail_writes_at_once(
         ids.append(download(nginx, acme))
         assert process.stderr is not None
         assert "trying again" in process.stderr.readline()
-        assert len(completions()) == 2
+        assert len(end_entries()) == 2
         database.restore()
         assert eventually(all_recorded)
         process.send_signal(signal.SIGTERM)

@@ -12,7 +12,7 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from audit import record
+from audit import completions
 from audit.models import AuditEntry
 from config.database import fetch
 from documents.download import spool
@@ -21,10 +21,10 @@ from tests.database import locked
 from tests.factories import Tenant
 from tests.server import Server, eventually, running
 from tests.slow import download_request
-from tests.test_download_completions import completions, started
+from tests.test_download_completions import end_entries, started
 
 SIZE = 8_000_000  # bytes: more than the buffers between server and client
-COMPLETION = record.Completion(
+COMPLETION = completions.Completion(
     at=datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC), bytes_sent=7, length=7, damaged=False
 )
 
@@ -67,7 +67,7 @@ def warm_up(server: Server, tenant: Tenant) -> None:
     """Downloads something, so that the connection that records completions is open."""
     document = factories.document(tenant.workspace)
     server.get(f"/documents/{document.id}/download", tenant.raw)
-    assert eventually(completions)
+    assert eventually(end_entries)
 
 
 def test_completion_waits_while_the_database_refuses_and_is_recorded_once(
@@ -81,7 +81,7 @@ def test_completion_waits_while_the_database_refuses_and_is_recorded_once(
     server.restore()
     assert eventually(lambda: not waiting(server.spool))
     start = start_of_download()
-    assert completions() == [(start.request_id, "whole file", SIZE)]
+    assert end_entries() == [(start.request_id, "whole file", SIZE)]
     ended = AuditEntry.objects.get(action="document.download_ended")
     assert ended.occurred_at is not None
     assert start.created_at < ended.occurred_at < before < ended.created_at
@@ -93,7 +93,7 @@ def test_completion_of_one_that_is_broken_off_waits_too(server: Server, acme: Te
     assert eventually(lambda: waiting(server.spool))
     server.restore()
     assert eventually(lambda: not waiting(server.spool))
-    [(request_id, detail, sent)] = completions()
+    [(request_id, detail, sent)] = end_entries()
     assert request_id == start_of_download().request_id
     assert detail == f"broken off at {sent:,} of 8,000,000 bytes"
 
@@ -103,14 +103,14 @@ def test_completion_that_reaches_the_database_late_is_recorded_once(
 ) -> None:
     """What the server sent to a silent database arrives when it has been given up."""
     warm_up(server, acme)
-    before = completions()
+    before = end_entries()
     with download(server, acme) as client:
         server.database.silence()
         read(client)
     assert eventually(lambda: waiting(server.spool))
     server.restore()
     assert eventually(lambda: not waiting(server.spool))
-    assert len(completions()) == len(before) + 1
+    assert len(end_entries()) == len(before) + 1
 
 
 def test_completion_that_is_executed_after_it_was_recorded_from_its_file_is_recorded_once(
@@ -121,26 +121,26 @@ def test_completion_that_is_executed_after_it_was_recorded_from_its_file_is_reco
 
     def late() -> None:
         try:
-            record.download_ended(start, COMPLETION)
+            completions.download_ended(start, COMPLETION)
         finally:
             connection.close()  # this thread's
 
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
-            record.downloads_ended({id: COMPLETION})
+            completions.downloads_ended({id: COMPLETION})
             arrived = pool.submit(late)
             waits = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
             assert eventually(lambda: fetch(waits, []))
         arrived.result()
-    record.download_ended(start, COMPLETION)
-    assert completions() == [(id, "whole file", 7)]
+    completions.download_ended(start, COMPLETION)
+    assert end_entries() == [(id, "whole file", 7)]
 
 
 def test_completion_is_recorded_once_if_its_acknowledgement_is_lost(
     server: Server, acme: Tenant
 ) -> None:
     warm_up(server, acme)
-    before = completions()
+    before = end_entries()
 
     def cut(block: bytes) -> bytes:
         raise ConnectionResetError
@@ -149,10 +149,10 @@ def test_completion_is_recorded_once_if_its_acknowledgement_is_lost(
         server.database.alter = cut
         read(client)
     assert eventually(lambda: waiting(server.spool))
-    assert len(completions()) == len(before) + 1
+    assert len(end_entries()) == len(before) + 1
     server.restore()
     assert eventually(lambda: not waiting(server.spool))
-    assert len(completions()) == len(before) + 1
+    assert len(end_entries()) == len(before) + 1
 
 
 def test_completion_waits_while_the_audit_log_is_locked(server: Server, acme: Tenant) -> None:
@@ -160,7 +160,7 @@ def test_completion_waits_while_the_audit_log_is_locked(server: Server, acme: Te
         read(client)
         assert eventually(lambda: waiting(server.spool))
     assert eventually(lambda: not waiting(server.spool))
-    assert [detail for _, detail, _ in completions()] == ["whole file"]
+    assert [detail for _, detail, _ in end_entries()] == ["whole file"]
 
 
 def test_completion_of_a_server_that_ends_without_a_database_is_recorded_by_the_next(
@@ -176,7 +176,7 @@ def test_completion_of_a_server_that_ends_without_a_database_is_recorded_by_the_
         assert waiting(server.spool) == [request_id]
         with running(Server(tmp_path / "next", SPOOL_DIR=str(server.spool))):
             assert eventually(lambda: not waiting(server.spool))
-    [(ended, detail, sent)] = completions()
+    [(ended, detail, sent)] = end_entries()
     assert ended == request_id
     assert detail == f"broken off at {sent:,} of 8,000,000 bytes"
 
@@ -195,7 +195,7 @@ def test_completions_that_two_processes_share_are_recorded_once(
             stack.callback(servers[-1].stop)
         assert eventually(lambda: not waiting(folder))
         assert all("refused" not in server.log() for server in servers)
-    assert sorted(id for id, _, _ in completions()) == sorted(ids)
+    assert sorted(id for id, _, _ in end_entries()) == sorted(ids)
     assert list(folder.glob("*.refused")) == []
 
 
@@ -203,17 +203,17 @@ def test_completion_is_recorded_once_if_its_file_stays(db: None, folder: Path) -
     """A process may be killed after it has recorded it and before it has deleted the file."""
     [id] = started(1)
     spool.add(id, COMPLETION)
-    assert record.downloads_ended({id: COMPLETION}) == (1, 0)
+    assert completions.downloads_ended({id: COMPLETION}) == (1, 0)
     assert spool.record_waiting() == 0
     assert waiting(folder) == []
-    assert completions() == [(id, "whole file", 7)]
+    assert end_entries() == [(id, "whole file", 7)]
 
 
 def test_completion_that_waited_happened_between_the_start_and_now(db: None, folder: Path) -> None:
     ids = started(2)
     times = [datetime(2026, 2, 3, tzinfo=UTC), timezone.now() + timedelta(days=1)]
     for id, at in zip(ids, times, strict=True):
-        damaged = record.Completion(at=at, bytes_sent=1, length=50_000, damaged=True)
+        damaged = completions.Completion(at=at, bytes_sent=1, length=50_000, damaged=True)
         spool.add(id, damaged)
     assert spool.record_waiting() == 0
     for entry in AuditEntry.objects.filter(action="document.download_ended"):
@@ -245,7 +245,7 @@ def test_file_that_is_no_completion_is_set_aside_and_the_others_are_recorded(
     (folder / f"{bad}.json").write_bytes(text)
     spool.add(good, COMPLETION)
     assert spool.record_waiting() == 0
-    assert completions() == [(good, "whole file", 7)]
+    assert end_entries() == [(good, "whole file", 7)]
     assert [file.name for file in folder.iterdir()] == [f"{bad}.refused"]
     [error] = [record for record in caplog.records if record.levelname == "ERROR"]
     assert f"{bad}.refused" in error.getMessage()
@@ -257,7 +257,7 @@ def test_completion_of_no_download_is_set_aside(db: None, folder: Path, name: st
     spool.add(name, COMPLETION)
     assert spool.record_waiting() == 0
     assert [file.name for file in folder.iterdir()] == [f"{name}.refused"]
-    assert completions() == []
+    assert end_entries() == []
 
 
 def test_folder_that_cannot_be_used_is_logged_and_the_server_serves(

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 
 from django.db import connection
 
-from audit import record
+from audit import completions
 from config.database import UNAVAILABLE
 from config.management.progress import Report, first_line
 from config.management.shutdown import Shutdown
@@ -36,7 +36,7 @@ class Counts:
     unreadable: int = 0  # not a line of this log
 
 
-def parse(line: bytes) -> tuple[str, record.Completion] | None:
+def parse(line: bytes) -> tuple[str, completions.Completion] | None:
     """Returns the request's id and the completion, or None if this is not a line of the log.
 
     If nginx sent an error instead of the file, no byte of the file was sent.
@@ -46,7 +46,7 @@ def parse(line: bytes) -> tuple[str, record.Completion] | None:
         return None
     completed_at, request_id, status, sent, length = found.groups()
     served = status in (b"200", b"206")
-    return request_id.decode(), record.Completion(
+    return request_id.decode(), completions.Completion(
         at=datetime.fromtimestamp(float(completed_at), UTC),
         bytes_sent=int(sent) if served else 0,
         length=int(length) if served and length != b"-" else None,
@@ -91,18 +91,18 @@ class Recorder:
 
     def _record(self, lines: list[bytes]) -> None:
         parsed = [parse(line) for line in lines]
-        completions = dict(filter(None, parsed))
-        recorded, before = self._write(completions)
+        found = dict(filter(None, parsed))
+        recorded, before = self._write(found)
         self.counts.recorded += recorded
         self.counts.recorded_before += before
-        self.counts.unknown += len(completions) - recorded - before
+        self.counts.unknown += len(found) - recorded - before
         self.counts.unreadable += parsed.count(None)
 
-    def _write(self, completions: Mapping[str, record.Completion]) -> tuple[int, int]:
+    def _write(self, found: Mapping[str, completions.Completion]) -> tuple[int, int]:
         """Calls `downloads_ended`, again and again while the database cannot be written."""
         while True:
             try:
-                return record.downloads_ended(completions)
+                return completions.downloads_ended(found)
             except UNAVAILABLE as exc:
                 self._report(f"The database: {first_line(exc)}; trying again.")
             connection.close()

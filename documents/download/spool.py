@@ -1,7 +1,7 @@
 """Completions of downloads that could not be recorded, each in a file until it is.
 
 The files are in SPOOL_DIR, named after the requests. Processes may share the folder, and a file may
-stay although its completion is recorded: `record.downloads_ended` records each download once.
+stay although its completion is recorded: `completions.downloads_ended` records each download once.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ import msgspec
 from django.conf import settings
 from django.db import Error as DatabaseError
 
-from audit import record
+from audit import completions
 from config import metrics
 from config.logs import request_id
 from config.request_context import deadline
@@ -30,7 +30,7 @@ RECORDING_SECONDS = 5.0  # that recording a completion may take
 RETRY_SECONDS = 2.0
 NOT_RECORDED = (DatabaseError, NoSlot)
 _REQUEST_ID = re.compile(r"[0-9a-f]{32}")
-_decoder = msgspec.json.Decoder(record.Completion)
+_decoder = msgspec.json.Decoder(completions.Completion)
 
 
 @contextlib.contextmanager
@@ -52,7 +52,7 @@ def recording(seconds: float = RECORDING_SECONDS) -> Iterator[None]:
         deadline.reset(token)
 
 
-def add(id: str, completion: record.Completion) -> bool:
+def add(id: str, completion: completions.Completion) -> bool:
     """Stores a completion, by its request's id; returns whether it is on the disk."""
     folder = Path(settings.SPOOL_DIR)
     try:
@@ -117,7 +117,7 @@ def _record(file: Path, seconds: float) -> None:
         _set_aside(file, "its name is not the id of a request")
         return
     with recording(seconds):
-        recorded, before = record.downloads_ended({file.stem: completion})
+        recorded, before = completions.downloads_ended({file.stem: completion})
     if recorded or before:
         file.unlink(missing_ok=True)
     else:

@@ -12,7 +12,7 @@ from uuid import UUID
 from django.conf import settings
 from django.dispatch import receiver
 
-from audit import record
+from audit import completions
 from audit.models import AuditEntry
 from config import metrics
 from config.api.errors import TooManyDownloads
@@ -136,15 +136,15 @@ class RecordedStream:
         if not spool.add(self._entry.request_id, completion):
             self._record(completion)
 
-    def _completion(self) -> record.Completion:
-        return record.Completion(
+    def _completion(self) -> completions.Completion:
+        return completions.Completion(
             at=datetime.now(UTC),
             bytes_sent=self._sent,
             length=self._opened.length,
             damaged=bool(self._damage),
         )
 
-    def _record(self, completion: record.Completion) -> None:
+    def _record(self, completion: completions.Completion) -> None:
         """Writes the audit entry; if the database fails, it is written later."""
         complete = completion.bytes_sent == completion.length
         state = "damaged" if completion.damaged else "complete" if complete else "broken_off"
@@ -152,7 +152,7 @@ class RecordedStream:
         metrics.DOWNLOAD_BYTES.inc(completion.bytes_sent)
         try:
             with spool.recording():
-                record.download_ended(self._entry, completion)
+                completions.download_ended(self._entry, completion)
         except spool.NOT_RECORDED as exc:
             # The download itself is recorded and its bytes have been sent.
             logger.warning("The completion of a download is recorded later: %r", exc)

@@ -1,0 +1,117 @@
+"""How downloads ended: each completion is an entry of its own, written once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated
+
+import msgspec
+from django.db import connection, transaction
+from django.utils import timezone
+
+from audit.models import DOWNLOADS, WRITTEN, Action, AuditEntry
+from audit.record import ending, values
+
+COMPLETIONS_LOCK = 0x656E6473  # an arbitrary number, unique among our advisory locks
+_Bytes = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]  # as the column has it
+
+
+@dataclass(frozen=True, kw_only=True)
+class Completion:
+    """How a download ended.
+
+    Attributes:
+        at: when.
+        bytes_sent: of the response's body.
+        length: bytes of the whole body; None if it is not known.
+        damaged: whether a whole file had another digest than when it was stored.
+    """
+
+    at: Annotated[datetime, msgspec.Meta(tz=True)]
+    bytes_sent: _Bytes
+    length: _Bytes | None
+    damaged: bool
+
+
+def completion_text(*, bytes_sent: int, length: int | None, size: int | None, damaged: bool) -> str:
+    """How a download ended, in words.
+
+    Args:
+        length: bytes of the response's whole body; None if it is not known.
+        size: bytes of the whole file; None if it is not known.
+    """
+    if length is None:
+        text = f"broken off at {bytes_sent:,} bytes"
+    elif bytes_sent < length:
+        text = f"broken off at {bytes_sent:,} of {length:,} bytes"
+    elif size is None or length == size:
+        text = "whole file"
+    else:
+        return f"part: {length:,} of {size:,} bytes"
+    if damaged:
+        return f"damaged: its SHA-256 is not that of the stored file; {text}"
+    return text if length == size else f"part, {text}"
+
+
+def _completion(started: AuditEntry, completion: Completion) -> AuditEntry:
+    size = int(started.byte_range.rpartition("/")[2]) if started.byte_range else completion.length
+    text = completion_text(
+        bytes_sent=completion.bytes_sent,
+        length=completion.length,
+        size=size,
+        damaged=completion.damaged,
+    )
+    action = Action.DOWNLOAD_ENDED
+    return ending(started, action=action, bytes_sent=completion.bytes_sent, detail=text)
+
+
+# One message to the database, so that whatever arrives of it is executed as a whole. It may arrive
+# late, when its download has been recorded by `downloads_ended`, which holds the lock alone.
+_INSERT_ONCE = f"""
+    SELECT pg_advisory_xact_lock_shared({COMPLETIONS_LOCK});
+    INSERT INTO "audit_auditentry" ({", ".join(WRITTEN)})
+    SELECT {", ".join("%s" for _ in WRITTEN)} WHERE NOT EXISTS (
+        SELECT FROM "audit_auditentry" WHERE request_id = %s AND action = %s)
+"""  # noqa: S608 - made of constants
+
+
+def download_ended(started: AuditEntry, completion: Completion) -> None:
+    """The download of entry `started` has ended just now.
+
+    This is a new entry, since the first one cannot change.
+    """
+    entry = _completion(started, completion)
+    with connection.cursor() as cursor:
+        cursor.execute(_INSERT_ONCE, [*values(entry), entry.request_id, entry.action])
+
+
+@transaction.atomic
+def downloads_ended(completions: Mapping[str, Completion]) -> tuple[int, int]:
+    """Records completions by the downloads' request ids, each once.
+
+    Concurrent calls wait for each other, so that none is recorded twice.
+
+    Returns:
+        (newly recorded, already recorded); unknown request ids are in neither.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [COMPLETIONS_LOCK])
+    found = AuditEntry.objects.filter(request_id__in=list(completions), action__in=DOWNLOADS)
+    started: dict[str, AuditEntry] = {}
+    ended: set[str] = set()
+    for entry in found:
+        if entry.action == Action.DOWNLOAD_ENDED:
+            ended.add(entry.request_id)
+        else:
+            started[entry.request_id] = entry
+    now = timezone.now()
+    new = []
+    for key, start in started.items():
+        if key in ended:
+            continue
+        entry = _completion(start, completions[key])
+        # Another machine's clock may differ a little.
+        entry.occurred_at = min(max(completions[key].at, start.created_at), now)
+        new.append(entry)
+    AuditEntry.objects.bulk_create(new)
+    return len(new), len(ended)
