@@ -231,9 +231,38 @@ def test_entries_without_any_checkpoint_are_found(witness: Path) -> None:
 
 
 def test_leaves_that_no_checkpoint_has_are_found(witness: Path) -> None:
-    seal(3, 2)
+    ids = seal(3, 2)
     as_owner("DELETE FROM audit_checkpoint WHERE size = 5")
-    assert problems() == ["The leaves from 3 on are in no signed checkpoint."]
+    assert problems() == [
+        f"Leaf {leaf}, of entry {ids[leaf]}, is in no signed checkpoint." for leaf in (3, 4)
+    ]
+
+
+def test_a_leaf_that_the_serving_role_adds_is_named_and_hides_no_entry(witness: Path) -> None:
+    """It may add rows; the sealer then stops, which is an alarm."""
+    [*_, last] = seal(3)
+    Leaf.objects.create(index=10**12, entry_id=last + 1, hash=bytes(32))
+    write(1)
+    with pytest.raises(CommandError, match="leaves that were not sealed"):
+        call_command("seal_audit")
+    assert problems() == [f"Leaf {10**12}, of entry {last + 1}, is in no signed checkpoint."]
+
+
+def test_a_checkpoint_that_the_serving_role_adds_is_found(witness: Path) -> None:
+    seal(3)
+    old = Checkpoint.objects.get()
+    Checkpoint.objects.create(
+        size=10**12,
+        sealed_at=old.sealed_at,
+        note=old.note,
+        complete_to=10**12,
+        next_complete_to=0,
+        next_transaction=0,
+    )
+    write(1)
+    with pytest.raises(CommandError, match="verify_audit"):
+        call_command("seal_audit")
+    assert problems() != []
 
 
 def test_a_log_that_was_written_anew_is_found_with_yesterday_s_checkpoint(witness: Path) -> None:

@@ -10,7 +10,7 @@ no more (`audit.models.Checkpoint`).
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.db import connection, transaction
+from django.db import IntegrityError, connection, transaction
 
 from audit import record
 from audit.models import Checkpoint, Leaf, Subtree
@@ -34,7 +34,8 @@ _HORIZON = """
 _UNSEALED = f"""
     SELECT id, {DATA} FROM audit_auditentry AS entry
     WHERE id > %(complete_to)s AND NOT EXISTS (
-        SELECT FROM audit_leaf WHERE entry_id = entry.id AND entry_id > %(complete_to)s)
+        SELECT FROM audit_leaf
+        WHERE entry_id = entry.id AND entry_id > %(complete_to)s AND index < %(size)s)
     ORDER BY id LIMIT {BATCH}
 """  # noqa: S608 - made of constants
 # Along the indexes: any other plan reads all entries for each batch.
@@ -101,11 +102,16 @@ class Sealer:
             [(xmin, xmax, newest_id, now)] = cursor.fetchall()
             horizon = before.advanced(xmin, xmax, newest_id)
             cursor.execute(_PLAN)
-            cursor.execute(_UNSEALED, {"complete_to": before.complete_to})
+            cursor.execute(_UNSEALED, {"complete_to": before.complete_to, "size": frontier.size})
             rows = cursor.fetchall()
             if not rows:
                 return 0
-            _append(frontier, rows)
+            try:
+                _append(frontier, rows)
+            except IntegrityError as exc:
+                raise SealRefused(
+                    "The tree has leaves that were not sealed. Run `manage.py verify_audit`."
+                ) from exc
         complete_to = horizon.complete_to
         if len(rows) == BATCH:
             complete_to = min(complete_to, rows[-1][0])
@@ -147,8 +153,10 @@ class Sealer:
         try:
             frontier = stored.frontier(size)
             root = frontier.root()
-            if newest and Statement.parse(open_note(newest.note, self._keys)).root != root:
-                raise TreeDamaged("it is not the one that was signed")
+            if newest:
+                signed = Statement.parse(open_note(newest.note, self._keys))
+                if (signed.size, signed.root) != (size, root):
+                    raise TreeDamaged("it is not the one that was signed")
             if self._signed and stored.root(self._signed.size) != self._signed.root:
                 raise TreeDamaged(f"its first {self._signed.size:,} leaves were others before")
         except (NoteError, TreeDamaged) as exc:

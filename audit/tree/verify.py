@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import connection, transaction
-from django.db.models import Max
+from django.db.models import Count, Max
 
 from audit.models import Checkpoint, Leaf, Subtree
 from audit.tree import checkpoints, diagnosis
@@ -93,9 +93,7 @@ class Verifier:
         with connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         newest = self.result.checkpoint = Checkpoint.objects.order_by("-size").first()
-        last = Leaf.objects.aggregate(last=Max("index"))["last"]
-        leaves = 0 if last is None else last + 1
-        self._check_size(newest, leaves)
+        leaves = self._check_size(newest)
         start = 0
         while start < leaves:
             self._shutdown.check()
@@ -111,24 +109,31 @@ class Verifier:
         self.result.problems += 1
         self._found(sentence)
 
-    def _check_size(self, newest: Checkpoint | None, leaves: int) -> None:
+    def _check_size(self, newest: Checkpoint | None) -> int:
+        """Compares the number of leaves with the largest checkpoint; returns how many to read."""
         signed = list(self._outside[-1:])
         if newest is not None:
             try:
                 signed.append(Statement.parse(open_note(newest.note, self._keys)))
             except NoteError as exc:
                 self._problem(f"The newest checkpoint in the database is not valid: {exc}.")
-        largest = max(signed, key=lambda statement: statement.size, default=None)
-        if largest is None:
-            if leaves:
-                self._problem(f"{leaves:,} entries have leaves, but no checkpoint is signed.")
-        elif largest.size > leaves:
+        size = max((statement.size for statement in signed), default=0)
+        found = Leaf.objects.aggregate(rows=Count("*"), last=Max("index", default=-1))
+        leaves: int = min(found["last"] + 1, size if signed else found["rows"])
+        if leaves and not signed:
+            self._problem(f"{leaves:,} entries have leaves, but no checkpoint is signed.")
+        elif leaves < size:
+            largest = max(signed, key=lambda statement: statement.size)
             self._problem(
                 f"The log was truncated: the checkpoint of {diagnosis.at(largest)} has "
-                f"{largest.size:,} entries; the last {largest.size - leaves:,} are missing."
+                f"{size:,} entries; the last {size - leaves:,} are missing."
             )
-        elif largest.size < leaves:
-            self._problem(f"The leaves from {largest.size:,} on are in no signed checkpoint.")
+        others = Leaf.objects.exclude(index__gte=0, index__lt=leaves).order_by("index")
+        for leaf in others[:FETCHED]:
+            self._problem(
+                f"Leaf {leaf.index}, of entry {leaf.entry_id}, is in no signed checkpoint."
+            )
+        return leaves
 
     def _window(self, start: int, leaves: int) -> tuple[int, list[Statement]]:
         """Where the window ends that begins at a leaf, and the checkpoints of that size."""
