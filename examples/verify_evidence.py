@@ -102,10 +102,11 @@ def decode(text: object, length: int) -> bytes | None:
 
 def is_signed(text: str, signatures: str, key: Key) -> bool:
     """Whether one of the lines is the key's signature of the text."""
-    *lines, end = signatures.split("\n")
-    for line in lines:
-        signed = decode(line.removeprefix(f"— {key.name} "), 68)
-        if end or signed is None or signed[:4] != key.id:
+    *lines, after = signatures.split("\n")
+    for line in lines if not after else []:
+        name, _, encoded = line.rpartition(" ")
+        signed = decode(encoded, 68)
+        if name != f"— {key.name}" or signed is None or signed[:4] != key.id:
             continue
         try:
             Ed25519PublicKey.from_public_bytes(key.raw).verify(signed[4:], text.encode())

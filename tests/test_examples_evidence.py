@@ -299,6 +299,15 @@ def test_the_public_key_in_the_file_is_not_trusted(file: Path) -> None:
     assert changed(file, change)[0] == 1
 
 
+@pytest.mark.parametrize("change", [("\n\n— documents.example.com/audit ", "\n\n"), ("=\n", "=")])
+def test_a_signature_without_its_line_is_not_valid(file: Path, change: tuple[str, str]) -> None:
+    def shorten(evidence: Any) -> None:
+        head, _, tail = evidence["checkpoint"].rpartition(change[0])
+        evidence["checkpoint"] = f"{head}{change[1]}{tail}"
+
+    assert changed(file, shorten)[0] == 1
+
+
 def test_another_witness_s_signature_beside_ours_is_no_problem(file: Path) -> None:
     def change(evidence: Any) -> None:
         text = evidence["checkpoint"].rpartition("\n\n")[0] + "\n"
