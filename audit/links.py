@@ -12,12 +12,16 @@ def log_url() -> str:
     return reverse("admin:audit_auditentry_changelist")
 
 
+def filtered_log_url(**filters: Any) -> str:
+    return f"{log_url()}?{urlencode(filters)}"
+
+
 def log_link(text: str, **filters: Any) -> str:
     """The text as a link to the audit log, filtered by one field; plain text without a value."""
     [value] = filters.values()
     if not value:
         return text
-    url = f"{log_url()}?{urlencode(filters)}"
+    url = filtered_log_url(**filters)
     title = f"Only entries of {value}"
     return format_html('<a href="{}" title="{}">{}</a>', url, title, text or value)
 
@@ -32,4 +36,4 @@ class AuditHistory:
     audit_lookup = ""
 
     def history_url(self, obj: Model) -> str:
-        return f"{log_url()}?{urlencode({f'{self.audit_lookup}__exact': obj.pk})}"
+        return filtered_log_url(**{f"{self.audit_lookup}__exact": obj.pk})

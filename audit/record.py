@@ -5,6 +5,7 @@ gap in the log. `_write` adds the request's id, address and user agent to each e
 a raw key, whatever the names in it are.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -149,6 +150,24 @@ def workspace_created(*, workspace: WorkspaceSnapshot, person: str, plan: str) -
     _write(Action.WORKSPACE_CREATED, **asdict(workspace), person=person, detail=plan)
 
 
+def evidence_exported(
+    *,
+    workspace: WorkspaceSnapshot,
+    document: DocumentSnapshot,
+    person: str,
+    sealed: int,
+    unsealed: int,
+) -> None:
+    """A user made a document's evidence file, with so many entries."""
+    _write(
+        Action.EVIDENCE_EXPORTED,
+        **asdict(workspace),
+        **asdict(document),
+        person=person,
+        detail=f"{sealed:,} entries with proof, {unsealed:,} not sealed yet",
+    )
+
+
 def plan_changed(*, workspace: WorkspaceSnapshot, person: str, before: str, after: str) -> None:
     """A user moved the workspace to another plan."""
     _write(Action.PLAN_CHANGED, **asdict(workspace), person=person, detail=f"{before} → {after}")
@@ -265,6 +284,7 @@ def document_changed(
 
 
 _REPLACED = "before: SHA-256 {}; after: "
+_SHA256_BEFORE = re.compile(_REPLACED.format("([0-9a-f]{64})"))
 
 
 def file_replaced(
@@ -291,6 +311,12 @@ def file_replaced(
         person=person,
         detail=f"{_REPLACED.format(before)}{after or 'none'}",
     )
+
+
+def sha256_before(detail: str) -> str:
+    """The SHA-256 of the file that was replaced, from such an entry's detail; "" without one."""
+    found = _SHA256_BEFORE.match(detail)
+    return found[1] if found else ""
 
 
 def owners_before_replacement(

@@ -8,6 +8,7 @@ from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.defaultfilters import filesizeformat
+from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 
 from audit import record
@@ -16,6 +17,7 @@ from config.admin.base import NoPermissions, TabularInline, request_user
 from config.admin.changelist import FilterForm, ReadOnlyAdmin
 from config.admin.formatting import date_column
 from documents.api.serializers import progress
+from documents.evidence.views import evidence_file
 from documents.models import Document, Recipient
 from documents.permissions import may_view
 
@@ -101,6 +103,7 @@ class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
         "status",
         "progress",
         "audit_log",
+        "evidence",
         "file_name",
         "page_count",
         "size",
@@ -143,6 +146,13 @@ class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
             response.add_post_render_callback(record_opening)
         return response  # type: ignore[no-any-return] # a TemplateResponse
 
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(evidence_file)
+        return [
+            path("<str:object_id>/evidence/", view, name="documents_document_evidence"),
+            *super().get_urls(),
+        ]
+
     # --- Fields ---
 
     created = date_column("created_at", "created")
@@ -170,6 +180,11 @@ class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
     @admin.display(description="audit log")
     def audit_log(self, document: Document) -> str:
         return format_html('<a href="{}">Audit log</a>', self.history_url(document))
+
+    @admin.display(description="evidence")
+    def evidence(self, document: Document) -> str:
+        url = reverse("admin:documents_document_evidence", args=[document.pk])
+        return format_html('<a href="{}">Download evidence</a>', url)
 
     @admin.display(description="size")
     def size(self, document: Document) -> str:

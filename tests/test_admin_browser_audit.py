@@ -121,6 +121,15 @@ def test_audit_export_is_a_file(acme: Tenant, sam: Browser, tmp_path: Path) -> N
     assert [row["document_title"] for row in rows] == ["'=1+1"] * 3
 
 
+def test_evidence_before_the_first_seal_is_a_message(acme: Tenant, sam: Browser) -> None:
+    document = factories.document(acme.workspace, title="Lease")
+    assert sam.server.get(f"/documents/{document.id}/download", acme.raw).status == 200
+    sam.open(f"{HISTORY}?document_id__exact={document.id}")
+    sam.check_layout("history-of-a-document-with-evidence")
+    sam.click("Download evidence")
+    assert "No evidence file was made. No entry is sealed yet" in sam.text
+
+
 def test_audit_list_of_an_admin_has_the_own_workspace_s(
     acme: Tenant, umbrella: Tenant, browser: Browser
 ) -> None:

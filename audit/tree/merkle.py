@@ -1,6 +1,6 @@
 """Hashes of a Merkle tree and inclusion proofs, as RFC 9162 defines them (section 2.1)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 
 EMPTY_ROOT = sha256().digest()
@@ -102,3 +102,23 @@ def inclusion_proof(index: int, size: int, complete: HashOf) -> list[bytes]:
             proof.append(root_of(start, middle, complete))
             start = middle
     return proof[::-1]
+
+
+def root_of_proof(leaf: bytes, index: int, size: int, proof: Sequence[bytes]) -> bytes | None:
+    """The root that an inclusion proof leads to (RFC 9162, 2.1.3.2); None if its length is wrong.
+
+    Args:
+        leaf: the hash of the leaf.
+    """
+    node, last, root = index, size - 1, leaf
+    for sibling in proof:
+        if last == 0:
+            return None
+        if node & 1 or node == last:
+            root = node_hash(sibling, root)
+            while node and not node & 1:
+                node, last = node >> 1, last >> 1
+        else:
+            root = node_hash(root, sibling)
+        node, last = node >> 1, last >> 1
+    return root if last == 0 else None

@@ -1,0 +1,92 @@
+"""What an evidence file says of the document itself; the tree does not prove this part."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db.models import QuerySet
+
+from audit.models import NEWEST_FIRST, Action, AuditEntry
+from audit.record import DocumentSnapshot, WorkspaceSnapshot, sha256_before
+from audit.scope import Scope
+from documents.models import Document
+
+TYPES = ("original", "signed", "certificate")
+
+
+def time_text(moment: datetime | None) -> str | None:
+    """As the entries have it: `2026-03-01T09:30:00.000000Z`."""
+    return f"{moment:%Y-%m-%dT%H:%M:%S.%fZ}" if moment else None
+
+
+class Trail:
+    """A document and its entries, as far as they are in a scope."""
+
+    def __init__(self, document_id: UUID, scope: Scope) -> None:
+        self.document_id = document_id
+        self.scope = scope
+
+    @property
+    def document(self) -> Document | None:
+        """The document, also a deleted one; None if its row does not exist any more."""
+        documents = Document.objects.filter(self.scope.condition(), pk=self.document_id)
+        return documents.select_related("workspace", "original", "signed", "certificate").first()
+
+    @property
+    def entries(self) -> QuerySet[AuditEntry]:
+        return AuditEntry.objects.filter(
+            self.scope.condition(), document_id=self.document_id, workspace_id__isnull=False
+        )
+
+    def exists(self) -> bool:
+        """Whether there is such a document, or was one."""
+        return self.document is not None or self.entries.exists()
+
+    def snapshots(self) -> tuple[WorkspaceSnapshot, DocumentSnapshot]:
+        """For an entry about the document; from its newest one if its row is gone."""
+        if document := self.document:
+            workspace, title = document.workspace.snapshot(), document.title
+        else:
+            newest: Any = self.entries.order_by(*NEWEST_FIRST)[0]
+            workspace = WorkspaceSnapshot(
+                workspace_id=newest.workspace_id, workspace_name=newest.workspace_name
+            )
+            title = newest.document_title
+        return workspace, DocumentSnapshot(document_id=self.document_id, document_title=title)
+
+    def document_facts(self) -> dict[str, Any] | None:
+        document = self.document
+        if document is None:
+            return None
+        dates = ("created_at", "sent_at", "completed_at", "expires_at", "deleted_at")
+        return {
+            "id": str(document.id),
+            "title": document.title,
+            "status": document.status,
+            "file_name": document.file_name,
+            "workspace": {"id": str(document.workspace_id), "name": document.workspace.name},
+            **{name: time_text(getattr(document, name)) for name in dates},
+        }
+
+    def files(self) -> list[dict[str, Any]]:
+        """The document's files; then earlier ones, which only its entries name."""
+        document = self.document
+        found: dict[tuple[str, str], dict[str, Any]] = {}
+        for type_ in TYPES:
+            if stored := document and getattr(document, type_):
+                found[type_, stored.sha256] = {
+                    "size": stored.size,
+                    "stored_at": time_text(stored.created_at),
+                }
+        earlier: dict[str, Any] = {"size": None, "stored_at": None}
+        found |= dict.fromkeys(sorted(self._named_files() - found.keys()), earlier)
+        return [{"type": type_, "sha256": sha, **rest} for (type_, sha), rest in found.items()]
+
+    def _named_files(self) -> set[tuple[str, str]]:
+        """(type, SHA-256) of the files that the entries name."""
+        of_files = self.entries.exclude(file_sha256="")
+        named = set(of_files.values_list("file_type", "file_sha256").distinct())
+        replaced = self.entries.filter(action=Action.FILE_REPLACED)
+        for type_, detail in replaced.values_list("file_type", "detail"):
+            named.add((type_, sha256_before(detail)))
+        return named - {(type_, "") for type_ in TYPES}

@@ -1,0 +1,50 @@
+"""GET /admin/documents/document/<id>/evidence/"""
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import (
+    FileResponse,
+    Http404,
+    HttpRequest,
+    HttpResponseNotAllowed,
+    HttpResponseRedirect,
+)
+from django.http.response import HttpResponseBase
+
+from audit.links import filtered_log_url
+from audit.scope import scope_of
+from documents.evidence import EvidenceRefused, Trail, export
+
+MOST = 50_000  # entries; that takes a few seconds, and a page has 30
+
+
+def evidence_file(request: HttpRequest, object_id: str) -> HttpResponseBase:
+    """The evidence file, for users who see the document's entries in the audit log.
+
+    The document's own row need not exist any more. What prevents the file is a message above the
+    document's entries.
+    """
+    scope = scope_of(request)
+    if not scope:
+        raise PermissionDenied
+    try:
+        trail = Trail(UUID(object_id), scope)
+    except ValueError as exc:
+        raise Http404 from exc
+    if not trail.exists():
+        raise Http404
+    if request.method != "GET":
+        return HttpResponseNotAllowed(["GET"])
+    try:
+        file = export(trail, most=MOST)
+    except EvidenceRefused as exc:
+        messages.error(request, f"No evidence file was made. {exc}")
+        return HttpResponseRedirect(filtered_log_url(document_id__exact=trail.document_id))
+    return FileResponse(
+        file,
+        as_attachment=True,
+        filename=f"evidence-{trail.document_id}.json",
+        content_type="application/json",
+    )

@@ -1,0 +1,51 @@
+"""export_evidence DOCUMENT_ID [--output FILE]"""
+
+import io
+import shutil
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import Error as DatabaseError
+
+from audit.scope import Scope
+from config.management.progress import first_line
+from documents.evidence import EvidenceRefused, Trail, export
+
+
+class Command(BaseCommand):
+    requires_migrations_checks = True
+    help = (
+        "Writes a document's evidence file: its entries in the audit log, with proofs that anybody "
+        "can check offline (docs/evidence.md). The export itself is recorded."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("document_id", help="also of a document that was deleted")
+        parser.add_argument(
+            "--output", type=Path, metavar="FILE", help="instead of standard output"
+        )
+
+    def handle(self, *, document_id: str, output: Path | None, **options: Any) -> None:
+        try:
+            trail = Trail(UUID(document_id), Scope(everything=True))
+        except ValueError as exc:
+            raise CommandError("DOCUMENT_ID must be a UUID.") from exc
+        try:
+            if not trail.exists():
+                raise CommandError("There is no such document, and no entry about one.")
+            with export(trail) as evidence:
+                if output is None:
+                    for line in io.TextIOWrapper(evidence, encoding="utf-8"):
+                        self.stdout.write(line, ending="")
+                    return
+                with output.open("wb") as file:
+                    shutil.copyfileobj(evidence, file)
+        except EvidenceRefused as exc:
+            raise CommandError(str(exc)) from exc
+        except DatabaseError as exc:
+            raise CommandError(f"The database: {first_line(exc)}.") from exc
+        except OSError as exc:
+            raise CommandError(f"The file cannot be written: {exc.strerror}.") from exc

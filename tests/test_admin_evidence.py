@@ -1,0 +1,215 @@
+"""Evidence files from the admin: for everybody who sees the document's entries, and nobody else."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.urls import reverse
+
+from audit.models import AuditEntry
+from config.postgresql import roles
+from documents.evidence import IN_MEMORY
+from documents.models import Document
+from tests import factories
+from tests.database import without_triggers
+from tests.evidence import KEY, seal, verify
+from tests.factories import Tenant, uid
+from tests.proxy import HOST
+from tests.server import Server, running
+from tests.staff import HISTORY, member, operator, signed_in, support
+from tests.test_admin_isolation import normal
+
+pytestmark = pytest.mark.usefixtures("transactional_db")
+EXPORTS = AuditEntry.objects.filter(action="document.evidence_exported")
+
+
+@pytest.fixture(autouse=True)
+def _public_key(settings: Any) -> None:
+    settings.AUDIT_PUBLIC_KEYS = [str(KEY.public)]
+
+
+@pytest.fixture
+def lease(acme: Tenant) -> Document:
+    """A document that was downloaded."""
+    document = factories.document(acme.workspace, "COMPLETED", title="Lease <b>")
+    assert acme.get(f"/documents/{document.id}/download").status == 200
+    return document
+
+
+def url_of(document_id: object) -> str:
+    return reverse("admin:documents_document_evidence", args=[document_id])
+
+
+def downloaded(user: User, document_id: object) -> Any:
+    """The evidence that the user gets."""
+    response: Any = signed_in(user).get(url_of(document_id))
+    assert response.status_code == 200
+    assert response["Content-Type"] == "application/json"
+    assert response["Content-Disposition"] == (
+        f'attachment; filename="evidence-{document_id}.json"'
+    )
+    assert "no-store" in response["Cache-Control"]
+    return json.loads(b"".join(response.streaming_content))
+
+
+def people(workspace: Any) -> dict[str, User]:
+    """Who may export evidence of the workspace's documents."""
+    return {
+        "admin": User.objects.get(username="admin@acme.example"),
+        "support": support(),
+        "operator": operator(),
+    }
+
+
+@pytest.mark.parametrize("who", ["admin", "support", "operator"])
+def test_evidence_is_for_everybody_who_sees_the_audit_log(lease: Document, who: str) -> None:
+    seal()
+    user = people(lease.workspace)[who]
+    first, ended = downloaded(user, lease.id)["entries"]
+    assert first["entry"]["action"] == "document.downloaded"
+    assert ended["entry"]["action"] == "document.download_ended"
+    exported = EXPORTS.get()
+    assert exported.person == user.username
+    assert (exported.document_id, exported.workspace_name) == (lease.id, "Acme")
+    assert exported.detail == "2 entries with proof, 0 not sealed yet"
+    assert exported.address == "127.0.0.1"
+    assert exported.request_id
+
+
+def test_evidence_from_the_admin_is_valid(lease: Document, acme: Tenant, tmp_path: Path) -> None:
+    seal()
+    file = tmp_path / "evidence.json"
+    file.write_text(json.dumps(downloaded(acme.admin, lease.id)))
+    assert verify(file)[0] == 0
+
+
+def test_evidence_from_a_real_server_is_whole_and_valid(
+    lease: Document, acme: Tenant, tmp_path: Path
+) -> None:
+    facts = {"workspace_id": acme.workspace.id, "document_id": lease.id}
+    AuditEntry.objects.bulk_create(
+        AuditEntry(action="document.viewed", **facts) for _ in range(3000)
+    )
+    seal()
+    name = settings.SESSION_COOKIE_NAME
+    session = signed_in(acme.admin).cookies[name].value
+    with running(Server(tmp_path, AUDIT_PUBLIC_KEYS=str(KEY.public))) as server:
+        head, _, body = server.raw(
+            f"GET {url_of(lease.id)} HTTP/1.1\r\nHost: {HOST}:{server.port}\r\n"
+            f"Cookie: {name}={session}\r\nConnection: close\r\n\r\n".encode()
+        ).partition(b"\r\n\r\n")
+    assert f"content-length: {len(body)}".encode() in head.lower()
+    assert len(body) > IN_MEMORY
+    file = tmp_path / "evidence.json"
+    file.write_bytes(body)
+    status, printed = verify(file)
+    assert status == 0
+    assert "- Entries: 3,002. " in printed
+    assert EXPORTS.count() == 1
+
+
+def test_evidence_is_recorded_before_its_first_byte(lease: Document, acme: Tenant) -> None:
+    seal()
+    response: Any = signed_in(acme.admin).get(url_of(lease.id))
+    assert EXPORTS.count() == 1
+    response.close()
+
+
+def test_evidence_of_a_document_that_is_gone_is_for_its_workspace_s_admin(
+    lease: Document, acme: Tenant, umbrella: Tenant
+) -> None:
+    seal()
+    document_id = lease.id
+    lease.delete()
+    assert downloaded(acme.admin, document_id)["document"] is None
+    assert signed_in(umbrella.admin).get(url_of(document_id)).status_code == 404
+
+
+def test_evidence_of_another_workspace_is_like_that_of_an_unknown_document(
+    lease: Document, umbrella: Tenant
+) -> None:
+    seal()
+    client = signed_in(umbrella.admin)
+    bodies = []
+    for document_id in (lease.id, uid(77), "x", "0", "%00", "{}"):
+        response = client.get(url_of(document_id))
+        assert response.status_code == 404
+        bodies.append(normal(response, str(document_id)))
+    assert len(set(bodies)) == 1
+    assert not EXPORTS.exists()
+
+
+@pytest.mark.parametrize("who", ["member", "staff", "nobody", "not staff"])
+def test_evidence_is_closed_to_all_others(lease: Document, acme: Tenant, who: str) -> None:
+    seal()
+    client = Client()
+    if who == "member":
+        client.force_login(member(acme.workspace, "max@acme.example"))
+    elif who == "staff":
+        client.force_login(factories.user("stan@acme.example", is_staff=True))
+    elif who == "not staff":
+        client.force_login(factories.user("mallory@acme.example"))
+    response = client.get(url_of(lease.id))
+    assert response.status_code in (302, 403)
+    assert b"Lease" not in response.content
+    assert response.headers.get("Location", "").startswith(
+        "/admin/login/" if response.status_code == 302 else ""
+    )
+    assert not EXPORTS.exists()
+
+
+def test_evidence_is_only_sent_by_get(lease: Document, acme: Tenant) -> None:
+    seal()
+    client = signed_in(acme.admin)
+    for method in (client.post, client.head, client.delete):
+        assert method(url_of(lease.id)).status_code == 405
+    assert not EXPORTS.exists()
+
+
+def refusal(user: User, document: Document) -> str:
+    """The page that the user sees instead of a file: the document's entries, with a message."""
+    response: Any = signed_in(user).get(url_of(document.id), follow=True)
+    assert response.redirect_chain == [(f"{HISTORY}?document_id__exact={document.id}", 302)]
+    assert response.status_code == 200
+    assert not EXPORTS.exists()
+    page: str = response.content.decode()
+    assert "No evidence file was made." in page
+    return page
+
+
+def test_evidence_before_the_first_seal_is_a_message(lease: Document, acme: Tenant) -> None:
+    assert "manage.py seal_audit" in refusal(acme.admin, lease)
+
+
+def test_evidence_of_a_damaged_log_is_a_message(lease: Document, acme: Tenant) -> None:
+    seal()
+    with roles.as_owner(), without_triggers(), connection.cursor() as cursor:
+        cursor.execute("UPDATE audit_auditentry SET key_name = 'Another'")
+    assert "manage.py verify_audit" in refusal(acme.admin, lease)
+
+
+def test_evidence_with_too_many_entries_is_a_message(
+    lease: Document, acme: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("documents.evidence.views.MOST", 0)
+    seal()
+    assert f"manage.py export_evidence {lease.id}" in refusal(acme.admin, lease)
+
+
+def test_evidence_is_linked_from_the_document_and_from_its_entries(
+    lease: Document, acme: Tenant, umbrella: Tenant
+) -> None:
+    link = f'href="{url_of(lease.id)}"'
+    page = reverse("admin:documents_document_change", args=[lease.id])
+    sam = support()
+    assert link in signed_in(sam).get(page).content.decode()
+    filtered = f"{HISTORY}?document_id__exact={lease.id}"
+    for user in (sam, acme.admin):
+        assert link in signed_in(user).get(filtered).content.decode()
+    assert "Download evidence" not in signed_in(acme.admin).get(HISTORY).content.decode()
+    assert link not in signed_in(umbrella.admin).get(filtered).content.decode()

@@ -1,0 +1,350 @@
+"""examples/verify_evidence.py: what is proven, and what is wrong with a file that is not valid."""
+
+import base64
+import json
+import runpy
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from audit import record
+from audit.models import AuditEntry
+from audit.tree.note import PrivateKey
+from documents.models import Document
+from tests import factories
+from tests.evidence import KEY, seal, verify
+from tests.examples import path_of
+from tests.factories import Tenant
+
+pytestmark = pytest.mark.usefixtures("transactional_db")
+PROGRAM = runpy.run_path(path_of("verify_evidence"))
+NOT_VALID = PROGRAM["NotValid"]
+of_one_file = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+
+
+@pytest.fixture
+def lease(acme: Tenant) -> Document:
+    """A complete document whose files were downloaded."""
+    document = factories.document(acme.workspace, "COMPLETED")
+    for each in ("signed", "original", "signed"):
+        assert acme.get(f"/documents/{document.id}/download?type={each}").status == 200
+        record.logged_in(person="ada@acme.example")
+    return document
+
+
+@pytest.fixture
+def file(lease: Document, tmp_path: Path, settings: Any) -> Path:
+    """Its evidence."""
+    settings.AUDIT_PUBLIC_KEYS = [str(KEY.public)]
+    seal()
+    path = tmp_path / "evidence.json"
+    call_command("export_evidence", str(lease.id), output=path)
+    return path
+
+
+def check(path: Path) -> None:
+    PROGRAM["check"](PROGRAM["read"](path), PROGRAM["Key"].parse(str(KEY.public)))
+
+
+def changed(file: Path, change: Callable[[Any], object]) -> tuple[int, str]:
+    """What the program says of a file with a change."""
+    evidence = json.loads(file.read_bytes())
+    change(evidence)
+    file.write_text(json.dumps(evidence))
+    return verify(file)
+
+
+def test_valid_evidence_is_reported_in_plain_sentences(lease: Document, file: Path) -> None:
+    evidence = json.loads(file.read_bytes())
+    _, size, root, sealed_at = evidence["checkpoint"].split("\n")[:4]
+    time = sealed_at.removeprefix("sealed at ").replace("T", " ").replace("Z", " UTC")
+    count = AuditEntry.objects.filter(document_id=lease.id).count() - 1  # without this export
+    assert verify(file) == (
+        0,
+        f"VALID. Proven for the document {lease.id}:\n"
+        f"- Entries: {count}. Each was in the log documents.example.com/audit at the latest at "
+        f"{time}, and none of them was changed since.\n"
+        "Not proven:\n"
+        "- That the file has every entry of the document. Only a comparison with the whole log "
+        "shows that.\n"
+        "- What the file says besides its entries: the document's title, status and dates.\n"
+        "- Times: they are those of the service's clock.\n"
+        f"A witness must have the same checkpoint: {size} entries, root {root}.\n",
+    )
+
+
+def test_a_pdf_is_compared_with_the_document_s_files_and_its_sealed_entries(
+    acme: Tenant, lease: Document, file: Path
+) -> None:
+    signed = file.parent / "signed.pdf"
+    signed.write_bytes(acme.get(f"/documents/{lease.id}/download").body)
+    status, printed = verify(file, "--file", str(signed))
+    named = AuditEntry.objects.filter(document_id=lease.id, file_type="signed").order_by("id")
+    assert status == 0
+    sentence = "signed.pdf is unchanged: it is a file of the document, of type signed. "
+    assert sentence in printed
+    assert f"name its SHA-256, first entry {named[0].id} (document.downloaded, " in printed
+    signed.write_bytes(signed.read_bytes() + b"\n")
+    status, printed = verify(file, "--file", str(signed))
+    assert status == 1
+    assert printed.startswith(f"NOT VALID: {signed} is not one of the document's files")
+
+
+def test_a_pdf_that_no_sealed_entry_names_is_not_proven(
+    acme: Tenant, lease: Document, file: Path
+) -> None:
+    certificate = file.parent / "certificate.pdf"
+    certificate.write_bytes(acme.get(f"/documents/{lease.id}/download?type=certificate").body)
+    status, printed = verify(file, "--file", str(certificate))
+    assert status == 1
+    assert "no sealed entry names this file" in printed
+
+
+def test_a_replaced_file_is_found_in_the_entry_of_its_replacement(
+    acme: Tenant, lease: Document, file: Path
+) -> None:
+    earlier = file.parent / "earlier.pdf"
+    earlier.write_bytes(b"%PDF-1.7")
+    sha256 = PROGRAM["hashlib"].sha256(b"%PDF-1.7").hexdigest()
+    record.file_replaced(
+        workspace=acme.workspace.snapshot(),
+        document=record.DocumentSnapshot(document_id=lease.id, document_title=lease.title),
+        file_type="signed",
+        before=sha256,
+        after="",
+        person="root (manage.py import_documents)",
+    )
+    seal()
+    call_command("export_evidence", str(lease.id), output=file)
+    status, printed = verify(file, "--file", str(earlier))
+    assert status == 0
+    assert "earlier.pdf is unchanged: it is a file of the document, of type signed." in printed
+    assert "(document.file_replaced, " in printed
+
+
+def leaves_of(value: Any) -> list[tuple[Any, Any]]:
+    """(container, key) of each text and number in a JSON value."""
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    found: list[tuple[Any, Any]] = []
+    for key, each in items:
+        found += leaves_of(each) if isinstance(each, dict | list) else [(value, key)]
+    return found
+
+
+def test_any_other_value_in_an_entry_a_proof_or_the_checkpoint_is_not_valid(file: Path) -> None:
+    original = file.read_bytes()
+    other = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.just([]))
+
+    @of_one_file
+    @given(st.data())
+    def check_one(data: st.DataObject) -> None:
+        evidence = json.loads(original)
+        places = [(evidence, "checkpoint"), *leaves_of(evidence["entries"])]
+        container, key = data.draw(st.sampled_from(places))
+        before = container[key]
+        value = data.draw(other.filter(lambda value: json.dumps(value) != json.dumps(before)))
+        container[key] = value
+        file.write_text(json.dumps(evidence))
+        with pytest.raises(NOT_VALID):
+            check(file)
+
+    check_one()
+
+
+def test_any_other_byte_in_an_entry_a_proof_or_the_checkpoint_is_not_valid(file: Path) -> None:
+    original = file.read_bytes()
+    proven = [
+        range(original.index(b'"checkpoint"'), original.index(b'"public_key"')),
+        range(original.index(b'"entries"'), original.index(b'"unsealed"')),
+    ]
+
+    @of_one_file
+    @given(st.sampled_from([each for part in proven for each in part]), st.binary(max_size=2))
+    def check_one(position: int, other: bytes) -> None:
+        file.write_bytes(original[:position] + other + original[position + 1 :])
+        try:
+            same = json.loads(file.read_bytes()) == json.loads(original)
+        except ValueError:
+            same = False
+        if same:  # white space
+            check(file)
+        else:
+            with pytest.raises(NOT_VALID):
+                check(file)
+
+    check_one()
+
+
+def test_the_first_wrong_entry_is_named(file: Path) -> None:
+    second: dict[str, Any] = {}
+
+    def change(evidence: Any) -> None:
+        second.update(evidence["entries"][1]["entry"])
+        evidence["entries"][1]["entry"]["address"] = "203.0.113.99"
+        evidence["entries"][2]["entry"]["address"] = "203.0.113.99"
+
+    assert changed(file, change) == (
+        1,
+        f"NOT VALID: Entry 2 of the file (id {second['id']}): it was changed, or its proof was.\n",
+    )
+
+
+WRONG: dict[str, tuple[Callable[[Any], object], str]] = {
+    "an entry twice": (
+        lambda found: found["entries"].insert(1, found["entries"][0]),
+        "its index is not in the log, or the entry is there twice",
+    ),
+    "another document's entries": (
+        lambda found: found.update(document_id=str(factories.uid(7)), document=None),
+        "it is not about this document",
+    ),
+    "another document's description": (
+        lambda found: found["document"].update(id=str(factories.uid(7))),
+        "describes another document",
+    ),
+    "an unsealed entry of another document": (
+        lambda found: found["unsealed"].append({"document_id": "x"}),
+        "not about this document",
+    ),
+    "an index after the end": (
+        lambda found: found["entries"][-1].update(index=10**9),
+        "its index is not in the log",
+    ),
+    "an index that is no number": (
+        lambda found: found["entries"][0].update(index=True),
+        "its index is not in the log",
+    ),
+    "no proof": (lambda found: found["entries"][0].pop("proof"), "it was changed, or its proof"),
+    "no entry": (lambda found: found["entries"].append(7), "it is not an entry with a proof"),
+    "half a surrogate": (
+        lambda found: found["entries"][0]["entry"].update(detail="\ud800"),
+        "it has no canonical form",
+    ),
+    "no checkpoint": (lambda found: found.pop("checkpoint"), 'no proper "checkpoint"'),
+    "no files": (lambda found: found.update(files=None), 'no proper "files"'),
+    "a document id for a terminal": (
+        lambda found: found.update(document_id="\x1b[2J", document=None, entries=[], unsealed=[]),
+        'The "document_id" is not a UUID.',
+    ),
+    "another format": (lambda found: found.update(format="document-evidence/2"), "of the format"),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_wrong_file_is_not_valid_and_the_reason_is_a_sentence(file: Path, wrong: str) -> None:
+    change, text = WRONG[wrong]
+    status, printed = changed(file, change)
+    assert status == 1
+    assert printed.startswith("NOT VALID: ")
+    assert printed.count("\n") == 1
+    assert text in printed
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\xff\xfe\x00",
+        b"[]",
+        b"7",
+        b"{" * 100_000,
+        b"[" * 100_000,
+        b'{"format": "document-evidence/1"',
+        b'{"format": 1, "format": "document-evidence/1"}',
+        b'{"a": ' + b"9" * 10_000 + b"}",
+    ],
+)
+def test_malformed_input_is_a_sentence(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "evidence.json"
+    file.write_bytes(content)
+    status, printed = verify(file)
+    assert (status, printed.count("\n")) == (1, 1)
+    assert printed.startswith("NOT VALID: ")
+
+
+def test_a_file_that_was_cut_off_is_not_valid(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-30])
+    status, printed = verify(file)
+    assert (status, printed) == (1, f"NOT VALID: {file} is not JSON; perhaps it was cut off.\n")
+
+
+def test_missing_files_are_a_sentence(file: Path) -> None:
+    for words in ((file.with_name("none"),), (file, "--file", "none.pdf"), (file, "--file", ".")):
+        status, printed = verify(*words)
+        assert status == 1
+        assert " cannot be read: " in printed
+
+
+def test_evidence_of_another_key_is_not_valid(file: Path) -> None:
+    status, printed = verify(file, key=str(PrivateKey.generate(KEY.name).public))
+    assert status == 1
+    assert "The checkpoint is not signed with this public key, or was changed." in printed
+
+
+def test_the_public_key_in_the_file_is_not_trusted(file: Path) -> None:
+    """Who forges a file signs it with a key of their own."""
+    forger = PrivateKey.generate(KEY.name)
+
+    def change(evidence: Any) -> None:
+        text = evidence["checkpoint"].rpartition("\n\n")[0] + "\n"
+        evidence.update(checkpoint=forger.sign(text), public_key=str(forger.public))
+
+    assert changed(file, change)[0] == 1
+
+
+@pytest.mark.parametrize("change", [("\n\n— documents.example.com/audit ", "\n\n"), ("=\n", "=")])
+def test_a_signature_without_its_line_is_not_valid(file: Path, change: tuple[str, str]) -> None:
+    def shorten(evidence: Any) -> None:
+        head, _, tail = evidence["checkpoint"].rpartition(change[0])
+        evidence["checkpoint"] = f"{head}{change[1]}{tail}"
+
+    assert changed(file, shorten)[0] == 1
+
+
+def test_another_witness_s_signature_beside_ours_is_no_problem(file: Path) -> None:
+    def change(evidence: Any) -> None:
+        text = evidence["checkpoint"].rpartition("\n\n")[0] + "\n"
+        line = PrivateKey.generate("witness.example").sign(text).splitlines()[-1]
+        evidence["checkpoint"] += f"{line}\n"
+
+    assert changed(file, change)[0] == 0
+
+
+@pytest.mark.parametrize(
+    "wrong", [("", ""), ("+", ""), ("/", "/x"), ("audit", "audits"), ("A", "")]
+)
+def test_a_key_with_a_wrong_character_is_a_sentence(file: Path, wrong: tuple[str, str]) -> None:
+    key = str(KEY.public).replace(*wrong) if any(wrong) else ""
+    status, printed = verify(file, key=key)
+    assert status == 2
+    assert "This is not a public key NAME+HASH+KEY, or a character of it is wrong." in printed
+
+
+def test_the_program_says_what_to_install(tmp_path: Path) -> None:
+    (tmp_path / "cryptography.py").write_text("raise ImportError")
+    done = subprocess.run(
+        [sys.executable, path_of("verify_evidence"), "--help"],
+        env={"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert done.stderr == (
+        "This program needs one more package. Install it with: pip install cryptography\n"
+    )
+
+
+def test_base64_has_one_spelling() -> None:
+    """The last character of 32 bytes has two bits that decoders ignore."""
+    text = base64.b64encode(bytes(32)).decode()
+    assert PROGRAM["decode"](text, 32) == bytes(32)
+    other = text[:-2] + "B="
+    assert base64.b64decode(other, validate=True) == bytes(32)
+    assert PROGRAM["decode"](other, 32) is None
