@@ -28,6 +28,7 @@ POLL = 0.25  # seconds between two looks at signals
 
 class Command(ProgressCommand):
     requires_migrations_checks = True
+    requires_system_checks = ()  # they load every view, in a process that runs for ever
     help = (
         "Adds new audit entries to the tree, signs a checkpoint of it, and hands that to the "
         "witnesses (AUDIT_WITNESSES). Several may run at the same time."
