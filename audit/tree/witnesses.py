@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Protocol
 
+from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.files.base import ContentFile
 from django.core.files.storage import storages
@@ -100,7 +101,7 @@ def witnesses(configured: Sequence[str]) -> list[Witness]:
     """The witnesses that AUDIT_WITNESSES names.
 
     Raises:
-        ImproperlyConfigured: one has none of the FORMS.
+        ImproperlyConfigured: one has none of the FORMS, or its bucket is not set.
     """
     found: list[Witness] = []
     for each in configured:
@@ -110,6 +111,10 @@ def witnesses(configured: Sequence[str]) -> list[Witness]:
         elif kind == "file" and value:
             found.append(AppendedFile(Path(value)))
         elif each == "bucket":
+            if "witness" not in settings.STORAGES:
+                raise ImproperlyConfigured(
+                    "AUDIT_WITNESSES has `bucket`, but AUDIT_WITNESS_BUCKET is not set."
+                )
             found.append(Bucket())
         else:
             raise ImproperlyConfigured(f"AUDIT_WITNESSES must have {FORMS}, not {each!r}.")
