@@ -37,6 +37,7 @@ def grow_older(entry: AuditEntry, **by: float) -> None:
     """
     with without_triggers(), connection.cursor() as cursor:
         cursor.execute(
-            "UPDATE audit_auditentry SET created_at = created_at - %s WHERE id = %s",
-            [timedelta(**by), entry.pk],
+            "UPDATE audit_auditentry SET created_at = created_at - make_interval(secs => %s)"
+            " WHERE id = %s",
+            [timedelta(**by).total_seconds(), entry.pk],
         )

@@ -1,16 +1,21 @@
 """Whether the log is sealed: who sees it where, and what it costs to find out."""
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.core.files.storage import default_storage, storages
+from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
 from audit.models import AuditEntry, Checkpoint
 from audit.tree import state
+from audit.tree.note import Statement, open_note
 from config.admin.formatting import exact
 from tests import seals
 from tests.factories import Tenant
@@ -36,7 +41,7 @@ def of_entry(client: Client, entry: AuditEntry) -> str:
     """What the entry's page says about its seal."""
     html = page(client, reverse("admin:audit_auditentry_change", args=[entry.pk]))
     [text] = re.findall(r"field-seal.*?<div class=\"readonly\">(.*?)</div>", html, re.DOTALL)
-    return text.strip()
+    return str(text).strip()
 
 
 # --- The state
@@ -96,6 +101,69 @@ def test_state_reads_a_few_rows_of_indexes(as_owner: None, db: None, sealed: int
         [[[found]]] = cursor.fetchall()
     for node in nodes(found["Plan"]):
         assert node["Actual Rows"] + node.get("Rows Removed by Filter", 0) <= 2, node
+
+
+# --- The witness `bucket`
+
+
+@pytest.fixture
+def bucket(settings: Any) -> Iterator[Any]:
+    """A bucket of its own in the tests' object storage, as AUDIT_WITNESS_BUCKET sets it."""
+    client = default_storage.connection.meta.client  # type: ignore[attr-defined]
+    name = f"{settings.STORAGES['default']['OPTIONS']['bucket_name']}-checkpoints"
+    client.create_bucket(Bucket=name)
+    default = settings.STORAGES["default"]
+    options = {**default["OPTIONS"], "bucket_name": name}
+    settings.STORAGES = {**settings.STORAGES, "witness": {**default, "OPTIONS": options}}
+    settings.AUDIT_SIGNING_KEY = seals.KEY.encode()
+    settings.AUDIT_WITNESSES = ["bucket"]
+    bucket = storages["witness"].bucket  # type: ignore[attr-defined]
+    yield bucket
+    bucket.objects.all().delete()
+    client.delete_bucket(Bucket=name)
+
+
+def in_bucket(bucket: Any) -> dict[str, str]:
+    return {each.key: each.get()["Body"].read().decode() for each in bucket.objects.all()}
+
+
+def test_witness_bucket_has_each_checkpoint_and_the_newest(db: None, bucket: Any) -> None:
+    happened(2)
+    call_command("seal_audit")
+    happened(1)
+    call_command("seal_audit")
+    first, second = Checkpoint.objects.order_by("size")
+    assert in_bucket(bucket) == {
+        "checkpoint": second.note,
+        f"checkpoints/{2:020}": first.note,
+        f"checkpoints/{3:020}": second.note,
+    }
+    assert open_note(in_bucket(bucket)["checkpoint"], [seals.KEY.public])
+
+
+def test_witness_bucket_that_knows_more_than_the_database_stops_sealing(
+    db: None, bucket: Any
+) -> None:
+    lost = Statement("tests.example/audit", 7, b"0" * 32, timezone.now())
+    bucket.put_object(Key="checkpoint", Body=seals.KEY.sign(lost.text()).encode())
+    happened(2)
+    with pytest.raises(CommandError, match="7 entries were sealed at"):
+        call_command("seal_audit")
+    call_command("seal_audit", "--after-restore")
+    assert Checkpoint.objects.latest("size").note == in_bucket(bucket)["checkpoint"]
+
+
+def test_witness_bucket_that_does_not_exist_is_named(
+    db: None, bucket: Any, settings: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = {**settings.STORAGES["witness"]["OPTIONS"], "bucket_name": "no-such-bucket"}
+    witness = {**settings.STORAGES["witness"], "OPTIONS": options}
+    settings.STORAGES = {**settings.STORAGES, "witness": witness}
+    happened(1)
+    with pytest.raises(CommandError, match="A witness has not received"):
+        call_command("seal_audit")
+    said = capsys.readouterr().err
+    assert "The witness bucket no-such-bucket did not get the checkpoint of 1 entries" in said
 
 
 # --- The admin

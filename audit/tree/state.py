@@ -91,7 +91,7 @@ class State:
         return found
 
 
-def read(connection: BaseDatabaseWrapper = default_connection) -> State:  # type: ignore[assignment]
+def read(connection: BaseDatabaseWrapper = default_connection) -> State:
     """Reads the state.
 
     Raises:

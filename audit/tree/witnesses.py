@@ -83,17 +83,20 @@ class Bucket:
     With object lock in the bucket (a default retention), not even its owner can change them.
     """
 
-    name = "bucket"
     NEWEST = "checkpoint"
+
+    def __init__(self) -> None:
+        self._storage = storages["witness"]
+        self.name = f"bucket {self._storage.bucket_name}"  # type: ignore[attr-defined]
 
     def publish(self, size: int, note: str) -> None:
         for key in (f"checkpoints/{size:020}", self.NEWEST):
-            storages["witness"].save(key, ContentFile(note.encode()))
+            self._storage.save(key, ContentFile(note.encode()))
 
     def newest(self) -> str | None:
-        if not storages["witness"].exists(self.NEWEST):
+        if not self._storage.exists(self.NEWEST):
             return None
-        with storages["witness"].open(self.NEWEST) as file:
+        with self._storage.open(self.NEWEST) as file:
             return str(file.read().decode())
 
 

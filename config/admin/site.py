@@ -8,6 +8,7 @@ from django.contrib import admin
 from django.contrib.auth import SESSION_KEY
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver
 
 from config.admin.base import SectionAdmin
@@ -77,7 +78,7 @@ class Site(admin.AdminSite):
 
     def index(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
+    ) -> TemplateResponse:
         """The start page, with the urgent warnings of the sections that the user may see."""
         warnings = [
             warning

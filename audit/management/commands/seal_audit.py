@@ -18,9 +18,13 @@ from audit.tree.sealer import BATCH, Sealer, SealRefused
 from audit.tree.witnesses import Publisher, witnesses
 from config.database import UNAVAILABLE
 from config.management.progress import Progress, ProgressCommand, first_line
-from config.management.shutdown import Shutdown, Stopped, graceful_shutdown
+from config.management.shutdown import (
+    Shutdown,
+    Stopped,
+    graceful_shutdown,
+    when_parent_dies,
+)
 from config.request_context import deadline
-from config.server.worker import when_parent_dies
 
 SECONDS = 60.0  # that a seal may need
 POLL = 0.25  # seconds between two looks at signals

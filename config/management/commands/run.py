@@ -25,9 +25,9 @@ from django.utils.crypto import get_random_string
 from apikeys.models import ApiKey
 from config.management.progress import ProgressCommand
 from config.management.sealing import sealer
+from config.management.shutdown import when_parent_dies
 from config.ports import usable_port
 from config.server.supervisor import Supervisor
-from config.server.worker import when_parent_dies
 from documents import demo
 from workspaces.models import Membership
 
