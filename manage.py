@@ -12,10 +12,15 @@ def main() -> None:
     # Counting in memory is enough: `run` is one process, and no other command counts requests.
     os.environ["REDIS_URL"] = os.environ.get("REDIS_URL") or "memory://"
 
+    from audit.tree import laptop
     from config import embedded
 
+    folder = embedded.data_dir(os.environ)
+    on_laptop = not os.environ.get("SECRET_KEY")
     try:
-        embedded.provide(os.environ, embedded.data_dir(os.environ))
+        embedded.provide(os.environ, folder)
+        if on_laptop:
+            laptop.provide(os.environ, folder)
     except embedded.StackError as exc:
         sys.exit(str(exc))
 

@@ -22,13 +22,14 @@ from audit.filters import AuditLogFilter, without_raw_key
 from audit.links import log_link, log_url
 from audit.models import AuditEntry
 from audit.scope import scope_of, workspace_directory
+from audit.tree import state
 from config.admin.base import request_user
-from config.admin.changelist import ReadOnlyAdmin
-from config.admin.formatting import date_column
+from config.admin.changelist import KeysetChangeList, ReadOnlyAdmin
+from config.admin.formatting import date_column, exact
 
 # The fieldsets of an entry's page; empty fields and fieldsets are left out.
 FIELDSETS = (
-    ("What happened", ("when", "happened", "what_happened", "workspace", "detail")),
+    ("What happened", ("when", "happened", "what_happened", "workspace", "detail", "seal")),
     ("Who", ("person_link", "member_link", "key_link")),
     ("Document", ("document", "file_type", "byte_range", "bytes_sent", "file_sha256")),
     ("Request", ("address", "user_agent", "whole_request")),
@@ -51,6 +52,16 @@ def link_column(label: str, text: str, **filters: str) -> Callable[[Any, AuditEn
     return column
 
 
+class AuditChangeList(KeysetChangeList):
+    """Knows which entries of its page are sealed, after one query."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        sealed = state.sealed_among(self.result_list)
+        for entry in self.result_list:
+            entry.is_sealed = entry.pk in sealed
+
+
 @admin.register(AuditEntry)
 class AuditEntryAdmin(ReadOnlyAdmin):
     """Nobody adds, changes or deletes an entry; the database refuses it too."""
@@ -68,6 +79,7 @@ class AuditEntryAdmin(ReadOnlyAdmin):
         "file_type",
         "address",
         "request",
+        "sealed",
     )
     list_display_links = ("when",)
 
@@ -86,6 +98,13 @@ class AuditEntryAdmin(ReadOnlyAdmin):
         return AuditLogFilter(request.GET, scope_of(request))
 
     # --- Pages ---
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[AuditChangeList]:
+        return AuditChangeList
+
+    def urgent_warnings(self, request: HttpRequest) -> list[str]:
+        """If the log is not sealed or was found damaged: that concerns all who read it."""
+        return state.read().warnings()
 
     def get_urls(self) -> list[URLPattern]:
         export_view = self.admin_site.admin_view(self.export_view)
@@ -145,6 +164,8 @@ class AuditEntryAdmin(ReadOnlyAdmin):
         return [name for _, names in FIELDSETS for name in names]
 
     def _holds(self, obj: Any, name: str) -> bool:
+        if name == "seal":  # every entry's page says it; the query is made once
+            return True
         shown = getattr(self, name, None)
         return (shown(obj) if shown else getattr(obj, name)) not in ("", None)
 
@@ -159,6 +180,21 @@ class AuditEntryAdmin(ReadOnlyAdmin):
     document = link_column("document", "document_title", document_id__exact="document_id")
     request = link_column("request id", "short_request_id", q="request_id")
     whole_request = link_column("request id", "request_id", q="request_id")
+
+    @admin.display(description="sealed")
+    def sealed(self, entry: Any) -> str:
+        return "yes" if entry.is_sealed else "not yet"
+
+    @admin.display(description="seal")
+    def seal(self, entry: AuditEntry) -> str:
+        found = state.seal_of(entry)
+        if found is None:
+            return "Not sealed yet"
+        leaf, checkpoint = found
+        return (
+            f"Leaf {leaf:,}; sealed by the checkpoint of {exact(checkpoint.sealed_at)}, with "
+            f"{checkpoint.size:,} entries"
+        )
 
     @admin.display(description="what happened")
     def what_happened(self, entry: AuditEntry) -> str:

@@ -1,4 +1,4 @@
-"""The app's name on the admin's pages, and what it listens to."""
+"""The app's name on the admin's pages, what it listens to, and its health check."""
 
 from django.apps import AppConfig
 
@@ -9,5 +9,8 @@ class AuditConfig(AppConfig):
 
     def ready(self) -> None:
         from audit import accounts, checks, receivers  # noqa: F401, PLC0415 - need the models
+        from audit.health import check_seals  # noqa: PLC0415
+        from config import health  # noqa: PLC0415 - needs the settings
 
         accounts.record_changes()
+        health.register("audit_seals", check_seals, required=False)

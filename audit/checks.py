@@ -2,7 +2,9 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning, register  # noqa: A004
+from django.core.exceptions import ImproperlyConfigured
 from django.db import Error as DatabaseError
 from django.db import connection
 
@@ -43,3 +45,42 @@ def append_only_role(**kwargs: Any) -> list[CheckMessage]:
             id="audit.E001",
         )
     ]
+
+
+@register(deploy=True)
+def seals(**kwargs: Any) -> list[CheckMessage]:
+    """The variables of the seals.
+
+    audit.E002: they are not valid.
+    audit.W002: there is no public key, so the log is not sealed, or nobody can verify it.
+    audit.W003: no witness is out of the reach of those who administer this machine.
+    """
+    from audit.tree import keys, witnesses  # noqa: PLC0415 - few commands need them
+
+    found: list[CheckMessage] = []
+    if not settings.AUDIT_PUBLIC_KEYS:
+        found.append(
+            Warning(
+                "AUDIT_PUBLIC_KEYS is not set: nobody can verify the audit log.",
+                hint="Make a key with `manage.py make_audit_key NAME`, and run `seal_audit`.",
+                id="audit.W002",
+            )
+        )
+    try:
+        if settings.AUDIT_PUBLIC_KEYS:
+            keys.public_keys()
+        witnesses.witnesses(settings.AUDIT_WITNESSES)
+    except ImproperlyConfigured as exc:
+        found.append(
+            Error(str(exc), hint="docs/operations.md says what belongs there.", id="audit.E002")
+        )
+    if "bucket" not in settings.AUDIT_WITNESSES:
+        found.append(
+            Warning(
+                "AUDIT_WITNESSES has no `bucket`: who administers this machine can change the "
+                "audit log and its checkpoints together.",
+                hint="Add `bucket`, with AUDIT_WITNESS_BUCKET in which objects are locked.",
+                id="audit.W003",
+            )
+        )
+    return found

@@ -11,6 +11,7 @@ from django.core.wsgi import get_wsgi_application  # noqa: E402
 
 # Otherwise the first request waits until the views are loaded and the client of the object storage
 # is made.
+from audit import metrics as _  # noqa: E402, F401 - registers them
 from config import metrics, slots, urls  # noqa: E402, F401
 from documents import storage  # noqa: E402
 from documents.download import spool  # noqa: E402

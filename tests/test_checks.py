@@ -12,12 +12,19 @@ import pytest
 
 from config.ports import free_port
 from documents.models import StoredFile
-from tests import factories, server
+from tests import factories, seals, server
 from tests.factories import Tenant
 from tests.proxy import HOST, Proxy
 from tests.server import EXEC, ROOT, eventually
 
-PRODUCTION = {"HTTPS_ONLY": "yes", "TRUSTED_PROXIES": "1", "ALLOWED_HOSTS": "api.example.com"}
+PRODUCTION = {
+    "HTTPS_ONLY": "yes",
+    "TRUSTED_PROXIES": "1",
+    "ALLOWED_HOSTS": "api.example.com",
+    "AUDIT_PUBLIC_KEYS": str(seals.KEY.public),
+    "AUDIT_WITNESSES": "file:/var/lib/documents-api/checkpoints,bucket",
+    "AUDIT_WITNESS_BUCKET": "documents-checkpoints",
+}
 
 
 def check(**environment: str) -> str:
@@ -72,6 +79,11 @@ def test_check_deploy_finds_nothing_in_production(transactional_db: None, acme: 
         ("TRUSTED_PROXIES", "0", "(config.W003) TRUSTED_PROXIES is 0"),
         ("SECRET_KEY", "secret", "(config.E002) SECRET_KEY can be guessed."),
         ("ALLOWED_HOSTS", "*", "(config.E003) ALLOWED_HOSTS accepts every host."),
+        ("AUDIT_PUBLIC_KEYS", "", "(audit.W002) AUDIT_PUBLIC_KEYS is not set"),
+        ("AUDIT_PUBLIC_KEYS", "CHANGE-ME", "(audit.E002) AUDIT_PUBLIC_KEYS is not valid"),
+        ("AUDIT_WITNESSES", "stdout", "(audit.W003) AUDIT_WITNESSES has no `bucket`"),
+        ("AUDIT_WITNESSES", "bucket,paper", "(audit.E002) AUDIT_WITNESSES must have"),
+        ("AUDIT_WITNESS_BUCKET", "", "(audit.E002) AUDIT_WITNESSES has `bucket`, but"),
         ("S3_ENDPOINT_URL", "http://127.0.0.1:9", "(documents.W001) Object storage is out of"),
     ],
 )

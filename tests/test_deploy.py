@@ -13,14 +13,14 @@ import pytest
 import yaml
 from django.conf import settings
 
-from audit.models import Action, AuditEntry
+from audit.models import Action, AuditEntry, Checkpoint
 from config import env
 from config.ports import free_port
-from tests import factories, server
+from tests import factories, seals, server
 from tests.factories import Tenant
 from tests.nginx import Nginx, program
 from tests.proxy import HOST
-from tests.server import ROOT, STOP_PATIENCE, eventually
+from tests.server import ROOT, STOP_PATIENCE, Server, eventually
 
 DEPLOY = ROOT / "deploy"
 UNITS = sorted((DEPLOY / "systemd").iterdir())
@@ -35,6 +35,7 @@ def exec_start(unit: Path, logs: Path, instance: str = "") -> list[str]:
     for installed, here in {
         "/opt/documents-api/.venv/bin/python": sys.executable,
         "/var/log/documents-api": str(logs),
+        "/var/lib/documents-api": str(logs),
         "%i": instance,
     }.items():
         line = line.replace(installed, here)
@@ -109,8 +110,16 @@ def test_unit_s_command_succeeds(nginx: Nginx, acme: Tenant, unit: Path) -> None
     response = nginx.get(f"/documents/{document.id}/download", acme.raw)
     rotated = nginx.rotate()
     assert eventually(lambda: response.headers["request-id"] in rotated.read_text())
+    seals.seal()
+    (nginx.logs / "checkpoints").write_text(Checkpoint.objects.latest("size").note)
     command = exec_start(unit, nginx.logs)
-    done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True)
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env={**environment(), "AUDIT_PUBLIC_KEYS": seals.VARIABLES["AUDIT_PUBLIC_KEYS"]},
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
     ended = AuditEntry.objects.filter(action=Action.DOWNLOAD_ENDED).count()
     assert ended == (unit.stem == "documents-api-completions-rotated")
@@ -127,6 +136,32 @@ def test_unit_of_completions_records_them_and_ends_as_a_whole(nginx: Nginx, acme
         os.killpg(process.pid, signal.SIGTERM)
         assert process.wait(STOP_PATIENCE) == 0
     assert eventually(lambda: group_is_empty(process.pid))
+
+
+def test_unit_of_the_sealer_seals_until_it_is_stopped(
+    acme: Tenant, server: Server, tmp_path: Path
+) -> None:
+    unit = DEPLOY / "systemd" / "documents-api-seal.service"
+    witness = {"AUDIT_WITNESSES": f"file:{tmp_path / 'checkpoints'}"}
+    process = start(exec_start(unit, tmp_path), **seals.VARIABLES, **witness)
+    try:
+        assert eventually((tmp_path / "checkpoints").exists)
+        assert Checkpoint.objects.latest("size").size == AuditEntry.objects.count()
+    finally:
+        process.terminate()
+        assert process.wait(STOP_PATIENCE) == 0
+
+
+def test_only_the_sealer_has_the_key_that_signs() -> None:
+    having = {unit.stem for unit in SERVICES if "seal-env" in unit.read_text()}
+    assert having == {"documents-api-seal"}
+    services = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
+    given = {
+        name
+        for name, each in services.items()
+        if "AUDIT_SIGNING_KEY" in each.get("environment", ())
+    }
+    assert given == {"seal"}
 
 
 def test_unit_of_an_instance_serves_on_its_port(transactional_db: None) -> None:

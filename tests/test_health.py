@@ -6,14 +6,19 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
+from tests import seals
 from tests.client import Response
 from tests.factories import Tenant
 from tests.nginx import Nginx
 from tests.proxy import Proxy
 from tests.server import Server, eventually
+from tests.staff import happened
 
 LONGEST = 3.0  # seconds that a response may take, whatever is silent
 PARTS = {"database": 503, "object_storage": 503, "counter": 200}  # the status without each part
+CHECKS = {*PARTS, "audit_seals"}
+# Without the database nothing is known of the audit log's seals.
+FAILED = {name: {name} for name in PARTS} | {"database": {"database", "audit_seals"}}
 
 
 def part(server: Server, name: str) -> Proxy:
@@ -44,7 +49,7 @@ def test_readiness_has_the_state_of_each_part_and_nothing_else(server: Server) -
     assert response.headers["cache-control"] == "no-store"
     body = response.json()
     assert set(body) == {"status", "checks"}
-    assert set(body["checks"]) == set(PARTS)
+    assert set(body["checks"]) == CHECKS
     for check in body["checks"].values():
         assert set(check) == {"state", "milliseconds"}
         assert check["milliseconds"] >= 0
@@ -64,7 +69,8 @@ def test_readiness_without_a_part_responds_in_time_and_heals(
     assert time.monotonic() - started < LONGEST
     assert response.status == PARTS[name]
     assert response.json()["status"] == ("failed" if PARTS[name] == 503 else "degraded")
-    assert states(response) == dict.fromkeys(PARTS, "ok") | {name: "failed"}
+    assert {check for check, state in states(response).items() if state == "failed"} == FAILED[name]
+    assert set(states(response)) == CHECKS
     assert f"Not ready: {name}" in server.log()
     assert server.request("/healthz").status == 200
     server.restore()
@@ -82,6 +88,28 @@ def test_readiness_with_all_parts_silent_responds_in_time(server: Server) -> Non
     assert time.monotonic() - started < LONGEST
     server.restore()
     assert eventually(lambda: ready(server))
+
+
+def test_readiness_is_degraded_while_seals_are_late_or_the_last_verification_has_failed(
+    as_owner: None, server: Server
+) -> None:
+    def seals_of(response: Response) -> tuple[int, str, str]:
+        return response.status, response.json()["status"], states(response)["audit_seals"]
+
+    def becomes(*expected: object) -> bool:
+        return bool(eventually(lambda: seals_of(server.request("/readyz")) == expected))
+
+    assert becomes(200, "ok", "ok")
+    [old] = happened()
+    seals.grow_older(old, minutes=11)
+    assert becomes(200, "degraded", "failed")
+    assert "Not ready: audit_seals: Audit entries have waited to be sealed" in server.log()
+    seals.seal()
+    assert becomes(200, "ok", "ok")
+    seals.found_damaged()
+    assert becomes(200, "degraded", "failed")
+    seals.verified()
+    assert becomes(200, "ok", "ok")
 
 
 @pytest.mark.usefixtures("as_owner")
@@ -103,7 +131,7 @@ def test_readiness_without_a_migration_is_503_until_it_is_applied(
                 cursor.execute(renamed, ["audit", "elsewhere"])
         assert response.status == 503
         assert states(response)["database"] == "failed"
-        assert "audit" not in response.body.decode()
+        assert "migrat" not in response.body.decode()
         assert "python manage.py migrate" in server.log()
         assert eventually(lambda: ready(server))
     finally:

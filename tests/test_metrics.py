@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from collections.abc import Callable
 from http.client import HTTPConnection
 
@@ -12,12 +13,15 @@ from prometheus_client.parser import text_string_to_metric_families
 
 import config.metrics  # noqa: F401 - registers them
 from config.breaker import Breaker
-from tests import factories
+from config.database import fetch
+from tests import factories, seals
 from tests.factories import Tenant
 from tests.proxy import HOST
 from tests.server import ROOT, Server, eventually
+from tests.staff import happened
 
 DEPLOY = ROOT / "deploy"
+LONGEST = 4.0  # seconds that the metrics may take, whatever is silent
 
 
 def value(server: Server, name: str, **labels: str) -> float:
@@ -111,6 +115,55 @@ def test_metrics_have_each_breaker() -> None:
         assert REGISTRY.get_sample_value("documents_breaker_open", {"part": breaker.name}) == 1
     finally:
         del Breaker.every[breaker.name]
+
+
+def test_metrics_have_the_state_of_the_audit_log(as_owner: None, server: Server) -> None:
+    names = ("unsealed_seconds", "sealed_entries", "verification_failed")
+
+    def values() -> list[float]:
+        return [round(value(server, f"documents_audit_{name}"), -1) for name in names]
+
+    assert values() == [0, 0, 0]
+    assert value(server, "documents_audit_verified_timestamp_seconds") == 0
+    [old, *_] = happened(20)
+    seals.grow_older(old, seconds=1000)
+    assert values() == [1000, 0, 0]
+    seals.seal()
+    assert values() == [0, 20, 0]
+    seals.found_damaged()
+    assert value(server, "documents_audit_verification_failed") == 1
+    verified = value(server, "documents_audit_verified_timestamp_seconds")
+    assert verified == pytest.approx(time.time(), abs=60)
+    seals.verified()
+    assert value(server, "documents_audit_verification_failed") == 0
+    assert value(server, "documents_audit_verified_timestamp_seconds") > verified
+
+
+def test_metrics_of_the_audit_log_leave_no_connection(server: Server) -> None:
+    server.metrics()
+    before = connections()
+    for _ in range(5):
+        server.metrics()
+    assert eventually(lambda: connections() <= before)
+
+
+@pytest.mark.parametrize("how", ["refuse", "silence"])
+def test_metrics_without_the_database_are_the_others_in_time(server: Server, how: str) -> None:
+    getattr(server.database, how)()
+    started = time.monotonic()
+    text = server.metrics()
+    assert time.monotonic() - started < LONGEST
+    assert "documents_audit_" not in text
+    assert "documents_slots_in_use" in text
+    server.restore()
+    assert eventually(lambda: "documents_audit_sealed_entries" in server.metrics())
+
+
+def connections() -> int:
+    """To the tests' database."""
+    return int(
+        fetch("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()", [])[0][0]
+    )
 
 
 def test_metrics_are_not_served_to_clients(server: Server) -> None:

@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 import signal
+import stat
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -13,8 +14,9 @@ import httpx
 import psutil
 import pytest
 
+from audit.tree import laptop
 from config.ports import free_port
-from tests.processes import all_gone, bare_environment, kill_group, start, using
+from tests.processes import all_gone, bare_environment, kill_group, manage, start, using
 from tests.server import ROOT, eventually
 
 
@@ -109,6 +111,55 @@ def test_run_prints_logins_that_open_the_admin(run: Run) -> None:
             page = browser.post(page.url, data=form, headers={"Referer": str(page.url)})
             staff = "sessionid" in browser.cookies
         assert (page.status_code, staff) == (200, not login.startswith("mem")), login
+
+
+def sealer_of(run: Run) -> psutil.Process:
+    """The process that seals the audit log."""
+    [found] = [
+        child
+        for child in psutil.Process(run.process.pid).children(recursive=True)
+        if "seal_audit" in child.cmdline()
+    ]
+    return found
+
+
+def test_run_seals_the_audit_log_and_another_shell_verifies_it(run: Run, folder: Path) -> None:
+    witness = folder / "checkpoints"
+    assert eventually(witness.exists)
+    assert run.status("Acme", "documents?limit=1") == 200
+    done = manage("verify_audit", "--checkpoint", witness, folder=folder)
+    assert done.stdout.startswith("The audit log is intact"), done.stderr
+    done = manage("seal_audit", folder=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_run_gives_the_secret_key_to_the_sealer_only(run: Run, folder: Path) -> None:
+    assert stat.S_IMODE((folder / "audit_key.json").stat().st_mode) == 0o600
+    assert "AUDIT_SIGNING_KEY" in sealer_of(run).environ()
+    [server] = [
+        child
+        for child in psutil.Process(run.process.pid).children(recursive=True)
+        if "spawn_main" in " ".join(child.cmdline())
+    ]
+    assert "AUDIT_SIGNING_KEY" not in server.environ()
+    assert server.environ()["AUDIT_PUBLIC_KEYS"].startswith("laptop.example/audit+")
+
+
+def test_run_serves_on_without_its_sealer_and_says_so(run: Run) -> None:
+    sealer_of(run).kill()
+    assert run.process.stdout is not None
+    while "seal_audit ended" not in (line := run.process.stdout.readline()):
+        assert line
+    assert "Run: python manage.py seal_audit --follow" in line
+    assert run.status("Acme") == 200
+
+
+def test_variables_of_the_user_s_own_seals_win(tmp_path: Path) -> None:
+    own = {"AUDIT_PUBLIC_KEYS": "own", "AUDIT_WITNESSES": "stdout"}
+    environ = dict(own)
+    laptop.provide(environ, tmp_path)
+    assert environ == own
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_run_on_a_port_that_is_taken_is_one_clear_line(run: Run, folder: Path) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Protocol
 
+from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.files.base import ContentFile
 from django.core.files.storage import storages
@@ -82,17 +83,20 @@ class Bucket:
     With object lock in the bucket (a default retention), not even its owner can change them.
     """
 
-    name = "bucket"
     NEWEST = "checkpoint"
+
+    def __init__(self) -> None:
+        self._storage = storages["witness"]
+        self.name = f"bucket {self._storage.bucket_name}"  # type: ignore[attr-defined]
 
     def publish(self, size: int, note: str) -> None:
         for key in (f"checkpoints/{size:020}", self.NEWEST):
-            storages["witness"].save(key, ContentFile(note.encode()))
+            self._storage.save(key, ContentFile(note.encode()))
 
     def newest(self) -> str | None:
-        if not storages["witness"].exists(self.NEWEST):
+        if not self._storage.exists(self.NEWEST):
             return None
-        with storages["witness"].open(self.NEWEST) as file:
+        with self._storage.open(self.NEWEST) as file:
             return str(file.read().decode())
 
 
@@ -100,7 +104,7 @@ def witnesses(configured: Sequence[str]) -> list[Witness]:
     """The witnesses that AUDIT_WITNESSES names.
 
     Raises:
-        ImproperlyConfigured: one has none of the FORMS.
+        ImproperlyConfigured: one has none of the FORMS, or its bucket is not set.
     """
     found: list[Witness] = []
     for each in configured:
@@ -110,6 +114,10 @@ def witnesses(configured: Sequence[str]) -> list[Witness]:
         elif kind == "file" and value:
             found.append(AppendedFile(Path(value)))
         elif each == "bucket":
+            if "witness" not in settings.STORAGES:
+                raise ImproperlyConfigured(
+                    "AUDIT_WITNESSES has `bucket`, but AUDIT_WITNESS_BUCKET is not set."
+                )
             found.append(Bucket())
         else:
             raise ImproperlyConfigured(f"AUDIT_WITNESSES must have {FORMS}, not {each!r}.")

@@ -81,6 +81,10 @@ class SectionAdmin(NoPermissions, StrictFilterAdmin):
 
     def warnings(self, request: HttpRequest) -> list[str]:
         """Warnings to show above the list."""
+        return self.urgent_warnings(request)
+
+    def urgent_warnings(self, request: HttpRequest) -> list[str]:
+        """Warnings to show on the start page too."""
         return []
 
     def heading(self, obj: Any) -> str:

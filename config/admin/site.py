@@ -8,8 +8,10 @@ from django.contrib import admin
 from django.contrib.auth import SESSION_KEY
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver
 
+from config.admin.base import SectionAdmin
 from config.admin.login import LoginForm
 
 View = Callable[..., HttpResponse]
@@ -73,6 +75,18 @@ class Site(admin.AdminSite):
             for each in (registered, *registered.inlines)
             for field in each.autocomplete_fields
         }
+
+    def index(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> TemplateResponse:
+        """The start page, with the urgent warnings of the sections that the user may see."""
+        warnings = [
+            warning
+            for section in self._registry.values()
+            if isinstance(section, SectionAdmin) and section.has_view_permission(request)
+            for warning in section.urgent_warnings(request)
+        ]
+        return super().index(request, {"warnings": warnings, **(extra_context or {})})
 
     def get_app_list(
         self, request: HttpRequest, app_label: str | None = None

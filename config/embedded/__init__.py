@@ -6,7 +6,7 @@ These processes hold a file lock, which the kernel releases however they end.
 """
 
 import secrets
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from pathlib import Path
 
 from config.embedded.attach import START_LOCK, StackError, attach, locked
@@ -17,7 +17,7 @@ from config.embedded.service import Service, write_private
 
 SERVICES: dict[str, type[Service]] = {s.name: s for s in (Postgres, S3, Redis)}
 
-__all__ = ["StackError", "data_dir", "provide"]
+__all__ = ["StackError", "data_dir", "generated_once", "provide"]
 
 DEFAULT_DATA_DIR = Path(__file__).resolve().parent.parent.parent / "var"
 
@@ -46,10 +46,12 @@ def provide(
     """
     wanted = [name for name in services if not environ.get(SERVICES[name].variable)]
     try:
-        if wanted or not environ.get("SECRET_KEY"):
+        if wanted:
             folder.mkdir(parents=True, exist_ok=True)
         if not environ.get("SECRET_KEY"):
-            environ["SECRET_KEY"] = _secret_key(folder)
+            environ["SECRET_KEY"] = generated_once(
+                folder / "secret_key", lambda: secrets.token_urlsafe(48)
+            )
             environ.setdefault("HTTPS_ONLY", "no")  # a laptop has no TLS
         environ["SPOOL_DIR"] = environ.get("SPOOL_DIR") or str(folder / "spool")
         for name in wanted:
@@ -61,10 +63,14 @@ def provide(
         ) from exc
 
 
-def _secret_key(folder: Path) -> str:
-    """The installation's own random key, generated at its first start."""
-    file = folder / "secret_key"
-    with locked(folder / START_LOCK):
+def generated_once(file: Path, generate: Callable[[], str]) -> str:
+    """The text of a file of the data folder, such as a key, which the first start generates.
+
+    Raises:
+        OSError: the folder cannot be used.
+    """
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with locked(file.parent / START_LOCK):
         if not file.exists():
-            write_private(file, secrets.token_urlsafe(48))
+            write_private(file, generate())
     return file.read_text()

@@ -1,11 +1,17 @@
-"""Graceful shutdown: Ctrl-C, SIGTERM or a closed terminal end a command between two steps."""
+"""Graceful shutdown: Ctrl-C, SIGTERM or a closed terminal end a command between two steps.
+
+A child process ends with its parent.
+"""
 
 import contextlib
+import os
 import signal
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from types import FrameType
 
+POLL = 0.25  # seconds between two looks at the parent
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -51,3 +57,17 @@ def graceful_shutdown() -> Iterator[Shutdown]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def when_parent_dies(parent: int, then: Callable[[], object]) -> None:
+    """Calls `then` from a thread when this process's parent has ended.
+
+    A parent that is killed cannot tell its children, but they get another parent.
+    """
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(POLL)
+        then()
+
+    threading.Thread(target=watch, name="parent watcher", daemon=True).start()

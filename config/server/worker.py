@@ -9,9 +9,9 @@ from collections.abc import Callable
 from multiprocessing import parent_process
 from typing import Any, Protocol
 
+from config.management.shutdown import when_parent_dies
 from config.signals import breaking_off
 
-POLL = 0.25  # seconds
 RECORDING = 3.0  # seconds before the end of the grace period in which broken-off work is recorded
 
 
@@ -19,20 +19,6 @@ class Heartbeat(Protocol):
     """A number that the worker and its supervisor share: when the worker last said it lives."""
 
     value: float
-
-
-def when_parent_dies(parent: int, then: Callable[[], object]) -> None:
-    """Calls `then` from a thread when this process's parent has ended.
-
-    A parent that is killed cannot tell its children, but they get another parent.
-    """
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(POLL)
-        then()
-
-    threading.Thread(target=watch, name="parent watcher", daemon=True).start()
 
 
 def load_application(heartbeat: Heartbeat, grace: float, target: str) -> Callable[..., Any]:

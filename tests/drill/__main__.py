@@ -191,7 +191,8 @@ def main() -> None:
             command = build_image(image, root)
         with step("an instance of the image, read-only"):
             run_image(command, image, root)
-        for unit in ("completions-rotated", "clear-sessions", "check-counts", "check-files"):
+        units = ("completions-rotated", "clear-sessions", "check-counts", "check-files", "verify")
+        for unit in units:
             with step(f"the timer's unit documents-api-{unit}"):
                 root.run(f"systemctl start documents-api-{unit}")
 

@@ -1,5 +1,7 @@
-"""seal_audit [--follow] [--after-restore]"""
+"""seal_audit [--follow] [--after-restore] [--stop-with PID]"""
 
+import os
+import signal
 import time
 from argparse import ArgumentParser
 from typing import Any
@@ -16,7 +18,12 @@ from audit.tree.sealer import BATCH, Sealer, SealRefused
 from audit.tree.witnesses import Publisher, witnesses
 from config.database import UNAVAILABLE
 from config.management.progress import Progress, ProgressCommand, first_line
-from config.management.shutdown import Shutdown, Stopped, graceful_shutdown
+from config.management.shutdown import (
+    Shutdown,
+    Stopped,
+    graceful_shutdown,
+    when_parent_dies,
+)
 from config.request_context import deadline
 
 SECONDS = 60.0  # that a seal may need
@@ -25,6 +32,7 @@ POLL = 0.25  # seconds between two looks at signals
 
 class Command(ProgressCommand):
     requires_migrations_checks = True
+    requires_system_checks = ()  # they load every view, in a process that runs for ever
     help = (
         "Adds new audit entries to the tree, signs a checkpoint of it, and hands that to the "
         "witnesses (AUDIT_WITNESSES). Several may run at the same time."
@@ -38,8 +46,21 @@ class Command(ProgressCommand):
             action="store_true",
             help="seal on although the database has lost sealed entries, and record that",
         )
+        parser.add_argument(
+            "--stop-with", type=int, metavar="PID", help="end when this parent process ends"
+        )
 
-    def handle(self, *, follow: bool, every: float, after_restore: bool, **options: Any) -> None:
+    def handle(
+        self,
+        *,
+        follow: bool,
+        every: float,
+        after_restore: bool,
+        stop_with: int | None,
+        **options: Any,
+    ) -> None:
+        if stop_with is not None:
+            when_parent_dies(stop_with, lambda: os.kill(os.getpid(), signal.SIGTERM))
         try:
             key, keys = signing_key(), public_keys()
             self.publisher = Publisher(witnesses(settings.AUDIT_WITNESSES), self.report)

@@ -24,9 +24,10 @@ from django.utils.crypto import get_random_string
 
 from apikeys.models import ApiKey
 from config.management.progress import ProgressCommand
+from config.management.sealing import sealer
+from config.management.shutdown import when_parent_dies
 from config.ports import usable_port
 from config.server.supervisor import Supervisor
-from config.server.worker import when_parent_dies
 from documents import demo
 from workspaces.models import Membership
 
@@ -60,8 +61,11 @@ class Command(ProgressCommand):
         text = welcome(base)
         connections.close_all()
         os.environ.pop("DATABASE_OWNER_URL", None)  # the server must not be able to migrate
+        environment = dict(os.environ)
+        os.environ.pop("AUDIT_SIGNING_KEY", None)  # nor to sign
         threading.Thread(target=self.announce, args=(base, text), daemon=True).start()
-        Supervisor(HOST, number, threads=settings.SERVER_THREADS, grace=GRACE).run()
+        with sealer(environment):
+            Supervisor(HOST, number, threads=settings.SERVER_THREADS, grace=GRACE).run()
 
     def announce(self, base: str, text: str) -> None:
         """Prints the text as soon as the server responds."""

@@ -1,0 +1,36 @@
+"""The key and the witness of the audit log where neither was set up: on a laptop.
+
+They show how sealing works. They prove nothing to anybody else: the user of a laptop has the key,
+the database and the witness.
+"""
+
+import json
+from collections.abc import MutableMapping
+from pathlib import Path
+
+from config.embedded import generated_once
+
+NAME = "laptop.example/audit"  # of the log
+
+
+def provide(environ: MutableMapping[str, str], folder: Path) -> None:
+    """Sets the variables of the seals that `environ` lacks; the data folder keeps the key.
+
+    Args:
+        environ: usually os.environ; changed in place.
+        folder: the data folder; created if it does not exist.
+
+    Raises:
+        OSError: the folder cannot be used.
+    """
+    if not (environ.get("AUDIT_SIGNING_KEY") or environ.get("AUDIT_PUBLIC_KEYS")):
+        environ.update(json.loads(generated_once(folder / "audit_key.json", _key)))
+    if not environ.get("AUDIT_WITNESSES"):
+        environ["AUDIT_WITNESSES"] = f"file:{folder / 'checkpoints'}"
+
+
+def _key() -> str:
+    from audit.tree.note import PrivateKey  # noqa: PLC0415 - the first start only needs it
+
+    key = PrivateKey.generate(NAME)
+    return json.dumps({"AUDIT_SIGNING_KEY": key.encode(), "AUDIT_PUBLIC_KEYS": str(key.public)})

@@ -1,0 +1,239 @@
+"""Whether the log is sealed: who sees it where, and what it costs to find out."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.core.files.storage import default_storage, storages
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from audit.models import AuditEntry, Checkpoint
+from audit.tree import state
+from audit.tree.note import Statement, open_note
+from config.admin.formatting import exact
+from tests import seals
+from tests.factories import Tenant
+from tests.staff import HISTORY, analyze, happened, member, of, operator, signed_in, support
+from tests.test_queries import nodes
+
+LATE = "have waited to be sealed"
+DAMAGED = "found that the audit log is damaged"
+
+
+def page(client: Client, url: str) -> str:
+    response: Any = client.get(url)
+    assert response.status_code == 200
+    text: str = response.content.decode()
+    return text
+
+
+def banners(client: Client, url: str = HISTORY) -> list[str]:
+    return re.findall(r'<p class="warning-banner">(.*?)</p>', page(client, url), re.DOTALL)
+
+
+def of_entry(client: Client, entry: AuditEntry) -> str:
+    """What the entry's page says about its seal."""
+    html = page(client, reverse("admin:audit_auditentry_change", args=[entry.pk]))
+    [text] = re.findall(r"field-seal.*?<div class=\"readonly\">(.*?)</div>", html, re.DOTALL)
+    return str(text).strip()
+
+
+# --- The state
+
+
+def test_state_of_an_empty_log_is_neither_late_nor_damaged(db: None) -> None:
+    assert state.read() == state.State(None, 0, None, None)
+    assert state.read().warnings() == []
+
+
+def test_state_has_the_age_of_the_oldest_entry_without_a_leaf(as_owner: None, db: None) -> None:
+    old, *_ = happened(3)
+    seals.grow_older(old, hours=2)
+    found = state.read()
+    assert found.unsealed_seconds == pytest.approx(7200, abs=60)
+    assert found.late
+    seals.seal()
+    found = state.read()
+    assert (found.unsealed_seconds, found.sealed, found.late) == (None, 3, False)
+    [between] = happened()
+    seals.grow_older(between, seconds=state.LATE_SECONDS - 60)
+    assert not state.read().late
+    seals.grow_older(between, seconds=120)
+    assert state.read().late
+
+
+def test_state_is_damaged_until_a_later_verification_finds_it_intact(db: None) -> None:
+    seals.verified()
+    assert not state.read().damaged
+    seals.found_damaged()
+    found = state.read()
+    assert found.damaged
+    assert found.verified_at == found.damaged_at
+    [warning] = found.warnings()
+    assert DAMAGED in warning
+    seals.verified()
+    assert not state.read().damaged
+    assert state.read().verified_at == state.read().intact_at
+
+
+@pytest.mark.parametrize("sealed", [0, 5000, 6000])
+def test_state_reads_a_few_rows_of_indexes(as_owner: None, db: None, sealed: int) -> None:
+    happened(sealed)
+    if sealed:
+        seals.seal()
+        with connection.cursor() as cursor:  # as after the next seal, when all others have ended
+            cursor.execute("ALTER TABLE audit_checkpoint DISABLE TRIGGER USER")
+            Checkpoint.objects.update(complete_to=AuditEntry.objects.latest("id").pk)
+            cursor.execute("ALTER TABLE audit_checkpoint ENABLE ALWAYS TRIGGER audit_append_only")
+    happened(6000 - sealed)
+    analyze("audit_auditentry", "audit_leaf", "audit_checkpoint")
+    with CaptureQueriesContext(connection) as captured:
+        state.read()
+    [query] = captured
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {query['sql']}")
+        [[[found]]] = cursor.fetchall()
+    for node in nodes(found["Plan"]):
+        assert node["Actual Rows"] + node.get("Rows Removed by Filter", 0) <= 2, node
+
+
+# --- The witness `bucket`
+
+
+@pytest.fixture
+def bucket(settings: Any) -> Iterator[Any]:
+    """A bucket of its own in the tests' object storage, as AUDIT_WITNESS_BUCKET sets it."""
+    client = default_storage.connection.meta.client  # type: ignore[attr-defined]
+    name = f"{settings.STORAGES['default']['OPTIONS']['bucket_name']}-checkpoints"
+    client.create_bucket(Bucket=name)
+    default = settings.STORAGES["default"]
+    options = {**default["OPTIONS"], "bucket_name": name}
+    settings.STORAGES = {**settings.STORAGES, "witness": {**default, "OPTIONS": options}}
+    settings.AUDIT_SIGNING_KEY = seals.KEY.encode()
+    settings.AUDIT_WITNESSES = ["bucket"]
+    bucket = storages["witness"].bucket  # type: ignore[attr-defined]
+    yield bucket
+    bucket.objects.all().delete()
+    client.delete_bucket(Bucket=name)
+
+
+def in_bucket(bucket: Any) -> dict[str, str]:
+    return {each.key: each.get()["Body"].read().decode() for each in bucket.objects.all()}
+
+
+def test_witness_bucket_has_each_checkpoint_and_the_newest(db: None, bucket: Any) -> None:
+    happened(2)
+    call_command("seal_audit")
+    happened(1)
+    call_command("seal_audit")
+    first, second = Checkpoint.objects.order_by("size")
+    assert in_bucket(bucket) == {
+        "checkpoint": second.note,
+        f"checkpoints/{2:020}": first.note,
+        f"checkpoints/{3:020}": second.note,
+    }
+    assert open_note(in_bucket(bucket)["checkpoint"], [seals.KEY.public])
+
+
+def test_witness_bucket_that_knows_more_than_the_database_stops_sealing(
+    db: None, bucket: Any
+) -> None:
+    lost = Statement("tests.example/audit", 7, b"0" * 32, timezone.now())
+    bucket.put_object(Key="checkpoint", Body=seals.KEY.sign(lost.text()).encode())
+    happened(2)
+    with pytest.raises(CommandError, match="7 entries were sealed at"):
+        call_command("seal_audit")
+    call_command("seal_audit", "--after-restore")
+    assert Checkpoint.objects.latest("size").note == in_bucket(bucket)["checkpoint"]
+
+
+def test_witness_bucket_that_does_not_exist_is_named(
+    db: None, bucket: Any, settings: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = {**settings.STORAGES["witness"]["OPTIONS"], "bucket_name": "no-such-bucket"}
+    witness = {**settings.STORAGES["witness"], "OPTIONS": options}
+    settings.STORAGES = {**settings.STORAGES, "witness": witness}
+    happened(1)
+    with pytest.raises(CommandError, match="A witness has not received"):
+        call_command("seal_audit")
+    said = capsys.readouterr().err
+    assert "The witness bucket no-such-bucket did not get the checkpoint of 1 entries" in said
+
+
+# --- The admin
+
+
+def test_audit_entry_page_names_the_first_checkpoint_with_it(db: None) -> None:
+    sam = signed_in(support())
+    first, second, third = (happened()[0] for _ in range(3))
+    assert of_entry(sam, first) == "Not sealed yet"
+    seals.seal()
+    entry = happened(1200)[0]
+    seals.seal()
+    small, large = Checkpoint.objects.order_by("size")
+    assert (small.size, large.size) == (3, 1203)
+    assert of_entry(sam, third) == (
+        f"Leaf 2; sealed by the checkpoint of {exact(small.sealed_at)}, with 3 entries"
+    )
+    assert of_entry(sam, entry) == (
+        f"Leaf 3; sealed by the checkpoint of {exact(large.sealed_at)}, with 1,203 entries"
+    )
+
+
+def test_audit_list_says_which_entries_are_sealed(acme: Tenant) -> None:
+    seals.seal()
+    happened(**of(acme.workspace))
+    html = page(signed_in(acme.admin), HISTORY)
+    assert re.findall(r'<td class="field-sealed">(.*?)</td>', html) == ["not yet", "yes"]
+
+
+def test_audit_list_asks_once_which_entries_are_sealed(db: None) -> None:
+    sam = signed_in(support())
+    happened(40)
+    seals.seal()
+    happened(10)
+    with CaptureQueriesContext(connection) as captured:
+        page(sam, HISTORY)
+    of_leaves = [query for query in captured if '"audit_leaf"' in query["sql"]]
+    assert len(of_leaves) == 1
+
+
+@pytest.mark.parametrize("who", ["support", "operator", "admin"])
+def test_audit_list_and_start_page_warn_of_late_seals_and_a_failed_verification(
+    as_owner: None, acme: Tenant, who: str
+) -> None:
+    user = {"support": support, "operator": operator}.get(who, lambda: acme.admin)()
+    client = signed_in(user)
+    start = reverse("admin:index")
+    seals.seal()
+    for url in (HISTORY, start):
+        assert banners(client, url) == []
+    [old] = happened()
+    seals.grow_older(old, minutes=25)
+    for url in (HISTORY, start):
+        [late] = banners(client, url)
+        assert f"{LATE} for 25 minutes" in late
+        assert "`manage.py seal_audit --follow`" in late
+    seals.found_damaged()
+    for url in (HISTORY, start):
+        damaged, late = banners(client, url)
+        assert DAMAGED in damaged
+        assert "`manage.py verify_audit`" in damaged
+    seals.seal()
+    seals.verified()
+    for url in (HISTORY, start):
+        assert banners(client, url) == []
+
+
+def test_start_page_of_a_user_who_may_not_read_the_log_asks_nothing_about_it(
+    as_owner: None, acme: Tenant
+) -> None:
+    seals.found_damaged()
+    bob = signed_in(member(acme.workspace, "bob@acme.example"))
+    assert banners(bob, reverse("admin:index")) == []
