@@ -257,7 +257,7 @@ def complete_to() -> int:
         "UPDATE audit_auditentry SET key_name = 'Another' WHERE id = {id}",
         "UPDATE audit_leaf SET hash = sha256('another')",
         "DELETE FROM audit_leaf WHERE entry_id <> {id}",
-        "UPDATE audit_leaf SET index = index + 100",
+        "UPDATE audit_leaf SET index = index + 1000000",
         "DELETE FROM audit_leaf WHERE entry_id = {id}",
         "UPDATE audit_checkpoint SET note = replace(note, 'sealed at 2', 'sealed at 1')",
     ],

@@ -37,9 +37,9 @@ def export(trail: Trail, *, most: int | None = None) -> IO[bytes]:
         The file, at its start.
 
     Raises:
-        EvidenceRefused: nothing is sealed, the tree is damaged, or there are too many entries.
+        EvidenceRefused: nothing is sealed, the tree is damaged, there are too many entries, or
+            there is no space for the file.
         django.db.Error: the database is out of reach.
-        OSError: there is no space for the file.
     """
     if most is not None and trail.entries[: most + 1].count() > most:
         raise EvidenceRefused(
@@ -63,6 +63,9 @@ def export(trail: Trail, *, most: int | None = None) -> IO[bytes]:
         raise EvidenceRefused(
             f"The audit log is damaged: {exc}. Run `manage.py verify_audit`, which says more."
         ) from exc
+    except OSError as exc:
+        file.close()
+        raise EvidenceRefused(f"The file cannot be written: {exc.strerror}.") from exc
     except BaseException:
         file.close()
         raise
