@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.core.files.storage import default_storage, storages
@@ -110,7 +111,7 @@ def test_state_reads_a_few_rows_of_indexes(as_owner: None, db: None, sealed: int
 def bucket(settings: Any) -> Iterator[Any]:
     """A bucket of its own in the tests' object storage, as AUDIT_WITNESS_BUCKET sets it."""
     client = default_storage.connection.meta.client  # type: ignore[attr-defined]
-    name = f"{settings.STORAGES['default']['OPTIONS']['bucket_name']}-checkpoints"
+    name = f"checkpoints-{uuid4().hex}"
     client.create_bucket(Bucket=name)
     default = settings.STORAGES["default"]
     options = {**default["OPTIONS"], "bucket_name": name}

@@ -90,9 +90,12 @@ class Command(ProgressCommand):
         progress = Progress(self.report)
         while True:
             shutdown.check()
-            deadline.set(time.monotonic() + SECONDS)
-            added = self.sealer.seal()
-            newest = Checkpoint.objects.order_by("-size").first()
+            token = deadline.set(time.monotonic() + SECONDS)
+            try:
+                added = self.sealer.seal()
+                newest = Checkpoint.objects.order_by("-size").first()
+            finally:
+                deadline.reset(token)
             if newest is not None:
                 self.publisher.publish(newest)
                 progress.note(f"{newest.size:,} entries are sealed …")
