@@ -14,6 +14,13 @@ KEY = PrivateKey.generate("tests.example/audit")
 VARIABLES = {"AUDIT_SIGNING_KEY": KEY.encode(), "AUDIT_PUBLIC_KEYS": str(KEY.public)}
 
 
+def written(count: int = 1) -> list[AuditEntry]:
+    """Entries of this moment, by their ids."""
+    for _ in range(count):
+        record.logged_in(person="ada@acme.example")
+    return list(AuditEntry.objects.order_by("-id")[:count])[::-1]
+
+
 def seal() -> int:
     """Seals all entries; returns how many."""
     return Sealer(KEY, [], None).seal()

@@ -54,7 +54,7 @@ def test_state_of_an_empty_log_is_neither_late_nor_damaged(db: None) -> None:
 
 
 def test_state_has_the_age_of_the_oldest_entry_without_a_leaf(as_owner: None, db: None) -> None:
-    old, *_ = happened(3)
+    old, *_ = seals.written(3)
     seals.grow_older(old, hours=2)
     found = state.read()
     assert found.unsealed_seconds == pytest.approx(7200, abs=60)
@@ -62,7 +62,7 @@ def test_state_has_the_age_of_the_oldest_entry_without_a_leaf(as_owner: None, db
     seals.seal()
     found = state.read()
     assert (found.unsealed_seconds, found.sealed, found.late) == (None, 3, False)
-    [between] = happened()
+    [between] = seals.written()
     seals.grow_older(between, seconds=state.LATE_SECONDS - 60)
     assert not state.read().late
     seals.grow_older(between, seconds=120)
@@ -129,9 +129,9 @@ def in_bucket(bucket: Any) -> dict[str, str]:
 
 
 def test_witness_bucket_has_each_checkpoint_and_the_newest(db: None, bucket: Any) -> None:
-    happened(2)
+    seals.written(2)
     call_command("seal_audit")
-    happened(1)
+    seals.written(1)
     call_command("seal_audit")
     first, second = Checkpoint.objects.order_by("size")
     assert in_bucket(bucket) == {
@@ -147,7 +147,7 @@ def test_witness_bucket_that_knows_more_than_the_database_stops_sealing(
 ) -> None:
     lost = Statement("tests.example/audit", 7, b"0" * 32, timezone.now())
     bucket.put_object(Key="checkpoint", Body=seals.KEY.sign(lost.text()).encode())
-    happened(2)
+    seals.written(2)
     with pytest.raises(CommandError, match="7 entries were sealed at"):
         call_command("seal_audit")
     call_command("seal_audit", "--after-restore")
@@ -160,7 +160,7 @@ def test_witness_bucket_that_does_not_exist_is_named(
     options = {**settings.STORAGES["witness"]["OPTIONS"], "bucket_name": "no-such-bucket"}
     witness = {**settings.STORAGES["witness"], "OPTIONS": options}
     settings.STORAGES = {**settings.STORAGES, "witness": witness}
-    happened(1)
+    seals.written(1)
     with pytest.raises(CommandError, match="A witness has not received"):
         call_command("seal_audit")
     said = capsys.readouterr().err
@@ -172,7 +172,7 @@ def test_witness_bucket_that_does_not_exist_is_named(
 
 def test_audit_entry_page_names_the_first_checkpoint_with_it(db: None) -> None:
     sam = signed_in(support())
-    first, second, third = (happened()[0] for _ in range(3))
+    first, second, third = (seals.written()[0] for _ in range(3))
     assert of_entry(sam, first) == "Not sealed yet"
     seals.seal()
     entry = happened(1200)[0]
@@ -196,9 +196,9 @@ def test_audit_list_says_which_entries_are_sealed(acme: Tenant) -> None:
 
 def test_audit_list_asks_once_which_entries_are_sealed(db: None) -> None:
     sam = signed_in(support())
-    happened(40)
+    seals.written(40)
     seals.seal()
-    happened(10)
+    seals.written(10)
     with CaptureQueriesContext(connection) as captured:
         page(sam, HISTORY)
     of_leaves = [query for query in captured if '"audit_leaf"' in query["sql"]]
@@ -215,7 +215,7 @@ def test_audit_list_and_start_page_warn_of_late_seals_and_a_failed_verification(
     seals.seal()
     for url in (HISTORY, start):
         assert banners(client, url) == []
-    [old] = happened()
+    [old] = seals.written()
     seals.grow_older(old, minutes=25)
     for url in (HISTORY, start):
         [late] = banners(client, url)

@@ -12,7 +12,6 @@ from tests.factories import Tenant
 from tests.nginx import Nginx
 from tests.proxy import Proxy
 from tests.server import Server, eventually
-from tests.staff import happened
 
 LONGEST = 3.0  # seconds that a response may take, whatever is silent
 PARTS = {"database": 503, "object_storage": 503, "counter": 200}  # the status without each part
@@ -100,7 +99,7 @@ def test_readiness_is_degraded_while_seals_are_late_or_the_last_verification_has
         return bool(eventually(lambda: seals_of(server.request("/readyz")) == expected))
 
     assert becomes(200, "ok", "ok")
-    [old] = happened()
+    [old] = seals.written()
     seals.grow_older(old, minutes=11)
     assert becomes(200, "degraded", "failed")
     assert "Not ready: audit_seals: Audit entries have waited to be sealed" in server.log()

@@ -18,7 +18,6 @@ from tests import factories, seals
 from tests.factories import Tenant
 from tests.proxy import HOST
 from tests.server import ROOT, Server, eventually
-from tests.staff import happened
 
 DEPLOY = ROOT / "deploy"
 LONGEST = 4.0  # seconds that the metrics may take, whatever is silent
@@ -125,7 +124,7 @@ def test_metrics_have_the_state_of_the_audit_log(as_owner: None, server: Server)
 
     assert values() == [0, 0, 0]
     assert value(server, "documents_audit_verified_timestamp_seconds") == 0
-    [old, *_] = happened(20)
+    [old, *_] = seals.written(20)
     seals.grow_older(old, seconds=1000)
     assert values() == [1000, 0, 0]
     seals.seal()

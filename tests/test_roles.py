@@ -16,6 +16,7 @@ from django.db import DatabaseError, connection
 from audit.checks import append_only_role
 from audit.models import AuditEntry
 from config.postgresql import roles
+from tests import seals
 from tests.database import execute
 from tests.factories import Tenant
 from tests.server import ROOT
@@ -147,13 +148,15 @@ def empty() -> Iterator[str]:
         owner.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
-def manage(database: str, *words: str, owner: bool) -> "subprocess.CompletedProcess[str]":
+def manage(
+    database: str, *words: str, owner: bool, **variables: str
+) -> "subprocess.CompletedProcess[str]":
     """Runs manage.py on a database of the tests' server."""
     urls = ("DATABASE_URL", "DATABASE_OWNER_URL")
     on_database = {
         name: urlsplit(os.environ[name])._replace(path=f"/{database}").geturl() for name in urls
     }
-    environment = {**os.environ, **on_database}
+    environment = {**os.environ, **on_database, **variables}
     if not owner:
         del environment["DATABASE_OWNER_URL"]
     return subprocess.run(
@@ -230,7 +233,9 @@ def test_deploy_check_of_a_database_without_tables_says_that_it_knows_nothing(em
 
 def test_deploy_check_runs_with_the_others(transactional_db: None) -> None:
     database = settings.DATABASES["default"]["NAME"]
-    assert "audit." not in manage(database, "check", "--deploy", owner=False).stderr
+    variables = {**seals.VARIABLES, "AUDIT_WITNESSES": "bucket", "AUDIT_WITNESS_BUCKET": "witness"}
+    done = manage(database, "check", "--deploy", owner=False, **variables)
+    assert "audit." not in done.stderr
 
 
 def test_migrate_with_one_role_grants_nothing(transactional_db: None) -> None:

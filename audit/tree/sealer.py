@@ -175,7 +175,12 @@ def _append(frontier: Frontier, rows: Sequence[tuple[int, str]]) -> None:
     """Adds leaves, and the subtrees that they complete."""
     subtrees = []
     copying = f"COPY {Leaf._meta.db_table} (index, entry_id, hash) FROM STDIN"
-    with current().guard(), connection.cursor() as cursor, cursor.copy(copying) as copy:
+    with (
+        current().guard(),
+        connection.wrap_database_errors,
+        connection.cursor() as cursor,
+        cursor.copy(copying) as copy,
+    ):
         for entry_id, data in rows:
             found = leaf_hash(data.encode())
             copy.write_row((frontier.size, entry_id, found))
