@@ -18,9 +18,9 @@ from audit.models import AuditEntry, Checkpoint
 from audit.tree import state
 from audit.tree.note import Statement, open_note
 from config.admin.formatting import exact
-from tests import seals
+from tests import factories, seals
 from tests.factories import Tenant
-from tests.staff import HISTORY, analyze, happened, member, of, operator, signed_in, support
+from tests.staff import HISTORY, analyze, happened, member, operator, signed_in, support
 from tests.test_queries import nodes
 
 LATE = "have waited to be sealed"
@@ -189,7 +189,7 @@ def test_audit_entry_page_names_the_first_checkpoint_with_it(db: None) -> None:
 
 def test_audit_list_says_which_entries_are_sealed(acme: Tenant) -> None:
     seals.seal()
-    happened(**of(acme.workspace))
+    factories.issue(acme.workspace, "Nightly copy", acme.admin)
     html = page(signed_in(acme.admin), HISTORY)
     assert re.findall(r'<td class="field-sealed">(.*?)</td>', html) == ["not yet", "yes"]
 
