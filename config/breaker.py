@@ -72,6 +72,11 @@ class Breaker:
         if self.open and not was_open:
             logger.error("The %s fails repeatedly; it is tried once a second", self.name)
 
+    def undecided(self) -> None:
+        """A call that was let through says nothing about the part; another may be made now."""
+        with self._lock:
+            self._next_attempt = 0.0
+
     @contextlib.contextmanager
     def call(self, *errors: type[Exception]) -> Iterator[None]:
         """Makes one call; `errors` are failures of the part, any other exception is not.

@@ -1,6 +1,7 @@
 """The fixtures of all tests: the cast they speak of, and the servers they talk to."""
 
 import contextlib
+import itertools
 from collections.abc import Iterator
 
 import pytest
@@ -129,10 +130,13 @@ def the_server(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) 
         yield server
 
 
+_HEALED = itertools.count(100)  # a test may have disturbed several servers
+
+
 def restore(server: Server) -> None:
     """Restores the server's connections, and closes its breakers by a request that needs all."""
     if server.restore():
-        healed = factories.tenant("Healed", Plan.PRO, number=99)
+        healed = factories.tenant("Healed", Plan.PRO, number=next(_HEALED))
         path = f"/documents/{factories.document(healed.workspace).id}/download"
         assert eventually(
             lambda: (

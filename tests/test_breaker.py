@@ -68,3 +68,14 @@ def test_other_exceptions_are_no_failures(clock: list[float]) -> None:
     with pytest.raises(ValueError, match="ours"), breaker.call(OSError):
         raise ValueError("ours")
     assert not breaker.open
+
+
+def test_breaker_lets_another_call_through_after_an_undecided_one(clock: list[float]) -> None:
+    breaker = Breaker("database", failures=1)
+    breaker.failed()
+    clock[0] += PAUSE
+    assert breaker.admits()
+    assert not breaker.admits()
+    breaker.undecided()
+    assert breaker.open
+    assert breaker.admits()

@@ -15,6 +15,7 @@ import pytest
 from django.db import connection
 from django.urls import reverse
 
+from config.breaker import PAUSE
 from config.database import fetch
 from config.postgresql.deadlines import API_SECONDS
 from tests import factories
@@ -212,3 +213,20 @@ def test_database_that_is_read_only_serves_all_but_downloads(consumers: Consumer
     assert log.count("last use") == 1
     assert "Traceback" not in log
     assert statuses(consumers.all_at_once()) == {200}
+
+
+def test_database_is_used_again_by_the_next_request_although_connections_died(
+    server: Server, acme: Tenant
+) -> None:
+    """Each slot's connection has died while no request used it; no trial may be wasted on one."""
+    with ThreadPoolExecutor(20) as threads:
+        for response in threads.map(lambda _: server.get("/me", acme.raw), range(40)):
+            assert response.status == 200
+    server.database.refuse()
+    for _ in range(3):
+        assert server.request("/readyz").status == 503
+        time.sleep(1.05)  # the result is kept for a second
+    assert "The database fails repeatedly" in server.log()
+    server.database.restore()
+    time.sleep(PAUSE + 0.1)  # a try is due
+    assert server.get("/me", acme.raw).status == 200

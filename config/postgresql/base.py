@@ -141,6 +141,8 @@ class Guard:
             return
         if self._connecting or cut or error.sqlstate in _TIMED_OUT:
             BREAKER.failed()
-        elif not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+        elif isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+            # A lost connection says nothing about the database. Connecting again does.
+            BREAKER.undecided()
+        else:
             BREAKER.succeeded()  # the server has refused the statement
-        # A lost connection says nothing about the database. Connecting again does.
