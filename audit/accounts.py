@@ -1,4 +1,4 @@
-"""Records what happens to accounts, whoever does it: a page, a command or a shell.
+"""Records changes of accounts, made in a page, by a command or in a shell.
 
 Of changes by `QuerySet.update` or `bulk_create`, which send no signals, nothing is recorded.
 """

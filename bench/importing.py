@@ -62,7 +62,7 @@ class Import:
 Imports = list[Import]  # by size
 
 
-def _peak(pid: int) -> int:
+def peak_memory(pid: int) -> int:
     """Bytes that a process has had at most; 0 if it has ended."""
     try:
         found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
@@ -88,7 +88,7 @@ def _import(stack: Stack, database: str, file: Path, documents: int, title: str)
     with started(command, environment, subprocess.PIPE) as process:
         while not pid:
             time.sleep(INTERVAL)
-            peak = max(peak, _peak(process.pid))
+            peak = max(peak, peak_memory(process.pid))
             pid, status, used = os.wait4(process.pid, os.WNOHANG)
         process.returncode = os.waitstatus_to_exitcode(status)
         output, _ = process.communicate()

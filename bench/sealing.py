@@ -7,7 +7,6 @@ entries lose while a sealer runs. Writes docs/performance-audit.md.
 import argparse
 import contextlib
 import os
-import re
 import subprocess
 import sys
 import time
@@ -15,10 +14,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from statistics import median
 
 from bench import log, report, stack
+from bench.importing import INTERVAL, peak_memory
 from bench.launch import ROOT, started
 from bench.page import machine
 from bench.scale import SCALES, Scale
@@ -104,11 +103,8 @@ def run(environment: Mapping[str, str], *words: str) -> Run:
     command = [sys.executable, "manage.py", *words]
     with started(command, environment) as process:
         while process.poll() is None:
-            with contextlib.suppress(OSError):
-                status = Path(f"/proc/{process.pid}/status").read_text()
-                if found := re.search(r"VmHWM:\s+(\d+) kB", status):
-                    peak = 1024 * int(found[1])
-            time.sleep(0.05)
+            peak = max(peak, peak_memory(process.pid))
+            time.sleep(INTERVAL)
     if process.returncode:
         raise SystemExit(f"manage.py {' '.join(words)} failed")
     return Run(time.monotonic() - began, peak)

@@ -137,7 +137,7 @@ class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
             assert obj is not None  # noqa: S101 - nobody adds documents
             record.document_viewed(
                 workspace=obj.workspace.snapshot(),
-                document=record.DocumentSnapshot(document_id=obj.id, document_title=obj.title),
+                document=obj.snapshot(),
                 person=request_user(request).get_username(),
             )
 

@@ -172,12 +172,6 @@ def _owners(file: StoredFile) -> list[tuple[WorkspaceSnapshot, DocumentSnapshot,
     if not found:
         return record.owners_before_replacement(file.sha256)
     return [
-        (
-            WorkspaceSnapshot(
-                workspace_id=document.workspace.pk, workspace_name=document.workspace.name
-            ),
-            DocumentSnapshot(document_id=document.pk, document_title=document.title),
-            file_type,
-        )
+        (document.workspace.snapshot(), document.snapshot(), file_type)
         for document, file_type in found
     ]

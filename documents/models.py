@@ -6,6 +6,7 @@ from typing import TypeAlias
 from django.db import models
 from django.utils import timezone
 
+from audit import record
 from documents.counts.triggers import TRIGGERS
 from workspaces.models import Workspace
 
@@ -121,6 +122,10 @@ class Document(models.Model):
 
     def __str__(self) -> str:
         return self.title
+
+    def snapshot(self) -> record.DocumentSnapshot:
+        """A copy for an audit entry."""
+        return record.DocumentSnapshot(document_id=self.id, document_title=self.title)
 
 
 class RecipientRole(models.TextChoices):

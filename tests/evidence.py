@@ -10,15 +10,8 @@ from uuid import UUID
 
 from django.core.management import call_command
 
-from audit.tree.note import PrivateKey
-from audit.tree.sealer import Sealer
 from tests.examples import path_of
-
-KEY = PrivateKey.generate("documents.example.com/audit")
-
-
-def seal() -> int:
-    return Sealer(KEY, [], None).seal()
+from tests.seals import KEY
 
 
 def exported(document_id: UUID | str) -> str:

@@ -3,6 +3,8 @@
 import contextlib
 import itertools
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from django.conf import settings
@@ -13,7 +15,7 @@ from pytest_django import DjangoDbBlocker
 
 from config.postgresql import roles
 from documents import storage
-from tests import factories, openapi
+from tests import factories, openapi, seals
 from tests.browser import browser, chromium  # noqa: F401 - fixtures
 from tests.client import send_forms_as_browsers_do
 from tests.database import allow_backdating, without_triggers
@@ -172,6 +174,15 @@ def json_server(the_json_server: Server, transactional_db: None) -> Iterator[Ser
     yield the_json_server
     the_json_server.restore()
     wait_for_completions()
+
+
+@pytest.fixture
+def witness(transactional_db: None, settings: Any, tmp_path: Path) -> Path:
+    """The variables of the audit log's seals in this process; returns the witness's file."""
+    settings.AUDIT_SIGNING_KEY = seals.KEY.encode()
+    settings.AUDIT_PUBLIC_KEYS = []
+    settings.AUDIT_WITNESSES = [f"file:{tmp_path / 'checkpoints'}"]
+    return tmp_path / "checkpoints"
 
 
 @pytest.fixture(scope="session")

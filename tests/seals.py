@@ -5,12 +5,13 @@ from datetime import timedelta
 from django.db import connection
 
 from audit import record
-from audit.models import AuditEntry
+from audit.models import AuditEntry, Checkpoint
 from audit.tree.note import PrivateKey
 from audit.tree.sealer import Sealer
+from config.postgresql import roles
 from tests.database import without_triggers
 
-KEY = PrivateKey.generate("tests.example/audit")
+KEY = PrivateKey.generate("documents.example.com/audit")
 VARIABLES = {"AUDIT_SIGNING_KEY": KEY.encode(), "AUDIT_PUBLIC_KEYS": str(KEY.public)}
 
 
@@ -24,6 +25,29 @@ def written(count: int = 1) -> list[AuditEntry]:
 def seal() -> int:
     """Seals all entries; returns how many."""
     return Sealer(KEY, [], None).seal()
+
+
+def complete_to() -> int:
+    """The horizon after one more seal. A transaction of another test's database delays it."""
+    written()
+    seal()
+    return Checkpoint.objects.order_by("-size")[0].complete_to
+
+
+def as_owner(*statements: str) -> None:
+    """Changes what only the owner can change, with the triggers switched off."""
+    with roles.as_owner(), without_triggers(), connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)
+
+
+def forget(size: int) -> None:
+    """The database is as it was when the log had so many leaves."""
+    as_owner(
+        f"DELETE FROM audit_auditentry USING audit_leaf WHERE entry_id = id AND index >= {size}",
+        f"DELETE FROM audit_leaf WHERE index >= {size}",
+        f"DELETE FROM audit_checkpoint WHERE size > {size}",
+    )
 
 
 def verified() -> None:

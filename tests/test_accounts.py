@@ -1,4 +1,4 @@
-"""Each change of an account is in the audit log, whoever makes it."""
+"""Each change of an account is in the audit log, made by a page, a command or a shell."""
 
 import os
 import pwd

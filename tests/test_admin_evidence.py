@@ -17,9 +17,10 @@ from documents.evidence import IN_MEMORY
 from documents.models import Document
 from tests import factories
 from tests.database import without_triggers
-from tests.evidence import KEY, seal, verify
+from tests.evidence import verify
 from tests.factories import Tenant, uid
 from tests.proxy import HOST
+from tests.seals import KEY, seal
 from tests.server import Server, running
 from tests.staff import HISTORY, member, operator, signed_in, support
 from tests.test_admin_isolation import normal

@@ -12,9 +12,9 @@ from django.core.management import call_command, get_commands, load_command_clas
 
 from audit.models import Checkpoint
 from tests import factories
-from tests.evidence import KEY, seal
 from tests.examples import path_of
 from tests.factories import Tenant
+from tests.seals import KEY, seal
 from tests.server import ROOT
 
 PAGE = (ROOT / "docs" / "evidence.md").read_text()

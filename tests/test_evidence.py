@@ -15,7 +15,7 @@ from audit.models import AuditEntry, Checkpoint, Leaf
 from audit.scope import Scope
 from audit.tree.leaves import DATA
 from audit.tree.merkle import leaf_hash, root_of_proof
-from audit.tree.note import Statement, open_note
+from audit.tree.note import Statement
 from audit.tree.stored import StoredTree
 from config.postgresql import roles
 from documents import evidence
@@ -23,8 +23,9 @@ from documents.evidence import EvidenceRefused, Trail
 from documents.models import Document
 from tests import factories
 from tests.database import without_triggers
-from tests.evidence import KEY, exported, parsed, seal, verify
+from tests.evidence import exported, parsed, verify
 from tests.factories import Tenant, uid
+from tests.seals import KEY, seal
 from tests.server import eventually
 
 pytestmark = pytest.mark.usefixtures("transactional_db")
@@ -91,14 +92,14 @@ def test_evidence_has_the_document_its_files_and_each_entry_with_a_proof(
     assert found["public_key"] == str(KEY.public)
     assert [each["entry"]["id"] for each in found["entries"]] == entry_ids(lease)
     assert found["unsealed"] == []
-    statement = Statement.parse(open_note(found["checkpoint"], [KEY.public]))
+    statement = Statement.opened(found["checkpoint"], [KEY.public])
     assert statement.size == Leaf.objects.count()
 
 
 def test_a_verifier_that_nobody_here_wrote_agrees_on_root_and_proofs(lease: Document) -> None:
     seal()
     found = parsed(lease.id)
-    statement = Statement.parse(open_note(found["checkpoint"], [KEY.public]))
+    statement = Statement.opened(found["checkpoint"], [KEY.public])
     tree = InmemoryTree.init_from_entries(leaves(statement.size), algorithm="sha256")
     assert tree.get_root() == statement.root
     for each in found["entries"]:

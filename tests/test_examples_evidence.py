@@ -19,9 +19,10 @@ from audit.models import AuditEntry
 from audit.tree.note import PrivateKey
 from documents.models import Document
 from tests import factories
-from tests.evidence import KEY, seal, verify
+from tests.evidence import verify
 from tests.examples import path_of
 from tests.factories import Tenant
+from tests.seals import KEY, seal
 
 pytestmark = pytest.mark.usefixtures("transactional_db")
 PROGRAM = runpy.run_path(path_of("verify_evidence"))

@@ -16,31 +16,17 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from audit import record
 from audit.models import AuditEntry, Checkpoint, Leaf, Subtree
 from audit.tree import sealer as sealing
 from audit.tree.note import PrivateKey, Statement, open_note, read_notes
 from audit.tree.sealer import Sealer, SealRefused
 from audit.tree.stored import StoredTree
-from config.postgresql import roles
-from tests.database import without_triggers
+from tests.seals import KEY, as_owner, complete_to, forget, seal, written
 from tests.server import ROOT, eventually
-
-KEY = PrivateKey.generate("tests.example/audit")
-
-
-def write(count: int = 1) -> None:
-    """Adds entries."""
-    for number in range(count):
-        record.logged_in(person=f"user{number}@acme.example")
 
 
 def sealer(signed: Statement | None = None) -> Sealer:
     return Sealer(KEY, [], signed)
-
-
-def seal() -> int:
-    return sealer().seal()
 
 
 def check_tree() -> None:
@@ -49,7 +35,7 @@ def check_tree() -> None:
     assert indexes == list(range(len(indexes)))
     tree = StoredTree()
     for checkpoint in Checkpoint.objects.all():
-        statement = Statement.parse(open_note(checkpoint.note, [KEY.public]))
+        statement = Statement.opened(checkpoint.note, [KEY.public])
         assert statement.size == checkpoint.size
         assert statement.root == tree.root(checkpoint.size)
 
@@ -61,13 +47,6 @@ def sealed_ids() -> list[int]:
 
 def all_ids() -> list[int]:
     return list(AuditEntry.objects.order_by("id").values_list("id", flat=True))
-
-
-def complete_to() -> int:
-    """The horizon after one more seal. A transaction of another test's database delays it."""
-    write()
-    seal()
-    return Checkpoint.objects.order_by("-size")[0].complete_to
 
 
 @pytest.fixture
@@ -93,10 +72,10 @@ INSERT = (
 
 
 def test_entries_are_sealed_in_the_order_of_their_ids(transactional_db: None) -> None:
-    write(3)
+    written(3)
     assert seal() == 3
     assert seal() == 0
-    write(2)
+    written(2)
     assert seal() == 2
     assert sealed_ids() == all_ids()
     assert [each.size for each in Checkpoint.objects.order_by("size")] == [3, 5]
@@ -113,11 +92,11 @@ def test_an_entry_that_commits_late_is_sealed_when_it_is_visible(
 ) -> None:
     other.execute(INSERT, ["late"])
     for _ in range(3):  # the horizon must not pass the open transaction
-        write(2)
+        written(2)
         assert seal() == 2
     late = [each for each in range(1, max(all_ids())) if each not in all_ids()]
     other.commit()
-    write()
+    written()
     assert seal() == 2
     assert sealed_ids()[-2] in late
     assert sorted(sealed_ids()) == all_ids()
@@ -131,11 +110,11 @@ def test_a_transaction_that_is_older_than_its_entry_is_no_problem(
     """It begins before a seal, and gets its entry's id after the next ones."""
     other.execute("SELECT 1")
     for _ in range(3):
-        write()
+        written()
         seal()
     other.execute(INSERT, ["later"])
     for _ in range(3):
-        write()
+        written()
         seal()
     other.commit()
     assert seal() == 1
@@ -143,7 +122,7 @@ def test_a_transaction_that_is_older_than_its_entry_is_no_problem(
 
 
 def test_only_new_entries_are_looked_at(transactional_db: None) -> None:
-    write(5)
+    written(5)
     seal()
     assert eventually(lambda: complete_to() >= all_ids()[4])
 
@@ -152,8 +131,7 @@ def test_a_long_backlog_is_sealed_in_batches(
     transactional_db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sealing, "BATCH", 100)
-    monkeypatch.setattr(sealing, "_UNSEALED", sealing._UNSEALED.replace("10000", "100"))
-    write(601)
+    written(601)
     one = sealer()
     assert [one.seal() for _ in range(8)] == [100] * 6 + [1, 0]
     assert sealed_ids() == all_ids()
@@ -174,7 +152,7 @@ def test_several_sealers_add_each_entry_once(transactional_db: None) -> None:
         finally:
             connection.close()
 
-    threads = [threading.Thread(target=work, args=[step]) for step in (seal, seal, seal, write)]
+    threads = [threading.Thread(target=work, args=[step]) for step in (seal, seal, seal, written)]
     for thread in threads:
         thread.start()
     time.sleep(2)
@@ -218,7 +196,7 @@ def test_seal_audit_killed_at_any_moment_loses_nothing(
         one = start(tmp_path, "--follow", "--every", "0.1")
         end = time.monotonic() + moments.uniform(1.2, 2.2)
         while time.monotonic() < end:
-            write(5)
+            written(5)
         one.send_signal(signal.SIGKILL)
         one.communicate()
     done = start(tmp_path)
@@ -228,7 +206,7 @@ def test_seal_audit_killed_at_any_moment_loses_nothing(
     check_tree()
     with (tmp_path / "checkpoints").open() as file:
         notes = list(read_notes(file))
-    stated = [Statement.parse(open_note(note, [KEY.public])) for note in notes]
+    stated = [Statement.opened(note, [KEY.public]) for note in notes]
     tree = StoredTree()
     assert [each.root for each in stated] == [tree.root(each.size) for each in stated]
     assert stated[-1].size == len(all_ids())
@@ -236,9 +214,9 @@ def test_seal_audit_killed_at_any_moment_loses_nothing(
 
 def test_seal_audit_follows_until_a_signal(transactional_db: None, tmp_path: Path) -> None:
     one = start(tmp_path, "--follow", "--every", "0.1")
-    write(3)
+    written(3)
     assert eventually(lambda: len(sealed_ids()) == 3)
-    write(2)
+    written(2)
     assert eventually(lambda: len(sealed_ids()) == 5)
     one.send_signal(signal.SIGTERM)
     output, errors = one.communicate(timeout=20)
@@ -247,20 +225,12 @@ def test_seal_audit_follows_until_a_signal(transactional_db: None, tmp_path: Pat
 
 
 def test_seal_audit_starts_again_where_it_stopped(transactional_db: None, tmp_path: Path) -> None:
-    write(3)
+    written(3)
     for _ in range(2):
         one = start(tmp_path)
         assert one.wait(timeout=60) == 0
         one.communicate()
     assert (tmp_path / "checkpoints").read_text() == Checkpoint.objects.get().note
-
-
-@pytest.fixture
-def variables(settings: Any, tmp_path: Path) -> Path:
-    """The settings of `seal_audit` in this process; returns the witness's file."""
-    settings.AUDIT_SIGNING_KEY = KEY.encode()
-    settings.AUDIT_WITNESSES = [f"file:{tmp_path / 'checkpoints'}"]
-    return tmp_path / "checkpoints"
 
 
 def test_seal_audit_without_a_key_says_how_to_make_one(db: None, settings: Any) -> None:
@@ -279,32 +249,25 @@ def test_seal_audit_refuses_a_key_that_is_not_valid_and_does_not_show_it(
 
 
 def test_a_witness_that_fails_does_not_stop_the_others(
-    transactional_db: None, variables: Path, settings: Any
+    transactional_db: None, witness: Path, settings: Any
 ) -> None:
-    settings.AUDIT_WITNESSES = [f"file:{variables.parent}", f"file:{variables}"]
-    write()
+    settings.AUDIT_WITNESSES = [f"file:{witness.parent}", f"file:{witness}"]
+    written()
     with pytest.raises(CommandError, match="A witness has not received"):
         call_command("seal_audit")
-    assert variables.read_text() == Checkpoint.objects.get().note
+    assert witness.read_text() == Checkpoint.objects.get().note
 
 
 def test_a_new_key_signs_on_if_the_old_one_is_known(transactional_db: None) -> None:
-    write()
+    written()
     seal()
     new = PrivateKey.generate(KEY.name)
-    write()
+    written()
     with pytest.raises(SealRefused, match="no known key"):
         Sealer(new, [], None).seal()
     assert Sealer(new, [KEY.public], None).seal() == 1
     newest = Checkpoint.objects.order_by("-size")[0]
     assert open_note(newest.note, [new.public])
-
-
-def as_owner(*statements: str) -> None:
-    """Changes what only the owner can change, with the triggers switched off."""
-    with roles.as_owner(), without_triggers(), connection.cursor() as cursor:
-        for statement in statements:
-            cursor.execute(statement)
 
 
 @pytest.mark.parametrize(
@@ -319,40 +282,31 @@ def as_owner(*statements: str) -> None:
 def test_a_tree_that_differs_from_the_signed_one_is_not_signed(
     transactional_db: None, attack: str
 ) -> None:
-    write(5)
+    written(5)
     seal()
     as_owner(attack)
-    write()
+    written()
     before = Checkpoint.objects.count()
     with pytest.raises(SealRefused, match="verify_audit"):
         seal()
     assert Checkpoint.objects.count() == before
 
 
-def forget(size: int) -> None:
-    """The database is as it was when the log had so many leaves."""
-    as_owner(
-        f"DELETE FROM audit_auditentry USING audit_leaf WHERE entry_id = id AND index >= {size}",
-        f"DELETE FROM audit_leaf WHERE index >= {size}",
-        f"DELETE FROM audit_checkpoint WHERE size > {size}",
-    )
-
-
 def test_a_database_without_sealed_entries_is_sealed_on_only_on_demand(
-    transactional_db: None, variables: Path
+    transactional_db: None, witness: Path
 ) -> None:
-    write(3)
+    written(3)
     call_command("seal_audit")
-    write(2)
+    written(2)
     call_command("seal_audit")
     forget(3)
-    write()
+    written()
     with pytest.raises(CommandError, match="--after-restore"):
         call_command("seal_audit")
     call_command("seal_audit", "--after-restore")
     restored = AuditEntry.objects.get(action="audit.restored")
     assert restored.detail.startswith("sealed before: 5 entries, root ")
-    write()
+    written()
     call_command("seal_audit")
     assert sorted(sealed_ids()) == all_ids()
     check_tree()
@@ -361,7 +315,7 @@ def test_a_database_without_sealed_entries_is_sealed_on_only_on_demand(
 def test_a_sealer_that_runs_notices_that_entries_are_gone(transactional_db: None) -> None:
     one = sealer()
     for _ in range(2):
-        write(3)
+        written(3)
         one.seal()
     forget(3)
     with pytest.raises(SealRefused, match="6 entries were sealed .* the database has 3"):
@@ -369,14 +323,14 @@ def test_a_sealer_that_runs_notices_that_entries_are_gone(transactional_db: None
 
 
 def test_a_sealer_notices_another_tree_than_the_witness_s(
-    transactional_db: None, variables: Path
+    transactional_db: None, witness: Path
 ) -> None:
-    write(3)
+    written(3)
     call_command("seal_audit")
     as_owner(
         "DELETE FROM audit_leaf", "DELETE FROM audit_checkpoint", "DELETE FROM audit_auditentry"
     )
-    write(4)
+    written(4)
     seal()  # without the witness
     with pytest.raises(CommandError, match="first 3 leaves were others before"):
         call_command("seal_audit")

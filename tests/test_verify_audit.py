@@ -18,23 +18,14 @@ from audit.tree import merkle
 from audit.tree.leaves import DATA
 from audit.tree.note import PrivateKey
 from audit.tree.sealer import Sealer
+from tests.seals import KEY, as_owner, complete_to, forget, written
 from tests.server import eventually
-from tests.test_seal_audit import KEY, as_owner, complete_to, forget, write
-
-
-@pytest.fixture
-def witness(transactional_db: None, settings: Any, tmp_path: Path) -> Path:
-    """The settings of the commands; returns the file that keeps the checkpoints."""
-    settings.AUDIT_SIGNING_KEY = KEY.encode()
-    settings.AUDIT_PUBLIC_KEYS = []
-    settings.AUDIT_WITNESSES = [f"file:{tmp_path / 'checkpoints'}"]
-    return tmp_path / "checkpoints"
 
 
 def seal(*counts: int) -> list[int]:
     """Writes and seals entries, so many at a time; returns the ids of all entries."""
     for count in counts:
-        write(count)
+        written(count)
         call_command("seal_audit")
     return list(AuditEntry.objects.order_by("id").values_list("id", flat=True))
 
@@ -73,7 +64,7 @@ def rehash(*ids: int) -> None:
 def test_an_intact_log_is_said_to_be_intact(witness: Path) -> None:
     output = io.StringIO()
     seal(3, 2)
-    write()
+    written()
     call_command("verify_audit", "--checkpoint", str(witness), stdout=output)
     newest = Checkpoint.objects.get(size=5)
     assert output.getvalue() == (
@@ -242,7 +233,7 @@ def test_a_leaf_that_the_serving_role_adds_is_named_and_hides_no_entry(witness: 
     """It may add rows; the sealer then stops, which is an alarm."""
     [*_, last] = seal(3)
     Leaf.objects.create(index=10**12, entry_id=last + 1, hash=bytes(32))
-    write(1)
+    written(1)
     with pytest.raises(CommandError, match="leaves that were not sealed"):
         call_command("seal_audit")
     assert problems() == [f"Leaf {10**12}, of entry {last + 1}, is in no signed checkpoint."]
@@ -259,7 +250,7 @@ def test_a_checkpoint_that_the_serving_role_adds_is_found(witness: Path) -> None
         next_complete_to=0,
         next_transaction=0,
     )
-    write(1)
+    written(1)
     with pytest.raises(CommandError, match="verify_audit"):
         call_command("seal_audit")
     assert problems() != []

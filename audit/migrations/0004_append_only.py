@@ -24,7 +24,7 @@ ALTER TABLE {table} ENABLE ALWAYS TRIGGER audit_append_only;
     for table in TABLES
 )
 
-# The database sets an entry's id and time, whoever inserts it. The function runs as its owner, so
+# The database sets an entry's id and time, for every role. The function runs as its owner, so
 # that the role that serves needs no privilege on the sequence. The transaction gets its number
 # before the entry gets its id: `audit.tree.sealer` depends on that order.
 STAMP = """

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from audit.models import Checkpoint
-from audit.tree.note import NoteError, PublicKey, Statement, open_note, read_notes
+from audit.tree.note import NoteError, PublicKey, Statement, read_notes, split_note
 
 
 def stored(start: int, stop: int) -> list[Statement]:
@@ -47,14 +47,18 @@ class CheckpointFile:
         last: tuple[int, str] | None = None
         for size, note in self._notes():
             if last and not last[0] <= size < (last[0] // leaves + 1) * leaves:
-                yield self._opened(last[1])
+                yield Statement.opened(last[1], self._keys)
             last = size, note
         if last:
-            yield self._opened(last[1])
+            yield Statement.opened(last[1], self._keys)
 
     def within(self, start: int, stop: int) -> list[Statement]:
         """Those of trees larger than `start`, up to `stop` leaves, by size."""
-        found = [self._opened(note) for size, note in self._notes() if start < size <= stop]
+        found = [
+            Statement.opened(note, self._keys)
+            for size, note in self._notes()
+            if start < size <= stop
+        ]
         return sorted(found, key=lambda statement: statement.size)
 
     def _notes(self) -> Iterator[tuple[int, str]]:
@@ -62,9 +66,6 @@ class CheckpointFile:
             for note in read_notes(file):
                 yield _unchecked(note).size, note
 
-    def _opened(self, note: str) -> Statement:
-        return Statement.parse(open_note(note, self._keys))
-
 
 def _unchecked(note: str) -> Statement:
-    return Statement.parse(note.rpartition("\n\n")[0] + "\n")
+    return Statement.parse(split_note(note)[0])

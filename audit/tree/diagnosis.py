@@ -19,7 +19,7 @@ def of_entries(rows: Sequence[LeafRow]) -> list[str]:
     sentences = []
     for row in differing:
         if row.computed is None:
-            sentences.append(f"Entry {row.entry_id} is missing (leaf {row.leaf}).")
+            sentences.append(_missing(row))
         elif row.computed in sealed_as:
             sentences.append(_reordered(row, sealed_as[row.computed]))
         else:
@@ -27,6 +27,10 @@ def of_entries(rows: Sequence[LeafRow]) -> list[str]:
                 f"Entry {row.entry_id} was changed after it was sealed (leaf {row.leaf})."
             )
     return sentences
+
+
+def _missing(row: LeafRow) -> str:
+    return f"Entry {row.entry_id} is missing (leaf {row.leaf})."
 
 
 def _reordered(row: LeafRow, was: int) -> str:
@@ -56,7 +60,7 @@ def of_window(
             "signed."
             for row in changed
         ]
-        return tree, hashes + [each for each in of_entries(rows) if "missing" in each]
+        return tree, hashes + [_missing(row) for row in rows if row.computed is None]
     # The sealer orders the entries of each seal by id.
     for bounds in ([start, *sizes], [start, signed.size]):
         in_order = _sorted(rows, start, bounds)

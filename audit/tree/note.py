@@ -146,14 +146,19 @@ def _raw_key(encoded: str) -> bytes:
     return decoded[1:]
 
 
+def split_note(note: str) -> tuple[str, str]:
+    """The text of a note, and the lines with its signatures; nothing is checked."""
+    text, _, signatures = note.rpartition("\n\n")
+    return f"{text}\n", signatures
+
+
 def open_note(note: str, keys: Sequence[PublicKey]) -> str:
     """The text of a note that one of the keys has signed.
 
     Raises:
         NoteError: none has, or it is no note.
     """
-    text, _, signatures = note.rpartition("\n\n")
-    text += "\n"
+    text, signatures = split_note(note)
     if not signatures.endswith("\n"):
         raise NoteError("this is no note, or it was cut short")
     for line in signatures[:-1].split("\n"):
@@ -178,6 +183,15 @@ class Statement:
         root = base64.b64encode(self.root).decode()
         time = self.sealed_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         return f"{self.origin}\n{self.size}\n{root}\n{_TIME}{time}\n"
+
+    @classmethod
+    def opened(cls, note: str, keys: Sequence[PublicKey]) -> "Statement":
+        """What a checkpoint says that one of the keys has signed.
+
+        Raises:
+            NoteError: none has, or it is no checkpoint.
+        """
+        return cls.parse(open_note(note, keys))
 
     @classmethod
     def parse(cls, text: str) -> "Statement":

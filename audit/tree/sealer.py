@@ -16,7 +16,7 @@ from audit import record
 from audit.models import Checkpoint, Leaf, Subtree
 from audit.tree.leaves import DATA
 from audit.tree.merkle import Frontier, leaf_hash
-from audit.tree.note import NoteError, PrivateKey, PublicKey, Statement, open_note
+from audit.tree.note import NoteError, PrivateKey, PublicKey, Statement
 from audit.tree.stored import StoredTree, TreeDamaged
 from config.database import current
 from config.request_context import actor
@@ -36,7 +36,7 @@ _UNSEALED = f"""
     WHERE id > %(complete_to)s AND NOT EXISTS (
         SELECT FROM audit_leaf
         WHERE entry_id = entry.id AND entry_id > %(complete_to)s AND index < %(size)s)
-    ORDER BY id LIMIT {BATCH}
+    ORDER BY id LIMIT %(batch)s
 """  # noqa: S608 - made of constants
 # Along the indexes: any other plan reads all entries for each batch.
 _PLAN = "SET LOCAL max_parallel_workers_per_gather = 0;" + "".join(
@@ -102,7 +102,8 @@ class Sealer:
             [(xmin, xmax, newest_id, now)] = cursor.fetchall()
             horizon = before.advanced(xmin, xmax, newest_id)
             cursor.execute(_PLAN)
-            cursor.execute(_UNSEALED, {"complete_to": before.complete_to, "size": frontier.size})
+            limits = {"complete_to": before.complete_to, "size": frontier.size, "batch": BATCH}
+            cursor.execute(_UNSEALED, limits)
             rows = cursor.fetchall()
             if not rows:
                 return 0
@@ -154,7 +155,7 @@ class Sealer:
             frontier = stored.frontier(size)
             root = frontier.root()
             if newest:
-                signed = Statement.parse(open_note(newest.note, self._keys))
+                signed = Statement.opened(newest.note, self._keys)
                 if (signed.size, signed.root) != (size, root):
                     raise TreeDamaged("it is not the one that was signed")
             if self._signed and stored.root(self._signed.size) != self._signed.root:

@@ -16,7 +16,7 @@ from audit.models import Checkpoint, Leaf, Subtree
 from audit.tree import checkpoints, diagnosis
 from audit.tree.checkpoints import CheckpointFile
 from audit.tree.merkle import STORED_BITS, Frontier
-from audit.tree.note import NoteError, PublicKey, Statement, open_note
+from audit.tree.note import NoteError, PublicKey, Statement
 from audit.tree.reading import LeafRow, read_leaves
 from audit.tree.sealer import horizon_of
 from config.management.progress import Progress
@@ -114,7 +114,7 @@ class Verifier:
         signed = list(self._outside[-1:])
         if newest is not None:
             try:
-                signed.append(Statement.parse(open_note(newest.note, self._keys)))
+                signed.append(Statement.opened(newest.note, self._keys))
             except NoteError as exc:
                 self._problem(f"The newest checkpoint in the database is not valid: {exc}.")
         size = max((statement.size for statement in signed), default=0)

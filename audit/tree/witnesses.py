@@ -1,7 +1,7 @@
 """Witnesses: places outside of the database that keep checkpoints.
 
-Whoever can change the database must not be able to change at least one of them; otherwise a
-checkpoint proves nothing.
+A checkpoint proves something only if the people who can change the database cannot change at
+least one of the witnesses.
 """
 
 import os
@@ -17,7 +17,7 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import storages
 
 from audit.models import Checkpoint
-from audit.tree.note import PublicKey, Statement, open_note, read_notes
+from audit.tree.note import PublicKey, Statement, read_notes
 from config.management.progress import Report
 
 FORMS = "`stdout`, `file:/path/to/file` or `bucket`"
@@ -143,7 +143,7 @@ class Publisher:
         for witness in self._witnesses:
             try:
                 if note := witness.newest():
-                    found.append(Statement.parse(open_note(note, keys)))
+                    found.append(Statement.opened(note, keys))
                     self._published[witness.name] = note
             except Exception as exc:  # of any storage; the others may respond
                 self._report(f"The witness {witness.name} cannot be read: {exc}")

@@ -45,14 +45,11 @@ class Trail:
     def snapshots(self) -> tuple[WorkspaceSnapshot, DocumentSnapshot]:
         """For an entry about the document; from its newest one if its row is gone."""
         if document := self.document:
-            workspace, title = document.workspace.snapshot(), document.title
-        else:
-            newest: Any = self.entries.order_by(*NEWEST_FIRST)[0]
-            workspace = WorkspaceSnapshot(
-                workspace_id=newest.workspace_id, workspace_name=newest.workspace_name
-            )
-            title = newest.document_title
-        return workspace, DocumentSnapshot(document_id=self.document_id, document_title=title)
+            return document.workspace.snapshot(), document.snapshot()
+        newest: Any = self.entries.order_by(*NEWEST_FIRST)[0]
+        return WorkspaceSnapshot(
+            workspace_id=newest.workspace_id, workspace_name=newest.workspace_name
+        ), DocumentSnapshot(document_id=self.document_id, document_title=newest.document_title)
 
     def document_facts(self) -> dict[str, Any] | None:
         document = self.document

@@ -14,7 +14,7 @@ from audit.models import Checkpoint
 from audit.tree.keys import public_keys
 from audit.tree.leaves import DATA
 from audit.tree.merkle import leaf_hash, root_of_proof
-from audit.tree.note import NoteError, PublicKey, Statement, open_note
+from audit.tree.note import NoteError, PublicKey, Statement
 from audit.tree.stored import StoredTree, TreeDamaged
 from documents.evidence.facts import Trail
 
@@ -66,7 +66,7 @@ class Seal:
             raise EvidenceRefused(str(exc)) from exc
         for key in keys:
             with suppress(NoteError):
-                return cls(checkpoint, Statement.parse(open_note(checkpoint.note, [key])), key)
+                return cls(checkpoint, Statement.opened(checkpoint.note, [key]), key)
         raise EvidenceRefused(
             "None of AUDIT_PUBLIC_KEYS has signed the newest checkpoint. Add the key that has; "
             "`manage.py verify_audit` says whether the audit log is damaged."

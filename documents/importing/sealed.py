@@ -68,8 +68,7 @@ def find_changes(
         files = list(_replacements(document, record))
         fields = list(_changed_fields(document, recipients[document.pk], record.document))
         if files or fields:
-            snapshot = DocumentSnapshot(document_id=document.pk, document_title=document.title)
-            changes.append(Change(record, snapshot, files, fields))
+            changes.append(Change(record, document.snapshot(), files, fields))
     return changes
 
 
