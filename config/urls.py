@@ -11,6 +11,7 @@ from config.openapi import views as docs
 from config.openapi.views import SchemaViewSet
 from documents.api.views import DocumentViewSet, UnknownDocumentPath
 from documents.download.views import DownloadViewSet
+from workspaces.invitation_views import invitation
 from workspaces.views import MeViewSet
 
 get: dict[str, Any] = {"get": "retrieve"}
@@ -27,6 +28,7 @@ urlpatterns = [
     path("api/docs", docs.page, name="docs"),
     path("api/docs/", RedirectView.as_view(pattern_name="docs")),
     path("", RedirectView.as_view(pattern_name="docs")),
+    path("admin/invitation/", invitation, name="invitation"),
     path("admin/", admin.site.urls),
 ]
 

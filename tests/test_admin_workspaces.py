@@ -207,4 +207,4 @@ def test_suspension_says_how_many_keys_stop(acme: Tenant, umbrella: Tenant) -> N
         "2 active keys work again from the next request on."
     ]
     umbrella.key.revoke(by=umbrella.admin)
-    assert effects.sentences(umbrella.workspace, works=False) == ["No active keys stop now."]
+    assert effects.sentences(umbrella.workspace, works=False) == ["It has no active keys."]
