@@ -22,19 +22,22 @@ SUPPORT_HELP = (
 OPERATOR_HELP = "Makes workspaces, plans, suspensions and accounts; sees no keys. A superuser."
 
 
-class NamedForm(UserModelForm):
-    """The names of a user."""
+class AccountForm(UserModelForm):
+    """Fields of an account; a subclass says which."""
 
     class Meta:
         model = User
-        fields: tuple[str, ...] = ("first_name", "last_name")
+        fields: tuple[str, ...] = ()
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **{"label_suffix": "", **kwargs})
 
 
-class LoginForm(NamedForm):
-    """The e-mail address, which is the login."""
+class LoginForm(AccountForm):
+    """The user's names, and the e-mail address, which is the login."""
+
+    class Meta(AccountForm.Meta):
+        fields = ("email", "first_name", "last_name")
 
     email = forms.EmailField(
         label="E-mail",
@@ -62,11 +65,10 @@ class ChangedAccountForm(LoginForm):
 
     is_support = forms.BooleanField(label="Support", required=False, help_text=SUPPORT_HELP)
     is_operator = forms.BooleanField(label="Operator", required=False, help_text=OPERATOR_HELP)
-    field_order = ("email", "first_name", "last_name")
 
 
-class WithPassword(PasswordMixin, NamedForm):
-    """Sets the password too; Django's validators compare it with the name and the address."""
+class PasswordForm(PasswordMixin, AccountForm):
+    """Sets the password; Django's validators compare it with the names and the address."""
 
     password1, password2 = PasswordMixin.create_password_fields("Password", "Password again")
 
@@ -81,20 +83,22 @@ class WithPassword(PasswordMixin, NamedForm):
             self.set_password_and_save(self.instance, commit=False)
 
 
-class NewAccountForm(WithPassword, LoginForm):
+class NewAccountForm(PasswordForm, LoginForm):
     """A new account of support staff or of an operator."""
 
     kind = forms.ChoiceField(
         label="What they are",
-        choices=[("support", "Support"), ("operator", "Operator")],
-        widget=forms.RadioSelect,
+        choices=[("", "Choose"), ("support", "Support"), ("operator", "Operator")],
         help_text=f"Support: {SUPPORT_HELP} Operator: {OPERATOR_HELP} Admins of a workspace are "
         "invited on the workspace’s page.",
     )
-    field_order = ("email", "first_name", "last_name", "kind")
+    field_order = ("email", "first_name", "last_name", "kind")  # then the password
 
 
-class InvitedAccountForm(WithPassword):
+class InvitedAccountForm(PasswordForm):
     """The account of an invited user, whose login the invitation has fixed."""
+
+    class Meta(AccountForm.Meta):
+        fields = ("first_name", "last_name")
 
     field_order = ("first_name", "last_name")

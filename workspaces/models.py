@@ -87,6 +87,11 @@ class Membership(models.Model):
     def __str__(self) -> str:
         return f"{self.user} in {self.workspace} ({self.role})"
 
+    @property
+    def can_sign_in(self) -> bool:
+        """Whether the user's account is open: only then the role means something."""
+        return self.user.is_active and self.user.is_staff
+
 
 LOGIN_LENGTH = 150  # characters of an e-mail address that is a login
 

@@ -3,10 +3,10 @@
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin, messages
+from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth.admin import UserAdmin  # registers the two below
 from django.contrib.auth.models import Group, User
 from django.core.exceptions import PermissionDenied
-from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
@@ -19,10 +19,11 @@ from audit.links import filtered_log_url
 from config.admin.base import NoPermissions, SectionAdmin, request_user
 from config.admin.formatting import date_column
 from workspaces import changes
-from workspaces.account_forms import ChangedAccountForm, NewAccountForm
+from workspaces.account_forms import ChangedAccountForm, NewAccountForm, PasswordForm
+from workspaces.accounts import can_sign_in, is_support_staff, kinds_of, save_rights
 from workspaces.admin.access import CONFIRM
-from workspaces.models import Membership
-from workspaces.permissions import SUPPORT, is_operator
+from workspaces.admin.account_filters import KindFilter, StateFilter
+from workspaces.permissions import is_operator
 
 if TYPE_CHECKING:
     AccountAdmin = UserAdmin[User]
@@ -47,42 +48,13 @@ class OperatorsOnly(NoPermissions):
     has_add_permission = has_change_permission = has_view_permission
 
 
-class StateFilter(admin.SimpleListFilter):
-    """Whether an account can sign in."""
-
-    title = "state"
-    parameter_name = "state"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("active", "Active"), ("closed", "Deactivated")]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[User]) -> QuerySet[User]:
-        able = {"is_active": True, "is_staff": True}
-        if self.value() == "active":
-            return queryset.filter(**able)
-        return queryset.exclude(**able) if self.value() == "closed" else queryset
-
-
-class KindFilter(admin.SimpleListFilter):
-    """Support staff or operators."""
-
-    title = "what they are"
-    parameter_name = "kind"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("operator", "Operator"), ("support", "Support")]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[User]) -> QuerySet[User]:
-        if self.value() == "operator":
-            return queryset.filter(is_superuser=True)
-        return queryset.filter(groups__name=SUPPORT) if self.value() == "support" else queryset
-
-
 @admin.register(User)
 class AccountsAdmin(OperatorsOnly, SectionAdmin, AccountAdmin):
     """They can be deactivated but not deleted, which would delete memberships too."""
 
     description = "Who may sign in: operators, support staff, and the members of workspaces."
+    menu_position = 60
+    add_text = "Create an account"
     list_display = ("username", "full_name", "kinds", "state", "last_sign_in")
     list_filter = (StateFilter, KindFilter)
     list_per_page = 50
@@ -146,6 +118,7 @@ class AccountsAdmin(OperatorsOnly, SectionAdmin, AccountAdmin):
             "admin/auth/user/new.html",
             title="Create an account",
             form=form,
+            button="Create the account",
             workspaces_url=reverse("admin:workspaces_workspace_changelist"),
             **self.place(),
         )
@@ -178,6 +151,7 @@ class AccountsAdmin(OperatorsOnly, SectionAdmin, AccountAdmin):
             title=login,
             account=account,
             form=form,
+            button="Save",
             pill=state_pill(account),
             can_sign_in=can_sign_in(account),
             kinds=kinds_of(account),
@@ -187,6 +161,22 @@ class AccountsAdmin(OperatorsOnly, SectionAdmin, AccountAdmin):
             is_self=account == request_user(request),
             **self.place(),
         )
+
+    @method_decorator(sensitive_post_parameters())
+    def user_change_password(
+        self, request: HttpRequest, id: str, form_url: str = ""
+    ) -> HttpResponse:
+        account: User = self.visible_or_404(request, id)
+        form = PasswordForm(request.POST if request.method == "POST" else None, instance=account)
+        if form.is_valid():
+            form.save()
+            if account == request_user(request):
+                update_session_auth_hash(request, account)
+            messages.success(request, f"{account} has another password, and is signed out.")
+            return HttpResponseRedirect(account_url(account))
+        title, button = f"Set a password for {account}", "Set the password"
+        context = {"form": form, "button": button, **self.place(account)}
+        return self.page(request, "admin/workspaces/workspace/form.html", title=title, **context)
 
     def deactivate_view(self, request: HttpRequest, id: str) -> HttpResponse:
         account: User = self.visible_or_404(request, id)
@@ -242,7 +232,7 @@ class AccountsAdmin(OperatorsOnly, SectionAdmin, AccountAdmin):
 
     def place(self, account: User | None = None) -> dict[str, Any]:
         """Where the page is: its breadcrumbs, and the way back."""
-        crumbs, back = [("Accounts", reverse(LIST))], reverse(LIST)
+        crumbs, back = [self.crumb()], reverse(LIST)
         if account is not None:
             back = account_url(account)
             crumbs.append((account.get_username(), back))
@@ -251,42 +241,6 @@ class AccountsAdmin(OperatorsOnly, SectionAdmin, AccountAdmin):
 
 def account_url(account: User) -> str:
     return reverse("admin:auth_user_change", args=[account.pk])
-
-
-@transaction.atomic
-def save_rights(account: User, *, support: bool, operator: bool) -> None:
-    """Stores the account with these rights. Staff status, to sign in here, follows from them."""
-    account.is_superuser = operator
-    is_member = account.pk is not None and Membership.objects.filter(user=account).exists()
-    if support or operator:
-        account.is_staff = True
-    elif not is_member:
-        account.is_staff = False
-    account.save()
-    group = Group.objects.get(name=SUPPORT)
-    (account.groups.add if support else account.groups.remove)(group)
-
-
-def is_support_staff(account: User) -> bool:
-    """Whether the account is in the group, even if it cannot sign in."""
-    return any(group.name == SUPPORT for group in account.groups.all())
-
-
-def can_sign_in(account: User) -> bool:
-    return account.is_active and account.is_staff
-
-
-def kinds_of(account: User) -> str:
-    """What the account is: "Operator, admin of 2 workspaces"."""
-    roles = [each.role for each in account.memberships.all()]
-    parts = ["operator"] if account.is_superuser else []
-    parts += ["support"] if is_support_staff(account) else []
-    for role in Membership.Role:
-        if count := roles.count(role):
-            places = "1 workspace" if count == 1 else f"{count} workspaces"
-            parts.append(f"{role.label.lower()} of {places}")
-    text = ", ".join(parts) or "nothing yet"
-    return text[0].upper() + text[1:]
 
 
 def state_pill(account: User) -> SafeString:

@@ -18,7 +18,8 @@ from config.admin.base import SectionAdmin, request_user
 from config.admin.formatting import date_column
 from workspaces import changes
 from workspaces.admin.access import CONFIRM, AccessPages, plan_of, state_of
-from workspaces.admin.people import PeoplePages
+from workspaces.admin.invitations import InvitationPages
+from workspaces.admin.members import MemberPages
 from workspaces.api_access import access_warning
 from workspaces.directory import label_for
 from workspaces.forms import NewWorkspaceForm
@@ -37,10 +38,12 @@ LIST = "admin:workspaces_workspace_changelist"
 
 
 @admin.register(Workspace)
-class WorkspaceAdmin(PeoplePages, AccessPages, AuditHistory, SectionAdmin):
+class WorkspaceAdmin(MemberPages, InvitationPages, AccessPages, AuditHistory, SectionAdmin):
     """A list, and a page for each workspace. Workspaces cannot be deleted."""
 
     audit_lookup = "workspace_id"
+    menu_position = 50
+    add_text = "Create a workspace"
     description = "Plan, state, members and invitations."
     list_display = ("named", "plan_name", "state", "created")
     list_display_links = ("named",)
@@ -128,15 +131,11 @@ class WorkspaceAdmin(PeoplePages, AccessPages, AuditHistory, SectionAdmin):
             is_operator=is_operator(user),
             may_manage=may_manage_members(user, workspace),
             sees_keys=own or is_support(user),
-            crumbs=[self.list_crumb()],
         )
 
     def place(self, request: HttpRequest, workspace: Workspace) -> dict[str, Any]:
         label, url = label_for(request_user(request), workspace), page_url(workspace)
-        return {"crumbs": [self.list_crumb(), (label, url)], "back": url}
-
-    def list_crumb(self) -> tuple[str, str]:
-        return ("Workspaces", reverse(LIST))
+        return {"crumbs": [self.crumb(), (label, url)], "back": url}
 
     # --- A new one
 
@@ -146,10 +145,11 @@ class WorkspaceAdmin(PeoplePages, AccessPages, AuditHistory, SectionAdmin):
         if not self.has_add_permission(request):
             raise PermissionDenied
         form = NewWorkspaceForm(request.POST if request.method == "POST" else None)
-        place = {"crumbs": [self.list_crumb()], "back": reverse(LIST)}
+        place = {"back": reverse(LIST)}
         if not form.is_valid():
-            template = "admin/workspaces/workspace/new.html"
-            return self.page(request, template, title="Create a workspace", form=form, **place)
+            template = "admin/workspaces/workspace/form.html"
+            title, button = "Create a workspace", "Create the workspace"
+            return self.page(request, template, title=title, form=form, button=button, **place)
         others = changes.with_the_same_name(form.cleaned_data["name"])
         if others and "confirmed" not in request.POST:
             return self.page(
