@@ -28,7 +28,6 @@ from workspaces.models import Membership, Workspace
 from workspaces.permissions import (
     administered_by,
     is_operator,
-    is_support,
     is_workspace_admin,
     may_manage_members,
     sees_every_workspace,
@@ -130,7 +129,7 @@ class WorkspaceAdmin(MemberPages, InvitationPages, AccessPages, AuditHistory, Se
             history_url=self.history_url(workspace),
             is_operator=is_operator(user),
             may_manage=may_manage_members(user, workspace),
-            sees_keys=own or is_support(user),
+            sees_keys=own or sees_every_workspace(user),
         )
 
     def place(self, request: HttpRequest, workspace: Workspace) -> dict[str, Any]:
