@@ -11,6 +11,7 @@ from django.views.generic import RedirectView
 from config.api.viewsets import UnknownPath
 from config.openapi import views as docs
 from config.openapi.views import SchemaViewSet
+from config.system import page as system
 from documents.api.views import DocumentViewSet, UnknownDocumentPath
 from documents.download.views import DownloadViewSet
 from workspaces.invitation_views import invitation
@@ -38,6 +39,7 @@ urlpatterns = [
     path("favicon.ico", favicon),
     path("", RedirectView.as_view(pattern_name="docs")),
     path("admin/invitation/", invitation, name="invitation"),
+    path("admin/system/", admin.site.admin_view(system.page), name="system"),
     path("admin/", admin.site.urls),
 ]
 

@@ -18,6 +18,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from audit.links import filtered_log_url
 from config.admin.base import NoPermissions, SectionAdmin, request_user
 from config.admin.formatting import date_column
+from config.system.page import panel as system_panel
 from workspaces import changes
 from workspaces.account_forms import ChangedAccountForm, NewAccountForm, PasswordForm
 from workspaces.accounts import can_sign_in, is_support_staff, kinds_of, save_rights
@@ -75,6 +76,9 @@ class AccountsAdmin(OperatorsOnly, SectionAdmin, AccountAdmin):
     def history_url(self, obj: Model) -> str:
         """What the user did, and what others did to the account."""
         return filtered_log_url(q=obj.get_username())  # type: ignore[attr-defined]
+
+    def panels(self, request: HttpRequest) -> list[SafeString]:
+        return [system_panel()]
 
     # --- The list
 
