@@ -128,8 +128,8 @@ WHITENOISE_KEEP_ONLY_HASHED_FILES = True
 # them for a year.
 STATIC_ROOT = env.text(
     "STATIC_ROOT",
-    help="the folder that `collectstatic` fills with the pages' styles and scripts; `static` in the "
-    "release if not set",
+    help="the folder that `collectstatic` fills with the pages' styles and scripts; `static` in "
+    "the release if not set",
 ) or str(BASE_DIR / "static")
 
 
