@@ -29,19 +29,19 @@ def read_log() -> list[Fact]:
     """Whether the log is sealed and verified."""
     found = state.read()
     age = found.unsealed_seconds
-    waits = "none" if age is None else f"for {age:,.0f} seconds"
+    waits = "none" if age is None else f"{age:,.0f} s"
     limit = timezone.now() - timedelta(days=VERIFIED_DAYS)
     verified = found.verified_at is not None and found.verified_at > limit
     return [
         Fact("Sealed entries", f"{found.sealed:,}"),
         Fact("The oldest entry that waits for its seal", waits, "bad" if found.late else "ok"),
         Fact(
-            "Verified",
+            "Last verification",
             time_or(found.verified_at, "never: run `manage.py verify_audit`"),
             "ok" if verified else "warn",
         ),
         Fact(
-            "Found to be",
+            "The log was found",
             "damaged" if found.damaged else "intact" if found.verified_at else "not known",
             "bad" if found.damaged else "ok" if found.verified_at else "",
         ),

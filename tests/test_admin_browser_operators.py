@@ -93,9 +93,7 @@ def test_members_are_changed_and_removed_by_keyboard(acme: Tenant, browser: Brow
     assert not bob.memberships.exists()
 
 
-def test_workspace_is_suspended_in_three_clicks_from_its_page(
-    acme: Tenant, browser: Browser
-) -> None:
+def test_workspace_is_suspended_in_two_clicks_from_its_page(acme: Tenant, browser: Browser) -> None:
     browser.log_in(staff.operator())
     browser.open(page(acme.workspace))
     olga = Counting(browser)

@@ -19,7 +19,7 @@ else:  # generic only in the stubs
 SUPPORT_HELP = (
     "Reads the audit log, the documents and the state of keys of every workspace; changes nothing."
 )
-OPERATOR_HELP = "Makes workspaces, plans, suspensions and accounts; sees no keys. A superuser."
+OPERATOR_HELP = "A superuser: makes workspaces and accounts, suspends, changes plans; creates and revokes no keys."
 
 
 class AccountForm(UserModelForm):

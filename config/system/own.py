@@ -53,7 +53,7 @@ def read_checks() -> list[Fact]:
     return [
         Fact(
             name.replace("_", " ").capitalize(),
-            f"{check.state}, {check.milliseconds:.1f} ms",
+            f"{check.milliseconds:.1f} ms" if check.state == "ok" else check.state,
             "ok" if check.state == "ok" else "bad",
         )
         for name, check in health.readiness().checks.items()
