@@ -19,7 +19,9 @@ else:  # generic only in the stubs
 SUPPORT_HELP = (
     "Reads the audit log, the documents and the state of keys of every workspace; changes nothing."
 )
-OPERATOR_HELP = "A superuser: makes workspaces and accounts, suspends, changes plans; creates and revokes no keys."
+OPERATOR_HELP = (
+    "A superuser: makes workspaces and accounts, suspends, changes plans; makes no keys."
+)
 
 
 class AccountForm(UserModelForm):
