@@ -44,6 +44,10 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
         """Active, and expiring within 14 days."""
         return self.active().filter(expires_at__lte=Now() + WARNED_BEFORE)
 
+    def expired(self) -> "ApiKeyQuerySet":
+        """Expired, and not revoked."""
+        return self.filter(ENDED, revoked_at=None)
+
     def unused(self) -> "ApiKeyQuerySet":
         """Active, older than 90 days, and not used for 90 days."""
         long_ago = Now() - timedelta(days=UNUSED_DAYS)
