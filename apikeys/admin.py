@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from apikeys import admin_page
-from apikeys.admin_access import KEY, own_workspaces, refusal_warning, sees_all_keys
+from apikeys.admin_access import KEY, own_workspaces, refusal_warning
 from apikeys.admin_list import KeyChangeList, StateFilter, UsedFilter, WorkspaceFilter, parsed
 from apikeys.admin_new import NewKeyAdmin
 from apikeys.life import DeletedKey, deleted_key
@@ -21,7 +21,7 @@ from config.admin.base import request_user
 from config.admin.changelist import READING
 from config.admin.formatting import exact
 from workspaces.models import Workspace, label
-from workspaces.permissions import administered_by
+from workspaces.permissions import administered_by, sees_every_workspace
 
 
 @admin.register(ApiKey)
@@ -85,7 +85,10 @@ class ApiKeyAdmin(NewKeyAdmin):
             raise PermissionDenied
         return redirect_without_key(request) or super().changelist_view(
             request,
-            {"title": self.list_title(request), "sees_all": sees_all_keys(request_user(request))},
+            {
+                "title": self.list_title(request),
+                "sees_all": sees_every_workspace(request_user(request)),
+            },
         )
 
     def list_title(self, request: HttpRequest) -> str:
@@ -96,7 +99,7 @@ class ApiKeyAdmin(NewKeyAdmin):
             return f"{next(iter(own.values()))} · API keys" if len(own) == 1 else "API keys"
         if chosen in own:
             return f"{own[chosen]} · API keys"
-        if not sees_all_keys(request_user(request)):
+        if not sees_every_workspace(request_user(request)):
             return "API keys"
         name = Workspace.objects.filter(pk=chosen).values_list("name", flat=True).first()
         return f"{label(chosen, name)} · API keys" if name else "API keys"

@@ -18,20 +18,13 @@ from workspaces.api_access import access_warning
 from workspaces.directory import administered_names, labels
 from workspaces.models import Workspace
 from workspaces.permissions import (
-    AnyUser,
     administered_by,
-    is_operator,
-    is_support,
     is_workspace_admin,
+    sees_every_workspace,
 )
 
 LIST = "admin:apikeys_apikey_changelist"
 KEY = "admin:apikeys_apikey_change"
-
-
-def sees_all_keys(user: AnyUser) -> bool:
-    """Whether the user sees the keys of every workspace, without being able to change them."""
-    return is_operator(user) or is_support(user)
 
 
 class KeyAccessAdmin(AuditHistory, SectionAdmin):
@@ -45,12 +38,14 @@ class KeyAccessAdmin(AuditHistory, SectionAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[ApiKey]:
         user = request_user(request)
         keys: QuerySet[ApiKey] = super().get_queryset(request)
-        if not sees_all_keys(user):
+        if not sees_every_workspace(user):
             keys = keys.filter(workspace__in=administered_by(user))
         return keys.select_related("workspace", "created_by", "revoked_by")
 
     def has_view_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
-        return sees_all_keys(request_user(request)) or self.has_delete_permission(request, obj)
+        return sees_every_workspace(request_user(request)) or self.has_delete_permission(
+            request, obj
+        )
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return is_workspace_admin(request_user(request))
@@ -76,7 +71,9 @@ class KeyAccessAdmin(AuditHistory, SectionAdmin):
         """The workspace's name; with part of its id, if the user could see another one like it."""
         user = request_user(request)
         own = own_workspaces(request)
-        return workspace.label if sees_all_keys(user) else own.get(workspace.id, workspace.name)
+        return (
+            workspace.label if sees_every_workspace(user) else own.get(workspace.id, workspace.name)
+        )
 
 
 def own_workspaces(request: HttpRequest) -> dict[UUID, str]:

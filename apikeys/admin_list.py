@@ -13,7 +13,7 @@ from django.http import HttpRequest
 from django.utils.functional import cached_property
 from django.utils.safestring import SafeString
 
-from apikeys.admin_access import last_use, own_workspaces, sees_all_keys
+from apikeys.admin_access import last_use, own_workspaces
 from apikeys.charts import sparkline, summary
 from apikeys.models import UNUSED_DAYS, ApiKey
 from apikeys.states import State
@@ -21,6 +21,7 @@ from apikeys.usage import report
 from config.admin.base import request_user
 from config.admin.formatting import ago_with_exact, exact
 from config.key_format import PREFIX, PUBLIC_LENGTH
+from workspaces.permissions import sees_every_workspace
 
 FEW = 10  # keys that need no filters
 
@@ -133,7 +134,7 @@ class KeyChangeList(ChangeList):
 
     def get_queryset(self, request: HttpRequest, *args: Any, **kwargs: Any) -> QuerySet[ApiKey]:
         self.workspaces = own_workspaces(request)
-        if sees_all_keys(request_user(request)) and not self.params.get(
+        if sees_every_workspace(request_user(request)) and not self.params.get(
             WorkspaceFilter.parameter_name
         ):
             self.root_queryset = self.root_queryset.filter(self._wanted())

@@ -26,6 +26,11 @@ def is_workspace_admin(user: AnyUser) -> bool:
     return administered_by(user).exists()
 
 
+def sees_every_workspace(user: AnyUser) -> bool:
+    """Whether the user reads the state of all workspaces: operators and support staff."""
+    return is_operator(user) or is_support(user)
+
+
 def is_operator(user: AnyUser) -> bool:
     """Whether the user operates the service: plans, suspensions, memberships and accounts."""
     return user.is_active and user.is_staff and user.is_superuser
@@ -34,7 +39,7 @@ def is_operator(user: AnyUser) -> bool:
 def is_support(user: AnyUser) -> bool:
     """Whether the user is support staff: reads the state of every key and workspace.
 
-    A superuser is none without the group, so that operators do not see keys.
+    A superuser is none without the group.
     """
     is_staff = user.is_authenticated and user.is_active and user.is_staff
     return is_staff and user.groups.filter(name=SUPPORT).exists()

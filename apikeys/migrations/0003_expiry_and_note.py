@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('apikeys', '0001_initial'),
+        ('apikeys', '0002_key_prefix_index'),
     ]
 
     operations = [
