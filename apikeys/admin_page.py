@@ -40,7 +40,12 @@ def context(key: ApiKey | DeletedKey, workspace_label: str) -> dict[str, Any]:
         "refused_url": refused_url,
         "limited_url": f"{refused_url}&status__exact=429",
         "addresses": [
-            {"row": row, "first": time_tag(row.first_seen), "last": time_tag(row.last_seen)}
+            {
+                "row": row,
+                "first": time_tag(row.first_seen),
+                "last": time_tag(row.last_seen),
+                "requests": f"{row.requests:,}",
+            }
             for row in report.addresses(key.id)
         ],
         "workspace": workspace,
@@ -51,18 +56,15 @@ def context(key: ApiKey | DeletedKey, workspace_label: str) -> dict[str, Any]:
     }
 
 
-def figures(days: list[report.Day]) -> list[tuple[str, int]]:
+def figures(days: list[report.Day]) -> list[tuple[str, str]]:
     """The numbers above the chart."""
-    sums = {
-        name: sum(getattr(day, name) for day in days)
-        for name in ("ok", "errors", "limited", "downloads")
+    names = {
+        "requests": "requests",
+        "downloads": "downloads",
+        "errors": "errors",
+        "limited": "over the limit (429)",
     }
-    return [
-        ("requests", sums["ok"] + sums["errors"] + sums["limited"]),
-        ("downloads", sums["downloads"]),
-        ("errors", sums["errors"]),
-        ("over the limit", sums["limited"]),
-    ]
+    return [(text, f"{sum(getattr(day, name) for day in days):,}") for name, text in names.items()]
 
 
 def events(key: ApiKey | DeletedKey) -> Iterator[Event]:

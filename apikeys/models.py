@@ -239,6 +239,6 @@ class ApiKey(models.Model):
     def delete_by(self, *, by: User) -> None:
         """Stops the key and removes it; its name and prefix stay in the audit log."""
         facts = self.snapshot()
-        deleted, _ = self.delete()
+        deleted, _ = ApiKey.objects.filter(pk=self.pk).delete()
         if deleted:
             record.key_deleted(key=facts, person=by.get_username())

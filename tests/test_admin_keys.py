@@ -455,6 +455,7 @@ def test_key_deletion_takes_it_out_of_the_list_and_keeps_it_in_the_audit_log(
     acme: Tenant, ada: Client
 ) -> None:
     html = body(ada.post(page(acme.key, "delete"), {"confirmed": "yes"}, follow=True))
+    assert f'“<a href="{page(acme.key)}">Acme sync</a>” is deleted.' in html
     assert "No keys yet" in html
     assert acme.get("/me").status == 401
     entry = AuditEntry.objects.get(action=Action.KEY_DELETED)
