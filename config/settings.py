@@ -128,9 +128,9 @@ WHITENOISE_KEEP_ONLY_HASHED_FILES = True
 # them for a year.
 STATIC_ROOT = env.text(
     "STATIC_ROOT",
-    str(BASE_DIR / "static"),
-    help="the folder that `manage.py collectstatic` fills with the pages' styles and scripts",
-)
+    help="the folder that `collectstatic` fills with the pages' styles and scripts; `static` in "
+    "the release if not set",
+) or str(BASE_DIR / "static")
 
 
 def WHITENOISE_ADD_HEADERS_FUNCTION(headers: Headers, path: str, url: str) -> None:  # noqa: N802

@@ -1,6 +1,5 @@
 """The usage of keys: counted in the process, written every few seconds, read by pages."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -13,7 +12,6 @@ from apikeys.usage import buffers, purge, recorder, report
 from apikeys.usage.buffers import Addresses, Counts
 from apikeys.usage.flusher import Flusher
 from apikeys.usage.models import KeyAddress, KeyUsage
-from apikeys.usage.recorder import BUFFERS
 from apikeys.usage.report import Day, Usage
 from config.api.request import ActiveKey
 from tests import factories
@@ -21,16 +19,6 @@ from tests.client import get
 from tests.factories import Tenant, uid
 
 ADDRESS = "127.0.0.1"  # of requests in process
-
-
-@pytest.fixture(autouse=True)
-def flusher() -> Iterator[Flusher]:
-    """A flusher of empty buffers."""
-    for buffer in BUFFERS:
-        buffer.take()
-    yield Flusher(BUFFERS)
-    for buffer in BUFFERS:
-        buffer.take()
 
 
 def usage(tenant: Tenant) -> Usage:

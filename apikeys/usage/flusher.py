@@ -66,44 +66,52 @@ class Flusher:
         self._process = uuid4()
         self._numbers = itertools.count(1)
         self._waiting: dict[str, tuple[int, Any]] = {}  # batches to be written, by kind
+        self._late: set[str] = set()  # the kinds whose failure is logged
         self._lock = threading.Lock()
 
     def flush(self, seconds: float = SECONDS) -> bool:
-        """Writes what waits; returns whether the database took it. It raises nothing."""
+        """Writes what waits; returns whether all of it is written. It raises nothing."""
         if not self._lock.acquire(timeout=seconds):
             return False
         try:
             with writing(seconds):
-                for buffer in self._buffers:
-                    self._flush(buffer)
+                written = [self._flush(buffer) for buffer in self._buffers]
+            return all(written)
         except TRY_LATER as exc:
             logger.warning("The usage of keys is written later: %s", exc)
             return False
         finally:
             self._lock.release()
+
+    def _flush(self, buffer: Buffer) -> bool:
+        """Writes the batch that could not be written before, if there is one, and a new one.
+
+        Returns:
+            Whether nothing waits.
+        """
+        if buffer.kind in self._waiting and not self._written(buffer):
+            return False
+        if batch := buffer.take():
+            self._waiting[buffer.kind] = next(self._numbers), batch
+            return self._written(buffer)
         return True
 
-    def _flush(self, buffer: Buffer) -> None:
-        """Writes the batch that could not be written before, if there is one, and the new one."""
-        while True:
-            if buffer.kind not in self._waiting:
-                if not (batch := buffer.take()):
-                    return
-                self._waiting[buffer.kind] = next(self._numbers), batch
-                last = True
-            else:
-                last = False
-            try:
-                self._write(buffer, *self._waiting[buffer.kind])
-            except TRY_LATER:
-                metrics.FLUSH_FAILURES.labels(buffer.kind).inc()
-                raise
-            except Exception:  # it would fail each time
-                logger.exception("The usage of keys (%s) is lost", buffer.kind)
-                metrics.LOST.labels(buffer.kind).inc()
-            del self._waiting[buffer.kind]
-            if last:
-                return
+    def _written(self, buffer: Buffer) -> bool:
+        """Writes the batch that waits; returns whether it need not be tried again."""
+        try:
+            self._write(buffer, *self._waiting[buffer.kind])
+        except UNAVAILABLE as exc:  # or a lock on this table
+            metrics.FLUSH_FAILURES.labels(buffer.kind).inc()
+            if buffer.kind not in self._late:
+                self._late.add(buffer.kind)
+                logger.warning("The usage of keys (%s) is written later: %s", buffer.kind, exc)
+            return False
+        except Exception:  # it would fail each time
+            metrics.LOST.labels(buffer.kind).inc()
+            logger.exception("The usage of keys (%s) is lost", buffer.kind)
+        del self._waiting[buffer.kind]
+        self._late.discard(buffer.kind)
+        return True
 
     def _write(self, buffer: Buffer, number: int, batch: Any) -> None:
         buffer.prepare(batch)

@@ -20,6 +20,7 @@ from config.logs import request_id
 MINUTE = 60  # seconds
 ROWS_A_MINUTE = 20  # that a key or an address gets for each status
 ROWS_A_FLUSH = 500
+METHOD_LENGTH = 20
 TEXT_LENGTH = 500  # characters of the path, the reason and the response's text
 
 
@@ -75,7 +76,7 @@ class Refusals(Buffer):
             minute = int(now // MINUTE)
             if minute != self._minute:
                 self._minute = minute
-                self._groups = {}
+                self.forget_groups()
             group = self._groups.get(who)
             if group is not None and group.rows >= ROWS_A_MINUTE:
                 self._batch.more[group.last] += 1
@@ -91,6 +92,10 @@ class Refusals(Buffer):
             group.rows += 1
             group.last = request_id.get()
             self._batch.refusals.append(_refusal(request, fields, facts, now))
+
+    def forget_groups(self) -> None:
+        """Begins a new minute, as the clock does it."""
+        self._groups = {}
 
     def take(self) -> Batch:
         with self.lock:
@@ -136,9 +141,9 @@ def _refusal(request: HttpRequest, fields: Facts, facts: Facts, now: float) -> R
         prefix=(keys.loggable(raw) or "") if raw else "",
         digest=keys.digest(raw) if raw else "",
         address=fields["client_address"],
-        user_agent=(fields["user_agent"] or "")[:USER_AGENT_LENGTH],
-        method=fields["method"][:20],
-        path=fields["path"][:TEXT_LENGTH],
+        user_agent=clean(fields["user_agent"], USER_AGENT_LENGTH),
+        method=clean(fields["method"], METHOD_LENGTH),
+        path=clean(fields["path"], TEXT_LENGTH),
     )
 
 
@@ -157,7 +162,7 @@ def _row(refusal: Refusal, reason: reasons.Reason, more: int) -> RefusedRequest:
         workspace_name=reason.workspace_name,
         document_id=reason.document_id,
         address=refusal.address[:45],
-        user_agent=clean(refusal.user_agent, USER_AGENT_LENGTH),
-        method=clean(refusal.method, 20),
-        path=clean(refusal.path, TEXT_LENGTH),
+        user_agent=refusal.user_agent,
+        method=refusal.method,
+        path=refusal.path,
     )
