@@ -145,7 +145,11 @@ class ApiKeyAdmin(NewKeyAdmin):
             "admin/apikeys/apikey/key.html",
             title=key.name,
             may_change=isinstance(key, ApiKey) and key.workspace_id in names,
-            **admin_page.context(key, names.get(key.workspace_id) or label(key.workspace_id, name)),
+            **admin_page.context(
+                key,
+                names.get(key.workspace_id) or label(key.workspace_id, name),
+                true_reasons=sees_every_workspace(request_user(request)),
+            ),
         )
 
     def key_or_deleted(self, request: HttpRequest, object_id: str) -> ApiKey | DeletedKey:

@@ -23,8 +23,14 @@ ENDING = (Action.KEY_REVOKED, Action.KEY_DELETED)
 Event = tuple[str, SafeString, str]  # the class of its line, the time, the text
 
 
-def context(key: ApiKey | DeletedKey, workspace_label: str) -> dict[str, Any]:
-    """What the page shows, for a key that exists and for a deleted one."""
+def context(
+    key: ApiKey | DeletedKey, workspace_label: str, *, true_reasons: bool
+) -> dict[str, Any]:
+    """What the page shows, for a key that exists and for a deleted one.
+
+    Args:
+        true_reasons: whether refused requests are shown with what only support staff may know.
+    """
     days = report.daily([key.id])[key.id]
     workspace = Workspace.objects.filter(pk=key.workspace_id).first()
     refused_url = f"/admin/usage/refusedrequest/?key_id__exact={key.id}"
@@ -34,7 +40,11 @@ def context(key: ApiKey | DeletedKey, workspace_label: str) -> dict[str, Any]:
         "figures": figures(days),
         "chart": charts.month(days),
         "refused": [
-            {"row": row, "time": time_tag(row.created_at), "reason": row.reason}
+            {
+                "row": row,
+                "time": time_tag(row.created_at),
+                "reason": row.reason if true_reasons else row.reason_for_admins,
+            }
             for row in report.refused(key.id, REFUSED_SHOWN)
         ],
         "refused_url": refused_url,

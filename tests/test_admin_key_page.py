@@ -61,7 +61,7 @@ def used(tenant: Tenant) -> None:
         request_id="a" * 32,
         status=429,
         response_text="More than 300 requests in one minute. Retry in 7 seconds.",
-        reason="The key made more than 300 requests in a minute.",
+        reason="The true reason.",
         key_id=tenant.key.pk,
         workspace_id=tenant.workspace.pk,
         address="203.0.113.9",
@@ -92,6 +92,8 @@ def test_key_page_says_all_that_is_known_of_the_key(acme: Tenant, who: str) -> N
     ):
         assert expected in html, expected
     assert html.count("first seen today") == 1
+    assert ("The true reason." in html) is (who != "admin")
+    assert ("Retry in 7 seconds." in html) is (who == "admin")
     assert acme.raw not in html
     assert acme.key.digest not in html
 
