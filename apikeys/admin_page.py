@@ -37,6 +37,7 @@ def context(
     return {
         "key": key,
         "last_used": last_use(key) if isinstance(key, ApiKey) else None,
+        "expires": expiry(key) if isinstance(key, ApiKey) else None,
         "figures": figures(days),
         "chart": charts.month(days),
         "refused": [
@@ -64,6 +65,11 @@ def context(
         "events": list(events(key)),
         "log_url": filtered_log_url(key_id__exact=key.id),
     }
+
+
+def expiry(key: ApiKey) -> SafeString | None:
+    """When the key expires; None if never."""
+    return time_tag(key.expires_at) if key.expires_at else None
 
 
 def figures(days: list[report.Day]) -> list[tuple[str, str]]:

@@ -145,7 +145,7 @@ def test_key_list_of_support_has_one_workspace_or_one_key(
     acme: Tenant, umbrella: Tenant, sam: Client
 ) -> None:
     html = text(sam.get(LIST))
-    assert "Choose a workspace or a key" in html
+    assert "Find a key" in html
     for query in (
         {"workspace": str(acme.workspace.pk)},
         {"q": acme.key.prefix},
