@@ -20,12 +20,14 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from psycopg import sql
 
 from apikeys.models import ApiKey
+from apikeys.usage.models import FlushedBatch, KeyAddress, KeyUsage, RefusedRequest
 from audit import record
 from audit.models import Action, AuditEntry, Checkpoint, Leaf, Subtree
 from config.request_context import current_request
 from documents.models import Document, Recipient, StoredFile
 from tests import factories, staff
 from tests.factories import Tenant
+from tests.usage import refused
 from workspaces.models import DocumentCount, Membership, Workspace
 
 UNKNOWN_UUID, UNKNOWN_NUMBER = "00000000-0000-4000-8000-00000000dead", "999999999"
@@ -63,12 +65,24 @@ def belongings(acme: Tenant) -> Belongings:
         byte_range="",
     )
     current_request.reset(current)
+    [refusal] = refused(
+        key_id=acme.key.pk,
+        key_name=acme.key.name,
+        key_prefix=acme.key.prefix,
+        workspace_id=acme.workspace.pk,
+        workspace_name=acme.workspace.name,
+        document_id=document.pk,
+        address="203.0.113.78",
+        user_agent="acme-other/1.0",
+        path=f"/api/v1/documents/{document.pk}",
+    )
     ids = {
         "workspaces_workspace": [str(acme.workspace.pk)],
         "apikeys_apikey": [str(acme.key.pk), gone_id],
         "documents_document": [str(document.pk)],
         "audit_auditentry": [str(entry.pk) for entry in AuditEntry.objects.all()],
         "auth_user": [str(acme.admin.pk), str(bob.pk)],
+        "usage_refusedrequest": [str(refusal.pk)],
     }
     secrets = {
         *itertools.chain(
@@ -77,6 +91,7 @@ def belongings(acme: Tenant) -> Belongings:
         *(acme.workspace.name, acme.key.name, acme.key.prefix, acme.key.digest, acme.raw),
         *(gone.name, gone.prefix, acme.admin.username, bob.username),
         *(document.title, person.name, person.email, "203.0.113.77", "acme-sync/1.0"),
+        *(refusal.request_id, "203.0.113.78", "acme-other/1.0"),
     }
     return Belongings(ids, secrets)
 
@@ -328,8 +343,9 @@ def test_admin_shows_an_object_of_acme_like_one_that_does_not_exist(
 
 def test_admin_is_tried_with_every_kind_of_object() -> None:
     tried = {Workspace, Membership, ApiKey, Document, Recipient, StoredFile, AuditEntry}
+    tried.add(RefusedRequest)
     ours = {m for m in apps.get_models() if m.__module__.split(".")[0] in OUR_APPS}
-    without_pages = {DocumentCount, Leaf, Subtree, Checkpoint}
+    without_pages = {DocumentCount, Leaf, Subtree, Checkpoint, KeyUsage, KeyAddress, FlushedBatch}
     assert {model for model in ours if not model.__name__.endswith("Event")} == (
         tried | without_pages
     )

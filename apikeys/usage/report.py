@@ -14,10 +14,9 @@ from django.db.models import F, QuerySet, Sum
 from django.utils import timezone
 
 from apikeys.models import ApiKey
-from apikeys.usage.models import KeyAddress, KeyUsage, RefusedRequest
+from apikeys.usage.models import REQUEST_ID_SHORT, KeyAddress, KeyUsage, RefusedRequest
 from workspaces.models import Workspace
 
-REQUEST_ID_SHORT = 8  # characters, as lists show it
 _REQUEST_ID = re.compile(rf"[0-9a-f]{{{REQUEST_ID_SHORT},32}}")
 
 
@@ -120,6 +119,29 @@ def addresses(key_id: UUID) -> list[Address]:
         )
         for row in KeyAddress.objects.filter(key_id=key_id).order_by("-last_seen", "address")
     ]
+
+
+@dataclass(frozen=True)
+class LimitedKey:
+    """A key over its limit today; without a key, it was deleted."""
+
+    key_id: UUID
+    key: ApiKey | None
+    limited: int
+
+
+def limited_keys(limit: int = 5) -> list[LimitedKey]:
+    """The keys with most 429s today. All rows of today are read: one for each key in use."""
+    rows = KeyUsage.objects.filter(day=today(), limited__gt=0).order_by("-limited", "key_id")
+    most = list(rows[:limit])
+    keys = ApiKey.objects.select_related("workspace").in_bulk([row.key_id for row in most])
+    return [LimitedKey(row.key_id, keys.get(row.key_id), row.limited) for row in most]
+
+
+def refused_known_keys(limit: int = 5) -> list[RefusedRequest]:
+    """The last tries of keys that were revoked or deleted, or mistyped; newest first."""
+    rows = RefusedRequest.objects.filter(status=401, key_id__isnull=False)
+    return list(rows.order_by("-created_at", "-id")[:limit])
 
 
 def refused(key_id: UUID, limit: int) -> list[RefusedRequest]:
