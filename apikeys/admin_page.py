@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from apikeys import charts
@@ -33,7 +34,7 @@ def context(
     """
     days = report.daily([key.id])[key.id]
     workspace = Workspace.objects.filter(pk=key.workspace_id).first()
-    refused_url = f"/admin/usage/refusedrequest/?key_id__exact={key.id}"
+    refused_url = f"{reverse(REFUSED)}?key_id__exact={key.id}"
     return {
         "key": key,
         "last_used": last_use(key) if isinstance(key, ApiKey) else None,

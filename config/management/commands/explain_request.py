@@ -10,7 +10,6 @@ from uuid import UUID
 from django.core.management.base import BaseCommand, CommandError
 
 from apikeys.models import ApiKey
-from apikeys.states import State
 from audit.models import Action, AuditEntry
 from config.api.errors import DocumentNotFound
 from config.refusals import RefusedPath
@@ -109,6 +108,6 @@ def state_now(key: ApiKey) -> str:
     """The end of the sentence about a key that begins as the one in the request."""
     if key.revoked_at:
         return f"was revoked at {key.revoked_at:%Y-%m-%d %H:%M:%S} UTC"
-    if key.state is State.EXPIRED:
+    if key.state.has_ended:
         return f"expired at {key.expires_at:%Y-%m-%d %H:%M:%S} UTC"
     return "is active: the rest of the key in the request was not the same"
