@@ -30,4 +30,4 @@ def check_counter() -> None:
 def count_active_keys(workspace: "Workspace") -> int:
     from apikeys.models import ApiKey  # noqa: PLC0415 - loaded after this module
 
-    return ApiKey.objects.filter(workspace=workspace, revoked_at=None).count()
+    return ApiKey.objects.active().filter(workspace=workspace).count()

@@ -42,6 +42,9 @@ def is_operator(user: AnyUser) -> bool:
 
 
 def is_support(user: AnyUser) -> bool:
-    """Whether the user is support staff. A superuser is none without the group."""
+    """Whether the user is support staff: reads the state of every key and workspace.
+
+    A superuser is none without the group.
+    """
     is_staff = user.is_authenticated and user.is_active and user.is_staff
     return is_staff and user.groups.filter(name=SUPPORT).exists()
