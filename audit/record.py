@@ -14,7 +14,7 @@ from uuid import UUID
 
 from django.forms.models import model_to_dict
 
-from audit.models import DOWNLOADS, NEWEST_FIRST, WRITTEN, Action, AuditEntry
+from audit.models import NEWEST_FIRST, WRITTEN, Action, AuditEntry
 from config.api.request import ActiveKey
 from config.database import fetch
 from config.key_format import cut_raw_keys
@@ -227,7 +227,6 @@ def newest_of(workspace_id: UUID, *actions: Action) -> AuditEntry | None:
     """The newest entry of a workspace with one of these actions, which are no downloads."""
     entries = (
         AuditEntry.objects.filter(workspace_id=workspace_id, action=action)
-        .exclude(action__in=DOWNLOADS)  # as in the partial index
         .order_by(*NEWEST_FIRST)
         .first()
         for action in actions

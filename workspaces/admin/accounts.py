@@ -56,11 +56,11 @@ class AccountsAdmin(OperatorsOnly, SectionAdmin, AccountAdmin):
     description = "Who may sign in: operators, support staff, and the members of workspaces."
     menu_position = 60
     add_text = "Create an account"
-    list_display = ("username", "full_name", "kinds", "state", "last_sign_in")
+    list_display = ("login", "full_name", "kinds", "state", "last_sign_in")
     list_filter = (StateFilter, KindFilter)
     list_per_page = 50
     search_help_text = "Any part of a name, or of an e-mail address"
-    sortable_by = ("username", "last_sign_in")
+    sortable_by = ("login", "last_sign_in")
     actions = None
     last_sign_in = date_column("last_login", "last sign-in", empty="never", ordering=True)
 
@@ -85,6 +85,10 @@ class AccountsAdmin(OperatorsOnly, SectionAdmin, AccountAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         accounts: QuerySet[User] = super().get_queryset(request)
         return accounts.prefetch_related("groups", "memberships")
+
+    @admin.display(description="e-mail", ordering="username")
+    def login(self, account: User) -> str:
+        return account.username
 
     @admin.display(description="name")
     def full_name(self, account: User) -> str:

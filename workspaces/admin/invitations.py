@@ -29,7 +29,10 @@ class InvitationPages(PeoplePages):
             try:
                 return self._invite(request, workspace, form)
             except invitations.AlreadyMember:
-                form.add_error("email", "This person is a member already.")
+                form.add_error(
+                    "email",
+                    "This person is a member already: change the role on the workspace’s page.",
+                )
             except invitations.TooMany:
                 form.add_error(
                     None,
