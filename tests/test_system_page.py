@@ -17,6 +17,7 @@ from tests import staff
 from tests.database import backdated
 from tests.factories import Tenant
 from tests.staff import of
+from tests.usage import refused
 
 PAGE = reverse("system")
 INDEX = reverse("admin:index")
@@ -129,3 +130,16 @@ def test_system_page_says_if_the_log_was_found_damaged(desk: Client) -> None:
     backdated([AuditEntry(action=Action.LOG_DAMAGED, created_at=timezone.now())])
     assert facts("Audit log")["The log was found"] == ("damaged", "bad")
     assert facts("Audit log")["Last verification"][1] == "ok"
+
+
+def test_system_page_counts_503s_by_their_reason(db: None) -> None:
+    title = "503 in the last 24 hours"
+    assert facts(title) == {"For any reason": ("none", "ok")}
+    refused(status=503, reason="The database is out of reach", more=11)
+    refused(2, status=503, reason="No slot")
+    refused(status=404)
+    refused(status=503, reason="Long ago", created_at=timezone.now() - timedelta(days=2))
+    assert facts(title) == {
+        "The database is out of reach": ("12", "warn"),
+        "No slot": ("2", "warn"),
+    }
