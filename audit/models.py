@@ -32,6 +32,9 @@ class Action(models.TextChoices):
     MEMBER_ADDED = "member.added", "Member added"
     MEMBER_REMOVED = "member.removed", "Member removed"
     MEMBER_ROLE_CHANGED = "member.role_changed", "Member's role changed"
+    INVITATION_CREATED = "invitation.created", "Invitation created"
+    INVITATION_ACCEPTED = "invitation.accepted", "Invitation accepted"
+    INVITATION_REVOKED = "invitation.revoked", "Invitation revoked"
     LOGIN = "login.succeeded", "Signed in"
     LOGIN_FAILED = "login.failed", "Sign-in failed"
     ACCOUNT_CREATED = "account.created", "Account created"
@@ -42,6 +45,7 @@ class Action(models.TextChoices):
     LOG_EXPORT_ENDED = "audit.export_ended", "Export ended"
     LOG_VERIFIED = "audit.verified", "Audit log verified"
     LOG_DAMAGED = "audit.verification_failed", "Audit log is damaged"
+    BACKUP_MADE = "backup.made", "Backup made"
     LOG_RESTORED = "audit.restored", "Audit log restored from a backup"
 
 
