@@ -14,7 +14,7 @@ from django.urls import reverse
 from psycopg import sql
 
 from audit.models import Action, AuditEntry
-from config.admin.login import ATTEMPTS_PER_ACCOUNT, ATTEMPTS_PER_ADDRESS
+from config.admin.signin.throttle import ACCOUNT, ADDRESS
 from config.cache import breaker
 from tests import factories
 from tests.factories import Tenant
@@ -86,19 +86,19 @@ def test_login_that_fails_looks_the_same_whoever_it_was(ada: User) -> None:
 
 @pytest.mark.parametrize("login", ["admin@acme.example", "nobody@acme.example"])
 def test_login_is_throttled_by_account_whether_it_exists_or_not(ada: User, login: str) -> None:
-    for number in range(ATTEMPTS_PER_ACCOUNT):
+    for number in range(ACCOUNT.attempts):
         assert sign_in(login, address=f"192.0.2.{number}").status_code == 200
     response = sign_in(login, PASSWORD, address="192.0.2.99")
     assert response.status_code == 429
-    assert "Too many attempts to sign in. Try again in" in response.content.decode()
+    assert "Too many attempts. Try again in" in response.content.decode()
     assert 1 <= int(response["Retry-After"]) <= 300
-    assert len(entries()) == ATTEMPTS_PER_ACCOUNT
+    assert len(entries()) == ACCOUNT.attempts
     assert sign_in(login.upper(), PASSWORD).status_code == 429
     assert sign_in("other@acme.example").status_code == 200
 
 
 def test_login_is_throttled_by_address_over_all_accounts(ada: User) -> None:
-    for number in range(ATTEMPTS_PER_ADDRESS):
+    for number in range(ADDRESS.attempts):
         assert sign_in(f"guess{number}@acme.example").status_code == 200
     assert sign_in(ada.username, PASSWORD).status_code == 429
     assert sign_in(ada.username, PASSWORD, address="192.0.2.2").status_code == 302
@@ -129,13 +129,13 @@ def test_login_is_throttled_while_the_counter_is_out_of_reach(
     getattr(redis, fault)()
     tried = redis.accepted
     statuses = [sign_in(ada.username).status_code for _ in range(13)]
-    assert statuses == [200] * ATTEMPTS_PER_ACCOUNT + [429] * 3
+    assert statuses == [200] * ACCOUNT.attempts + [429] * 3
     assert redis.accepted - tried < 13  # most did not wait for it
     assert sign_in("other@acme.example").status_code == 200
 
 
 def test_login_counts_on_when_the_counter_is_lost_and_back(ada: User, redis: Proxy) -> None:
-    for _ in range(ATTEMPTS_PER_ACCOUNT):
+    for _ in range(ACCOUNT.attempts):
         assert sign_in(ada.username).status_code == 200
     redis.refuse()
     assert sign_in(ada.username, PASSWORD).status_code == 302
@@ -168,7 +168,7 @@ def test_login_keeps_the_password_nowhere(ada: User, caplog: pytest.LogCaptureFi
 def test_login_cookies_are_kept_from_scripts_and_other_sites(ada: User, settings: Any) -> None:
     settings.SESSION_COOKIE_SECURE = settings.CSRF_COOKIE_SECURE = settings.HTTPS_ONLY = True
     cookies = sign_in(ada.username, PASSWORD).cookies
-    assert set(cookies) == {"sessionid", "csrftoken"}
+    assert set(cookies) == {"sessionid", "csrftoken", "known_browser"}
     for cookie in cookies.values():
         assert cookie["secure"]
         assert cookie["httponly"]
