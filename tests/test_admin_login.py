@@ -14,12 +14,14 @@ from django.urls import reverse
 from psycopg import sql
 
 from audit.models import Action, AuditEntry
-from config.admin.signin.throttle import ACCOUNT, ADDRESS
+from config.admin.signin.throttle import ACCOUNT, ADDRESS, BROWSER
 from config.cache import breaker
 from tests import factories
 from tests.factories import Tenant
 from tests.proxy import Proxy
 from tests.server import eventually
+
+pytestmark = pytest.mark.usefixtures("still_windows")
 
 LOGIN = reverse("admin:login")
 INDEX = reverse("admin:index")
@@ -102,6 +104,105 @@ def test_login_is_throttled_by_address_over_all_accounts(ada: User) -> None:
         assert sign_in(f"guess{number}@acme.example").status_code == 200
     assert sign_in(ada.username, PASSWORD).status_code == 429
     assert sign_in(ada.username, PASSWORD, address="192.0.2.2").status_code == 302
+
+
+def test_login_refused_for_its_address_does_not_touch_the_account(ada: User) -> None:
+    for number in range(ADDRESS.attempts):
+        sign_in(f"guess{number}@acme.example")
+    for _ in range(ACCOUNT.attempts + 1):
+        assert sign_in(ada.username).status_code == 429
+    assert sign_in(ada.username, PASSWORD, address="192.0.2.2").status_code == 302
+
+
+def test_login_counts_only_failures(ada: User) -> None:
+    for _ in range(ACCOUNT.attempts + 1):
+        assert sign_in(ada.username, PASSWORD).status_code == 302
+    assert sign_in(ada.username).status_code == 200
+    assert sign_in(ada.username, PASSWORD).status_code == 302  # it does not forget the failure
+    for _ in range(ACCOUNT.attempts - 1):
+        assert sign_in(ada.username).status_code == 200
+    assert sign_in(ada.username, PASSWORD).status_code == 429
+
+
+@pytest.mark.parametrize(
+    ("addresses", "other"),
+    [
+        ([f"2001:db8:1:2::{number:x}" for number in range(1, 100)], "2001:db8:1:3::1"),
+        (["::ffff:192.0.2.1", "192.0.2.1"] * 50, "::ffff:192.0.2.2"),
+    ],
+    ids=["an IPv6 network", "an IPv4 address written as IPv6"],
+)
+def test_login_counts_a_network_as_one_address(ada: User, addresses: list[str], other: str) -> None:
+    for number in range(ADDRESS.attempts):
+        assert sign_in(f"guess{number}@acme.example", address=addresses[number]).status_code == 200
+    assert sign_in(ada.username, PASSWORD, address=addresses[-1]).status_code == 429
+    assert sign_in(ada.username, PASSWORD, address=other).status_code == 302
+
+
+def known_browser(user: User) -> Client:
+    """A browser that the user has signed in with, and signed out of."""
+    browser = Client(REMOTE_ADDR="198.51.100.1")
+    attempt(browser, user, PASSWORD)
+    browser.post(reverse("admin:logout"))
+    return browser
+
+
+def attempt(browser: Client, user: User, password: str = WRONG) -> int:
+    form = {"username": user.username, "password": password, "next": INDEX}
+    return browser.post(LOGIN, form).status_code
+
+
+def exhaust(user: User) -> None:
+    """Somebody elsewhere uses up the account's limit."""
+    for number in range(ACCOUNT.attempts):
+        sign_in(user.username, address=f"192.0.2.{number}")
+    assert sign_in(user.username, PASSWORD, address="192.0.2.99").status_code == 429
+
+
+def test_login_of_a_known_browser_cannot_be_locked_out_from_elsewhere(ada: User) -> None:
+    browser = known_browser(ada)
+    exhaust(ada)
+    assert attempt(browser, ada, PASSWORD) == 302
+
+
+def test_login_of_a_known_browser_has_a_limit_of_its_own(ada: User) -> None:
+    browser = known_browser(ada)
+    for _ in range(BROWSER.attempts):
+        assert attempt(browser, ada) == 200
+    assert attempt(browser, ada, PASSWORD) == 429
+    assert sign_in(ada.username, PASSWORD, address="192.0.2.7").status_code == 302
+
+
+def test_login_does_not_know_the_browser_of_another_account(ada: User, umbrella: Tenant) -> None:
+    browser = known_browser(ada)
+    exhaust(umbrella.admin)
+    assert attempt(browser, umbrella.admin, WRONG) == 429
+
+
+def test_login_does_not_know_a_browser_after_the_password_has_changed(ada: User) -> None:
+    browser = known_browser(ada)
+    ada.set_password(f"{PASSWORD} 2")
+    ada.save()
+    exhaust_with = [sign_in(ada.username, address=f"192.0.2.{n}") for n in range(ACCOUNT.attempts)]
+    assert [each.status_code for each in exhaust_with] == [200] * ACCOUNT.attempts
+    assert attempt(browser, ada, f"{PASSWORD} 2") == 429
+
+
+@pytest.mark.parametrize("cookie", ["", "x", "1:abc:def", "\x00", "1" * 5000])
+def test_login_does_not_know_a_browser_with_a_forged_cookie(ada: User, cookie: str) -> None:
+    exhaust(ada)
+    browser = known_browser(ada)
+    browser.cookies["known_browser"] = cookie.replace("1", str(ada.pk), 1)
+    assert attempt(browser, ada, PASSWORD) == 429
+
+
+def test_login_cookie_of_a_known_browser_signs_in_to_nothing(ada: User) -> None:
+    browser = known_browser(ada)
+    assert "known_browser" in browser.cookies
+    response: Any = browser.get(INDEX)
+    assert response.status_code == 302
+    assert PASSWORD not in browser.cookies["known_browser"].value
+    assert ada.password not in browser.cookies["known_browser"].value
 
 
 def test_login_counts_the_address_behind_a_proxy(ada: User, settings: Any) -> None:

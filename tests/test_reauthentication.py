@@ -15,6 +15,8 @@ from config.admin.signin.throttle import SIGNED_IN
 from tests import staff
 from tests.factories import Tenant
 
+pytestmark = pytest.mark.usefixtures("still_windows")
+
 CONFIRM = reverse("admin:confirm_password")
 INDEX = reverse("admin:index")
 SENSITIVE = "/admin/apikeys/apikey/add/?workspace=1"
