@@ -3,6 +3,7 @@
 from django.apps import AppConfig
 from django.contrib import admin
 from django.contrib.admin import apps as admin_apps
+from django.contrib.staticfiles import apps as static_files_apps
 from django.core.management import BaseCommand
 
 
@@ -29,3 +30,9 @@ class AdminConfig(admin_apps.AdminConfig):
         from django_otp.plugins.otp_totp.models import TOTPDevice  # noqa: PLC0415
 
         admin.site.unregister([StaticDevice, TOTPDevice])
+
+
+class StaticFilesConfig(static_files_apps.StaticFilesConfig):
+    """Django's static files without those that no page of ours links to."""
+
+    ignore_patterns = [*static_files_apps.StaticFilesConfig.ignore_patterns, "redoc", "i18n"]
