@@ -122,17 +122,18 @@ def mail_server(name: str, *, help: str) -> MailServer:
         ImproperlyConfigured: it is not valid. The message does not quote the value, which may
             contain a password.
     """
+    value = text(name, help=help)
     try:
-        url = urlsplit(text(name, help=help))
-        host, port = url.hostname or "", url.port or MAIL_PORTS[url.scheme]
+        url = urlsplit(value)
+        port = url.port or MAIL_PORTS[url.scheme]
     except (KeyError, ValueError):
-        url, host, port = urlsplit("invalid:"), "", 0
-    if bool(url.scheme) != bool(host):
+        url, port = urlsplit(""), 0
+    if value and not url.hostname:
         raise ImproperlyConfigured(
             f"{name} must be smtp://USER:PASSWORD@HOST:PORT, or begin with smtp+tls:// or smtps://."
         )
     user, password = unquote(url.username or ""), unquote(url.password or "")
-    return MailServer(url.scheme, host, port, user, password)
+    return MailServer(url.scheme, url.hostname or "", port, user, password)
 
 
 def words(name: str, default: str = "", *, help: str) -> list[str]:

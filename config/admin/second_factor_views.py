@@ -92,7 +92,7 @@ class SetUpAtSignIn(SetUp):
         next_url, app = steps.next_url(self.request), second_factor.app_of(self.user)
         response = HttpResponse()
         steps.complete(self.request, response, self.user, app)
-        shown = _codes_page(self.request, codes, next_url)
+        shown = _codes_page(self.request, codes, next_url, set_up=True)
         shown.cookies.update(response.cookies)
         return shown
 
@@ -115,7 +115,7 @@ class OwnSetUp(SetUp):
     def finish(self, codes: list[str]) -> HttpResponse:
         # Not `self.user`: this is the object that the request's other parts see.
         django_otp.login(self.request, second_factor.app_of(self.user))
-        return _codes_page(self.request, codes, reverse("admin:security"))
+        return _codes_page(self.request, codes, reverse("admin:security"), set_up=True)
 
 
 def new_recovery_codes(request: HttpRequest) -> HttpResponse:
@@ -131,7 +131,9 @@ def new_recovery_codes(request: HttpRequest) -> HttpResponse:
     return page(request, "admin/security/new_codes.html", title="New recovery codes")
 
 
-def _codes_page(request: HttpRequest, codes: list[str], next_url: str) -> HttpResponse:
+def _codes_page(
+    request: HttpRequest, codes: list[str], next_url: str, *, set_up: bool = False
+) -> HttpResponse:
     """The only page that shows the codes."""
     return page(
         request,
@@ -139,6 +141,7 @@ def _codes_page(request: HttpRequest, codes: list[str], next_url: str) -> HttpRe
         title="Your recovery codes",
         codes=codes,
         next_url=next_url,
+        set_up=set_up,
     ).render()
 
 
