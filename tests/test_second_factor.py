@@ -1,5 +1,6 @@
 """The second factor: asked for after the password, set up by who needs one, and recorded."""
 
+import io
 import logging
 import re
 import threading
@@ -9,6 +10,8 @@ import pytest
 from django.apps import apps
 from django.contrib import admin
 from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.core.management.base import CommandError
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
@@ -434,6 +437,21 @@ def test_others_cannot_remove_a_second_factor(olga: User, ada: User) -> None:
         client = signed_in(user)
         assert client.post(removal_of(olga), {"confirmed": "yes"}).status_code == 403
     assert TOTPDevice.objects.exists()
+
+
+def test_command_removes_the_second_factor_of_the_only_operator(olga: User) -> None:
+    app(olga)
+    out = io.StringIO()
+    call_command("remove_second_factor", olga.username, stdout=out)
+    assert "was removed" in out.getvalue()
+    [(action, member, person)] = entries()
+    assert (action, member) == (Action.SECOND_FACTOR_REMOVED, olga.username)
+    assert person  # the system's user
+    assert enter_password(olga)[1] == SET_UP
+    with pytest.raises(CommandError, match="has no second factor"):
+        call_command("remove_second_factor", olga.username)
+    with pytest.raises(CommandError, match="There is no account"):
+        call_command("remove_second_factor", "nobody@acme.example")
 
 
 def test_django_otps_own_pages_are_not_there() -> None:

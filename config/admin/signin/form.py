@@ -20,6 +20,10 @@ class LoginForm(AdminAuthenticationForm):
     """
 
     request: HttpRequest
+    error_messages = {
+        **AdminAuthenticationForm.error_messages,
+        "invalid_login": "The e-mail address or the password is wrong.",
+    }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
