@@ -6,6 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.contrib.auth.tokens import default_token_generator
 from django.contrib.sessions.backends.db import SessionStore
+from django.contrib.sessions.models import Session
 from django.urls import reverse
 from django.utils.http import urlsafe_base64_encode
 from django_otp.oath import totp
@@ -142,6 +143,8 @@ def test_admin_visits_the_pages_of_the_own_account(acme: Tenant, browser: Browse
     assert "was removed" in browser.text
     browser.click("Change your password")
     browser.check_layout("password-change")
+    for number in (1, 2):
+        browser.find(f"#id_new_password{number}").send_keys("123")
     browser.submit(browser.find("#id_old_password"), "wrong")
     browser.check_layout("password-change-failed")
 
@@ -150,7 +153,8 @@ def test_password_is_asked_for_again_after_15_minutes(acme: Tenant, browser: Bro
     ada = with_password(acme.admin)
     TOTPDevice.objects.create(user=ada, name="app")
     browser.log_in(ada)
-    session = SessionStore(browser.driver.get_cookie("sessionid")["value"])
+    [key] = Session.objects.values_list("session_key", flat=True)
+    session = SessionStore(key)
     session[reauthentication._KEY] -= reauthentication.RECENT_SECONDS
     session.save()
     browser.open(reverse("admin:security_codes"))

@@ -4,6 +4,7 @@ import io
 import logging
 import re
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from audit.models import Action, AuditEntry
+from config import checks, embedded
 from config.admin import reauthentication, recovery_codes
 from config.admin.signin import steps
 from config.admin.signin.throttle import ADDRESS
@@ -349,7 +351,7 @@ def test_session_ends_when_the_second_factor_is_removed(olga: User) -> None:
 def test_security_page_sets_up_replaces_and_removes(ada: User) -> None:
     client = signed_in(ada)
     assert "Set up a second factor" in text_of(client.get(SECURITY))
-    assert "Nothing is being set up" in text_of(client.get(APP))
+    assert client.get(APP)["Location"] == SECURITY
     for times in (1, 2):  # the second time it replaces the first
         assert client.post(APP, {"start": "yes"})["Location"] == APP
         device = TOTPDevice.objects.get(confirmed=False)
@@ -452,6 +454,24 @@ def test_command_removes_the_second_factor_of_the_only_operator(olga: User) -> N
         call_command("remove_second_factor", olga.username)
     with pytest.raises(CommandError, match="There is no account"):
         call_command("remove_second_factor", "nobody@acme.example")
+
+
+def test_laptop_asks_nobody_for_a_second_factor_unless_told_to(tmp_path: Path) -> None:
+    variables: dict[str, str] = {}
+    embedded.provide(variables, tmp_path, services=())
+    assert variables["SECOND_FACTOR"] == "nobody"
+    variables = {"SECOND_FACTOR": "operators"}
+    embedded.provide(variables, tmp_path, services=())
+    assert variables["SECOND_FACTOR"] == "operators"
+    variables = {"SECRET_KEY": "x"}  # of a machine that serves
+    embedded.provide(variables, tmp_path, services=())
+    assert "SECOND_FACTOR" not in variables
+
+
+def test_deploy_check_warns_if_nobody_needs_a_second_factor(settings: Any) -> None:
+    assert checks.second_factor() == []
+    settings.SECOND_FACTOR = "nobody"
+    assert [found.id for found in checks.second_factor()] == ["config.W004"]
 
 
 def test_django_otps_own_pages_are_not_there() -> None:

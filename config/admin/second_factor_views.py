@@ -8,7 +8,7 @@ from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import reverse
+from django.urls import reverse, reverse_lazy
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 
@@ -20,6 +20,8 @@ from config.admin.signin import steps
 from config.admin.signin.pages import FormView, SitePage, page
 from config.admin.signin.throttle import responds_429
 from config.admin.signin.views import CodeForm
+
+CRUMBS = [("Security", reverse_lazy("admin:security"))]
 
 
 def security(request: HttpRequest) -> HttpResponse:
@@ -39,25 +41,25 @@ def security(request: HttpRequest) -> HttpResponse:
 
 @method_decorator([never_cache, responds_429], name="dispatch")
 class SetUp(SitePage, FormView):
-    """Shows a new secret, and asks for a code that proves that an app has it."""
+    """Shows the secret of the app that is being set up, and asks for a code that the app shows."""
 
     form_class = CodeForm
     template_name = "admin/security/set_up.html"
     title = "Set up a second factor"
     user: User
-    next_url = ""
+    back = ""  # the name of the page that it is begun on
 
-    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         app = second_factor.app_of(self.user, confirmed=False)
         if app is None:
-            return super().get_context_data(app=None, **kwargs)
+            return HttpResponseRedirect(reverse(self.back))
         picture = segno.make(app.config_url, micro=False)
-        return super().get_context_data(
-            app=app,
-            picture=picture.svg_data_uri(scale=5, dark="black", light="white"),
-            secret=second_factor.secret_of(app),
-            **kwargs,
-        )
+        self.extra_context = {
+            "picture": picture.svg_data_uri(scale=5, dark="black", light="white"),
+            "secret": second_factor.secret_of(app),
+            "back": reverse(self.back),
+        }
+        return super().dispatch(request, *args, **kwargs)
 
     def form_valid(self, form: CodeForm) -> HttpResponse:
         login = self.user.get_username()
@@ -80,11 +82,13 @@ class SetUp(SitePage, FormView):
 class SetUpAtSignIn(SetUp):
     """For a user who cannot sign in without a second factor, and has none yet."""
 
+    back = "admin:login"
+
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         user = steps.half_signed_in(request)
         # Who has an app must use it: otherwise the password would be enough to replace it.
         if user is None or second_factor.app_of(user) is not None:
-            return HttpResponseRedirect(reverse("admin:login"))
+            return HttpResponseRedirect(reverse(self.back))
         self.user = user
         return super().dispatch(request, *args, **kwargs)
 
@@ -100,22 +104,23 @@ class SetUpAtSignIn(SetUp):
 class OwnSetUp(SetUp):
     """For a signed-in user, also to replace the app."""
 
+    back = "admin:security"
+
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         if to_confirm := recent_sign_in_required(request):
             return to_confirm
         self.user = request_user(request)
-        return super().dispatch(request, *args, **kwargs)
-
-    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         if "start" in request.POST:
             second_factor.begin_set_up(self.user)
             return HttpResponseRedirect(request.path)
-        return super().post(request, *args, **kwargs)
+        return super().dispatch(request, *args, **kwargs)
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(crumbs=CRUMBS, **kwargs)
 
     def finish(self, codes: list[str]) -> HttpResponse:
-        # Not `self.user`: this is the object that the request's other parts see.
         django_otp.login(self.request, second_factor.app_of(self.user))
-        return _codes_page(self.request, codes, reverse("admin:security"), set_up=True)
+        return _codes_page(self.request, codes, reverse(self.back), set_up=True)
 
 
 def new_recovery_codes(request: HttpRequest) -> HttpResponse:
@@ -128,7 +133,7 @@ def new_recovery_codes(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and "confirmed" in request.POST:
         codes = recovery_codes.make(user, by=user.get_username())
         return _codes_page(request, codes, reverse("admin:security"))
-    return page(request, "admin/security/new_codes.html", title="New recovery codes")
+    return page(request, "admin/security/new_codes.html", title="New recovery codes", crumbs=CRUMBS)
 
 
 def _codes_page(
@@ -139,6 +144,7 @@ def _codes_page(
         request,
         "admin/security/codes.html",
         title="Your recovery codes",
+        crumbs=CRUMBS,
         codes=codes,
         next_url=next_url,
         set_up=set_up,
@@ -184,6 +190,7 @@ def _remove(request: HttpRequest, user: User, back: str) -> HttpResponse:
         title="Remove the second factor",
         account=user,
         own=user == request_user(request),
+        crumbs=CRUMBS if user == request_user(request) else [(user.get_username(), back)],
         back=back,
         required=second_factor.is_required(user),
     )

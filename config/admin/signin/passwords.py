@@ -52,6 +52,7 @@ class Change(SitePage, PasswordChangeView):
     form_class = ChangeForm
     success_url = reverse_lazy("admin:password_change_done")
     title = "Change your password"
+    extra_context = {"crumbs": [("Security", reverse_lazy("admin:security"))]}
 
     def get_form_kwargs(self) -> dict[str, Any]:
         return {**super().get_form_kwargs(), "request": self.request}
