@@ -77,6 +77,7 @@ INSTALLED_APPS = [
     "workspaces",
     "audit",
     "apikeys",
+    "apikeys.usage",
     "documents",
     "django_otp",
     "django_otp.plugins.otp_static",
@@ -131,9 +132,9 @@ WHITENOISE_KEEP_ONLY_HASHED_FILES = True
 # them for a year.
 STATIC_ROOT = env.text(
     "STATIC_ROOT",
-    str(BASE_DIR / "static"),
-    help="the folder that `manage.py collectstatic` fills with the pages' styles and scripts",
-)
+    help="the folder that `collectstatic` fills with the pages' styles and scripts; `static` in "
+    "the release if not set",
+) or str(BASE_DIR / "static")
 
 
 def WHITENOISE_ADD_HEADERS_FUNCTION(headers: Headers, path: str, url: str) -> None:  # noqa: N802
@@ -244,6 +245,15 @@ GRACE_SECONDS = env.integer(
     "GRACE_SECONDS", 30, minimum=5, help="seconds that running requests get after SIGTERM"
 )
 
+# What SIGKILL makes a process lose of it; `apikeys.usage.flusher` writes it.
+USAGE_FLUSH_SECONDS = env.integer(
+    "USAGE_FLUSH_SECONDS",
+    3,
+    minimum=1,
+    help="seconds between two times that a process writes the usage of keys and the refused "
+    "requests; if it is killed, those of so many seconds are lost",
+)
+
 # --- Counters: the rate limit (`apikeys.counter`) and sign-ins (django-ratelimit, in the cache) ---
 
 REDIS_URL = env.url(
@@ -298,6 +308,9 @@ UPGRADE_URL = env.text(
     "UPGRADE_URL",
     "https://example.com/settings/billing",
     help="where a workspace admin changes the plan; the `href` of a 402",
+)
+SUPPORT_EMAIL = env.text(
+    "SUPPORT_EMAIL", help="the e-mail address that pages name where users need help; none if empty"
 )
 # The rest of an API view's behaviour is in `config.api.viewsets`. These are settings, since
 # `config` does not import the apps.
@@ -371,9 +384,6 @@ EMAIL_USE_SSL = _mail.scheme == "smtps"
 EMAIL_TIMEOUT = 10  # seconds, for each response of the mail server
 DEFAULT_FROM_EMAIL = env.text(
     "DEFAULT_FROM_EMAIL", "webmaster@localhost", help="the sender of e-mails"
-)
-SUPPORT_EMAIL = env.text(
-    "SUPPORT_EMAIL", help="whom users may ask if they cannot sign in; shown on the sign-in pages"
 )
 PASSWORD_RESET_TIMEOUT = 60 * 60  # seconds in which a link of an e-mail sets a new password
 

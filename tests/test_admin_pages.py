@@ -225,3 +225,8 @@ def test_admin_stylesheets_name_only_columns_that_exist() -> None:
             hasattr(each, name) or name in {field.name for field in each.opts.fields}
             for each in site._registry.values()
         ), name
+
+
+def test_favicon_is_the_product_s(client: Client) -> None:
+    response = client.get("/favicon.ico")
+    assert re.fullmatch(r"/static/config/favicon\.[0-9a-f]{12}\.svg", response["Location"])

@@ -22,7 +22,7 @@ from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from audit.models import Action, AuditEntry
-from config import checks, embedded
+from config import embedded
 from config.admin import reauthentication, recovery_codes
 from config.admin.signin import steps
 from config.admin.signin.throttle import ADDRESS
@@ -466,12 +466,6 @@ def test_laptop_asks_nobody_for_a_second_factor_unless_told_to(tmp_path: Path) -
     variables = {"SECRET_KEY": "x"}  # of a machine that serves
     embedded.provide(variables, tmp_path, services=())
     assert "SECOND_FACTOR" not in variables
-
-
-def test_deploy_check_warns_if_nobody_needs_a_second_factor(settings: Any) -> None:
-    assert checks.second_factor() == []
-    settings.SECOND_FACTOR = "nobody"
-    assert [found.id for found in checks.second_factor()] == ["config.W004"]
 
 
 def test_django_otps_own_pages_are_not_there() -> None:

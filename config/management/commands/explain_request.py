@@ -2,23 +2,20 @@
 
 import fileinput
 import json
-import re
 from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator
 from typing import Any
-from urllib.parse import unquote
+from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError
 
 from apikeys.models import ApiKey
 from audit.models import Action, AuditEntry
 from config.api.errors import DocumentNotFound
-from documents.api.queries import document_id
-from documents.models import Document
+from config.refusals import RefusedPath
+from documents.refusals import explain_missing
 
 Line = dict[str, Any]
-
-_DOCUMENT_PATH = re.compile(r"/api/v1/documents/([^/]+)(?:/download)?")
 
 
 class Command(BaseCommand):
@@ -88,7 +85,8 @@ def explain(access: Line) -> Iterator[str]:
     elif access["status"] == 401 and access["key_prefix"]:
         yield from about_key(access["key_prefix"])
     elif access["status"] == 404 and access["reason"] == DocumentNotFound.text:
-        yield about_document(access["path"], access["workspace_id"])
+        refused = RefusedPath(access["path"], UUID(access["workspace_id"]))
+        yield explain_missing([refused])[0].text
 
 
 def about_key(prefix: str) -> Iterator[str]:
@@ -96,12 +94,7 @@ def about_key(prefix: str) -> Iterator[str]:
     keys = ApiKey.objects.filter(prefix=prefix).select_related("workspace")
     deleted = AuditEntry.objects.filter(action=Action.KEY_DELETED, key_prefix=prefix)
     for key in keys:
-        is_now = (
-            f"was revoked at {key.revoked_at:%Y-%m-%d %H:%M:%S} UTC"
-            if key.revoked_at
-            else "is active: the rest of the key in the request was not the same"
-        )
-        yield f"The key “{key.name}” of the workspace “{key.workspace.name}” {is_now}."
+        yield f"The key “{key.name}” of the workspace “{key.workspace.name}” {state_now(key)}."
     for entry in deleted:
         yield (
             f"The key “{entry.key_name}” of the workspace “{entry.workspace_name}” was deleted at "
@@ -111,21 +104,10 @@ def about_key(prefix: str) -> Iterator[str]:
         yield f"No key of this service begins with {prefix}."
 
 
-def about_document(path: str, workspace_id: str) -> str:
-    """What is known of the document of a path, for a key of this workspace."""
-    match = _DOCUMENT_PATH.fullmatch(unquote(path))
-    try:
-        id = document_id(match[1] if match else "")
-    except DocumentNotFound:
-        return "The id in the path is malformed: it must be a UUID of 36 characters."
-    document = Document.objects.filter(pk=id).select_related("workspace").first()
-    if document is None:
-        return "No document has this id."
-    if str(document.workspace_id) != workspace_id:
-        return (
-            f"The document belongs to another workspace: “{document.workspace.name}” "
-            f"({document.workspace_id})."
-        )
-    if document.deleted_at:
-        return f"The document was deleted at {document.deleted_at:%Y-%m-%d %H:%M:%S} UTC."
-    return "The document exists now: it was created or restored after the request."
+def state_now(key: ApiKey) -> str:
+    """The end of the sentence about a key that begins as the one in the request."""
+    if key.revoked_at:
+        return f"was revoked at {key.revoked_at:%Y-%m-%d %H:%M:%S} UTC"
+    if key.state.has_ended:
+        return f"expired at {key.expires_at:%Y-%m-%d %H:%M:%S} UTC"
+    return "is active: the rest of the key in the request was not the same"
