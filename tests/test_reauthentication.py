@@ -8,6 +8,7 @@ from django.contrib.auth.models import User
 from django.test import Client, RequestFactory
 from django.urls import reverse
 
+from apikeys.models import ApiKey
 from audit.models import Action, AuditEntry
 from config.admin import reauthentication
 from config.admin.reauthentication import RECENT_SECONDS, recent_sign_in_required
@@ -73,6 +74,20 @@ def test_old_sign_in_leads_to_the_page_that_asks_again_and_back(client: Client) 
 
 def test_form_that_is_posted_too_late_is_not_sent_and_the_page_says_so(client: Client) -> None:
     assert "Your form was not sent" in client.get(asked(client, "POST")).content.decode()
+
+
+def test_no_key_is_created_or_rolled_without_a_recent_sign_in(client: Client, acme: Tenant) -> None:
+    urls = [
+        reverse("admin:apikeys_apikey_add"),
+        reverse("admin:apikeys_apikey_roll", args=[acme.key.pk]),
+    ]
+    for url in urls:
+        for method in (client.get, client.post):
+            response: Any = method(url, {"name": "CRM sync"})
+            assert response["Location"].startswith(f"{CONFIRM}?next=")
+    assert ApiKey.objects.count() == 1
+    client.post(CONFIRM, {"password": PASSWORD})
+    assert [client.get(url).status_code for url in urls] == [200, 200]
 
 
 @pytest.mark.parametrize("stored", [None, 0, 2**40])
