@@ -338,6 +338,41 @@ def password_changed(*, member: str, person: str) -> None:
     _write(Action.PASSWORD_CHANGED, member=member, person=person)
 
 
+def password_confirmed(*, person: str) -> None:
+    """A signed-in user entered the password again, before something sensitive."""
+    _write(Action.PASSWORD_CONFIRMED, person=person)
+
+
+def password_refused(*, person: str) -> None:
+    """A signed-in user entered a wrong password, to confirm something or to change it."""
+    _write(Action.PASSWORD_REFUSED, person=person)
+
+
+def password_reset_requested(*, member: str) -> None:
+    """Somebody asked for a link to set a new password; the account may not exist."""
+    _write(Action.PASSWORD_RESET_REQUESTED, member=redact(member)[:254])
+
+
+def second_factor_added(*, member: str, person: str) -> None:
+    """A user has set up the second factor of the account `member`, or replaced it."""
+    _write(Action.SECOND_FACTOR_ADDED, member=member, person=person)
+
+
+def second_factor_removed(*, member: str, person: str) -> None:
+    """A user removed the second factor of the account `member`, perhaps another user's."""
+    _write(Action.SECOND_FACTOR_REMOVED, member=member, person=person)
+
+
+def recovery_codes_made(*, member: str, person: str) -> None:
+    """The account `member` has new recovery codes; the former ones no longer work."""
+    _write(Action.RECOVERY_CODES_MADE, member=member, person=person)
+
+
+def recovery_code_used(*, person: str) -> None:
+    """A user signed in with a recovery code."""
+    _write(Action.RECOVERY_CODE_USED, person=person)
+
+
 def log_exported(*, workspace: WorkspaceSnapshot | None, person: str, detail: str) -> AuditEntry:
     """A user exports the audit log as filtered by `detail`.
 

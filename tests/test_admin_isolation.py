@@ -17,6 +17,7 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client, RequestFactory
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from django.utils.http import urlsafe_base64_encode
 from psycopg import sql
 
 from apikeys.models import ApiKey
@@ -143,6 +144,12 @@ def addresses(name: str, ids: list[str]) -> list[str]:
     if parts == {"app_label"}:
         labels = {model._meta.app_label for model in admin.site._registry}
         return [reverse(f"admin:{name}", args=[label]) for label in sorted(labels)]
+    if parts == {"uidb64", "token"}:  # a user's id, and what only an e-mail to the user has
+        return [
+            reverse(f"admin:{name}", args=[urlsafe_base64_encode(each.encode()), token])
+            for each in ids
+            for token in ("set-password", "cmgb4h-00000000000000000000000000000000")
+        ]
     assert len(parts) == 1, f"{name} has parts that this test does not know: {parts}"
     assert parts <= OBJECT_PARTS, f"{name} has a part that this test does not know: {parts}"
     return [reverse(f"admin:{name}", args=[each]) for each in ids]
