@@ -4,6 +4,8 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import User
+from django.db.models import QuerySet, TextField
+from django.db.models.functions import Cast
 from django.http import QueryDict
 
 from workspaces.models import Workspace
@@ -11,6 +13,8 @@ from workspaces.permissions import administered_by
 
 PAGE = 20  # workspaces offered at a time
 LAST_PAGE = 50  # a user who has scrolled this far should type more
+MOST = 10  # workspaces that a name may stand for
+_SEPARATOR = " · "
 
 
 def administered_names(user: User) -> dict[UUID, str]:
@@ -19,11 +23,16 @@ def administered_names(user: User) -> dict[UUID, str]:
     return dict(workspaces.values_list("id", "name"))
 
 
-def autocomplete(query: QueryDict) -> dict[str, Any]:
-    """The workspaces whose name contains `term`, sorted by name, in the form that select2 reads.
+def label(id: UUID, name: str) -> str:
+    """`Acme · 0fe2b1c4`: names may repeat, and the first characters of the id tell two apart."""
+    return f"{name}{_SEPARATOR}{str(id)[:8]}"
 
-    Names may repeat; the first characters of the id tell two apart. With 100,000 workspaces this
-    scan takes about 30 ms, which is not worth an index that each change of a name would pay for.
+
+def autocomplete(query: QueryDict) -> dict[str, Any]:
+    """The workspaces whose name contains `term`, sorted by name.
+
+    With 100,000 workspaces this scan takes about 30 ms, which is not worth an index that each
+    change of a name would pay for.
     """
     term = query.get("term", "").replace("\0", "")
     text = query.get("page", "")
@@ -32,6 +41,26 @@ def autocomplete(query: QueryDict) -> dict[str, Any]:
     found = Workspace.objects.filter(name__icontains=term).order_by("name", "id")
     rows = list(found.values_list("id", "name")[start : start + PAGE + 1])
     return {
-        "results": [{"id": str(id), "text": f"{name} · {str(id)[:8]}"} for id, name in rows[:PAGE]],
+        "results": [{"id": str(id), "text": label(id, name)} for id, name in rows[:PAGE]],
         "pagination": {"more": len(rows) > PAGE and number < LAST_PAGE},
     }
+
+
+def beginning_with(text: str) -> list[tuple[UUID, str]]:
+    """The first few workspaces whose name begins so, in any case: their ids and names."""
+    return _first(Workspace.objects.filter(name__istartswith=text))
+
+
+def named(text: str) -> list[tuple[UUID, str]]:
+    """The first few workspaces that a text may mean: by its label or its name, or a part of it."""
+    name, separator, digits = text.rpartition(_SEPARATOR)
+    if separator:
+        same = Workspace.objects.filter(name__iexact=name)
+        return _first(same.annotate(text=Cast("id", TextField())).filter(text__startswith=digits))
+    return _first(Workspace.objects.filter(name__iexact=text)) or _first(
+        Workspace.objects.filter(name__icontains=text)
+    )
+
+
+def _first(workspaces: "QuerySet[Workspace]") -> list[tuple[UUID, str]]:
+    return list(workspaces.order_by("name", "id").values_list("id", "name")[:MOST])
