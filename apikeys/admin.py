@@ -66,6 +66,8 @@ class ApiKeyAdmin(KeyActionsAdmin):
 
     audit_lookup = "key_id"
     description = "Let your software read documents. Create, revoke and delete keys here."
+    menu_position = 10
+    add_text = "Create a key"
     search_fields = ["name", "prefix"]
     search_help_text = "Any part of a name, or of the first characters"
     list_filter = [StateFilter, WorkspaceFilter]

@@ -67,6 +67,7 @@ class AuditEntryAdmin(ReadOnlyAdmin):
     """Nobody adds, changes or deletes an entry; the database refuses it too."""
 
     description = "Who did what, and when: keys, downloads, plans, members, accounts."
+    menu_position = 40
     empty_text = "There are no entries yet."
     filter_form = AuditLogFilter
     change_list_template = "admin/audit/auditentry/change_list.html"

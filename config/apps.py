@@ -2,6 +2,7 @@
 
 from django.apps import AppConfig
 from django.contrib.admin import apps as admin_apps
+from django.contrib.staticfiles import apps as static_files_apps
 from django.core.management import BaseCommand
 
 
@@ -20,3 +21,9 @@ class AdminConfig(admin_apps.AdminConfig):
     """Django's admin with our site."""
 
     default_site = "config.admin.site.Site"
+
+
+class StaticFilesConfig(static_files_apps.StaticFilesConfig):
+    """Django's static files without those that no page of ours links to."""
+
+    ignore_patterns = [*static_files_apps.StaticFilesConfig.ignore_patterns, "redoc", "i18n"]

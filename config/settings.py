@@ -87,7 +87,7 @@ INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
-    "django.contrib.staticfiles",
+    "config.apps.StaticFilesConfig",
 ]
 MIDDLEWARE = [
     "config.middleware.RequestIdMiddleware",
@@ -121,10 +121,15 @@ TEMPLATES: list[dict[str, Any]] = [
     }
 ]
 STATIC_URL = "/static/"
-# Static files are served from their packages; `collectstatic` is not needed.
 STATICFILES_DIRS = [("examples", BASE_DIR / "examples")]
-WHITENOISE_USE_FINDERS = True
-WHITENOISE_AUTOREFRESH = False
+WHITENOISE_KEEP_ONLY_HASHED_FILES = True
+# `collectstatic` writes them there, compressed, with a hash in each name: browsers and caches keep
+# them for a year.
+STATIC_ROOT = env.text(
+    "STATIC_ROOT",
+    str(BASE_DIR / "static"),
+    help="the folder that `manage.py collectstatic` fills with the pages' styles and scripts",
+)
 
 
 def WHITENOISE_ADD_HEADERS_FUNCTION(headers: Headers, path: str, url: str) -> None:  # noqa: N802
@@ -185,7 +190,7 @@ STORAGES: dict[str, Any] = {
             ),
         },
     },
-    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 
 if _witness_bucket := env.text(

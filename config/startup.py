@@ -5,6 +5,7 @@ import sys
 from typing import NoReturn
 
 import django
+from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connections
 from django.db.backends.signals import connection_created
@@ -21,12 +22,15 @@ def setup() -> None:
         django.setup()
     except ImproperlyConfigured as exc:
         _end(exc)
+    from config import static_files  # noqa: PLC0415
     from config.checks import environment_errors  # noqa: PLC0415
     from config.database import limit_statements  # noqa: PLC0415
     from config.postgresql import migrations  # noqa: PLC0415 - after setup
 
     if errors := environment_errors():
         _end(f"{errors[0].msg} {errors[0].hint}")
+    if not static_files.are_collected():
+        _end(f"{settings.STATIC_ROOT} has no static files. Run: manage.py collectstatic --no-input")
     connection_created.connect(limit_statements)
     migrations.require()
     connections.close_all()  # of this thread, which serves no request

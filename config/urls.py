@@ -3,6 +3,8 @@
 from typing import Any
 
 from django.contrib import admin
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.templatetags.static import static
 from django.urls import path, re_path
 from django.views.generic import RedirectView
 
@@ -15,6 +17,12 @@ from workspaces.views import MeViewSet
 
 get: dict[str, Any] = {"get": "retrieve"}
 
+
+def favicon(request: HttpRequest) -> HttpResponse:
+    """For browsers that look for an icon where no page has named one."""
+    return HttpResponseRedirect(static("config/favicon.svg"))
+
+
 urlpatterns = [
     path("api/v1/me", MeViewSet.as_view(get), name="me"),
     path("api/v1/documents", DocumentViewSet.as_view({"get": "list"})),
@@ -26,6 +34,7 @@ urlpatterns = [
     re_path(r"^api/v1/(?P<rest>[\s\S]+)$", UnknownPath.as_view(get)),
     path("api/docs", docs.page, name="docs"),
     path("api/docs/", RedirectView.as_view(pattern_name="docs")),
+    path("favicon.ico", favicon),
     path("", RedirectView.as_view(pattern_name="docs")),
     path("admin/", admin.site.urls),
 ]

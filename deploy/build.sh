@@ -14,5 +14,8 @@ getent passwd documents-api >/dev/null || useradd --system --user-group \
 python3 -m venv .venv
 .venv/bin/python -m pip install --quiet --no-cache-dir --disable-pip-version-check \
   --require-hashes -r requirements.txt
+# The image copies the code later, and collects its files then.
+[ ! -f manage.py ] || DJANGO_SETTINGS_MODULE=config.settings \
+  .venv/bin/python -m django collectstatic --no-input --verbosity 0
 # The service cannot write compiled modules, so they are compiled now.
 .venv/bin/python -m compileall -q .

@@ -82,6 +82,7 @@ class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
 
     audit_lookup = "document_id"
     description = "Find a document by its id: status, recipients and audit log."
+    menu_position = 30
     empty_text = "No workspace has a document yet."
     filter_form = DocumentFilter
     list_display = (

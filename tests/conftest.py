@@ -9,6 +9,7 @@ Collecting tests starts nothing and waits for nothing. The fixtures are in `test
 import fcntl
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -90,6 +91,10 @@ def start_services() -> None:
         raise pytest.UsageError(str(exc)) from exc
     if ours:
         do_not_wait_for_the_disk()
+    # In a process of its own: it needs Django, which is loaded in the workers only.
+    collect = "import django; django.setup(); from config.static_files import collect; collect()"
+    settings = {"DJANGO_SETTINGS_MODULE": "config.settings"}
+    subprocess.run([sys.executable, "-c", collect], env=os.environ | settings, check=True)
 
 
 def wait_for_turn(file: Path) -> None:

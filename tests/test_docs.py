@@ -109,17 +109,18 @@ def test_docs_page_commands_work_unchanged(server: Server, acme: Tenant, tmp_pat
 
 def test_docs_page_files_are_served_by_this_server(server: Server, page: Any) -> None:
     files = re.findall(r'(?:href|src)="(/static/[^"]+)"', page.content.decode())
-    assert sorted({Path(path).suffix for path in files}) == [".css", ".js", ".py"]
+    assert sorted({Path(path).suffix for path in files}) == [".css", ".js", ".py", ".svg"]
     for path in files:
         request = f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n"
         head, _, body = server.raw(request.encode()).partition(b"\r\n\r\n")
         headers = head.decode().lower().split("\r\n")
         assert headers[0] == "http/1.1 200 ok", path
-        assert "cache-control: max-age=60, public" in headers
+        assert "cache-control: max-age=315360000, public, immutable" in headers
         assert "content-security-policy: default-src 'none'; frame-ancestors 'none'" in headers
         assert "x-content-type-options: nosniff" in headers
         if path.endswith(".py"):
-            assert body == (ROOT / "examples" / Path(path).name).read_bytes()
+            name = re.sub(r"\.[0-9a-f]{12}\.py$", ".py", Path(path).name)
+            assert body == (ROOT / "examples" / name).read_bytes()
 
 
 def test_docs_page_works_without_the_database(server: Server) -> None:

@@ -80,6 +80,7 @@ class WorkspaceAdmin(AuditHistory, SectionAdmin):
 
     audit_lookup = "workspace_id"
     description = "Plan, state and members."
+    menu_position = 50
     form = WorkspaceForm
     inlines = (MembershipInline,)
     list_display = ("name", "plan_name", "state", "created")

@@ -37,11 +37,13 @@ class Fixture:
         from django.core.management import call_command  # noqa: PLC0415
 
         from apikeys.models import ApiKey  # noqa: PLC0415
+        from config import static_files  # noqa: PLC0415
         from documents import storage  # noqa: PLC0415
         from documents.models import Document, StoredFile  # noqa: PLC0415
         from workspaces.models import Workspace  # noqa: PLC0415
 
         call_command("migrate", verbosity=0)
+        static_files.collect()
         workspace = Workspace.objects.create(name="Bench", plan="PRO")
         admin = User.objects.create(username=f"bench-{secrets.token_hex(4)}")
         self.keys = [

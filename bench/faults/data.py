@@ -77,7 +77,10 @@ def set_up() -> None:
     django.setup()
     from django.core.management import call_command  # noqa: PLC0415
 
+    from config import static_files  # noqa: PLC0415
+
     call_command("migrate", verbosity=0)
+    static_files.collect()
 
 
 def create() -> dict[str, list[str]]:

@@ -83,9 +83,11 @@ def main() -> None:
     django.setup()
     from django.core.management import call_command  # noqa: PLC0415
 
+    from config import static_files  # noqa: PLC0415
     from config.postgresql.roles import as_owner  # noqa: PLC0415
 
     call_command("migrate", verbosity=0)
+    static_files.collect()
     with as_owner():  # who may remove indexes
         load(SCALES[options.scale], options.part)
 

@@ -8,8 +8,11 @@ from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import ERROR_FLAG, ChangeList
 from django.core.exceptions import BadRequest, PermissionDenied, ValidationError
 from django.db.models import Model, QuerySet
+from django.forms import Media
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 
 if TYPE_CHECKING:
@@ -47,6 +50,11 @@ class StrictFilterAdmin(ModelAdmin):
 
     show_facets = admin.ShowFacets.NEVER
 
+    @property
+    def media(self) -> Media:
+        """The only script of Django's that our pages use; it selects rows for an action."""
+        return Media(js=["admin/js/actions.js"] if self.actions else [])
+
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         filters = self.get_list_filter(request)
         return lookup in {getattr(each, "parameter_name", f"{each}__exact") for each in filters}
@@ -72,9 +80,13 @@ class SectionAdmin(NoPermissions, StrictFilterAdmin):
 
     Attributes:
         description: one line for the start page.
+        menu_position: its place in the menu, from left to right.
+        add_text: the label of the start page's button to add one.
     """
 
     description = ""
+    menu_position = 50
+    add_text = "New"
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return self.has_view_permission(request)
@@ -85,6 +97,10 @@ class SectionAdmin(NoPermissions, StrictFilterAdmin):
 
     def urgent_warnings(self, request: HttpRequest) -> list[str]:
         """Warnings to show on the start page too."""
+        return []
+
+    def panels(self, request: HttpRequest) -> list[SafeString]:
+        """HTML for the start page, above the sections."""
         return []
 
     def heading(self, obj: Any) -> str:
@@ -111,10 +127,16 @@ class SectionAdmin(NoPermissions, StrictFilterAdmin):
         context = {
             "title": self.heading(obj),
             "subtitle": None,
+            "crumbs": [self.crumb()],
             "history_url": self.history_url(obj),
             "show_save_and_add_another": False,
         }
         return super().change_view(request, object_id, form_url, context | (extra_context or {}))
+
+    def crumb(self) -> tuple[str, str]:
+        """The link to the list, for the breadcrumbs of its other pages."""
+        url = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
+        return capfirst(str(self.opts.verbose_name_plural)), url
 
     def response_action(
         self, request: HttpRequest, queryset: QuerySet[Any], *args: Any, **kwargs: Any
@@ -166,6 +188,7 @@ class SectionAdmin(NoPermissions, StrictFilterAdmin):
                 **self.admin_site.each_context(request),
                 "opts": self.opts,
                 "media": self.media,
+                "crumbs": [self.crumb()],
                 "title": title,
                 **context,
             },

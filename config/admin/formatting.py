@@ -8,12 +8,18 @@ from django.contrib import admin
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 
 
 def exact(moment: datetime) -> str:
     """`2026-03-01 09:30:00 UTC`."""
     return date_format(timezone.localtime(moment), "DATETIME_FORMAT")
+
+
+def time_tag(moment: datetime) -> SafeString:
+    """HTML: the exact time; on hover, the same in the reader's own zone (`console.js`)."""
+    return format_html('<time datetime="{}">{}</time>', moment.isoformat(), exact(moment))
 
 
 def ago(moment: datetime) -> str:
@@ -23,7 +29,7 @@ def ago(moment: datetime) -> str:
     return f"{timesince(moment, depth=1)} ago"
 
 
-def ago_with_exact(moment: datetime) -> str:
+def ago_with_exact(moment: datetime) -> SafeString:
     """HTML: how long ago, and the exact time on hover."""
     return format_html(
         '<time datetime="{}" title="{}">{}</time>', moment.isoformat(), exact(moment), ago(moment)
@@ -43,6 +49,6 @@ def date_column(
     @admin.display(description=label, ordering=field if ordering else None)
     def column(self: Any, row: Any) -> str:
         moment = getattr(row, field)
-        return exact(moment) if moment else empty
+        return time_tag(moment) if moment else empty
 
     return column

@@ -18,7 +18,7 @@ View = Callable[..., HttpResponse]
 
 # Scripts and styles are files of ours. Other hosts may not serve, receive or frame anything.
 CONTENT_SECURITY_POLICY = (
-    "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; "
+    "default-src 'self'; img-src 'self' data:; "
     "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 
@@ -31,7 +31,7 @@ class Site(admin.AdminSite):
 
     site_header = "Document API"
     site_title = "Document API"
-    index_title = "Developer settings and audit log"
+    index_title = "Overview"
     site_url = None  # there is no other site to view
     enable_nav_sidebar = False  # a user sees few sections; the lists need the width
     login_form = LoginForm
@@ -76,28 +76,41 @@ class Site(admin.AdminSite):
             for field in each.autocomplete_fields
         }
 
+    def each_context(self, request: HttpRequest) -> dict[str, Any]:
+        """Adds the sections of the menu."""
+        context = super().each_context(request)
+        models = [model for app in context["available_apps"] for model in app["models"]]
+        sections = [self.section(request, model) for model in models]
+        return {**context, "sections": sorted(sections, key=lambda each: each["position"])}
+
+    def section(self, request: HttpRequest, model: dict[str, Any]) -> dict[str, Any]:
+        """A section for the menu and the start page."""
+        described: Any = self.get_model_admin(model["model"])
+        return {
+            "name": model["name"],
+            "url": model["admin_url"],
+            "add_url": model["add_url"],
+            "add_text": getattr(described, "add_text", "New"),
+            "description": getattr(described, "description", ""),
+            "position": getattr(described, "menu_position", 90),
+            "current": request.path.startswith(str(model["admin_url"])),
+        }
+
     def index(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> TemplateResponse:
-        """The start page, with the urgent warnings of the sections that the user may see."""
-        warnings = [
-            warning
+        """The start page: warnings and panels of the sections that the user may see."""
+        shown = [
+            section
             for section in self._registry.values()
             if isinstance(section, SectionAdmin) and section.has_view_permission(request)
-            for warning in section.urgent_warnings(request)
         ]
-        return super().index(request, {"warnings": warnings, **(extra_context or {})})
-
-    def get_app_list(
-        self, request: HttpRequest, app_label: str | None = None
-    ) -> list[dict[str, Any]]:
-        """The sections that the user may see, each with its `description`."""
-        apps: list[dict[str, Any]] = super().get_app_list(request, app_label)
-        for app in apps:
-            for model in app["models"]:
-                described = self.get_model_admin(model["model"])
-                model["description"] = getattr(described, "description", "")
-        return apps
+        shown.sort(key=lambda section: section.menu_position)
+        context = {
+            "warnings": [text for each in shown for text in each.urgent_warnings(request)],
+            "panels": [panel for each in shown for panel in each.panels(request)],
+        }
+        return super().index(request, {**context, **(extra_context or {})})
 
 
 def with_csp(view: View) -> View:

@@ -32,7 +32,7 @@ def provide(
 ) -> None:
     """Sets the variables of each service that `environ` lacks, and starts the service if needed.
 
-    Also sets SECRET_KEY and SPOOL_DIR if `environ` lacks them.
+    Also sets SECRET_KEY, SPOOL_DIR and STATIC_ROOT if `environ` lacks them.
 
     The service stays up at least as long as this process.
 
@@ -54,6 +54,7 @@ def provide(
             )
             environ.setdefault("HTTPS_ONLY", "no")  # a laptop has no TLS
         environ["SPOOL_DIR"] = environ.get("SPOOL_DIR") or str(folder / "spool")
+        environ["STATIC_ROOT"] = environ.get("STATIC_ROOT") or str(folder / "static")
         for name in wanted:
             environ.update(attach(name, folder / name))
     except OSError as exc:

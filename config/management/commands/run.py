@@ -23,6 +23,7 @@ from django.db import connections
 from django.utils.crypto import get_random_string
 
 from apikeys.models import ApiKey
+from config import static_files
 from config.management.progress import ProgressCommand
 from config.management.sealing import sealer
 from config.management.shutdown import when_parent_dies
@@ -55,6 +56,7 @@ class Command(ProgressCommand):
             raise CommandError(f"{exc} Choose another: make run PORT=8001") from None
         self.report("Preparing the database …")
         call_command("migrate", verbosity=0)
+        static_files.collect()
         if demo.wanted():
             demo.load(self.report)
         base = f"http://{HOST}:{number}"
