@@ -71,9 +71,7 @@ class Counted:
     other: int
 
 
-def count_by_time(
-    entries: QuerySet[Any], alternatives: Sequence[Q], shown: Range
-) -> list[Counted]:
+def count_by_time(entries: QuerySet[Any], alternatives: Sequence[Q], shown: Range) -> list[Counted]:
     """Counts the entries of each hour or day.
 
     Args:
@@ -111,9 +109,7 @@ def count(entries: QuerySet[Any], alternatives: Sequence[Q], most: int) -> int:
     return int(number)
 
 
-def _bounded(
-    entries: QuerySet[Any], alternatives: Sequence[Q], most: int
-) -> tuple[str, list[Any]]:
+def _bounded(entries: QuerySet[Any], alternatives: Sequence[Q], most: int) -> tuple[str, list[Any]]:
     """SQL for at most `most` + 1 of the entries, each once, with its parameters."""
     columns = entries.order_by().values_list("id", "created_at", "action")
     first, *others = [columns.filter(each)[: most + 1] for each in alternatives or [Q(pk__in=[0])]]
@@ -134,8 +130,10 @@ def _limited(sql: str, parameters: list[Any]) -> list[Any]:
         with current().guard(counts=False), transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(f"SET LOCAL statement_timeout = {MILLISECONDS}")
             cursor.execute(sql, parameters)
-            rows = cursor.fetchall()
-            cursor.execute("SET LOCAL statement_timeout = DEFAULT")  # if this is no transaction's end
+            rows: list[Any] = cursor.fetchall()
+            cursor.execute(
+                "SET LOCAL statement_timeout = DEFAULT"
+            )  # if this is no transaction's end
             return rows
     except DatabaseError as exc:
         raise TooMany from exc

@@ -4,6 +4,8 @@ A list of all entries with such a name could not be read newest first from an in
 first finds a few names, and then the entries with exactly these (`config.admin.keyset`).
 """
 
+# ruff: noqa: S608 - the SQL is made of the constants of this file
+
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -88,10 +90,11 @@ def conditions_of_names(text: str, scope: Scope, kinds: dict[str, Kind]) -> dict
     Of users who do not see everything, only the names in their workspaces' newest entries are
     looked at, since no index has a workspace's names in order.
     """
+    rows: list[tuple[str, Any, Any, UUID | None]]
     if scope.everything:
         rows = [(*found, None) for found in _distinct(kinds, text)]
     else:
-        rows = _recent(kinds, text, scope)
+        rows = [*_recent(kinds, text, scope)]
     conditions: dict[str, list[Q]] = {kind: [] for kind in kinds}
     for kind, value, more, workspace_id in rows:
         condition = _equal(kind, more or value)
@@ -136,7 +139,7 @@ def _distinct(kinds: dict[str, Kind], text: str) -> list[tuple[str, Any, Any]]:
 
 
 def _recent(kinds: dict[str, Kind], text: str, scope: Scope) -> list[tuple[str, str, Any, UUID]]:
-    """The names in the newest entries of each workspace, and in the newest that are no downloads."""
+    """The names in each workspace's newest entries, and in the newest but downloads."""
     each = max(_RECENT // len(scope.workspaces), 50)
     parameters: dict[str, Any] = {"text": text}
     arms = []

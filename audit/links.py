@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 
 from django.apps import apps
 from django.contrib import admin
+from django.contrib.admin.exceptions import NotRegistered
 from django.db.models import Model
 from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
@@ -45,7 +46,7 @@ def pages_of(request: HttpRequest) -> frozenset[str]:
 def _may_open(request: HttpRequest, label: str) -> bool:
     try:
         section = admin.site.get_model_admin(apps.get_model(label))
-    except (LookupError, admin.exceptions.NotRegistered):
+    except (LookupError, NotRegistered):
         return False
     return bool(section.has_view_permission(request))
 
@@ -65,7 +66,8 @@ def page_and_entries(pages: frozenset[str], text: str, field: str, value: Any) -
     if not value or field not in pages:
         return log_link(text, **{f"{field}__exact": value})
     return format_html(
-        '<a href="{}">{}</a> <a class="quiet" href="{}" aria-label="All entries of {}">all entries</a>',
+        '<a href="{}">{}</a> '
+        '<a class="quiet" href="{}" aria-label="All entries of {}">all entries</a>',
         page_url(field, value),
         text or value,
         filtered_log_url(**{f"{field}__exact": value}),

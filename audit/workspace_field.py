@@ -9,6 +9,8 @@ from uuid import UUID
 from django import forms
 from django.core.exceptions import ValidationError
 from django.urls import reverse_lazy
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from audit.models import AuditEntry
 from audit.scope import workspace_directory
@@ -29,8 +31,6 @@ class Ambiguous(ValidationError):
 class WorkspaceInput(forms.TextInput):
     """Shows a workspace's label instead of its id."""
 
-    template_name = "admin/audit/workspace_input.html"
-
     class Media:
         js = (forms.Script("audit/suggestions.js", defer=True),)
 
@@ -39,6 +39,13 @@ class WorkspaceInput(forms.TextInput):
         super().__init__(
             {"placeholder": "Name or id", "autocomplete": "off", "data-suggestions": url}
         )
+
+    def render(
+        self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: Any = None
+    ) -> SafeString:
+        suggestions = f"id_{name}_suggestions"
+        field = super().render(name, value, {**(attrs or {}), "list": suggestions}, renderer)
+        return format_html('{}<datalist id="{}"></datalist>', field, suggestions)
 
     def format_value(self, value: Any) -> str | None:
         if not value:
