@@ -12,15 +12,15 @@ from audit import bars, fields
 from audit.filters import PERIODS, AuditLogFilter
 from audit.links import refused_requests_url
 from audit.search import Recognised, in_words
-from audit.workspace_field import Ambiguous
-from config.admin.changelist import AFTER, BEFORE, KeysetChangeList
+from audit.workspace_field import WorkspaceChoices
+from config.admin.changelist import AFTER, BEFORE
 from config.admin.charts import Bar, bar_chart
 
 # What the chart shows without a filter by time: of all entries, and of some.
 ALL, SOME = timedelta(hours=24), timedelta(days=30)
 
 
-class AuditChangeList(KeysetChangeList):
+class AuditChangeList(WorkspaceChoices):
     """Adds to Django's list what the search was recognised as, periods, and a chart."""
 
     form: AuditLogFilter
@@ -55,17 +55,6 @@ class AuditChangeList(KeysetChangeList):
         if requests and (url := refused_requests_url(requests[0])):
             found.append(("Look among refused requests", url))
         return found
-
-    @property
-    def choices(self) -> list[tuple[str, str]]:
-        """The workspaces that an ambiguous name may mean, with the list of each."""
-        found: list[Any] = self.form.errors.as_data().get("workspace_id__exact", [])
-        return [
-            (label, self.address(workspace_id__exact=id))
-            for error in found
-            if isinstance(error, Ambiguous)
-            for id, label in error.choices
-        ]
 
     # --- Times
 

@@ -1,14 +1,11 @@
 """The audit log as a CSV file: streamed in batches, and safe to open in a spreadsheet.
 
-Two entries of the log itself say who exported it, and how much of it was sent. A reader may be slow
-or stop reading, so an export holds a slot of the pages only while it reads a batch.
+Two entries of the log itself say who exported it, and how much of it was sent.
 """
 
-import contextlib
 import csv
 import logging
 import re
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -22,19 +19,15 @@ from django.utils.http import content_disposition_header
 from django.utils.text import slugify
 
 from audit import record
+from audit.export_limits import EXPORT_SECONDS, RUNNING, slot
 from audit.filters import AuditLogFilter
 from audit.models import COLUMNS, Action, AuditEntry
 from config.admin import keyset
-from config.postgresql.deadlines import PAGE_SECONDS
-from config.request_context import deadline
-from config.slots import GATES, NoSlot
+from config.slots import NoSlot
 
 logger = logging.getLogger(__name__)
 
 BATCH = 2000  # entries that are read and sent at a time; no more are ever in memory
-EXPORTS = 4  # that a process sends at once, one for each user: each takes a thread
-EXPORT_SECONDS = 900.0  # that an export may take; then it is broken off
-PATIENCE = 30.0  # seconds that a batch waits for a slot
 # A spreadsheet treats a cell that begins with one of these as a formula (OWASP, CSV injection);
 # this includes the full-width forms. Where `;` or tabs separate cells, one may begin within ours,
 # also after a quotation mark.
@@ -42,63 +35,6 @@ _FORMULA = re.compile("(^|[;\t\r\n])([\"' ]*)(?=[=+\\-@＝＋－＠])")
 _BLANK = ("\t", "\r", "\n")  # some spreadsheets skip these before a formula
 _LABELS = dict(Action.choices)
 _BYTE_ORDER_MARK = "\ufeff"  # without it, Excel does not read the file as UTF-8
-
-
-class TooManyExports(Exception):
-    """The user has an export in progress already, or the process sends as many as it may."""
-
-
-class Exports:
-    """The exports that this process sends, one for each user."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._ends: dict[str, float] = {}  # when an export must have ended, by the user's login
-
-    def take(self, person: str) -> None:
-        """Counts an export that begins.
-
-        Raises:
-            TooManyExports: there are too many.
-        """
-        now = time.monotonic()
-        with self._lock:
-            # One that nobody reads stops counting when its time is over.
-            self._ends = {each: end for each, end in self._ends.items() if end > now}
-            if person in self._ends or len(self._ends) >= EXPORTS:
-                raise TooManyExports
-            self._ends[person] = now + EXPORT_SECONDS
-
-    def give_back(self, person: str) -> None:
-        """Counts an export that has ended."""
-        with self._lock:
-            self._ends.pop(person, None)
-
-
-RUNNING = Exports()
-
-
-@contextlib.contextmanager
-def _slot() -> Iterator[None]:
-    """A slot of the pages, with its database connection.
-
-    Raises:
-        NoSlot: none was free in time.
-    """
-    gate, last = GATES["page"], time.monotonic() + PATIENCE
-    while True:
-        try:
-            gate.enter()
-            break
-        except NoSlot:
-            if time.monotonic() > last:
-                raise
-    token = deadline.set(time.monotonic() + PAGE_SECONDS)
-    try:
-        yield
-    finally:
-        deadline.reset(token)
-        gate.leave()
 
 
 class _Echo:
@@ -128,7 +64,7 @@ def batches(
     """
     position, rows = None, entries.values("id", *COLUMNS)
     while True:
-        with _slot():
+        with slot():
             batch = keyset.fetch(rows, alternatives, position, BATCH)
             found = _with_ends(batch, among)
         if batch:
@@ -196,7 +132,7 @@ class Lines:
         self._ended = True
         RUNNING.give_back(self._started.person)
         try:
-            with _slot():
+            with slot():
                 record.log_export_ended(self._started, detail=detail)
         except (DatabaseError, InterfaceError, NoSlot) as exc:
             # The export itself is recorded, and its bytes have been sent; only log the failure.

@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString
 
 from audit.models import AuditEntry
 from audit.scope import workspace_directory
+from config.admin.changelist import KeysetChangeList
 
 
 class Ambiguous(ValidationError):
@@ -26,6 +27,27 @@ class Ambiguous(ValidationError):
     def __init__(self, choices: list[tuple[UUID, str]]) -> None:
         super().__init__("Several workspaces match. Choose one:", code="ambiguous")
         self.choices = choices
+
+
+class WorkspaceChoices(KeysetChangeList):
+    """A list whose form has a `WorkspaceField`.
+
+    Attributes:
+        workspace_field: its name.
+    """
+
+    workspace_field = "workspace_id__exact"
+
+    @property
+    def choices(self) -> list[tuple[str, str]]:
+        """The workspaces that an ambiguous name may mean, with the list of each."""
+        errors: list[Any] = self.form.errors.as_data().get(self.workspace_field, [])
+        return [
+            (label, self.address(**{self.workspace_field: id}))
+            for error in errors
+            if isinstance(error, Ambiguous)
+            for id, label in error.choices
+        ]
 
 
 class WorkspaceInput(forms.TextInput):
