@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString
 from apikeys.admin_actions import KeyActionsAdmin, last_used
 from apikeys.forms import NewKeyForm
 from apikeys.models import AlreadyIssued, ApiKey
-from audit.admin import redirect_without_key
+from audit.export_views import redirect_without_key
 from config.admin.base import request_user
 from config.admin.formatting import ago_with_exact, exact
 from workspaces.api_access import access_warning

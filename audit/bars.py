@@ -22,6 +22,9 @@ MILLISECONDS = 500  # that counting may take
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 HOURS_UP_TO = timedelta(days=3)
 LONGEST = timedelta(days=92)  # a longer range shows its last days
+# Ends of ranges; there are no times before and after what one around them shows.
+_FIRST = datetime.min.replace(tzinfo=UTC) + LONGEST
+_LAST = datetime.max.replace(tzinfo=UTC) - DAY
 
 
 class TooMany(Exception):
@@ -45,7 +48,8 @@ class Range:
     @classmethod
     def of(cls, since: datetime, until: datetime) -> "Range":
         """The range that includes both ends; the last 92 days of a longer one."""
-        since = max(since, until - min(LONGEST, until - datetime.min.replace(tzinfo=UTC)))
+        until = max(min(until, _LAST), _FIRST)
+        since = max(min(since, until), until - LONGEST)
         hourly = until - since <= HOURS_UP_TO
         step = HOUR if hourly else DAY
         first = since.replace(minute=0, second=0, microsecond=0)

@@ -1,6 +1,7 @@
 """The list of audit entries: one row for each download, and a chart above it."""
 
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.http import HttpRequest
@@ -16,8 +17,10 @@ from audit.workspace_field import WorkspaceChoices
 from config.admin.changelist import AFTER, BEFORE
 from config.admin.charts import Bar, bar_chart
 
+OF_IDS = {"document_id": "Document id", "key_id": "Key id", "workspace_id": "Workspace id"}
 # What the chart shows without a filter by time: of all entries, and of some.
 ALL, SOME = timedelta(hours=24), timedelta(days=30)
+FIRST = datetime.min.replace(tzinfo=UTC)
 
 
 class AuditChangeList(WorkspaceChoices):
@@ -34,8 +37,19 @@ class AuditChangeList(WorkspaceChoices):
     @property
     def recognised_text(self) -> str:
         """What the search was recognised as, above the entries that it has found."""
+        if not self.result_list:
+            return ""
         found = [each for each in self.form.recognised if each.conditions]
-        return in_words(_by_row(each, self.result_list[0]) for each in found)
+        return in_words(self._as_found(each) for each in found)
+
+    def _as_found(self, recognised: Recognised) -> Recognised:
+        """What an id is, as the entries show that it has found."""
+        for row in self.result_list:
+            for field, what in OF_IDS.items():
+                id = getattr(row, field)
+                if id and recognised.value in (str(id), id.hex):
+                    return replace(recognised, what=what)
+        return recognised
 
     @property
     def empty_text(self) -> str:
@@ -73,14 +87,16 @@ class AuditChangeList(WorkspaceChoices):
 
     @cached_property
     def chart(self) -> SafeString | None:
-        """A bar for each hour or day; None if there is nothing to draw, or if counting failed."""
+        """A bar for each hour or day; None if there is nothing to draw."""
         if not self.form.is_valid() or {AFTER, BEFORE} & set(self.params) or not self.result_list:
             return None
         shown = bars.Range.of(*self._range())
         try:
             counted = bars.count_by_time(self.queryset, self.form.alternatives(), shown)
         except bars.TooMany:
-            return None
+            return SafeString(
+                '<p class="quiet">Too many entries for a chart. Choose a shorter time.</p>'
+            )
         drawn = [self._bar(each, shown.form) for each in counted]
         if shown.count < 2 or not any(bar.total for bar in drawn):
             return None
@@ -106,17 +122,7 @@ class AuditChangeList(WorkspaceChoices):
         if values["within"]:
             return now - PERIODS[values["within"]][1], end
         length = SOME if self.narrowed else ALL
-        newest: datetime = self.result_list[0].created_at
-        if newest < end - length:
-            end = newest
-        return end - min(length, end - datetime.min.replace(tzinfo=end.tzinfo)), end
-
-
-def _by_row(recognised: Recognised, row: Any) -> Recognised:
-    """What an id is, as the newest entry that it has found shows."""
-    kinds = {"document_id": "Document id", "key_id": "Key id", "workspace_id": "Workspace id"}
-    for field, what in kinds.items():
-        id = getattr(row, field)
-        if id and recognised.value in (str(id), id.hex):
-            return Recognised(what, recognised.value, recognised.conditions)
-    return recognised
+        # Not `end - length`: there may be no such time.
+        if end - self.result_list[0].created_at > length:
+            end = self.result_list[0].created_at
+        return end - min(length, end - FIRST), end

@@ -8,6 +8,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 
 from audit import downloads
 from audit.links import log_link, page_and_entries, pages_of
@@ -123,7 +124,7 @@ class EntryFields:
         seal: state.Seal | None = entry.seal_found
         if seal is None:
             return "not yet"
-        return "yes" if seal.intact else format_html('<span class="pill pill-bad">changed</span>')
+        return "yes" if seal.intact else SafeString('<span class="pill pill-bad">changed</span>')
 
     @admin.display(description="seal")
     def seal(self, entry: Any) -> str:

@@ -15,7 +15,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import Q
 
 from audit import times
-from audit.beginnings import NAMES, Kind, conditions_of_ids, conditions_of_names
+from audit.beginnings import MOST, NAMES, Kind, conditions_of_ids, conditions_of_names
 from audit.scope import Scope, workspace_directory
 from config.key_format import PREFIX, PUBLIC_LENGTH
 
@@ -156,10 +156,11 @@ def _workspaces(text: str, scope: Scope) -> Recognised:
 
 
 def in_words(found: Iterable[Recognised]) -> str:
-    """`Document id 92fe0e65-…; address 127.0.0.9`, one value for all that share it."""
+    """`Document id “92fe0e65-…”; Address “127.0.0.9”`, one value for all that share it."""
     whats: dict[str, list[str]] = {}
     for each in found:
-        whats.setdefault(each.value, []).append(each.what)
+        only = f" (only the first {MOST})" if each.scoped and len(each.conditions) == MOST else ""
+        whats.setdefault(each.value, []).append(f"{each.what}{only}")
     return "; ".join(f"{_joined(each)} “{value}”" for value, each in whats.items())
 
 
