@@ -14,7 +14,7 @@ from config.api.errors import InvalidKey
 from config.api.request import ActiveKey
 from config.database import UNAVAILABLE, fetch
 from config.key_format import PREFIX
-from config.request_context import note
+from config.request_context import note, remember
 from config.slots import remember_tenant
 
 logger = logging.getLogger(__name__)
@@ -56,6 +56,7 @@ class BearerKeyAuthentication(BaseAuthentication):
             raise InvalidKey("unknown, revoked or deleted key")
         remember_tenant(header, key.workspace_id)
         note(workspace_id=str(key.workspace_id))
+        remember(key=key)
         note_use(key.id, key.last_used_at, timezone.now())
         return None, key
 

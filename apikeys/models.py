@@ -87,6 +87,8 @@ class ApiKey(models.Model):
                 models.F("id").desc(),
                 name="apikey_newest",
             ),
+            # The key that a refused one begins like.
+            models.Index("prefix", name="apikey_prefix"),
         ]
 
     def __str__(self) -> str:

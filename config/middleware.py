@@ -15,11 +15,11 @@ from django.middleware import csrf
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.encoding import escape_uri_path
 
-from config import health, metrics
+from config import health, listeners, metrics
 from config.database import page_limits
 from config.error_pages import is_api, length_required, too_large
 from config.logs import request_id
-from config.request_context import client_address, handling
+from config.request_context import Notes, client_address, handling
 
 logger = logging.getLogger("access")
 
@@ -47,10 +47,8 @@ class RequestIdMiddleware:
             request_id.reset(token)
 
 
-def record(
-    request: HttpRequest, response: HttpResponse, notes: dict[str, str | None], seconds: float
-) -> None:
-    """Writes the access log's line and counts the request."""
+def record(request: HttpRequest, response: HttpResponse, notes: Notes, seconds: float) -> None:
+    """Writes the access log's line, counts the request, and tells the listeners."""
     method = request.method or ""
     route = route_of(request)
     metrics.observe_request(method, route, response.status_code, seconds)
@@ -73,6 +71,7 @@ def record(
     logger.info(
         "%(method)s %(path)s %(status)d %(milliseconds).1f ms", fields, extra={"fields": fields}
     )
+    listeners.call(request, fields, notes.facts)
 
 
 def route_of(request: HttpRequest) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 from ipaddress import ip_address
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -17,14 +18,28 @@ current_request: ContextVar[HttpRequest | None] = ContextVar("current_request", 
 # When the response must be ready, on the monotonic clock; None outside of a request.
 deadline: ContextVar[float | None] = ContextVar("deadline", default=None)
 
-# What the access log's line has about the current request, besides what its response shows.
-_notes: ContextVar[dict[str, str | None] | None] = ContextVar("notes", default=None)
+
+class Notes(dict[str, str | None]):
+    """What the access log's line has about a request, besides what its response shows.
+
+    Attributes:
+        facts: what only `config.listeners` get: `key`, the request's valid key; `error`, the API
+            error that is the response.
+    """
+
+    __slots__ = ("facts",)
+
+    def __init__(self) -> None:
+        self.facts: dict[str, Any] = {}
+
+
+_notes: ContextVar[Notes | None] = ContextVar("notes", default=None)
 
 
 @contextlib.contextmanager
-def handling(request: HttpRequest) -> Iterator[dict[str, str | None]]:
+def handling(request: HttpRequest) -> Iterator[Notes]:
     """Makes this the current request; returns its notes, which are empty."""
-    notes: dict[str, str | None] = {}
+    notes = Notes()
     request_token = current_request.set(request)
     notes_token = _notes.set(notes)
     try:
@@ -44,6 +59,13 @@ def note(**facts: str | None) -> None:
     notes = _notes.get()
     if notes is not None:
         notes.update(facts)
+
+
+def remember(**facts: Any) -> None:
+    """Adds facts of the current request for `config.listeners`; no log gets them."""
+    notes = _notes.get()
+    if notes is not None:
+        notes.facts.update(facts)
 
 
 def actor() -> str:

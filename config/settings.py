@@ -77,6 +77,7 @@ INSTALLED_APPS = [
     "workspaces",
     "audit",
     "apikeys",
+    "apikeys.usage",
     "documents",
     "pgtrigger",
     "rest_framework",
@@ -127,9 +128,9 @@ WHITENOISE_KEEP_ONLY_HASHED_FILES = True
 # them for a year.
 STATIC_ROOT = env.text(
     "STATIC_ROOT",
-    str(BASE_DIR / "static"),
-    help="the folder that `manage.py collectstatic` fills with the pages' styles and scripts",
-)
+    help="the folder that `collectstatic` fills with the pages' styles and scripts; `static` in "
+    "the release if not set",
+) or str(BASE_DIR / "static")
 
 
 def WHITENOISE_ADD_HEADERS_FUNCTION(headers: Headers, path: str, url: str) -> None:  # noqa: N802
@@ -238,6 +239,15 @@ PAGE_SLOTS = env.integer(
 STREAMS = SERVER_THREADS // 6
 GRACE_SECONDS = env.integer(
     "GRACE_SECONDS", 30, minimum=5, help="seconds that running requests get after SIGTERM"
+)
+
+# What SIGKILL makes a process lose of it; `apikeys.usage.flusher` writes it.
+USAGE_FLUSH_SECONDS = env.integer(
+    "USAGE_FLUSH_SECONDS",
+    3,
+    minimum=1,
+    help="seconds between two times that a process writes the usage of keys and the refused "
+    "requests; if it is killed, those of so many seconds are lost",
 )
 
 # --- Counters: the rate limit (`apikeys.counter`) and sign-ins (django-ratelimit, in the cache) ---

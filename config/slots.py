@@ -186,6 +186,7 @@ GATES = {
     "page": Gate(settings.PAGE_SLOTS, _THREADS // 24),
     "static": Gate(_THREADS // 48, _THREADS // 48),
     "completion": Gate(1, settings.STREAMS),  # of downloads, whose threads they hold
+    "usage": Gate(1, 1),  # what is counted of keys, and refused requests
 }
 WITHOUT_DATABASE = ("static",)
 

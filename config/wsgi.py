@@ -11,6 +11,7 @@ from django.core.wsgi import get_wsgi_application  # noqa: E402
 
 # Otherwise the first request waits until the views are loaded and the client of the object storage
 # is made.
+from apikeys.usage import flusher  # noqa: E402
 from audit import metrics as _  # noqa: E402, F401 - registers them
 from config import metrics, slots, urls  # noqa: E402, F401
 from documents import storage  # noqa: E402
@@ -20,6 +21,7 @@ application = get_wsgi_application()
 storage.prepare()
 slots.open_connections()
 spool.start()
+flusher.start()
 if settings.METRICS_PORT:
     metrics.start(settings.METRICS_HOST, settings.METRICS_PORT)
 

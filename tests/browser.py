@@ -11,8 +11,10 @@ import os
 import shutil
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
+import axe_playwright_python
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
@@ -27,8 +29,15 @@ from tests.proxy import HOST
 from tests.server import Server, eventually
 
 SCREENSHOTS = embedded.data_dir(os.environ) / "tests" / "screenshots"
-WIDTHS = {"wide": 1280, "phone": 390}  # CSS pixels
+WIDTHS = {"wide": 1280, "phone": 390, "narrow": 320}  # CSS pixels
 SCHEMES = ("light", "dark")
+AXE = Path(axe_playwright_python.__file__).parent / "axe.min.js"
+RUN_AXE = """
+const done = arguments[0];
+const scope = { exclude: [["#swagger"]] };
+axe.run(scope, { resultTypes: ["violations"] }).then(({ violations }) => done(violations.map(
+  ({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(" ").slice(0, 500)}`)));
+"""
 FLAGS = (
     "--headless=new",
     "--no-sandbox",
@@ -143,14 +152,36 @@ class Browser:
         return self.driver.execute_cdp_cmd(command, parameters)
 
     def check_layout(self, name: str) -> None:
-        """No page may be cut off in either width. Keeps pictures of it if they are wanted."""
+        """The page fits in each width, is accessible, and keeps to its policy.
+
+        Keeps pictures of it if they are wanted.
+        """
         for kind, width in WIDTHS.items():
             size = {"width": width, "height": 800, "deviceScaleFactor": 1}
-            self.cdp("Emulation.setDeviceMetricsOverride", **size, mobile=kind == "phone")
+            self.cdp("Emulation.setDeviceMetricsOverride", **size, mobile=width < WIDTHS["wide"])
             assert eventually(partial(self._fits, width)), f"{name} does not fit in {width}"
+            if kind == "narrow":
+                continue
+            for scheme in SCHEMES:
+                with self.preferring(scheme):
+                    assert self.violations() == [], f"{name}, {kind}, {scheme}"
             if self._pictures:
                 self._keep_pictures(f"{name}-{kind}")
         self.cdp("Emulation.clearDeviceMetricsOverride")
+        assert self.refused_by_policy() == [], name
+
+    def violations(self) -> list[str]:
+        """What axe-core finds on the page: WCAG 2.2 A and AA, and its best practices.
+
+        Not in Swagger UI, which is not ours.
+        """
+        self.driver.execute_script(AXE.read_text())
+        return list(self.driver.execute_async_script(RUN_AXE))
+
+    def refused_by_policy(self) -> list[str]:
+        """What the content security policy has refused since the last call."""
+        messages = [str(each["message"]) for each in self.driver.get_log("browser")]  # type: ignore[no-untyped-call]
+        return [each for each in messages if "Content Security Policy" in each]
 
     def _fits(self, width: int) -> bool:
         """Whether no part of the page is outside of this width."""
@@ -184,6 +215,7 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chr
         pytest.skip("Chromium is not installed: apt-get install chromium chromium-driver")
     options = webdriver.ChromeOptions()
     options.binary_location = program
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"):
         options.add_argument(flag)
     chrome = webdriver.Chrome(options, webdriver.ChromeService(driver))

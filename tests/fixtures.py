@@ -22,6 +22,7 @@ from tests.database import allow_backdating, without_triggers
 from tests.factories import Tenant
 from tests.nginx import Nginx
 from tests.server import Server, eventually, running, wait_for_completions
+from tests.usage import flusher  # noqa: F401 - a fixture
 from workspaces.plans import Plan
 
 

@@ -120,6 +120,8 @@ class Server:
                     "REDIS_URL": self.counter.url,
                     "METRICS_PORT": str(self._metrics_port),
                     "SPOOL_DIR": str(self.spool),
+                    # Never: it would write rows of this test while the next one runs.
+                    "USAGE_FLUSH_SECONDS": "86400",
                     "HTTPS_ONLY": "no",  # a browser keeps the cookies it gets from http
                     **environment,
                 },

@@ -44,7 +44,7 @@ def text_in_place(client: Client, query: str = "", path: str = HISTORY) -> str:
     """What the list says in place of its rows."""
     html = body(client.get(f"{path}{query}"))
     assert html.count('class="empty"') == 1
-    return html.partition('class="empty-list">')[2].partition("<")[0]
+    return html.partition('<div class="empty"><p>')[2].partition("<")[0]
 
 
 # --- Lists without rows
@@ -189,7 +189,7 @@ def test_error_pages_have_the_header_of_the_admin(acme: Tenant, sam: Client) -> 
         assert said in html
         assert TOOLS in html
         assert "sam@support.example" in html
-        assert "Log out" in html
+        assert "Sign out" in html
         assert "frame-ancestors" in response["Content-Security-Policy"]
         assert "no-store" in response["Cache-Control"]
 
@@ -225,3 +225,8 @@ def test_admin_stylesheets_name_only_columns_that_exist() -> None:
             hasattr(each, name) or name in {field.name for field in each.opts.fields}
             for each in site._registry.values()
         ), name
+
+
+def test_favicon_is_the_product_s(client: Client) -> None:
+    response = client.get("/favicon.ico")
+    assert re.fullmatch(r"/static/config/favicon\.[0-9a-f]{12}\.svg", response["Location"])

@@ -6,6 +6,7 @@ Django's own permissions are not used: a superuser has all of them, but may not 
 from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import QuerySet
 
+from audit.scope import READ_ALL
 from workspaces.models import Membership, Workspace
 
 AnyUser = User | AnonymousUser
@@ -27,3 +28,8 @@ def is_workspace_admin(user: AnyUser) -> bool:
 def is_operator(user: AnyUser) -> bool:
     """Whether the user operates the service: plans, suspensions, memberships and accounts."""
     return user.is_active and user.is_staff and user.is_superuser
+
+
+def is_support(user: AnyUser) -> bool:
+    """Whether the user helps all workspaces: the group Support, and operators."""
+    return user.is_active and user.is_staff and user.has_perm(READ_ALL)

@@ -10,7 +10,7 @@ from django.http import Http404, HttpResponse
 
 from config.api.errors import ApiError, InvalidRequest, PathNotFound, ServerError, Unavailable
 from config.database import UNAVAILABLE
-from config.request_context import note
+from config.request_context import note, remember
 
 logger = logging.getLogger(__name__)
 
@@ -64,7 +64,8 @@ def error_response(error: ApiError) -> HttpResponse:
 
 
 def note_error(error: ApiError) -> None:
-    """Adds the reason of an error to the access log's line."""
+    """Adds the reason of an error to the access log's line; listeners get the error."""
+    remember(error=error)
     note(reason=(error.reason or error.text).partition("\n")[0])  # PostgreSQL's have several lines
     if isinstance(error, Unavailable):
         note(cause=error.cause)

@@ -2,23 +2,20 @@
 
 import fileinput
 import json
-import re
 from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator
 from typing import Any
-from urllib.parse import unquote
+from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError
 
 from apikeys.models import ApiKey
 from audit.models import Action, AuditEntry
 from config.api.errors import DocumentNotFound
-from documents.api.queries import document_id
-from documents.models import Document
+from config.refusals import RefusedPath
+from documents.refusals import explain_missing
 
 Line = dict[str, Any]
-
-_DOCUMENT_PATH = re.compile(r"/api/v1/documents/([^/]+)(?:/download)?")
 
 
 class Command(BaseCommand):
@@ -88,7 +85,8 @@ def explain(access: Line) -> Iterator[str]:
     elif access["status"] == 401 and access["key_prefix"]:
         yield from about_key(access["key_prefix"])
     elif access["status"] == 404 and access["reason"] == DocumentNotFound.text:
-        yield about_document(access["path"], access["workspace_id"])
+        refused = RefusedPath(access["path"], UUID(access["workspace_id"]))
+        yield explain_missing([refused])[0].text
 
 
 def about_key(prefix: str) -> Iterator[str]:
@@ -109,23 +107,3 @@ def about_key(prefix: str) -> Iterator[str]:
         )
     if not keys and not deleted:
         yield f"No key of this service begins with {prefix}."
-
-
-def about_document(path: str, workspace_id: str) -> str:
-    """What is known of the document of a path, for a key of this workspace."""
-    match = _DOCUMENT_PATH.fullmatch(unquote(path))
-    try:
-        id = document_id(match[1] if match else "")
-    except DocumentNotFound:
-        return "The id in the path is malformed: it must be a UUID of 36 characters."
-    document = Document.objects.filter(pk=id).select_related("workspace").first()
-    if document is None:
-        return "No document has this id."
-    if str(document.workspace_id) != workspace_id:
-        return (
-            f"The document belongs to another workspace: “{document.workspace.name}” "
-            f"({document.workspace_id})."
-        )
-    if document.deleted_at:
-        return f"The document was deleted at {document.deleted_at:%Y-%m-%d %H:%M:%S} UTC."
-    return "The document exists now: it was created or restored after the request."

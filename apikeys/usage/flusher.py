@@ -1,0 +1,168 @@
+"""Writes what the process has counted, from a thread: every few seconds, and when it ends.
+
+A batch that cannot be written waits for the next time; `FlushedBatch` prevents that it is written
+twice. Requests wait for nothing here.
+"""
+
+import contextlib
+import itertools
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+from uuid import uuid4
+
+from django.conf import settings
+from django.db import Error as DatabaseError
+from django.db import connection, transaction
+
+from apikeys.usage import metrics, purge
+from apikeys.usage.buffers import Buffer
+from apikeys.usage.recorder import BUFFERS
+from config.database import UNAVAILABLE, current
+from config.request_context import deadline
+from config.signals import breaking_off
+from config.slots import GATES, NoSlot
+
+logger = logging.getLogger(__name__)
+
+SECONDS = 4.0  # that a flush may take
+LAST_SECONDS = 1.0  # the same when the process ends
+TRY_LATER = (*UNAVAILABLE, NoSlot)
+
+
+@contextlib.contextmanager
+def writing(seconds: float) -> Iterator[None]:
+    """Takes the slot of usage, and limits all statements together to so many seconds.
+
+    The database's circuit breaker does not count them: a table that is locked here says nothing
+    about the requests.
+
+    Raises:
+        NoSlot: there is none.
+    """
+    gate = GATES["usage"]
+    token = deadline.set(time.monotonic() + seconds)
+    try:
+        gate.enter()
+        try:
+            with current().guard(counts=False):
+                yield
+        finally:
+            gate.leave()
+    finally:
+        deadline.reset(token)
+
+
+class Flusher:
+    """Writes buffers, each by itself: what is wrong with one does not keep the others.
+
+    Its numbers are those of one process.
+    """
+
+    def __init__(self, buffers: tuple[Buffer, ...]) -> None:
+        self._buffers = buffers
+        self._process = uuid4()
+        self._numbers = itertools.count(1)
+        self._waiting: dict[str, tuple[int, Any]] = {}  # batches to be written, by kind
+        self._late: set[str] = set()  # the kinds whose failure is logged
+        self._lock = threading.Lock()
+
+    def flush(self, seconds: float = SECONDS) -> bool:
+        """Writes what waits; returns whether all of it is written. It raises nothing."""
+        if not self._lock.acquire(timeout=seconds):
+            return False
+        try:
+            with writing(seconds):
+                written = [self._flush(buffer) for buffer in self._buffers]
+            return all(written)
+        except TRY_LATER as exc:
+            logger.warning("The usage of keys is written later: %s", exc)
+            return False
+        finally:
+            self._lock.release()
+
+    def _flush(self, buffer: Buffer) -> bool:
+        """Writes the batch that could not be written before, if there is one, and a new one.
+
+        Returns:
+            Whether nothing waits.
+        """
+        if buffer.kind in self._waiting and not self._written(buffer):
+            return False
+        if batch := buffer.take():
+            self._waiting[buffer.kind] = next(self._numbers), batch
+            return self._written(buffer)
+        return True
+
+    def _written(self, buffer: Buffer) -> bool:
+        """Writes the batch that waits; returns whether it need not be tried again."""
+        try:
+            self._write(buffer, *self._waiting[buffer.kind])
+        except UNAVAILABLE as exc:  # or a lock on this table
+            metrics.FLUSH_FAILURES.labels(buffer.kind).inc()
+            if buffer.kind not in self._late:
+                self._late.add(buffer.kind)
+                logger.warning("The usage of keys (%s) is written later: %s", buffer.kind, exc)
+            return False
+        except Exception:  # it would fail each time
+            metrics.LOST.labels(buffer.kind).inc()
+            logger.exception("The usage of keys (%s) is lost", buffer.kind)
+        del self._waiting[buffer.kind]
+        self._late.discard(buffer.kind)
+        return True
+
+    def _write(self, buffer: Buffer, number: int, batch: Any) -> None:
+        buffer.prepare(batch)
+        with transaction.atomic():
+            if self._is_new(buffer.kind, number):
+                buffer.write(batch)
+
+    def _is_new(self, kind: str, number: int) -> bool:
+        """Whether the batch was not written yet; from now on it was, in this transaction."""
+        with connection.cursor() as cursor:
+            cursor.execute(_REMEMBER, [self._process, kind, number])
+            return cursor.fetchone() is not None
+
+    def run(self) -> None:
+        """Writes every few seconds, as long as the process lives."""
+        purged = None
+        while True:
+            time.sleep(settings.USAGE_FLUSH_SECONDS)
+            try:
+                today = time.time() // (24 * 60 * 60)
+                if self.flush() and purged != today and not self._purge():
+                    purged = today
+            except Exception:  # the thread must live as long as the process
+                logger.exception("The usage of keys cannot be written")
+
+    def _purge(self) -> bool:
+        """Deletes some rows that are too old; returns whether there may be more."""
+        try:
+            with writing(SECONDS):
+                return purge.purge()
+        except (DatabaseError, NoSlot) as exc:
+            logger.warning("Old usage of keys is deleted later: %s", exc)
+            return True
+
+
+_REMEMBER = """
+    INSERT INTO "usage_flushedbatch" (process, kind, number, at) VALUES (%s, %s, %s, now())
+    ON CONFLICT (process, kind) DO UPDATE SET number = EXCLUDED.number, at = EXCLUDED.at
+    WHERE "usage_flushedbatch".number < EXCLUDED.number
+    RETURNING number
+"""
+
+FLUSHER = Flusher(BUFFERS)
+
+
+def start() -> None:
+    """Starts the thread; a server process calls this once."""
+    threading.Thread(target=FLUSHER.run, name="usage", daemon=True).start()
+    breaking_off.connect(flush_last)
+
+
+def flush_last(patience: float, **_: Any) -> None:
+    """Signal receiver: the process ends, and writes what it has counted."""
+    FLUSHER.flush(LAST_SECONDS)

@@ -1,0 +1,122 @@
+"""How much each key is used, from where, and which requests were refused and why.
+
+There are no foreign keys: what a deleted key did remains, and writing needs no lock on keys.
+`apikeys.usage.flusher` writes all of it, and `apikeys.usage.report` reads it.
+"""
+
+from datetime import timedelta
+
+from django.db import models
+
+from config.key_format import PUBLIC_LENGTH
+
+KEEP_USAGE = timedelta(days=400)
+KEEP_REFUSED = timedelta(days=30)
+ADDRESSES_KEPT = 50  # of each key, those that were seen last
+
+NEWEST_FIRST = (models.F("created_at").desc(), models.F("id").desc())
+
+
+class KeyUsage(models.Model):
+    """The requests of one key on one day (UTC), by what the response was."""
+
+    pk = models.CompositePrimaryKey("key_id", "day")
+    key_id = models.UUIDField()
+    day = models.DateField()
+    workspace_id = models.UUIDField()
+    ok = models.BigIntegerField()  # 2xx and 3xx
+    errors = models.BigIntegerField()  # 4xx and 5xx, without 429
+    limited = models.BigIntegerField()  # 429
+    downloads = models.BigIntegerField()  # that started; they are in `ok` too
+
+    class Meta:
+        indexes = [
+            # The workspaces of one day, and the rows that are too old.
+            models.Index("day", "workspace_id", name="usage_day_workspace"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.key_id} on {self.day}"
+
+
+class KeyAddress(models.Model):
+    """An address that a key was used from."""
+
+    pk = models.CompositePrimaryKey("key_id", "address")
+    key_id = models.UUIDField()
+    address = models.CharField(max_length=45)  # IPv4 or IPv6
+    user_agent = models.CharField(max_length=500, blank=True)  # the last one
+    first_seen = models.DateTimeField()
+    last_seen = models.DateTimeField()
+    requests = models.BigIntegerField()
+
+    def __str__(self) -> str:
+        return f"{self.key_id} from {self.address}"
+
+
+class RefusedRequest(models.Model):
+    """A response of the API with a status of 400 or above, and its true reason.
+
+    A flood is counted, not stored: `more` is the number of requests like this one in its minute
+    that have no row.
+    """
+
+    created_at = models.DateTimeField()  # of the response
+    request_id = models.CharField(max_length=32)
+    status = models.PositiveSmallIntegerField()
+    response_text = models.CharField(max_length=500)  # what the client was told
+    reason = models.CharField(max_length=500)  # what support is told
+    more = models.BigIntegerField(default=0)
+    key_id = models.UUIDField(null=True)
+    key_name = models.CharField(max_length=100, blank=True)
+    key_prefix = models.CharField(max_length=PUBLIC_LENGTH, blank=True)
+    workspace_id = models.UUIDField(null=True)
+    workspace_name = models.CharField(max_length=200, blank=True)
+    document_id = models.UUIDField(null=True)  # that the path names, if it exists anywhere
+    address = models.CharField(max_length=45, blank=True)
+    user_agent = models.CharField(max_length=500, blank=True)
+    method = models.CharField(max_length=20)
+    path = models.CharField(max_length=500)
+
+    class Meta:
+        # Each list reads a range of one of these, newest first, from any position.
+        indexes = [
+            models.Index(*NEWEST_FIRST, name="refused_newest"),
+            models.Index("status", *NEWEST_FIRST, name="refused_status"),
+            models.Index("key_id", *NEWEST_FIRST, name="refused_key"),
+            models.Index("key_id", "status", *NEWEST_FIRST, name="refused_key_status"),
+            models.Index("workspace_id", *NEWEST_FIRST, name="refused_workspace"),
+            models.Index("workspace_id", "status", *NEWEST_FIRST, name="refused_workspace_status"),
+            models.Index("address", *NEWEST_FIRST, name="refused_address"),
+            # A whole request id, or its first characters.
+            models.Index(
+                fields=["request_id"], name="refused_request", opclasses=["varchar_pattern_ops"]
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.status}, {self.created_at:%Y-%m-%d %H:%M:%S} UTC"
+
+    @property
+    def reason_for_admins(self) -> str:
+        """What admins of the workspace are told: nothing about other workspaces or our servers.
+
+        The response to a refused key says nothing, and the key is theirs.
+        """
+        return self.reason if self.status == 401 else self.response_text
+
+
+class FlushedBatch(models.Model):
+    """The number of the last batch that a process has written, so that none is written twice.
+
+    A commit may have succeeded although the connection broke before its response.
+    """
+
+    pk = models.CompositePrimaryKey("process", "kind")
+    process = models.UUIDField()
+    kind = models.CharField(max_length=20)
+    number = models.BigIntegerField()
+    at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.number} of {self.process}"

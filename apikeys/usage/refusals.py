@@ -1,0 +1,168 @@
+"""Refused requests that wait to be written: a flood is counted, not stored."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import connection
+from django.http import HttpRequest
+
+from apikeys import keys
+from apikeys.usage import reasons
+from apikeys.usage.buffers import USER_AGENT_LENGTH, Buffer, clean, instant
+from apikeys.usage.models import RefusedRequest
+from apikeys.usage.reasons import Refusal
+from config.api.errors import ApiError
+from config.api.request import ActiveKey
+from config.listeners import Facts
+from config.logs import request_id
+
+MINUTE = 60  # seconds
+ROWS_A_MINUTE = 20  # that a key or an address gets for each status
+ROWS_A_FLUSH = 500
+METHOD_LENGTH = 20
+TEXT_LENGTH = 500  # characters of the path, the reason and the response's text
+
+
+@dataclass
+class _Group:
+    """The refused requests of a key or an address, with one status, in one minute."""
+
+    rows: int = 0
+    last: str = ""  # the request id of its last row
+
+
+@dataclass
+class Batch:
+    """What is written at once.
+
+    Attributes:
+        more: requests without a row, by the request id of their group's last row.
+        rows: made of `refusals` when the reasons are known.
+    """
+
+    refusals: list[Refusal] = field(default_factory=list)
+    more: Counter[str] = field(default_factory=Counter)
+    rows: list[RefusedRequest] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.refusals or self.more)
+
+
+class Refusals(Buffer):
+    """Refused requests: some rows of each group, and how many more there were."""
+
+    kind = "refused"
+    limit = ROWS_A_FLUSH
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._batch = Batch()
+        self._minute = 0
+        self._groups: dict[tuple[Any, int], _Group] = {}  # of this minute, each with a row
+
+    def __len__(self) -> int:
+        return len(self._batch.refusals)
+
+    def add(self, request: HttpRequest, fields: Facts, facts: Facts, now: float) -> None:
+        """Stores or counts the refusal of a request.
+
+        Args:
+            now: seconds since the epoch.
+        """
+        key: ActiveKey | None = facts.get("key")
+        who = (key.id if key else fields["client_address"], fields["status"])
+        with self.lock:
+            minute = int(now // MINUTE)
+            if minute != self._minute:
+                self._minute = minute
+                self.forget_groups()
+            group = self._groups.get(who)
+            if group is not None and group.rows >= ROWS_A_MINUTE:
+                self._batch.more[group.last] += 1
+                return
+            if len(self._batch.refusals) >= self.limit:
+                if group is None:
+                    self.dropped += 1
+                else:
+                    self._batch.more[group.last] += 1
+                return
+            if group is None:
+                group = self._groups[who] = _Group()
+            group.rows += 1
+            group.last = request_id.get()
+            self._batch.refusals.append(_refusal(request, fields, facts, now))
+
+    def forget_groups(self) -> None:
+        """Begins a new minute, as the clock does it."""
+        self._groups = {}
+
+    def take(self) -> Batch:
+        with self.lock:
+            batch, self._batch = self._batch, Batch()
+        return batch
+
+    def prepare(self, batch: Batch) -> None:
+        batch.rows = [
+            _row(refusal, reason, batch.more[refusal.request_id])
+            for refusal, reason in zip(batch.refusals, reasons.explain(batch.refusals), strict=True)
+        ]
+
+    def write(self, batch: Batch) -> None:
+        RefusedRequest.objects.bulk_create(batch.rows)
+        new = {refusal.request_id for refusal in batch.refusals}
+        earlier = {id: more for id, more in batch.more.items() if id not in new}
+        if earlier:
+            with connection.cursor() as cursor:
+                cursor.execute(_ADD_MORE, [list(earlier), list(earlier.values())])
+
+
+_ADD_MORE = """
+    UPDATE "usage_refusedrequest" AS refused SET more = refused.more + given.more
+    FROM unnest(%s::text[], %s::bigint[]) AS given (request_id, more)
+    WHERE refused.request_id = given.request_id
+"""
+
+
+def _refusal(request: HttpRequest, fields: Facts, facts: Facts, now: float) -> Refusal:
+    """What the reason is found from later. Of the key that was sent, only its hash is kept."""
+    error: ApiError | None = facts.get("error")
+    key: ActiveKey | None = facts.get("key")
+    raw = None if key else keys.from_header(request.META.get("HTTP_AUTHORIZATION", ""))
+    return Refusal(
+        at=now,
+        request_id=request_id.get(),
+        status=fields["status"],
+        error=type(error).__name__,
+        response_text=error.text if error else "",
+        logged_reason=fields["reason"] or "",
+        cause=fields.get("cause") or "",
+        key=key,
+        prefix=(keys.loggable(raw) or "") if raw else "",
+        digest=keys.digest(raw) if raw else "",
+        address=fields["client_address"],
+        user_agent=clean(fields["user_agent"], USER_AGENT_LENGTH),
+        method=clean(fields["method"], METHOD_LENGTH),
+        path=clean(fields["path"], TEXT_LENGTH),
+    )
+
+
+def _row(refusal: Refusal, reason: reasons.Reason, more: int) -> RefusedRequest:
+    return RefusedRequest(
+        created_at=instant(refusal.at),
+        request_id=refusal.request_id,
+        status=refusal.status,
+        response_text=clean(refusal.response_text, TEXT_LENGTH),
+        reason=clean(reason.text, TEXT_LENGTH),
+        more=more,
+        key_id=reason.key_id,
+        key_name=reason.key_name,
+        key_prefix=reason.key_prefix,
+        workspace_id=reason.workspace_id,
+        workspace_name=reason.workspace_name,
+        document_id=reason.document_id,
+        address=refusal.address[:45],
+        user_agent=refusal.user_agent,
+        method=refusal.method,
+        path=refusal.path,
+    )

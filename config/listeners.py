@@ -1,0 +1,34 @@
+"""What is told of each request when its response is ready; `config` imports no app."""
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.http import HttpRequest
+
+logger = logging.getLogger(__name__)
+
+Facts = Mapping[str, Any]
+Listener = Callable[[HttpRequest, Facts, Facts], None]
+
+_listeners: list[Listener] = []
+
+
+def register(listener: Listener) -> None:
+    """Adds a listener.
+
+    Args:
+        listener: is called in the request's thread, so it must be quick and must not wait. It gets
+            the request, the fields of the access log's line, and the facts that no log may have
+            (`config.request_context.remember`).
+    """
+    _listeners.append(listener)
+
+
+def call(request: HttpRequest, fields: Facts, facts: Facts) -> None:
+    """Tells all listeners; what they raise is logged and fails no request."""
+    for listener in _listeners:
+        try:
+            listener(request, fields, facts)
+        except Exception:
+            logger.exception("%s failed", listener)
