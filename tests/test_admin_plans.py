@@ -97,11 +97,11 @@ READ_FROM = {
     "q=person20@x.example": {"audit_person_listed"},
     "q=member20": {"audit_member_listed"},
     "q=paper 20": {"audit_document_newest"},
-    "q=acme": {"audit_workspace_newest"},
+    "q=acme": {"audit_key_name_listed", "audit_workspace_newest"},
     "q=203.0.20.3": {"audit_address_listed"},
     "q=2026-02-28": {"audit_newest"},
     f"q={uid(20, 3)}": OF_ANY_ID,
-    f"q={str(uid(20, 3))[:8]}": {"audit_document_newest", "audit_key_newest"},
+    f"q={str(uid(20, 3))[:8]}": {"audit_document_newest"},
     f"q={20 * 2**100:032x}": OF_ANY_ID | {"audit_request"},
     f"q={20 * 2**100:032x}"[:10]: {"audit_request"},
 }
@@ -133,7 +133,7 @@ def test_audit_search_for_a_beginning_takes_one_step_in_its_index_for_each_name(
 ) -> None:
     sam = signed_in(support())
     for query, index in RESOLVED.items():
-        [sql] = [sql for sql in asked(sam, f"{HISTORY}?{query}") if "WITH RECURSIVE" in sql]
+        sql = next(sql for sql in asked(sam, f"{HISTORY}?{query}") if "WITH RECURSIVE" in sql)
         with connection.cursor() as cursor:
             cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}")
             [[[found]]] = cursor.fetchall()
@@ -206,15 +206,15 @@ def test_audit_page_needs_as_many_queries_whatever_it_holds(acme: Tenant, query:
         happened(20, workspace_id=uid(1, 1), workspace_name="Acme", person="ada@acme.example")
         counts.add(len(asked(sam, HISTORY + query)))
     assert len(counts) == 1
-    assert counts.pop() <= 10
+    assert counts.pop() <= 19  # six of them for the chart, in its own savepoint
 
 
 def test_documents_admin_reads_its_index(acme: Tenant, umbrella: Tenant) -> None:
     factories.listed(acme.workspace, 3000)
-    factories.listed(umbrella.workspace, 30)
+    factories.listed(umbrella.workspace, 3000)
     analyze("documents_document", "workspaces_workspace")
     for query, index in (
-        (f"workspace={acme.workspace.id}", "document_newest"),
+        (f"workspace={umbrella.workspace.id}", "document_newest"),
         (f"q={uid(1)}", "documents_document_pkey"),
         (f"q={str(uid(1))[:8]}", "documents_document_pkey"),
     ):
