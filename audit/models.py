@@ -15,6 +15,7 @@ class Action(models.TextChoices):
     """What happened."""
 
     KEY_CREATED = "key.created", "API key created"
+    KEY_ROLLED = "key.rolled", "API key rolled"
     KEY_REVOKED = "key.revoked", "API key revoked"
     KEY_DELETED = "key.deleted", "API key deleted"
     DOCUMENT_DOWNLOADED = "document.downloaded", "Document downloaded"

@@ -8,7 +8,7 @@ a raw key, whatever the names in it are.
 import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -66,14 +66,20 @@ _INSERT = f"""
 """  # noqa: S608 - made of constants
 
 
-def _write(action: Action, **facts: Any) -> AuditEntry:
+def stored_client() -> tuple[str, str]:
+    """The address and the user agent of the current request's client, as they may be stored."""
     address, user_agent = client_info()
+    return address, redact(user_agent)[:USER_AGENT_LENGTH]
+
+
+def _write(action: Action, **facts: Any) -> AuditEntry:
+    address, user_agent = stored_client()
     return _insert(
         AuditEntry(
             action=action,
             request_id=request_id.get(),
             address=address,
-            user_agent=redact(user_agent)[:USER_AGENT_LENGTH],
+            user_agent=user_agent,
             **facts,
         )
     )
@@ -101,9 +107,36 @@ def key_is_recorded(key_id: UUID) -> bool:
     return AuditEntry.objects.filter(key_id=key_id).exists()
 
 
-def key_created(*, key: KeySnapshot, person: str) -> None:
-    """A user created an API key."""
-    _write(Action.KEY_CREATED, **asdict(key), person=person)
+def key_created(*, key: KeySnapshot, person: str, note: str, expires_at: datetime | None) -> None:
+    """A user created an API key.
+
+    Args:
+        note: what it is for; may be empty.
+        expires_at: None if it does not expire.
+    """
+    facts = [f"expires {_minute(expires_at)}"] if expires_at else []
+    facts += [f"for: {note}"] if note else []
+    _write(Action.KEY_CREATED, **asdict(key), person=person, detail="; ".join(facts))
+
+
+def key_rolled(
+    *, key: KeySnapshot, person: str, ends_at: datetime | None, replaced_by: KeySnapshot
+) -> None:
+    """A user created a key that replaces another one.
+
+    Args:
+        key: the old key.
+        ends_at: when it expires; None if it goes on.
+    """
+    end = f"ends {_minute(ends_at)}" if ends_at else "does not end by itself"
+    name = f"{replaced_by.key_name} ({replaced_by.key_prefix}…)"
+    detail = f"{end}; replaced by {name}"
+    _write(Action.KEY_ROLLED, **asdict(key), person=person, detail=detail)
+
+
+def _minute(moment: datetime) -> str:
+    """ "2026-03-01 09:00 UTC"."""
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def key_revoked(*, key: KeySnapshot, person: str) -> None:

@@ -305,6 +305,9 @@ UPGRADE_URL = env.text(
     "https://example.com/settings/billing",
     help="where a workspace admin changes the plan; the `href` of a 402",
 )
+SUPPORT_EMAIL = env.text(
+    "SUPPORT_EMAIL", help="the e-mail address that pages name where users need help; none if empty"
+)
 # The rest of an API view's behaviour is in `config.api.viewsets`. These are settings, since
 # `config` does not import the apps.
 REST_FRAMEWORK = {

@@ -10,7 +10,7 @@ from django.urls import reverse
 from audit.models import Action, AuditEntry
 from tests import factories
 from tests.factories import Tenant
-from workspaces import changes
+from workspaces import changes, directory, effects
 from workspaces.models import Membership, Workspace
 
 LIST = reverse("admin:workspaces_workspace_changelist")
@@ -188,3 +188,23 @@ def test_users_admin_adds_a_user(desk: Client) -> None:
     html = body(desk.get(reverse("admin:auth_user_change", args=[eve.pk])))
     assert "user_permissions" not in html
     assert "Support" in html
+
+
+def test_workspaces_with_the_same_name_have_different_labels(acme: Tenant) -> None:
+    twin = Workspace.objects.create(name="Acme")
+    names = {each.id: each.name for each in (acme.workspace, twin)}
+    assert directory.labels(names) == {
+        acme.workspace.id: "Acme · 00000001",
+        twin.id: f"Acme · {str(twin.id)[:8]}",
+    }
+    assert directory.labels({twin.id: "Acme"}) == {twin.id: "Acme"}
+
+
+def test_suspension_says_how_many_keys_stop(acme: Tenant, umbrella: Tenant) -> None:
+    assert effects.sentences(acme.workspace, works=False) == ["1 active key stops now."]
+    factories.issue(acme.workspace, "Second", acme.admin)
+    assert effects.sentences(acme.workspace, works=True) == [
+        "2 active keys work again from the next request on."
+    ]
+    umbrella.key.revoke(by=umbrella.admin)
+    assert effects.sentences(umbrella.workspace, works=False) == ["No active keys stop now."]

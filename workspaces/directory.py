@@ -1,12 +1,14 @@
 """Workspaces as the audit log needs them (`settings.AUDIT_WORKSPACE_DIRECTORY`)."""
 
+from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.http import QueryDict
 
-from workspaces.models import Workspace
+from workspaces.models import Workspace, label
 from workspaces.permissions import administered_by
 
 PAGE = 20  # workspaces offered at a time
@@ -17,6 +19,16 @@ def administered_names(user: User) -> dict[UUID, str]:
     """The workspaces whose admin the user is, sorted by name: id → name."""
     workspaces = administered_by(user).order_by("name", "id")
     return dict(workspaces.values_list("id", "name"))
+
+
+def labels(names: Mapping[UUID, str]) -> dict[UUID, str]:
+    """What to call the workspaces in a list of all of them: id → name.
+
+    A name that repeats among them has the first characters of its id. Where others may exist that
+    are not in the list, use `Workspace.label`.
+    """
+    count = Counter(names.values())
+    return {id: label(id, name) if count[name] > 1 else name for id, name in names.items()}
 
 
 def autocomplete(query: QueryDict) -> dict[str, Any]:
@@ -32,6 +44,6 @@ def autocomplete(query: QueryDict) -> dict[str, Any]:
     found = Workspace.objects.filter(name__icontains=term).order_by("name", "id")
     rows = list(found.values_list("id", "name")[start : start + PAGE + 1])
     return {
-        "results": [{"id": str(id), "text": f"{name} · {str(id)[:8]}"} for id, name in rows[:PAGE]],
+        "results": [{"id": str(id), "text": label(id, name)} for id, name in rows[:PAGE]],
         "pagination": {"more": len(rows) > PAGE and number < LAST_PAGE},
     }

@@ -9,6 +9,11 @@ from audit import record
 from workspaces.plans import Plan
 
 
+def label(workspace_id: uuid.UUID, name: str) -> str:
+    """ "Acme · 33fb8abb": tells a workspace apart from others with the same name."""
+    return f"{name} · {str(workspace_id)[:8]}"
+
+
 class Workspace(models.Model):
     """A tenant: it owns documents and keys, and has no access to those of another one."""
 
@@ -24,6 +29,11 @@ class Workspace(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def label(self) -> str:
+        """Its name and the first characters of its id."""
+        return label(self.id, self.name)
 
     def snapshot(self) -> record.WorkspaceSnapshot:
         """A copy for an audit entry."""

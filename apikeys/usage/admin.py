@@ -20,7 +20,7 @@ from config.admin.base import request_user
 from config.admin.changelist import ReadOnlyAdmin
 from config.admin.formatting import date_column
 from config.templatetags.console import copyable
-from workspaces.permissions import is_support
+from workspaces.permissions import sees_every_workspace
 
 # The fieldsets of a request's page.
 FIELDSETS = (
@@ -69,7 +69,7 @@ class RefusedRequestAdmin(ReadOnlyAdmin):
         return [
             "when",
             "status",
-            "why" if is_support(request_user(request)) else "why_for_admins",
+            "why" if sees_every_workspace(request_user(request)) else "why_for_admins",
             "key",
             "workspace",
             "address_link",
@@ -78,10 +78,18 @@ class RefusedRequestAdmin(ReadOnlyAdmin):
         ]
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+<<<<<<< HEAD
         """What is empty is left out. Admins get neither the document nor the reason of support."""
         replaced = {} if is_support(request_user(request)) else FOR_ADMINS
         shown = [
             (title, [replaced.get(each, each) for each in names]) for title, names in FIELDSETS
+=======
+        """Admins get neither the document nor the reason of support."""
+        replaced = {} if sees_every_workspace(request_user(request)) else FOR_ADMINS
+        return [
+            (title, {"fields": [name for each in names if (name := replaced.get(each, each))]})
+            for title, names in FIELDSETS
+>>>>>>> 6b03bb954b3b4e81efb7a841a2ffecf0617397ee
         ]
         return [
             (title, {"fields": [name for name in names if name and self._holds(obj, name)]})

@@ -7,13 +7,13 @@ from django.db.models import Count
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
+from apikeys.models import UNUSED_DAYS
 from apikeys.usage import report
 from apikeys.usage.models import RefusedRequest
 from apikeys.usage.report import Usage
 from workspaces.models import Workspace
-from workspaces.permissions import administered_by, is_operator, is_support
+from workspaces.permissions import administered_by, is_operator, sees_every_workspace
 
-UNUSED_DAYS = 90
 WORKSPACES_SHOWN = 10  # of an admin of many
 LATEST = 5  # refused requests
 
@@ -21,7 +21,7 @@ LATEST = 5  # refused requests
 def for_user(user: User) -> list[SafeString]:
     """The panels, in their order."""
     panels = []
-    if is_support(user):
+    if sees_every_workspace(user):
         panels.append(_support())
     if is_operator(user):
         panels.append(_operator())
@@ -66,7 +66,7 @@ def _workspaces(user: User) -> list[WorkspaceRow]:
     ids = [workspace.pk for workspace in workspaces]
     if not ids:
         return []
-    keys = report.unused_keys(ids, UNUSED_DAYS).order_by().values_list("workspace_id")
+    keys = report.unused_keys(ids).order_by().values_list("workspace_id")
     unused = dict(keys.annotate(Count("pk")))
     usage = report.workspace_today(ids)
     return [

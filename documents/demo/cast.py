@@ -7,9 +7,9 @@ from django.contrib.auth.models import Group, User
 from django.db import transaction
 
 from config.request_context import actor
-from documents.permissions import GROUP
 from workspaces import changes
 from workspaces.models import Membership, Workspace
+from workspaces.permissions import SUPPORT
 from workspaces.plans import Plan
 
 
@@ -69,4 +69,4 @@ def create_people() -> None:
             membership = Membership(user=user, workspace_id=person.tenant.id, role=person.role)
             changes.add_member(membership, by=actor())
         else:
-            user.groups.add(Group.objects.get(name=GROUP))
+            user.groups.add(Group.objects.get(name=SUPPORT))
