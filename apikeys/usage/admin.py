@@ -78,18 +78,10 @@ class RefusedRequestAdmin(ReadOnlyAdmin):
         ]
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-<<<<<<< HEAD
         """What is empty is left out. Admins get neither the document nor the reason of support."""
-        replaced = {} if is_support(request_user(request)) else FOR_ADMINS
+        replaced = {} if sees_every_workspace(request_user(request)) else FOR_ADMINS
         shown = [
             (title, [replaced.get(each, each) for each in names]) for title, names in FIELDSETS
-=======
-        """Admins get neither the document nor the reason of support."""
-        replaced = {} if sees_every_workspace(request_user(request)) else FOR_ADMINS
-        return [
-            (title, {"fields": [name for each in names if (name := replaced.get(each, each))]})
-            for title, names in FIELDSETS
->>>>>>> 6b03bb954b3b4e81efb7a841a2ffecf0617397ee
         ]
         return [
             (title, {"fields": [name for name in names if name and self._holds(obj, name)]})
