@@ -2,6 +2,7 @@
 
 import re
 from datetime import timedelta
+from html import unescape
 from typing import Any
 from urllib.parse import quote
 
@@ -333,6 +334,16 @@ def test_start_page_of_an_admin_has_the_figures_of_the_day(acme: Tenant, umbrell
     assert "77" not in text
 
 
+def test_unused_keys_of_the_start_page_are_one_click_away(acme: Tenant) -> None:
+    factories.issue(acme.workspace, "In use", acme.admin)
+    ApiKey.objects.filter(pk=acme.key.pk).update(created_at=timezone.now() - timedelta(days=91))
+    client = signed_in(acme.admin)
+    [url] = re.findall(r'href="([^"]+used=not[^"]*)"', html(client.get(INDEX)))
+    listed = html(client.get(unescape(url)))
+    assert "Acme sync" in listed
+    assert "In use" not in listed
+
+
 def test_start_page_of_support_has_the_latest_and_the_unusual(
     acme: Tenant, umbrella: Tenant, flusher: Flusher
 ) -> None:
@@ -346,7 +357,7 @@ def test_start_page_of_support_has_the_latest_and_the_unusual(
     text = text_of(page)
     assert "The key “Acme sync” was revoked at" in text
     assert "No Authorization header." in text
-    assert "Acme sync Acme 4,120" in text
+    assert "Acme sync Acme · 00000001 4,120" in text
     assert f"{LIST}?key_id__exact={acme.key.pk}&amp;status__exact=429" in page
     assert "most requests" not in text
 
@@ -355,8 +366,10 @@ def test_start_page_of_an_operator_has_the_top_workspaces(acme: Tenant, umbrella
     use(acme, ok=5, limited=1)
     use(umbrella, ok=9)
     text = text_of(start(staff.operator()))
-    assert re.search(r"most requests today .* Umbrella 9 0 0 0 Acme 6 0 0 1 ", text)
-    assert re.search(r"Most refused by the rate limit .* Acme 6 0 0 1", text)
+    assert re.search(
+        r"most requests today .* Umbrella · 00000001 9 0 0 0 Acme · 00000001 6 0 0 1 ", text
+    )
+    assert re.search(r"Most refused by the rate limit .* Acme · 00000001 6 0 0 1", text)
 
 
 def test_start_page_without_any_request_says_so(acme: Tenant) -> None:

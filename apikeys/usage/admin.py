@@ -66,12 +66,14 @@ class RefusedRequestAdmin(ReadOnlyAdmin):
         return redirect_without_key(request) or super().changelist_view(request, extra_context)
 
     def get_list_display(self, request: HttpRequest) -> list[Any]:
+        everything = sees_every_workspace(request_user(request))
+        several = everything or len(scope_of(request).workspaces) != 1
         return [
             "when",
             "status",
-            "why" if sees_every_workspace(request_user(request)) else "why_for_admins",
+            "why" if everything else "why_for_admins",
             "key",
-            "workspace",
+            *(["workspace"] if several else []),
             "address_link",
             "short_path",
             "request_link",
@@ -131,7 +133,7 @@ class RefusedRequestAdmin(ReadOnlyAdmin):
 
     @admin.display(description="workspace")
     def workspace(self, row: RefusedRequest) -> str:
-        return list_link(row.workspace_name, workspace_id__exact=row.workspace_id)
+        return list_link(row.workspace_label, workspace_id__exact=row.workspace_id)
 
     @admin.display(description="address")
     def address_link(self, row: RefusedRequest) -> str:

@@ -18,6 +18,7 @@ from apikeys.usage.models import REQUEST_ID_SHORT, RefusedRequest
 from audit.scope import Scope
 from config.admin.changelist import FilterForm
 from config.key_format import PREFIX, PUBLIC_LENGTH
+from workspaces.directory import labels
 
 PERIODS = {
     "hour": ("Last hour", timedelta(hours=1)),
@@ -116,7 +117,7 @@ class RefusedFilter(FilterForm):
         super().__init__(data)
         self.scope = scope
         if len(scope.workspaces) > 1:
-            names = {str(id): name for id, name in scope.workspaces.items()}
+            names = {str(id): name for id, name in labels(scope.workspaces).items()}
             self.fields["workspace_id__exact"] = forms.TypedChoiceField(
                 label="Workspace",
                 required=False,
@@ -154,4 +155,4 @@ class RefusedFilter(FilterForm):
         if not rows or name == "address__exact":
             return ""
         newest: RefusedRequest = rows[0]
-        return newest.workspace_name if name == "workspace_id__exact" else newest.key_name
+        return newest.workspace_label if name == "workspace_id__exact" else newest.key_name
