@@ -155,8 +155,8 @@ def test_filters_narrow_the_list(acme: Tenant, umbrella: Tenant) -> None:
     sam = signed_in(staff.support())
     ages = (timedelta(minutes=5), timedelta(hours=5), timedelta(days=5), timedelta(days=25))
     old = refused(4, created_at=lambda number: now() - ages[number], address="203.0.113.1")
-    for period, count in {"": 4, "hour": 1, "day": 2, "week": 3}.items():
-        assert seen(sam, f"?period={period}") == [row.pk for row in old[:count]]
+    for period, count in {"": 4, "1h": 1, "24h": 2, "7d": 3}.items():
+        assert seen(sam, f"?within={period}") == [row.pk for row in old[:count]]
     assert len(seen(sam, "?q=203.0.113.1")) == len(seen(sam, "?address__exact=203.0.113.1")) == 4
     [own] = refused(**of_key(acme, status=401), address="2001:db8::1")
     for query in (
@@ -170,6 +170,16 @@ def test_filters_narrow_the_list(acme: Tenant, umbrella: Tenant) -> None:
         assert seen(sam, f"?{query}") == [own.pk], query
 
 
+def test_support_filters_by_the_name_of_a_workspace(acme: Tenant, umbrella: Tenant) -> None:
+    [own], _ = refused(**of_key(acme)), refused(**of_key(umbrella))
+    sam = signed_in(staff.support())
+    assert seen(sam, "?workspace_id__exact=acme") == [own.pk]
+    other = Workspace.objects.create(id=uid(3, 1), name="Acme")
+    text = html(sam.get(LIST, {"workspace_id__exact": "Acme"}))
+    assert "Several workspaces match" in text
+    assert str(other.pk) in text
+
+
 @pytest.mark.parametrize(
     ("query", "error"),
     [
@@ -179,9 +189,9 @@ def test_filters_narrow_the_list(acme: Tenant, umbrella: Tenant) -> None:
         ("q=%00", "Null characters"),
         ("status__exact=418", "Select a valid choice"),
         ("status__exact=x", "Select a valid choice"),
-        ("period=year", "Select a valid choice"),
+        ("within=year", "Select a valid choice"),
         ("key_id__exact=x", "This is not an id"),
-        ("workspace_id__exact=1", "This is not an id"),
+        ("workspace_id__exact=Nobody", "No workspace has this name, or this id"),
         ("address__exact=localhost", "valid IPv4 or IPv6"),
     ],
 )
@@ -213,7 +223,7 @@ OF_KEY, OF_WORKSPACE = ({f"refused_{of}", f"refused_{of}_status"} for of in ("ke
 READ_FROM = {
     "": {"refused_newest"},
     "status__exact=429": {"refused_status"},
-    "period=day": {"refused_newest"},
+    "within=24h": {"refused_newest"},
     f"key_id__exact={uid(20, 2)}": OF_KEY,
     f"key_id__exact={uid(20, 2)}&status__exact=404": OF_KEY,
     f"workspace_id__exact={uid(20, 1)}": OF_WORKSPACE,

@@ -16,6 +16,7 @@ from apikeys.usage.models import RefusedRequest
 from audit.export_views import redirect_without_key
 from audit.links import filtered_log_url
 from audit.scope import scope_of
+from audit.workspace_field import WorkspaceChoices
 from config.admin.base import request_user
 from config.admin.changelist import ReadOnlyAdmin
 from config.admin.formatting import date_column
@@ -39,6 +40,7 @@ class RefusedRequestAdmin(ReadOnlyAdmin):
     empty_text = "No request was refused in the last 30 days."
     menu_position = 35
     filter_form = RefusedFilter
+    change_list_template = "admin/usage/refusedrequest/change_list.html"
     list_display_links = ("request_link",)
 
     # --- Who sees what ---
@@ -59,6 +61,9 @@ class RefusedRequestAdmin(ReadOnlyAdmin):
         return panels.for_user(request_user(request))
 
     # --- Pages ---
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[WorkspaceChoices]:
+        return WorkspaceChoices
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
