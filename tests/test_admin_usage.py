@@ -2,6 +2,7 @@
 
 import re
 from datetime import timedelta
+from html import unescape
 from typing import Any
 from urllib.parse import quote
 
@@ -154,8 +155,8 @@ def test_filters_narrow_the_list(acme: Tenant, umbrella: Tenant) -> None:
     sam = signed_in(staff.support())
     ages = (timedelta(minutes=5), timedelta(hours=5), timedelta(days=5), timedelta(days=25))
     old = refused(4, created_at=lambda number: now() - ages[number], address="203.0.113.1")
-    for period, count in {"": 4, "hour": 1, "day": 2, "week": 3}.items():
-        assert seen(sam, f"?period={period}") == [row.pk for row in old[:count]]
+    for period, count in {"": 4, "1h": 1, "24h": 2, "7d": 3}.items():
+        assert seen(sam, f"?within={period}") == [row.pk for row in old[:count]]
     assert len(seen(sam, "?q=203.0.113.1")) == len(seen(sam, "?address__exact=203.0.113.1")) == 4
     [own] = refused(**of_key(acme, status=401), address="2001:db8::1")
     for query in (
@@ -169,6 +170,16 @@ def test_filters_narrow_the_list(acme: Tenant, umbrella: Tenant) -> None:
         assert seen(sam, f"?{query}") == [own.pk], query
 
 
+def test_support_filters_by_the_name_of_a_workspace(acme: Tenant, umbrella: Tenant) -> None:
+    [own], _ = refused(**of_key(acme)), refused(**of_key(umbrella))
+    sam = signed_in(staff.support())
+    assert seen(sam, "?workspace_id__exact=acme") == [own.pk]
+    other = Workspace.objects.create(id=uid(3, 1), name="Acme")
+    text = html(sam.get(LIST, {"workspace_id__exact": "Acme"}))
+    assert "Several workspaces match" in text
+    assert str(other.pk) in text
+
+
 @pytest.mark.parametrize(
     ("query", "error"),
     [
@@ -178,9 +189,9 @@ def test_filters_narrow_the_list(acme: Tenant, umbrella: Tenant) -> None:
         ("q=%00", "Null characters"),
         ("status__exact=418", "Select a valid choice"),
         ("status__exact=x", "Select a valid choice"),
-        ("period=year", "Select a valid choice"),
+        ("within=year", "Select a valid choice"),
         ("key_id__exact=x", "This is not an id"),
-        ("workspace_id__exact=1", "This is not an id"),
+        ("workspace_id__exact=Nobody", "No workspace has this name, or this id"),
         ("address__exact=localhost", "valid IPv4 or IPv6"),
     ],
 )
@@ -212,7 +223,7 @@ OF_KEY, OF_WORKSPACE = ({f"refused_{of}", f"refused_{of}_status"} for of in ("ke
 READ_FROM = {
     "": {"refused_newest"},
     "status__exact=429": {"refused_status"},
-    "period=day": {"refused_newest"},
+    "within=24h": {"refused_newest"},
     f"key_id__exact={uid(20, 2)}": OF_KEY,
     f"key_id__exact={uid(20, 2)}&status__exact=404": OF_KEY,
     f"workspace_id__exact={uid(20, 1)}": OF_WORKSPACE,
@@ -333,6 +344,16 @@ def test_start_page_of_an_admin_has_the_figures_of_the_day(acme: Tenant, umbrell
     assert "77" not in text
 
 
+def test_unused_keys_of_the_start_page_are_one_click_away(acme: Tenant) -> None:
+    factories.issue(acme.workspace, "In use", acme.admin)
+    ApiKey.objects.filter(pk=acme.key.pk).update(created_at=timezone.now() - timedelta(days=91))
+    client = signed_in(acme.admin)
+    [url] = re.findall(r'href="([^"]+used=not[^"]*)"', html(client.get(INDEX)))
+    listed = html(client.get(unescape(url)))
+    assert "Acme sync" in listed
+    assert "In use" not in listed
+
+
 def test_start_page_of_support_has_the_latest_and_the_unusual(
     acme: Tenant, umbrella: Tenant, flusher: Flusher
 ) -> None:
@@ -346,7 +367,7 @@ def test_start_page_of_support_has_the_latest_and_the_unusual(
     text = text_of(page)
     assert "The key “Acme sync” was revoked at" in text
     assert "No Authorization header." in text
-    assert "Acme sync Acme 4,120" in text
+    assert "Acme sync Acme · 00000001 4,120" in text
     assert f"{LIST}?key_id__exact={acme.key.pk}&amp;status__exact=429" in page
     assert "most requests" not in text
 
@@ -355,8 +376,10 @@ def test_start_page_of_an_operator_has_the_top_workspaces(acme: Tenant, umbrella
     use(acme, ok=5, limited=1)
     use(umbrella, ok=9)
     text = text_of(start(staff.operator()))
-    assert re.search(r"most requests today .* Umbrella 9 0 0 0 Acme 6 0 0 1 ", text)
-    assert re.search(r"Most refused by the rate limit .* Acme 6 0 0 1", text)
+    assert re.search(
+        r"most requests today .* Umbrella · 00000001 9 0 0 0 Acme · 00000001 6 0 0 1 ", text
+    )
+    assert re.search(r"Most refused by the rate limit .* Acme · 00000001 6 0 0 1", text)
 
 
 def test_start_page_without_any_request_says_so(acme: Tenant) -> None:

@@ -138,7 +138,7 @@ def test_usage_that_the_database_refuses_is_dropped_and_the_rest_written(
 ) -> None:
     now = timezone.now().timestamp()
     recorder.COUNTS.add(active(), 200, now, download=False)
-    recorder.ADDRESSES.add(uid(1, 2), "x" * 100, "curl", now)  # longer than its column
+    recorder.ADDRESSES.add("not an id", ADDRESS, "curl", now)  # type: ignore[arg-type]
     assert flusher.flush()
     assert flusher.flush()
     assert KeyUsage.objects.get().ok == 1
@@ -172,6 +172,12 @@ def test_addresses_of_a_key_have_their_times_requests_and_last_client(
     assert (found.address, found.requests) == (ADDRESS, 3)
     assert found.user_agent == f"sync/2 {acme.key.prefix}…"
     assert found.first_seen < found.last_seen
+
+
+def test_address_that_is_too_long_is_cut(db: None, flusher: Flusher) -> None:
+    recorder.ADDRESSES.add(uid(1, 2), f"fe80::1%{'x' * 100}", None, 0.0)
+    assert flusher.flush()
+    assert len(report.addresses(uid(1, 2))[0].address) == 45
 
 
 def test_addresses_of_a_key_are_the_fifty_seen_last(db: None, flusher: Flusher) -> None:

@@ -54,6 +54,13 @@ def test_refused_revoked_key_is_named_with_who_revoked_it(acme: Tenant, flusher:
     assert about(row) == of(acme)
 
 
+def test_refused_key_that_has_expired_says_when(acme: Tenant, flusher: Flusher) -> None:
+    ApiKey.objects.update(expires_at=factories.at("2026-03-01 12:00:00"))
+    row = row_of(acme.get("/me"), flusher)
+    assert row.reason == "The key “Acme sync” expired at 2026-03-01 12:00:00 UTC."
+    assert about(row) == of(acme)
+
+
 def test_refused_key_whose_revoker_s_account_is_deleted_is_still_explained(
     acme: Tenant, flusher: Flusher
 ) -> None:

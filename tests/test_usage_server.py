@@ -53,6 +53,9 @@ def test_server_that_is_stopped_writes_the_rest(
     with running(Server(tmp_path)) as server:  # it writes nothing before its end
         server.get("/documents/nothing", acme.raw)
         assert not RefusedRequest.objects.exists()
+        for kind, waiting in {"usage": 1, "addresses": 1, "refused": 2}.items():  # one of 401
+            assert value(server, "documents_usage_waiting", kind=kind) == waiting
+            assert value(server, "documents_usage_dropped_total", kind=kind) == 0
     assert usage(acme) == Usage(errors=1)
     assert RefusedRequest.objects.filter(key_id=acme.key.pk).count() == 1
 

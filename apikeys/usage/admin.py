@@ -16,6 +16,7 @@ from apikeys.usage.models import RefusedRequest
 from audit.export_views import redirect_without_key
 from audit.links import filtered_log_url
 from audit.scope import scope_of
+from audit.workspace_field import WorkspaceChoices
 from config.admin.base import request_user
 from config.admin.changelist import ReadOnlyAdmin
 from config.admin.formatting import date_column
@@ -24,11 +25,11 @@ from workspaces.permissions import sees_every_workspace
 
 # The fieldsets of a request's page.
 FIELDSETS = (
-    ("What happened", ("when", "status", "response_text", "why", "document_link", "and_more")),
+    ("What happened", ("when", "status", "response", "why", "document_link")),
     ("Who", ("key", "workspace", "address_link", "user_agent")),
     ("Request", ("method", "path", "whole_request", "audit_log")),
 )
-FOR_ADMINS = {"why": "why_for_admins", "response_text": "", "document_link": ""}
+FOR_ADMINS = {"why": "why_for_admins", "response": "", "document_link": ""}
 
 
 @admin.register(RefusedRequest)
@@ -39,6 +40,7 @@ class RefusedRequestAdmin(ReadOnlyAdmin):
     empty_text = "No request was refused in the last 30 days."
     menu_position = 35
     filter_form = RefusedFilter
+    change_list_template = "admin/usage/refusedrequest/change_list.html"
     list_display_links = ("request_link",)
 
     # --- Who sees what ---
@@ -60,30 +62,42 @@ class RefusedRequestAdmin(ReadOnlyAdmin):
 
     # --- Pages ---
 
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[WorkspaceChoices]:
+        return WorkspaceChoices
+
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         return redirect_without_key(request) or super().changelist_view(request, extra_context)
 
     def get_list_display(self, request: HttpRequest) -> list[Any]:
+        everything = sees_every_workspace(request_user(request))
+        several = everything or len(scope_of(request).workspaces) != 1
         return [
             "when",
             "status",
-            "why" if sees_every_workspace(request_user(request)) else "why_for_admins",
+            "why" if everything else "why_for_admins",
             "key",
-            "workspace",
+            *(["workspace"] if several else []),
             "address_link",
-            "path",
+            "short_path",
             "request_link",
         ]
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Admins get neither the document nor the reason of support."""
+        """What is empty is left out. Admins get neither the document nor the reason of support."""
         replaced = {} if sees_every_workspace(request_user(request)) else FOR_ADMINS
-        return [
-            (title, {"fields": [name for each in names if (name := replaced.get(each, each))]})
-            for title, names in FIELDSETS
+        shown = [
+            (title, [replaced.get(each, each) for each in names]) for title, names in FIELDSETS
         ]
+        return [
+            (title, {"fields": [name for name in names if name and self._holds(obj, name)]})
+            for title, names in shown
+        ]
+
+    def _holds(self, obj: Any, name: str) -> bool:
+        shown = getattr(self, name, None)
+        return bool(shown(obj) if shown else getattr(obj, name))
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
         return ["why_for_admins", *(name for _, names in FIELDSETS for name in names)]
@@ -107,15 +121,15 @@ class RefusedRequestAdmin(ReadOnlyAdmin):
     def why_for_admins(self, row: RefusedRequest) -> str:
         return with_more(row, row.reason_for_admins)
 
-    @admin.display(description="like it")
-    def and_more(self, row: RefusedRequest) -> str:
-        return f"{row.more:,} more within this minute" if row.more else "–"
+    @admin.display(description="response")
+    def response(self, row: RefusedRequest) -> str:
+        return row.response_text
 
     @admin.display(description="API key")
     def key(self, row: RefusedRequest) -> str:
         """The key's page; of an unknown key, what it begins with."""
         if row.key_id is None:
-            return format_html("<code>{}…</code>", row.key_prefix) if row.key_prefix else "–"
+            return format_html("<code>{}…</code>", row.key_prefix) if row.key_prefix else ""
         return format_html(
             '<a href="{}">{}</a>',
             reverse("admin:apikeys_apikey_change", args=[row.key_id]),
@@ -124,15 +138,23 @@ class RefusedRequestAdmin(ReadOnlyAdmin):
 
     @admin.display(description="workspace")
     def workspace(self, row: RefusedRequest) -> str:
-        return list_link(row.workspace_name, workspace_id__exact=row.workspace_id)
+        return list_link(row.workspace_label, workspace_id__exact=row.workspace_id)
 
     @admin.display(description="address")
     def address_link(self, row: RefusedRequest) -> str:
-        return list_link(row.address, address__exact=row.address)
+        link = list_link(row.address, address__exact=row.address)
+        return link and format_html('<span class="nowrap">{}</span>', link)
+
+    @admin.display(description="path")
+    def short_path(self, row: RefusedRequest) -> str:
+        method = "" if row.method == "GET" else f"{row.method} "
+        return method + row.path.removeprefix("/api/v1")
 
     @admin.display(description="request id")
     def request_link(self, row: RefusedRequest) -> str:
-        return format_html('<code title="{}">{}</code>', row.request_id, row.short_request_id)
+        return format_html(
+            '<code class="nowrap" title="{}">{}</code>', row.request_id, row.short_request_id
+        )
 
     @admin.display(description="request id")
     def whole_request(self, row: RefusedRequest) -> str:
@@ -141,7 +163,7 @@ class RefusedRequestAdmin(ReadOnlyAdmin):
     @admin.display(description="document")
     def document_link(self, row: RefusedRequest) -> str:
         if row.document_id is None:
-            return "–"
+            return ""
         url = reverse("admin:documents_document_change", args=[row.document_id])
         return format_html('<a href="{}"><code>{}</code></a>', url, row.document_id)
 
@@ -149,7 +171,7 @@ class RefusedRequestAdmin(ReadOnlyAdmin):
     def audit_log(self, row: RefusedRequest) -> str:
         """What this key did that was not refused."""
         if row.key_id is None:
-            return "–"
+            return ""
         url = filtered_log_url(key_id__exact=row.key_id)
         return format_html('<a href="{}">Audit log of the key</a>', url)
 
@@ -158,16 +180,16 @@ def with_more(row: RefusedRequest, reason: str) -> str:
     if not row.more:
         return reason
     return format_html(
-        '{} <span class="badge">and {} more like it within this minute</span>',
+        '{} <span class="quiet">and {} more like it within this minute</span>',
         reason,
         f"{row.more:,}",
     )
 
 
 def list_link(text: str, **filters: Any) -> str:
-    """The text as a link to the list, filtered by one field; "–" without a value."""
+    """The text as a link to the list, filtered by one field; "" without a value."""
     [value] = filters.values()
     if not value:
-        return "–"
+        return ""
     url = f"{reverse('admin:usage_refusedrequest_changelist')}?{urlencode(filters)}"
     return format_html('<a href="{}" title="Only those of {}">{}</a>', url, value, text or value)

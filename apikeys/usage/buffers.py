@@ -16,6 +16,7 @@ from apikeys.usage.models import ADDRESSES_KEPT
 from config.api.request import ActiveKey
 from config.logs import redact
 
+ADDRESS_LENGTH = 45
 USER_AGENT_LENGTH = 500  # characters that are stored
 DAY = 24 * 60 * 60  # seconds
 _EPOCH = date(1970, 1, 1)
@@ -133,7 +134,7 @@ class Addresses(Buffer):
         """
         if not address:
             return
-        pair = (key_id, address)
+        pair = (key_id, address[:ADDRESS_LENGTH])  # a scope id of IPv6 has no limit
         with self.lock:
             row = self._rows.get(pair)
             if row is None:

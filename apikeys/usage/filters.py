@@ -3,7 +3,6 @@
 import contextlib
 import re
 from collections.abc import Sequence
-from datetime import timedelta
 from ipaddress import ip_address
 from typing import Any
 from uuid import UUID
@@ -15,15 +14,13 @@ from django.http import QueryDict
 from django.utils import timezone
 
 from apikeys.usage.models import REQUEST_ID_SHORT, RefusedRequest
+from audit.filters import PERIODS, id_field
 from audit.scope import Scope
+from audit.workspace_field import WorkspaceField
 from config.admin.changelist import FilterForm
 from config.key_format import PREFIX, PUBLIC_LENGTH
+from workspaces.directory import labels
 
-PERIODS = {
-    "hour": ("Last hour", timedelta(hours=1)),
-    "day": ("Last 24 hours", timedelta(hours=24)),
-    "week": ("Last 7 days", timedelta(days=7)),
-}
 STATUSES = {
     400: "not valid",
     401: "no valid key",
@@ -65,21 +62,11 @@ def search_alternatives(text: str) -> list[Q]:
     return alternatives
 
 
-def id_filter(label: str) -> forms.UUIDField:
-    """A filter that links set."""
-    return forms.UUIDField(
-        label=label,
-        required=False,
-        widget=forms.HiddenInput,
-        error_messages={"invalid": "This is not an id. An id is a UUID."},
-    )
-
-
 class RefusedFilter(FilterForm):
     """The filters of the list; all that are set apply together.
 
     Args:
-        scope: the scope of the user; a workspace outside of it matches nothing.
+        scope: the scope of the user; workspaces outside of it are not offered.
     """
 
     q = forms.CharField(
@@ -100,14 +87,14 @@ class RefusedFilter(FilterForm):
             *((status, f"{status} · {text}") for status, text in STATUSES.items()),
         ],
     )
-    period = forms.ChoiceField(
+    within = forms.ChoiceField(
         label="Time",
         required=False,
         choices=[("", "30 days"), *((name, label) for name, (label, _) in PERIODS.items())],
     )
+    workspace_id__exact: forms.Field = WorkspaceField()
     # Set by links.
-    workspace_id__exact = id_filter("Workspace")
-    key_id__exact = id_filter("API key")
+    key_id__exact = id_field("API key")
     address__exact = forms.GenericIPAddressField(
         label="Address", required=False, widget=forms.HiddenInput
     )
@@ -115,14 +102,15 @@ class RefusedFilter(FilterForm):
     def __init__(self, data: QueryDict, scope: Scope) -> None:
         super().__init__(data)
         self.scope = scope
-        if len(scope.workspaces) > 1:
-            names = {str(id): name for id, name in scope.workspaces.items()}
+        if not scope.everything:
+            names = {str(id): name for id, name in labels(scope.workspaces).items()}
             self.fields["workspace_id__exact"] = forms.TypedChoiceField(
                 label="Workspace",
                 required=False,
                 coerce=UUID,
                 empty_value=None,
                 choices=[("", "All of yours"), *names.items()],
+                widget=forms.HiddenInput if len(names) == 1 else forms.Select,
                 error_messages={"invalid_choice": "This is not a workspace of yours."},
             )
 
@@ -136,22 +124,19 @@ class RefusedFilter(FilterForm):
         values = self.cleaned_data
         exact = ("status__exact", "workspace_id__exact", "key_id__exact", "address__exact")
         found = Q(**{name: values[name] for name in exact if values[name]})
-        if values["period"]:
-            _, length = PERIODS[values["period"]]
+        if values["within"]:
+            _, length = PERIODS[values["within"]]
             found &= Q(created_at__gte=timezone.now() - length)
         return found
 
     def alternatives(self) -> list[Q]:
         values = self.cleaned_data
         searches = search_alternatives(values["q"]) if values["q"] else [Q()]
-        chosen = values["workspace_id__exact"] and self.scope.includes(
-            values["workspace_id__exact"]
-        )
-        workspaces = [Q()] if chosen else self.scope.alternatives()
+        workspaces = [Q()] if values["workspace_id__exact"] else self.scope.alternatives()
         return [workspace & search for workspace in workspaces for search in searches]
 
     def chip_text(self, name: str, rows: Sequence[Any]) -> str:
         if not rows or name == "address__exact":
             return ""
         newest: RefusedRequest = rows[0]
-        return newest.workspace_name if name == "workspace_id__exact" else newest.key_name
+        return newest.workspace_label if name == "workspace_id__exact" else newest.key_name

@@ -9,6 +9,7 @@ from datetime import timedelta
 from django.db import models
 
 from config.key_format import PUBLIC_LENGTH
+from workspaces.models import label
 
 KEEP_USAGE = timedelta(days=400)
 KEEP_REFUSED = timedelta(days=30)
@@ -111,6 +112,11 @@ class RefusedRequest(models.Model):
     def short_request_id(self) -> str:
         """The first characters, for lists."""
         return f"{self.request_id[:REQUEST_ID_SHORT]}…"
+
+    @property
+    def workspace_label(self) -> str:
+        """The workspace's name and the first characters of its id; "" without one."""
+        return label(self.workspace_id, self.workspace_name) if self.workspace_id else ""
 
     @property
     def reason_for_admins(self) -> str:

@@ -1,6 +1,7 @@
 """What the start page shows of the usage of keys, by what the user is."""
 
 from dataclasses import dataclass
+from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db.models import Count
@@ -11,8 +12,8 @@ from apikeys.models import UNUSED_DAYS
 from apikeys.usage import report
 from apikeys.usage.models import RefusedRequest
 from apikeys.usage.report import Usage
-from workspaces.models import Workspace
-from workspaces.permissions import administered_by, is_operator, sees_every_workspace
+from workspaces.directory import administered_names, labels
+from workspaces.permissions import is_operator, sees_every_workspace
 
 WORKSPACES_SHOWN = 10  # of an admin of many
 LATEST = 5  # refused requests
@@ -56,20 +57,18 @@ def _operator() -> SafeString:
 class WorkspaceRow:
     """A workspace of the user, today."""
 
-    workspace: Workspace
+    id: UUID
+    name: str
     usage: Usage
     unused: int  # keys
 
 
 def _workspaces(user: User) -> list[WorkspaceRow]:
-    workspaces = list(administered_by(user).order_by("name", "id")[:WORKSPACES_SHOWN])
-    ids = [workspace.pk for workspace in workspaces]
+    names = labels(administered_names(user))
+    ids = list(names)[:WORKSPACES_SHOWN]
     if not ids:
         return []
     keys = report.unused_keys(ids).order_by().values_list("workspace_id")
     unused = dict(keys.annotate(Count("pk")))
     usage = report.workspace_today(ids)
-    return [
-        WorkspaceRow(workspace, usage[workspace.pk], unused.get(workspace.pk, 0))
-        for workspace in workspaces
-    ]
+    return [WorkspaceRow(id, names[id], usage[id], unused.get(id, 0)) for id in ids]

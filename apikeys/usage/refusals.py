@@ -9,7 +9,7 @@ from django.http import HttpRequest
 
 from apikeys import keys
 from apikeys.usage import reasons
-from apikeys.usage.buffers import USER_AGENT_LENGTH, Buffer, clean, instant
+from apikeys.usage.buffers import ADDRESS_LENGTH, USER_AGENT_LENGTH, Buffer, clean, instant
 from apikeys.usage.models import RefusedRequest
 from apikeys.usage.reasons import Refusal
 from config.api.errors import ApiError
@@ -161,7 +161,7 @@ def _row(refusal: Refusal, reason: reasons.Reason, more: int) -> RefusedRequest:
         workspace_id=reason.workspace_id,
         workspace_name=reason.workspace_name,
         document_id=reason.document_id,
-        address=refusal.address[:45],
+        address=refusal.address[:ADDRESS_LENGTH],
         user_agent=refusal.user_agent,
         method=refusal.method,
         path=refusal.path,

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from apikeys.models import ApiKey
 from apikeys.usage.models import REQUEST_ID_SHORT, KeyAddress, KeyUsage, RefusedRequest
-from workspaces.models import Workspace
+from workspaces.models import Workspace, label
 
 _REQUEST_ID = re.compile(rf"[0-9a-f]{{{REQUEST_ID_SHORT},32}}")
 
@@ -64,6 +64,11 @@ class WorkspaceUsage(Usage):
 
     workspace_id: UUID
     name: str
+
+    @property
+    def label(self) -> str:
+        """The name and the first characters of the id."""
+        return label(self.workspace_id, self.name)
 
 
 def today() -> date:
