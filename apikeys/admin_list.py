@@ -130,13 +130,17 @@ class KeyChangeList(ChangeList):
 
     Support staff and operators see the keys of one workspace, or one key that they search for by
     its first characters or its id; otherwise only keys of their own workspaces.
+
+    Attributes:
+        workspaces: those of the user: id → what to call it.
+        finds_one: whether one key can be searched for among those of all workspaces.
     """
 
     def get_queryset(self, request: HttpRequest, *args: Any, **kwargs: Any) -> QuerySet[ApiKey]:
         self.workspaces = own_workspaces(request)
-        if sees_every_workspace(request_user(request)) and not self.params.get(
-            WorkspaceFilter.parameter_name
-        ):
+        chosen = self.params.get(WorkspaceFilter.parameter_name)
+        self.finds_one = not chosen and sees_every_workspace(request_user(request))
+        if self.finds_one:
             self.root_queryset = self.root_queryset.filter(self._wanted())
         found: QuerySet[ApiKey] = super().get_queryset(request, *args, **kwargs)
         return found
