@@ -150,8 +150,8 @@ class ApiKeyAdmin(NewKeyAdmin):
             key: ApiKey = self.visible_or_404(request, object_id)
         except Http404:
             key_id = parsed(object_id)
-            deleted = deleted_key(key_id, scope_of(request).condition()) if key_id else None
-            if deleted is None:
+            deleted = deleted_key(key_id) if key_id else None
+            if deleted is None or not scope_of(request).includes(deleted.workspace_id):
                 raise
             return deleted
         return key

@@ -19,7 +19,6 @@ from workspaces.directory import administered_names, labels
 from workspaces.models import Workspace
 from workspaces.permissions import (
     administered_by,
-    is_workspace_admin,
     sees_every_workspace,
 )
 
@@ -48,12 +47,11 @@ class KeyAccessAdmin(AuditHistory, SectionAdmin):
         )
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return is_workspace_admin(request_user(request))
+        return bool(own_workspaces(request))
 
     def has_delete_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
-        if obj is None:
-            return is_workspace_admin(request_user(request))
-        return administered_by(request_user(request)).filter(pk=obj.workspace_id).exists()
+        own = own_workspaces(request)
+        return bool(own) if obj is None else obj.workspace_id in own
 
     def own_key(self, request: HttpRequest, object_id: str) -> ApiKey:
         """The key, if the user may change it.
@@ -77,8 +75,15 @@ class KeyAccessAdmin(AuditHistory, SectionAdmin):
 
 
 def own_workspaces(request: HttpRequest) -> dict[UUID, str]:
-    """The workspaces whose admin the user is, sorted by name: id → what to call it."""
-    return labels(administered_names(request_user(request)))
+    """The workspaces whose admin the user is, sorted by name: id → what to call it.
+
+    They are read once for each request.
+    """
+    own: dict[UUID, str] | None = getattr(request, "own_workspaces", None)
+    if own is None:
+        own = labels(administered_names(request_user(request)))
+        request.own_workspaces = own  # type: ignore[attr-defined]
+    return own
 
 
 def last_use(key: ApiKey) -> SafeString | None:

@@ -8,6 +8,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 
 from audit.models import Action, AuditEntry
 from config.admin.keyset import Position
@@ -129,6 +130,25 @@ def test_audit_list_of_an_admin_reads_indexes_too(busy: Tenant, umbrella: Tenant
         Membership.objects.get_or_create(
             workspace=umbrella.workspace, user=busy.admin, role="ADMIN"
         )
+
+
+def test_key_page_reads_indexes_also_of_a_deleted_key(busy: Tenant) -> None:
+    happened(3000, workspace_id=busy.workspace.pk, key_id=busy.key.pk)
+    analyze("audit_auditentry")
+    sam = signed_in(support())
+    url = reverse("admin:apikeys_apikey_change", args=[busy.key.pk])
+    for _ in ("of a key", "of a deleted one"):
+        scans = [
+            node
+            for sql in asked(sam, url)
+            if 'FROM "audit_auditentry"' in sql
+            for node in nodes(plan(sql))
+            if "Scan" in node["Node Type"]
+        ]
+        read = {node.get("Index Name") for node in scans if node["Node Type"] != "Bitmap Heap Scan"}
+        assert read <= {"audit_workspace_action", "audit_key_newest", "audit_newest"}
+        assert "audit_workspace_action" in read
+        busy.key.delete_by(by=busy.admin)
 
 
 @pytest.mark.parametrize("query", ["", "?q=ada@acme.example", f"?workspace_id__exact={uid(1, 1)}"])
