@@ -15,6 +15,7 @@ from apikeys.forms import NewKeyForm, RollForm
 from apikeys.models import AlreadyEnded, AlreadyIssued, ApiKey
 from config.admin.base import request_user
 from config.admin.formatting import exact
+from config.admin.reauthentication import recent_sign_in_required
 from workspaces.permissions import administered_by
 
 FORM = "admin/apikeys/apikey/new.html"
@@ -148,8 +149,3 @@ def end_of(old: ApiKey) -> SafeString:
     if old.state.has_ended:
         return SafeString("has ended")
     return format_html("works until {}", exact(old.expires_at))
-
-
-def recent_sign_in_required(request: HttpRequest) -> HttpResponse | None:
-    # PLACE: `config.admin.reauthentication.recent_sign_in_required` replaces this function.
-    return None

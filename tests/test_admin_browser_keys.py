@@ -62,7 +62,7 @@ def test_key_pages_sign_in_create_copy_call_reload_and_see_nothing(
     browser.check_layout("sign-in")
     browser.find("#id_username").send_keys(acme.admin.username)
     browser.submit(browser.find("#id_password"), "wrong")
-    assert "Please enter the correct username and password" in browser.text
+    assert "The e-mail address or the password is wrong" in browser.text
     browser.check_layout("sign-in-failed")
     browser.submit(browser.find("#id_password"), PASSWORD)
     browser.check_layout("start-workspace-admin")

@@ -1,4 +1,6 @@
-"""Workspaces as the audit log needs them (`settings.AUDIT_WORKSPACE_DIRECTORY`)."""
+"""What workspaces are called, for pages; the audit log finds it by a setting
+(`settings.AUDIT_WORKSPACE_DIRECTORY`).
+"""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -9,7 +11,7 @@ from django.contrib.auth.models import User
 from django.http import QueryDict
 
 from workspaces.models import Workspace, label
-from workspaces.permissions import administered_by
+from workspaces.permissions import administered_by, sees_every_workspace
 
 PAGE = 20  # workspaces offered at a time
 LAST_PAGE = 50  # a user who has scrolled this far should type more
@@ -29,6 +31,13 @@ def labels(names: Mapping[UUID, str]) -> dict[UUID, str]:
     """
     count = Counter(names.values())
     return {id: label(id, name) if count[name] > 1 else name for id, name in names.items()}
+
+
+def label_for(user: User, workspace: Workspace) -> str:
+    """What to call a workspace on pages of this user, who may see it."""
+    if sees_every_workspace(user):
+        return workspace.label
+    return labels(administered_names(user)).get(workspace.id, workspace.name)
 
 
 def autocomplete(query: QueryDict) -> dict[str, Any]:
