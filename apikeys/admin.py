@@ -14,7 +14,8 @@ from apikeys.admin_access import KEY, own_workspaces, refusal_warning
 from apikeys.admin_list import KeyChangeList, StateFilter, UsedFilter, WorkspaceFilter, parsed
 from apikeys.admin_new import NewKeyAdmin
 from apikeys.life import DeletedKey, deleted_key
-from apikeys.models import ENDED, ApiKey
+from apikeys.managers import ENDED
+from apikeys.models import ApiKey
 from audit.admin import redirect_without_key
 from audit.scope import scope_of
 from config.admin.base import request_user
@@ -136,7 +137,7 @@ class ApiKeyAdmin(NewKeyAdmin):
             **admin_page.context(
                 key,
                 names.get(key.workspace_id) or label(key.workspace_id, name),
-                true_reasons=sees_every_workspace(request_user(request)),
+                for_support=sees_every_workspace(request_user(request)),
             ),
         )
 

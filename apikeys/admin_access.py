@@ -7,6 +7,7 @@ from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -102,3 +103,12 @@ def refusal_warning(workspace: Workspace) -> SafeString:
         email = settings.SUPPORT_EMAIL
         return format_html('{} Write to <a href="mailto:{}">{}</a>.', text, email, email)
     return format_html("{} Ask the operator of this service why.", text)
+
+
+def refusal_reason(workspace: Workspace) -> SafeString:
+    """The same for support staff: where it says who did it."""
+    text = access_warning(workspace)
+    if not text:
+        return SafeString("")
+    url = reverse("admin:workspaces_workspace_change", args=[workspace.pk])
+    return format_html('{} <a href="{}">Who changed that, and when</a>', text, url)

@@ -15,7 +15,8 @@ from django.utils.safestring import SafeString
 
 from apikeys.admin_access import last_use, own_workspaces
 from apikeys.charts import sparkline, summary
-from apikeys.models import UNUSED_DAYS, ApiKey
+from apikeys.managers import UNUSED_DAYS
+from apikeys.models import ApiKey
 from apikeys.states import State
 from apikeys.usage import report
 from config.admin.base import request_user
@@ -158,6 +159,11 @@ class KeyChangeList(ChangeList):
     def shows_filters(self) -> bool:
         """Few keys need no filters, unless some are hidden by one."""
         return (self.full_result_count or 0) >= FEW or self.narrowed
+
+    @property
+    def has_actions(self) -> bool:
+        """Whether there are several keys that the user may change; one has its own buttons."""
+        return sum(row.may_change for row in self.rows) > 1
 
     @property
     def narrowed(self) -> bool:
