@@ -14,7 +14,8 @@ from apikeys.admin_access import KEY, own_workspaces, refusal_warning
 from apikeys.admin_list import KeyChangeList, StateFilter, UsedFilter, WorkspaceFilter, parsed
 from apikeys.admin_new import NewKeyAdmin
 from apikeys.life import DeletedKey, deleted_key
-from apikeys.models import ENDED, ApiKey
+from apikeys.managers import ENDED
+from apikeys.models import ApiKey
 from audit.export_views import redirect_without_key
 from audit.scope import scope_of
 from config.admin.base import request_user
@@ -136,7 +137,7 @@ class ApiKeyAdmin(NewKeyAdmin):
             **admin_page.context(
                 key,
                 names.get(key.workspace_id) or label(key.workspace_id, name),
-                true_reasons=sees_every_workspace(request_user(request)),
+                for_support=sees_every_workspace(request_user(request)),
             ),
         )
 
@@ -150,8 +151,8 @@ class ApiKeyAdmin(NewKeyAdmin):
             key: ApiKey = self.visible_or_404(request, object_id)
         except Http404:
             key_id = parsed(object_id)
-            deleted = deleted_key(key_id, scope_of(request).condition()) if key_id else None
-            if deleted is None:
+            deleted = deleted_key(key_id) if key_id else None
+            if deleted is None or not scope_of(request).includes(deleted.workspace_id):
                 raise
             return deleted
         return key

@@ -7,6 +7,7 @@ from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -19,7 +20,6 @@ from workspaces.directory import administered_names, labels
 from workspaces.models import Workspace
 from workspaces.permissions import (
     administered_by,
-    is_workspace_admin,
     sees_every_workspace,
 )
 
@@ -48,12 +48,11 @@ class KeyAccessAdmin(AuditHistory, SectionAdmin):
         )
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return is_workspace_admin(request_user(request))
+        return bool(own_workspaces(request))
 
     def has_delete_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
-        if obj is None:
-            return is_workspace_admin(request_user(request))
-        return administered_by(request_user(request)).filter(pk=obj.workspace_id).exists()
+        own = own_workspaces(request)
+        return bool(own) if obj is None else obj.workspace_id in own
 
     def own_key(self, request: HttpRequest, object_id: str) -> ApiKey:
         """The key, if the user may change it.
@@ -77,8 +76,15 @@ class KeyAccessAdmin(AuditHistory, SectionAdmin):
 
 
 def own_workspaces(request: HttpRequest) -> dict[UUID, str]:
-    """The workspaces whose admin the user is, sorted by name: id → what to call it."""
-    return labels(administered_names(request_user(request)))
+    """The workspaces whose admin the user is, sorted by name: id → what to call it.
+
+    They are read once for each request.
+    """
+    own: dict[UUID, str] | None = getattr(request, "own_workspaces", None)
+    if own is None:
+        own = labels(administered_names(request_user(request)))
+        request.own_workspaces = own  # type: ignore[attr-defined]
+    return own
 
 
 def last_use(key: ApiKey) -> SafeString | None:
@@ -97,3 +103,12 @@ def refusal_warning(workspace: Workspace) -> SafeString:
         email = settings.SUPPORT_EMAIL
         return format_html('{} Write to <a href="mailto:{}">{}</a>.', text, email, email)
     return format_html("{} Ask the operator of this service why.", text)
+
+
+def refusal_reason(workspace: Workspace) -> SafeString:
+    """The same for support staff: where it says who did it."""
+    text = access_warning(workspace)
+    if not text:
+        return SafeString("")
+    url = reverse("admin:workspaces_workspace_change", args=[workspace.pk])
+    return format_html('{} <a href="{}">Who changed that, and when</a>', text, url)

@@ -15,7 +15,8 @@ from django.utils.safestring import SafeString
 
 from apikeys.admin_access import last_use, own_workspaces
 from apikeys.charts import sparkline, summary
-from apikeys.models import UNUSED_DAYS, ApiKey
+from apikeys.managers import UNUSED_DAYS
+from apikeys.models import ApiKey
 from apikeys.states import State
 from apikeys.usage import report
 from config.admin.base import request_user
@@ -130,13 +131,17 @@ class KeyChangeList(ChangeList):
 
     Support staff and operators see the keys of one workspace, or one key that they search for by
     its first characters or its id; otherwise only keys of their own workspaces.
+
+    Attributes:
+        workspaces: those of the user: id → what to call it.
+        finds_one: whether one key can be searched for among those of all workspaces.
     """
 
     def get_queryset(self, request: HttpRequest, *args: Any, **kwargs: Any) -> QuerySet[ApiKey]:
         self.workspaces = own_workspaces(request)
-        if sees_every_workspace(request_user(request)) and not self.params.get(
-            WorkspaceFilter.parameter_name
-        ):
+        chosen = self.params.get(WorkspaceFilter.parameter_name)
+        self.finds_one = not chosen and sees_every_workspace(request_user(request))
+        if self.finds_one:
             self.root_queryset = self.root_queryset.filter(self._wanted())
         found: QuerySet[ApiKey] = super().get_queryset(request, *args, **kwargs)
         return found
@@ -154,6 +159,11 @@ class KeyChangeList(ChangeList):
     def shows_filters(self) -> bool:
         """Few keys need no filters, unless some are hidden by one."""
         return (self.full_result_count or 0) >= FEW or self.narrowed
+
+    @property
+    def has_actions(self) -> bool:
+        """Whether there are several keys that the user may change; one has its own buttons."""
+        return sum(row.may_change for row in self.rows) > 1
 
     @property
     def narrowed(self) -> bool:

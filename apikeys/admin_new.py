@@ -12,7 +12,8 @@ from django.utils.safestring import SafeString
 from apikeys.admin_access import KEY, LIST, own_workspaces, refusal_warning
 from apikeys.admin_actions import KeyActionsAdmin
 from apikeys.forms import NewKeyForm, RollForm
-from apikeys.models import AlreadyEnded, AlreadyIssued, ApiKey
+from apikeys.managers import AlreadyIssued
+from apikeys.models import AlreadyEnded, ApiKey
 from config.admin.base import request_user
 from config.admin.formatting import exact
 from config.admin.reauthentication import recent_sign_in_required

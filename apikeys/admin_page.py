@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from apikeys import charts
-from apikeys.admin_access import last_use, refusal_warning
+from apikeys.admin_access import last_use, refusal_reason, refusal_warning
 from apikeys.life import DeletedKey, life_of
 from apikeys.models import ApiKey
 from apikeys.states import State
@@ -24,16 +24,15 @@ ENDING = (Action.KEY_REVOKED, Action.KEY_DELETED)
 Event = tuple[str, SafeString, str]  # the class of its line, the time, the text
 
 
-def context(
-    key: ApiKey | DeletedKey, workspace_label: str, *, true_reasons: bool
-) -> dict[str, Any]:
+def context(key: ApiKey | DeletedKey, workspace_label: str, *, for_support: bool) -> dict[str, Any]:
     """What the page shows, for a key that exists and for a deleted one.
 
     Args:
-        true_reasons: whether refused requests are shown with what only support staff may know.
+        for_support: whether refused requests are shown with what only support staff may know.
     """
     days = report.daily([key.id])[key.id]
     workspace = Workspace.objects.filter(pk=key.workspace_id).first()
+    refusal = refusal_reason if for_support else refusal_warning
     refused_url = f"{reverse(REFUSED)}?key_id__exact={key.id}"
     return {
         "key": key,
@@ -45,7 +44,7 @@ def context(
             {
                 "row": row,
                 "time": time_tag(row.created_at),
-                "reason": row.reason if true_reasons else row.reason_for_admins,
+                "reason": row.reason if for_support else row.reason_for_admins,
             }
             for row in report.refused(key.id, REFUSED_SHOWN)
         ],
@@ -62,7 +61,7 @@ def context(
         ],
         "workspace": workspace,
         "workspace_label": workspace_label,
-        "refusal": refusal_warning(workspace) if workspace else "",
+        "refusal": refusal(workspace) if workspace else "",
         "events": list(events(key)),
         "log_url": filtered_log_url(key_id__exact=key.id),
     }

@@ -40,5 +40,10 @@ def sparkline(days: Sequence[Day]) -> SafeString:
 
 
 def month(days: Sequence[Day]) -> SafeString:
-    """A bar for each day, stacked by what the responses were, with a table of the numbers."""
+    """A bar for each day, stacked by what the responses were, with a table of the numbers.
+
+    Nothing if there were no requests.
+    """
+    if not any(bar.total for bar in _bars(days)):
+        return SafeString("")
     return bar_chart(_bars(days), label=f"Requests on each of the last {len(days)} days (UTC)")

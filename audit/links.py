@@ -78,7 +78,7 @@ def page_and_entries(pages: frozenset[str], text: str, field: str, value: Any) -
 def refused_requests_url(text: str) -> str:
     """The list of refused requests, searched for a text; "" if this service has none."""
     try:
-        url = reverse("admin:apikeys_refusedrequest_changelist")
+        url = reverse("admin:usage_refusedrequest_changelist")
     except NoReverseMatch:
         return ""
     return f"{url}?{urlencode({'q': text})}"

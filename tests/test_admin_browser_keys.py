@@ -4,13 +4,16 @@ import json
 import re
 import subprocess
 from collections.abc import Callable
+from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
+from django.utils import timezone
 from selenium.webdriver.common.keys import Keys
 
 from apikeys.models import ApiKey
+from apikeys.usage.models import RefusedRequest
 from tests import factories, staff
 from tests.browser import Browser
 from tests.factories import Tenant, at
@@ -272,6 +275,30 @@ def test_key_section_is_not_shown_to_members(acme: Tenant, browser: Browser) -> 
     browser.open(LIST)
     assert "Permission denied" in browser.text
     browser.check_layout("not-allowed")
+
+
+def test_key_page_leads_to_all_its_429s_in_one_click(acme: Tenant, browser: Browser) -> None:
+    for status in (404, 429, 429):
+        RefusedRequest.objects.create(
+            created_at=timezone.now(),
+            request_id=uuid4().hex,
+            status=status,
+            response_text="Told to the client.",
+            reason="The true reason.",
+            key_id=acme.key.pk,
+            key_name=acme.key.name,
+            workspace_id=acme.workspace.pk,
+            workspace_name="Acme",
+            method="GET",
+            path="/api/v1/me",
+        )
+    browser.log_in(staff.support())
+    browser.open(reverse("admin:apikeys_apikey_change", args=[acme.key.pk]))
+    browser.click("All over the limit (429)")
+    assert browser.clicks == 1
+    assert browser.text.count("The true reason.") == 2
+    browser.click(acme.key.name)
+    browser.check_layout("key-refused")
 
 
 @pytest.mark.parametrize("who", ["support", "operator"])

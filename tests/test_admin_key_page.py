@@ -192,7 +192,10 @@ def test_key_page_of_an_unknown_or_malformed_id_is_not_found(sam: Client, key_id
 def test_key_page_says_why_its_workspace_is_refused(
     frozen: Tenant, freebie: Tenant, acme: Tenant, sam: Client
 ) -> None:
-    assert "is suspended: its keys are refused" in text(sam.get(page(frozen.key)))
+    html = text(sam.get(page(frozen.key)))
+    assert "is suspended: its keys are refused" in html
+    assert "Who changed that, and when" in html
+    assert "Ask the operator" in text(staff.signed_in(frozen.admin).get(page(frozen.key)))
     assert "plan does not include the API" in text(sam.get(page(freebie.key)))
     assert "refused" not in text(sam.get(page(acme.key))).lower().replace("refused requests", "")
 

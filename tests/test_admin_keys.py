@@ -179,6 +179,12 @@ def test_key_list_has_filters_from_ten_keys_on(acme: Tenant, ada: Client) -> Non
     assert re.findall(r'<select id="filter-(\w+)"', html) == ["state", "used"]
 
 
+def test_key_list_offers_actions_for_several_keys(acme: Tenant, ada: Client) -> None:
+    assert "_selected_action" not in body(ada.get(LIST))
+    factories.issue(acme.workspace, "Second", acme.admin)
+    assert body(ada.get(LIST)).count('name="_selected_action"') == 2
+
+
 def test_key_list_leads_to_the_documentation(ada: Client) -> None:
     assert f'href="{reverse("docs")}"' in re.sub(
         r"(?s)<header.*?</header>", "", body(ada.get(LIST))

@@ -8,7 +8,7 @@ from django.db.models import Count
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
-from apikeys.models import UNUSED_DAYS
+from apikeys.managers import UNUSED_DAYS
 from apikeys.usage import report
 from apikeys.usage.models import RefusedRequest
 from apikeys.usage.report import Usage
