@@ -400,6 +400,21 @@ def test_new_recovery_codes_replace_the_former_ones(ada: User) -> None:
         assert enter_password(ada)[0].post(CODE, {"code": typed}).status_code == status
 
 
+def test_operator_without_the_phone_gets_new_codes_and_a_new_app(olga: User) -> None:
+    app(olga)
+    first, second, *_ = recovery_codes.make(olga, by="")
+    client, other = enter_password(olga)[0], enter_password(olga)[0]
+    client.post(CODE, {"code": first})
+    other.post(CODE, {"code": second})
+    assert len(shown_codes(client.post(CODES, {"confirmed": "yes"}))) == recovery_codes.CODES
+    assert is_signed_in(client)
+    client.post(APP, {"start": "yes"})
+    device = TOTPDevice.objects.get(confirmed=False)
+    assert shown_codes(client.post(APP, {"code": code(device)}))
+    assert is_signed_in(client)
+    assert not is_signed_in(other)  # whoever found the codes is out
+
+
 @pytest.mark.parametrize("url", [APP, CODES, REMOVE])
 def test_changing_the_second_factor_needs_a_recent_password(ada: User, url: str) -> None:
     app(ada)
