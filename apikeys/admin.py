@@ -15,7 +15,7 @@ from apikeys.admin_list import KeyChangeList, StateFilter, UsedFilter, Workspace
 from apikeys.admin_new import NewKeyAdmin
 from apikeys.life import DeletedKey, deleted_key
 from apikeys.models import ENDED, ApiKey
-from audit.admin import redirect_without_key
+from audit.export_views import redirect_without_key
 from audit.scope import scope_of
 from config.admin.base import request_user
 from config.admin.changelist import READING

@@ -1,6 +1,5 @@
 """The audit log in the admin: all of it for support staff, their own for workspace admins."""
 
-from collections.abc import Callable
 from typing import Any
 
 from django.contrib import admin
@@ -9,76 +8,52 @@ from django.db.models import Model, QuerySet
 from django.http import (
     HttpRequest,
     HttpResponse,
-    HttpResponseBase,
     HttpResponseNotAllowed,
-    HttpResponseRedirect,
     JsonResponse,
 )
 from django.urls import URLPattern, path, reverse
-from django.utils.html import format_html, format_html_join
 
-from audit import export, record
-from audit.filters import AuditLogFilter, without_raw_key
-from audit.links import log_link, log_url
+from audit import fields
+from audit.changelist import AuditChangeList
+from audit.export_views import ExportViews, redirect_without_key
+from audit.filters import AuditLogFilter
 from audit.models import AuditEntry
 from audit.scope import scope_of, workspace_directory
 from audit.tree import state
-from config.admin.base import request_user
-from config.admin.changelist import KeysetChangeList, ReadOnlyAdmin
-from config.admin.formatting import date_column, exact
+from config.admin.changelist import READING, ReadOnlyAdmin
+from config.admin.formatting import code_spans
 
 # The fieldsets of an entry's page; empty fields and fieldsets are left out.
 FIELDSETS = (
-    ("What happened", ("when", "happened", "what_happened", "workspace", "detail", "seal")),
-    ("Who", ("person_link", "member_link", "key_link")),
-    ("Document", ("document", "file_type", "byte_range", "bytes_sent", "file_sha256")),
-    ("Request", ("address", "user_agent", "whole_request")),
+    (
+        "What happened",
+        ("when", "happened", "what_happened", "download", "detail", "workspace_fact", "seal"),
+    ),
+    ("Who", ("person_link", "member_link", "key_fact")),
+    ("Document", ("document_fact", "file_type", "byte_range", "sent", "sha256")),
+    ("Request", ("address_link", "user_agent", "request_fact")),
 )
-
-
-def link_column(label: str, text: str, **filters: str) -> Callable[[Any, AuditEntry], str]:
-    """A column with a link to the audit log, filtered by a value of the entry.
-
-    Args:
-        text: the property of the entry that the link shows.
-        filters: one filter, with the field of the entry that has its value.
-    """
-    [(name, field)] = filters.items()
-
-    @admin.display(description=label)
-    def column(self: Any, entry: AuditEntry) -> str:
-        return log_link(getattr(entry, text), **{name: getattr(entry, field)})
-
-    return column
-
-
-class AuditChangeList(KeysetChangeList):
-    """Knows which entries of its page are sealed, after one query."""
-
-    def get_results(self, request: HttpRequest) -> None:
-        super().get_results(request)
-        sealed = state.sealed_among(self.result_list)
-        for entry in self.result_list:
-            entry.is_sealed = entry.pk in sealed
+MOST_OF_A_REQUEST = 20  # other entries that an entry's page shows
 
 
 @admin.register(AuditEntry)
-class AuditEntryAdmin(ReadOnlyAdmin):
+class AuditEntryAdmin(fields.EntryFields, ExportViews, ReadOnlyAdmin):
     """Nobody adds, changes or deletes an entry; the database refuses it too."""
 
     description = "Who did what, and when: keys, downloads, plans, members, accounts."
-    menu_position = 40
+    menu_position = 30
     empty_text = "There are no entries yet."
     filter_form = AuditLogFilter
     change_list_template = "admin/audit/auditentry/change_list.html"
+    change_form_template = "admin/audit/auditentry/change_form.html"
     list_display = (
         "when",
-        "workspace",
         "what_happened_to",
         "who",
         "document",
         "file_type",
-        "address",
+        "workspace",
+        "address_link",
         "request",
         "sealed",
     )
@@ -105,43 +80,31 @@ class AuditEntryAdmin(ReadOnlyAdmin):
 
     def urgent_warnings(self, request: HttpRequest) -> list[str]:
         """If the log is not sealed or was found damaged: that concerns all who read it."""
-        return state.read().warnings()
+        return [code_spans(warning) for warning in state.read().warnings()]
 
     def get_urls(self) -> list[URLPattern]:
-        export_view = self.admin_site.admin_view(self.export_view)
-        workspaces_view = self.admin_site.admin_view(self.workspaces_view)
-        return [
-            path("export/", export_view, name="audit_auditentry_export"),
-            path("workspaces/", workspaces_view, name="audit_auditentry_workspaces"),
-            *super().get_urls(),
+        views = {
+            "export": self.export_view,
+            "export-of": self.before_export_view,
+            "workspaces": self.workspaces_view,
+        }
+        ours = [
+            path(
+                f"{name}/",
+                self.admin_site.admin_view(view),
+                name=f"audit_auditentry_{name.replace('-', '_')}",
+            )
+            for name, view in views.items()
         ]
+        return [*ours, *super().get_urls()]
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         return redirect_without_key(request) or super().changelist_view(request, extra_context)
 
-    def export_view(self, request: HttpRequest) -> HttpResponseBase:
-        """The filtered entries as CSV; a redirect to the list if a filter is not valid."""
-        if not self.has_view_permission(request):
-            raise PermissionDenied
-        if request.method != "GET":
-            return HttpResponseNotAllowed(["GET"])
-        if redirect := redirect_without_key(request):
-            return redirect
-        form = self.get_filter_form(request)
-        if not form.is_valid():
-            return HttpResponseRedirect(f"{log_url()}?{request.GET.urlencode()}")
-        # Committed before the first byte.
-        started = record.log_exported(
-            workspace=form.only_workspace(),
-            person=request_user(request).get_username(),
-            detail=form.text(),
-        )
-        return export.csv_response(self.get_filtered(request, form), form.alternatives(), started)
-
     def workspaces_view(self, request: HttpRequest) -> HttpResponse:
-        """Autocompletion for the workspace filter, for users who see every workspace's entries."""
+        """Suggestions for the workspace filter, for users who see every workspace's entries."""
         if not scope_of(request).everything:
             raise PermissionDenied
         if request.method != "GET":
@@ -153,6 +116,48 @@ class AuditEntryAdmin(ReadOnlyAdmin):
         return reverse("admin:audit_auditentry_change", args=[obj.pk])
 
     # --- One entry ---
+
+    def get_object(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        entry = super().get_object(request, *args, **kwargs)
+        if entry is not None:
+            fields.prepare(request, [entry], self.get_queryset(request))
+        return entry
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        if request.method not in READING:
+            return HttpResponseNotAllowed(READING)
+        entry = self.visible_or_404(request, object_id)
+        context = {
+            "same_request": self._same_request(request, entry),
+            "changed_after_seal": entry.seal_found is not None and not entry.seal_found.intact,
+        }
+        return super().change_view(request, object_id, form_url, context | (extra_context or {}))
+
+    def _same_request(self, request: HttpRequest, entry: AuditEntry) -> list[dict[str, Any]]:
+        """The entries of the same request, in their order: of a download, its start and its end."""
+        if not entry.request_id:
+            return []
+        found = self.get_queryset(request).filter(request_id=entry.request_id)
+        entries = list(found.order_by("id")[:MOST_OF_A_REQUEST])
+        return [
+            {
+                "when": self.when(each),
+                "url": fields.entry_url(each),
+                "current": each.pk == entry.pk,
+                "text": self.what_happened(each),
+                "detail": each.detail,
+                "byte_range": each.byte_range,
+                "sent": self.sent(each),
+            }
+            for each in entries
+            if len(entries) > 1
+        ]
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         filled = [
@@ -169,64 +174,3 @@ class AuditEntryAdmin(ReadOnlyAdmin):
             return True
         shown = getattr(self, name, None)
         return (shown(obj) if shown else getattr(obj, name)) not in ("", None)
-
-    # --- Fields ---
-
-    when = date_column("created_at", "time")
-    happened = date_column("occurred_at", "happened", empty="")
-    workspace = link_column("workspace", "workspace_name", workspace_id__exact="workspace_id")
-    person_link = link_column("user", "person", q="person")
-    member_link = link_column("account", "member", q="member")
-    key_link = link_column("API key", "key_label", key_id__exact="key_id")
-    document = link_column("document", "document_title", document_id__exact="document_id")
-    request = link_column("request id", "short_request_id", q="request_id")
-    whole_request = link_column("request id", "request_id", q="request_id")
-
-    @admin.display(description="sealed")
-    def sealed(self, entry: Any) -> str:
-        return "yes" if entry.is_sealed else "not yet"
-
-    @admin.display(description="seal")
-    def seal(self, entry: AuditEntry) -> str:
-        found = state.seal_of(entry)
-        if found is None:
-            return "Not sealed yet"
-        leaf, checkpoint = found
-        return (
-            f"Leaf {leaf:,}; sealed by the checkpoint of {exact(checkpoint.sealed_at)}, with "
-            f"{checkpoint.size:,} entries"
-        )
-
-    @admin.display(description="what happened")
-    def what_happened(self, entry: AuditEntry) -> str:
-        return entry.get_action_display()
-
-    @admin.display(description="what happened")
-    def what_happened_to(self, entry: AuditEntry) -> str:
-        """The action with its key or account. A key that acted itself is in the column "who"."""
-        key = self.key_link(entry) if entry.person else ""
-        part = entry.byte_range and f"bytes {entry.byte_range}"
-        sent = "" if entry.bytes_sent is None else f"{entry.bytes_sent:,} bytes sent"
-        parts = [each for each in (key, self.member_link(entry), entry.detail, part, sent) if each]
-        if not parts:
-            return self.what_happened(entry)
-        named = format_html_join(", ", "{}", ((part,) for part in parts))
-        return format_html("{}: {}", self.what_happened(entry), named)
-
-    @admin.display(description="who")
-    def who(self, entry: AuditEntry) -> str:
-        return self.person_link(entry) or self.key_link(entry)
-
-
-def redirect_without_key(request: HttpRequest) -> HttpResponseRedirect | None:
-    """A redirect that removes a raw key from the search, if there is one.
-
-    The browser's history keeps the target of a redirect, not the URL that was redirected.
-    """
-    text = request.GET.get("q", "")
-    kept = without_raw_key(text)
-    if kept == text:
-        return None
-    query = request.GET.copy()
-    query["q"] = kept
-    return HttpResponseRedirect(f"{request.path}?{query.urlencode()}")

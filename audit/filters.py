@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from datetime import UTC, datetime, time
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -10,63 +10,37 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.db.models import Q
 from django.http import QueryDict
+from django.utils import timezone
 
-from audit.models import Action, AuditEntry
+from audit.models import LISTED, Action, AuditEntry
 from audit.record import WorkspaceSnapshot
 from audit.scope import Scope
-from audit.widgets import WorkspaceSelect, name_of_workspace
+from audit.search import Recognised, recognise
+from audit.times import SpanField
+from audit.workspace_field import WorkspaceField, name_of
 from config.admin.changelist import FilterForm
 from config.key_format import PREFIX, PUBLIC_LENGTH
 
-_KEY = re.compile(rf"{PREFIX}[A-Za-z0-9]*")
-_REQUEST_ID = re.compile(r"[0-9A-Fa-f]{32}")
+# The end of a download is part of its row.
+ACTIONS = [(value, label) for value, label in Action.choices if value != Action.DOWNLOAD_ENDED]
+# Accounts and the log itself belong to no workspace; an export may be of one.
+_OF_NO_WORKSPACE = re.compile(r"login\.|account\.|audit\.(?!export)")
+ACTIONS_IN_WORKSPACES = [each for each in ACTIONS if not _OF_NO_WORKSPACE.match(each[0])]
+
+PERIODS = {
+    "1h": ("Last hour", timedelta(hours=1)),
+    "24h": ("Last 24 hours", timedelta(hours=24)),
+    "7d": ("Last 7 days", timedelta(days=7)),
+}
 
 
-def without_raw_key(text: str) -> str:
-    """The text; or only the prefix of a key, if the text contains one."""
-    key = _KEY.search(text)
-    return key[0][:PUBLIC_LENGTH] if key else text
-
-
-def search_alternatives(text: str) -> list[Q]:
-    """A condition for each column that could contain exactly this text.
-
-    Names and e-mail addresses match in any case. Parts of them do not match, since no index
-    supports that in the order of the list.
-    """
-    if text.startswith(PREFIX):
-        return [Q(key_prefix=text)]
-    alternatives = [
-        Q(key_name__iexact=text),
-        # As in the partial indexes.
-        Q(person__iexact=text) & ~Q(person=""),
-        Q(member__iexact=text) & ~Q(member=""),
-    ]
-    if _REQUEST_ID.fullmatch(text):
-        alternatives.append(Q(request_id=text.lower()))
-    try:
-        found = UUID(text)
-    except ValueError:
-        return alternatives
-    return [*alternatives, Q(document_id=found), Q(key_id=found), Q(workspace_id=found)]
-
-
-def id_field(label: str, widget: type[forms.Widget]) -> forms.UUIDField:
+def id_field(label: str) -> forms.UUIDField:
+    """Set by links."""
     return forms.UUIDField(
         label=label,
         required=False,
-        widget=widget,
+        widget=forms.HiddenInput,
         error_messages={"invalid": "This is not an id. An id is a UUID."},
-    )
-
-
-def day_field(label: str) -> forms.DateField:
-    """A day in UTC, like all times of the audit log."""
-    return forms.DateField(
-        label=label,
-        required=False,
-        widget=forms.DateInput({"type": "date"}, format="%Y-%m-%d"),
-        error_messages={"invalid": "This is not a day. Write one as 2026-03-01."},
     )
 
 
@@ -75,29 +49,41 @@ class AuditLogFilter(FilterForm):
 
     Args:
         scope: the scope of the user; workspaces outside of it are neither offered nor named.
+
+    Attributes:
+        recognised: what the search may be.
     """
 
     q = forms.CharField(
         label="Search",
         required=False,
-        max_length=254,
+        max_length=500,
         widget=forms.TextInput(attrs={"type": "search", "autocomplete": "off"}),
-        help_text="Whole values only: a document id, the first 12 characters of a key, a key’s "
-        "name, an e-mail address or a request id",
+        help_text="Anything you have: an id, a URL of the API, a request id or its first 8 "
+        "characters, an address, a day, or the beginning of a title, a key’s name or an e-mail",
     )
-    workspace_id__exact = id_field("Workspace", WorkspaceSelect)
-    action__exact = forms.ChoiceField(
-        label="What happened", required=False, choices=[("", "Anything"), *Action.choices]
+    workspace_id__exact: forms.Field = WorkspaceField()
+    action__exact = forms.ChoiceField(label="What happened", required=False)
+    since = SpanField("From")
+    until = SpanField("To")
+    within = forms.ChoiceField(
+        label="Time",
+        required=False,
+        choices=[(name, text) for name, (text, _) in PERIODS.items()],
+        widget=forms.HiddenInput,
     )
-    since = day_field("From")
-    until = day_field("To")
-    # Set by links.
-    document_id__exact = id_field("Document", forms.HiddenInput)
-    key_id__exact = id_field("API key", forms.HiddenInput)
+    document_id__exact = id_field("Document")
+    key_id__exact = id_field("API key")
 
     def __init__(self, data: QueryDict, scope: Scope) -> None:
         super().__init__(data)
         self.scope = scope
+        self.recognised: list[Recognised] = []
+        actions: Any = self.fields["action__exact"]
+        actions.choices = [
+            ("", "Anything"),
+            *(ACTIONS if scope.everything else ACTIONS_IN_WORKSPACES),
+        ]
         if not scope.everything:
             names = {str(workspace_id): name for workspace_id, name in scope.workspaces.items()}
             self.fields["workspace_id__exact"] = forms.TypedChoiceField(
@@ -120,21 +106,28 @@ class AuditLogFilter(FilterForm):
 
     def clean(self) -> dict[str, Any]:
         since, until = self.cleaned_data.get("since"), self.cleaned_data.get("until")
-        if since and until and since > until:
+        if since and until and since.first > until.last:
             raise ValidationError("“From” is after “To”.")
+        if text := self.cleaned_data.get("q"):
+            self.recognised = recognise(text, self.scope)
         return self.cleaned_data
 
     def condition(self) -> Q:
         values = self.cleaned_data
         exact = ("workspace_id__exact", "action__exact", "document_id__exact", "key_id__exact")
-        found = Q(**{name: values[name] for name in exact if values[name]})
+        found = LISTED & Q(**{name: values[name] for name in exact if values[name]})
         if values["since"]:
-            found &= Q(created_at__gte=datetime.combine(values["since"], time.min, UTC))
+            found &= Q(created_at__gte=values["since"].first)
         if values["until"]:
-            found &= Q(created_at__lte=datetime.combine(values["until"], time.max, UTC))
+            found &= Q(created_at__lte=values["until"].last)
+        if values["within"]:
+            _, length = PERIODS[values["within"]]
+            found &= Q(created_at__gte=timezone.now() - length)
         return found
 
     def chip_text(self, name: str, rows: Sequence[Any]) -> str:
+        if name == "within":
+            return PERIODS[self.data[name]][0] if self.data[name] in PERIODS else ""
         if not rows or name == "workspace_id__exact":
             return ""
         newest: AuditEntry = rows[0]
@@ -152,6 +145,7 @@ class AuditLogFilter(FilterForm):
             "search =": values["q"],
             "from": values["since"],
             "to": values["until"],
+            "within": values["within"],
         }
         return ", ".join(f"{name} {value}" for name, value in parts.items() if value) or "no filter"
 
@@ -166,11 +160,20 @@ class AuditLogFilter(FilterForm):
         workspace_id: UUID | None = self.cleaned_data["workspace_id__exact"]
         if workspace_id is None:
             return None
-        name = self.scope.workspaces.get(workspace_id) or name_of_workspace(str(workspace_id))
+        name = self.scope.workspaces.get(workspace_id) or name_of(workspace_id)
         return WorkspaceSnapshot(workspace_id=workspace_id, workspace_name=name)
 
     def alternatives(self) -> list[Q]:
         values = self.cleaned_data
-        searches = search_alternatives(values["q"]) if values["q"] else [Q()]
         workspaces = [Q()] if values["workspace_id__exact"] else self.scope.alternatives()
-        return [workspace & search for workspace in workspaces for search in searches]
+        if not values["q"]:
+            return workspaces
+        found: list[Q] = []
+        for each in self.recognised:
+            if each.scoped:
+                found += each.conditions
+            else:
+                found += [
+                    place & condition for place in workspaces for condition in each.conditions
+                ]
+        return found

@@ -4,7 +4,7 @@ Triggers refuse everything else (`audit/migrations/0004_append_only.py`), for ev
 """
 
 from django.db import models
-from django.db.models.functions import Now, Upper
+from django.db.models.functions import Collate, Left, Now, Upper
 
 from config.key_format import PUBLIC_LENGTH
 
@@ -32,6 +32,9 @@ class Action(models.TextChoices):
     MEMBER_ADDED = "member.added", "Member added"
     MEMBER_REMOVED = "member.removed", "Member removed"
     MEMBER_ROLE_CHANGED = "member.role_changed", "Member's role changed"
+    INVITATION_CREATED = "invitation.created", "Invitation created"
+    INVITATION_ACCEPTED = "invitation.accepted", "Invitation accepted"
+    INVITATION_REVOKED = "invitation.revoked", "Invitation revoked"
     LOGIN = "login.succeeded", "Signed in"
     LOGIN_FAILED = "login.failed", "Sign-in failed"
     ACCOUNT_CREATED = "account.created", "Account created"
@@ -49,12 +52,23 @@ class Action(models.TextChoices):
     LOG_EXPORT_ENDED = "audit.export_ended", "Export ended"
     LOG_VERIFIED = "audit.verified", "Audit log verified"
     LOG_DAMAGED = "audit.verification_failed", "Audit log is damaged"
+    BACKUP_MADE = "backup.made", "Backup made"
     LOG_RESTORED = "audit.restored", "Audit log restored from a backup"
 
 
 # A filter on downloads fills a page quickly without an index, since nearly all entries are
 # downloads. The indexes by action exclude them, to keep downloads cheap to insert.
 DOWNLOADS = (Action.DOCUMENT_DOWNLOADED, Action.DOWNLOAD_ENDED)
+
+
+# What the list shows: the end of a download is part of the row of its start.
+LISTED = ~models.Q(action=Action.DOWNLOAD_ENDED)
+TITLE_LENGTH = 40  # characters of a title that are searched
+
+
+def folded(column: "str | models.Expression") -> Collate:
+    """The text in capitals, byte by byte: for searches in any case, and for the beginning."""
+    return Collate(Upper(column), "C")
 
 
 APPEND_ONLY = "SELECT, INSERT"  # of the role that serves (`config.postgresql.roles`)
@@ -97,7 +111,7 @@ class AuditEntry(models.Model):
     class Meta:
         verbose_name_plural = "audit log"
         # Each query reads a range of one of these, newest first, from any position: each index
-        # but the last one ends with (created_at, id).
+        # but two ends with (created_at, id).
         indexes = [
             # All entries, and the filter by date.
             models.Index(*NEWEST_FIRST, name="audit_newest"),
@@ -127,25 +141,43 @@ class AuditEntry(models.Model):
             ),
             # ?key_id__exact=…, and a search for a key's id.
             models.Index("key_id", *NEWEST_FIRST, name="audit_key_newest"),
-            # A search for a key's prefix.
-            models.Index("key_prefix", *NEWEST_FIRST, name="audit_key_prefix_newest"),
-            # A search for a key's name, in any case.
-            models.Index(Upper("key_name"), *NEWEST_FIRST, name="audit_key_name_newest"),
-            # A search for a user, in any case: the one who did it …
+            # A search for a key's first characters.
             models.Index(
-                Upper("person"),
+                "key_prefix", *NEWEST_FIRST, condition=LISTED, name="audit_key_prefix_listed"
+            ),
+            # A search for a key's name or its beginning, in any case.
+            models.Index(
+                folded("key_name"), *NEWEST_FIRST, condition=LISTED, name="audit_key_name_listed"
+            ),
+            # The same for a user: the one who did it …
+            models.Index(
+                folded("person"),
                 *NEWEST_FIRST,
                 condition=~models.Q(person=""),
-                name="audit_person_newest",
+                name="audit_person_listed",
             ),
             # … or the member.
             models.Index(
-                Upper("member"),
+                folded("member"),
                 *NEWEST_FIRST,
                 condition=~models.Q(member=""),
-                name="audit_member_newest",
+                name="audit_member_listed",
             ),
-            # A search for a request id: a handful of entries.
+            # A search for the beginning of a title: its documents.
+            models.Index(
+                folded(Left("document_title", TITLE_LENGTH)),
+                "document_id",
+                condition=LISTED & models.Q(document_id__isnull=False),
+                name="audit_title_listed",
+            ),
+            # A search for an address.
+            models.Index(
+                "address",
+                *NEWEST_FIRST,
+                condition=LISTED & ~models.Q(address=""),
+                name="audit_address_listed",
+            ),
+            # A search for a request id or its beginning: a handful of entries.
             models.Index("request_id", name="audit_request"),
         ]
 

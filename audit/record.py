@@ -14,7 +14,7 @@ from uuid import UUID
 
 from django.forms.models import model_to_dict
 
-from audit.models import WRITTEN, Action, AuditEntry
+from audit.models import NEWEST_FIRST, WRITTEN, Action, AuditEntry
 from config.api.request import ActiveKey
 from config.database import fetch
 from config.key_format import cut_raw_keys
@@ -201,19 +201,37 @@ def evidence_exported(
     )
 
 
-def plan_changed(*, workspace: WorkspaceSnapshot, person: str, before: str, after: str) -> None:
+def plan_changed(
+    *, workspace: WorkspaceSnapshot, person: str, before: str, after: str, reason: str
+) -> None:
     """A user moved the workspace to another plan."""
-    _write(Action.PLAN_CHANGED, **asdict(workspace), person=person, detail=f"{before} → {after}")
+    _write(
+        Action.PLAN_CHANGED,
+        **asdict(workspace),
+        person=person,
+        detail=f"{before} → {after}: {reason}",
+    )
 
 
-def workspace_suspended(*, workspace: WorkspaceSnapshot, person: str) -> None:
+def workspace_suspended(*, workspace: WorkspaceSnapshot, person: str, reason: str) -> None:
     """A user suspended the workspace: its keys are refused."""
-    _write(Action.WORKSPACE_SUSPENDED, **asdict(workspace), person=person)
+    _write(Action.WORKSPACE_SUSPENDED, **asdict(workspace), person=person, detail=reason)
 
 
-def workspace_reinstated(*, workspace: WorkspaceSnapshot, person: str) -> None:
+def workspace_reinstated(*, workspace: WorkspaceSnapshot, person: str, reason: str) -> None:
     """A user lifted the workspace's suspension."""
-    _write(Action.WORKSPACE_REINSTATED, **asdict(workspace), person=person)
+    _write(Action.WORKSPACE_REINSTATED, **asdict(workspace), person=person, detail=reason)
+
+
+def newest_of(workspace_id: UUID, *actions: Action) -> AuditEntry | None:
+    """The newest entry of a workspace with one of these actions, which are no downloads."""
+    entries = (
+        AuditEntry.objects.filter(workspace_id=workspace_id, action=action)
+        .order_by(*NEWEST_FIRST)
+        .first()
+        for action in actions
+    )
+    return max(filter(None, entries), key=lambda entry: entry.pk, default=None)
 
 
 def member_added(*, workspace: WorkspaceSnapshot, person: str, member: str, role: str) -> None:
@@ -236,6 +254,37 @@ def member_role_changed(
         person=person,
         member=member,
         detail=f"{before} → {after}",
+    )
+
+
+def invitation_created(
+    *, workspace: WorkspaceSnapshot, person: str, member: str, role: str
+) -> None:
+    """A user invited the owner of the e-mail address `member` to the workspace."""
+    _write(
+        Action.INVITATION_CREATED, **asdict(workspace), person=person, member=member, detail=role
+    )
+
+
+def invitation_revoked(
+    *, workspace: WorkspaceSnapshot, person: str, member: str, role: str
+) -> None:
+    """A user revoked an invitation: its link does not work any more."""
+    _write(
+        Action.INVITATION_REVOKED, **asdict(workspace), person=person, member=member, detail=role
+    )
+
+
+def invitation_accepted(
+    *, workspace: WorkspaceSnapshot, person: str, member: str, invited_by: str
+) -> None:
+    """The invited user accepted."""
+    _write(
+        Action.INVITATION_ACCEPTED,
+        **asdict(workspace),
+        person=person,
+        member=member,
+        detail=f"invited by {invited_by or 'a deleted account'}",
     )
 
 
@@ -262,6 +311,11 @@ def log_damaged(*, person: str, detail: str) -> None:
 def log_restored(*, person: str, detail: str) -> None:
     """The database was restored from a backup and lacks sealed entries; sealing goes on."""
     _write(Action.LOG_RESTORED, person=person, detail=detail)
+
+
+def backup_made(*, person: str, detail: str) -> None:
+    """The database and the bucket were backed up."""
+    _write(Action.BACKUP_MADE, person=person, detail=detail)
 
 
 def account_created(*, member: str, person: str, detail: str) -> None:

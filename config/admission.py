@@ -24,8 +24,9 @@ SECONDS = {
 class AdmissionMiddleware:
     """Holds a slot while a request runs; refuses the request if there is none.
 
-    A page that streams holds its slot until its last byte. A download gives it back before its
-    first byte, since `documents.download` limits those that are sent.
+    A page that streams holds its slot until its last byte, unless its response has the attribute
+    `without_slot`: it takes one itself when it needs the database (`audit.export`). A download
+    gives it back before its first byte, since `documents.download` limits those that are sent.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
@@ -46,11 +47,17 @@ class AdmissionMiddleware:
             response = self.get_response(request)
         finally:
             deadline.reset(token)
-            if response is not None and response.streaming and kind in ("page", "static"):
+            if response is not None and _keeps_slot(response, kind):
                 response._resource_closers.append(partial(gate.leave, tenant))  # type: ignore[attr-defined]
             else:
                 gate.leave(tenant)
         return response
+
+
+def _keeps_slot(response: HttpResponseBase, kind: str) -> bool:
+    """Whether the slot is needed until the last byte is sent."""
+    without_slot = getattr(response, "without_slot", False)
+    return response.streaming and kind in ("page", "static") and not without_slot
 
 
 def _class_of(path: str) -> str:

@@ -1,25 +1,26 @@
-"""Documents in the admin: read-only, for support staff who know a document's id."""
+"""Documents in the admin: read-only, for support staff who know a document or its workspace."""
 
 from typing import Any
-from uuid import UUID
 
-from django import forms
 from django.contrib import admin
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.defaultfilters import filesizeformat
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 
 from audit import record
-from audit.links import AuditHistory, log_link
+from audit.links import AuditHistory, log_link, page_and_entries, pages_of
 from config.admin.base import NoPermissions, TabularInline, request_user
-from config.admin.changelist import FilterForm, ReadOnlyAdmin
+from config.admin.changelist import ReadOnlyAdmin
 from config.admin.formatting import date_column
+from config.templatetags.console import copyable
+from documents.admin_list import DocumentChangeList, DocumentFilter
 from documents.api.serializers import progress
 from documents.evidence.views import evidence_file
 from documents.models import Document, Recipient
 from documents.permissions import may_view
+from documents.timeline import events
 
 
 class RecipientInline(NoPermissions, TabularInline):
@@ -60,22 +61,6 @@ def in_order(document: Document) -> list[Recipient]:
 EMAILS_SHOWN = 3  # recipients of a document that the list names
 
 
-class DocumentFilter(FilterForm):
-    """Finds a document by its id. Titles are not searched, since no index supports it."""
-
-    q = forms.UUIDField(
-        label="Document id",
-        required=False,
-        widget=forms.TextInput(attrs={"type": "search", "autocomplete": "off"}),
-        help_text="The whole id, as the API and the audit log show it",
-        error_messages={"invalid": "This is not the id of a document. An id is a UUID."},
-    )
-
-    def condition(self) -> Q:
-        document_id: UUID | None = self.cleaned_data["q"]
-        return Q(pk=document_id) if document_id else Q()
-
-
 @admin.register(Document)
 class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
     """Documents of every workspace, including deleted ones; files cannot be downloaded here."""
@@ -85,6 +70,8 @@ class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
     menu_position = 30
     empty_text = "No workspace has a document yet."
     filter_form = DocumentFilter
+    change_list_template = "admin/documents/document/change_list.html"
+    change_form_template = "admin/documents/document/change_form.html"
     list_display = (
         "title",
         "status",
@@ -98,9 +85,9 @@ class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
     list_display_links = ("title",)
     inlines = (RecipientInline,)
     fields = readonly_fields = (
-        "id",
+        "whole_id",
         "title",
-        "workspace_link",
+        "workspace_page",
         "status",
         "progress",
         "audit_log",
@@ -123,6 +110,15 @@ class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
         documents: QuerySet[Document] = super().get_queryset(request)
         return documents.select_related("workspace").prefetch_related("recipients")
 
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[DocumentChangeList]:
+        return DocumentChangeList
+
+    def get_object(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        document: Any = super().get_object(request, *args, **kwargs)
+        if document is not None:
+            document.pages = pages_of(request)
+        return document
+
     def render_change_form(
         self,
         request: HttpRequest,
@@ -133,15 +129,17 @@ class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
         obj: Document | None = None,
     ) -> HttpResponse:
         """The page, which is sent only with the audit entry of its opening."""
+        assert obj is not None  # noqa: S101 - nobody adds documents
+        document = obj
 
         def record_opening(_: HttpResponse) -> None:
-            assert obj is not None  # noqa: S101 - nobody adds documents
             record.document_viewed(
-                workspace=obj.workspace.snapshot(),
-                document=obj.snapshot(),
+                workspace=document.workspace.snapshot(),
+                document=document.snapshot(),
                 person=request_user(request).get_username(),
             )
 
+        context["events"], context["more_entries"] = events(request, document)
         response: Any = super().render_change_form(request, context, add, change, form_url, obj)
         if request.method == "GET":
             response.add_post_render_callback(record_opening)
@@ -172,6 +170,16 @@ class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
     def progress(self, document: Document) -> str:
         so_far = progress(in_order(document))
         return f"{so_far.done} of {so_far.total}"
+
+    @admin.display(description="id")
+    def whole_id(self, document: Document) -> str:
+        return copyable(document.pk)
+
+    @admin.display(description="workspace")
+    def workspace_page(self, document: Any) -> str:
+        """Its page, for those who may open it, and its audit log."""
+        name, id = document.workspace.name, document.workspace_id
+        return page_and_entries(document.pages, name, "workspace_id", id)
 
     @admin.display(description="workspace")
     def workspace_link(self, document: Document) -> str:

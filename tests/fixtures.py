@@ -47,6 +47,13 @@ def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -
     connection.close()
     connection.settings_dict = settings.DATABASES["default"]
     yield
+    with django_db_blocker.unblock(), connection.cursor() as cursor:
+        # Those of the threads of `config.health`, which last as long as the process.
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND usename = current_user "
+            "AND pid <> pg_backend_pid()"
+        )
     connection.close()
     connection.settings_dict = owner
 

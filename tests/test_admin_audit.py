@@ -6,11 +6,14 @@ from urllib.parse import quote
 from uuid import UUID
 
 import pytest
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
+from audit import bars
 from audit.models import Action, AuditEntry
-from tests import factories
+from tests import factories, seals
+from tests.database import without_triggers
 from tests.factories import Tenant, at, uid
 from tests.staff import (
     DOCUMENTS,
@@ -27,7 +30,7 @@ from tests.staff import (
     signed_in,
     support,
 )
-from workspaces.models import Membership
+from workspaces.models import Membership, Workspace
 
 
 @pytest.fixture
@@ -202,7 +205,7 @@ def test_audit_entry_page_says_the_rest_and_offers_no_change(acme: Tenant, sam: 
         request_id="ab" * 16,
     )
     html = body(sam.get(entry_url(entry)))
-    for text in ("1234", "0-1233/2000", "curl/8 &lt;i&gt;", "ab" * 16):
+    for text in ("1,234", "0-1233/2000", "curl/8 &lt;i&gt;", "ab" * 16):
         assert text in html
     for button in ('name="_save"', "deletelink", "/delete/", "historylink", "Membership"):
         assert button not in html
@@ -214,6 +217,124 @@ def test_audit_entry_page_says_when_it_happened_if_it_was_recorded_later(sam: Cl
     assert "2026-02-28 11:59:58 UTC" in body(sam.get(entry_url(later)))
     assert "field-happened" in body(sam.get(entry_url(later)))
     assert "field-happened" not in body(sam.get(entry_url(same)))
+
+
+def test_audit_entry_that_was_changed_after_it_was_sealed_is_reported(
+    as_owner: None, sam: Client
+) -> None:
+    entry, other = seals.written(2)
+    seals.seal()
+    assert "does not match its seal" not in body(sam.get(entry_url(entry)))
+    with without_triggers():
+        AuditEntry.objects.filter(pk=entry.pk).update(person="eve@x.example")
+    html = body(sam.get(entry_url(entry)))
+    assert re.search(r'class="banner banner-bad"[^>]*>This entry does not match its seal', html)
+    assert "; sealed by the checkpoint of" not in html
+    assert "does not match its seal" not in body(sam.get(entry_url(other)))
+    listed = {each.pk: each.seal_found.intact for each in shown(sam).result_list}
+    assert listed == {entry.pk: False, other.pk: True}
+
+
+# --- Downloads
+
+
+def downloaded(**end: Any) -> tuple[AuditEntry, AuditEntry | None]:
+    """The entries of a download that began at 12:00 and, with `end`, ended at 12:01."""
+    facts: dict[str, Any] = {
+        "request_id": "5a" * 16,
+        "key_id": uid(1, 7),
+        "key_prefix": "dtd_abcd1234",
+        "byte_range": end.get("byte_range", ""),
+    }
+    [started] = happened(created_at=at("2026-03-01 12:00:00"), **facts)
+    if not end:
+        return started, None
+    facts |= {"action": Action.DOWNLOAD_ENDED, **end}
+    [ended] = happened(created_at=at("2026-03-01 12:01:00"), **facts)
+    return started, ended
+
+
+@pytest.mark.parametrize(
+    ("end", "pill", "text"),
+    [
+        ({}, "quiet", "no end recorded"),
+        ({"bytes_sent": 50782, "detail": "whole file"}, "ok", "whole file, 50,782 bytes"),
+        (
+            {"bytes_sent": 100, "byte_range": "0-99/50782", "detail": "complete"},
+            "quiet",
+            "part: 100 of 50,782 bytes (0.2 %)",
+        ),
+        (
+            {"bytes_sent": 12288, "detail": "broken off at 12,288 of 50,782 bytes"},
+            "warn",
+            "broken off at 12,288 of 50,782 bytes (24 %)",
+        ),
+    ],
+)
+def test_audit_list_has_one_row_for_a_download(
+    sam: Client, end: dict[str, Any], pill: str, text: str
+) -> None:
+    started, _ = downloaded(**end)
+    assert seen(sam) == [started.id]
+    html = body(sam.get(HISTORY))
+    assert f'Document downloaded <span class="pill pill-{pill}">{text}</span>' in html
+    assert html.count(text) == 1
+
+
+def test_audit_list_finds_the_end_of_a_download_that_was_recorded_much_later(sam: Client) -> None:
+    started, _ = downloaded()
+    happened(60, created_at=lambda n: at("2026-03-02 12:00:00"), action=Action.LOGIN)
+    late: Any = {"created_at": at("2026-04-01 12:00:00"), "request_id": "5a" * 16}
+    happened(**late, action=Action.DOWNLOAD_ENDED, bytes_sent=7, detail="whole file")
+    assert seen(sam, "?until=2026-03-01") == [started.id]
+    assert "whole file, 7 bytes" in body(sam.get(f"{HISTORY}?until=2026-03-01"))
+
+
+def test_audit_entry_page_of_a_download_shows_both_entries(sam: Client) -> None:
+    started, ended = downloaded(bytes_sent=50782, detail="whole file")
+    assert ended
+    for entry, other in ((started, ended), (ended, started)):
+        html = body(sam.get(entry_url(entry)))
+        assert "whole file, 50,782 bytes" in html
+        assert f'href="{entry_url(other)}"' in html
+        assert "2026-03-01 12:01:00 UTC" in html
+        assert "(this one)" in html
+
+
+def test_audit_entries_of_a_request_are_only_those_of_the_own_workspace(
+    acme: Tenant, umbrella: Tenant
+) -> None:
+    [mine] = happened(**of(acme.workspace), request_id="5a" * 16)
+    happened(**of(umbrella.workspace, action=Action.DOWNLOAD_ENDED), request_id="5a" * 16)
+    html = body(signed_in(acme.admin).get(entry_url(mine)))
+    assert "Entries of this request" not in html
+    assert "no end recorded" in html
+
+
+# --- Links
+
+
+def test_audit_pages_lead_to_the_key_the_document_and_the_workspace(
+    acme: Tenant, sam: Client
+) -> None:
+    document = factories.document(acme.workspace, title="Lease")
+    acme.get(f"/documents/{document.id}/download")
+    [entry] = AuditEntry.objects.filter(action=Action.DOCUMENT_DOWNLOADED)
+    page = reverse("admin:documents_document_change", args=[document.id])
+    for url in (HISTORY, entry_url(entry)):
+        html = body(sam.get(url))
+        assert f'<a href="{page}">Lease</a>' in html
+        assert f'href="{HISTORY}?document_id__exact={document.id}"' in html
+        # Admins of the workspace may not open documents.
+        html = body(signed_in(acme.admin).get(url))
+        assert page not in html
+        assert f'href="{HISTORY}?document_id__exact={document.id}"' in html
+        key = reverse("admin:apikeys_apikey_change", args=[acme.key.id])
+        assert f'<a href="{key}">Acme sync' in html
+        assert f'href="{HISTORY}?key_id__exact={acme.key.id}"' in html
+    html = body(sam.get(entry_url(entry)))
+    for value in (document.id, acme.key.id, acme.workspace.id, entry.request_id, entry.file_sha256):
+        assert f'<code class="copyable">{value}</code>' in html
 
 
 # --- Filters
@@ -266,9 +387,10 @@ def varied(acme: Tenant, umbrella: Tenant) -> dict[str, AuditEntry]:
         (f"q={uid(1, 7)}", "download key"),
         (f"q={uid(1, 1)}", "download key"),
         ("q=dtd_abcd1234", "download key"),
-        ("q=nightly copy", "download key"),
+        ("q=nightly copy", "renamed download key"),
         ("q=NIGHTLY COPY 2", "renamed"),
-        ("q=nightly", ""),
+        ("q=nightly", "renamed download key"),
+        ("q=ightly", ""),
         ("q=0123456789abcdef0123456789abcdef", "download"),
         ("q=0123456789ABCDEF0123456789ABCDEF", "download"),
         ("q=ada@acme.example", "login member key"),
@@ -287,7 +409,7 @@ def test_audit_list_filters_and_searches(
 
 
 def test_audit_list_offers_each_action(sam: Client) -> None:
-    for action in Action:
+    for action in set(Action) - {Action.DOWNLOAD_ENDED}:
         [entry] = happened(action=action)
         assert seen(sam, f"?action__exact={action}") == [entry.id]
 
@@ -335,7 +457,9 @@ MALFORMED = [
     ("until=99999-01-01", "until"),
     ("since=%00", "since"),
     ("q=a%00b", "q"),
-    (f"q={'a' * 255}", "q"),
+    (f"q={'a' * 501}", "q"),
+    ("action__exact=document.download_ended", "action__exact"),
+    ("within=2h", "within"),
     ("since=2026-03-02&until=2026-03-01", "__all__"),
     ("after=", "__all__"),
     ("after=x", "__all__"),
@@ -369,6 +493,155 @@ def test_audit_list_ignores_parameters_that_are_no_filters(
     acme: Tenant, sam: Client, query: str
 ) -> None:
     assert seen(sam, f"?{query}") == seen(sam)
+
+
+def test_audit_list_offers_an_admin_only_actions_of_workspaces(acme: Tenant, sam: Client) -> None:
+    form = shown(signed_in(acme.admin)).form
+    offered = {value for value, _ in form.fields["action__exact"].choices}
+    assert {"key.created", "document.downloaded", "audit.exported", "member.added"} <= offered
+    others = {value for value in Action.values if value.startswith(("login.", "account."))}
+    assert not offered & (others | {"audit.verified", "audit.restored"})
+    assert others <= {value for value, _ in shown(sam).form.fields["action__exact"].choices}
+
+
+@pytest.mark.parametrize(
+    ("query", "count"),
+    [
+        ("since=2026-03-01 11:58", 3),
+        ("since=2026-03-01T11:58:00Z&until=2026-03-01 11:59 UTC", 2),
+        ("since=2026-03-01 11&until=2026-03-01 11", 5),
+        ("until=2026-03-01 11:55", 1),
+        ("within=7d", 0),
+    ],
+)
+def test_audit_list_is_filtered_by_times_in_utc(sam: Client, query: str, count: int) -> None:
+    happened(6)  # at 12:00, 11:59 and so on
+    assert len(seen(sam, f"?{query}")) == count
+    assert "(UTC)" in body(sam.get(HISTORY))
+
+
+def test_audit_list_offers_the_last_hour_day_and_week(acme: Tenant, sam: Client) -> None:
+    happened(2)
+    [created] = AuditEntry.objects.filter(action=Action.KEY_CREATED)
+    page = shown(sam, "?q=acme&since=2026-01-01")
+    assert [period["text"] for period in page.periods] == [
+        "Last hour",
+        "Last 24 hours",
+        "Last 7 days",
+    ]
+    for period in page.periods:
+        assert period["url"].startswith("?q=acme&within=")
+        assert seen(sam, period["url"]) == [created.id]
+    chosen = shown(sam, "?within=24h")
+    assert [period["current"] for period in chosen.periods] == [False, True, False]
+    assert [chip["text"] for chip in chosen.chips] == ["Last 24 hours"]
+
+
+# --- The workspace filter, without JavaScript
+
+
+def test_audit_filter_knows_a_workspace_by_its_name_its_label_and_its_id(
+    acme: Tenant, umbrella: Tenant, sam: Client
+) -> None:
+    id = str(umbrella.workspace.id)
+    for typed in ("umbrella", "UMBR", f"Umbrella · {id[:8]}", id, f" {id.upper()} "):
+        page = shown(sam, f"?workspace_id__exact={quote(typed)}")
+        assert {entry.workspace_name for entry in page.result_list} == {"Umbrella"}, typed
+    assert f'value="Umbrella · {id[:8]}"' in body(sam.get(f"{HISTORY}?workspace_id__exact={id}"))
+    assert "No workspace has this name" in str(errors(sam, "?workspace_id__exact=Initech"))
+
+
+def test_audit_filter_offers_the_workspaces_that_a_name_may_mean(acme: Tenant, sam: Client) -> None:
+    other = Workspace.objects.create(name="Acme")
+    happened(**of(other))
+    assert errors(sam, "?workspace_id__exact=acme&q=sync")["workspace_id__exact"]
+    choices = shown(sam, "?workspace_id__exact=acme").choices
+    assert {label for label, _ in choices} == {
+        f"Acme · {str(id)[:8]}" for id in (acme.workspace.id, other.id)
+    }
+    for _, url in choices:
+        found = shown(sam, url)
+        assert {str(entry.workspace_id) in url for entry in found.result_list} == {True}
+    exact = f"?workspace_id__exact={quote(f'Acme · {str(other.id)[:8]}')}"
+    assert {entry.workspace_id for entry in shown(sam, exact).result_list} == {other.id}
+
+
+# --- The chart
+
+
+def bars_of(client: Client, query: str = "") -> list[tuple[str, str]]:
+    """The bars: where each leads, and its tooltip."""
+    found = re.findall(
+        r'<a href="([^"]+)" aria-label="([^"]+)">', body(client.get(HISTORY + query))
+    )
+    return [(url.replace("&amp;", "&"), title) for url, title in found if "since=" in url]
+
+
+def test_audit_chart_has_a_bar_for_each_hour_and_each_leads_to_its_entries(sam: Client) -> None:
+    downloads = happened(3, created_at=lambda n: at(f"2026-03-01 0{n}:59:59.999999"))
+    [login] = happened(created_at=at("2026-03-01 02:00:00"), action=Action.LOGIN)
+    found = bars_of(sam, "?since=2026-03-01&until=2026-03-01")
+    assert len(found) == 24
+    assert found[2][1] == "2026-03-01 02:00: 1 downloads, 1 other entries"
+    assert found[3][1] == "2026-03-01 03:00: none"
+    assert seen(sam, found[2][0]) == [downloads[2].id, login.id]
+    assert [seen(sam, url) for url, _ in found[:2]] == [[downloads[0].id], [downloads[1].id]]
+
+
+def test_audit_chart_has_a_bar_for_each_day_of_a_longer_time(sam: Client) -> None:
+    made = happened(5, created_at=lambda n: at(f"2026-03-0{1 + n} 23:59:59.999999"))
+    found = bars_of(sam, "?since=2026-03-01&until=2026-03-05")
+    assert [title for _, title in found] == [f"2026-03-0{n}: 1 downloads" for n in range(1, 6)]
+    assert [seen(sam, url) for url, _ in found] == [[entry.id] for entry in made]
+    assert len(bars_of(sam, "?since=2020-01-01&until=2026-03-05")) == 93
+    # Without times, it ends with the newest entry if that is older than what it would show.
+    assert bars_of(sam)[-1][1] == "2026-03-05 23:00: 1 downloads"
+    assert bars_of(sam, "?action__exact=document.downloaded")[-1][1] == "2026-03-05: 1 downloads"
+
+
+def test_audit_chart_counts_what_is_filtered(acme: Tenant, umbrella: Tenant) -> None:
+    happened(3, **of(acme.workspace), person="ada@acme.example", member="ADA@acme.example")
+    happened(4, **of(umbrella.workspace), person="ada@acme.example")
+    ada = signed_in(acme.admin)
+    for query in ("?", "?q=ada@acme.example&"):
+        titles = [title for _, title in bars_of(ada, f"{query}since=2026-03-01&until=2026-03-01")]
+        assert [title for title in titles if "none" not in title] == [
+            "2026-03-01 11:00: 2 downloads",
+            "2026-03-01 12:00: 1 downloads",
+        ]
+
+
+def test_audit_list_has_no_chart_if_there_are_too_many_entries(
+    sam: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bars, "MOST", 5)
+    happened(5)
+    assert bars_of(sam, "?until=2026-03-01")
+    happened(1)
+    assert bars_of(sam, "?until=2026-03-01") == []
+    assert "Too many entries for a chart" in body(sam.get(f"{HISTORY}?until=2026-03-01"))
+    assert len(seen(sam, "?until=2026-03-01")) == 6
+
+
+def test_audit_count_that_takes_too_long_is_given_up_and_counts_for_no_failure(
+    acme: Tenant, sam: Client
+) -> None:
+    for _ in range(20):
+        with pytest.raises(bars.TooMany):
+            bars._limited("SELECT pg_sleep(60)", [])
+    assert len(seen(sam)) == 1
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW statement_timeout")
+        assert cursor.fetchone() == ("0",)
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["since=0001-01-01", "until=9999-12-31", "since=0001-01-01&until=9999-12-31", "q=0001-01-01"],
+)
+def test_audit_chart_of_any_time_is_no_error(acme: Tenant, sam: Client, query: str) -> None:
+    happened(3, created_at=lambda n: at(("0001-01-01", "2026-03-01", "9999-12-31")[n]))
+    assert sam.get(f"{HISTORY}?{query}").status_code == 200
 
 
 # --- Pages

@@ -1,6 +1,8 @@
 """The documents in the admin: for support and superusers, found by their id, read-only."""
 
+import re
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from django.db import connection
@@ -13,7 +15,18 @@ from documents.models import Document
 from tests import factories
 from tests.database import no_entries
 from tests.factories import Tenant, at, uid
-from tests.staff import DOCUMENTS, HISTORY, errors, member, operator, shown, signed_in, support
+from tests.staff import (
+    DOCUMENTS,
+    HISTORY,
+    errors,
+    happened,
+    member,
+    of,
+    operator,
+    shown,
+    signed_in,
+    support,
+)
 from workspaces.models import Workspace
 
 LOOKUP = reverse("admin:audit_auditentry_workspaces")
@@ -59,11 +72,57 @@ def test_documents_admin_finds_a_document_by_its_id_also_when_it_was_deleted(
     assert shown(sam, f"?q={lease.id}", DOCUMENTS).result_list == [lease]
     assert shown(sam, f"?q={str(lease.id).upper()}", DOCUMENTS).result_list == [lease]
     assert shown(sam, f"?q={uid(9)}", DOCUMENTS).result_list == []
-    assert len(shown(sam, "", DOCUMENTS).result_list) == 4
+
+
+def test_documents_admin_shows_nothing_unasked(lease: Document, sam: Client) -> None:
+    html = body(sam.get(DOCUMENTS))
+    assert shown(sam, "", DOCUMENTS).result_list == []
+    assert "Search for the id of a document, or choose a workspace." in html
+    for text in ("Lease", "@example.com"):
+        assert text not in html
+
+
+@pytest.mark.parametrize(
+    "pasted",
+    [
+        "“{id}”,",
+        "https://api.example.com/api/v1/documents/{id}/download?type=signed",
+        "GET /api/v1/documents/{upper} is a 404",
+        "{hex}",
+        "{short}",
+        "{short}…",
+    ],
+)
+def test_documents_admin_finds_the_id_in_what_is_pasted(
+    lease: Document, umbrella: Tenant, sam: Client, pasted: str
+) -> None:
+    factories.listed(umbrella.workspace, 3)
+    id = str(lease.id)
+    text = pasted.format(id=id, upper=id.upper(), hex=lease.id.hex, short=id[:8])
+    assert shown(sam, f"?q={quote(text)}", DOCUMENTS).result_list == [lease]
+
+
+def test_documents_admin_lists_the_documents_of_a_workspace(
+    lease: Document, umbrella: Tenant, sam: Client
+) -> None:
+    """Deleted ones are found by their id only."""
+    listed = factories.listed(umbrella.workspace, 3)
+    for typed in (
+        umbrella.workspace.id,
+        "umbrella",
+        f"Umbrella · {str(umbrella.workspace.id)[:8]}",
+    ):
+        found = shown(sam, f"?workspace={quote(str(typed))}", DOCUMENTS).result_list
+        assert {document.pk for document in found} == {document.pk for document in listed}
+    assert shown(sam, f"?workspace={lease.workspace_id}", DOCUMENTS).result_list == []
+    assert shown(sam, f"?workspace=umbrella&q={lease.id}", DOCUMENTS).result_list == []
+    assert errors(sam, "?workspace=initech", DOCUMENTS)
+    Workspace.objects.create(name="Umbrella")
+    assert len(shown(sam, "?workspace=umbrella", DOCUMENTS).choices) == 2
 
 
 def test_documents_admin_lists_how_far_it_is(lease: Document, sam: Client) -> None:
-    html = body(sam.get(DOCUMENTS))
+    html = body(sam.get(f"{DOCUMENTS}?q={lease.id}"))
     for text in (
         "Lease &lt;b&gt;",
         "Partially Signed",
@@ -87,6 +146,49 @@ def test_document_page_has_its_recipients_and_its_audit_log_and_no_button(
     assert f"?document_id__exact={lease.id}" in html
     for button in ('name="_save"', "deletelink", "historylink", "add-row", "view-related"):
         assert button not in html
+
+
+def test_document_page_has_a_timeline(acme: Tenant, sam: Client) -> None:
+    document = factories.document(
+        acme.workspace, title="Lease", created_at=at("2026-03-01 09:00:00"), sent_at=None
+    )
+    factories.recipient(
+        document,
+        "SIGNER",
+        "SIGNED",
+        email="ada@example.com",
+        completed_at=at("2026-03-02 10:00:00"),
+    )
+    assert acme.get(f"/documents/{document.id}/download").status == 200
+    html = body(sam.get(page(document)))
+    timeline = re.search(r'<ol class="timeline">(.*?)</ol>', html, re.DOTALL)
+    assert timeline
+    events = re.findall(r"<li[^>]*>(.*?)</li>", timeline[1], re.DOTALL)
+    texts = [" ".join(re.sub("<[^>]+>", "", event).split()) for event in events]
+    assert texts[0] == "2026-03-01 09:00:00 UTC Created"
+    assert "2026-03-02 10:00:00 UTC Signed by Ada Lovelace (ada@example.com)" in texts
+    assert "Downloaded (original) with Acme sync" in texts[-1]
+    assert "whole file" in texts[-1]
+    assert f"?key_id__exact={acme.key.id}" in timeline[1]
+
+
+def test_document_page_shows_the_newest_entries_of_many(acme: Tenant, sam: Client) -> None:
+    document = factories.document(acme.workspace, created_at=at("2026-01-01 09:00:00"))
+    happened(51, document_id=document.id, **of(acme.workspace))
+    html = body(sam.get(page(document)))
+    assert html.count("Downloaded (") == 50
+    assert "Only the newest entries of the audit log are shown here." in html
+
+
+def test_document_page_leads_to_its_workspace_and_has_its_id_to_copy(
+    lease: Document, sam: Client
+) -> None:
+    html = body(sam.get(page(lease)))
+    assert f"?workspace_id__exact={lease.workspace_id}" in html
+    assert f'<code class="copyable">{lease.id}</code>' in html
+    crumbs = re.search(r'<ol class="breadcrumbs">(.*?)</ol>', html, re.DOTALL)
+    assert crumbs
+    assert re.sub(r"<[^>]+>|\s", "", crumbs[1]) == "HomeDocumentsLease&lt;b&gt;"
 
 
 def viewed() -> list[tuple[str, str, str, str]]:
@@ -140,7 +242,7 @@ def test_document_page_leads_to_the_audit_log(lease: Document, sam: Client) -> N
 
 
 def test_documents_admin_is_open_to_superusers(lease: Document) -> None:
-    assert "Lease" in body(signed_in(operator()).get(DOCUMENTS))
+    assert "Lease" in body(signed_in(operator()).get(f"{DOCUMENTS}?q={lease.id}"))
 
 
 @pytest.mark.parametrize("who", ["admin", "member", "staff"])
@@ -177,7 +279,7 @@ def test_document_pages_have_each_document_once(acme: Tenant, sam: Client) -> No
     made = factories.listed(
         acme.workspace, 120, created_at=lambda n: at(f"2026-01-{1 + n // 30:02} 00:00:00")
     )
-    found, listed = [], shown(sam, "", DOCUMENTS)
+    found, listed = [], shown(sam, f"?workspace={acme.workspace.id}", DOCUMENTS)
     found += listed.result_list
     while listed.older_url:
         listed = shown(sam, listed.older_url, DOCUMENTS)
@@ -192,7 +294,7 @@ def test_documents_admin_needs_as_many_queries_whatever_it_lists(
     for document in factories.listed(acme.workspace, count):
         factories.recipient(document)
     with CaptureQueriesContext(connection) as captured:
-        sam.get(DOCUMENTS)
+        sam.get(f"{DOCUMENTS}?workspace={acme.workspace.id}")
     asked = [query["sql"] for query in captured if "documents_" in query["sql"]]
     assert len(asked) == 2
     assert not [sql for sql in asked if "COUNT(" in sql or "OFFSET" in sql]

@@ -9,10 +9,12 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 from django.utils import timezone
 
-from audit import export
+from audit import export, export_views
 from audit.models import COLUMNS, Action, AuditEntry
+from tests import factories
 from tests.database import no_entries
 from tests.factories import Tenant, at, uid
 from tests.server import Server, eventually
@@ -25,6 +27,7 @@ def sam(db: None) -> Client:
     return signed_in(support())
 
 
+BEFORE_EXPORT = reverse("admin:audit_auditentry_export_of")
 OF_EXPORTS = (Action.LOG_EXPORTED.label, Action.LOG_EXPORT_ENDED.label)
 
 
@@ -99,7 +102,7 @@ def test_export_is_a_file_that_spreadsheets_open(sam: Client) -> None:
     assert response["Content-Disposition"] == f'attachment; filename="{name}"'
     assert "no-store" in response["Cache-Control"]
     content = sent(response)
-    assert content.startswith(b"\xef\xbb\xbfcreated_at,occurred_at,action,")
+    assert content.startswith(b'\xef\xbb\xbf"created_at","occurred_at","action",')
     assert "Čapek" in content.decode()
     assert content.endswith(b"\r\n")
 
@@ -114,8 +117,39 @@ def test_export_has_no_cell_that_is_a_formula(sam: Client, first: str) -> None:
     assert not [cell for cell in row.values() if cell.startswith(first)]
 
 
+@pytest.mark.parametrize(
+    ("cell", "marked"),
+    [
+        ("a;=1+1", "a;'=1+1"),
+        ("a; =1+1", "a;' =1+1"),
+        ('a;"=1+1', "a;'\"=1+1"),
+        ("a\t@x", "a\t'@x"),
+        ("a\n-1;+2", "a\n'-1;'+2"),
+        (";;=1", ";;'=1"),
+        (" =1", "' =1"),
+        ('"=1', "'\"=1"),
+        ("Bot/1.0 (x; +http://b.example)", "Bot/1.0 (x;' +http://b.example)"),
+        ("\t=1", "'\t'=1"),
+    ],
+)
+def test_export_marks_a_formula_after_any_separator(sam: Client, cell: str, marked: str) -> None:
+    assert export.safe(cell) == marked
+    happened(user_agent=cell)
+    content = sent(sam.get(EXPORT)).decode("utf-8-sig")
+    assert '"' + marked.replace('"', '""') + '"' in content
+    [row, *_] = rows(sam, "?until=2026-03-01")
+    assert row["user_agent"] == marked
+
+
+def test_export_quotes_every_cell(sam: Client) -> None:
+    happened(3)
+    content = sent(sam.get(f"{EXPORT}?until=2026-03-01")).decode("utf-8-sig")
+    for line in content.split("\r\n")[:-1]:
+        assert re.fullmatch('"[^"]*"(,"[^"]*")*', line)
+
+
 def test_export_leaves_what_is_no_formula_alone() -> None:
-    for text in ("a=b", "", "'x", "1-2", "ada@acme.example"):
+    for text in ("a=b", "", "'x", "1-2", "ada@acme.example", "a; b=c", "Mozilla/5.0 (X11; Linux)"):
         assert export.safe(text) == text
     assert export.safe(-5) == -5
 
@@ -131,6 +165,8 @@ def test_export_holds_what_the_list_shows(acme: Tenant, sam: Client) -> None:
     assert len(rows(sam, query)) == 130
     html = sam.get(HISTORY + query).content.decode()
     [link] = re.findall(r'class="export" href="([^"]+)"', html)
+    page = sam.get(link.replace("&amp;", "&")).content.decode()
+    [link] = re.findall(r'class="button primary export" href="([^"]+)"', page)
     assert sent(sam.get(link.replace("&amp;", "&"))) == sent(sam.get(EXPORT + query))
 
 
@@ -151,7 +187,7 @@ def test_export_batches_meet_without_a_gap(sam: Client, monkeypatch: pytest.Monk
         found = [row["request_id"] for row in rows(sam)]
     expected = sorted(made, key=lambda entry: (entry.created_at, entry.id), reverse=True)
     assert found == [entry.request_id for entry in expected]
-    assert len([q for q in captured if 'FROM "audit_auditentry"' in q["sql"]]) == 8
+    assert len([q for q in captured if "LIMIT 7" in q["sql"]]) == 8
 
 
 def test_export_sends_each_batch_before_it_queries_the_next(
@@ -159,7 +195,7 @@ def test_export_sends_each_batch_before_it_queries_the_next(
 ) -> None:
     """Ten million entries take as much memory as a batch, and hold no transaction open."""
     monkeypatch.setattr(export, "BATCH", 10)
-    happened(30)
+    happened(30, action=Action.LOGIN)
     response: Any = sam.get(EXPORT)
     assert response.streaming
     parts = iter(response)
@@ -183,7 +219,127 @@ def test_export_with_filters_that_are_not_valid_leads_back_to_the_list(
 
 def test_export_of_nothing_is_a_file_of_a_heading(sam: Client) -> None:
     content = sent(sam.get(f"{EXPORT}?action__exact=key.created"))
-    assert content.decode("utf-8-sig") == ",".join(COLUMNS) + "\r\n"
+    assert content.decode("utf-8-sig") == ",".join(f'"{name}"' for name in COLUMNS) + "\r\n"
+
+
+def test_export_has_the_end_of_each_download_before_its_start(sam: Client) -> None:
+    download = {"request_id": lambda n: f"{n:032x}", "key_name": "Nightly"}
+    happened(3, **download)
+    ends = {"created_at": at("2026-03-05 12:00:00"), "action": Action.DOWNLOAD_ENDED}
+    happened(2, **download | ends)
+    found = [(row["action"], row["request_id"][-1]) for row in rows(sam, "?until=2026-03-01")]
+    started, ended = "Document downloaded", "Download ended"
+    assert found == [(ended, "0"), (started, "0"), (ended, "1"), (started, "1"), (started, "2")]
+    assert len(rows(sam, "?q=nightly")) == 5
+
+
+# --- The page before it
+
+
+def before(client: Client, query: str = "") -> str:
+    response: Any = client.get(BEFORE_EXPORT + query)
+    assert response.status_code == 200
+    return str(response.content.decode())
+
+
+def test_export_is_preceded_by_a_page_with_its_size_its_filters_and_its_name(
+    acme: Tenant, sam: Client
+) -> None:
+    happened(1234, person="ada@acme.example", action=Action.LOGIN)
+    html = before(sam, "?q=ada@acme.example&action__exact=login.succeeded")
+    assert "<dd>1,234</dd>" in html
+    assert "action = login.succeeded, search = ada@acme.example" in html
+    name = f"audit-log-{timezone.now():%Y-%m-%d}-action-loginsucceeded-search-adaacmeexample.csv"
+    assert name in html
+    response: Any = sam.get(f"{EXPORT}?q=ada@acme.example&action__exact=login.succeeded")
+    assert name in response["Content-Disposition"]
+    sent(response)
+    assert recorded()[0].action == Action.LOG_EXPORTED
+
+
+def test_export_page_does_not_count_more_than_a_hundred_thousand(
+    sam: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export_views, "MOST_COUNTED", 3)
+    happened(3)
+    assert "<dd>3</dd>" in before(sam)
+    happened(1)
+    assert "<dd>more than 3</dd>" in before(sam)
+
+
+def test_export_page_of_an_admin_counts_the_own_workspace_s(acme: Tenant, umbrella: Tenant) -> None:
+    happened(3, **of(umbrella.workspace))
+    assert "<dd>1</dd>" in before(signed_in(acme.admin))
+
+
+def test_export_page_leads_back_to_the_list_if_a_filter_is_not_valid(sam: Client) -> None:
+    response = sam.get(f"{BEFORE_EXPORT}?since=x")
+    assert response.status_code == 302
+    assert response["Location"] == f"{HISTORY}?since=x"
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("", ""),
+        ("?workspace_id__exact={acme}&since=2026-01-01", "-workspace-acme-from-2026-01-01"),
+        ("?q=“Čapek”; rm -rf", "-search-capek-rm-rf"),
+        (f"?q={'x' * 500}", f"-search-{'x' * 73}"),
+    ],
+)
+def test_export_names_its_file_after_the_filters(
+    acme: Tenant, sam: Client, query: str, name: str
+) -> None:
+    response: Any = sam.get(EXPORT + query.format(acme=acme.workspace.id))
+    sent(response)
+    today = f"{timezone.now():%Y-%m-%d}"
+    assert response["Content-Disposition"] == f'attachment; filename="audit-log-{today}{name}.csv"'
+
+
+# --- What it holds while it is sent
+
+
+def test_export_of_a_user_waits_for_the_one_before(transactional_db: None, acme: Tenant) -> None:
+    sam, ada = signed_in(support()), signed_in(acme.admin)
+    first: Any = sam.get(EXPORT)
+    second = sam.get(f"{EXPORT}?action__exact=key.created")
+    assert second["Location"] == f"{HISTORY}?action__exact=key.created"
+    assert "another export is still being sent" in sam.get(second["Location"]).content.decode()
+    sent(ada.get(EXPORT))
+    first.close()
+    sent(sam.get(EXPORT))
+
+
+def test_export_that_takes_too_long_is_broken_off(
+    transactional_db: None, sam: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export, "EXPORT_SECONDS", -1.0)
+    response: Any = sam.get(EXPORT)
+    with pytest.raises(TimeoutError):
+        list(response)
+    response.close()
+    assert recorded()[1].detail == "broken off after 0 entries"
+
+
+def test_export_that_nobody_reads_holds_no_slot_of_the_pages(server: Server, acme: Tenant) -> None:
+    happened(20_000, user_agent="x" * 400, action=Action.LOGIN)
+    wires = []
+    for number in range(3):  # more than there are slots
+        person = factories.user(f"sam{number}@support.example", is_staff=True, is_superuser=True)
+        client = signed_in(person)
+        cookie = f"sessionid={client.cookies['sessionid'].value}"
+        request = f"GET {{}} HTTP/1.1\r\nHost: localhost\r\nCookie: {cookie}\r\n\r\n"
+        wire = server.connect()
+        wires.append(wire)
+        wire.sendall(request.format(EXPORT).encode())
+        assert wire.recv(100).startswith(b"HTTP/1.1 200")
+    with server.connect() as wire:
+        wire.sendall(request.format(HISTORY).encode())
+        assert wire.recv(100).startswith(b"HTTP/1.1 200")
+    for wire in wires:
+        wire.close()
+    assert eventually(lambda: len(recorded()) == 6)
+    assert {entry.detail[:16] for entry in recorded()[3:]} == {"broken off after"}
 
 
 # --- Who exported it

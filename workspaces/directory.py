@@ -1,4 +1,6 @@
-"""Workspaces as the audit log needs them (`settings.AUDIT_WORKSPACE_DIRECTORY`)."""
+"""What workspaces are called, for pages; the audit log finds it by a setting
+(`settings.AUDIT_WORKSPACE_DIRECTORY`).
+"""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -6,13 +8,17 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import User
+from django.db.models import QuerySet, TextField
+from django.db.models.functions import Cast
 from django.http import QueryDict
 
 from workspaces.models import Workspace, label
-from workspaces.permissions import administered_by
+from workspaces.permissions import administered_by, sees_every_workspace
 
 PAGE = 20  # workspaces offered at a time
 LAST_PAGE = 50  # a user who has scrolled this far should type more
+MOST = 10  # workspaces that a name may stand for
+_SEPARATOR = " · "
 
 
 def administered_names(user: User) -> dict[UUID, str]:
@@ -31,11 +37,18 @@ def labels(names: Mapping[UUID, str]) -> dict[UUID, str]:
     return {id: label(id, name) if count[name] > 1 else name for id, name in names.items()}
 
 
-def autocomplete(query: QueryDict) -> dict[str, Any]:
-    """The workspaces whose name contains `term`, sorted by name, in the form that select2 reads.
+def label_for(user: User, workspace: Workspace) -> str:
+    """What to call a workspace on pages of this user, who may see it."""
+    if sees_every_workspace(user):
+        return workspace.label
+    return labels(administered_names(user)).get(workspace.id, workspace.name)
 
-    Names may repeat; the first characters of the id tell two apart. With 100,000 workspaces this
-    scan takes about 30 ms, which is not worth an index that each change of a name would pay for.
+
+def autocomplete(query: QueryDict) -> dict[str, Any]:
+    """The workspaces whose name contains `term`, sorted by name.
+
+    With 100,000 workspaces this scan takes about 30 ms, which is not worth an index that each
+    change of a name would pay for.
     """
     term = query.get("term", "").replace("\0", "")
     text = query.get("page", "")
@@ -47,3 +60,23 @@ def autocomplete(query: QueryDict) -> dict[str, Any]:
         "results": [{"id": str(id), "text": label(id, name)} for id, name in rows[:PAGE]],
         "pagination": {"more": len(rows) > PAGE and number < LAST_PAGE},
     }
+
+
+def beginning_with(text: str) -> list[tuple[UUID, str]]:
+    """The first few workspaces whose name begins so, in any case: their ids and names."""
+    return _first(Workspace.objects.filter(name__istartswith=text))
+
+
+def named(text: str) -> list[tuple[UUID, str]]:
+    """The first few workspaces that a text may mean: by its label or its name, or a part of it."""
+    name, separator, digits = text.rpartition(_SEPARATOR)
+    if separator:
+        same = Workspace.objects.filter(name__iexact=name)
+        return _first(same.annotate(text=Cast("id", TextField())).filter(text__startswith=digits))
+    return _first(Workspace.objects.filter(name__iexact=text)) or _first(
+        Workspace.objects.filter(name__icontains=text)
+    )
+
+
+def _first(workspaces: "QuerySet[Workspace]") -> list[tuple[UUID, str]]:
+    return list(workspaces.order_by("name", "id").values_list("id", "name")[:MOST])

@@ -30,7 +30,7 @@ def sentences(workspace: Workspace, *, works: bool) -> list[str]:
 
 
 def _sentence(noun: str, count: int, works: bool) -> str:
+    if not count:
+        return f"It has no {noun}s."
     verb, end = ("work", "again from the next request on") if works else ("stop", "now")
-    if count == 1:
-        return f"1 {noun} {verb}s {end}."
-    return f"{count or 'No'} {noun}s {verb} {end}."
+    return f"1 {noun} {verb}s {end}." if count == 1 else f"{count:,} {noun}s {verb} {end}."

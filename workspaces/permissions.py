@@ -26,6 +26,11 @@ def is_workspace_admin(user: AnyUser) -> bool:
     return administered_by(user).exists()
 
 
+def may_manage_members(user: AnyUser, workspace: Workspace) -> bool:
+    """Whether the user may invite people to the workspace and change its members."""
+    return is_operator(user) or administered_by(user).filter(pk=workspace.pk).exists()
+
+
 def sees_every_workspace(user: AnyUser) -> bool:
     """Whether the user reads the state of all workspaces: operators and support staff."""
     return is_operator(user) or is_support(user)

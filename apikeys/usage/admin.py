@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 from apikeys.usage import panels
 from apikeys.usage.filters import RefusedFilter
 from apikeys.usage.models import RefusedRequest
-from audit.admin import redirect_without_key
+from audit.export_views import redirect_without_key
 from audit.links import filtered_log_url
 from audit.scope import scope_of
 from config.admin.base import request_user

@@ -13,7 +13,9 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from django.db import connection as default_connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from audit.models import Action, AuditEntry, Checkpoint, Leaf
+from audit.models import Action, AuditEntry, Checkpoint
+from audit.tree.leaves import DATA
+from audit.tree.merkle import leaf_hash
 
 LATE_SECONDS = 600  # an entry is usually sealed seconds after it was written
 
@@ -113,16 +115,36 @@ def read_apart() -> State:
         return read(connection)
 
 
-def sealed_among(entries: Sequence[AuditEntry]) -> set[int]:
-    """The ids of the sealed ones."""
-    ids = [entry.pk for entry in entries]
-    return set(Leaf.objects.filter(entry_id__in=ids).values_list("entry_id", flat=True))
+# An entry with the hash that was sealed, and the data that it has now.
+_SEALED = f"""
+    SELECT entry.id, leaf.index, leaf.hash, {DATA}
+    FROM audit_leaf AS leaf JOIN audit_auditentry AS entry ON entry.id = leaf.entry_id
+    WHERE leaf.entry_id = ANY(%s)
+"""  # noqa: S608 - made of constants
 
 
-def seal_of(entry: AuditEntry) -> tuple[int, Checkpoint] | None:
-    """The entry's leaf, and the first checkpoint that contains it; None if it is not sealed."""
-    leaf = Leaf.objects.filter(entry_id=entry.pk).values_list("index", flat=True).first()
-    if leaf is None:
-        return None
-    checkpoint = Checkpoint.objects.filter(size__gt=leaf).order_by("size").first()
-    return (leaf, checkpoint) if checkpoint else None
+@dataclass(frozen=True)
+class Seal:
+    """The seal of an entry.
+
+    Attributes:
+        leaf: its index in the tree.
+        intact: whether the entry still is what was sealed.
+    """
+
+    leaf: int
+    intact: bool
+
+    def checkpoint(self) -> Checkpoint | None:
+        """The first checkpoint that contains it."""
+        return Checkpoint.objects.filter(size__gt=self.leaf).order_by("size").first()
+
+
+def seals_of(entries: Sequence[AuditEntry]) -> dict[int, Seal]:
+    """The seals of those that are sealed, by their ids."""
+    with default_connection.cursor() as cursor:
+        cursor.execute(_SEALED, [[entry.pk for entry in entries]])
+        return {
+            id: Seal(leaf, leaf_hash(data.encode()) == bytes(stored))
+            for id, leaf, stored, data in cursor.fetchall()
+        }

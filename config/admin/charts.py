@@ -16,6 +16,7 @@ SERIES = {
     "errors": "errors",
     "limited": "over the limit (429)",
     "downloads": "downloads",
+    "other": "other entries",
 }
 
 

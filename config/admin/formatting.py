@@ -1,5 +1,6 @@
-"""Times on the admin's pages."""
+"""Times and code on the admin's pages."""
 
+import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
@@ -7,9 +8,14 @@ from typing import Any
 from django.contrib import admin
 from django.utils import timezone
 from django.utils.formats import date_format
-from django.utils.html import format_html
+from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
+
+
+def code_spans(text: str) -> SafeString:
+    """HTML: what the text has in backticks is code."""
+    return SafeString(re.sub("`([^`]+)`", r"<code>\1</code>", escape(text)))
 
 
 def exact(moment: datetime) -> str:

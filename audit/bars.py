@@ -1,0 +1,143 @@
+"""How many entries match the filters, by hour or by day: for the chart above the list.
+
+Counting is bounded in rows and in time. If there are too many, there is no chart; the list is never
+affected.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.db import DatabaseError, connection, transaction
+from django.db.models import Q, QuerySet
+
+from audit.models import DOWNLOADS
+from config.database import current
+
+MOST = 50_000  # entries that are counted
+MILLISECONDS = 500  # that counting may take
+
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+HOURS_UP_TO = timedelta(days=3)
+LONGEST = timedelta(days=92)  # a longer range shows its last days
+# Ends of ranges; there are no times before and after what one around them shows.
+_FIRST = datetime.min.replace(tzinfo=UTC) + LONGEST
+_LAST = datetime.max.replace(tzinfo=UTC) - DAY
+
+
+class TooMany(Exception):
+    """There are more entries than can be counted for a page."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """The time that a chart shows, in whole hours or days of UTC.
+
+    Attributes:
+        first: the start of the first hour or day.
+        step: an hour or a day.
+        count: how many of them.
+    """
+
+    first: datetime
+    step: timedelta
+    count: int
+
+    @classmethod
+    def of(cls, since: datetime, until: datetime) -> "Range":
+        """The range that includes both ends; the last 92 days of a longer one."""
+        until = max(min(until, _LAST), _FIRST)
+        since = max(min(since, until), until - LONGEST)
+        hourly = until - since <= HOURS_UP_TO
+        step = HOUR if hourly else DAY
+        first = since.replace(minute=0, second=0, microsecond=0)
+        if not hourly:
+            first = first.replace(hour=0)
+        return cls(first, step, math.floor((until - first) / step) + 1)
+
+    def starts(self) -> list[datetime]:
+        return [self.first + self.step * number for number in range(self.count)]
+
+    @property
+    def form(self) -> str:
+        """How a start is written, also in the filters."""
+        return "%Y-%m-%d %H" if self.step == HOUR else "%Y-%m-%d"
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The entries of one hour or day."""
+
+    start: datetime
+    downloads: int
+    other: int
+
+
+def count_by_time(entries: QuerySet[Any], alternatives: Sequence[Q], shown: Range) -> list[Counted]:
+    """Counts the entries of each hour or day.
+
+    Args:
+        entries: filtered; `alternatives` are as in `config.admin.keyset.fetch`.
+
+    Raises:
+        TooMany: there are too many, or counting them takes too long.
+    """
+    last = shown.first + shown.step * shown.count
+    entries = entries.filter(created_at__gte=shown.first, created_at__lt=last)
+    found, parameters = _bounded(entries, alternatives, MOST)
+    sql = f"""
+        SELECT floor(extract(epoch FROM created_at - %s) / %s)::int, action = ANY(%s), count(*)
+        FROM {found} GROUP BY 1, 2
+    """  # noqa: S608 - made by Django
+    downloads = [action.value for action in DOWNLOADS]
+    values = [shown.first, shown.step.total_seconds(), downloads, *parameters]
+    numbers = {(step, kind): count for step, kind, count in _limited(sql, values)}
+    if sum(numbers.values()) > MOST:
+        raise TooMany
+    return [
+        Counted(start, numbers.get((step, True), 0), numbers.get((step, False), 0))
+        for step, start in enumerate(shown.starts())
+    ]
+
+
+def count(entries: QuerySet[Any], alternatives: Sequence[Q], most: int) -> int:
+    """How many entries there are, up to `most` + 1.
+
+    Raises:
+        TooMany: counting them takes too long.
+    """
+    found, parameters = _bounded(entries, alternatives, most)
+    [[number]] = _limited(f"SELECT count(*) FROM {found}", parameters)  # noqa: S608 - as above
+    return int(number)
+
+
+def _bounded(entries: QuerySet[Any], alternatives: Sequence[Q], most: int) -> tuple[str, list[Any]]:
+    """SQL for at most `most` + 1 of the entries, each once, with its parameters."""
+    columns = entries.order_by().values_list("id", "created_at", "action")
+    first, *others = [columns.filter(each)[: most + 1] for each in alternatives or [Q(pk__in=[0])]]
+    union = first.union(*others) if others else first
+    inner, parameters = union.query.sql_with_params()
+    limited = f"SELECT * FROM ({inner}) AS each LIMIT {most + 1}"  # noqa: S608 - made by Django
+    return f"({limited}) AS found (id, created_at, action)", list(parameters)
+
+
+def _limited(sql: str, parameters: list[Any]) -> list[Any]:
+    """Runs a statement with a time-out of its own.
+
+    Raises:
+        TooMany: it was cancelled, or failed otherwise.
+    """
+    try:
+        # The time-out is no sign that the database fails, so the circuit breaker must not count it.
+        with current().guard(counts=False), transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(f"SET LOCAL statement_timeout = {MILLISECONDS}")
+            cursor.execute(sql, parameters)
+            rows: list[Any] = cursor.fetchall()
+            cursor.execute(
+                "SET LOCAL statement_timeout = DEFAULT"
+            )  # if this is no transaction's end
+            return rows
+    except DatabaseError as exc:
+        raise TooMany from exc

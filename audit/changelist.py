@@ -1,0 +1,128 @@
+"""The list of audit entries: one row for each download, and a chart above it."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.functional import cached_property
+from django.utils.safestring import SafeString
+
+from audit import bars, fields
+from audit.filters import PERIODS, AuditLogFilter
+from audit.links import refused_requests_url
+from audit.search import Recognised, in_words
+from audit.workspace_field import WorkspaceChoices
+from config.admin.changelist import AFTER, BEFORE
+from config.admin.charts import Bar, bar_chart
+
+OF_IDS = {"document_id": "Document id", "key_id": "Key id", "workspace_id": "Workspace id"}
+# What the chart shows without a filter by time: of all entries, and of some.
+ALL, SOME = timedelta(hours=24), timedelta(days=30)
+FIRST = datetime.min.replace(tzinfo=UTC)
+
+
+class AuditChangeList(WorkspaceChoices):
+    """Adds to Django's list what the search was recognised as, periods, and a chart."""
+
+    form: AuditLogFilter
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        fields.prepare(request, self.result_list, self.root_queryset)
+
+    # --- Search
+
+    @property
+    def recognised_text(self) -> str:
+        """What the search was recognised as, above the entries that it has found."""
+        if not self.result_list:
+            return ""
+        found = [each for each in self.form.recognised if each.conditions]
+        return in_words(self._as_found(each) for each in found)
+
+    def _as_found(self, recognised: Recognised) -> Recognised:
+        """What an id is, as the entries show that it has found."""
+        for row in self.result_list:
+            for field, what in OF_IDS.items():
+                id = getattr(row, field)
+                if id and recognised.value in (str(id), id.hex):
+                    return replace(recognised, what=what)
+        return recognised
+
+    @property
+    def empty_text(self) -> str:
+        if AFTER in self.params or not self.form.recognised:
+            return super().empty_text
+        return f"Nothing matches. Looked for: {in_words(self.form.recognised)}."
+
+    @property
+    def empty_links(self) -> list[tuple[str, str]]:
+        """What to do about an empty list: texts and URLs."""
+        found = []
+        others = (name for name in self.form.fields if name != "q" and self.form.data.get(name))
+        if self.form.recognised and any(others):
+            everywhere = {name: None for name in self.form.fields if name != "q"}
+            found.append(("Search without the other filters", self.address(**everywhere)))
+        requests = [each.value for each in self.form.recognised if each.request]
+        if requests and (url := refused_requests_url(requests[0])):
+            found.append(("Look among refused requests", url))
+        return found
+
+    # --- Times
+
+    @property
+    def periods(self) -> list[dict[str, Any]]:
+        """Links to the last hour, day and week."""
+        chosen = self.form.data.get("within")
+        return [
+            {
+                "text": text,
+                "url": self.address(within=name, since=None, until=None),
+                "current": name == chosen,
+            }
+            for name, (text, _) in PERIODS.items()
+        ]
+
+    @cached_property
+    def chart(self) -> SafeString | None:
+        """A bar for each hour or day; None if there is nothing to draw."""
+        if not self.form.is_valid() or {AFTER, BEFORE} & set(self.params) or not self.result_list:
+            return None
+        shown = bars.Range.of(*self._range())
+        try:
+            counted = bars.count_by_time(self.queryset, self.form.alternatives(), shown)
+        except bars.TooMany:
+            return SafeString(
+                '<p class="quiet">Too many entries for a chart. Choose a shorter time.</p>'
+            )
+        drawn = [self._bar(each, shown.form) for each in counted]
+        if shown.count < 2 or not any(bar.total for bar in drawn):
+            return None
+        unit = "hour" if shown.step == bars.HOUR else "day"
+        label = f"Entries by {unit} (UTC), {drawn[0].label} to {drawn[-1].label}"
+        return bar_chart(drawn, label=label)
+
+    def _bar(self, counted: bars.Counted, form: str) -> Bar:
+        text = f"{counted.start:{form}}"
+        url = self.address(since=text, until=text, within=None)
+        label = text if len(text) == len("2026-03-01") else f"{text}:00"
+        return Bar(label, {"downloads": counted.downloads, "other": counted.other}, url)
+
+    def _range(self) -> tuple[datetime, datetime]:
+        """The filters' times, or the last day or month with entries."""
+        values = self.form.cleaned_data
+        now = timezone.now()
+        span = next((each.span for each in self.form.recognised if each.span), None)
+        since, until = values["since"] or span, values["until"] or span
+        end: datetime = until.last if until else now
+        if since:
+            return since.first, max(end, since.first)
+        if values["within"]:
+            return now - PERIODS[values["within"]][1], end
+        length = SOME if self.narrowed else ALL
+        # Not `end - length`: there may be no such time.
+        if end - self.result_list[0].created_at > length:
+            end = self.result_list[0].created_at
+        return end - min(length, end - FIRST), end

@@ -1,0 +1,118 @@
+"""The workspace filter: a text field, with suggestions while the user types.
+
+Without JavaScript it works too: a name or an id is looked up when the form is sent.
+"""
+
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.urls import reverse_lazy
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from audit.models import AuditEntry
+from audit.scope import workspace_directory
+from config.admin.changelist import KeysetChangeList
+
+
+class Ambiguous(ValidationError):
+    """Several workspaces have this name.
+
+    Attributes:
+        choices: their ids and labels.
+    """
+
+    def __init__(self, choices: list[tuple[UUID, str]]) -> None:
+        super().__init__("Several workspaces match. Choose one:", code="ambiguous")
+        self.choices = choices
+
+
+class WorkspaceChoices(KeysetChangeList):
+    """A list whose form has a `WorkspaceField`.
+
+    Attributes:
+        workspace_field: its name.
+    """
+
+    workspace_field = "workspace_id__exact"
+
+    @property
+    def choices(self) -> list[tuple[str, str]]:
+        """The workspaces that an ambiguous name may mean, with the list of each."""
+        errors: list[Any] = self.form.errors.as_data().get(self.workspace_field, [])
+        return [
+            (label, self.address(**{self.workspace_field: id}))
+            for error in errors
+            if isinstance(error, Ambiguous)
+            for id, label in error.choices
+        ]
+
+
+class WorkspaceInput(forms.TextInput):
+    """Shows a workspace's label instead of its id."""
+
+    class Media:
+        js = (forms.Script("audit/suggestions.js", defer=True),)
+
+    def __init__(self) -> None:
+        url = reverse_lazy("admin:audit_auditentry_workspaces")
+        super().__init__(
+            {"placeholder": "Name or id", "autocomplete": "off", "data-suggestions": url}
+        )
+
+    def render(
+        self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: Any = None
+    ) -> SafeString:
+        suggestions = f"id_{name}_suggestions"
+        field = super().render(name, value, {**(attrs or {}), "list": suggestions}, renderer)
+        return format_html('{}<datalist id="{}"></datalist>', field, suggestions)
+
+    def format_value(self, value: Any) -> str | None:
+        if not value:
+            return None
+        try:
+            id = UUID(str(value))
+        except ValueError:
+            return str(value)
+        return label_of(id)
+
+
+class WorkspaceField(forms.CharField):
+    """A workspace's name, its label in lists (`Acme · 0fe2b1c4`) or its id; the value is its id."""
+
+    def __init__(self) -> None:
+        super().__init__(label="Workspace", required=False, max_length=250, widget=WorkspaceInput())
+
+    def clean(self, value: Any) -> Any:
+        text = super().clean(value)
+        if not text:
+            return None
+        try:
+            return UUID(text)  # also of one that was deleted
+        except ValueError:
+            pass
+        found = workspace_directory().named(text)
+        if not found:
+            raise ValidationError("No workspace has this name, or this id.")
+        if len(found) > 1:
+            label = workspace_directory().label
+            raise Ambiguous([(id, label(id, name)) for id, name in found])
+        return found[0][0]
+
+
+def name_of(workspace_id: UUID) -> str:
+    """The workspace's name in its newest entry, even if it was deleted; its id without one."""
+    entries = AuditEntry.objects.filter(workspace_id=workspace_id)
+    newest = entries.order_by("-created_at", "-id").values_list("workspace_name", flat=True)
+    return newest.first() or str(workspace_id)
+
+
+def label_of(workspace_id: UUID) -> str:
+    """The workspace's label; its id if the log does not know it."""
+    name = name_of(workspace_id)
+    if name == str(workspace_id):
+        return name
+    label: str = workspace_directory().label(workspace_id, name)
+    return label

@@ -1,0 +1,94 @@
+"""What happened to a document, from its fields, its recipients and the audit log."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from audit import downloads
+from audit.links import page_and_entries, pages_of
+from audit.models import LISTED, Action, AuditEntry
+from config.admin.formatting import time_tag
+from documents.models import Document, Recipient
+
+MOST = 50  # entries of the audit log that are shown
+
+
+@dataclass(frozen=True)
+class Event:
+    """One line of the timeline.
+
+    Attributes:
+        state: "done", "now" for what is to come, or "ended".
+        text: HTML.
+    """
+
+    at: datetime
+    state: str
+    text: str
+
+    @property
+    def time(self) -> SafeString:
+        return time_tag(self.at)
+
+
+def events(request: HttpRequest, document: Document) -> tuple[list[Event], bool]:
+    """The events, oldest first, and whether there are older entries in the audit log."""
+    # Its index begins with the document; the newest entries are read.
+    entries = AuditEntry.objects.filter(LISTED, document_id=document.pk)
+    newest = list(entries.order_by("-created_at", "-id")[: MOST + 1])
+    found = [
+        *_of_fields(document),
+        *(event for each in document.recipients.all() for event in _of_recipient(each)),
+        *_of_entries(request, newest[:MOST]),
+    ]
+    return sorted(found, key=lambda event: event.at), len(newest) > MOST
+
+
+def _of_fields(document: Document) -> Iterator[Event]:
+    now = timezone.now()
+    times = (
+        (document.created_at, "done", "Created"),
+        (document.sent_at, "done", "Sent"),
+        (document.completed_at, "done", "Completed"),
+        (document.expires_at, "ended", "Expired"),
+        (document.deleted_at, "ended", "Deleted"),
+    )
+    for at, state, text in times:
+        if at and at > now:
+            yield Event(at, "now", "Expires")
+        elif at and (text != "Expired" or document.status == Document.Status.EXPIRED):
+            yield Event(at, state, text)
+
+
+def _of_recipient(recipient: Recipient) -> Iterator[Event]:
+    who = f"{recipient.name} ({recipient.email})"
+    signed = "Approved" if recipient.role == Recipient.Role.APPROVER else "Signed"
+    times = (
+        (recipient.sent_at, f"Sent to {who}", "done"),
+        (recipient.viewed_at, f"Viewed by {who}", "done"),
+        (recipient.completed_at, f"{signed} by {who}", "done"),
+        (recipient.declined_at, f"Declined by {who}", "ended"),
+    )
+    for at, text, state in times:
+        if at:
+            yield Event(at, state, text)
+
+
+def _of_entries(request: HttpRequest, entries: list[AuditEntry]) -> Iterator[Event]:
+    pages = pages_of(request)
+    ends = downloads.ends_of(entries, AuditEntry.objects.all())
+    for entry in entries:
+        if entry.action == Action.DOCUMENT_DOWNLOADED:
+            outcome = downloads.outcome(entry, ends.get(entry.request_id))
+            key = page_and_entries(pages, entry.key_label, "key_id", entry.key_id)
+            pill = format_html('<span class="pill {}">{}</span>', outcome.pill, outcome.text)
+            text = format_html("Downloaded ({}) with {} {}", entry.file_type, key, pill)
+        else:
+            by = f" by {entry.person}" if entry.person else ""
+            text = format_html("{}{}", entry.get_action_display(), by)
+        yield Event(entry.created_at, "done", text)
