@@ -162,6 +162,29 @@ def test_session_says_nothing_but_who_has_entered_the_password(olga: User) -> No
     assert device.key not in str(stored)
 
 
+def test_password_of_another_user_ends_the_session_of_the_first(olga: User, ada: User) -> None:
+    app(olga)
+    client = signed_in(ada)
+    client.post(LOGIN, {"username": olga.username, "password": PASSWORD})
+    assert not is_signed_in(client)
+    assert client.get(CODE).status_code == 200
+
+
+def test_what_an_anonymous_session_knows_survives_the_sign_in(olga: User) -> None:
+    """An invitation that was opened before, for example; but not under the same cookie."""
+    device = app(olga)
+    client = Client()
+    session = client.session
+    session["invitation"] = 7
+    session.save()
+    client.cookies["sessionid"] = before = session.session_key or ""
+    client.post(LOGIN, {"username": olga.username, "password": PASSWORD})
+    between = client.cookies["sessionid"].value
+    client.post(CODE, {"code": code(device)})
+    assert client.session["invitation"] == 7
+    assert len({before, between, client.cookies["sessionid"].value}) == 3
+
+
 @pytest.mark.parametrize("why", ["too late", "new password", "deactivated"])
 def test_half_signed_in_session_ends(olga: User, why: str) -> None:
     device = app(olga)

@@ -3,7 +3,7 @@
 import time
 
 import django_otp
-from django.contrib.auth import login
+from django.contrib.auth import SESSION_KEY, login
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
@@ -24,7 +24,9 @@ def after_password(request: HttpRequest, user: User, next_url: str) -> HttpRespo
         response = HttpResponseRedirect(next_url)
         complete(request, response, user)
         return response
-    request.session.flush()
+    if SESSION_KEY in request.session:  # somebody is signed in
+        request.session.flush()
+    request.session.cycle_key()
     request.session[_KEY] = {
         "user": user.pk,
         "hash": user.get_session_auth_hash(),  # a new password ends this
