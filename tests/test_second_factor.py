@@ -210,6 +210,7 @@ def test_wrong_code_is_refused_recorded_and_delays_the_next(olga: User) -> None:
     assert response.status_code == 200
     assert "The code is wrong" in text_of(response)
     assert entries() == [(Action.LOGIN_FAILED, "", olga.username)]
+    assert AuditEntry.objects.latest("id").detail == "right password, wrong code"
     TOTPDevice.objects.update(throttling_failure_count=10)  # the delay doubles each time
     response = client.post(CODE, {"code": code(device)})
     assert response.status_code == 429

@@ -95,7 +95,7 @@ def verify(request: HttpRequest, user: User, typed: str) -> Device | None:
         if device is not None:
             signals.recovery_code_used.send(User, login=login, by=login)
     if device is None:
-        signals.sign_in_failed.send(User, login=login)
+        signals.sign_in_failed.send(User, login=login, detail="right password, wrong code")
     return device
 
 

@@ -11,7 +11,7 @@ from django.utils.crypto import constant_time_compare
 from django_otp.models import Device
 
 from config.admin import second_factor
-from config.admin.signin import known_browser, signals
+from config.admin.signin import known_browser, notices, signals
 
 SECONDS_FOR_CODE = 10 * 60
 _KEY = "password_accepted"  # of the session
@@ -68,4 +68,6 @@ def complete(
     login(request, user)
     if device is not None:
         django_otp.login(request, device)
+    if not known_browser.cookie_of(request, user):
+        notices.new_browser(request, user)
     known_browser.remember(response, user)
