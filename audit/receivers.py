@@ -14,8 +14,8 @@ def record_sign_in(*, login: str, **kwargs: Any) -> None:
 
 
 @receiver(signals.sign_in_failed)
-def record_failed_sign_in(*, login: str, **kwargs: Any) -> None:
-    record.login_failed(person=login)
+def record_failed_sign_in(*, login: str, detail: str = "", **kwargs: Any) -> None:
+    record.login_failed(person=login, detail=detail)
 
 
 @receiver(signals.password_confirmed)

@@ -293,9 +293,9 @@ def logged_in(*, person: str) -> None:
     _write(Action.LOGIN, person=person)
 
 
-def login_failed(*, person: str) -> None:
-    """A sign-in to the admin as `person` failed; the account may not exist."""
-    _write(Action.LOGIN_FAILED, person=redact(person)[:254])
+def login_failed(*, person: str, detail: str) -> None:
+    """A sign-in to the admin as `person` failed, as `detail` says; the account may not exist."""
+    _write(Action.LOGIN_FAILED, person=redact(person)[:254], detail=detail)
 
 
 def log_verified(*, person: str, detail: str) -> None:

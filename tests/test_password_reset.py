@@ -1,4 +1,4 @@
-"""A new password by e-mail: the same response for everybody, and no token in a log."""
+"""E-mails: to set a new password, the same response for everybody; and about new browsers."""
 
 import re
 import socketserver
@@ -189,6 +189,19 @@ def test_without_a_mail_server_the_page_says_whom_to_ask(
 
 def test_sign_in_page_leads_to_the_reset(db: None) -> None:
     assert f'href="{RESET}"' in Client().get(LOGIN).content.decode()
+
+
+def test_user_gets_an_email_when_a_new_browser_has_signed_in(ada: User) -> None:
+    browser = Client(REMOTE_ADDR="192.0.2.1", headers={"User-Agent": "Firefox"})
+    form = {"username": ada.username, "password": PASSWORD}
+    for _ in range(2):  # the second time it is known
+        assert browser.post(LOGIN, form).status_code == 302
+        browser.post(reverse("admin:logout"))
+    text = sent_to(ada)
+    assert "Address: 192.0.2.1\nBrowser: Firefox\n" in text
+    assert "http://testserver/admin/security/" in text
+    assert Client().post(LOGIN, {**form, "password": "wrong"}).status_code == 200
+    sent_to(ada)  # nothing more
 
 
 class MailServer(socketserver.ThreadingTCPServer):

@@ -162,6 +162,29 @@ def test_session_says_nothing_but_who_has_entered_the_password(olga: User) -> No
     assert device.key not in str(stored)
 
 
+def test_password_of_another_user_ends_the_session_of_the_first(olga: User, ada: User) -> None:
+    app(olga)
+    client = signed_in(ada)
+    client.post(LOGIN, {"username": olga.username, "password": PASSWORD})
+    assert not is_signed_in(client)
+    assert client.get(CODE).status_code == 200
+
+
+def test_what_an_anonymous_session_knows_survives_the_sign_in(olga: User) -> None:
+    """An invitation that was opened before, for example; but not under the same cookie."""
+    device = app(olga)
+    client = Client()
+    session = client.session
+    session["invitation"] = 7
+    session.save()
+    client.cookies["sessionid"] = before = session.session_key or ""
+    client.post(LOGIN, {"username": olga.username, "password": PASSWORD})
+    between = client.cookies["sessionid"].value
+    client.post(CODE, {"code": code(device)})
+    assert client.session["invitation"] == 7
+    assert len({before, between, client.cookies["sessionid"].value}) == 3
+
+
 @pytest.mark.parametrize("why", ["too late", "new password", "deactivated"])
 def test_half_signed_in_session_ends(olga: User, why: str) -> None:
     device = app(olga)
@@ -187,6 +210,7 @@ def test_wrong_code_is_refused_recorded_and_delays_the_next(olga: User) -> None:
     assert response.status_code == 200
     assert "The code is wrong" in text_of(response)
     assert entries() == [(Action.LOGIN_FAILED, "", olga.username)]
+    assert AuditEntry.objects.latest("id").detail == "right password, wrong code"
     TOTPDevice.objects.update(throttling_failure_count=10)  # the delay doubles each time
     response = client.post(CODE, {"code": code(device)})
     assert response.status_code == 429
@@ -398,6 +422,21 @@ def test_new_recovery_codes_replace_the_former_ones(ada: User) -> None:
     for typed, status in [(old, 200), (new[0], 302)]:
         StaticDevice.objects.update(throttling_failure_count=0)
         assert enter_password(ada)[0].post(CODE, {"code": typed}).status_code == status
+
+
+def test_operator_without_the_phone_gets_new_codes_and_a_new_app(olga: User) -> None:
+    app(olga)
+    first, second, *_ = recovery_codes.make(olga, by="")
+    client, other = enter_password(olga)[0], enter_password(olga)[0]
+    client.post(CODE, {"code": first})
+    other.post(CODE, {"code": second})
+    assert len(shown_codes(client.post(CODES, {"confirmed": "yes"}))) == recovery_codes.CODES
+    assert is_signed_in(client)
+    client.post(APP, {"start": "yes"})
+    device = TOTPDevice.objects.get(confirmed=False)
+    assert shown_codes(client.post(APP, {"code": code(device)}))
+    assert is_signed_in(client)
+    assert not is_signed_in(other)  # whoever found the codes is out
 
 
 @pytest.mark.parametrize("url", [APP, CODES, REMOVE])

@@ -18,9 +18,11 @@ _STORED_LENGTH = 16  # characters of a StaticToken: 80 bits of the hash
 
 @transaction.atomic
 def make(user: User, *, by: str) -> list[str]:
-    """New codes; the former ones no longer work."""
-    StaticDevice.objects.devices_for_user(user).delete()
-    device = StaticDevice.objects.create(user=user, name="recovery codes")
+    """New codes; the former ones no longer work. Sessions that used one go on."""
+    User.objects.select_for_update().get(pk=user.pk)  # one device, also of two requests at once
+    device, _ = StaticDevice.objects.get_or_create(user=user, name="recovery codes")
+    device.token_set.all().delete()
+    device.throttle_reset()
     codes = [_random() for _ in range(CODES)]
     StaticToken.objects.bulk_create(StaticToken(device=device, token=stored(c)) for c in codes)
     signals.recovery_codes_made.send(User, login=user.get_username(), by=by)

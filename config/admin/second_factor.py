@@ -70,7 +70,9 @@ def confirm(request: HttpRequest, user: User, typed: str, *, by: str) -> list[st
         app = _verified(request, TOTPDevice, user, _plain(typed), confirmed=False)
         if app is None:
             return []
+        # Sessions that used another app, or a recovery code, end if they need a second factor.
         TOTPDevice.objects.devices_for_user(user, confirmed=True).delete()
+        StaticDevice.objects.devices_for_user(user).delete()
         app.confirmed = True
         app.save()
         login = user.get_username()
@@ -93,7 +95,7 @@ def verify(request: HttpRequest, user: User, typed: str) -> Device | None:
         if device is not None:
             signals.recovery_code_used.send(User, login=login, by=login)
     if device is None:
-        signals.sign_in_failed.send(User, login=login)
+        signals.sign_in_failed.send(User, login=login, detail="right password, wrong code")
     return device
 
 

@@ -1,6 +1,5 @@
 """Changing one's password, and resetting it with a link that is sent by e-mail."""
 
-import contextlib
 from typing import Any
 
 from django.contrib.admin.forms import AdminPasswordChangeForm
@@ -13,8 +12,6 @@ from django.contrib.auth.views import (
     PasswordResetDoneView,
     PasswordResetView,
 )
-from django.core.exceptions import ValidationError
-from django.core.validators import validate_email
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse_lazy
 from django.utils.decorators import method_decorator
@@ -25,6 +22,7 @@ from config.admin.base import request_user
 from config.admin.reauthentication import check_own_password
 from config.admin.signin import known_browser, signals
 from config.admin.signin.form import account
+from config.admin.signin.notices import address_of
 from config.admin.signin.pages import SitePage
 from config.admin.signin.throttle import Attempt, Limit, responds_429
 
@@ -101,15 +99,6 @@ class ResetForm(PasswordResetForm):
         html_email_template_name: str | None = None,
     ) -> None:
         mail.send("Set a new password", email_template_name, context, address_of(context["user"]))
-
-
-def address_of(user: User) -> str:
-    """Where the user reads e-mails: most logins are addresses; "" if nothing is one."""
-    for text in (user.email, user.username):
-        with contextlib.suppress(ValidationError):
-            validate_email(text)
-            return text
-    return ""
 
 
 @method_decorator([never_cache, responds_429], name="dispatch")

@@ -1,7 +1,8 @@
 """What happened to an account, for the audit log (`audit.receivers`).
 
-Each is sent with `login`, the account's, and `by`, the login of the user who did it. Django's own
-signals would also be sent elsewhere, and with the typed login, which may be a password.
+Each is sent with `login`, the account's. `by` is the login of the user who did it, if that may be
+somebody else, and `detail` says more. Django's own signals would also be sent elsewhere, and with
+the typed login, which may be a password.
 """
 
 from django.dispatch import Signal

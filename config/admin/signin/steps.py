@@ -3,7 +3,7 @@
 import time
 
 import django_otp
-from django.contrib.auth import login
+from django.contrib.auth import SESSION_KEY, login
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
@@ -11,7 +11,7 @@ from django.utils.crypto import constant_time_compare
 from django_otp.models import Device
 
 from config.admin import second_factor
-from config.admin.signin import known_browser, signals
+from config.admin.signin import known_browser, notices, signals
 
 SECONDS_FOR_CODE = 10 * 60
 _KEY = "password_accepted"  # of the session
@@ -24,7 +24,9 @@ def after_password(request: HttpRequest, user: User, next_url: str) -> HttpRespo
         response = HttpResponseRedirect(next_url)
         complete(request, response, user)
         return response
-    request.session.flush()
+    if SESSION_KEY in request.session:  # somebody is signed in
+        request.session.flush()
+    request.session.cycle_key()
     request.session[_KEY] = {
         "user": user.pk,
         "hash": user.get_session_auth_hash(),  # a new password ends this
@@ -66,4 +68,6 @@ def complete(
     login(request, user)
     if device is not None:
         django_otp.login(request, device)
+    if not known_browser.cookie_of(request, user):
+        notices.new_browser(request, user)
     known_browser.remember(response, user)
