@@ -98,12 +98,12 @@ def test_story_of_an_unasked_download(acme: Tenant, sam: Browser) -> None:
 def test_story_of_a_part_of_a_file_and_its_raw_entries(acme: Tenant, sam: Browser) -> None:
     document = factories.document(acme.workspace, title="Lease")
     path = f"/documents/{document.id}/download"
-    response = sam.server.get(path, acme.raw, headers={"Range": "bytes=0-99"})
+    response = sam.server.get(path, acme.raw, Range="bytes=0-99")
     assert response.status == 206
     eventually(lambda: AuditEntry.objects.filter(action=Action.DOWNLOAD_ENDED).exists())
     sam.open(HISTORY)
     support = Clicks(sam)
-    support.search(f"{response.headers['Request-Id'][:8]}…")
+    support.search(f"{response.headers['request-id'][:8]}…")
     [row] = column(sam, "what_happened_to")
     assert row.startswith("Document downloaded part: 100 of ")
     support.click("#result_list .field-when a")
@@ -148,8 +148,8 @@ def test_story_of_a_request_that_was_refused(acme: Tenant, sam: Browser) -> None
     refused = sam.server.get(f"/documents/{factories.uid(9)}", acme.raw)
     assert refused.status == 404
     sam.open(HISTORY)
-    Clicks(sam).search(refused.headers["Request-Id"])
-    assert f"Request id “{refused.headers['Request-Id']}”" in sam.text
+    Clicks(sam).search(refused.headers["request-id"])
+    assert f"Request id “{refused.headers['request-id']}”" in sam.text
     sam.check_layout("history-of-a-refused-request")
 
 
