@@ -10,13 +10,15 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 
+from apikeys.admin_access import KEY, LIST, KeyAccessAdmin
 from apikeys.models import ApiKey
-from audit.links import AuditHistory
-from config.admin.base import SectionAdmin, request_user
+from config.admin.base import request_user
 from config.admin.formatting import ago, exact
+from workspaces.permissions import administered_by
 
-LIST = "admin:apikeys_apikey_changelist"
 REVOKE_URL = "apikeys_apikey_revoke"
 CONFIRM = "admin/apikeys/apikey/confirm.html"
 
@@ -30,6 +32,8 @@ class KeyAction:
         verb: the label of the button.
         done: the past participle for the message.
         consequence: the text of the confirmation.
+        next_step: the end of the message, after the names of the keys.
+        types_to_confirm: whether something has to be typed if a key was used within a day.
         applies: whether the action applies to a key.
         run: runs the action and writes the audit entry.
     """
@@ -38,6 +42,8 @@ class KeyAction:
     verb: str
     done: str
     consequence: str
+    next_step: str
+    types_to_confirm: bool
     applies: Callable[[ApiKey], bool]
     run: Callable[[ApiKey, User], None]
 
@@ -48,6 +54,8 @@ REVOKE = KeyAction(
     done="revoked",
     consequence="A revoked key stops immediately and for good: the next request with it gets 401. "
     "It stays in the list, marked as revoked.",
+    next_step="Requests with it get 401 from now on. If a program still needs access,",
+    types_to_confirm=False,
     applies=lambda key: key.revoked_at is None,
     run=lambda key, user: key.revoke(by=user),
 )
@@ -57,12 +65,14 @@ DELETE = KeyAction(
     done="deleted",
     consequence="A deleted key stops immediately and leaves the list; the next request gets 401. "
     "Its name and first characters stay in the audit log.",
+    next_step="Its page and the audit log keep what it did. If a program still needs access,",
+    types_to_confirm=True,
     applies=lambda key: True,
     run=lambda key, user: key.delete_by(by=user),
 )
 
 
-class KeyActionsAdmin(AuditHistory, SectionAdmin):
+class KeyActionsAdmin(KeyAccessAdmin):
     """The actions of the keys' admin: for one key on its page, for several in the list."""
 
     actions = ("revoke_selected", "delete_selected")
@@ -73,36 +83,93 @@ class KeyActionsAdmin(AuditHistory, SectionAdmin):
         return [path("<path:object_id>/revoke/", revoke, name=REVOKE_URL), *super().get_urls()]
 
     def revoke_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self.confirm_or_run(request, REVOKE, [self.visible_or_404(request, object_id)])
+        return self.confirm_or_run(request, REVOKE, [self.own_key(request, object_id)])
 
     def delete_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        return self.confirm_or_run(request, DELETE, [self.visible_or_404(request, object_id)])
+        return self.confirm_or_run(request, DELETE, [self.own_key(request, object_id)])
 
-    @admin.action(description="Revoke selected keys", permissions=["view"])
+    @admin.action(description="Revoke selected keys", permissions=["delete"])
     def revoke_selected(self, request: HttpRequest, keys: QuerySet[ApiKey]) -> HttpResponse:
-        return self.confirm_or_run(request, REVOKE, list(keys))
+        return self.confirm_or_run(request, REVOKE, own(request, keys))
 
     @admin.action(description="Delete selected keys", permissions=["delete"])
     def delete_selected(self, request: HttpRequest, keys: QuerySet[ApiKey]) -> HttpResponse:
-        return self.confirm_or_run(request, DELETE, list(keys))
+        return self.confirm_or_run(request, DELETE, own(request, keys))
 
     def confirm_or_run(
         self, request: HttpRequest, action: KeyAction, keys: list[ApiKey]
     ) -> HttpResponse:
         """Runs the action if the user has confirmed it; otherwise shows the confirmation."""
         keys = [key for key in keys if action.applies(key)]
-        if keys and not (request.method == "POST" and "confirmed" in request.POST):
-            title = f"{action.verb} {'this key' if len(keys) == 1 else f'these {len(keys)} keys'}?"
-            rows = [{"key": key, "used": last_used(key)} for key in keys]
-            return self.page(request, CONFIRM, title=title, action=action, rows=rows)
+        to_type = text_to_type(action, keys)
+        sent = request.method == "POST" and "confirmed" in request.POST
+        mistyped = sent and to_type != request.POST.get("typed", "").strip()
+        if keys and (mistyped or not sent):
+            return self.confirmation(request, action, keys, to_type, mistyped=mistyped)
         with transaction.atomic():
             for key in keys:
                 action.run(key, request_user(request))
-        names = ", ".join(f"“{key.name}”" for key in keys)
-        messages.info(request, f"{names}: {action.done}." if keys else "Nothing was left to do.")
+        messages.success(request, done_message(action, keys) if keys else "Nothing was left to do.")
         return HttpResponseRedirect(reverse(LIST))
+
+    def confirmation(
+        self,
+        request: HttpRequest,
+        action: KeyAction,
+        keys: list[ApiKey],
+        to_type: str,
+        *,
+        mistyped: bool,
+    ) -> HttpResponse:
+        """The page that asks whether the action shall be run."""
+        title = f"{action.verb} {'this key' if len(keys) == 1 else f'these {len(keys)} keys'}?"
+        rows = [
+            {
+                "key": key,
+                "workspace": self.workspace_label(request, key.workspace),
+                "used": last_used(key),
+                "warned": key.was_used_lately,
+            }
+            for key in keys
+        ]
+        return self.page(
+            request,
+            CONFIRM,
+            title=title,
+            action=action,
+            rows=rows,
+            to_type=to_type,
+            mistyped=mistyped,
+        )
+
+
+def own(request: HttpRequest, keys: QuerySet[ApiKey]) -> list[ApiKey]:
+    """Those that the user may change; support staff may select others in a list too."""
+    return list(keys.filter(workspace__in=administered_by(request_user(request))))
+
+
+def text_to_type(action: KeyAction, keys: list[ApiKey]) -> str:
+    """What confirms the deletion of keys that a program seems to need: the name, or the number."""
+    if not (action.types_to_confirm and any(key.was_used_lately for key in keys)):
+        return ""
+    return keys[0].name if len(keys) == 1 else str(len(keys))
+
+
+def done_message(action: KeyAction, keys: list[ApiKey]) -> SafeString:
+    """What was done, with a link to each key's page, and the next step."""
+    links = format_html_join(
+        ", ", '“<a href="{}">{}</a>”', ((reverse(KEY, args=[key.pk]), key.name) for key in keys)
+    )
+    return format_html(
+        '{} {} {}. {} <a href="{}">create another key</a>.',
+        links,
+        "is" if len(keys) == 1 else "are",
+        action.done,
+        action.next_step,
+        reverse("admin:apikeys_apikey_add"),
+    )
 
 
 def last_used(key: ApiKey) -> str:

@@ -10,6 +10,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
 from apikeys import keys
+from audit import record
 from config.api.errors import InvalidKey
 from config.api.request import ActiveKey
 from config.database import UNAVAILABLE, fetch
@@ -25,12 +26,14 @@ _ACTIVE = """
     FROM "apikeys_apikey" AS key
     JOIN "workspaces_workspace" AS workspace ON workspace.id = key.workspace_id
     WHERE key.digest = %s AND key.revoked_at IS NULL
+        AND (key.expires_at IS NULL OR key.expires_at > statement_timestamp())
 """
 
 
 # Several threads may find that it is due; only one of them writes it.
 _USED = """
-    UPDATE "apikeys_apikey" SET last_used_at = %s
+    UPDATE "apikeys_apikey"
+    SET last_used_at = %s, last_used_address = %s, last_used_client = %s
     WHERE id = %s AND (last_used_at IS NULL OR last_used_at <= %s)
 """
 LAST_USED_EVERY = timedelta(minutes=1)  # writing it on every request costs a fifth of throughput
@@ -42,7 +45,7 @@ MALFORMED = f"the Authorization header is not of the form Bearer {PREFIX}…"
 class BearerKeyAuthentication(BaseAuthentication):
     """Finds the key in the Authorization header; `request.auth` is an `ActiveKey`.
 
-    Nothing is cached: the next request after a key is revoked or deleted is refused.
+    Nothing is cached: the next request after a key is revoked, expires or is deleted is refused.
     """
 
     def authenticate(self, request: Request) -> tuple[None, ActiveKey]:
@@ -53,7 +56,7 @@ class BearerKeyAuthentication(BaseAuthentication):
         note(key_prefix=keys.loggable(raw))
         key = find_active(raw)
         if key is None:
-            raise InvalidKey("unknown, revoked or deleted key")
+            raise InvalidKey("unknown, revoked, expired or deleted key")
         remember_tenant(header, key.workspace_id)
         note(workspace_id=str(key.workspace_id))
         remember(key=key)
@@ -79,7 +82,7 @@ def find_active(raw: str) -> ActiveKey | None:
 
 
 def note_use(id: UUID, last_used_at: datetime | None, now: datetime) -> None:
-    """Updates a key's `last_used_at`, at most once a minute.
+    """Updates when a key was last used, from where and by which client, at most once a minute.
 
     It never fails a request. After an error, this process does not try again for a minute: with a
     locked table, each request would wait.
@@ -89,7 +92,7 @@ def note_use(id: UUID, last_used_at: datetime | None, now: datetime) -> None:
     if now < _paused_until or (last_used_at is not None and last_used_at > due):
         return
     try:
-        fetch(_USED, (now, id, due))
+        fetch(_USED, (now, *record.stored_client(), id, due))
     except Error as exc:
         _paused_until = now + LAST_USED_EVERY
         logger.warning("The last use of keys is not recorded for a minute: %s", exc)

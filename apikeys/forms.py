@@ -1,19 +1,41 @@
-"""The form that creates a key, at most one however often it is sent."""
+"""The forms that create a key, at most one however often they are sent."""
 
 import uuid
+from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
 from django import forms
 from django.contrib.auth.models import User
 from django.core import signing
+from django.utils import timezone
 
 from apikeys import validators as names
+from apikeys.models import ApiKey
+from workspaces.directory import administered_names, labels
 from workspaces.models import Workspace
 from workspaces.permissions import administered_by
 
+ON_A_DAY = "day"
+EXPIRY = [
+    ("", "Never"),
+    ("30", "In 30 days"),
+    ("90", "In 90 days"),
+    ("365", "In a year"),
+    (ON_A_DAY, "At the end of a day"),
+]
+NEVER = "never"
+OLD_KEY_ENDS = {  # the hours until the old key ends
+    "0": "Now",
+    "1": "In 1 hour",
+    "24": "In 24 hours",
+    "168": "In 7 days",
+    NEVER: "Not by itself: I will revoke it",
+}
+NAMES_SHOWN = 200  # names in use that the form can warn about
 
-class NewKeyForm(forms.Form):
-    """Asks for a name, and for the workspace if the user is an admin of several.
+
+class KeyForm(forms.Form):
+    """What a new key is called, what it is for, and when it expires.
 
     The form contains the id of the new key, signed for its user. If it is sent again (reload, back
     button, double click), the key already exists.
@@ -21,28 +43,46 @@ class NewKeyForm(forms.Form):
 
     name = forms.CharField(
         max_length=names.LENGTH,
-        help_text="What the key is for, such as “CRM sync”. It cannot be changed later.",
-        widget=forms.TextInput(attrs={"class": "vTextField", "autofocus": True}),
+        help_text="Such as “CRM sync”. It cannot be changed later.",
+        widget=forms.TextInput(attrs={"autofocus": True}),
     )
-    workspace = forms.ModelChoiceField(
-        Workspace.objects.none(), empty_label="Choose where the key belongs"
+    note = forms.CharField(
+        label="What it is for (optional)",
+        required=False,
+        max_length=names.NOTE_LENGTH,
+        help_text="Such as who runs the program, and where. It cannot be changed later.",
+    )
+    expires = forms.ChoiceField(
+        label="Expires",
+        required=False,
+        choices=EXPIRY,
+        help_text="From then on, requests with it get 401. You are warned 14 days before.",
+    )
+    expires_on = forms.DateField(
+        label="Last day (UTC)",
+        required=False,
+        widget=forms.DateInput({"type": "date"}, format="%Y-%m-%d"),
+        error_messages={"invalid": "This is not a day. Write one as 2026-03-01."},
+        help_text="Only for “At the end of a day”.",
     )
     key_id = forms.CharField(widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, by: User, **kwargs: Any) -> None:
         self.signer = signing.Signer(salt=f"apikeys.forms:{by.pk}")  # for this user's forms only
-        kwargs.setdefault("initial", {})["key_id"] = self.signer.sign(str(uuid.uuid4()))
+        key_id = {"key_id": self.signer.sign(str(uuid.uuid4()))}
+        kwargs["initial"] = kwargs.get("initial", {}) | key_id
         kwargs.setdefault("label_suffix", "")
         super().__init__(*args, **kwargs)
-        self.workspaces = list(administered_by(by).order_by("name", "id"))
-        if len(self.workspaces) == 1:
-            del self.fields["workspace"]
-        else:
-            choices = self.fields["workspace"]
-            choices.queryset = administered_by(by).order_by("name", "id")  # type: ignore[attr-defined]
+        in_use = ApiKey.objects.active().filter(workspace__in=administered_by(by))
+        self.names_in_use = list(
+            in_use.order_by("name").values_list("name", "workspace_id")[:NAMES_SHOWN]
+        )
 
     def clean_name(self) -> str:
         return names.clean(self.cleaned_data["name"])
+
+    def clean_note(self) -> str:
+        return names.clean_note(self.cleaned_data["note"])
 
     def clean_key_id(self) -> uuid.UUID:
         try:
@@ -50,7 +90,62 @@ class NewKeyForm(forms.Form):
         except signing.BadSignature:
             raise forms.ValidationError("Please open this form again.") from None
 
+    def clean_expires_on(self) -> Any:
+        day = self.cleaned_data["expires_on"]
+        if self.cleaned_data.get("expires") != ON_A_DAY:
+            if day:
+                raise forms.ValidationError("Choose “At the end of a day” for this day.")
+        elif not day:
+            raise forms.ValidationError("Enter the day.")
+        elif day < timezone.now().astimezone(UTC).date():
+            raise forms.ValidationError("This day has passed.")
+        return day
+
+    def expires_at(self) -> datetime | None:
+        """When the new key expires; the form must be valid."""
+        chosen = self.cleaned_data["expires"]
+        if chosen == ON_A_DAY:
+            return datetime.combine(self.cleaned_data["expires_on"], time(23, 59, 59), UTC)
+        return timezone.now() + timedelta(days=int(chosen)) if chosen else None
+
+
+class NewKeyForm(KeyForm):
+    """Asks for the workspace too, if the user is an admin of several."""
+
+    workspace = forms.ModelChoiceField(
+        Workspace.objects.none(), empty_label="Choose where the key belongs"
+    )
+    field_order = ("workspace", "name")
+
+    def __init__(self, *args: Any, by: User, **kwargs: Any) -> None:
+        super().__init__(*args, by=by, **kwargs)
+        self.workspaces = list(administered_by(by).order_by("name", "id"))
+        if len(self.workspaces) == 1:
+            del self.fields["workspace"]
+        else:
+            own = labels(administered_names(by))
+            choices: Any = self.fields["workspace"]
+            choices.queryset = administered_by(by).order_by("name", "id")
+            choices.label_from_instance = lambda workspace: own.get(workspace.id, workspace.name)
+
     def chosen_workspace(self) -> Workspace:
         """The workspace of the new key; the form must be valid."""
         chosen: Workspace = self.cleaned_data.get("workspace") or self.workspaces[0]
         return chosen
+
+
+class RollForm(KeyForm):
+    """A key that replaces another one, and when that one ends."""
+
+    old_key_ends = forms.ChoiceField(
+        label="The present key ends",
+        choices=list(OLD_KEY_ENDS.items()),
+        initial="24",
+        help_text="Until then both keys work, so that programs can change over.",
+    )
+    field_order = ("old_key_ends", "name")
+
+    def ends_in(self) -> timedelta | None:
+        """How long the old key still works; None if it does not end by itself."""
+        chosen = self.cleaned_data["old_key_ends"]
+        return None if chosen == NEVER else timedelta(hours=int(chosen))

@@ -1,4 +1,4 @@
-"""The rules for a key's name. It never changes, since audit entries contain it."""
+"""The rules for a key's name and note. They never change, since audit entries contain them."""
 
 import unicodedata
 
@@ -6,7 +6,8 @@ from django.core.exceptions import ValidationError
 
 from config.key_format import contains_raw_key
 
-LENGTH = 100  # characters
+LENGTH = 100  # characters of a name
+NOTE_LENGTH = 200  # characters
 
 # Control characters, line breaks, and characters that change or hide the text around them.
 _FORBIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
@@ -23,11 +24,29 @@ def clean(name: str) -> str:
     name = name.strip()
     if not 1 <= len(name) <= LENGTH:
         raise ValidationError(f"A name must have 1 to {LENGTH} characters.")
-    if any(unicodedata.category(c) in _FORBIDDEN and c not in _JOINERS for c in name):
-        raise ValidationError("A name must not contain line breaks or other control characters.")
-    if contains_raw_key(name):
-        raise ValidationError(
-            "A name must not contain an API key. Enter what the key is for, and revoke the key "
-            "that is in this name: others may have seen it."
-        )
+    _check_characters("name", name)
     return name
+
+
+def clean_note(note: str) -> str:
+    """The note without surrounding whitespace; it may be empty.
+
+    Raises:
+        ValidationError: it is longer than 200 characters, or has control characters or an API key
+            in it.
+    """
+    note = note.strip()
+    if len(note) > NOTE_LENGTH:
+        raise ValidationError(f"A note must have at most {NOTE_LENGTH} characters.")
+    _check_characters("note", note)
+    return note
+
+
+def _check_characters(what: str, text: str) -> None:
+    if any(unicodedata.category(c) in _FORBIDDEN and c not in _JOINERS for c in text):
+        raise ValidationError(f"A {what} must not contain line breaks or other control characters.")
+    if contains_raw_key(text):
+        raise ValidationError(
+            f"A {what} must not contain an API key. Enter what the key is for, and revoke the key "
+            f"that is in this {what}: others may have seen it."
+        )

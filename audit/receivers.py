@@ -1,18 +1,53 @@
-"""Writes an audit entry for each signal of `config.admin.login`."""
+"""Writes an audit entry for each signal of `config.admin.signin.signals`."""
 
 from typing import Any
 
 from django.dispatch import receiver
 
 from audit import record
-from config.admin.login import sign_in_failed, signed_in
+from config.admin.signin import signals
 
 
-@receiver(signed_in)
+@receiver(signals.signed_in)
 def record_sign_in(*, login: str, **kwargs: Any) -> None:
     record.logged_in(person=login)
 
 
-@receiver(sign_in_failed)
+@receiver(signals.sign_in_failed)
 def record_failed_sign_in(*, login: str, **kwargs: Any) -> None:
     record.login_failed(person=login)
+
+
+@receiver(signals.password_confirmed)
+def record_confirmed_password(*, login: str, **kwargs: Any) -> None:
+    record.password_confirmed(person=login)
+
+
+@receiver(signals.password_refused)
+def record_refused_password(*, login: str, **kwargs: Any) -> None:
+    record.password_refused(person=login)
+
+
+@receiver(signals.password_reset_requested)
+def record_reset_request(*, login: str, **kwargs: Any) -> None:
+    record.password_reset_requested(member=login)
+
+
+@receiver(signals.second_factor_added)
+def record_second_factor(*, login: str, by: str, **kwargs: Any) -> None:
+    record.second_factor_added(member=login, person=by)
+
+
+@receiver(signals.second_factor_removed)
+def record_second_factor_removed(*, login: str, by: str, **kwargs: Any) -> None:
+    record.second_factor_removed(member=login, person=by)
+
+
+@receiver(signals.recovery_codes_made)
+def record_recovery_codes(*, login: str, by: str, **kwargs: Any) -> None:
+    record.recovery_codes_made(member=login, person=by)
+
+
+@receiver(signals.recovery_code_used)
+def record_used_recovery_code(*, login: str, **kwargs: Any) -> None:
+    record.recovery_code_used(person=login)

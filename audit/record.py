@@ -8,13 +8,13 @@ a raw key, whatever the names in it are.
 import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
 from django.forms.models import model_to_dict
 
-from audit.models import WRITTEN, Action, AuditEntry
+from audit.models import NEWEST_FIRST, WRITTEN, Action, AuditEntry
 from config.api.request import ActiveKey
 from config.database import fetch
 from config.key_format import cut_raw_keys
@@ -66,14 +66,20 @@ _INSERT = f"""
 """  # noqa: S608 - made of constants
 
 
-def _write(action: Action, **facts: Any) -> AuditEntry:
+def stored_client() -> tuple[str, str]:
+    """The address and the user agent of the current request's client, as they may be stored."""
     address, user_agent = client_info()
+    return address, redact(user_agent)[:USER_AGENT_LENGTH]
+
+
+def _write(action: Action, **facts: Any) -> AuditEntry:
+    address, user_agent = stored_client()
     return _insert(
         AuditEntry(
             action=action,
             request_id=request_id.get(),
             address=address,
-            user_agent=redact(user_agent)[:USER_AGENT_LENGTH],
+            user_agent=user_agent,
             **facts,
         )
     )
@@ -101,9 +107,36 @@ def key_is_recorded(key_id: UUID) -> bool:
     return AuditEntry.objects.filter(key_id=key_id).exists()
 
 
-def key_created(*, key: KeySnapshot, person: str) -> None:
-    """A user created an API key."""
-    _write(Action.KEY_CREATED, **asdict(key), person=person)
+def key_created(*, key: KeySnapshot, person: str, note: str, expires_at: datetime | None) -> None:
+    """A user created an API key.
+
+    Args:
+        note: what it is for; may be empty.
+        expires_at: None if it does not expire.
+    """
+    facts = [f"expires {_minute(expires_at)}"] if expires_at else []
+    facts += [f"for: {note}"] if note else []
+    _write(Action.KEY_CREATED, **asdict(key), person=person, detail="; ".join(facts))
+
+
+def key_rolled(
+    *, key: KeySnapshot, person: str, ends_at: datetime | None, replaced_by: KeySnapshot
+) -> None:
+    """A user created a key that replaces another one.
+
+    Args:
+        key: the old key.
+        ends_at: when it expires; None if it goes on.
+    """
+    end = f"ends {_minute(ends_at)}" if ends_at else "does not end by itself"
+    name = f"{replaced_by.key_name} ({replaced_by.key_prefix}…)"
+    detail = f"{end}; replaced by {name}"
+    _write(Action.KEY_ROLLED, **asdict(key), person=person, detail=detail)
+
+
+def _minute(moment: datetime) -> str:
+    """ "2026-03-01 09:00 UTC"."""
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def key_revoked(*, key: KeySnapshot, person: str) -> None:
@@ -168,19 +201,37 @@ def evidence_exported(
     )
 
 
-def plan_changed(*, workspace: WorkspaceSnapshot, person: str, before: str, after: str) -> None:
+def plan_changed(
+    *, workspace: WorkspaceSnapshot, person: str, before: str, after: str, reason: str
+) -> None:
     """A user moved the workspace to another plan."""
-    _write(Action.PLAN_CHANGED, **asdict(workspace), person=person, detail=f"{before} → {after}")
+    _write(
+        Action.PLAN_CHANGED,
+        **asdict(workspace),
+        person=person,
+        detail=f"{before} → {after}: {reason}",
+    )
 
 
-def workspace_suspended(*, workspace: WorkspaceSnapshot, person: str) -> None:
+def workspace_suspended(*, workspace: WorkspaceSnapshot, person: str, reason: str) -> None:
     """A user suspended the workspace: its keys are refused."""
-    _write(Action.WORKSPACE_SUSPENDED, **asdict(workspace), person=person)
+    _write(Action.WORKSPACE_SUSPENDED, **asdict(workspace), person=person, detail=reason)
 
 
-def workspace_reinstated(*, workspace: WorkspaceSnapshot, person: str) -> None:
+def workspace_reinstated(*, workspace: WorkspaceSnapshot, person: str, reason: str) -> None:
     """A user lifted the workspace's suspension."""
-    _write(Action.WORKSPACE_REINSTATED, **asdict(workspace), person=person)
+    _write(Action.WORKSPACE_REINSTATED, **asdict(workspace), person=person, detail=reason)
+
+
+def newest_of(workspace_id: UUID, *actions: Action) -> AuditEntry | None:
+    """The newest entry of a workspace with one of these actions, which are no downloads."""
+    entries = (
+        AuditEntry.objects.filter(workspace_id=workspace_id, action=action)
+        .order_by(*NEWEST_FIRST)
+        .first()
+        for action in actions
+    )
+    return max(filter(None, entries), key=lambda entry: entry.pk, default=None)
 
 
 def member_added(*, workspace: WorkspaceSnapshot, person: str, member: str, role: str) -> None:
@@ -203,6 +254,37 @@ def member_role_changed(
         person=person,
         member=member,
         detail=f"{before} → {after}",
+    )
+
+
+def invitation_created(
+    *, workspace: WorkspaceSnapshot, person: str, member: str, role: str
+) -> None:
+    """A user invited the owner of the e-mail address `member` to the workspace."""
+    _write(
+        Action.INVITATION_CREATED, **asdict(workspace), person=person, member=member, detail=role
+    )
+
+
+def invitation_revoked(
+    *, workspace: WorkspaceSnapshot, person: str, member: str, role: str
+) -> None:
+    """A user revoked an invitation: its link does not work any more."""
+    _write(
+        Action.INVITATION_REVOKED, **asdict(workspace), person=person, member=member, detail=role
+    )
+
+
+def invitation_accepted(
+    *, workspace: WorkspaceSnapshot, person: str, member: str, invited_by: str
+) -> None:
+    """The invited user accepted."""
+    _write(
+        Action.INVITATION_ACCEPTED,
+        **asdict(workspace),
+        person=person,
+        member=member,
+        detail=f"invited by {invited_by or 'a deleted account'}",
     )
 
 
@@ -231,6 +313,11 @@ def log_restored(*, person: str, detail: str) -> None:
     _write(Action.LOG_RESTORED, person=person, detail=detail)
 
 
+def backup_made(*, person: str, detail: str) -> None:
+    """The database and the bucket were backed up."""
+    _write(Action.BACKUP_MADE, person=person, detail=detail)
+
+
 def account_created(*, member: str, person: str, detail: str) -> None:
     """Somebody created the account `member`; `detail` has its rights."""
     _write(Action.ACCOUNT_CREATED, member=member, person=person, detail=detail)
@@ -249,6 +336,41 @@ def account_deleted(*, member: str, person: str) -> None:
 def password_changed(*, member: str, person: str) -> None:
     """Somebody changed or reset the password of the account `member`, perhaps its own user."""
     _write(Action.PASSWORD_CHANGED, member=member, person=person)
+
+
+def password_confirmed(*, person: str) -> None:
+    """A signed-in user entered the password again, before something sensitive."""
+    _write(Action.PASSWORD_CONFIRMED, person=person)
+
+
+def password_refused(*, person: str) -> None:
+    """A signed-in user entered a wrong password, to confirm something or to change it."""
+    _write(Action.PASSWORD_REFUSED, person=person)
+
+
+def password_reset_requested(*, member: str) -> None:
+    """Somebody asked for a link to set a new password; the account may not exist."""
+    _write(Action.PASSWORD_RESET_REQUESTED, member=redact(member)[:254])
+
+
+def second_factor_added(*, member: str, person: str) -> None:
+    """A user has set up the second factor of the account `member`, or replaced it."""
+    _write(Action.SECOND_FACTOR_ADDED, member=member, person=person)
+
+
+def second_factor_removed(*, member: str, person: str) -> None:
+    """A user removed the second factor of the account `member`, perhaps another user's."""
+    _write(Action.SECOND_FACTOR_REMOVED, member=member, person=person)
+
+
+def recovery_codes_made(*, member: str, person: str) -> None:
+    """The account `member` has new recovery codes; the former ones no longer work."""
+    _write(Action.RECOVERY_CODES_MADE, member=member, person=person)
+
+
+def recovery_code_used(*, person: str) -> None:
+    """A user signed in with a recovery code."""
+    _write(Action.RECOVERY_CODE_USED, person=person)
 
 
 def log_exported(*, workspace: WorkspaceSnapshot | None, person: str, detail: str) -> AuditEntry:

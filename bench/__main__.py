@@ -12,7 +12,7 @@ import sys
 from dataclasses import replace
 from typing import TypeVar
 
-from bench import audit_log, growth, importing, log, report, sealing, stack, writers
+from bench import audit_log, growth, importing, log, report, sealing, stack, usage, writers
 from bench.comparison import AMONG, Comparison
 from bench.launch import ROOT
 from bench.loading.identity import workspaces
@@ -46,6 +46,7 @@ def measure_all(parts: stack.Stack, compared: Comparison) -> str:
         "lists": report.cases(lists),
         "me": report.cases(me),
         "audit_log": report.audit_log(read),
+        "usage": report.usage(usage.measure(scale.rounds), results["me", "ours"]),
         "writers": report.writers(writers.write(parts, few, scale)),
         "imports": report.imports(imported),
     }

@@ -62,6 +62,9 @@ The audit log in the admin, with {scale.entries_few:,} and with {scale.entries:,
 processor time of server and database:
 
 {audit_log}
+What a request pays for the usage of its key being counted:
+
+{usage}
 What writers pay for the counts of `/me`: transactions a second, half of which create a document \
 and half change its status, all in one workspace. They run inside PostgreSQL and do not wait for \
 the disk, so that nothing else hides it. The counts stayed exact.

@@ -23,6 +23,7 @@ AT_LEAST = {
 LISTS = 1.2  # the most expensive list over the cheapest one
 ME = 1.3  # a million documents over a thousand
 AUDIT_LOG = 2.0  # ten million entries over ten thousand
+USAGE = 1.0  # percent of a request
 IMPORT = 1.2  # a document among a hundred thousand over one among ten thousand
 # MB that ninety thousand documents more may take: 180 bytes each. The ids alone, that of a document
 # and of its three recipients, would be three times as much as Python's objects.
@@ -154,6 +155,13 @@ def growth(lists: Cases, me: Cases, read: AuditLog) -> list[str]:
         at_most("the audit log's largest growth", screens, AUDIT_LOG),
     ]
     return table(TARGETS, rows)
+
+
+def usage(seconds: Sequence[float], me: Sequence[Measurement]) -> list[str]:
+    """What counting a request costs, as a part of the cheapest endpoint's cost."""
+    part = 100_000 * median(seconds) / median(m.cost_ms for m in me)
+    named = f"counting a request, {spread([1e6 * each for each in seconds])} µs, of `/me`"
+    return table(TARGETS, [at_most(named, part, USAGE, " %")])
 
 
 def writers(found: Writers) -> list[str]:

@@ -15,7 +15,7 @@ breaker = Breaker("counter", failures=1)
 class SignInCache(RedisCache):  # type: ignore[misc] # it has no types
     """Counts in Redis; while Redis is out of reach in the cache `process`, in this process.
 
-    django-ratelimit counts with `add` and `incr`. Other methods are those of django-redis.
+    django-ratelimit counts with `add`, `get` and `incr`. Other methods are those of django-redis.
     """
 
     def add(self, key: str, value: Any, timeout: float) -> bool:
@@ -24,6 +24,13 @@ class SignInCache(RedisCache):  # type: ignore[misc] # it has no types
                 return bool(super().add(key, value, timeout))
         except (RedisError, BreakerOpen):
             return caches["process"].add(key, value, timeout)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        try:
+            with breaker.call(RedisError):
+                return super().get(key, default)
+        except (RedisError, BreakerOpen):
+            return caches["process"].get(key, default)
 
     def incr(self, key: str) -> int:
         try:

@@ -76,6 +76,20 @@ def counted_in_process(**kwargs: Any) -> list[CheckMessage]:
 
 
 @register(deploy=True)
+def second_factor(**kwargs: Any) -> list[CheckMessage]:
+    """config.W004: a password is enough to sign in as an operator."""
+    if settings.SECOND_FACTOR != "nobody":
+        return []
+    return [
+        Warning(
+            "SECOND_FACTOR is nobody: a password is enough to sign in as an operator.",
+            hint="Leave SECOND_FACTOR unset.",
+            id="config.W004",
+        )
+    ]
+
+
+@register(deploy=True)
 def https(**kwargs: Any) -> list[CheckMessage]:
     """config.W002: keys and passwords may travel unencrypted. config.W003: only redirects."""
     if not settings.HTTPS_ONLY:

@@ -7,6 +7,7 @@ database, object storage or a secret.
 
 import os
 from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -98,6 +99,41 @@ def choice(name: str, *allowed: str, help: str) -> str:
     if value not in allowed:
         raise ImproperlyConfigured(f"{name} must be one of {', '.join(allowed)}.")
     return value
+
+
+MAIL_PORTS = {"": 0, "smtp": 25, "smtp+tls": 587, "smtps": 465}  # by scheme
+
+
+@dataclass(frozen=True)
+class MailServer:
+    """How to reach the mail server; the host is "" if there is none."""
+
+    scheme: str
+    host: str
+    port: int
+    user: str
+    password: str
+
+
+def mail_server(name: str, *, help: str) -> MailServer:
+    """The variable as the URL of a mail server.
+
+    Raises:
+        ImproperlyConfigured: it is not valid. The message does not quote the value, which may
+            contain a password.
+    """
+    value = text(name, help=help)
+    try:
+        url = urlsplit(value)
+        port = url.port or MAIL_PORTS[url.scheme]
+    except (KeyError, ValueError):
+        url, port = urlsplit(""), 0
+    if value and not url.hostname:
+        raise ImproperlyConfigured(
+            f"{name} must be smtp://USER:PASSWORD@HOST:PORT, or begin with smtp+tls:// or smtps://."
+        )
+    user, password = unquote(url.username or ""), unquote(url.password or "")
+    return MailServer(url.scheme, url.hostname or "", port, user, password)
 
 
 def words(name: str, default: str = "", *, help: str) -> list[str]:

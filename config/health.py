@@ -140,6 +140,11 @@ class _Readiness:
 _readiness = _Readiness()
 
 
+def readiness() -> Readiness:
+    """The results of all checks, at most a second old."""
+    return _readiness.get()
+
+
 def live() -> HttpResponse:
     """`/healthz`."""
     return json_response({"status": "ok"})
@@ -147,7 +152,7 @@ def live() -> HttpResponse:
 
 def ready() -> HttpResponse:
     """`/readyz`: 503 if it cannot serve."""
-    found = _readiness.get()
+    found = readiness()
     return json_response(found, 503 if found.status == "failed" else 200)
 
 

@@ -16,6 +16,8 @@ request_id: ContextVar[str] = ContextVar("request_id", default="")
 # search would take fifty times as long.
 _SIGNATURE = re.compile(r"(Signature=)[^&\s\"'\\,]+")
 _CREDENTIAL = re.compile(r"(X-Amz-(?:Credential|Security-Token)=)[^&\s\"'\\,]+")
+# Whoever has the token of such a link may set an account's password.
+_RESET_TOKEN = re.compile(r"(/reset/[^/\s\"]+/)[^/\s\"]+")
 _URL_PASSWORD = re.compile(r"(://[^\s:/@\"]*:)[^\s/@\"]+(?=@)")
 
 # What a line of text in the access log has after its message. The reason may have spaces.
@@ -23,9 +25,9 @@ TEXT_FIELDS = ("bytes", "key_prefix", "workspace_id", "client_address", "reason"
 
 
 def redact(text: str) -> str:
-    """`text` with each raw API key cut to its public part, and without signatures and passwords."""
+    """`text` with raw API keys cut to their public part, without signatures, tokens, passwords."""
     text = cut_raw_keys(text)
-    for secret in (_SIGNATURE, _CREDENTIAL, _URL_PASSWORD):
+    for secret in (_SIGNATURE, _CREDENTIAL, _RESET_TOKEN, _URL_PASSWORD):
         text = secret.sub(_cut, text)
     return text
 

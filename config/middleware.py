@@ -12,8 +12,8 @@ from django.contrib.messages import middleware as messages
 from django.contrib.sessions import middleware as sessions
 from django.http import HttpRequest, HttpResponse
 from django.middleware import csrf
-from django.utils.deprecation import MiddlewareMixin
 from django.utils.encoding import escape_uri_path
+from django_otp.middleware import OTPMiddleware
 
 from config import health, listeners, metrics
 from config.database import page_limits
@@ -126,14 +126,14 @@ class PageTimeouts:
             return self.get_response(request)
 
 
-def skip_for_api(middleware: type[MiddlewareMixin]) -> type[MiddlewareMixin]:
+def skip_for_api(middleware: type) -> type:
     """The middleware for all requests except those to the API.
 
     The API uses no cookies, so it has no session, user or messages. These middlewares would cost
     a fifth of a short response's time.
     """
 
-    class Skipping(middleware):  # type: ignore[misc, valid-type]
+    class Skipping(middleware):  # type: ignore[misc]
         def __call__(self, request: HttpRequest) -> Any:
             if is_api(request):
                 return self.get_response(request)
@@ -145,4 +145,5 @@ def skip_for_api(middleware: type[MiddlewareMixin]) -> type[MiddlewareMixin]:
 SessionMiddleware = skip_for_api(sessions.SessionMiddleware)
 CsrfViewMiddleware = skip_for_api(csrf.CsrfViewMiddleware)
 AuthenticationMiddleware = skip_for_api(authentication.AuthenticationMiddleware)
+SecondFactorMiddleware = skip_for_api(OTPMiddleware)  # sets `request.user.otp_device`
 MessageMiddleware = skip_for_api(messages.MessageMiddleware)

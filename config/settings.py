@@ -79,6 +79,9 @@ INSTALLED_APPS = [
     "apikeys",
     "apikeys.usage",
     "documents",
+    "django_otp",
+    "django_otp.plugins.otp_static",
+    "django_otp.plugins.otp_totp",
     "pgtrigger",
     "rest_framework",
     "drf_spectacular",
@@ -103,6 +106,7 @@ MIDDLEWARE = [
     "config.middleware.SessionMiddleware",
     "config.middleware.CsrfViewMiddleware",
     "config.middleware.AuthenticationMiddleware",
+    "config.middleware.SecondFactorMiddleware",
     "config.middleware.MessageMiddleware",
 ]
 ROOT_URLCONF = "config.urls"
@@ -305,6 +309,9 @@ UPGRADE_URL = env.text(
     "https://example.com/settings/billing",
     help="where a workspace admin changes the plan; the `href` of a 402",
 )
+SUPPORT_EMAIL = env.text(
+    "SUPPORT_EMAIL", help="the e-mail address that pages name where users need help; none if empty"
+)
 # The rest of an API view's behaviour is in `config.api.viewsets`. These are settings, since
 # `config` does not import the apps.
 REST_FRAMEWORK = {
@@ -349,6 +356,36 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
+
+# Who needs a second factor to sign in (`config.admin.second_factor`). Everybody may set one up.
+SECOND_FACTOR = env.choice(
+    "SECOND_FACTOR",
+    "operators",
+    "admins",
+    "nobody",
+    help="who needs a second factor to sign in: `operators`; `admins`, which is everybody who may "
+    "sign in; or `nobody`",
+)
+OTP_TOTP_ISSUER = "Document API"  # how an app names the account
+
+# --- E-mail (`config.mail`) --------------------------------------------------------------------
+
+_mail = env.mail_server(
+    "EMAIL_URL",
+    help="the mail server: `smtp://USER:PASSWORD@HOST:PORT`, `smtp+tls://…` for STARTTLS or "
+    "`smtps://…` for TLS from the start; without one no e-mail is sent",
+)
+EMAIL_HOST = _mail.host
+EMAIL_PORT = _mail.port
+EMAIL_HOST_USER = _mail.user
+EMAIL_HOST_PASSWORD = _mail.password
+EMAIL_USE_TLS = _mail.scheme == "smtp+tls"
+EMAIL_USE_SSL = _mail.scheme == "smtps"
+EMAIL_TIMEOUT = 10  # seconds, for each response of the mail server
+DEFAULT_FROM_EMAIL = env.text(
+    "DEFAULT_FROM_EMAIL", "webmaster@localhost", help="the sender of e-mails"
+)
+PASSWORD_RESET_TIMEOUT = 60 * 60  # seconds in which a link of an e-mail sets a new password
 
 # --- Log and metrics -------------------------------------------------------------------------
 

@@ -11,8 +11,10 @@ from django.views.generic import RedirectView
 from config.api.viewsets import UnknownPath
 from config.openapi import views as docs
 from config.openapi.views import SchemaViewSet
+from config.system import page as system
 from documents.api.views import DocumentViewSet, UnknownDocumentPath
 from documents.download.views import DownloadViewSet
+from workspaces.invitation_views import invitation
 from workspaces.views import MeViewSet
 
 get: dict[str, Any] = {"get": "retrieve"}
@@ -36,6 +38,8 @@ urlpatterns = [
     path("api/docs/", RedirectView.as_view(pattern_name="docs")),
     path("favicon.ico", favicon),
     path("", RedirectView.as_view(pattern_name="docs")),
+    path("admin/invitation/", invitation, name="invitation"),
+    path("admin/system/", admin.site.admin_view(system.page), name="system"),
     path("admin/", admin.site.urls),
 ]
 

@@ -1,7 +1,12 @@
 """The documents app: the group Support, a health check, a system check, reasons of refusals."""
 
+from pathlib import Path
+
 from django.apps import AppConfig, apps
+from django.conf import settings
 from django.db.models.signals import post_migrate
+
+from config import system
 
 
 class DocumentsConfig(AppConfig):
@@ -18,6 +23,7 @@ class DocumentsConfig(AppConfig):
         post_migrate.connect(make_group, apps.get_app_config("auth"), dispatch_uid="support")
         register_reasons()
         health.register("object_storage", check_storage, required=True)
+        system.register("Completions of downloads", read_spool)
 
 
 def check_storage() -> None:
@@ -25,3 +31,13 @@ def check_storage() -> None:
     from documents import storage  # noqa: PLC0415 - loaded with the views
 
     storage.check_bucket()
+
+
+def read_spool() -> list[system.Fact]:
+    """How many completions wait on this machine for the database, or cannot be recorded."""
+    folder = Path(settings.SPOOL_DIR)
+    waiting, refused = (len(list(folder.glob(f"*.{end}"))) for end in ("json", "refused"))
+    return [
+        system.Fact("Waiting on this machine", f"{waiting:,}", "warn" if waiting else "ok"),
+        system.Fact("Refused: see the log", f"{refused:,}", "warn" if refused else "ok"),
+    ]

@@ -8,8 +8,8 @@ from django.db.models import Q
 from django.http import HttpRequest
 
 from config.admin.base import request_user
+from workspaces.permissions import SUPPORT
 
-GROUP = "Support"
 # View-only permissions, as (app label, codename).
 PERMISSIONS = (
     ("audit", "view_auditentry"),
@@ -25,7 +25,7 @@ def make_group(apps: Apps = current_apps, **kwargs: Any) -> None:
     too early: Django creates permissions after all migrations.
     """
     try:
-        group, _ = apps.get_model("auth", "Group").objects.get_or_create(name=GROUP)
+        group, _ = apps.get_model("auth", "Group").objects.get_or_create(name=SUPPORT)
     except LookupError:  # auth is not migrated
         return
     wanted = Q()

@@ -56,12 +56,16 @@ class Browser:
 
     Args:
         pictures: whether to keep pictures of pages.
+
+    Attributes:
+        clicks: on links and buttons since the test began, for tests that count them.
     """
 
     def __init__(self, driver: webdriver.Chrome, server: Server, *, pictures: bool) -> None:
         self.driver = driver
         self.server = server
         self.url = f"http://{HOST}:{server.port}"
+        self.clicks = 0
         self._pictures = pictures
         self._pages = itertools.count(1)
 
@@ -113,6 +117,7 @@ class Browser:
 
     def follow(self, element: WebElement) -> None:
         """Clicks an element, and waits for the page that it leads to."""
+        self.clicks += 1
         with self.next_page():
             element.click()
 

@@ -62,6 +62,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for name in ("ALLOWED_HOSTS", "LOG_FORMAT", "LOG_LEVEL", "TRUSTED_PROXIES", "UPGRADE_URL"):
         os.environ.pop(name, None)
     os.environ["HTTPS_ONLY"] = "no"
+    os.environ["SECOND_FACTOR"] = "nobody"  # tests/test_second_factor.py has the tests of others
     shows = any(config.getoption(name) for name in SHOWING)
     if worker := os.environ.get("PYTEST_XDIST_WORKER"):
         use_own_part(int(worker.removeprefix("gw")))

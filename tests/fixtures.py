@@ -2,8 +2,10 @@
 
 import contextlib
 import itertools
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -45,6 +47,13 @@ def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -
     connection.close()
     connection.settings_dict = settings.DATABASES["default"]
     yield
+    with django_db_blocker.unblock(), connection.cursor() as cursor:
+        # Those of the threads of `config.health`, which last as long as the process.
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND usename = current_user "
+            "AND pid <> pg_backend_pid()"
+        )
     connection.close()
     connection.settings_dict = owner
 
@@ -77,6 +86,13 @@ def as_owner(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Itera
 def _fresh_counters() -> None:
     """Forgets the requests that an earlier test has counted."""
     cache.clear()
+
+
+@pytest.fixture
+def still_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No window of failed sign-ins ends during the test; the limits would start again."""
+    now = time.time()
+    monkeypatch.setattr("django_ratelimit.core.time", SimpleNamespace(time=lambda: now))
 
 
 @pytest.fixture(autouse=True, scope="session")

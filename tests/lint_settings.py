@@ -12,7 +12,13 @@ MIGRATION_LINTER_OPTIONS = {
     "include_apps": ["apikeys", "audit", "documents", "usage", "workspaces"],
     # Indexes on tables that were empty: version 1.0.0 is the first to be installed.
     # A longer text only changes the catalogue, and the last release's code writes shorter ones.
-    "ignore_name": ["0002_history_indexes", "0002_admin_index", "0005_longer_detail"],
+    # The linter does not see that the table of a partial index is new.
+    "ignore_name": [
+        "0002_history_indexes",
+        "0002_admin_index",
+        "0003_invitations",
+        "0005_longer_detail",
+    ],
     "sql_analyser": "postgresql",
     "warnings_as_errors": [],  # all
     "no_cache": True,

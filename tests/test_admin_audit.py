@@ -284,7 +284,7 @@ def test_audit_list_has_one_row_for_a_download(
 def test_audit_list_finds_the_end_of_a_download_that_was_recorded_much_later(sam: Client) -> None:
     started, _ = downloaded()
     happened(60, created_at=lambda n: at("2026-03-02 12:00:00"), action=Action.LOGIN)
-    late = {"created_at": at("2026-04-01 12:00:00"), "request_id": "5a" * 16}
+    late: Any = {"created_at": at("2026-04-01 12:00:00"), "request_id": "5a" * 16}
     happened(**late, action=Action.DOWNLOAD_ENDED, bytes_sent=7, detail="whole file")
     assert seen(sam, "?until=2026-03-01") == [started.id]
     assert "whole file, 7 bytes" in body(sam.get(f"{HISTORY}?until=2026-03-01"))

@@ -126,7 +126,7 @@ def test_story_of_somebody_who_left(acme: Tenant, sam: Browser) -> None:
 
 
 def test_story_of_a_refused_workspace(acme: Tenant, sam: Browser) -> None:
-    set_suspended(acme.workspace, True, by="olga@operators.example")
+    set_suspended(acme.workspace, True, by="olga@operators.example", reason="Unpaid invoices")
     sam.open(HISTORY)
     support = Clicks(sam)
     support.search("acme")

@@ -1,8 +1,12 @@
 """A workspace's admin in a real browser: a key's whole life, as they see it."""
 
+import json
 import re
+import subprocess
+from collections.abc import Callable
 
 import pytest
+from django.contrib.auth.models import User
 from django.urls import reverse
 from selenium.webdriver.common.keys import Keys
 
@@ -15,6 +19,12 @@ from workspaces.models import Membership
 
 LIST = reverse("admin:apikeys_apikey_changelist")
 NEW = reverse("admin:apikeys_apikey_add")
+START = reverse("admin:index")
+USERS: dict[str, Callable[[Tenant], User]] = {
+    "member": lambda tenant: staff.member(tenant.workspace, "bob@acme.example"),
+    "support": lambda tenant: staff.support(),
+    "operator": lambda tenant: staff.operator(),
+}
 PASSWORD = "correct horse battery staple"
 
 
@@ -34,8 +44,8 @@ def create(browser: Browser, name: str) -> str:
 
 def pasted(browser: Browser) -> str:
     """What the clipboard holds."""
-    browser.open(LIST)
-    field = browser.find("#searchbar")
+    browser.open(NEW)
+    field = browser.find("#id_note")
     field.send_keys(Keys.CONTROL, "v")
     return str(eventually(lambda: field.get_property("value")))
 
@@ -49,7 +59,7 @@ def test_key_pages_sign_in_create_copy_call_reload_and_see_nothing(
     browser.check_layout("sign-in")
     browser.find("#id_username").send_keys(acme.admin.username)
     browser.submit(browser.find("#id_password"), "wrong")
-    assert "Please enter the correct username and password" in browser.text
+    assert "The e-mail address or the password is wrong" in browser.text
     browser.check_layout("sign-in-failed")
     browser.submit(browser.find("#id_password"), PASSWORD)
     browser.check_layout("start-workspace-admin")
@@ -60,8 +70,12 @@ def test_key_pages_sign_in_create_copy_call_reload_and_see_nothing(
     browser.click("Create the key")
     raw = raw_key(browser)
     assert browser.server.get("/me", raw).json()["data"]["key"]["name"] == "CRM sync"
-    line = f"curl -H 'Authorization: Bearer {raw}' '{browser.url}/api/v1/me'"
-    assert browser.find("#curl").text == line
+    # The lines of the page, as a shell runs them, with the key pasted.
+    lines = f"{browser.find('#export').text}\n{browser.find('#curl').text}"
+    shell = subprocess.run(
+        ["bash", "-c", lines], input=f"{raw}\n", capture_output=True, text=True, check=True
+    )
+    assert json.loads(shell.stdout)["data"]["key"]["name"] == "CRM sync"
     browser.find("button[data-copy=raw-key]").click()
     assert browser.shows("Key copied.")
     browser.check_layout("key-created")
@@ -95,29 +109,113 @@ def test_key_created_page_copies_where_the_page_is_not_secure(
         "Object.defineProperty(window, 'isSecureContext', {value: false})"
     )
     browser.find("button[data-copy=curl]").click()
-    assert browser.shows("Line copied.")
-    assert pasted(browser) == f"curl -H 'Authorization: Bearer {raw}' '{browser.url}/api/v1/me'"
+    assert browser.shows("Command copied.")
+    line = f'curl -H "Authorization: Bearer $DTD_API_KEY" "{browser.url}/api/v1/me"'
+    assert pasted(browser) == line
+    assert raw not in line
 
 
-def test_key_pages_revoke_then_401_and_delete(acme: Tenant, browser: Browser) -> None:
+def test_key_pages_create_a_key_in_three_clicks(acme: Tenant, browser: Browser) -> None:
+    browser.log_in(acme.admin)
+    browser.open(START)
+    browser.click("Create a key")
+    browser.find("#id_name").send_keys("CRM sync")
+    browser.click("Create the key")
+    browser.find("button[data-copy=raw-key]").click()
+    assert browser.shows("Key copied.")
+    assert browser.clicks + 1 == 3
+    raw = raw_key(browser)
+    assert pasted(browser) == raw
+    assert browser.server.get("/me", raw).status == 200
+
+
+def test_key_pages_revoke_in_three_clicks_then_401_and_delete(
+    acme: Tenant, browser: Browser
+) -> None:
     browser.log_in(acme.admin)
     assert acme.get("/me").status == 200
-    browser.open(LIST)
-    browser.click(acme.key.name)
-    browser.check_layout("key")
+    browser.open(START)
+    browser.click("API keys")
     browser.click("Revoke…")
     assert acme.key.name in browser.text
     assert "just now" in browser.text
     browser.check_layout("key-revoke")
     browser.click("Revoke this key")
-    assert "Revoked" in browser.text
-    browser.check_layout("keys")
+    assert browser.clicks == 3
+    assert "“Acme sync” is revoked." in browser.text
+    browser.check_layout("keys-revoked")
     assert browser.server.get("/me", acme.raw).status == 401
     browser.click(acme.key.name)
+    browser.check_layout("key-revoked")
     browser.click("Delete…")
     browser.click("Delete this key")
+    assert browser.clicks == 6
     assert "No keys yet" in browser.text
     browser.check_layout("keys-empty")
+    browser.click(acme.key.name)
+    assert "Deleted by" in browser.text
+    browser.check_layout("key-deleted")
+
+
+def test_key_pages_roll_a_key(acme: Tenant, browser: Browser) -> None:
+    browser.log_in(acme.admin)
+    browser.open(START)
+    browser.click("API keys")
+    browser.click(acme.key.name)
+    browser.check_layout("key")
+    browser.click("Roll…")
+    browser.check_layout("key-roll")
+    assert not browser.find(".field-expires_on").is_displayed()
+    browser.find("#id_old_key_ends option[value='0']").click()
+    browser.click("Roll the key")
+    assert browser.clicks == 4
+    raw = raw_key(browser)
+    browser.check_layout("key-rolled")
+    assert browser.server.get("/me", raw).status == 200
+    assert browser.server.get("/me", acme.raw).status == 401
+    browser.reload()
+    assert "Nothing was created" in browser.text
+    assert raw not in browser.source
+    browser.check_layout("keys-rolled")
+
+
+def test_key_deletion_of_a_key_in_use_asks_for_its_name(acme: Tenant, browser: Browser) -> None:
+    browser.log_in(acme.admin)
+    assert browser.server.get("/me", acme.raw).status == 200
+    browser.open(reverse("admin:apikeys_apikey_delete", args=[acme.key.pk]))
+    browser.check_layout("key-delete")
+    browser.submit(browser.driver.switch_to.active_element, "acme")
+    assert "Nothing was deleted: the text differs." in browser.text
+    browser.submit(browser.driver.switch_to.active_element, acme.key.name)
+    assert "“Acme sync” is deleted." in browser.text
+
+
+def test_key_form_gives_a_hint_and_asks_for_a_day_when_it_is_needed(
+    acme: Tenant, browser: Browser
+) -> None:
+    browser.log_in(acme.admin)
+    browser.open(NEW)
+    hint, day = browser.find("#same-name"), browser.find(".field-expires_on")
+    name = browser.find("#id_name")
+    name.send_keys("acme syn")
+    assert not hint.is_displayed()
+    assert not day.is_displayed()
+    name.send_keys("c")
+    assert hint.is_displayed()
+    browser.find("#id_expires option[value=day]").click()
+    assert day.is_displayed()
+    browser.check_layout("key-new-hint")
+
+
+@pytest.mark.parametrize("who", ["support", "operator"])
+def test_key_page_tells_support_why_its_workspace_is_refused_in_one_click(
+    frozen: Tenant, browser: Browser, who: str
+) -> None:
+    browser.log_in(USERS[who](frozen))
+    browser.open(reverse("admin:apikeys_apikey_change", args=[frozen.key.pk]))
+    assert "suspended: its keys are refused" in browser.text
+    assert browser.clicks == 0
+    browser.check_layout(f"key-{who}")
 
 
 def test_key_list_revokes_several(acme: Tenant, browser: Browser) -> None:
@@ -129,6 +227,7 @@ def test_key_list_revokes_several(acme: Tenant, browser: Browser) -> None:
     browser.check_layout("keys-many")
     for box in ("1", "3"):
         browser.find(f"tr:nth-child({box}) input.action-select").click()
+    assert not browser.driver.find_elements("css selector", "#searchbar")
     browser.find("select[name=action] option[value=revoke_selected]").click()
     browser.follow(browser.find("button[name=index]"))
     assert "Revoke these 2 keys?" in browser.text
@@ -165,20 +264,26 @@ def test_key_pages_show_the_admin_next_door_nothing(
     browser.check_layout("not-found")
 
 
-@pytest.mark.parametrize("who", ["member", "operator", "support"])
-def test_key_section_is_not_shown_to_others(acme: Tenant, browser: Browser, who: str) -> None:
-    person = {
-        "member": lambda: staff.member(acme.workspace, "bob@acme.example"),
-        "operator": staff.operator,
-        "support": staff.support,
-    }[who]()
-    browser.log_in(person)
-    browser.open("/admin/")
-    assert "API keys" not in browser.text
-    browser.check_layout(f"start-{who}")
+def test_key_section_is_not_shown_to_members(acme: Tenant, browser: Browser) -> None:
+    browser.log_in(USERS["member"](acme))
+    browser.open(START)
+    assert "API keys" not in browser.find("main").text
+    browser.check_layout("start-member")
     browser.open(LIST)
     assert "Permission denied" in browser.text
     browser.check_layout("not-allowed")
+
+
+@pytest.mark.parametrize("who", ["support", "operator"])
+def test_key_section_finds_a_key_for_support(acme: Tenant, browser: Browser, who: str) -> None:
+    browser.log_in(USERS[who](acme))
+    browser.open(START)
+    browser.check_layout(f"start-{who}")
+    browser.open(LIST)
+    browser.check_layout("keys-support")
+    browser.submit(browser.find("#searchbar"), acme.key.prefix)
+    browser.click(acme.key.name)
+    assert "Revoke…" not in browser.text
 
 
 def test_admin_pages_of_an_operator(acme: Tenant, umbrella: Tenant, browser: Browser) -> None:

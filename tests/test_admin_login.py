@@ -14,12 +14,14 @@ from django.urls import reverse
 from psycopg import sql
 
 from audit.models import Action, AuditEntry
-from config.admin.login import ATTEMPTS_PER_ACCOUNT, ATTEMPTS_PER_ADDRESS
+from config.admin.signin.throttle import ACCOUNT, ADDRESS, BROWSER
 from config.cache import breaker
 from tests import factories
 from tests.factories import Tenant
 from tests.proxy import Proxy
 from tests.server import eventually
+
+pytestmark = pytest.mark.usefixtures("still_windows")
 
 LOGIN = reverse("admin:login")
 INDEX = reverse("admin:index")
@@ -86,22 +88,121 @@ def test_login_that_fails_looks_the_same_whoever_it_was(ada: User) -> None:
 
 @pytest.mark.parametrize("login", ["admin@acme.example", "nobody@acme.example"])
 def test_login_is_throttled_by_account_whether_it_exists_or_not(ada: User, login: str) -> None:
-    for number in range(ATTEMPTS_PER_ACCOUNT):
+    for number in range(ACCOUNT.attempts):
         assert sign_in(login, address=f"192.0.2.{number}").status_code == 200
     response = sign_in(login, PASSWORD, address="192.0.2.99")
     assert response.status_code == 429
-    assert "Too many attempts to sign in. Try again in" in response.content.decode()
+    assert "Too many attempts. Try again in" in response.content.decode()
     assert 1 <= int(response["Retry-After"]) <= 300
-    assert len(entries()) == ATTEMPTS_PER_ACCOUNT
+    assert len(entries()) == ACCOUNT.attempts
     assert sign_in(login.upper(), PASSWORD).status_code == 429
     assert sign_in("other@acme.example").status_code == 200
 
 
 def test_login_is_throttled_by_address_over_all_accounts(ada: User) -> None:
-    for number in range(ATTEMPTS_PER_ADDRESS):
+    for number in range(ADDRESS.attempts):
         assert sign_in(f"guess{number}@acme.example").status_code == 200
     assert sign_in(ada.username, PASSWORD).status_code == 429
     assert sign_in(ada.username, PASSWORD, address="192.0.2.2").status_code == 302
+
+
+def test_login_refused_for_its_address_does_not_touch_the_account(ada: User) -> None:
+    for number in range(ADDRESS.attempts):
+        sign_in(f"guess{number}@acme.example")
+    for _ in range(ACCOUNT.attempts + 1):
+        assert sign_in(ada.username).status_code == 429
+    assert sign_in(ada.username, PASSWORD, address="192.0.2.2").status_code == 302
+
+
+def test_login_counts_only_failures(ada: User) -> None:
+    for _ in range(ACCOUNT.attempts + 1):
+        assert sign_in(ada.username, PASSWORD).status_code == 302
+    assert sign_in(ada.username).status_code == 200
+    assert sign_in(ada.username, PASSWORD).status_code == 302  # it does not forget the failure
+    for _ in range(ACCOUNT.attempts - 1):
+        assert sign_in(ada.username).status_code == 200
+    assert sign_in(ada.username, PASSWORD).status_code == 429
+
+
+@pytest.mark.parametrize(
+    ("addresses", "other"),
+    [
+        ([f"2001:db8:1:2::{number:x}" for number in range(1, 100)], "2001:db8:1:3::1"),
+        (["::ffff:192.0.2.1", "192.0.2.1"] * 50, "::ffff:192.0.2.2"),
+    ],
+    ids=["an IPv6 network", "an IPv4 address written as IPv6"],
+)
+def test_login_counts_a_network_as_one_address(ada: User, addresses: list[str], other: str) -> None:
+    for number in range(ADDRESS.attempts):
+        assert sign_in(f"guess{number}@acme.example", address=addresses[number]).status_code == 200
+    assert sign_in(ada.username, PASSWORD, address=addresses[-1]).status_code == 429
+    assert sign_in(ada.username, PASSWORD, address=other).status_code == 302
+
+
+def known_browser(user: User) -> Client:
+    """A browser that the user has signed in with, and signed out of."""
+    browser = Client(REMOTE_ADDR="198.51.100.1")
+    attempt(browser, user, PASSWORD)
+    browser.post(reverse("admin:logout"))
+    return browser
+
+
+def attempt(browser: Client, user: User, password: str = WRONG) -> int:
+    form = {"username": user.username, "password": password, "next": INDEX}
+    return browser.post(LOGIN, form).status_code
+
+
+def exhaust(user: User) -> None:
+    """Somebody elsewhere uses up the account's limit."""
+    for number in range(ACCOUNT.attempts):
+        sign_in(user.username, address=f"192.0.2.{number}")
+    assert sign_in(user.username, PASSWORD, address="192.0.2.99").status_code == 429
+
+
+def test_login_of_a_known_browser_cannot_be_locked_out_from_elsewhere(ada: User) -> None:
+    browser = known_browser(ada)
+    exhaust(ada)
+    assert attempt(browser, ada, PASSWORD) == 302
+
+
+def test_login_of_a_known_browser_has_a_limit_of_its_own(ada: User) -> None:
+    browser = known_browser(ada)
+    for _ in range(BROWSER.attempts):
+        assert attempt(browser, ada) == 200
+    assert attempt(browser, ada, PASSWORD) == 429
+    assert sign_in(ada.username, PASSWORD, address="192.0.2.7").status_code == 302
+
+
+def test_login_does_not_know_the_browser_of_another_account(ada: User, umbrella: Tenant) -> None:
+    browser = known_browser(ada)
+    exhaust(umbrella.admin)
+    assert attempt(browser, umbrella.admin, WRONG) == 429
+
+
+def test_login_does_not_know_a_browser_after_the_password_has_changed(ada: User) -> None:
+    browser = known_browser(ada)
+    ada.set_password(f"{PASSWORD} 2")
+    ada.save()
+    exhaust_with = [sign_in(ada.username, address=f"192.0.2.{n}") for n in range(ACCOUNT.attempts)]
+    assert [each.status_code for each in exhaust_with] == [200] * ACCOUNT.attempts
+    assert attempt(browser, ada, f"{PASSWORD} 2") == 429
+
+
+@pytest.mark.parametrize("cookie", ["", "x", "1:abc:def", "\x00", "1" * 5000])
+def test_login_does_not_know_a_browser_with_a_forged_cookie(ada: User, cookie: str) -> None:
+    exhaust(ada)
+    browser = known_browser(ada)
+    browser.cookies["known_browser"] = cookie.replace("1", str(ada.pk), 1)
+    assert attempt(browser, ada, PASSWORD) == 429
+
+
+def test_login_cookie_of_a_known_browser_signs_in_to_nothing(ada: User) -> None:
+    browser = known_browser(ada)
+    assert "known_browser" in browser.cookies
+    response: Any = browser.get(INDEX)
+    assert response.status_code == 302
+    assert PASSWORD not in browser.cookies["known_browser"].value
+    assert ada.password not in browser.cookies["known_browser"].value
 
 
 def test_login_counts_the_address_behind_a_proxy(ada: User, settings: Any) -> None:
@@ -129,13 +230,13 @@ def test_login_is_throttled_while_the_counter_is_out_of_reach(
     getattr(redis, fault)()
     tried = redis.accepted
     statuses = [sign_in(ada.username).status_code for _ in range(13)]
-    assert statuses == [200] * ATTEMPTS_PER_ACCOUNT + [429] * 3
+    assert statuses == [200] * ACCOUNT.attempts + [429] * 3
     assert redis.accepted - tried < 13  # most did not wait for it
     assert sign_in("other@acme.example").status_code == 200
 
 
 def test_login_counts_on_when_the_counter_is_lost_and_back(ada: User, redis: Proxy) -> None:
-    for _ in range(ATTEMPTS_PER_ACCOUNT):
+    for _ in range(ACCOUNT.attempts):
         assert sign_in(ada.username).status_code == 200
     redis.refuse()
     assert sign_in(ada.username, PASSWORD).status_code == 302
@@ -168,7 +269,7 @@ def test_login_keeps_the_password_nowhere(ada: User, caplog: pytest.LogCaptureFi
 def test_login_cookies_are_kept_from_scripts_and_other_sites(ada: User, settings: Any) -> None:
     settings.SESSION_COOKIE_SECURE = settings.CSRF_COOKIE_SECURE = settings.HTTPS_ONLY = True
     cookies = sign_in(ada.username, PASSWORD).cookies
-    assert set(cookies) == {"sessionid", "csrftoken"}
+    assert set(cookies) == {"sessionid", "csrftoken", "known_browser"}
     for cookie in cookies.values():
         assert cookie["secure"]
         assert cookie["httponly"]

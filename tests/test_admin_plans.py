@@ -8,14 +8,16 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 
 from audit.models import Action, AuditEntry
 from config.admin.keyset import Position
 from tests import factories
 from tests.factories import Tenant, uid
-from tests.staff import DOCUMENTS, HISTORY, analyze, happened, signed_in, support
+from tests.staff import DOCUMENTS, HISTORY, analyze, happened, member, operator, signed_in, support
 from tests.test_queries import nodes, plan
-from workspaces.models import Membership
+from workspaces import invitations
+from workspaces.models import Membership, Workspace
 
 pytestmark = pytest.mark.usefixtures("as_owner")  # ANALYZE
 
@@ -221,3 +223,41 @@ def test_documents_admin_reads_its_index(acme: Tenant, umbrella: Tenant) -> None
         found = asked(signed_in(support()), f"{DOCUMENTS}?{query}")
         first = next(sql for sql in found if re.search(r'FROM "documents_document"', sql))
         assert index in {node.get("Index Name") for node in nodes(plan(first))}
+
+
+def page_of(workspace: Workspace) -> str:
+    return reverse("admin:workspaces_workspace_change", args=[workspace.pk])
+
+
+def test_workspace_page_reads_its_index_of_the_audit_log(busy: Tenant) -> None:
+    for user in (operator(), busy.admin):
+        found = [
+            node
+            for sql in asked(signed_in(user), page_of(busy.workspace))
+            if 'FROM "audit_auditentry"' in sql
+            for node in nodes(plan(sql))
+        ]
+        assert found
+        assert "Seq Scan" not in {node["Node Type"] for node in found}
+        assert {node.get("Index Name") for node in found} - {None} == {"audit_workspace_action"}
+
+
+def test_pages_of_operators_need_as_many_queries_whatever_they_hold(acme: Tenant) -> None:
+    olga = signed_in(operator())
+    urls = {
+        page_of(acme.workspace): 25,
+        reverse("admin:workspaces_workspace_changelist"): 20,
+        reverse("admin:auth_user_changelist"): 20,
+        reverse("admin:auth_user_change", args=[acme.admin.pk]): 20,
+    }
+    counts: dict[str, set[int]] = {url: set() for url in urls}
+    for number in range(3):
+        member(acme.workspace, f"bob{number}@acme.example")
+        invitations.create(acme.workspace, f"eve{number}@x.example", "ADMIN", by=acme.admin)
+        other = Workspace.objects.create(name=f"Other {number}")
+        Membership.objects.create(workspace=other, user=acme.admin, role="ADMIN")
+        for url in urls:
+            counts[url].add(len(asked(olga, url)))
+    for url, most in urls.items():
+        assert len(counts[url]) == 1, url
+        assert counts[url].pop() <= most, url

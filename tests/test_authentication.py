@@ -7,6 +7,7 @@ from string import ascii_letters, digits
 
 import pytest
 from django.db import connection
+from django.db.models.functions import Now
 from django.utils import timezone
 from django_redis import get_redis_connection
 
@@ -36,6 +37,12 @@ def revoked(tenant: Tenant) -> str:
 def deleted(tenant: Tenant) -> str:
     key, raw = factories.issue(tenant.workspace, "Deleted", tenant.admin)
     key.delete_by(by=tenant.admin)
+    return f"Bearer {raw}"
+
+
+def expired(tenant: Tenant) -> str:
+    key, raw = factories.issue(tenant.workspace, "Expired", tenant.admin)
+    ApiKey.objects.filter(pk=key.pk).update(expires_at=Now())
     return f"Bearer {raw}"
 
 
@@ -75,6 +82,7 @@ CAUSES: dict[str, Callable[[Tenant], str | None]] = {
     "unknown": lambda t: f"Bearer {keys.generate()}",
     "very long": lambda t: f"Bearer dtd_{'x' * 6000}",
     "revoked": revoked,
+    "expired": expired,
     "deleted": deleted,
     "without its workspace": without_its_workspace,
 }
@@ -171,6 +179,15 @@ def test_key_that_is_deleted_is_refused_by_the_very_next_request(
     assert not ApiKey.objects.filter(digest=acme.key.digest).exists()
 
 
+def test_key_that_expires_is_refused_from_then_on_by_the_clock_of_the_database(
+    server: Server, acme: Tenant
+) -> None:
+    ApiKey.objects.filter(pk=acme.key.pk).update(expires_at=Now() + timedelta(hours=1))
+    assert server.get("/me", acme.raw).status == 200
+    ApiKey.objects.filter(pk=acme.key.pk).update(expires_at=Now())
+    assert server.get("/me", acme.raw).status == 401
+
+
 def test_key_works_on_when_another_of_its_workspace_is_revoked(acme: Tenant) -> None:
     _, other = factories.issue(acme.workspace, "Other", acme.admin)
     acme.key.revoke(by=acme.admin)
@@ -200,6 +217,15 @@ def test_key_last_use_is_written_by_one_of_two_requests_that_see_it_due(acme: Te
     note_use(one.id, one.last_used_at, now)
     note_use(two.id, two.last_used_at, now + timedelta(seconds=1))
     assert last_use(acme.key) == now
+
+
+def test_key_last_use_has_the_address_and_the_client_without_secrets(acme: Tenant) -> None:
+    agent = f"sync {acme.raw} https://me:pass@host {'x' * 600}"
+    acme.get("/me", user_agent=agent)
+    acme.key.refresh_from_db()
+    assert acme.key.last_used_address == "127.0.0.1"
+    assert acme.key.last_used_client.startswith(f"sync {acme.key.prefix}… https://me:…@host xxx")
+    assert len(acme.key.last_used_client) == 500
 
 
 def test_key_that_is_refused_has_not_been_used(acme: Tenant) -> None:

@@ -12,7 +12,7 @@ from contextlib import closing
 
 import pytest
 
-from bench import agreement, measuring, report
+from bench import agreement, measuring, report, usage
 from bench.client import Client, Exchange, WrongResponse
 from bench.measuring import Measurement
 
@@ -114,6 +114,16 @@ def test_against_compares_each_round_with_the_same_round_of_the_peer() -> None:
 def test_at_most_holds_up_to_the_limit() -> None:
     assert report.at_most("lists", 1.2, 1.2) == ["lists", "≤ 1.2", "1.20", "holds"]
     assert report.at_most("lists", 1.21, 1.2) == ["lists", "≤ 1.2", "1.21", "**fails**"]
+
+
+def test_usage_is_a_part_of_the_cheapest_endpoint() -> None:
+    for microseconds, holds in ((10, "holds"), (30, "**fails**")):
+        [_, _, row, _] = report.usage([microseconds / 1e6] * 3, served(100))  # of 2 ms
+        assert f"| {microseconds / 20:.1f} % | {holds} |" in row
+
+
+def test_counting_a_request_is_measured() -> None:
+    assert all(0 < seconds < 0.01 for seconds in usage.measure(2))
 
 
 def test_growth_is_decided_by_the_most_expensive_case() -> None:

@@ -19,6 +19,7 @@ from tests.server import EXEC, ROOT, eventually
 
 PRODUCTION = {
     "HTTPS_ONLY": "yes",
+    "SECOND_FACTOR": "operators",
     "TRUSTED_PROXIES": "1",
     "ALLOWED_HOSTS": "api.example.com",
     "AUDIT_PUBLIC_KEYS": str(seals.KEY.public),
@@ -77,6 +78,7 @@ def test_check_deploy_finds_nothing_in_production(transactional_db: None, acme: 
         ("REDIS_URL", "memory://", "(config.W001) REDIS_URL is memory://"),
         ("HTTPS_ONLY", "no", "(config.W002) HTTPS_ONLY is off"),
         ("TRUSTED_PROXIES", "0", "(config.W003) TRUSTED_PROXIES is 0"),
+        ("SECOND_FACTOR", "nobody", "(config.W004) SECOND_FACTOR is nobody"),
         ("SECRET_KEY", "secret", "(config.E002) SECRET_KEY can be guessed."),
         ("ALLOWED_HOSTS", "*", "(config.E003) ALLOWED_HOSTS accepts every host."),
         ("AUDIT_PUBLIC_KEYS", "", "(audit.W002) AUDIT_PUBLIC_KEYS is not set"),

@@ -55,6 +55,17 @@ def test_create_workspace_leaves_the_password_of_a_known_user_alone(db: None) ->
     assert Membership.objects.admins().count() == 2
 
 
+def test_create_workspace_says_if_the_name_exists(acme: Tenant) -> None:
+    err = StringIO()
+    words = ("acme", "--plan", "PRO", "--admin", "eva@example.com")
+    call_command("create_workspace", *words, stdout=StringIO(), stderr=err)
+    created = f"{acme.workspace.created_at:%Y-%m-%d}"
+    assert err.getvalue() == (
+        f"Note: there is another workspace with that name: Acme · 00000001, created {created}.\n"
+    )
+    assert Workspace.objects.count() == 2
+
+
 def recorded() -> list[tuple[str, str, str]]:
     """The entries so far, in order."""
     entries = AuditEntry.objects.order_by("id")

@@ -90,7 +90,7 @@ def test_workspaces_have_documents_and_an_admin_whose_key_gets_the_plans_respons
     assert get("/api/v1/documents", f"Bearer {raw}").status == status
 
 
-def test_users_are_an_admin_of_each_workspace_a_plain_member_and_support() -> None:
+def test_users_are_an_admin_of_each_workspace_a_member_support_and_an_operator() -> None:
     memberships = Membership.objects.values_list("user__username", "workspace__name", "role")
     assert set(memberships) == {
         ("ada@acme.example", "Acme", "ADMIN"),
@@ -102,6 +102,8 @@ def test_users_are_an_admin_of_each_workspace_a_plain_member_and_support() -> No
     sam = User.objects.get(username="sam@support.example")
     assert sam.is_staff
     assert [group.name for group in sam.groups.all()] == ["Support"]
+    [olga] = User.objects.filter(is_superuser=True)
+    assert (olga.username, olga.is_staff) == ("olga@operator.example", True)
     assert {user.username for user in User.objects.all()} == {p.login for p in demo.PEOPLE}
 
 
@@ -291,6 +293,7 @@ def test_demo_records_its_workspaces_accounts_and_members() -> None:
     recorded = Counter(AuditEntry.objects.values_list("action", flat=True))
     assert recorded == {
         "workspace.created": len(demo.TENANTS),
+        "workspace.suspended": 1,
         "account.created": len(demo.PEOPLE),
         "member.added": len([person for person in demo.PEOPLE if person.tenant]),
         "account.changed": 1,  # put into the group Support

@@ -99,7 +99,7 @@ def test_log_as_text_has_its_fields_in_a_fixed_order(server: Server, acme: Tenan
         line,
     )
     assert eventually(lambda: server.log_of(refused)).endswith(
-        "reason=unknown, revoked or deleted key\n"
+        "reason=unknown, revoked, expired or deleted key\n"
     )
 
 
@@ -125,8 +125,8 @@ def revoked(tenant: Tenant) -> str:
     [
         (None, "no Authorization header"),
         ("Basic abc", "the Authorization header is not of the form Bearer dtd_…"),
-        ("unknown", "unknown, revoked or deleted key"),
-        ("revoked", "unknown, revoked or deleted key"),
+        ("unknown", "unknown, revoked, expired or deleted key"),
+        ("revoked", "unknown, revoked, expired or deleted key"),
     ],
 )
 def test_log_has_the_reason_of_a_401(

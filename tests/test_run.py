@@ -6,6 +6,7 @@ import shlex
 import signal
 import stat
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,6 +19,8 @@ from audit.tree import laptop
 from config.ports import free_port
 from tests.processes import all_gone, bare_environment, kill_group, manage, start, using
 from tests.server import ROOT, eventually
+
+README = (ROOT / "README.md").read_text()
 
 
 class Run:
@@ -111,6 +114,36 @@ def test_run_prints_logins_that_open_the_admin(run: Run) -> None:
             page = browser.post(page.url, data=form, headers={"Referer": str(page.url)})
             staff = "sessionid" in browser.cookies
         assert (page.status_code, staff) == (200, not login.startswith("mem")), login
+
+
+def test_run_prints_a_login_of_each_kind(run: Run) -> None:
+    for kind in ("admin of Acme", "member of Acme", "support", "operator"):
+        assert re.search(rf"^  \S+@\S+ +\S+ +{kind}$", run.printed, re.MULTILINE), kind
+
+
+def test_readme_shows_a_line_that_makes_an_operator(run: Run, folder: Path) -> None:
+    [line] = re.findall(r"^DATA_DIR=var (.+ createsuperuser .+)$", README, re.MULTILINE)
+    words = shlex.split(line)
+    assert words[0] == ".venv/bin/python"
+    password = "a long enough passphrase"
+    environment = {
+        **bare_environment(folder),
+        "DATA_DIR": str(folder),
+        "DJANGO_SUPERUSER_PASSWORD": password,
+    }
+    # As printed, but that a test has no terminal to enter a password in.
+    command = [sys.executable, *words[1:], "--noinput"]
+    subprocess.run(command, cwd=ROOT, env=environment, check=True, timeout=60)
+    with httpx.Client(follow_redirects=True, base_url=run.base) as browser:
+        page = browser.get("/admin/login/?next=/admin/")
+        form = {
+            "username": "you@example.com",
+            "password": password,
+            "csrfmiddlewaretoken": browser.cookies["csrftoken"],
+            "next": "/admin/",
+        }
+        page = browser.post(page.url, data=form, headers={"Referer": str(page.url)})
+    assert (page.status_code, "Create a workspace" in page.text) == (200, True)
 
 
 def sealer_of(run: Run) -> psutil.Process:

@@ -2,17 +2,23 @@
 
 Each function locks the row and compares the values, so that concurrent calls write one entry, and
 only if something changes. The entry and the change are committed together. `by` is the login of
-the operator, or what `config.request_context.actor` returns.
+the operator, or what `config.request_context.actor` returns. Readers of the log see the `reason`.
 """
 
+from django.contrib.auth.models import User
 from django.db import transaction
 
 from audit import record
 from workspaces.models import Membership, Workspace
 
 
+class LastAdmin(Exception):
+    """The change would leave the workspace without an admin who can sign in."""
+
+
 def _locked(workspace: Workspace) -> Workspace:
-    return Workspace.objects.select_for_update().get(pk=workspace.pk)
+    # Not against foreign keys to it: new documents do not wait.
+    return Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
 
 
 @transaction.atomic
@@ -22,23 +28,30 @@ def create_workspace(workspace: Workspace, *, by: str) -> None:
     record.workspace_created(workspace=workspace.snapshot(), person=by, plan=workspace.plan)
 
 
+def with_the_same_name(name: str) -> list[Workspace]:
+    """The workspaces that have this name, in any case."""
+    return list(Workspace.objects.filter(name__iexact=name).order_by("created_at")[:20])
+
+
 @transaction.atomic
-def change_plan(workspace: Workspace, plan: str, *, by: str) -> None:
+def change_plan(workspace: Workspace, plan: str, *, by: str, reason: str) -> None:
     """Moves the workspace to another plan."""
     now = _locked(workspace)
     if now.plan != plan:
         Workspace.objects.filter(pk=now.pk).update(plan=plan)
-        record.plan_changed(workspace=now.snapshot(), person=by, before=now.plan, after=plan)
+        record.plan_changed(
+            workspace=now.snapshot(), person=by, before=now.plan, after=plan, reason=reason
+        )
 
 
 @transaction.atomic
-def set_suspended(workspace: Workspace, suspended: bool, *, by: str) -> None:
+def set_suspended(workspace: Workspace, suspended: bool, *, by: str, reason: str) -> None:
     """Refuses the workspace's keys from the next request on, or lets them work again."""
     now = _locked(workspace)
     if now.suspended != suspended:
         Workspace.objects.filter(pk=now.pk).update(suspended=suspended)
         write = record.workspace_suspended if suspended else record.workspace_reinstated
-        write(workspace=now.snapshot(), person=by)
+        write(workspace=now.snapshot(), person=by, reason=reason)
 
 
 @transaction.atomic
@@ -58,10 +71,18 @@ def add_member(membership: Membership, *, by: str) -> None:
 
 
 @transaction.atomic
-def change_role(membership: Membership, role: str, *, by: str) -> None:
-    """Gives a member another role. Does nothing if the membership has ended meanwhile."""
-    now = Membership.objects.select_for_update(of=("self",)).filter(pk=membership.pk).first()
+def change_role(
+    membership: Membership, role: str, *, by: str, even_last_admin: bool = False
+) -> None:
+    """Gives a member another role. Does nothing if the membership has ended meanwhile.
+
+    Raises:
+        LastAdmin: the workspace would have no admin left.
+    """
+    now = _locked_membership(membership)
     if now is not None and now.role != role:
+        if role != Membership.Role.ADMIN and not even_last_admin:
+            _require_another_admin(now)
         Membership.objects.filter(pk=now.pk).update(role=role)
         record.member_role_changed(
             workspace=now.workspace.snapshot(),
@@ -73,10 +94,53 @@ def change_role(membership: Membership, role: str, *, by: str) -> None:
 
 
 @transaction.atomic
-def remove_member(membership: Membership, *, by: str) -> None:
-    """Ends a membership."""
-    now = Membership.objects.select_for_update(of=("self",)).filter(pk=membership.pk).first()
+def remove_member(membership: Membership, *, by: str, even_last_admin: bool = False) -> None:
+    """Ends a membership.
+
+    Raises:
+        LastAdmin: the workspace would have no admin left.
+    """
+    now = _locked_membership(membership)
     if now is not None:
+        if not even_last_admin:
+            _require_another_admin(now)
         facts, member, role = now.workspace.snapshot(), now.user.get_username(), now.role
         now.delete()
         record.member_removed(workspace=facts, person=by, member=member, role=role)
+
+
+def _locked_membership(membership: Membership) -> Membership | None:
+    """The membership as it is now, None if it has ended.
+
+    Locks the workspace, so that two admins who remove each other do so one after the other.
+    """
+    _locked(membership.workspace)
+    return Membership.objects.select_related("workspace", "user").filter(pk=membership.pk).first()
+
+
+def _require_another_admin(membership: Membership) -> None:
+    admins = Membership.objects.admins().filter(workspace=membership.workspace_id)
+    if membership in admins and len(admins) == 1:
+        raise LastAdmin
+
+
+def solely_administered_by(user: User) -> list[Workspace]:
+    """The workspaces that would have no admin without the user."""
+    own = [each.workspace for each in Membership.objects.admins().filter(user=user)]
+    admins = Membership.objects.admins().exclude(user=user)
+    return [each for each in own if not admins.filter(workspace=each).exists()]
+
+
+@transaction.atomic
+def deactivate(account: User, *, even_last_admin: bool = False) -> None:
+    """Ends an account's sessions, and lets it sign in no more.
+
+    Raises:
+        LastAdmin: a workspace would have no admin left.
+    """
+    for membership in Membership.objects.admins().filter(user=account).order_by("workspace_id"):
+        _locked(membership.workspace)
+    if solely_administered_by(account) and not even_last_admin:
+        raise LastAdmin
+    account.is_active = False
+    account.save(update_fields=["is_active"])

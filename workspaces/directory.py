@@ -1,5 +1,9 @@
-"""Workspaces as the audit log needs them (`settings.AUDIT_WORKSPACE_DIRECTORY`)."""
+"""What workspaces are called, for pages; the audit log finds it by a setting
+(`settings.AUDIT_WORKSPACE_DIRECTORY`).
+"""
 
+from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -8,8 +12,8 @@ from django.db.models import QuerySet, TextField
 from django.db.models.functions import Cast
 from django.http import QueryDict
 
-from workspaces.models import Workspace
-from workspaces.permissions import administered_by
+from workspaces.models import Workspace, label
+from workspaces.permissions import administered_by, sees_every_workspace
 
 PAGE = 20  # workspaces offered at a time
 LAST_PAGE = 50  # a user who has scrolled this far should type more
@@ -23,9 +27,21 @@ def administered_names(user: User) -> dict[UUID, str]:
     return dict(workspaces.values_list("id", "name"))
 
 
-def label(id: UUID, name: str) -> str:
-    """`Acme · 0fe2b1c4`: names may repeat, and the first characters of the id tell two apart."""
-    return f"{name}{_SEPARATOR}{str(id)[:8]}"
+def labels(names: Mapping[UUID, str]) -> dict[UUID, str]:
+    """What to call the workspaces in a list of all of them: id → name.
+
+    A name that repeats among them has the first characters of its id. Where others may exist that
+    are not in the list, use `Workspace.label`.
+    """
+    count = Counter(names.values())
+    return {id: label(id, name) if count[name] > 1 else name for id, name in names.items()}
+
+
+def label_for(user: User, workspace: Workspace) -> str:
+    """What to call a workspace on pages of this user, who may see it."""
+    if sees_every_workspace(user):
+        return workspace.label
+    return labels(administered_names(user)).get(workspace.id, workspace.name)
 
 
 def autocomplete(query: QueryDict) -> dict[str, Any]:

@@ -1,41 +1,103 @@
-"""The forms for operators."""
+"""The forms of a workspace's pages."""
 
+import unicodedata
 from typing import TYPE_CHECKING, Any
 
 from django import forms
+from django.core.exceptions import ValidationError
 
-from workspaces.models import Membership, Workspace
+from config.key_format import contains_raw_key
+from workspaces.models import LOGIN_LENGTH, Membership, Workspace
+from workspaces.plans import Plan
 
 if TYPE_CHECKING:
     WorkspaceModelForm = forms.ModelForm[Workspace]
-    MembershipModelForm = forms.ModelForm[Membership]
 else:  # generic only in the stubs
-    WorkspaceModelForm = MembershipModelForm = forms.ModelForm
+    WorkspaceModelForm = forms.ModelForm
 
 
-class WorkspaceForm(WorkspaceModelForm):
-    """The plan and the suspension. A plan that is no longer offered can be kept."""
+def without_secrets(text: str) -> str:
+    """The text on one line.
+
+    Raises:
+        ValidationError: it has a raw key or control characters in it.
+    """
+    text = " ".join(text.split())
+    if contains_raw_key(text):
+        raise ValidationError(
+            "This must not contain an API key: others can read it. Revoke that key, and write its "
+            "name or first 12 characters instead."
+        )
+    if any(unicodedata.category(character) in ("Cc", "Cs") for character in text):
+        raise ValidationError("This must not contain control characters.")
+    return text
+
+
+class NewWorkspaceForm(WorkspaceModelForm):
+    """A new workspace."""
+
+    class Meta:
+        model = Workspace
+        fields = ("name", "plan")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        plan = self.fields.get("plan")
-        if isinstance(plan, forms.TypedChoiceField) and not plan.valid_value(self.instance.plan):
-            retired = (self.instance.plan, f"{self.instance.plan} (no longer offered)")
-            offered: Any = plan.choices
-            plan.choices = [retired, *offered]
+        super().__init__(*args, **{"label_suffix": "", **kwargs})
+        self.fields["name"].widget.attrs["autofocus"] = True
+        self.fields["name"].help_text = "The customer’s name. It cannot be changed later."
+        self.fields["plan"].help_text = "Only Pro and Business include the API."
 
-    def _get_validation_exclusions(self) -> set[str]:
-        # The field above has validated the plan; the model's choices lack a retired one.
-        return {*super()._get_validation_exclusions(), "plan"}  # type: ignore[misc]
+    def clean_name(self) -> str:
+        return without_secrets(self.cleaned_data["name"])
 
 
-class MembershipForm(MembershipModelForm):
-    """A member's role; the user cannot be changed."""
+class ReasonForm(forms.Form):
+    """Why an operator changes something."""
+
+    reason = forms.CharField(
+        max_length=500,
+        widget=forms.Textarea({"rows": 3}),
+        help_text="It is kept in the audit log, which the workspace’s admins and support staff "
+        "can read.",
+        error_messages={"required": "Say why: the audit log keeps it."},
+    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{"label_suffix": "", **kwargs})
+
+    def clean_reason(self) -> str:
+        return without_secrets(self.cleaned_data["reason"])
+
+
+class PlanForm(ReasonForm):
+    """Another plan for a workspace."""
+
+    plan = forms.ChoiceField(label="New plan", choices=Plan.choices)
+    field_order = ("plan", "reason")
+
+    def __init__(self, *args: Any, workspace: Workspace, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if "user" in self.fields:
-            self.fields["user"].disabled = bool(self.instance.pk)
-            widget: Any = self.fields["user"].widget
-            # No buttons next to it: accounts have their own pages.
-            widget.can_add_related = widget.can_change_related = widget.can_view_related = False
+        others: Any = [choice for choice in Plan.choices if choice[0] != workspace.plan]
+        self.fields["plan"].choices = [("", "Choose a plan"), *others]  # type: ignore[attr-defined]
+
+
+class InvitationForm(forms.Form):
+    """Whom to invite."""
+
+    email = forms.EmailField(
+        label="E-mail",
+        max_length=LOGIN_LENGTH,
+        help_text="Only the owner of this address can accept. It becomes their login.",
+        widget=forms.EmailInput({"autofocus": True, "autocomplete": "off"}),
+    )
+    role = forms.ChoiceField(
+        choices=Membership.Role,
+        help_text="Admins manage keys and members and read the audit log. Members can do nothing "
+        "here yet.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{"label_suffix": "", **kwargs})
+
+    def clean_email(self) -> str:
+        email: str = self.cleaned_data["email"]
+        return email.lower()

@@ -1,12 +1,18 @@
-"""Workspaces and their members."""
+"""Workspaces, their members, and invitations to them."""
 
 import uuid
 
 from django.conf import settings
 from django.db import models
+from django.utils import timezone
 
 from audit import record
 from workspaces.plans import Plan
+
+
+def label(workspace_id: uuid.UUID, name: str) -> str:
+    """ "Acme · 33fb8abb": tells a workspace apart from others with the same name."""
+    return f"{name} · {str(workspace_id)[:8]}"
 
 
 class Workspace(models.Model):
@@ -24,6 +30,11 @@ class Workspace(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def label(self) -> str:
+        """Its name and the first characters of its id."""
+        return label(self.id, self.name)
 
     def snapshot(self) -> record.WorkspaceSnapshot:
         """A copy for an audit entry."""
@@ -75,3 +86,54 @@ class Membership(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user} in {self.workspace} ({self.role})"
+
+    @property
+    def can_sign_in(self) -> bool:
+        """Whether the user's account is open: only then the role means something."""
+        return self.user.is_active and self.user.is_staff
+
+
+LOGIN_LENGTH = 150  # characters of an e-mail address that is a login
+
+
+class InvitationQuerySet(models.QuerySet["Invitation"]):
+    def pending(self) -> "InvitationQuerySet":
+        """Neither accepted nor revoked; may have expired."""
+        return self.filter(accepted_at=None, revoked_at=None)
+
+
+class Invitation(models.Model):
+    """An offer of a membership to the owner of an e-mail address.
+
+    The link to it has a random token, of which only the hash is stored.
+    """
+
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="invitations")
+    email = models.EmailField(max_length=LOGIN_LENGTH)  # in lower case
+    role = models.CharField(max_length=10, choices=Membership.Role)
+    digest = models.CharField(max_length=64, unique=True, editable=False)  # SHA-256, hex
+    created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
+    expires_at = models.DateTimeField()
+    accepted_at = models.DateTimeField(null=True)
+    revoked_at = models.DateTimeField(null=True)
+
+    objects = InvitationQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["workspace", "email"],
+                condition=models.Q(accepted_at=None, revoked_at=None),
+                name="invitation_pending_once",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.email} to {self.workspace} ({self.role})"
+
+    @property
+    def expired(self) -> bool:
+        return self.expires_at <= timezone.now()

@@ -14,6 +14,8 @@ KEEP_USAGE = timedelta(days=400)
 KEEP_REFUSED = timedelta(days=30)
 ADDRESSES_KEPT = 50  # of each key, those that were seen last
 
+REQUEST_ID_SHORT = 8  # characters, as lists show it
+
 NEWEST_FIRST = (models.F("created_at").desc(), models.F("id").desc())
 
 
@@ -79,6 +81,7 @@ class RefusedRequest(models.Model):
     path = models.CharField(max_length=500)
 
     class Meta:
+        verbose_name = "refused request"
         # Each list reads a range of one of these, newest first, from any position.
         indexes = [
             models.Index(*NEWEST_FIRST, name="refused_newest"),
@@ -88,6 +91,13 @@ class RefusedRequest(models.Model):
             models.Index("workspace_id", *NEWEST_FIRST, name="refused_workspace"),
             models.Index("workspace_id", "status", *NEWEST_FIRST, name="refused_workspace_status"),
             models.Index("address", *NEWEST_FIRST, name="refused_address"),
+            models.Index("key_prefix", *NEWEST_FIRST, name="refused_prefix"),
+            # Keys that are still tried although they were revoked or deleted, or mistyped.
+            models.Index(
+                *NEWEST_FIRST,
+                condition=models.Q(status=401, key_id__isnull=False),
+                name="refused_known_key",
+            ),
             # A whole request id, or its first characters.
             models.Index(
                 fields=["request_id"], name="refused_request", opclasses=["varchar_pattern_ops"]
@@ -96,6 +106,11 @@ class RefusedRequest(models.Model):
 
     def __str__(self) -> str:
         return f"{self.status}, {self.created_at:%Y-%m-%d %H:%M:%S} UTC"
+
+    @property
+    def short_request_id(self) -> str:
+        """The first characters, for lists."""
+        return f"{self.request_id[:REQUEST_ID_SHORT]}…"
 
     @property
     def reason_for_admins(self) -> str:

@@ -12,6 +12,7 @@ from uuid import UUID
 from django.db import Error as DatabaseError
 
 from apikeys.models import ApiKey
+from apikeys.states import State
 from audit.models import Action, AuditEntry
 from config import refusals
 from config.api.limits import REQUESTS_PER_MINUTE
@@ -192,6 +193,8 @@ def _state(key: ApiKey) -> str:
     if key.revoked_at:
         by = f" by {key.revoked_by.get_username()}" if key.revoked_by else ""
         return f"The key “{key.name}” was revoked at {key.revoked_at:%Y-%m-%d %H:%M:%S} UTC{by}."
+    if key.state is State.EXPIRED:
+        return f"The key “{key.name}” expired at {key.expires_at:%Y-%m-%d %H:%M:%S} UTC."
     return f"The key “{key.name}” is active now."
 
 

@@ -14,10 +14,9 @@ from django.db.models import F, QuerySet, Sum
 from django.utils import timezone
 
 from apikeys.models import ApiKey
-from apikeys.usage.models import KeyAddress, KeyUsage, RefusedRequest
+from apikeys.usage.models import REQUEST_ID_SHORT, KeyAddress, KeyUsage, RefusedRequest
 from workspaces.models import Workspace
 
-REQUEST_ID_SHORT = 8  # characters, as lists show it
 _REQUEST_ID = re.compile(rf"[0-9a-f]{{{REQUEST_ID_SHORT},32}}")
 
 
@@ -122,6 +121,29 @@ def addresses(key_id: UUID) -> list[Address]:
     ]
 
 
+@dataclass(frozen=True)
+class LimitedKey:
+    """A key over its limit today; without a key, it was deleted."""
+
+    key_id: UUID
+    key: ApiKey | None
+    limited: int
+
+
+def limited_keys(limit: int = 5) -> list[LimitedKey]:
+    """The keys with most 429s today. All rows of today are read: one for each key in use."""
+    rows = KeyUsage.objects.filter(day=today(), limited__gt=0).order_by("-limited", "key_id")
+    most = list(rows[:limit])
+    keys = ApiKey.objects.select_related("workspace").in_bulk([row.key_id for row in most])
+    return [LimitedKey(row.key_id, keys.get(row.key_id), row.limited) for row in most]
+
+
+def refused_known_keys(limit: int = 5) -> list[RefusedRequest]:
+    """The last tries of keys that were revoked or deleted, or mistyped; newest first."""
+    rows = RefusedRequest.objects.filter(status=401, key_id__isnull=False)
+    return list(rows.order_by("-created_at", "-id")[:limit])
+
+
 def refused(key_id: UUID, limit: int) -> list[RefusedRequest]:
     """The last refused requests of a key, newest first; its revoked or mistyped uses too."""
     rows = RefusedRequest.objects.filter(key_id=key_id)
@@ -185,11 +207,7 @@ def top_workspaces(
     ]
 
 
-def unused_keys(workspaces: Iterable[UUID], days: int = 90) -> QuerySet[ApiKey]:
-    """The keys of these workspaces that are not revoked and that nobody has used for so long.
-
-    A key that was never used counts from its creation.
-    """
-    since = timezone.now() - timedelta(days=days)
-    keys = ApiKey.objects.filter(workspace_id__in=list(workspaces), revoked_at=None)
-    return keys.filter(created_at__lt=since).exclude(last_used_at__gte=since)
+def unused_keys(workspaces: Iterable[UUID]) -> QuerySet[ApiKey]:
+    """The keys of these workspaces that still work and that nobody has used for long."""
+    found: QuerySet[ApiKey] = ApiKey.objects.unused().filter(workspace_id__in=list(workspaces))
+    return found

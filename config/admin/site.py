@@ -6,13 +6,15 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.auth import SESSION_KEY
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, URLResolver
+from django.urls import URLPattern, URLResolver, reverse
 
+from config.admin import second_factor
 from config.admin.base import SectionAdmin
-from config.admin.login import LoginForm
+from config.admin.signin import passwords
+from config.admin.signin.urls import urls as signin_urls
+from config.admin.signin.views import sign_in
 
 View = Callable[..., HttpResponse]
 
@@ -34,11 +36,16 @@ class Site(admin.AdminSite):
     index_title = "Overview"
     site_url = None  # there is no other site to view
     enable_nav_sidebar = False  # a user sees few sections; the lists need the width
-    login_form = LoginForm
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
-        """Removes Django's `view_on_site` URL, which checks no permissions."""
-        return [url for url in super().get_urls() if getattr(url, "name", "") != "view_on_site"]
+        """Removes two URLs of Django's that nothing here uses; one checks no permissions."""
+        unused = ("view_on_site", "autocomplete")
+        urls = [url for url in super().get_urls() if getattr(url, "name", "") not in unused]
+        return [*signin_urls(public=with_csp, signed_in=self.admin_view), *urls]
+
+    def has_permission(self, request: HttpRequest) -> bool:
+        """Whether the user may see the site: active staff, with a second factor if it is needed."""
+        return super().has_permission(request) and second_factor.is_satisfied(request.user)
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
         """No page may be cached, not even those that Django allows."""
@@ -47,34 +54,19 @@ class Site(admin.AdminSite):
     def login(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """The sign-in form; 429 after too many attempts.
-
-        A session without admin access is flushed.
-        """
+        """The sign-in form. A session without admin access is flushed."""
         if SESSION_KEY in request.session and not self.has_permission(request):
             request.session.flush()
             return HttpResponseRedirect(request.get_full_path())
-        response = with_csp(super().login)(request, extra_context)
-        if seconds := getattr(request, "throttled", None):
-            response.status_code = 429
-            response["Retry-After"] = str(seconds)
-        return response
+        if request.method == "GET" and self.has_permission(request):
+            return HttpResponseRedirect(reverse("admin:index"))
+        return with_csp(sign_in)(request)
 
-    def autocomplete_view(self, request: HttpRequest) -> HttpResponse:
-        """Autocompletion for the fields that use it; Django would accept any relation."""
-        names = ("app_label", "model_name", "field_name")
-        if tuple(request.GET.get(name) for name in names) not in self.autocomplete_fields():
-            raise PermissionDenied
-        return super().autocomplete_view(request)
-
-    def autocomplete_fields(self) -> set[tuple[str | None, ...]]:
-        """The fields with autocompletion: app, model, field."""
-        return {
-            (each.model._meta.app_label, each.model._meta.model_name, field)
-            for registered in self._registry.values()
-            for each in (registered, *registered.inlines)
-            for field in each.autocomplete_fields
-        }
+    def password_change(  # type: ignore[override] # it need not be a template's
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Django's page, throttled and recorded."""
+        return passwords.change(request)
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         """Adds the sections of the menu."""

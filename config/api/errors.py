@@ -77,8 +77,8 @@ class InvalidRequest(ApiError):
 
 
 class InvalidKey(ApiError):
-    """There is no valid key: no header or a malformed one, or a key that is unknown, revoked or
-    deleted. The response is the same for all of these.
+    """There is no valid key: no header or a malformed one, or a key that is unknown, revoked,
+    expired or deleted. The response is the same for all of these.
 
     Args:
         reason: which of these, for the log.

@@ -53,6 +53,7 @@ def provide(
                 folder / "secret_key", lambda: secrets.token_urlsafe(48)
             )
             environ.setdefault("HTTPS_ONLY", "no")  # a laptop has no TLS
+            environ.setdefault("SECOND_FACTOR", "nobody")  # its passwords are printed
         environ["SPOOL_DIR"] = environ.get("SPOOL_DIR") or str(folder / "spool")
         environ["STATIC_ROOT"] = environ.get("STATIC_ROOT") or str(folder / "static")
         for name in wanted:

@@ -7,9 +7,9 @@ from django.contrib.auth.models import Group, User
 from django.db import transaction
 
 from config.request_context import actor
-from documents.permissions import GROUP
 from workspaces import changes
 from workspaces.models import Membership, Workspace
+from workspaces.permissions import SUPPORT
 from workspaces.plans import Plan
 
 
@@ -25,9 +25,14 @@ class Tenant:
     def id(self) -> UUID:
         return uuid5(NAMESPACE_DNS, f"{self.name.lower()}.example")
 
-    def workspace(self) -> Workspace:
-        """The workspace, not stored."""
-        return Workspace(id=self.id, name=self.name, plan=self.plan, suspended=self.suspended)
+    def create(self) -> Workspace:
+        """Stores the workspace; the audit log says why it is suspended, if it is."""
+        workspace = Workspace(id=self.id, name=self.name, plan=self.plan)
+        changes.create_workspace(workspace, by=actor())
+        if self.suspended:
+            reason = "Invoice 2026-118 has not been paid for 60 days"
+            changes.set_suspended(workspace, True, by=actor(), reason=reason)
+        return workspace
 
 
 ACME = Tenant("Acme", Plan.PRO)
@@ -39,7 +44,10 @@ TENANTS = (ACME, UMBRELLA, FREEBIE, FROZEN)
 
 @dataclass(frozen=True)
 class Person:
-    """A user of the demo; `does` says in a few words what for. Support staff have no tenant."""
+    """A user of the demo; `does` says in a few words what for.
+
+    Without a tenant, the user is support staff or an operator.
+    """
 
     login: str
     first_name: str
@@ -47,6 +55,7 @@ class Person:
     does: str
     tenant: Tenant | None
     role: Membership.Role = Membership.Role.ADMIN
+    is_operator: bool = False
 
 
 PEOPLE = (
@@ -56,6 +65,7 @@ PEOPLE = (
     Person("frida@frozen.example", "Frida", "Østby", "admin of Frozen (suspended)", FROZEN),
     Person("max@acme.example", "Max", "Grünwald", "member of Acme", ACME, Membership.Role.MEMBER),
     Person("sam@support.example", "Sam", "O'Leary", "support", None),
+    Person("olga@operator.example", "Olga", "Ōta", "operator", None, is_operator=True),
 )
 
 
@@ -64,9 +74,15 @@ def create_people() -> None:
     """Creates the users, without passwords; their workspaces must exist."""
     for person in PEOPLE:
         names = {"first_name": person.first_name, "last_name": person.last_name}
-        user = User.objects.create_user(person.login, person.login, is_staff=True, **names)
+        user = User.objects.create_user(
+            person.login,
+            person.login,
+            is_staff=True,
+            is_superuser=person.is_operator,
+            **names,
+        )
         if person.tenant:
             membership = Membership(user=user, workspace_id=person.tenant.id, role=person.role)
             changes.add_member(membership, by=actor())
-        else:
-            user.groups.add(Group.objects.get(name=GROUP))
+        elif not person.is_operator:
+            user.groups.add(Group.objects.get(name=SUPPORT))

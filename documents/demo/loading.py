@@ -13,7 +13,6 @@ from config.management.progress import Report
 from config.request_context import actor
 from documents.demo.cast import PEOPLE, TENANTS, create_people
 from documents.importing import import_file
-from workspaces import changes
 from workspaces.models import Workspace
 
 DATA = Path(__file__).parent / "data"  # one file of documents per workspace, and their PDFs
@@ -43,8 +42,7 @@ def load(report: Report, now: datetime | None = None) -> None:
             file.write_text("\n".join(_shifted(line, shift) for line in lines))
             workspace = Workspace.objects.filter(pk=tenant.id).first()
             if workspace is None:
-                workspace = tenant.workspace()
-                changes.create_workspace(workspace, by=actor())
+                workspace = tenant.create()
             import_file(workspace, file, report, by=actor())
     create_people()
 

@@ -1,8 +1,10 @@
-// A double click must not send the form twice: only the first response shows the key.
+// Helps with the form of a new key; the server decides.
 "use strict";
 
-document.querySelector("form.new-key").addEventListener("submit", (event) => {
-  const form = event.currentTarget;
+const form = document.querySelector("form.new-key");
+
+// A double click must not send the form twice: only the first response shows the key.
+form.addEventListener("submit", (event) => {
   if (form.dataset.sent) {
     event.preventDefault();
   }
@@ -10,5 +12,30 @@ document.querySelector("form.new-key").addEventListener("submit", (event) => {
 });
 // A page from the back/forward cache can be sent again; the server then says that its key exists.
 window.addEventListener("pageshow", () => {
-  delete document.querySelector("form.new-key").dataset.sent;
+  delete form.dataset.sent;
 });
+
+// The day is only asked for if it is needed.
+const day = form.elements.expires_on.closest(".field");
+function showDay() {
+  day.hidden = form.elements.expires.value !== "day";
+  if (day.hidden) {
+    form.elements.expires_on.value = "";
+  }
+}
+form.elements.expires.addEventListener("change", showDay);
+showDay();
+
+// Another active key with this name.
+const used = [...document.querySelectorAll("#names-in-use li")];
+function showHint() {
+  const name = form.elements.name.value.trim().toLowerCase();
+  const workspace = form.elements.workspace?.value;
+  document.getElementById("same-name").hidden = !used.some(
+    (each) =>
+      each.textContent.trim().toLowerCase() === name &&
+      (!workspace || each.dataset.workspace === workspace),
+  );
+}
+form.addEventListener("input", showHint);
+showHint();

@@ -94,12 +94,7 @@ def about_key(prefix: str) -> Iterator[str]:
     keys = ApiKey.objects.filter(prefix=prefix).select_related("workspace")
     deleted = AuditEntry.objects.filter(action=Action.KEY_DELETED, key_prefix=prefix)
     for key in keys:
-        is_now = (
-            f"was revoked at {key.revoked_at:%Y-%m-%d %H:%M:%S} UTC"
-            if key.revoked_at
-            else "is active: the rest of the key in the request was not the same"
-        )
-        yield f"The key “{key.name}” of the workspace “{key.workspace.name}” {is_now}."
+        yield f"The key “{key.name}” of the workspace “{key.workspace.name}” {state_now(key)}."
     for entry in deleted:
         yield (
             f"The key “{entry.key_name}” of the workspace “{entry.workspace_name}” was deleted at "
@@ -107,3 +102,12 @@ def about_key(prefix: str) -> Iterator[str]:
         )
     if not keys and not deleted:
         yield f"No key of this service begins with {prefix}."
+
+
+def state_now(key: ApiKey) -> str:
+    """The end of the sentence about a key that begins as the one in the request."""
+    if key.revoked_at:
+        return f"was revoked at {key.revoked_at:%Y-%m-%d %H:%M:%S} UTC"
+    if key.state.has_ended:
+        return f"expired at {key.expires_at:%Y-%m-%d %H:%M:%S} UTC"
+    return "is active: the rest of the key in the request was not the same"

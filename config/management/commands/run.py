@@ -104,7 +104,7 @@ def demo_password(user: User) -> str:
     digest = hmac.digest(settings.SECRET_KEY.encode(), f"demo:{user.username}".encode(), "sha256")
     password = base64.b32encode(digest[:10]).decode().lower()
     if not (user.has_usable_password() and check_password(password, user.password)):
-        # Few iterations: 80 random bits need no slow hash, and six of them would delay the start.
+        # Few iterations: 80 random bits need no slow hash, and seven of them would delay the start.
         user.password = PBKDF2PasswordHasher().encode(password, get_random_string(22), 1000)
         user.save(update_fields=["password"])
     return password

@@ -39,6 +39,11 @@ class Command(BaseCommand):
             raise CommandError("--admin must be an e-mail address.") from None
         if len(login) > 150:
             raise CommandError("--admin must be an e-mail address of at most 150 characters.")
+        for other in changes.with_the_same_name(name):
+            self.stderr.write(
+                f"Note: there is another workspace with that name: {other.label}, created "
+                f"{other.created_at:%Y-%m-%d}."
+            )
         workspace, password = create(name, Plan(plan), login)
         printed = {"id": str(workspace.id), "name": name, "plan": plan, "admin": login}
         if password:

@@ -12,7 +12,7 @@ class Migration(migrations.Migration):
     atomic = False
 
     dependencies = [
-        ('audit', '0005_longer_detail'),
+        ('audit', '0007_sign_in_actions'),
     ]
 
     operations = [

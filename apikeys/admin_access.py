@@ -1,0 +1,99 @@
+"""Who sees which keys in the admin, who changes them, and what a workspace is called."""
+
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from apikeys.models import ApiKey
+from audit.links import AuditHistory
+from config.admin.base import SectionAdmin, request_user
+from config.admin.formatting import ago_with_exact
+from workspaces.api_access import access_warning
+from workspaces.directory import administered_names, labels
+from workspaces.models import Workspace
+from workspaces.permissions import (
+    administered_by,
+    is_workspace_admin,
+    sees_every_workspace,
+)
+
+LIST = "admin:apikeys_apikey_changelist"
+KEY = "admin:apikeys_apikey_change"
+
+
+class KeyAccessAdmin(AuditHistory, SectionAdmin):
+    """Only an admin of a key's workspace changes the key; support staff and operators see it.
+
+    All access goes through `get_queryset`, so that for anybody else the key does not exist.
+    """
+
+    audit_lookup = "key_id"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ApiKey]:
+        user = request_user(request)
+        keys: QuerySet[ApiKey] = super().get_queryset(request)
+        if not sees_every_workspace(user):
+            keys = keys.filter(workspace__in=administered_by(user))
+        return keys.select_related("workspace", "created_by", "revoked_by")
+
+    def has_view_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
+        return sees_every_workspace(request_user(request)) or self.has_delete_permission(
+            request, obj
+        )
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return is_workspace_admin(request_user(request))
+
+    def has_delete_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
+        if obj is None:
+            return is_workspace_admin(request_user(request))
+        return administered_by(request_user(request)).filter(pk=obj.workspace_id).exists()
+
+    def own_key(self, request: HttpRequest, object_id: str) -> ApiKey:
+        """The key, if the user may change it.
+
+        Raises:
+            PermissionDenied: the user may only see it, or no key at all.
+            Http404: for the user, it does not exist.
+        """
+        key: ApiKey = self.visible_or_404(request, object_id)
+        if not self.has_delete_permission(request, key):
+            raise PermissionDenied
+        return key
+
+    def workspace_label(self, request: HttpRequest, workspace: Workspace) -> str:
+        """The workspace's name; with part of its id, if the user could see another one like it."""
+        user = request_user(request)
+        own = own_workspaces(request)
+        return (
+            workspace.label if sees_every_workspace(user) else own.get(workspace.id, workspace.name)
+        )
+
+
+def own_workspaces(request: HttpRequest) -> dict[UUID, str]:
+    """The workspaces whose admin the user is, sorted by name: id → what to call it."""
+    return labels(administered_names(request_user(request)))
+
+
+def last_use(key: ApiKey) -> SafeString | None:
+    """How long ago the key was used, with the exact time; None if never."""
+    return ago_with_exact(key.last_used_at) if key.last_used_at else None
+
+
+def refusal_warning(workspace: Workspace) -> SafeString:
+    """Why keys of the workspace are refused at present, and what to do about it; "" if not."""
+    text = access_warning(workspace)
+    if not text:
+        return SafeString("")
+    if not workspace.suspended:
+        return format_html('{} <a href="{}">Change the plan</a>', text, settings.UPGRADE_URL)
+    if settings.SUPPORT_EMAIL:
+        email = settings.SUPPORT_EMAIL
+        return format_html('{} Write to <a href="mailto:{}">{}</a>.', text, email, email)
+    return format_html("{} Ask the operator of this service why.", text)

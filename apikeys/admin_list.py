@@ -1,0 +1,191 @@
+"""The list of keys in the admin: its filters and its rows."""
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.contrib import admin
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.admin.templatetags.admin_list import result_headers
+from django.contrib.admin.views.main import ORDER_VAR, ChangeList
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.utils.functional import cached_property
+from django.utils.safestring import SafeString
+
+from apikeys.admin_access import last_use, own_workspaces
+from apikeys.charts import sparkline, summary
+from apikeys.models import UNUSED_DAYS, ApiKey
+from apikeys.states import State
+from apikeys.usage import report
+from config.admin.base import request_user
+from config.admin.formatting import ago_with_exact, exact
+from config.key_format import PREFIX, PUBLIC_LENGTH
+from workspaces.permissions import sees_every_workspace
+
+FEW = 10  # keys that need no filters
+
+
+class KeyFilter(admin.SimpleListFilter):
+    """A filter that applies also when it has nothing to offer."""
+
+    def has_output(self) -> bool:
+        return True
+
+
+class StateFilter(KeyFilter):
+    """Active, or ended."""
+
+    title = "State"
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [
+            (State.ACTIVE, "Active"),
+            (State.EXPIRES_SOON, "Expires soon"),
+            (State.EXPIRED, "Expired"),
+            (State.REVOKED, "Revoked"),
+        ]
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        match self.value():
+            case None | "":
+                return queryset
+            case State.ACTIVE:
+                return queryset.active()
+            case State.EXPIRES_SOON:
+                return queryset.expiring()
+            case State.EXPIRED:
+                return queryset.expired()
+            case State.REVOKED:
+                return queryset.filter(revoked_at__isnull=False)
+        raise IncorrectLookupParameters
+
+
+class UsedFilter(KeyFilter):
+    """Keys that may have been forgotten."""
+
+    title = "Last used"
+    parameter_name = "used"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("not", f"Unused for {UNUSED_DAYS} days")]
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        if not self.value():
+            return queryset
+        if self.value() != "not":
+            raise IncorrectLookupParameters
+        return queryset.unused()
+
+
+class WorkspaceFilter(KeyFilter):
+    """A workspace by its id; one whose keys the user may not see has none."""
+
+    title = "Workspace"
+    parameter_name = "workspace"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(str(id), name) for id, name in own_workspaces(request).items()]
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        chosen = self.value()
+        if not chosen:
+            return queryset
+        workspace_id = parsed(chosen)
+        return queryset.filter(workspace_id=workspace_id) if workspace_id else queryset.none()
+
+
+def parsed(text: str) -> UUID | None:
+    """An id from the URL; None if it is none."""
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
+
+
+def end_of(key: ApiKey) -> str:
+    """When the key ended or will end, and who ended it; "" if it does not."""
+    if key.revoked_at:
+        return f"{exact(key.revoked_at)}{f' by {key.revoked_by}' if key.revoked_by else ''}"
+    return exact(key.expires_at) if key.expires_at else ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A key in the list."""
+
+    key: ApiKey
+    workspace: str
+    may_change: bool
+    chart: SafeString
+    numbers: str
+    created: SafeString
+    used: SafeString | None  # None if never
+    ended: str  # when, and by whom
+
+
+class KeyChangeList(ChangeList):
+    """Django's change list, with the usage of the keys on its page.
+
+    Support staff and operators see the keys of one workspace, or one key that they search for by
+    its first characters or its id; otherwise only keys of their own workspaces.
+    """
+
+    def get_queryset(self, request: HttpRequest, *args: Any, **kwargs: Any) -> QuerySet[ApiKey]:
+        self.workspaces = own_workspaces(request)
+        if sees_every_workspace(request_user(request)) and not self.params.get(
+            WorkspaceFilter.parameter_name
+        ):
+            self.root_queryset = self.root_queryset.filter(self._wanted())
+        found: QuerySet[ApiKey] = super().get_queryset(request, *args, **kwargs)
+        return found
+
+    def _wanted(self) -> Q:
+        """What support staff see without a workspace."""
+        text = self.query.strip()
+        if key_id := parsed(text):
+            return Q(pk=key_id)
+        if text.startswith(PREFIX) and len(text) == PUBLIC_LENGTH:
+            return Q(prefix=text)
+        return Q(workspace__in=list(self.workspaces))
+
+    @property
+    def shows_filters(self) -> bool:
+        """Few keys need no filters, unless some are hidden by one."""
+        return (self.full_result_count or 0) >= FEW or self.narrowed
+
+    @property
+    def narrowed(self) -> bool:
+        """Whether the URL asks for certain keys."""
+        return any(value for name, value in self.params.items() if name != ORDER_VAR)
+
+    @property
+    def shows_workspaces(self) -> bool:
+        """Whether keys of several workspaces, or of others, may be among them."""
+        return set(self.workspaces) != {key.workspace_id for key in self.result_list} or (
+            len(self.workspaces) > 1
+        )
+
+    @property
+    def headers(self) -> list[dict[str, Any]]:
+        """The columns after the one of the checkboxes."""
+        return [each for each in result_headers(self) if "action-checkbox" not in str(each)]
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        keys: list[ApiKey] = list(self.result_list)
+        usage = report.daily([key.pk for key in keys])
+        return [
+            Row(
+                key=key,
+                workspace=self.workspaces.get(key.workspace_id) or key.workspace.label,
+                may_change=key.workspace_id in self.workspaces,
+                chart=sparkline(usage[key.pk]),
+                numbers=summary(usage[key.pk]),
+                created=ago_with_exact(key.created_at),
+                used=last_use(key),
+                ended=end_of(key),
+            )
+            for key in keys
+        ]

@@ -1,0 +1,44 @@
+"""Pictures of what keys do: a sparkline in the list, and a bar for each day on a key's page."""
+
+from collections.abc import Sequence
+
+from django.utils.safestring import SafeString
+
+from apikeys.usage.report import Day
+from config.admin.charts import Bar, bar_chart
+
+
+def _bars(days: Sequence[Day]) -> list[Bar]:
+    return [
+        Bar(
+            label=day.date.isoformat(),
+            values={"ok": day.ok, "errors": day.errors, "limited": day.limited},
+        )
+        for day in days
+    ]
+
+
+def summary(days: Sequence[Day]) -> str:
+    """The numbers of a sparkline: "1,204 requests, 3 errors, 6 over the limit"."""
+    errors, limited = (sum(getattr(day, name) for day in days) for name in ("errors", "limited"))
+    requests = sum(day.ok for day in days) + errors + limited
+    if not requests:
+        return "no requests"
+    parts = [f"{requests:,} request{'' if requests == 1 else 's'}"]
+    if errors:
+        parts.append(f"{errors:,} error{'' if errors == 1 else 's'}")
+    if limited:
+        parts.append(f"{limited:,} over the limit")
+    return ", ".join(parts)
+
+
+def sparkline(days: Sequence[Day]) -> SafeString:
+    """A small chart of the days, or nothing if there were no requests."""
+    if not any(bar.total for bar in _bars(days)):
+        return SafeString("")
+    return bar_chart(_bars(days), label=f"{len(days)} days: {summary(days)}", small=True)
+
+
+def month(days: Sequence[Day]) -> SafeString:
+    """A bar for each day, stacked by what the responses were, with a table of the numbers."""
+    return bar_chart(_bars(days), label=f"Requests on each of the last {len(days)} days (UTC)")

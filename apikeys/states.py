@@ -1,0 +1,42 @@
+"""The state of a key, which follows from its times."""
+
+from datetime import datetime, timedelta
+
+from django.db import models
+from django.utils import timezone
+
+WARNED_BEFORE = timedelta(days=14)  # an expiry
+
+
+class State(models.TextChoices):
+    """Whether a key works, as far as the key itself decides it; its workspace may not."""
+
+    ACTIVE = "active", "Active"
+    EXPIRES_SOON = "expiring", "Expires soon"
+    EXPIRED = "expired", "Expired"
+    REVOKED = "revoked", "Revoked"
+    DELETED = "deleted", "Deleted"
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the key is refused for good."""
+        return self not in (State.ACTIVE, State.EXPIRES_SOON)
+
+    @property
+    def pill(self) -> str:
+        """The class of its pill."""
+        if self is State.ACTIVE:
+            return "pill-ok"
+        return "pill-warn" if self is State.EXPIRES_SOON else "pill-quiet"
+
+
+def state_of(revoked_at: datetime | None, expires_at: datetime | None) -> State:
+    """The state of a key that exists."""
+    if revoked_at is not None:
+        return State.REVOKED
+    if expires_at is None:
+        return State.ACTIVE
+    left = expires_at - timezone.now()
+    if left <= timedelta(0):
+        return State.EXPIRED
+    return State.EXPIRES_SOON if left <= WARNED_BEFORE else State.ACTIVE

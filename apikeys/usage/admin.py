@@ -1,0 +1,173 @@
+"""Refused requests in the admin: all for support, those of their workspaces for admins."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import admin
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from apikeys.usage import panels
+from apikeys.usage.filters import RefusedFilter
+from apikeys.usage.models import RefusedRequest
+from audit.export_views import redirect_without_key
+from audit.links import filtered_log_url
+from audit.scope import scope_of
+from config.admin.base import request_user
+from config.admin.changelist import ReadOnlyAdmin
+from config.admin.formatting import date_column
+from config.templatetags.console import copyable
+from workspaces.permissions import sees_every_workspace
+
+# The fieldsets of a request's page.
+FIELDSETS = (
+    ("What happened", ("when", "status", "response_text", "why", "document_link", "and_more")),
+    ("Who", ("key", "workspace", "address_link", "user_agent")),
+    ("Request", ("method", "path", "whole_request", "audit_log")),
+)
+FOR_ADMINS = {"why": "why_for_admins", "response_text": "", "document_link": ""}
+
+
+@admin.register(RefusedRequest)
+class RefusedRequestAdmin(ReadOnlyAdmin):
+    """Which requests were refused, and why: the answer to a quoted Request-Id."""
+
+    description = "Why a request was refused: find it by its Request-Id, key or address."
+    empty_text = "No request was refused in the last 30 days."
+    menu_position = 35
+    filter_form = RefusedFilter
+    list_display_links = ("request_link",)
+
+    # --- Who sees what ---
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        scope = scope_of(request)
+        return bool(scope) if obj is None else scope.includes(obj.workspace_id)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[RefusedRequest]:
+        scope = scope_of(request)
+        rows: QuerySet[RefusedRequest] = super().get_queryset(request)
+        return rows.filter(scope.condition()) if scope else rows.none()
+
+    def get_filter_form(self, request: HttpRequest) -> RefusedFilter:
+        return RefusedFilter(request.GET, scope_of(request))
+
+    def panels(self, request: HttpRequest) -> list[SafeString]:
+        return panels.for_user(request_user(request))
+
+    # --- Pages ---
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        return redirect_without_key(request) or super().changelist_view(request, extra_context)
+
+    def get_list_display(self, request: HttpRequest) -> list[Any]:
+        return [
+            "when",
+            "status",
+            "why" if sees_every_workspace(request_user(request)) else "why_for_admins",
+            "key",
+            "workspace",
+            "address_link",
+            "path",
+            "request_link",
+        ]
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Admins get neither the document nor the reason of support."""
+        replaced = {} if sees_every_workspace(request_user(request)) else FOR_ADMINS
+        return [
+            (title, {"fields": [name for each in names if (name := replaced.get(each, each))]})
+            for title, names in FIELDSETS
+        ]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
+        return ["why_for_admins", *(name for _, names in FIELDSETS for name in names)]
+
+    def heading(self, obj: RefusedRequest) -> str:
+        return f"Refused request {obj.short_request_id}"
+
+    def history_url(self, obj: Model) -> str:
+        """It has no history."""
+        return reverse("admin:usage_refusedrequest_change", args=[obj.pk])
+
+    # --- Fields ---
+
+    when = date_column("created_at", "time")
+
+    @admin.display(description="reason")
+    def why(self, row: RefusedRequest) -> str:
+        return with_more(row, row.reason)
+
+    @admin.display(description="reason")
+    def why_for_admins(self, row: RefusedRequest) -> str:
+        return with_more(row, row.reason_for_admins)
+
+    @admin.display(description="like it")
+    def and_more(self, row: RefusedRequest) -> str:
+        return f"{row.more:,} more within this minute" if row.more else "–"
+
+    @admin.display(description="API key")
+    def key(self, row: RefusedRequest) -> str:
+        """The key's page; of an unknown key, what it begins with."""
+        if row.key_id is None:
+            return format_html("<code>{}…</code>", row.key_prefix) if row.key_prefix else "–"
+        return format_html(
+            '<a href="{}">{}</a>',
+            reverse("admin:apikeys_apikey_change", args=[row.key_id]),
+            row.key_name,
+        )
+
+    @admin.display(description="workspace")
+    def workspace(self, row: RefusedRequest) -> str:
+        return list_link(row.workspace_name, workspace_id__exact=row.workspace_id)
+
+    @admin.display(description="address")
+    def address_link(self, row: RefusedRequest) -> str:
+        return list_link(row.address, address__exact=row.address)
+
+    @admin.display(description="request id")
+    def request_link(self, row: RefusedRequest) -> str:
+        return format_html('<code title="{}">{}</code>', row.request_id, row.short_request_id)
+
+    @admin.display(description="request id")
+    def whole_request(self, row: RefusedRequest) -> str:
+        return copyable(row.request_id)
+
+    @admin.display(description="document")
+    def document_link(self, row: RefusedRequest) -> str:
+        if row.document_id is None:
+            return "–"
+        url = reverse("admin:documents_document_change", args=[row.document_id])
+        return format_html('<a href="{}"><code>{}</code></a>', url, row.document_id)
+
+    @admin.display(description="audit log")
+    def audit_log(self, row: RefusedRequest) -> str:
+        """What this key did that was not refused."""
+        if row.key_id is None:
+            return "–"
+        url = filtered_log_url(key_id__exact=row.key_id)
+        return format_html('<a href="{}">Audit log of the key</a>', url)
+
+
+def with_more(row: RefusedRequest, reason: str) -> str:
+    if not row.more:
+        return reason
+    return format_html(
+        '{} <span class="badge">and {} more like it within this minute</span>',
+        reason,
+        f"{row.more:,}",
+    )
+
+
+def list_link(text: str, **filters: Any) -> str:
+    """The text as a link to the list, filtered by one field; "–" without a value."""
+    [value] = filters.values()
+    if not value:
+        return "–"
+    url = f"{reverse('admin:usage_refusedrequest_changelist')}?{urlencode(filters)}"
+    return format_html('<a href="{}" title="Only those of {}">{}</a>', url, value, text or value)

@@ -1,0 +1,74 @@
+"""The audit log's facts for operators (`config.system`)."""
+
+from datetime import timedelta
+
+from django.db import connection
+from django.utils import timezone
+
+from audit.models import NEWEST_FIRST, Action, AuditEntry
+from audit.tree import state
+from config.system import Fact, time_or
+
+VERIFIED_DAYS = 8  # as in deploy/prometheus-alerts.yaml; the timer runs every week
+BACKUP_HOURS = 26  # a daily one may be a little late
+
+# A download may go on, and nginx's log is read again once an hour.
+_WITHOUT_END = f"""
+    SELECT count(*) FROM audit_auditentry AS started
+    WHERE action = '{Action.DOCUMENT_DOWNLOADED.value}'
+        AND created_at > now() - interval '24 hours' AND created_at < now() - interval '1 hour'
+        AND NOT EXISTS (
+            SELECT FROM audit_auditentry AS ended
+            WHERE ended.request_id = started.request_id
+                AND ended.action = '{Action.DOWNLOAD_ENDED.value}'
+        )
+"""  # noqa: S608 - made of constants
+
+
+def read_log() -> list[Fact]:
+    """Whether the log is sealed and verified."""
+    found = state.read()
+    age = found.unsealed_seconds
+    waits = "none" if age is None else f"{age:,.0f} s"
+    limit = timezone.now() - timedelta(days=VERIFIED_DAYS)
+    verified = found.verified_at is not None and found.verified_at > limit
+    return [
+        Fact("Sealed entries", f"{found.sealed:,}"),
+        Fact("The oldest entry that waits for its seal", waits, "bad" if found.late else "ok"),
+        Fact(
+            "Last verification",
+            time_or(found.verified_at, "never: run `manage.py verify_audit`"),
+            "ok" if verified else "warn",
+        ),
+        Fact(
+            "The log was found",
+            "damaged" if found.damaged else "intact" if found.verified_at else "not known",
+            "bad" if found.damaged else "ok" if found.verified_at else "",
+        ),
+    ]
+
+
+def read_backup() -> list[Fact]:
+    """When `manage.py record_backup` was last called; deploy/backup does so."""
+    newest = AuditEntry.objects.filter(action=Action.BACKUP_MADE).order_by(*NEWEST_FIRST).first()
+    if newest is None:
+        return [Fact("Last backup", "none is recorded: see deploy/backup", "warn")]
+    late = timezone.now() - newest.created_at > timedelta(hours=BACKUP_HOURS)
+    return [
+        Fact("Last backup", time_or(newest.created_at, ""), "warn" if late else "ok"),
+        Fact("It has", newest.detail or "no description"),
+    ]
+
+
+def read_downloads() -> list[Fact]:
+    """Downloads whose end is unknown, since a process was killed, say."""
+    with connection.cursor() as cursor:
+        cursor.execute(_WITHOUT_END)
+        [[count]] = cursor.fetchall()
+    return [
+        Fact(
+            "Without an end, of those that began 1 to 24 hours ago",
+            f"{count:,}",
+            "warn" if count else "ok",
+        )
+    ]

@@ -1,0 +1,1 @@
+"""Signing in to the admin, and what protects accounts."""

@@ -1,0 +1,39 @@
+"""What the pages of signing in have in common."""
+
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.contrib.admin import site
+from django.http import HttpRequest
+from django.template.response import TemplateResponse
+from django.views import generic
+from django.views.generic.base import ContextMixin
+
+if TYPE_CHECKING:
+    FormView = generic.FormView[Any]
+
+    class _Base(ContextMixin, generic.View): ...
+else:  # generic only in the stubs
+    FormView = generic.FormView
+    _Base = ContextMixin
+
+
+def page(request: HttpRequest, template: str, *, title: str, **context: Any) -> TemplateResponse:
+    """A page with the context that every page of the admin needs."""
+    request.current_app = site.name
+    return TemplateResponse(request, template, common(request) | {"title": title} | context)
+
+
+def common(request: HttpRequest) -> dict[str, Any]:
+    """The context of all these pages."""
+    return site.each_context(request) | {"support_email": settings.SUPPORT_EMAIL}
+
+
+class SitePage(_Base):
+    """For Django's class-based views: the same context. A subclass has a `title`."""
+
+    title = ""
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        context = common(self.request) | {"title": self.title} | kwargs
+        return super().get_context_data(**context)

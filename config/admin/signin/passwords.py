@@ -1,0 +1,163 @@
+"""Changing one's password, and resetting it with a link that is sent by e-mail."""
+
+import contextlib
+from typing import Any
+
+from django.contrib.admin.forms import AdminPasswordChangeForm
+from django.contrib.auth.forms import PasswordResetForm
+from django.contrib.auth.models import User
+from django.contrib.auth.views import (
+    PasswordChangeView,
+    PasswordResetCompleteView,
+    PasswordResetConfirmView,
+    PasswordResetDoneView,
+    PasswordResetView,
+)
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse_lazy
+from django.utils.decorators import method_decorator
+from django.views.decorators.cache import never_cache
+
+from config import mail
+from config.admin.base import request_user
+from config.admin.reauthentication import check_own_password
+from config.admin.signin import known_browser, signals
+from config.admin.signin.form import account
+from config.admin.signin.pages import SitePage
+from config.admin.signin.throttle import Attempt, Limit, responds_429
+
+# E-mails that are requested within an hour, whether the account exists or not.
+RESETS_BY_ADDRESS = Limit("address, reset", 20, minutes=60)
+RESETS_OF_ACCOUNT = Limit("account, reset", 5, minutes=60)
+
+
+class ChangeForm(AdminPasswordChangeForm):
+    """Django's form; a wrong old password is counted and recorded."""
+
+    def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._request = request
+
+    def clean_old_password(self) -> str:
+        password: str = self.cleaned_data["old_password"]
+        check_own_password(self._request, password)
+        return password
+
+
+class Change(SitePage, PasswordChangeView):
+    """Changes one's own password."""
+
+    form_class = ChangeForm
+    success_url = reverse_lazy("admin:password_change_done")
+    title = "Change your password"
+    extra_context = {"crumbs": [("Security", reverse_lazy("admin:security"))]}
+
+    def get_form_kwargs(self) -> dict[str, Any]:
+        return {**super().get_form_kwargs(), "request": self.request}
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        response = super().form_valid(form)
+        known_browser.remember(response, request_user(self.request))
+        return response
+
+
+change = responds_429(Change.as_view())
+
+
+class ResetForm(PasswordResetForm):
+    """Sends a link to an account's address, if that account may sign in."""
+
+    def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._request = request
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if login := cleaned.get("email"):
+            counter = (RESETS_OF_ACCOUNT, login.casefold())
+            attempt = Attempt(self._request, counter, address=RESETS_BY_ADDRESS)
+            attempt.check()
+            attempt.count()
+        return cleaned
+
+    def get_users(self, email: str) -> list[User]:
+        user = account(email)
+        known = user is not None and user.is_active and user.is_staff
+        return [user] if user and known and address_of(user) else []
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        signals.password_reset_requested.send(ResetForm, login=self.cleaned_data["email"])
+        super().save(*args, **kwargs)
+
+    def send_mail(
+        self,
+        subject_template_name: str,
+        email_template_name: str,
+        context: dict[str, Any],
+        from_email: str | None,
+        to_email: str,
+        html_email_template_name: str | None = None,
+    ) -> None:
+        mail.send("Set a new password", email_template_name, context, address_of(context["user"]))
+
+
+def address_of(user: User) -> str:
+    """Where the user reads e-mails: most logins are addresses; "" if nothing is one."""
+    for text in (user.email, user.username):
+        with contextlib.suppress(ValidationError):
+            validate_email(text)
+            return text
+    return ""
+
+
+@method_decorator([never_cache, responds_429], name="dispatch")
+class Reset(SitePage, PasswordResetView):
+    """Asks for the account. The response is the same whether it exists."""
+
+    form_class = ResetForm
+    template_name = "registration/password_reset_form.html"
+    email_template_name = "registration/password_reset_email.txt"
+    success_url = reverse_lazy("admin:password_reset_done")
+    title = "Set a new password"
+
+    def get_form_kwargs(self) -> dict[str, Any]:
+        return {**super().get_form_kwargs(), "request": self.request}
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(mail_available=mail.available(), **kwargs)
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        """Without a mail server there is no form."""
+        if not mail.available():
+            return self.get(request)
+        return super().post(request, *args, **kwargs)
+
+
+@method_decorator(never_cache, name="dispatch")
+class ResetSent(SitePage, PasswordResetDoneView):
+    """What to expect, if the account exists."""
+
+    template_name = "registration/password_reset_done.html"
+    title = "Look into your mailbox"
+
+
+class ResetConfirm(SitePage, PasswordResetConfirmView):
+    """The link of the e-mail: Django redirects to a URL without the token, and asks there."""
+
+    template_name = "registration/password_reset_confirm.html"
+    success_url = reverse_lazy("admin:password_reset_complete")
+    title = "Set a new password"
+
+    def get_user(self, uidb64: str) -> User | None:
+        user: User | None = super().get_user(uidb64)
+        return user if user and user.is_active and user.is_staff else None
+
+
+@method_decorator(never_cache, name="dispatch")
+class ResetComplete(SitePage, PasswordResetCompleteView):
+    """The password was set; the user signs in with it."""
+
+    template_name = "registration/password_reset_complete.html"
+    title = "Your password was changed"

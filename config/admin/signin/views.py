@@ -1,0 +1,75 @@
+"""Signing in: the password, and then the code of the second factor."""
+
+from typing import Any
+
+from django import forms
+from django.contrib.auth.views import LoginView
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.decorators import method_decorator
+from django.views.decorators.cache import never_cache
+
+from config.admin import second_factor
+from config.admin.signin import steps
+from config.admin.signin.form import LoginForm
+from config.admin.signin.pages import FormView, SitePage
+from config.admin.signin.throttle import responds_429
+
+
+class SignIn(SitePage, LoginView):
+    """The password."""
+
+    authentication_form = LoginForm
+    template_name = "admin/login.html"
+    title = "Sign in"
+
+    def get_default_redirect_url(self) -> str:
+        return reverse("admin:index")
+
+    def form_valid(self, form: LoginForm) -> HttpResponse:  # type: ignore[override]
+        user: Any = form.get_user()
+        return steps.after_password(self.request, user, self.get_success_url())
+
+
+sign_in = responds_429(SignIn.as_view())
+
+
+class CodeForm(forms.Form):
+    """A code. The field is text, since codes begin with zeros and recovery codes have letters."""
+
+    code = forms.CharField(
+        max_length=40,
+        widget=forms.TextInput(
+            attrs={"autocomplete": "one-time-code", "autofocus": True, "spellcheck": "false"}
+        ),
+    )
+
+
+@method_decorator([never_cache, responds_429], name="dispatch")
+class EnterCode(SitePage, FormView):
+    """The code of the app, or a recovery code."""
+
+    form_class = CodeForm
+    template_name = "admin/login_code.html"
+    title = "Enter a code"
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        user = steps.half_signed_in(request)
+        if user is None:
+            return HttpResponseRedirect(reverse("admin:login"))
+        self.user = user
+        return super().dispatch(request, *args, **kwargs)
+
+    def form_valid(self, form: CodeForm) -> HttpResponse:
+        try:
+            device = second_factor.verify(self.request, self.user, form.cleaned_data["code"])
+        except ValidationError as exc:
+            form.add_error("code", exc)
+            return self.form_invalid(form)
+        if device is None:
+            form.add_error("code", "The code is wrong, or was used before.")
+            return self.form_invalid(form)
+        response = HttpResponseRedirect(steps.next_url(self.request))
+        steps.complete(self.request, response, self.user, device)
+        return response

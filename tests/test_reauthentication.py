@@ -1,0 +1,176 @@
+"""The password is asked for again before something sensitive, if the sign-in is not recent."""
+
+import time
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client, RequestFactory
+from django.urls import reverse
+
+from apikeys.models import ApiKey
+from audit.models import Action, AuditEntry
+from config.admin import reauthentication
+from config.admin.reauthentication import RECENT_SECONDS, recent_sign_in_required
+from config.admin.signin.throttle import SIGNED_IN
+from tests import staff
+from tests.factories import Tenant
+
+pytestmark = pytest.mark.usefixtures("still_windows")
+
+CONFIRM = reverse("admin:confirm_password")
+INDEX = reverse("admin:index")
+SENSITIVE = "/admin/apikeys/apikey/add/?workspace=1"
+PASSWORD = "correct horse battery staple"
+
+
+@pytest.fixture
+def ada(acme: Tenant, settings: Any) -> User:
+    """Acme's admin, who has a password; its hash is quick to make here."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    acme.admin.set_password(PASSWORD)
+    acme.admin.save()
+    return acme.admin
+
+
+@pytest.fixture
+def client(ada: User) -> Client:
+    """A session that is older than 15 minutes."""
+    client = staff.signed_in(ada)
+    session = client.session
+    session[reauthentication._KEY] -= RECENT_SECONDS
+    session.save()
+    return client
+
+
+def asked(client: Client, method: str = "GET") -> str:
+    """Where a sensitive page would redirect this client to; "" if it would not."""
+    request = RequestFactory().generic(method, SENSITIVE)
+    request.session = client.session
+    response = recent_sign_in_required(request)
+    return response["Location"] if response else ""
+
+
+def entries() -> list[tuple[str, str]]:
+    found = AuditEntry.objects.filter(action__contains="password_").order_by("id")
+    return [each for each in found.values_list("action", "person") if "changed" not in each[0]]
+
+
+def test_recent_sign_in_is_enough(ada: User) -> None:
+    assert asked(staff.signed_in(ada)) == ""
+
+
+def test_old_sign_in_leads_to_the_page_that_asks_again_and_back(client: Client) -> None:
+    url = asked(client)
+    assert url.startswith(f"{CONFIRM}?next=%2Fadmin%2Fapikeys%2Fapikey%2Fadd%2F%3Fworkspace%3D1")
+    page = client.get(url).content.decode()
+    assert "enter your password again" in page
+    assert "was not sent" not in page
+    response = client.post(url, {"password": PASSWORD})
+    assert response["Location"] == SENSITIVE
+    assert asked(client) == ""
+    assert entries() == [(Action.PASSWORD_CONFIRMED, "admin@acme.example")]
+
+
+def test_form_that_is_posted_too_late_is_not_sent_and_the_page_says_so(client: Client) -> None:
+    assert "Your form was not sent" in client.get(asked(client, "POST")).content.decode()
+
+
+def test_no_key_is_created_or_rolled_without_a_recent_sign_in(client: Client, acme: Tenant) -> None:
+    urls = [
+        reverse("admin:apikeys_apikey_add"),
+        reverse("admin:apikeys_apikey_roll", args=[acme.key.pk]),
+    ]
+    for url in urls:
+        for method in (client.get, client.post):
+            response: Any = method(url, {"name": "CRM sync"})
+            assert response["Location"].startswith(f"{CONFIRM}?next=")
+    assert ApiKey.objects.count() == 1
+    client.post(CONFIRM, {"password": PASSWORD})
+    assert [client.get(url).status_code for url in urls] == [200, 200]
+
+
+@pytest.mark.parametrize("stored", [None, 0, 2**40])
+def test_session_without_a_time_or_with_one_to_come_is_not_recent(
+    client: Client, stored: int | None
+) -> None:
+    session = client.session
+    del session[reauthentication._KEY]
+    if stored is not None:
+        session[reauthentication._KEY] = stored
+    session.save()
+    assert asked(client) != ""
+
+
+def test_wrong_password_is_refused_and_recorded(client: Client) -> None:
+    response = client.post(asked(client), {"password": "wrong"})
+    assert response.status_code == 200
+    assert "The password is wrong." in response.content.decode()
+    assert asked(client) != ""
+    assert entries() == [(Action.PASSWORD_REFUSED, "admin@acme.example")]
+
+
+def test_wrong_passwords_are_limited_and_the_right_one_then_gets_the_same_response(
+    client: Client,
+) -> None:
+    for _ in range(SIGNED_IN.attempts):
+        assert client.post(CONFIRM, {"password": "wrong"}).status_code == 200
+    for password in ("wrong", PASSWORD):
+        response = client.post(CONFIRM, {"password": password})
+        assert response.status_code == 429
+        assert "Too many attempts" in response.content.decode()
+        assert 1 <= int(response["Retry-After"]) <= 300
+    assert len(entries()) == SIGNED_IN.attempts
+    assert asked(client) != ""
+
+
+@pytest.mark.parametrize(
+    "url", ["https://evil.example/", "//evil.example", "javascript:alert(1)", "/\\evil.example", ""]
+)
+def test_page_that_asks_again_leads_to_no_other_site(client: Client, url: str) -> None:
+    response = client.post(CONFIRM, {"password": PASSWORD, "next": url})
+    assert response["Location"] == INDEX
+
+
+def test_page_that_asks_again_is_for_signed_in_users(db: None) -> None:
+    response: Any = Client().get(CONFIRM)
+    assert response["Location"] == f"{reverse('admin:login')}?next={CONFIRM}"
+
+
+def test_session_stores_the_time_and_no_password(client: Client) -> None:
+    client.post(CONFIRM, {"password": PASSWORD})
+    assert PASSWORD not in str(client.session.items())
+    assert abs(client.session[reauthentication._KEY] - time.time()) < 60
+
+
+@pytest.mark.parametrize("field", ["old_password", "new_password1"])
+def test_changing_a_password_keeps_what_was_typed_out_of_the_page(ada: User, field: str) -> None:
+    form = {"old_password": "x", "new_password1": "x", "new_password2": "y", field: "secret-text"}
+    response = staff.signed_in(ada).post(reverse("admin:password_change"), form)
+    assert response.status_code == 200
+    assert "secret-text" not in response.content.decode()
+
+
+def test_wrong_old_passwords_are_limited_and_recorded(ada: User) -> None:
+    client = staff.signed_in(ada)
+    form = {"new_password1": f"{PASSWORD} 2", "new_password2": f"{PASSWORD} 2"}
+    url = reverse("admin:password_change")
+    for _ in range(SIGNED_IN.attempts):
+        assert client.post(url, {"old_password": "wrong", **form}).status_code == 200
+    assert client.post(url, {"old_password": PASSWORD, **form}).status_code == 429
+    assert client.post(CONFIRM, {"password": PASSWORD}).status_code == 429  # one limit for both
+    assert entries() == [(Action.PASSWORD_REFUSED, ada.username)] * SIGNED_IN.attempts
+    ada.refresh_from_db()
+    assert ada.check_password(PASSWORD)
+
+
+def test_changed_password_is_recorded_and_the_browser_stays_known(ada: User) -> None:
+    client = staff.signed_in(ada)
+    form = {"new_password1": f"{PASSWORD} 2", "new_password2": f"{PASSWORD} 2"}
+    response = client.post(
+        reverse("admin:password_change"), {"old_password": PASSWORD, **form}, follow=True
+    )
+    assert "Your password was changed." in response.content.decode()
+    assert "known_browser" in client.cookies
+    entry = AuditEntry.objects.filter(action=Action.PASSWORD_CHANGED).latest("id")
+    assert (entry.member, entry.person) == (ada.username, ada.username)

@@ -1,0 +1,257 @@
+"""Accounts: made, changed and deactivated by operators."""
+
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import admin, messages
+from django.contrib.auth import update_session_auth_hash
+from django.contrib.auth.admin import UserAdmin  # registers the two below
+from django.contrib.auth.models import Group, User
+from django.core.exceptions import PermissionDenied
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import URLPattern, path, reverse
+from django.utils.decorators import method_decorator
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.views.decorators.debug import sensitive_post_parameters
+
+from audit.links import filtered_log_url
+from config.admin.base import NoPermissions, SectionAdmin, request_user
+from config.admin.formatting import date_column
+from config.system.page import panel as system_panel
+from workspaces import changes
+from workspaces.account_forms import ChangedAccountForm, NewAccountForm, PasswordForm
+from workspaces.accounts import can_sign_in, is_support_staff, kinds_of, save_rights
+from workspaces.admin.access import CONFIRM
+from workspaces.admin.account_filters import KindFilter, StateFilter
+from workspaces.permissions import is_operator
+
+if TYPE_CHECKING:
+    AccountAdmin = UserAdmin[User]
+else:  # generic only in the stubs
+    AccountAdmin = UserAdmin
+
+LIST = "admin:auth_user_changelist"
+
+admin.site.unregister(User)
+admin.site.unregister(Group)
+# For headings and messages. Not in a migration: those of the model's app are Django's.
+User._meta.verbose_name = "account"
+User._meta.verbose_name_plural = "accounts"
+
+
+class OperatorsOnly(NoPermissions):
+    """Allows operators everything except deleting."""
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return is_operator(request_user(request))
+
+    has_add_permission = has_change_permission = has_view_permission
+
+
+@admin.register(User)
+class AccountsAdmin(OperatorsOnly, SectionAdmin, AccountAdmin):
+    """They can be deactivated but not deleted, which would delete memberships too."""
+
+    description = "Who may sign in: operators, support staff, and the members of workspaces."
+    menu_position = 60
+    add_text = "Create an account"
+    list_display = ("login", "full_name", "kinds", "state", "last_sign_in")
+    list_filter = (StateFilter, KindFilter)
+    list_per_page = 50
+    search_help_text = "Any part of a name, or of an e-mail address"
+    sortable_by = ("login", "last_sign_in")
+    actions = None
+    last_sign_in = date_column("last_login", "last sign-in", empty="never", ordering=True)
+
+    has_module_permission = OperatorsOnly.has_view_permission
+
+    def get_urls(self) -> list[URLPattern]:
+        pages = {"activate": self.activate_view, "deactivate": self.deactivate_view}
+        return [
+            path(f"<id>/{name}/", self.admin_site.admin_view(view), name=f"auth_user_{name}")
+            for name, view in pages.items()
+        ] + super().get_urls()
+
+    def history_url(self, obj: Model) -> str:
+        """What the user did, and what others did to the account."""
+        return filtered_log_url(q=obj.get_username())  # type: ignore[attr-defined]
+
+    def panels(self, request: HttpRequest) -> list[SafeString]:
+        return [system_panel()]
+
+    # --- The list
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
+        accounts: QuerySet[User] = super().get_queryset(request)
+        return accounts.prefetch_related("groups", "memberships")
+
+    @admin.display(description="e-mail", ordering="username")
+    def login(self, account: User) -> str:
+        return account.username
+
+    @admin.display(description="name")
+    def full_name(self, account: User) -> str:
+        return account.get_full_name()
+
+    @admin.display(description="what they are")
+    def kinds(self, account: User) -> str:
+        return kinds_of(account)
+
+    @admin.display(description="state")
+    def state(self, account: User) -> SafeString:
+        return state_pill(account)
+
+    # --- A new one
+
+    @method_decorator(sensitive_post_parameters())
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+        form = NewAccountForm(request.POST if request.method == "POST" else None)
+        if form.is_valid():
+            kind = form.cleaned_data["kind"]
+            account = form.instance
+            save_rights(account, support=kind == "support", operator=kind == "operator")
+            messages.success(
+                request,
+                f"{account} can sign in now. Pass the password on by another channel than the "
+                "address of this site.",
+            )
+            return HttpResponseRedirect(account_url(account))
+        return self.page(
+            request,
+            "admin/auth/user/new.html",
+            title="Create an account",
+            form=form,
+            button="Create the account",
+            workspaces_url=reverse("admin:workspaces_workspace_changelist"),
+            **self.place(),
+        )
+
+    # --- One account
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        account: User = self.visible_or_404(request, object_id)
+        known = {"is_support": is_support_staff(account), "is_operator": account.is_superuser}
+        login = account.username
+        data = request.POST if request.method == "POST" else None
+        form = ChangedAccountForm(data, instance=account, initial=known)
+        if account == request_user(request):
+            form.fields["is_operator"].disabled = True  # one operator stays
+        if form.is_valid():
+            support, operator = (form.cleaned_data[name] for name in known)
+            save_rights(account, support=support, operator=operator)
+            messages.success(request, f"{account} was changed.")
+            return HttpResponseRedirect(account_url(account))
+        memberships = account.memberships.select_related("workspace")
+        return self.page(
+            request,
+            "admin/auth/user/page.html",
+            title=login,
+            account=account,
+            form=form,
+            button="Save",
+            pill=state_pill(account),
+            can_sign_in=can_sign_in(account),
+            kinds=kinds_of(account),
+            memberships=memberships.order_by("workspace__name", "workspace_id"),
+            history_url=filtered_log_url(q=login),
+            password_url=reverse("admin:auth_user_password_change", args=[account.pk]),
+            is_self=account == request_user(request),
+            **self.place(),
+        )
+
+    @method_decorator(sensitive_post_parameters())
+    def user_change_password(
+        self, request: HttpRequest, id: str, form_url: str = ""
+    ) -> HttpResponse:
+        account: User = self.visible_or_404(request, id)
+        form = PasswordForm(request.POST if request.method == "POST" else None, instance=account)
+        if form.is_valid():
+            form.save()
+            if account == request_user(request):
+                update_session_auth_hash(request, account)
+            messages.success(request, f"{account} has another password, and is signed out.")
+            return HttpResponseRedirect(account_url(account))
+        title, button = f"Set a password for {account}", "Set the password"
+        context = {"form": form, "button": button, **self.place(account)}
+        return self.page(request, "admin/workspaces/workspace/form.html", title=title, **context)
+
+    def deactivate_view(self, request: HttpRequest, id: str) -> HttpResponse:
+        account: User = self.visible_or_404(request, id)
+        if account == request_user(request):
+            messages.error(request, "You cannot deactivate your own account: ask another operator.")
+            return HttpResponseRedirect(account_url(account))
+        orphans = changes.solely_administered_by(account)
+        if "deactivate" in request.POST:
+            try:
+                changes.deactivate(account, even_last_admin="last_admin" in request.POST)
+            except changes.LastAdmin:
+                pass  # since the page was shown; it is shown again, with the warning
+            else:
+                messages.success(request, f"{account} cannot sign in any more.")
+                return HttpResponseRedirect(account_url(account))
+        return self.page(
+            request,
+            CONFIRM,
+            title=f"Deactivate {account}?",
+            sentences=[
+                "The user is signed out by the next click, and cannot sign in any more. "
+                "Memberships stay, and the account can be activated again.",
+                "Keys that the user has created keep working: revoke those whose text the user "
+                "may have kept.",
+                *(
+                    f"{each.label} has no other admin who can sign in: nobody could create or "
+                    "revoke its keys. Better first invite another admin."
+                    for each in orphans
+                ),
+            ],
+            hidden={"deactivate": "yes", **({"last_admin": "yes"} if orphans else {})},
+            button=f"Deactivate {account}",
+            danger=True,
+            **self.place(account),
+        )
+
+    def activate_view(self, request: HttpRequest, id: str) -> HttpResponse:
+        account: User = self.visible_or_404(request, id)
+        if "activate" in request.POST:
+            account.is_active = account.is_staff = True
+            account.save(update_fields=["is_active", "is_staff"])
+            messages.success(request, f"{account} can sign in again.")
+            return HttpResponseRedirect(account_url(account))
+        return self.page(
+            request,
+            CONFIRM,
+            title=f"Activate {account}?",
+            sentences=[f"The user can sign in again, as: {kinds_of(account)}."],
+            hidden={"activate": "yes"},
+            button=f"Activate {account}",
+            **self.place(account),
+        )
+
+    def place(self, account: User | None = None) -> dict[str, Any]:
+        """Where the page is: its breadcrumbs, and the way back."""
+        crumbs, back = [self.crumb()], reverse(LIST)
+        if account is not None:
+            back = account_url(account)
+            crumbs.append((account.get_username(), back))
+        return {"crumbs": crumbs, "back": back}
+
+
+def account_url(account: User) -> str:
+    return reverse("admin:auth_user_change", args=[account.pk])
+
+
+def state_pill(account: User) -> SafeString:
+    if can_sign_in(account):
+        return format_html('<span class="pill pill-ok">{}</span>', "Active")
+    return format_html('<span class="pill pill-quiet">{}</span>', "Deactivated")
