@@ -108,7 +108,7 @@ def test_changelist_of_what_only_grows_ignores_unknown_parameters(
 ) -> None:
     factories.listed(acme.workspace, 1)
     for query in ("foo=bar", "p=9", "password__startswith=a"):
-        html = body(sam.get(f"{path}?{query}"))
+        html = body(sam.get(f"{path}?workspace={acme.workspace.id}&{query}"))
         assert "result_list" in html
     assert sam.get(f"{path}?_to_field=password")["Location"] == f"{path}?e=1"
 
