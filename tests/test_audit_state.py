@@ -41,7 +41,7 @@ def banners(client: Client, url: str = HISTORY) -> list[str]:
 def of_entry(client: Client, entry: AuditEntry) -> str:
     """What the entry's page says about its seal."""
     html = page(client, reverse("admin:audit_auditentry_change", args=[entry.pk]))
-    [text] = re.findall(r"field-seal.*?<dd>(.*?)</dd>", html, re.DOTALL)
+    [text] = re.findall(r"field-seal.*?<div class=\"value\">(.*?)</div>", html, re.DOTALL)
     return str(text).strip()
 
 
