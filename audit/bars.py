@@ -16,7 +16,7 @@ from django.db.models import Q, QuerySet
 from audit.models import DOWNLOADS
 from config.database import current
 
-MOST = 50_000  # entries that are counted
+MOST = 30_000  # entries that are counted
 MILLISECONDS = 500  # that counting may take
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)

@@ -30,6 +30,7 @@ class AuditChangeList(WorkspaceChoices):
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
+        self._request = request
         fields.prepare(request, self.result_list, self.root_queryset)
 
     # --- Search
@@ -66,7 +67,7 @@ class AuditChangeList(WorkspaceChoices):
             everywhere = {name: None for name in self.form.fields if name != "q"}
             found.append(("Search without the other filters", self.address(**everywhere)))
         requests = [each.value for each in self.form.recognised if each.request]
-        if requests and (url := refused_requests_url(requests[0])):
+        if requests and (url := refused_requests_url(self._request, requests[0])):
             found.append(("Look among refused requests", url))
         return found
 
@@ -90,13 +91,18 @@ class AuditChangeList(WorkspaceChoices):
         """A bar for each hour or day; None if there is nothing to draw."""
         if not self.form.is_valid() or {AFTER, BEFORE} & set(self.params) or not self.result_list:
             return None
-        shown = bars.Range.of(*self._range())
-        try:
-            counted = bars.count_by_time(self.queryset, self.form.alternatives(), shown)
-        except bars.TooMany:
-            return SafeString(
-                '<p class="quiet">Too many entries for a chart. Choose a shorter time.</p>'
-            )
+        for since, until in self._ranges():
+            shown = bars.Range.of(since, until)
+            try:
+                counted = bars.count_by_time(self.queryset, self.form.alternatives(), shown)
+            except bars.TooMany:
+                continue
+            return self._drawn(shown, counted)
+        return SafeString(
+            '<p class="quiet">Too many entries for a chart. Choose a shorter time.</p>'
+        )
+
+    def _drawn(self, shown: bars.Range, counted: list[bars.Counted]) -> SafeString | None:
         drawn = [self._bar(each, shown.form) for each in counted]
         if shown.count < 2 or not any(bar.total for bar in drawn):
             return None
@@ -110,19 +116,19 @@ class AuditChangeList(WorkspaceChoices):
         label = text if len(text) == len("2026-03-01") else f"{text}:00"
         return Bar(label, {"downloads": counted.downloads, "other": counted.other}, url)
 
-    def _range(self) -> tuple[datetime, datetime]:
-        """The filters' times, or the last day or month with entries."""
+    def _ranges(self) -> list[tuple[datetime, datetime]]:
+        """The filters' times; without any, the last month with entries, or else the last day."""
         values = self.form.cleaned_data
         now = timezone.now()
         span = next((each.span for each in self.form.recognised if each.span), None)
         since, until = values["since"] or span, values["until"] or span
         end: datetime = until.last if until else now
         if since:
-            return since.first, max(end, since.first)
+            return [(since.first, max(end, since.first))]
         if values["within"]:
-            return now - PERIODS[values["within"]][1], end
-        length = SOME if self.narrowed else ALL
+            return [(now - PERIODS[values["within"]][1], end)]
+        lengths = [SOME, ALL] if self.narrowed else [ALL]
         # Not `end - length`: there may be no such time.
-        if end - self.result_list[0].created_at > length:
+        if end - self.result_list[0].created_at > lengths[0]:
             end = self.result_list[0].created_at
-        return end - min(length, end - FIRST), end
+        return [(end - min(length, end - FIRST), end) for length in lengths]

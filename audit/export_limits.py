@@ -8,11 +8,14 @@ import threading
 import time
 from collections.abc import Iterator
 
+from django.conf import settings
+
 from config.postgresql.deadlines import PAGE_SECONDS
 from config.request_context import deadline
 from config.slots import GATES, NoSlot
 
-EXPORTS = 4  # that a process sends at once, one for each user: each takes a thread
+# That a process sends at once, one for each user: each takes a thread.
+EXPORTS = max(1, settings.SERVER_THREADS // 96)
 EXPORT_SECONDS = 900.0  # that an export may take; then it is broken off
 PATIENCE = 30.0  # seconds that a batch waits for a slot
 

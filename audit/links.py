@@ -8,7 +8,7 @@ from django.contrib import admin
 from django.contrib.admin.exceptions import NotRegistered
 from django.db.models import Model
 from django.http import HttpRequest
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 from django.utils.html import format_html
 
 
@@ -75,13 +75,11 @@ def page_and_entries(pages: frozenset[str], text: str, field: str, value: Any) -
     )
 
 
-def refused_requests_url(text: str) -> str:
-    """The list of refused requests, searched for a text; "" if this service has none."""
-    try:
-        url = reverse("admin:usage_refusedrequest_changelist")
-    except NoReverseMatch:
+def refused_requests_url(request: HttpRequest, text: str) -> str:
+    """The list of refused requests, searched for a text; "" if the user may not open it."""
+    if not _may_open(request, "usage.RefusedRequest"):
         return ""
-    return f"{url}?{urlencode({'q': text})}"
+    return f"{reverse('admin:usage_refusedrequest_changelist')}?{urlencode({'q': text})}"
 
 
 class AuditHistory:

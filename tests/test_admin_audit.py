@@ -192,7 +192,9 @@ def test_audit_list_says_what_a_user_did_it_to(sam: Client) -> None:
     )
     html = body(sam.get(HISTORY))
     assert re.search(r"role changed: <a [^>]+>bob@acme\.example</a>, MEMBER → ADMIN</td>", html)
-    assert re.search(r"revoked: <a [^>]+>&lt;Copy&gt; \(dtd_abcd1234…\)</a></td>", html)
+    assert re.search(
+        r"revoked: <a [^>]+>&lt;Copy&gt; \(dtd_abcd1234…\)</a> <a [^>]+>all entries</a></td>", html
+    )
 
 
 def test_audit_entry_page_says_the_rest_and_offers_no_change(acme: Tenant, sam: Client) -> None:

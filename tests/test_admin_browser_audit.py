@@ -87,8 +87,6 @@ def test_story_of_an_unasked_download(acme: Tenant, sam: Browser) -> None:
     assert column(sam, "address_link") == ["127.0.0.1"]
     assert column(sam, "when")[0].endswith(" UTC")
     sam.check_layout("history-of-a-download")
-    if not sam.driver.find_elements(By.CSS_SELECTOR, ".field-who a[href*='/apikeys/apikey/']"):
-        pytest.skip("support may not open the pages of keys")
     support.click(".field-who a[href*='/apikeys/apikey/']")
     assert support.count == 3
     for text in ("Acme sync", acme.admin.username, "Active"):
@@ -103,7 +101,7 @@ def test_story_of_a_part_of_a_file_and_its_raw_entries(acme: Tenant, sam: Browse
     eventually(lambda: AuditEntry.objects.filter(action=Action.DOWNLOAD_ENDED).exists())
     sam.open(HISTORY)
     support = Clicks(sam)
-    support.search(f"{response.headers['Request-Id'][:8]}…")
+    support.search(f"{response.headers['request-id'][:8]}…")
     [row] = column(sam, "what_happened_to")
     assert row.startswith("Document downloaded part: 100 of ")
     support.click("#result_list .field-when a")
@@ -131,7 +129,7 @@ def test_story_of_a_refused_workspace(acme: Tenant, sam: Browser) -> None:
     support = Clicks(sam)
     support.search("acme")
     assert support.count == 1
-    assert column(sam, "what_happened_to")[0] == "Workspace suspended"
+    assert column(sam, "what_happened_to")[0].startswith("Workspace suspended")
     assert column(sam, "who")[0] == "olga@operators.example"
 
 
@@ -148,9 +146,12 @@ def test_story_of_a_request_that_was_refused(acme: Tenant, sam: Browser) -> None
     refused = sam.server.get(f"/documents/{factories.uid(9)}", acme.raw)
     assert refused.status == 404
     sam.open(HISTORY)
-    Clicks(sam).search(refused.headers["Request-Id"])
-    assert f"Request id “{refused.headers['Request-Id']}”" in sam.text
+    support = Clicks(sam)
+    support.search(refused.headers["request-id"])
+    assert f"Request id “{refused.headers['request-id']}”" in sam.text
     sam.check_layout("history-of-a-refused-request")
+    support.click("main a[href*='/refusedrequest/?q=']")
+    assert support.count == 2
 
 
 def test_chart_narrows_the_list_by_a_click_and_has_a_table(acme: Tenant, sam: Browser) -> None:

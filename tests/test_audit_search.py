@@ -153,16 +153,14 @@ def test_search_that_finds_nothing_offers_to_search_without_the_other_filters(
     assert shown(sam, "?q=nobody").empty_links == []
 
 
-def test_search_for_a_request_leads_to_the_refused_ones_if_they_are_kept(sam: Client) -> None:
-    try:
-        url = reverse("admin:apikeys_refusedrequest_changelist")
-    except Exception:  # noqa: BLE001 - this service keeps none
-        assert shown(sam, f"?q={REQUEST}").empty_links == []
-        return
-    for text in (REQUEST, "ffd9a011"):
-        assert ("Look among refused requests", f"{url}?q={text}") in shown(
-            sam, f"?q={text}"
-        ).empty_links
+def test_search_for_a_request_or_a_key_leads_to_the_refused_requests(sam: Client) -> None:
+    url = reverse("admin:usage_refusedrequest_changelist")
+    for text in (REQUEST, "ffd9a011", "dtd_abcd1234"):
+        page = shown(sam, f"?q={text}")
+        assert page.empty_links == [("Look among refused requests", f"{url}?q={text}")]
+        assert sam.get(page.empty_links[0][1]).status_code == 200
+    happened(request_id=REQUEST)
+    assert "Look among refused" not in sam.get(f"{HISTORY}?q={REQUEST}").content.decode()
 
 
 @pytest.mark.parametrize("text", ["lease", "night", "ol", "umbr", "Umbrella", "leasing plan"])
