@@ -8,14 +8,16 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
-from django.core.cache import cache
+from django.core import mail
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
 from audit.models import Action, AuditEntry
+from config.admin.signin.throttle import Limit
 from tests import factories, staff
 from tests.factories import Tenant
+from tests.server import eventually
 from workspaces import invitation_views, invitations
 from workspaces.models import Invitation, Membership, Workspace
 
@@ -82,12 +84,43 @@ def test_invitation_s_link_is_shown_once_and_only_its_hash_is_stored(
     assert entry[2:] == (EVE, "ADMIN")
 
 
+def test_invitation_is_sent_by_mail_if_there_is_a_mail_server(acme: Tenant, settings: Any) -> None:
+    settings.EMAIL_HOST = "mail.example"
+    mail.outbox.clear()
+    html = body(
+        invite(staff.signed_in(acme.admin), acme.workspace).client.get(
+            workspace_page(acme.workspace)
+        )
+    )
+    assert f"An e-mail with the link is on its way to {EVE}." in html
+    assert eventually(lambda: mail.outbox)
+    [sent] = mail.outbox
+    assert (sent.to, sent.subject) == ([EVE], "Invitation to Acme")
+    assert f"{acme.admin} invites you as admin of the workspace Acme." in sent.body
+    [path] = re.findall(r"^http://testserver(/admin/invitation/\S+)$", str(sent.body), re.MULTILINE)
+    assert path not in html
+    opened(path)
+
+
+def test_invitation_asks_for_the_password_if_the_sign_in_is_not_recent(acme: Tenant) -> None:
+    ada = staff.signed_in(acme.admin)
+    session = ada.session
+    session["password_entered_at"] = 0
+    session.save()
+    for response in (
+        invite(ada, acme.workspace),
+        ada.get(workspace_page(acme.workspace, "invite")),
+    ):
+        assert response["Location"].startswith(reverse("admin:confirm_password"))
+    assert told() == []
+
+
 def test_invitation_form_names_what_it_cannot_use(acme: Tenant) -> None:
     ada = staff.signed_in(acme.admin)
     for email, role, text in (
         ("nobody", "ADMIN", "Enter a valid email address."),
         (f"{'e' * 140}@acme.example", "ADMIN", "at most 150 characters"),
-        (acme.admin.username.upper(), "ADMIN", "This person is a member already."),
+        (acme.admin.username.upper(), "ADMIN", "This person is a member already:"),
         (EVE, "OWNER", "OWNER is not one of the available choices."),
     ):
         assert text in body(invite(ada, acme.workspace, email, role))
@@ -306,16 +339,15 @@ def test_invitation_that_does_not_exist_is_no_error(db: None, query: str) -> Non
 def test_invitations_are_throttled_by_address(
     acme: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(invitation_views, "ATTEMPTS", 2)
+    monkeypatch.setattr(invitation_views, "WRONG_LINKS", Limit("invitation", 2))
     url = link(acme)
     for _ in range(2):
         assert Client(REMOTE_ADDR="192.0.2.1").get(f"{PAGE}?token=x").status_code == 302
     response = Client(REMOTE_ADDR="192.0.2.1").get(url)
     assert response.status_code == 429
     assert int(response["Retry-After"]) > 0
-    assert "Try again in a few minutes" in body(response)
+    assert "Too many attempts. Try again in" in body(response)
     opened(url, Client(REMOTE_ADDR="192.0.2.2"))
-    cache.clear()
 
 
 def test_invitation_of_someone_who_became_a_member_meanwhile_keeps_their_role(

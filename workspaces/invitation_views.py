@@ -20,18 +20,16 @@ from django.utils.http import urlencode
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
-from django_ratelimit import ALL
-from django_ratelimit.core import get_usage
 
+from config.admin.signin.throttle import Attempt, Limit, TooManyAttempts, responds_429
 from config.admin.site import with_csp
-from config.request_context import client_address
 from workspaces import invitations
 from workspaces.account_forms import InvitedAccountForm
 from workspaces.invitations import NotOpen
 from workspaces.models import Invitation
 
 KEY = "invitation"  # in the session: the id of the invitation that was opened
-ATTEMPTS, MINUTES = 30, 5  # from one address: links that are opened, and forms
+WRONG_LINKS = Limit("invitation", 30)  # from one address
 PROBLEMS = {
     "expired": f"This invitation has expired: a link works for {invitations.DAYS} days.",
     "used": "This invitation has been accepted already. Sign in with the account that accepted it.",
@@ -44,15 +42,11 @@ ADVICE = "Ask the person who invited you for a new link."
 
 @with_csp
 @never_cache
+@responds_429
 @require_http_methods(["GET", "HEAD", "POST"])
 @sensitive_post_parameters()
 def invitation(request: HttpRequest) -> HttpResponse:
     """Opens a link, shows its invitation, and accepts it."""
-    if (request.method == "POST" or "token" in request.GET) and (wait := seconds_to_wait(request)):
-        response = page(request, "Too many attempts", problem="Try again in a few minutes.")
-        response.status_code = 429
-        response["Retry-After"] = str(wait)
-        return response
     if "token" in request.GET:
         return open_link(request, request.GET["token"])
     try:
@@ -66,9 +60,14 @@ def invitation(request: HttpRequest) -> HttpResponse:
 def open_link(request: HttpRequest, token: str) -> HttpResponse:
     """Redirects to a URL without the token."""
     query = ""
+    attempt = Attempt(request, address=WRONG_LINKS)
     try:
+        attempt.check()
         request.session[KEY] = invitations.find(token).pk
+    except TooManyAttempts as exc:
+        return page(request, "This invitation cannot be opened", problem=exc.message)
     except NotOpen as exc:
+        attempt.count()
         request.session.pop(KEY, None)
         query = "?" + urlencode({"problem": exc.why})
     response = HttpResponseRedirect(reverse("invitation") + query)
@@ -155,16 +154,3 @@ def role_in(opened: Invitation) -> str:
     """ "an admin of Acme"."""
     article = "an" if opened.role == "ADMIN" else "a"
     return f"{article} {opened.get_role_display().lower()} of {opened.workspace}"
-
-
-def seconds_to_wait(request: HttpRequest) -> int:
-    """Counts an attempt; 0 if its address may make it."""
-    usage = get_usage(
-        request,
-        group="invitation",
-        key=lambda group, request: client_address(request),
-        rate=f"{ATTEMPTS}/{MINUTES}m",
-        method=ALL,
-        increment=True,
-    )
-    return max(1, usage["time_left"] + 1) if usage["should_limit"] else 0

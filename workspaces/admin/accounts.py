@@ -9,21 +9,21 @@ from django.contrib.auth.models import Group, User
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.views.decorators.debug import sensitive_post_parameters
 
 from audit.links import filtered_log_url
-from config.admin.base import NoPermissions, SectionAdmin, request_user
+from config.admin.base import NoPermissions, request_user
 from config.admin.formatting import date_column
+from config.admin.reauthentication import recent_sign_in_required
 from config.system.page import panel as system_panel
-from workspaces import changes
 from workspaces.account_forms import ChangedAccountForm, NewAccountForm, PasswordForm
 from workspaces.accounts import can_sign_in, is_support_staff, kinds_of, save_rights
-from workspaces.admin.access import CONFIRM
 from workspaces.admin.account_filters import KindFilter, StateFilter
+from workspaces.admin.closing import ClosingPages, account_url
 from workspaces.permissions import is_operator
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class OperatorsOnly(NoPermissions):
 
 
 @admin.register(User)
-class AccountsAdmin(OperatorsOnly, SectionAdmin, AccountAdmin):
+class AccountsAdmin(OperatorsOnly, ClosingPages, AccountAdmin):
     """They can be deactivated but not deleted, which would delete memberships too."""
 
     description = "Who may sign in: operators, support staff, and the members of workspaces."
@@ -65,13 +65,6 @@ class AccountsAdmin(OperatorsOnly, SectionAdmin, AccountAdmin):
     last_sign_in = date_column("last_login", "last sign-in", empty="never", ordering=True)
 
     has_module_permission = OperatorsOnly.has_view_permission
-
-    def get_urls(self) -> list[URLPattern]:
-        pages = {"activate": self.activate_view, "deactivate": self.deactivate_view}
-        return [
-            path(f"<id>/{name}/", self.admin_site.admin_view(view), name=f"auth_user_{name}")
-            for name, view in pages.items()
-        ] + super().get_urls()
 
     def history_url(self, obj: Model) -> str:
         """What the user did, and what others did to the account."""
@@ -110,6 +103,8 @@ class AccountsAdmin(OperatorsOnly, SectionAdmin, AccountAdmin):
     ) -> HttpResponse:
         if not self.has_add_permission(request):
             raise PermissionDenied
+        if to_confirm := recent_sign_in_required(request):
+            return to_confirm
         form = NewAccountForm(request.POST if request.method == "POST" else None)
         if form.is_valid():
             kind = form.cleaned_data["kind"]
@@ -149,6 +144,9 @@ class AccountsAdmin(OperatorsOnly, SectionAdmin, AccountAdmin):
             form.fields["is_operator"].disabled = True  # one operator stays
         if form.is_valid():
             support, operator = (form.cleaned_data[name] for name in known)
+            promoted = operator and not known["is_operator"]
+            if promoted and (to_confirm := recent_sign_in_required(request)):
+                return to_confirm
             save_rights(account, support=support, operator=operator)
             messages.success(request, f"{account} was changed.")
             return HttpResponseRedirect(account_url(account))
@@ -175,6 +173,8 @@ class AccountsAdmin(OperatorsOnly, SectionAdmin, AccountAdmin):
         self, request: HttpRequest, id: str, form_url: str = ""
     ) -> HttpResponse:
         account: User = self.visible_or_404(request, id)
+        if to_confirm := recent_sign_in_required(request):
+            return to_confirm
         form = PasswordForm(request.POST if request.method == "POST" else None, instance=account)
         if form.is_valid():
             form.save()
@@ -185,70 +185,6 @@ class AccountsAdmin(OperatorsOnly, SectionAdmin, AccountAdmin):
         title, button = f"Set a password for {account}", "Set the password"
         context = {"form": form, "button": button, **self.place(account)}
         return self.page(request, "admin/workspaces/workspace/form.html", title=title, **context)
-
-    def deactivate_view(self, request: HttpRequest, id: str) -> HttpResponse:
-        account: User = self.visible_or_404(request, id)
-        if account == request_user(request):
-            messages.error(request, "You cannot deactivate your own account: ask another operator.")
-            return HttpResponseRedirect(account_url(account))
-        orphans = changes.solely_administered_by(account)
-        if "deactivate" in request.POST:
-            try:
-                changes.deactivate(account, even_last_admin="last_admin" in request.POST)
-            except changes.LastAdmin:
-                pass  # since the page was shown; it is shown again, with the warning
-            else:
-                messages.success(request, f"{account} cannot sign in any more.")
-                return HttpResponseRedirect(account_url(account))
-        return self.page(
-            request,
-            CONFIRM,
-            title=f"Deactivate {account}?",
-            sentences=[
-                "The user is signed out by the next click, and cannot sign in any more. "
-                "Memberships stay, and the account can be activated again.",
-                "Keys that the user has created keep working: revoke those whose text the user "
-                "may have kept.",
-                *(
-                    f"{each.label} has no other admin who can sign in: nobody could create or "
-                    "revoke its keys. Better first invite another admin."
-                    for each in orphans
-                ),
-            ],
-            hidden={"deactivate": "yes", **({"last_admin": "yes"} if orphans else {})},
-            button=f"Deactivate {account}",
-            danger=True,
-            **self.place(account),
-        )
-
-    def activate_view(self, request: HttpRequest, id: str) -> HttpResponse:
-        account: User = self.visible_or_404(request, id)
-        if "activate" in request.POST:
-            account.is_active = account.is_staff = True
-            account.save(update_fields=["is_active", "is_staff"])
-            messages.success(request, f"{account} can sign in again.")
-            return HttpResponseRedirect(account_url(account))
-        return self.page(
-            request,
-            CONFIRM,
-            title=f"Activate {account}?",
-            sentences=[f"The user can sign in again, as: {kinds_of(account)}."],
-            hidden={"activate": "yes"},
-            button=f"Activate {account}",
-            **self.place(account),
-        )
-
-    def place(self, account: User | None = None) -> dict[str, Any]:
-        """Where the page is: its breadcrumbs, and the way back."""
-        crumbs, back = [self.crumb()], reverse(LIST)
-        if account is not None:
-            back = account_url(account)
-            crumbs.append((account.get_username(), back))
-        return {"crumbs": crumbs, "back": back}
-
-
-def account_url(account: User) -> str:
-    return reverse("admin:auth_user_change", args=[account.pk])
 
 
 def state_pill(account: User) -> SafeString:

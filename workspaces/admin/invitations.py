@@ -7,7 +7,9 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.urls import URLPattern, reverse
 
+from config import mail
 from config.admin.base import request_user
+from config.admin.reauthentication import recent_sign_in_required
 from workspaces import invitations
 from workspaces.admin.people import PeoplePages, chosen
 from workspaces.forms import InvitationForm
@@ -24,6 +26,8 @@ class InvitationPages(PeoplePages):
 
     def invite_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         workspace = self.for_manager(request, object_id)
+        if to_confirm := recent_sign_in_required(request):
+            return to_confirm
         form = InvitationForm(request.POST if request.method == "POST" else None)
         if form.is_valid():
             try:
@@ -59,6 +63,19 @@ class InvitationPages(PeoplePages):
             by=request_user(request),
         )
         link = request.build_absolute_uri(f"{reverse('invitation')}?{urlencode({'token': token})}")
+        text = {
+            "link": link,
+            "invited_by": request_user(request).get_username(),
+            "role": invitation.get_role_display().lower(),
+            "workspace": workspace.name,
+            "days": invitations.DAYS,
+        }
+        subject = f"Invitation to {workspace.name}"
+        if mail.send(subject, "admin/workspaces/workspace/invitation.txt", text, invitation.email):
+            messages.success(
+                request, f"An e-mail with the link is on its way to {invitation.email}."
+            )
+            return HttpResponseRedirect(page_url(workspace))
         return self.page(
             request,
             "admin/workspaces/workspace/invited.html",
