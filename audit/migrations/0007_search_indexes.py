@@ -12,7 +12,7 @@ class Migration(migrations.Migration):
     atomic = False
 
     dependencies = [
-        ('audit', '0007_sign_in_actions'),
+        ('audit', '0006_actions_of_the_console'),
     ]
 
     operations = [
