@@ -71,7 +71,6 @@ class KeyForm(forms.Form):
         self.signer = signing.Signer(salt=f"apikeys.forms:{by.pk}")  # for this user's forms only
         key_id = {"key_id": self.signer.sign(str(uuid.uuid4()))}
         kwargs["initial"] = kwargs.get("initial", {}) | key_id
-        kwargs.setdefault("label_suffix", "")
         super().__init__(*args, **kwargs)
         in_use = ApiKey.objects.active().filter(workspace__in=administered_by(by))
         self.names_in_use = list(

@@ -27,6 +27,7 @@ from audit.models import Action, AuditEntry, Checkpoint, Leaf, Subtree
 from config.request_context import current_request
 from documents.models import Document, Recipient, StoredFile
 from tests import factories, staff
+from tests.browser import Browser
 from tests.factories import Tenant
 from tests.usage import refused
 from workspaces import invitations
@@ -350,3 +351,20 @@ def test_admin_is_tried_with_every_kind_of_object() -> None:
 
 
 OUR_APPS = ("workspaces", "apikeys", "documents", "audit")
+
+
+@pytest.mark.parametrize("who", ["admin", "support", "operator"])
+def test_admin_pages_fit_and_are_accessible(
+    belongings: Belongings, acme: Tenant, browser: Browser, who: str
+) -> None:
+    user = {"admin": lambda: acme.admin, "support": staff.support, "operator": staff.operator}[
+        who
+    ]()
+    client = staff.signed_in(user)
+    browser.log_in(user)
+    for name in names():
+        for url in addresses(name, belongings.ids.get(model_of(name), []))[:1]:
+            response = client.get(url)
+            if response.status_code == 200 and not response.has_header("Content-Disposition"):
+                browser.open(url)
+                browser.check_layout(f"{who}-{name}")

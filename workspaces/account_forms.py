@@ -31,9 +31,6 @@ class AccountForm(UserModelForm):
         model = User
         fields: tuple[str, ...] = ()
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **{"label_suffix": "", **kwargs})
-
 
 class LoginForm(AccountForm):
     """The user's names, and the e-mail address, which is the login."""

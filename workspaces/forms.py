@@ -41,7 +41,7 @@ class NewWorkspaceForm(WorkspaceModelForm):
         fields = ("name", "plan")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **{"label_suffix": "", **kwargs})
+        super().__init__(*args, **kwargs)
         self.fields["name"].widget.attrs["autofocus"] = True
         self.fields["name"].help_text = "The customer’s name. It cannot be changed later."
         self.fields["plan"].help_text = "Only Pro and Business include the API."
@@ -60,9 +60,6 @@ class ReasonForm(forms.Form):
         "can read.",
         error_messages={"required": "Say why: the audit log keeps it."},
     )
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **{"label_suffix": "", **kwargs})
 
     def clean_reason(self) -> str:
         return without_secrets(self.cleaned_data["reason"])
@@ -94,9 +91,6 @@ class InvitationForm(forms.Form):
         help_text="Admins manage keys and members and read the audit log. Members can do nothing "
         "here yet.",
     )
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **{"label_suffix": "", **kwargs})
 
     def clean_email(self) -> str:
         email: str = self.cleaned_data["email"]

@@ -24,8 +24,6 @@ AFTER, BEFORE = "after", "before"  # URL parameters: where a page begins
 class FilterForm(forms.Form):
     """The filters of a list; each field is a URL parameter."""
 
-    label_suffix = ""
-
     def condition(self) -> Q:
         """The filters, combined with AND."""
         return Q()
