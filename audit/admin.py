@@ -11,7 +11,9 @@ from django.http import (
     HttpResponseNotAllowed,
     JsonResponse,
 )
+from django.template.loader import render_to_string
 from django.urls import URLPattern, path, reverse
+from django.utils.safestring import SafeString
 
 from audit import fields
 from audit.changelist import AuditChangeList
@@ -81,6 +83,13 @@ class AuditEntryAdmin(fields.EntryFields, ExportViews, ReadOnlyAdmin):
     def urgent_warnings(self, request: HttpRequest) -> list[str]:
         """If the log is not sealed or was found damaged: that concerns all who read it."""
         return [code_spans(warning) for warning in state.read().warnings()]
+
+    def panels(self, request: HttpRequest) -> list[SafeString]:
+        """A search, for those who see all entries."""
+        if not scope_of(request).everything:
+            return []
+        help_text = self.filter_form.base_fields["q"].help_text
+        return [render_to_string("admin/audit/auditentry/search_panel.html", {"help": help_text})]
 
     def get_urls(self) -> list[URLPattern]:
         views = {
