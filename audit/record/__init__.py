@@ -1,0 +1,111 @@
+"""The only writer of the audit log: one function for each action.
+
+Every argument is a keyword without a default: a missing one is a TypeError in the caller, not a
+gap in the log. `audit.record.writing` adds the request's id, address and user agent to each entry.
+No entry has a raw key, whatever the names in it are.
+"""
+
+from audit.record.accounts import (
+    account_changed,
+    account_created,
+    account_deleted,
+    logged_in,
+    login_failed,
+    password_changed,
+    password_confirmed,
+    password_refused,
+    password_reset_requested,
+    recovery_code_used,
+    recovery_codes_made,
+    second_factor_added,
+    second_factor_removed,
+)
+from audit.record.documents import (
+    damage_is_recorded,
+    document_changed,
+    document_downloaded,
+    document_viewed,
+    evidence_exported,
+    file_damaged,
+    file_replaced,
+    owners_before_replacement,
+    sha256_before,
+)
+from audit.record.keys import key_created, key_deleted, key_is_recorded, key_revoked, key_rolled
+from audit.record.log import (
+    backup_made,
+    log_damaged,
+    log_export_ended,
+    log_exported,
+    log_restored,
+    log_verified,
+)
+from audit.record.snapshots import DocumentSnapshot, KeySnapshot, WorkspaceSnapshot
+from audit.record.workspaces import (
+    invitation_accepted,
+    invitation_created,
+    invitation_revoked,
+    member_added,
+    member_removed,
+    member_role_changed,
+    newest_of,
+    plan_changed,
+    workspace_created,
+    workspace_reinstated,
+    workspace_suspended,
+)
+from audit.record.writing import USER_AGENT_LENGTH, ending, stored_client, values
+
+__all__ = [
+    "DocumentSnapshot",
+    "KeySnapshot",
+    "USER_AGENT_LENGTH",
+    "WorkspaceSnapshot",
+    "account_changed",
+    "account_created",
+    "account_deleted",
+    "backup_made",
+    "damage_is_recorded",
+    "document_changed",
+    "document_downloaded",
+    "document_viewed",
+    "ending",
+    "evidence_exported",
+    "file_damaged",
+    "file_replaced",
+    "invitation_accepted",
+    "invitation_created",
+    "invitation_revoked",
+    "key_created",
+    "key_deleted",
+    "key_is_recorded",
+    "key_revoked",
+    "key_rolled",
+    "log_damaged",
+    "log_export_ended",
+    "log_exported",
+    "log_restored",
+    "log_verified",
+    "logged_in",
+    "login_failed",
+    "member_added",
+    "member_removed",
+    "member_role_changed",
+    "newest_of",
+    "owners_before_replacement",
+    "password_changed",
+    "password_confirmed",
+    "password_refused",
+    "password_reset_requested",
+    "plan_changed",
+    "recovery_code_used",
+    "recovery_codes_made",
+    "second_factor_added",
+    "second_factor_removed",
+    "sha256_before",
+    "stored_client",
+    "values",
+    "workspace_created",
+    "workspace_reinstated",
+    "workspace_suspended",
+]
