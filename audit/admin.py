@@ -53,7 +53,6 @@ class AuditEntryAdmin(fields.EntryFields, ExportViews, ReadOnlyAdmin):
         "what_happened_to",
         "who",
         "document",
-        "file_type",
         "workspace",
         "address_link",
         "request",

@@ -119,7 +119,7 @@ class Lines:
         try:
             return next(self._parts)
         except StopIteration:
-            self._end(f"{self._count:,} entries")
+            self._end(f"{self._count:,} {'entry' if self._count == 1 else 'entries'}")
             raise
 
     def close(self) -> None:

@@ -154,7 +154,9 @@ class EntryFields:
     def what_happened_to(self, entry: AuditEntry) -> str:
         """The action with its key or account. A key that acted itself is in the column "who"."""
         if downloads.is_download(entry):
-            return format_html("{} {}", self.what_happened(entry), self.download(entry))
+            return format_html(
+                "{} ({}) {}", self.what_happened(entry), entry.file_type, self.download(entry)
+            )
         key = self.key_link(entry) if entry.person else ""
         parts = [each for each in (key, self.member_link(entry), entry.detail) if each]
         if not parts:

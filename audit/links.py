@@ -67,7 +67,7 @@ def page_and_entries(pages: frozenset[str], text: str, field: str, value: Any) -
         return log_link(text, **{f"{field}__exact": value})
     return format_html(
         '<a href="{}">{}</a> '
-        '<a class="quiet" href="{}" aria-label="All entries of {}">all entries</a>',
+        '<a class="quiet" href="{}" aria-label="All entries of {}">(all entries)</a>',
         page_url(field, value),
         text or value,
         filtered_log_url(**{f"{field}__exact": value}),

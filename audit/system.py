@@ -37,7 +37,7 @@ def read_log() -> list[Fact]:
         Fact("The oldest entry that waits for its seal", waits, "bad" if found.late else "ok"),
         Fact(
             "Last verification",
-            time_or(found.verified_at, "never: run `manage.py verify_audit`"),
+            time_or(found.verified_at, "never: run manage.py verify_audit"),
             "ok" if verified else "warn",
         ),
         Fact(

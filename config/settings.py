@@ -366,6 +366,8 @@ SECOND_FACTOR = env.choice(
     help="who needs a second factor to sign in: `operators`; `admins`, which is everybody who may "
     "sign in; or `nobody`",
 )
+# Seconds that the next code must wait after a wrong one; they double with each further one.
+OTP_TOTP_THROTTLE_FACTOR = OTP_STATIC_THROTTLE_FACTOR = 0.25
 OTP_TOTP_ISSUER = "Document API"  # how an app names the account
 
 # --- E-mail (`config.mail`) --------------------------------------------------------------------

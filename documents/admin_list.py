@@ -35,7 +35,10 @@ class DocumentFilter(FilterForm):
         if digits := beginning_in(text):
             found = documents_beginning_with(digits)
         elif text and not found:
-            raise ValidationError("There is no document id in this. An id is a UUID.")
+            raise ValidationError(
+                "There is no document id in this. An id is a UUID. The audit log finds a "
+                "document by the beginning of its title."
+            )
         return found
 
     def alternatives(self) -> list[Q]:

@@ -16,6 +16,13 @@ from config.admin.formatting import time_tag
 from documents.models import Document, Recipient
 
 MOST = 50  # entries of the audit log that are shown
+COMPLETED = "Completed"
+OPEN = {  # may still expire
+    Document.Status.DRAFT,
+    Document.Status.SENT,
+    Document.Status.VIEWED,
+    Document.Status.PARTIALLY_SIGNED,
+}
 
 
 @dataclass(frozen=True)
@@ -46,7 +53,9 @@ def events(request: HttpRequest, document: Document) -> tuple[list[Event], bool]
         *(event for each in document.recipients.all() for event in _of_recipient(each)),
         *_of_entries(request, newest[:MOST]),
     ]
-    return sorted(found, key=lambda event: event.at), len(newest) > MOST
+    # The last signature completes the document, at the same moment.
+    found.sort(key=lambda event: (event.at, event.text == COMPLETED))
+    return found, len(newest) > MOST
 
 
 def _of_fields(document: Document) -> Iterator[Event]:
@@ -54,14 +63,14 @@ def _of_fields(document: Document) -> Iterator[Event]:
     times = (
         (document.created_at, "done", "Created"),
         (document.sent_at, "done", "Sent"),
-        (document.completed_at, "done", "Completed"),
+        (document.completed_at, "done", COMPLETED),
         (document.expires_at, "ended", "Expired"),
         (document.deleted_at, "ended", "Deleted"),
     )
     for at, state, text in times:
-        if at and at > now:
+        if at and at > now and document.status in OPEN:
             yield Event(at, "now", "Expires")
-        elif at and (text != "Expired" or document.status == Document.Status.EXPIRED):
+        elif at and at <= now and (text != "Expired" or document.status == Document.Status.EXPIRED):
             yield Event(at, state, text)
 
 

@@ -231,3 +231,10 @@ def test_admin_stylesheets_name_only_columns_that_exist() -> None:
 def test_favicon_is_the_product_s(client: Client) -> None:
     response = client.get("/favicon.ico")
     assert re.fullmatch(r"/static/config/favicon\.[0-9a-f]{12}\.svg", response["Location"])
+
+
+@pytest.mark.parametrize("query", ["plan__exact=%00", "q=%00", "suspended__exact=%00", "p=%00"])
+@pytest.mark.parametrize("path", [WORKSPACES, HISTORY, DOCUMENTS])
+def test_lists_survive_nul_bytes(olga: Client, path: str, query: str) -> None:
+    response = olga.get(f"{path}?{query}", follow=True)
+    assert response.status_code == 200

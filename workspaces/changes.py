@@ -118,9 +118,14 @@ def _locked_membership(membership: Membership) -> Membership | None:
     return Membership.objects.select_related("workspace", "user").filter(pk=membership.pk).first()
 
 
+def is_last_admin(membership: Membership) -> bool:
+    """Whether the workspace has no other admin who can sign in."""
+    admins = list(Membership.objects.admins().filter(workspace=membership.workspace_id))
+    return admins == [membership]
+
+
 def _require_another_admin(membership: Membership) -> None:
-    admins = Membership.objects.admins().filter(workspace=membership.workspace_id)
-    if membership in admins and len(admins) == 1:
+    if is_last_admin(membership):
         raise LastAdmin
 
 

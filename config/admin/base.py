@@ -60,6 +60,8 @@ class StrictFilterAdmin(ModelAdmin):
         return lookup in {getattr(each, "parameter_name", f"{each}__exact") for each in filters}
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
+        if any("\0" in value for _, values in request.GET.lists() for value in values):
+            raise DisallowedModelAdminLookup  # PostgreSQL's texts cannot contain it
         try:
             return super().get_changelist_instance(request)
         except IncorrectLookupParameters as exc:

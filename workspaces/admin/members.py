@@ -52,13 +52,17 @@ class MemberPages(PeoplePages):
     def _remove(
         self, request: HttpRequest, workspace: Workspace, member: Membership
     ) -> HttpResponse:
+        who = "You lose" if member.user == request.user else "The person loses"
+        if "confirmed" not in request.POST and changes.is_last_admin(member):
+            hidden = {"do": "remove", "confirmed": "yes"}
+            return self._last_admin(request, workspace, member, f"Remove {member.user}", hidden)
         if "confirmed" not in request.POST:
             return self.page(
                 request,
                 CONFIRM,
                 title=f"Remove {member.user} from {workspace.label}?",
                 sentences=[
-                    "The person loses access to this workspace from the next click on. The account "
+                    f"{who} access to this workspace from the next click on. The account "
                     "stays, with its other workspaces.",
                     "Keys that the person has created keep working: revoke those whose text the "
                     "person may have kept.",
