@@ -193,7 +193,8 @@ def test_audit_list_says_what_a_user_did_it_to(sam: Client) -> None:
     html = body(sam.get(HISTORY))
     assert re.search(r"role changed: <a [^>]+>bob@acme\.example</a>, MEMBER → ADMIN</td>", html)
     assert re.search(
-        r"revoked: <a [^>]+>&lt;Copy&gt; \(dtd_abcd1234…\)</a> <a [^>]+>all entries</a></td>", html
+        r"revoked: <a [^>]+>&lt;Copy&gt; \(dtd_abcd1234…\)</a> <a [^>]+>\(all entries\)</a></td>",
+        html,
     )
 
 
@@ -246,6 +247,7 @@ def downloaded(**end: Any) -> tuple[AuditEntry, AuditEntry | None]:
         "request_id": "5a" * 16,
         "key_id": uid(1, 7),
         "key_prefix": "dtd_abcd1234",
+        "file_type": "signed",
         "byte_range": end.get("byte_range", ""),
     }
     [started] = happened(created_at=at("2026-03-01 12:00:00"), **facts)
@@ -279,7 +281,7 @@ def test_audit_list_has_one_row_for_a_download(
     started, _ = downloaded(**end)
     assert seen(sam) == [started.id]
     html = body(sam.get(HISTORY))
-    assert f'Document downloaded <span class="pill pill-{pill}">{text}</span>' in html
+    assert f'Document downloaded (signed) <span class="pill pill-{pill}">{text}</span>' in html
     assert html.count(text) == 1
 
 

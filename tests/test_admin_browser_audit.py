@@ -103,7 +103,7 @@ def test_story_of_a_part_of_a_file_and_its_raw_entries(acme: Tenant, sam: Browse
     support = Clicks(sam)
     support.search(f"{response.headers['request-id'][:8]}…")
     [row] = column(sam, "what_happened_to")
-    assert row.startswith("Document downloaded part: 100 of ")
+    assert row.startswith("Document downloaded (original) part: 100 of ")
     support.click("#result_list .field-when a")
     assert support.count == 2
     assert "Entries of this request" in sam.text

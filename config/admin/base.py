@@ -55,13 +55,18 @@ class StrictFilterAdmin(ModelAdmin):
         """The only script of Django's that our pages use; it selects rows for an action."""
         return Media(js=["admin/js/actions.js"] if self.actions else [])
 
-    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+    def filter_parameters(self, request: HttpRequest) -> set[str]:
+        """The URL parameters of the filters."""
         filters = self.get_list_filter(request)
-        return lookup in {getattr(each, "parameter_name", f"{each}__exact") for each in filters}
+        return {getattr(each, "parameter_name", f"{each}__exact") for each in filters}
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        return lookup in self.filter_parameters(request)
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
-        if any("\0" in value for _, values in request.GET.lists() for value in values):
-            raise DisallowedModelAdminLookup  # PostgreSQL's texts cannot contain it
+        for name in self.filter_parameters(request):
+            if "\0" in "".join(request.GET.getlist(name)):
+                raise DisallowedModelAdminLookup  # PostgreSQL's texts cannot contain it
         try:
             return super().get_changelist_instance(request)
         except IncorrectLookupParameters as exc:
