@@ -6,12 +6,13 @@ from urllib.parse import quote
 
 import pytest
 from django.db import connection
-from django.test import Client
+from django.test import Client, RequestFactory
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from audit.models import Action, AuditEntry
 from documents.models import Document
+from documents.timeline import events
 from tests import factories
 from tests.database import no_entries
 from tests.factories import Tenant, at, uid
@@ -170,6 +171,22 @@ def test_document_page_has_a_timeline(acme: Tenant, sam: Client) -> None:
     assert "Downloaded (original) with Acme sync" in texts[-1]
     assert "whole file" in texts[-1]
     assert f"?key_id__exact={acme.key.id}" in timeline[1]
+
+
+def test_timeline_ends_with_the_completion_which_never_expires(acme: Tenant) -> None:
+    done = at("2026-03-02 10:00:00")
+    document = factories.document(
+        acme.workspace,
+        status="COMPLETED",
+        created_at=at("2026-03-01 09:00:00"),
+        completed_at=done,
+        expires_at=at("2999-01-01 00:00:00"),
+    )
+    factories.recipient(document, "SIGNER", "SIGNED", completed_at=done)
+    request = RequestFactory().get("/")
+    request.user = acme.admin
+    found, _ = events(request, document)
+    assert [event.text.split(" by ")[0] for event in found][-2:] == ["Signed", "Completed"]
 
 
 def test_document_page_shows_the_newest_entries_of_many(acme: Tenant, sam: Client) -> None:
