@@ -17,7 +17,7 @@ from django.utils import timezone
 from apikeys.models import ApiKey
 from apikeys.usage import report
 from apikeys.usage.flusher import Flusher
-from apikeys.usage.models import KeyUsage, RefusedRequest
+from apikeys.usage.models import NO_DOCUMENT, KeyUsage, RefusedRequest
 from config.admin.keyset import Position
 from tests import factories, staff
 from tests.client import get
@@ -110,7 +110,7 @@ def test_admins_are_told_nothing_of_other_workspaces(
 ) -> None:
     client = signed_in(acme.admin)
     for text in (html(client.get(LIST)), html(page(client, rows["foreign"]))):
-        assert "There is no such document in this workspace." in text
+        assert NO_DOCUMENT in text
         assert "Umbrella" not in text
         assert str(uid(9, 3)) not in text
     text = html(page(signed_in(staff.support()), rows["foreign"]))
