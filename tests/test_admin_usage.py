@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from apikeys.models import ApiKey
-from apikeys.usage import report
+from apikeys.usage import latest, report
 from apikeys.usage.flusher import Flusher
 from apikeys.usage.models import NO_DOCUMENT, KeyUsage, RefusedRequest
 from config.admin.keyset import Position
@@ -298,12 +298,13 @@ def test_reports_read_indexes(acme: Tenant) -> None:
     with CaptureQueriesContext(connection) as captured:
         report.daily([uid(1, 2), uid(2, 2)])
         report.addresses(uid(1, 2))
-        report.refused(uid(1, 2), 10)
+        latest.of_key(uid(1, 2), 10, for_support=True)
         report.find_request("00000001")
         report.workspace_today([uid(1, 1)])
         report.top_workspaces()
         report.limited_keys()
-        report.refused_known_keys()
+        latest.of_known_keys(10)
+        latest.of_refused_keys(10)
     for query in captured:
         if 'FROM "usage_keyaddress"' not in query["sql"] and 'FROM "usage_' in query["sql"]:
             types = {node["Node Type"] for node in nodes(plan(query["sql"]))}
@@ -366,10 +367,45 @@ def test_start_page_of_support_has_the_latest_and_the_unusual(
     page = start(staff.support())
     text = text_of(page)
     assert "The key “Acme sync” was revoked at" in text
-    assert "No Authorization header." in text
+    assert "No Authorization header." not in text
     assert "Acme sync Acme · 00000001 4,120" in text
     assert f"{LIST}?key_id__exact={acme.key.pk}&amp;status__exact=429" in page
     assert "most requests" not in text
+
+
+def test_latest_of_the_start_page_has_known_keys_once_for_each_status(
+    acme: Tenant, umbrella: Tenant
+) -> None:
+    [theirs, *_] = refused(3, **of_key(umbrella), created_at=lambda n: now() - timedelta(hours=n))
+    refused(10, status=401, reason="No Authorization header.")
+    [first, *_] = refused(20, **of_key(acme, status=429, more=lambda n: 1000 if n == 3 else 0))
+    refused(1, **of_key(acme), created_at=now() - timedelta(days=1))
+    page = start(staff.support())
+    text = text_of(page)
+    assert "No Authorization header." not in text
+    assert "429 No document has this id. and 1,019 more" in text
+    assert "404 No document has this id. and 2 more" in text
+    assert len(re.findall("No document has this id", text)) == 3
+    for row in (theirs, first):
+        assert reverse("admin:usage_refusedrequest_change", args=[row.pk]) in page
+    assert reverse("admin:workspaces_workspace_change", args=[acme.workspace.pk]) in page
+
+
+def test_key_s_page_folds_refused_requests_by_what_its_reader_is_told(
+    acme: Tenant, umbrella: Tenant
+) -> None:
+    refused(6, **of_key(acme, status=429), reason="Over the limit.")
+    earlier = now() - timedelta(days=1)
+    for reason in ("No document has this id.", "It belongs to another workspace."):
+        refused(2, **of_key(acme, document_id=uid(9, 3)), reason=reason, created_at=earlier)
+    url = reverse("admin:apikeys_apikey_change", args=[acme.key.pk])
+    text = text_of(html(signed_in(staff.support()).get(url)))
+    assert "429 Over the limit. and 5 more like it" in text
+    assert "404 No document has this id. and 1 more like it" in text
+    assert "404 It belongs to another workspace. and 1 more like it" in text
+    text = text_of(html(signed_in(acme.admin).get(url)))
+    assert "429 Over the limit. and 5 more like it" in text
+    assert f"404 {NO_DOCUMENT} and 3 more like it" in text
 
 
 def test_start_page_of_an_operator_has_the_top_workspaces(acme: Tenant, umbrella: Tenant) -> None:
@@ -379,12 +415,12 @@ def test_start_page_of_an_operator_has_the_top_workspaces(acme: Tenant, umbrella
     assert re.search(
         r"most requests today .* Umbrella · 00000001 9 0 0 0 Acme · 00000001 6 0 0 1 ", text
     )
-    assert re.search(r"Most refused by the rate limit .* Acme · 00000001 6 0 0 1", text)
+    assert "today Workspace Refused (429) Acme · 00000001 1" in text
 
 
 def test_start_page_without_any_request_says_so(acme: Tenant) -> None:
     text = text_of(start(staff.operator()))
-    assert "No request was refused in the last 30 days." in text
+    assert "No request of a known key was refused in the last 30 days." in text
     assert "No key was used today (UTC)." in text
     assert "Acme today requests 0" in text_of(start(acme.admin))
 

@@ -98,6 +98,16 @@ class RefusedRequest(models.Model):
             models.Index("workspace_id", "status", *NEWEST_FIRST, name="refused_workspace_status"),
             models.Index("address", *NEWEST_FIRST, name="refused_address"),
             models.Index("key_prefix", *NEWEST_FIRST, name="refused_prefix"),
+            # What exists, without the noise of unknown clients.
+            models.Index(
+                *NEWEST_FIRST, condition=models.Q(key_id__isnull=False), name="refused_of_keys"
+            ),
+            models.Index(
+                "document_id",
+                *NEWEST_FIRST,
+                condition=models.Q(document_id__isnull=False),
+                name="refused_document",
+            ),
             # Keys that are still tried although they were revoked or deleted, or mistyped.
             models.Index(
                 *NEWEST_FIRST,
