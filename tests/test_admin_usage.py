@@ -4,7 +4,7 @@ import re
 from datetime import timedelta
 from html import unescape
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import pytest
 from django.contrib.auth.models import User
@@ -186,6 +186,9 @@ def test_support_filters_by_the_name_of_a_workspace(acme: Tenant, umbrella: Tena
         ("q=Acme", "Enter a request id or its first 8 characters"),
         ("q=abc", "Enter a request id"),
         ("q=dtd_abc", "Enter a request id"),
+        ("q=sam@acme.example", "Names, e-mails and other text can only be searched for in"),
+        ("q=/api/v1/documents/nope", "the id or URL of a document"),
+        (f"q={'x' * 501}", "at most 500 characters"),
         ("q=%00", "Null characters"),
         ("status__exact=418", "Select a valid choice"),
         ("status__exact=x", "Select a valid choice"),
@@ -198,6 +201,83 @@ def test_support_filters_by_the_name_of_a_workspace(acme: Tenant, umbrella: Tena
 def test_filter_that_is_not_valid_says_so(db: None, query: str, error: str) -> None:
     found = errors(signed_in(staff.support()), f"?{query}", LIST)
     assert error in str(found)
+
+
+@pytest.mark.parametrize(
+    ("pasted", "recognised"),
+    [
+        ("Request-Id: {request}", "Request id “{request}”"),
+        ("what is “{request}”?", "Request id “{request}”"),
+        ("request-id: {short}…, please", "Beginning of a request id “{short}”"),
+        ("Request-Id:{short}", "Beginning of a request id “{short}”"),
+        ("{short}...", "Beginning of a request id “{short}”"),
+        (
+            "https://api.acme.example/api/v1/documents/{document}/download?type=signed",
+            "Document id “{document}”",
+        ),
+        ("GET /api/v1/documents/{document}", "Document id “{document}”"),
+        ("document '{document}'", "Id of a document, key or workspace “{document}”"),
+        ("key={key}", "Id of a document, key or workspace “{key}”"),
+        ("from [203.0.113.9]", "Address “203.0.113.9”"),
+        ("{prefix}", "First characters of a key “{prefix}”"),
+    ],
+)
+def test_search_understands_what_is_pasted_and_says_so(
+    acme: Tenant, pasted: str, recognised: str
+) -> None:
+    request = "92fe0e65" + "a" * 24
+    [row] = refused(
+        **of_key(acme, document_id=uid(9, 3)), request_id=request, address="203.0.113.9"
+    )
+    refused(3)
+    values = {
+        "request": request,
+        "short": request[:8],
+        "document": uid(9, 3),
+        "key": acme.key.pk,
+        "prefix": acme.key.prefix,
+    }
+    for user in (staff.support(), acme.admin):
+        found = shown(signed_in(user), f"?q={quote(pasted.format(**values))}", LIST)
+        assert [each.pk for each in found.result_list] == [row.pk]
+        assert found.recognised_text == recognised.format(**values)
+
+
+@pytest.mark.parametrize(
+    ("pasted", "text"),
+    [
+        ("'203.0.113.77'", "Nothing matches. Looked for: Address “203.0.113.77”."),
+        ("sam@acme.example", "Names, e-mails and other text can only be searched for in the"),
+    ],
+)
+def test_search_without_a_result_leads_to_the_audit_log(db: None, pasted: str, text: str) -> None:
+    sam = signed_in(staff.support())
+    found = html(sam.get(LIST, {"q": pasted}))
+    assert text in found
+    log = reverse("admin:audit_auditentry_changelist")
+    assert f'href="{log}?{urlencode({"q": pasted})}"' in found
+    narrowed = html(sam.get(LIST, {"q": "203.0.113.77", "within": "1h"}))
+    assert 'href="?q=203.0.113.77">Search without the other filters' in narrowed
+    for query in ({"q": "a\0b"}, {"q": "x" * 501}, {"q": "203.0.113.77", "within": "year"}):
+        assert "Search the audit log</a>" not in html(sam.get(LIST, query))
+
+
+def test_unknown_document_and_one_of_another_workspace_read_the_same_for_admins(
+    acme: Tenant, umbrella: Tenant, flusher: Flusher
+) -> None:
+    theirs, unknown = factories.document(umbrella.workspace).pk, uid(9, 3)
+    client = signed_in(acme.admin)
+    read = []
+    for id in (theirs, unknown):
+        request = acme.get(f"/documents/{id}").headers["request-id"]
+        assert flusher.flush()
+        [row] = shown(client, f"?q={id}", LIST).result_list
+        texts = [text_of(html(each)) for each in (client.get(LIST, {"q": id}), page(client, row))]
+        assert NO_DOCUMENT in texts[0]
+        times = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
+        ids = f"{id}|{request}|{request[:8]}"
+        read.append([re.sub(times, "TIME", re.sub(ids, "ID", text)) for text in texts])
+    assert read[0] == read[1]
 
 
 def test_raw_key_in_the_search_is_cut_to_its_prefix(acme: Tenant) -> None:
@@ -232,8 +312,9 @@ READ_FROM = {
     "q=203.0.113.20": {"refused_address"},
     "q=dtd_00000020": {"refused_prefix"},
     "q=0000001c": {"refused_request"},
-    f"q={28:08x}{'f' * 24}": OF_KEY | OF_WORKSPACE | {"refused_request"},
-    f"q={uid(20, 2)}": OF_KEY | OF_WORKSPACE,
+    f"q={28:08x}{'f' * 24}": OF_KEY | OF_WORKSPACE | {"refused_document", "refused_request"},
+    f"q={uid(20, 2)}": OF_KEY | OF_WORKSPACE | {"refused_document"},
+    f"q=documents/{uid(30, 3)}": {"refused_document"},
 }
 
 
@@ -246,6 +327,7 @@ def many(acme: Tenant) -> None:
         key_id=lambda n: uid(n % 100, 2),
         key_prefix=lambda n: f"dtd_{n % 100:08}",
         workspace_id=lambda n: uid(n % 50, 1),
+        document_id=lambda n: uid(n % 300, 3) if n % 3 else None,
         address=lambda n: f"203.0.113.{n % 200}",
     )
     analyze("usage_refusedrequest")
