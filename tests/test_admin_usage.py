@@ -272,7 +272,9 @@ def test_unknown_document_and_one_of_another_workspace_read_the_same_for_admins(
         request = acme.get(f"/documents/{id}").headers["request-id"]
         assert flusher.flush()
         [row] = shown(client, f"?q={id}", LIST).result_list
-        texts = [text_of(html(each)) for each in (client.get(LIST, {"q": id}), page(client, row))]
+        texts = [
+            text_of(html(each)) for each in (client.get(LIST, {"q": str(id)}), page(client, row))
+        ]
         assert NO_DOCUMENT in texts[0]
         times = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
         ids = f"{id}|{request}|{request[:8]}"
