@@ -11,7 +11,7 @@ from apikeys.admin_access import last_use, refusal_reason, refusal_warning
 from apikeys.life import DeletedKey, life_of
 from apikeys.models import ApiKey
 from apikeys.states import State
-from apikeys.usage import report
+from apikeys.usage import latest, report
 from audit.links import filtered_log_url
 from audit.models import Action
 from config.admin.formatting import time_tag
@@ -42,11 +42,12 @@ def context(key: ApiKey | DeletedKey, workspace_label: str, *, for_support: bool
         "chart": charts.month(days),
         "refused": [
             {
-                "row": row,
-                "time": time_tag(row.created_at),
-                "reason": row.reason if for_support else row.reason_for_admins,
+                "row": each.row,
+                "time": time_tag(each.row.created_at),
+                "reason": each.reason,
+                "more": f"{each.more:,}" if each.more else "",
             }
-            for row in report.refused(key.id, REFUSED_SHOWN)
+            for each in latest.of_key(key.id, REFUSED_SHOWN, for_support=for_support)
         ],
         "refused_url": refused_url,
         "limited_url": f"{refused_url}&status__exact=429",

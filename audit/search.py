@@ -79,10 +79,15 @@ def recognise(text: str, scope: Scope) -> list[Recognised]:
         key = Q(key_prefix=text)
         return [Recognised("First characters of a key", text, (key,), request=True)]
     return (
-        [*_ids(text), *_addresses(text)]
+        ids_and_addresses(text)
         or _time(text)
         or [*_beginning_of_id(text), *_names(text.strip(_AROUND), scope)]
     )
+
+
+def ids_and_addresses(text: str) -> list[Recognised]:
+    """The ids and addresses in a text. Refused requests have the same columns."""
+    return [*_ids(text), *_addresses(text)]
 
 
 def _ids(text: str) -> list[Recognised]:

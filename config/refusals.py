@@ -15,7 +15,10 @@ class RefusedPath(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """The true reason, in a sentence for support; and the document that the path names."""
+    """The true reason, in a sentence for support; and the id of the document that the path names.
+
+    Also of one that does not exist: admins must not see the difference to another workspace's.
+    """
 
     text: str
     document_id: UUID | None

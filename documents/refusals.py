@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from urllib.parse import unquote
+from uuid import UUID
 
 from config.api.errors import DocumentNotComplete, DocumentNotFound
 from config.refusals import Explanation, RefusedPath, register
@@ -57,7 +58,7 @@ def _missing(request: RefusedPath, found: dict[str, Document]) -> Explanation:
         return Explanation(text, None)
     document = found.get(id)
     if document is None:
-        return Explanation("No document has this id.", None)
+        return Explanation("No document has this id.", UUID(id))
     return Explanation(_hidden(document, request), document.pk)
 
 

@@ -4,7 +4,7 @@ import re
 from datetime import timedelta
 from html import unescape
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import pytest
 from django.contrib.auth.models import User
@@ -15,9 +15,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from apikeys.models import ApiKey
-from apikeys.usage import report
+from apikeys.usage import latest, report
 from apikeys.usage.flusher import Flusher
-from apikeys.usage.models import KeyUsage, RefusedRequest
+from apikeys.usage.models import NO_DOCUMENT, KeyUsage, RefusedRequest
 from config.admin.keyset import Position
 from tests import factories, staff
 from tests.client import get
@@ -110,7 +110,7 @@ def test_admins_are_told_nothing_of_other_workspaces(
 ) -> None:
     client = signed_in(acme.admin)
     for text in (html(client.get(LIST)), html(page(client, rows["foreign"]))):
-        assert "There is no such document in this workspace." in text
+        assert NO_DOCUMENT in text
         assert "Umbrella" not in text
         assert str(uid(9, 3)) not in text
     text = html(page(signed_in(staff.support()), rows["foreign"]))
@@ -186,6 +186,9 @@ def test_support_filters_by_the_name_of_a_workspace(acme: Tenant, umbrella: Tena
         ("q=Acme", "Enter a request id or its first 8 characters"),
         ("q=abc", "Enter a request id"),
         ("q=dtd_abc", "Enter a request id"),
+        ("q=sam@acme.example", "Names, e-mails and other text can only be searched for in"),
+        ("q=/api/v1/documents/nope", "the id or URL of a document"),
+        (f"q={'x' * 501}", "at most 500 characters"),
         ("q=%00", "Null characters"),
         ("status__exact=418", "Select a valid choice"),
         ("status__exact=x", "Select a valid choice"),
@@ -198,6 +201,85 @@ def test_support_filters_by_the_name_of_a_workspace(acme: Tenant, umbrella: Tena
 def test_filter_that_is_not_valid_says_so(db: None, query: str, error: str) -> None:
     found = errors(signed_in(staff.support()), f"?{query}", LIST)
     assert error in str(found)
+
+
+@pytest.mark.parametrize(
+    ("pasted", "recognised"),
+    [
+        ("Request-Id: {request}", "Request id “{request}”"),
+        ("what is “{request}”?", "Request id “{request}”"),
+        ("request-id: {short}…, please", "Beginning of a request id “{short}”"),
+        ("Request-Id:{short}", "Beginning of a request id “{short}”"),
+        ("{short}...", "Beginning of a request id “{short}”"),
+        (
+            "https://api.acme.example/api/v1/documents/{document}/download?type=signed",
+            "Document id “{document}”",
+        ),
+        ("GET /api/v1/documents/{document}", "Document id “{document}”"),
+        ("document '{document}'", "Id of a document, key or workspace “{document}”"),
+        ("key={key}", "Id of a document, key or workspace “{key}”"),
+        ("from [203.0.113.9]", "Address “203.0.113.9”"),
+        ("{prefix}", "First characters of a key “{prefix}”"),
+    ],
+)
+def test_search_understands_what_is_pasted_and_says_so(
+    acme: Tenant, pasted: str, recognised: str
+) -> None:
+    request = "92fe0e65" + "a" * 24
+    [row] = refused(
+        **of_key(acme, document_id=uid(9, 3)), request_id=request, address="203.0.113.9"
+    )
+    refused(3)
+    values = {
+        "request": request,
+        "short": request[:8],
+        "document": uid(9, 3),
+        "key": acme.key.pk,
+        "prefix": acme.key.prefix,
+    }
+    for user in (staff.support(), acme.admin):
+        found = shown(signed_in(user), f"?q={quote(pasted.format(**values))}", LIST)
+        assert [each.pk for each in found.result_list] == [row.pk]
+        assert found.recognised_text == recognised.format(**values)
+
+
+@pytest.mark.parametrize(
+    ("pasted", "text"),
+    [
+        ("'203.0.113.77'", "Nothing matches. Looked for: Address “203.0.113.77”."),
+        ("sam@acme.example", "Names, e-mails and other text can only be searched for in the"),
+    ],
+)
+def test_search_without_a_result_leads_to_the_audit_log(db: None, pasted: str, text: str) -> None:
+    sam = signed_in(staff.support())
+    found = html(sam.get(LIST, {"q": pasted}))
+    assert text in found
+    log = reverse("admin:audit_auditentry_changelist")
+    assert f'href="{log}?{urlencode({"q": pasted})}"' in found
+    narrowed = html(sam.get(LIST, {"q": "203.0.113.77", "within": "1h"}))
+    assert 'href="?q=203.0.113.77">Search without the other filters' in narrowed
+    for query in ({"q": "a\0b"}, {"q": "x" * 501}, {"q": "203.0.113.77", "within": "year"}):
+        assert "Search the audit log</a>" not in html(sam.get(LIST, query))
+
+
+def test_unknown_document_and_one_of_another_workspace_read_the_same_for_admins(
+    acme: Tenant, umbrella: Tenant, flusher: Flusher
+) -> None:
+    theirs, unknown = factories.document(umbrella.workspace).pk, uid(9, 3)
+    client = signed_in(acme.admin)
+    read = []
+    for id in (theirs, unknown):
+        request = acme.get(f"/documents/{id}").headers["request-id"]
+        assert flusher.flush()
+        [row] = shown(client, f"?q={id}", LIST).result_list
+        texts = [
+            text_of(html(each)) for each in (client.get(LIST, {"q": str(id)}), page(client, row))
+        ]
+        assert NO_DOCUMENT in texts[0]
+        times = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
+        ids = f"{id}|{request}|{request[:8]}"
+        read.append([re.sub(times, "TIME", re.sub(ids, "ID", text)) for text in texts])
+    assert read[0] == read[1]
 
 
 def test_raw_key_in_the_search_is_cut_to_its_prefix(acme: Tenant) -> None:
@@ -232,8 +314,9 @@ READ_FROM = {
     "q=203.0.113.20": {"refused_address"},
     "q=dtd_00000020": {"refused_prefix"},
     "q=0000001c": {"refused_request"},
-    f"q={28:08x}{'f' * 24}": OF_KEY | OF_WORKSPACE | {"refused_request"},
-    f"q={uid(20, 2)}": OF_KEY | OF_WORKSPACE,
+    f"q={28:08x}{'f' * 24}": OF_KEY | OF_WORKSPACE | {"refused_document", "refused_request"},
+    f"q={uid(20, 2)}": OF_KEY | OF_WORKSPACE | {"refused_document"},
+    f"q=documents/{uid(30, 3)}": {"refused_document"},
 }
 
 
@@ -246,6 +329,7 @@ def many(acme: Tenant) -> None:
         key_id=lambda n: uid(n % 100, 2),
         key_prefix=lambda n: f"dtd_{n % 100:08}",
         workspace_id=lambda n: uid(n % 50, 1),
+        document_id=lambda n: uid(n % 300, 3) if n % 3 else None,
         address=lambda n: f"203.0.113.{n % 200}",
     )
     analyze("usage_refusedrequest")
@@ -298,12 +382,13 @@ def test_reports_read_indexes(acme: Tenant) -> None:
     with CaptureQueriesContext(connection) as captured:
         report.daily([uid(1, 2), uid(2, 2)])
         report.addresses(uid(1, 2))
-        report.refused(uid(1, 2), 10)
+        latest.of_key(uid(1, 2), 10, for_support=True)
         report.find_request("00000001")
         report.workspace_today([uid(1, 1)])
         report.top_workspaces()
         report.limited_keys()
-        report.refused_known_keys()
+        latest.of_known_keys(10)
+        latest.of_refused_keys(10)
     for query in captured:
         if 'FROM "usage_keyaddress"' not in query["sql"] and 'FROM "usage_' in query["sql"]:
             types = {node["Node Type"] for node in nodes(plan(query["sql"]))}
@@ -366,10 +451,45 @@ def test_start_page_of_support_has_the_latest_and_the_unusual(
     page = start(staff.support())
     text = text_of(page)
     assert "The key “Acme sync” was revoked at" in text
-    assert "No Authorization header." in text
+    assert "No Authorization header." not in text
     assert "Acme sync Acme · 00000001 4,120" in text
     assert f"{LIST}?key_id__exact={acme.key.pk}&amp;status__exact=429" in page
     assert "most requests" not in text
+
+
+def test_latest_of_the_start_page_has_known_keys_once_for_each_status(
+    acme: Tenant, umbrella: Tenant
+) -> None:
+    [theirs, *_] = refused(3, **of_key(umbrella), created_at=lambda n: now() - timedelta(hours=n))
+    refused(10, status=401, reason="No Authorization header.")
+    [first, *_] = refused(20, **of_key(acme, status=429, more=lambda n: 1000 if n == 3 else 0))
+    refused(1, **of_key(acme), created_at=now() - timedelta(days=1))
+    page = start(staff.support())
+    text = text_of(page)
+    assert "No Authorization header." not in text
+    assert "429 No document has this id. and 1,019 more" in text
+    assert "404 No document has this id. and 2 more" in text
+    assert len(re.findall("No document has this id", text)) == 3
+    for row in (theirs, first):
+        assert reverse("admin:usage_refusedrequest_change", args=[row.pk]) in page
+    assert reverse("admin:workspaces_workspace_change", args=[acme.workspace.pk]) in page
+
+
+def test_key_s_page_folds_refused_requests_by_what_its_reader_is_told(
+    acme: Tenant, umbrella: Tenant
+) -> None:
+    refused(6, **of_key(acme, status=429), reason="Over the limit.")
+    earlier = now() - timedelta(days=1)
+    for reason in ("No document has this id.", "It belongs to another workspace."):
+        refused(2, **of_key(acme, document_id=uid(9, 3)), reason=reason, created_at=earlier)
+    url = reverse("admin:apikeys_apikey_change", args=[acme.key.pk])
+    text = text_of(html(signed_in(staff.support()).get(url)))
+    assert "429 Over the limit. and 5 more like it" in text
+    assert "404 No document has this id. and 1 more like it" in text
+    assert "404 It belongs to another workspace. and 1 more like it" in text
+    text = text_of(html(signed_in(acme.admin).get(url)))
+    assert "429 Over the limit. and 5 more like it" in text
+    assert f"404 {NO_DOCUMENT} and 3 more like it" in text
 
 
 def test_start_page_of_an_operator_has_the_top_workspaces(acme: Tenant, umbrella: Tenant) -> None:
@@ -379,12 +499,12 @@ def test_start_page_of_an_operator_has_the_top_workspaces(acme: Tenant, umbrella
     assert re.search(
         r"most requests today .* Umbrella · 00000001 9 0 0 0 Acme · 00000001 6 0 0 1 ", text
     )
-    assert re.search(r"Most refused by the rate limit .* Acme · 00000001 6 0 0 1", text)
+    assert "today Workspace Refused (429) Acme · 00000001 1" in text
 
 
 def test_start_page_without_any_request_says_so(acme: Tenant) -> None:
     text = text_of(start(staff.operator()))
-    assert "No request was refused in the last 30 days." in text
+    assert "No request of a known key was refused in the last 30 days." in text
     assert "No key was used today (UTC)." in text
     assert "Acme today requests 0" in text_of(start(acme.admin))
 

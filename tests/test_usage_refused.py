@@ -11,7 +11,7 @@ from apikeys import keys
 from apikeys.models import ApiKey
 from apikeys.usage import purge, recorder, refusals, report
 from apikeys.usage.flusher import Flusher
-from apikeys.usage.models import RefusedRequest
+from apikeys.usage.models import NO_DOCUMENT, RefusedRequest
 from audit.models import AuditEntry
 from config import refusals as explanations
 from config.api.errors import DocumentNotFound
@@ -144,9 +144,8 @@ def test_refused_document_is_explained_for_support_and_not_for_admins(
         for id, response in sent.items():
             row = row_of(response, flusher)
             assert row.reason == expected[id]
-            exists = id in (str(theirs.pk), str(gone.pk))
-            assert row.document_id == (UUID(id) if exists else None)
-            assert row.reason_for_admins == "There is no such document in this workspace."
+            assert row.document_id == (None if id == "x" else UUID(id))
+            assert row.reason_for_admins == (expected["x"] if id == "x" else NO_DOCUMENT)
             assert about(row) == of(acme)
 
 
@@ -159,6 +158,7 @@ def test_refused_download_before_completion_says_the_document_s_status(
         "The document was not complete when the file was requested; it is SENT now."
     )
     assert row.document_id == document.pk
+    assert row.reason_for_admins == row.reason
     Document.objects.filter(pk=document.pk).delete()
     row = row_of(acme.get(f"/documents/{document.pk}/download?type=signed"), flusher)
     assert row.reason == "No document has this id."
@@ -176,7 +176,7 @@ def test_refused_workspace_is_explained(
 ) -> None:
     tenant: Tenant = request.getfixturevalue(who)
     row = row_of(tenant.get("/me"), flusher)
-    assert row.reason == reason
+    assert row.reason_for_admins == row.reason == reason
     assert about(row) == of(tenant)
 
 
@@ -184,6 +184,7 @@ def test_refused_by_the_rate_limit_says_the_limit(acme: Tenant, flusher: Flusher
     while (response := acme.get("/me")).status != 429:
         pass
     row = row_of(response, flusher)
+    assert row.reason_for_admins == row.reason
     assert row.reason == "The key had made more than 300 requests in its minute."
     assert about(row) == of(acme)
 
@@ -202,7 +203,7 @@ def test_refused_request_of_any_status_is_found_by_its_id(
     response = acme.get(path, method)
     assert response.status == status
     row = row_of(response, flusher)
-    assert reason in row.reason
+    assert reason in row.reason_for_admins == row.reason
     assert (row.method, row.path) == (method, f"/api/v1{path.partition('?')[0]}")
     [short] = report.find_request(response.headers["request-id"][:8].upper())
     assert short == row
@@ -216,7 +217,14 @@ def test_refused_range_and_unsupported_precondition_are_found(
         value = "bytes=999999999-" if status == 416 else '"other"'
         response = acme.get(path, **{header: value})
         assert response.status == status
-        assert row_of(response, flusher).reason
+        row = row_of(response, flusher)
+        assert row.reason_for_admins == row.reason == response.json()["error"]
+
+
+@pytest.mark.parametrize("status", [500, 503])
+def test_admins_are_told_nothing_of_our_servers(status: int) -> None:
+    row = RefusedRequest(status=status, response_text="The service is busy.", reason="no slot")
+    assert row.reason_for_admins == "The service is busy."
 
 
 def test_refused_request_outside_of_the_api_is_not_stored(db: None, flusher: Flusher) -> None:

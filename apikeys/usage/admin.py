@@ -11,12 +11,12 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from apikeys.usage import panels
+from apikeys.usage.changelist import RefusedChangeList
 from apikeys.usage.filters import RefusedFilter
 from apikeys.usage.models import RefusedRequest
 from audit.export_views import redirect_without_key
 from audit.links import filtered_log_url
 from audit.scope import scope_of
-from audit.workspace_field import WorkspaceChoices
 from config.admin.base import request_user
 from config.admin.changelist import ReadOnlyAdmin
 from config.admin.formatting import date_column
@@ -62,8 +62,8 @@ class RefusedRequestAdmin(ReadOnlyAdmin):
 
     # --- Pages ---
 
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[WorkspaceChoices]:
-        return WorkspaceChoices
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[RefusedChangeList]:
+        return RefusedChangeList
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None

@@ -1,24 +1,21 @@
 """The filters of the refused requests; `apikeys.usage.models` has an index for each."""
 
-import contextlib
-import re
 from collections.abc import Sequence
-from ipaddress import ip_address
 from typing import Any
 from uuid import UUID
 
 from django import forms
-from django.core.exceptions import ValidationError
 from django.db.models import Q
 from django.http import QueryDict
 from django.utils import timezone
 
-from apikeys.usage.models import REQUEST_ID_SHORT, RefusedRequest
+from apikeys.usage.models import RefusedRequest
+from apikeys.usage.search import CAN_BE_FOUND, recognise
 from audit.filters import PERIODS, id_field
 from audit.scope import Scope
+from audit.search import Recognised
 from audit.workspace_field import WorkspaceField
 from config.admin.changelist import FilterForm
-from config.key_format import PREFIX, PUBLIC_LENGTH
 from workspaces.directory import labels
 
 STATUSES = {
@@ -34,32 +31,6 @@ STATUSES = {
     500: "our error",
     503: "not available",
 }
-_REQUEST_ID = re.compile(rf"[0-9a-f]{{{REQUEST_ID_SHORT},32}}", re.IGNORECASE)
-
-
-def search_alternatives(text: str) -> list[Q]:
-    """A condition for each column that could contain what was entered.
-
-    Raises:
-        ValidationError: the text is nothing that can be searched for.
-    """
-    text = text.strip(" \t\r\n\"'“”,;.")
-    if text.startswith(PREFIX) and len(text) == PUBLIC_LENGTH:
-        return [Q(key_prefix=text)]
-    alternatives = []
-    if _REQUEST_ID.fullmatch(text.rstrip("…")):
-        alternatives.append(Q(request_id__startswith=text.rstrip("…").lower()))
-    with contextlib.suppress(ValueError):
-        id = UUID(text)
-        alternatives += [Q(key_id=id), Q(workspace_id=id)]
-    with contextlib.suppress(ValueError):
-        alternatives.append(Q(address=str(ip_address(text))))
-    if not alternatives:
-        raise ValidationError(
-            f"Enter a request id or its first {REQUEST_ID_SHORT} characters, an address, the first "
-            f"{PUBLIC_LENGTH} characters of a key, or the id of a key or a workspace."
-        )
-    return alternatives
 
 
 class RefusedFilter(FilterForm):
@@ -67,15 +38,17 @@ class RefusedFilter(FilterForm):
 
     Args:
         scope: the scope of the user; workspaces outside of it are not offered.
+
+    Attributes:
+        recognised: what the search may be.
     """
 
     q = forms.CharField(
         label="Search",
         required=False,
-        max_length=100,
+        max_length=500,
         widget=forms.TextInput(attrs={"type": "search", "autocomplete": "off"}),
-        help_text=f"A request id or its first {REQUEST_ID_SHORT} characters, an address, the first "
-        f"{PUBLIC_LENGTH} characters of a key, or the id of a key or a workspace",
+        help_text=CAN_BE_FOUND[:1].upper() + CAN_BE_FOUND[1:],
     )
     status__exact = forms.TypedChoiceField(
         label="Status",
@@ -102,6 +75,7 @@ class RefusedFilter(FilterForm):
     def __init__(self, data: QueryDict, scope: Scope) -> None:
         super().__init__(data)
         self.scope = scope
+        self.recognised: list[Recognised] = []
         if not scope.everything:
             names = {str(id): name for id, name in labels(scope.workspaces).items()}
             self.fields["workspace_id__exact"] = forms.TypedChoiceField(
@@ -117,7 +91,7 @@ class RefusedFilter(FilterForm):
     def clean_q(self) -> str:
         text: str = self.cleaned_data["q"]
         if text:
-            search_alternatives(text)
+            self.recognised = recognise(text)
         return text
 
     def condition(self) -> Q:
@@ -131,7 +105,9 @@ class RefusedFilter(FilterForm):
 
     def alternatives(self) -> list[Q]:
         values = self.cleaned_data
-        searches = search_alternatives(values["q"]) if values["q"] else [Q()]
+        searches = [Q()]
+        if values["q"]:
+            searches = [condition for each in self.recognised for condition in each.conditions]
         workspaces = [Q()] if values["workspace_id__exact"] else self.scope.alternatives()
         return [workspace & search for workspace in workspaces for search in searches]
 

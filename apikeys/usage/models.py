@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from django.db import models
 
+from config.api.errors import DocumentNotFound
 from config.key_format import PUBLIC_LENGTH
 from workspaces.models import label
 
@@ -16,6 +17,10 @@ KEEP_REFUSED = timedelta(days=30)
 ADDRESSES_KEPT = 50  # of each key, those that were seen last
 
 REQUEST_ID_SHORT = 8  # characters, as lists show it
+
+NOT_FOR_ADMINS = (500, 503)  # what is wrong with our servers
+# Unknown, deleted, or in another workspace: a text for each would tell which ids exist elsewhere.
+NO_DOCUMENT = "The workspace has no document with this id: it is unknown here, or it was deleted."
 
 NEWEST_FIRST = (models.F("created_at").desc(), models.F("id").desc())
 
@@ -75,7 +80,7 @@ class RefusedRequest(models.Model):
     key_prefix = models.CharField(max_length=PUBLIC_LENGTH, blank=True)
     workspace_id = models.UUIDField(null=True)
     workspace_name = models.CharField(max_length=200, blank=True)
-    document_id = models.UUIDField(null=True)  # that the path names, if it exists anywhere
+    document_id = models.UUIDField(null=True)  # that the path names, even if it does not exist
     address = models.CharField(max_length=45, blank=True)
     user_agent = models.CharField(max_length=500, blank=True)
     method = models.CharField(max_length=20)
@@ -93,6 +98,16 @@ class RefusedRequest(models.Model):
             models.Index("workspace_id", "status", *NEWEST_FIRST, name="refused_workspace_status"),
             models.Index("address", *NEWEST_FIRST, name="refused_address"),
             models.Index("key_prefix", *NEWEST_FIRST, name="refused_prefix"),
+            # What exists, without the noise of unknown clients.
+            models.Index(
+                *NEWEST_FIRST, condition=models.Q(key_id__isnull=False), name="refused_of_keys"
+            ),
+            models.Index(
+                "document_id",
+                *NEWEST_FIRST,
+                condition=models.Q(document_id__isnull=False),
+                name="refused_document",
+            ),
             # Keys that are still tried although they were revoked or deleted, or mistyped.
             models.Index(
                 *NEWEST_FIRST,
@@ -120,11 +135,12 @@ class RefusedRequest(models.Model):
 
     @property
     def reason_for_admins(self) -> str:
-        """What admins of the workspace are told: nothing about other workspaces or our servers.
-
-        The response to a refused key says nothing, and the key is theirs.
-        """
-        return self.reason if self.status == 401 else self.response_text
+        """What admins of the workspace are told: nothing about other workspaces or our servers."""
+        if self.status in NOT_FOR_ADMINS:
+            return self.response_text
+        if self.response_text == DocumentNotFound.text and self.document_id:
+            return NO_DOCUMENT
+        return self.reason  # of a malformed id too, which names no document
 
 
 class FlushedBatch(models.Model):

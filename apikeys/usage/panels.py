@@ -9,8 +9,7 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
 from apikeys.managers import UNUSED_DAYS
-from apikeys.usage import report
-from apikeys.usage.models import RefusedRequest
+from apikeys.usage import latest, report
 from apikeys.usage.report import Usage
 from workspaces.directory import administered_names, labels
 from workspaces.permissions import is_operator, sees_every_workspace
@@ -36,11 +35,10 @@ def _panel(name: str, **context: object) -> SafeString:
 
 
 def _support() -> SafeString:
-    newest = RefusedRequest.objects.order_by("-created_at", "-id")
     return _panel(
         "support",
-        newest=newest[:LATEST],
-        known=report.refused_known_keys(LATEST),
+        newest=latest.of_known_keys(LATEST),
+        known=latest.of_refused_keys(LATEST),
         limited=report.limited_keys(LATEST),
     )
 

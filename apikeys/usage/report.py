@@ -143,18 +143,6 @@ def limited_keys(limit: int = 5) -> list[LimitedKey]:
     return [LimitedKey(row.key_id, keys.get(row.key_id), row.limited) for row in most]
 
 
-def refused_known_keys(limit: int = 5) -> list[RefusedRequest]:
-    """The last tries of keys that were revoked or deleted, or mistyped; newest first."""
-    rows = RefusedRequest.objects.filter(status=401, key_id__isnull=False)
-    return list(rows.order_by("-created_at", "-id")[:limit])
-
-
-def refused(key_id: UUID, limit: int) -> list[RefusedRequest]:
-    """The last refused requests of a key, newest first; its revoked or mistyped uses too."""
-    rows = RefusedRequest.objects.filter(key_id=key_id)
-    return list(rows.order_by("-created_at", "-id")[:limit])
-
-
 def find_request(text: str) -> list[RefusedRequest]:
     """The refused requests with this id, or whose id begins with it; newest first.
 

@@ -1,0 +1,39 @@
+"""The list of refused requests: what its search was recognised as, and where else to look."""
+
+from apikeys.usage.filters import RefusedFilter
+from apikeys.usage.search import NOT_HERE
+from audit.links import filtered_log_url
+from audit.search import in_words
+from audit.workspace_field import WorkspaceChoices
+from config.admin.changelist import AFTER
+
+
+class RefusedChangeList(WorkspaceChoices):
+    """Adds to the list what the search was recognised as, and links if nothing was found."""
+
+    form: RefusedFilter
+
+    @property
+    def recognised_text(self) -> str:
+        """What the search was recognised as."""
+        return in_words(self.form.recognised)
+
+    @property
+    def empty_text(self) -> str:
+        if AFTER in self.params or not self.form.recognised:
+            return super().empty_text
+        return f"Nothing matches. Looked for: {self.recognised_text}."
+
+    @property
+    def empty_links(self) -> list[tuple[str, str]]:
+        """What to do about an empty list: texts and URLs."""
+        text = self.form.data.get("q", "").strip()
+        only_elsewhere = self.form.has_error("q", NOT_HERE)
+        if not text or (self.form.errors and not only_elsewhere):
+            return []
+        found = [("Search the audit log", filtered_log_url(q=text))]
+        others = (name for name in self.form.fields if name != "q" and self.form.data.get(name))
+        if self.form.recognised and any(others):
+            everywhere = {name: None for name in self.form.fields if name != "q"}
+            found.insert(0, ("Search without the other filters", self.address(**everywhere)))
+        return found
