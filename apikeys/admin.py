@@ -40,6 +40,12 @@ class ApiKeyAdmin(NewKeyAdmin):
     sortable_by = ("name", "last_used_at", "created")
     actions_selection_counter = True
 
+    def description_for(self, request: HttpRequest) -> str:
+        """Support staff and operators see keys; only admins of a workspace change them."""
+        if own_workspaces(request):
+            return self.description
+        return "Find a key of any workspace: whether it works, its usage and its refused requests."
+
     # --- The list
 
     def get_ordering(self, request: HttpRequest) -> Any:
@@ -93,15 +99,14 @@ class ApiKeyAdmin(NewKeyAdmin):
         name = Workspace.objects.filter(pk=chosen).values_list("name", flat=True).first()
         return f"{label(chosen, name)} · API keys" if name else "API keys"
 
-    def warnings(self, request: HttpRequest) -> list[str]:
-        """For each workspace of the user whose keys do not work at present, the reason."""
-        workspaces = administered_by(request_user(request))
-        refusals = (refusal_warning(each) for each in workspaces)
-        return [*filter(None, refusals), *self.urgent_warnings(request)]
-
     def urgent_warnings(self, request: HttpRequest) -> list[str]:
-        """The user's own keys that expire within 14 days, the first to expire first."""
-        own = administered_by(request_user(request))
+        """The user's own workspaces whose keys are refused, then the keys that expire soon."""
+        own = administered_by(request_user(request)).order_by("name", "id")
+        refusals = (refusal_warning(workspace) for workspace in own)
+        return [*filter(None, refusals), *self.expiry_warnings(own)]
+
+    def expiry_warnings(self, own: QuerySet[Workspace]) -> list[str]:
+        """The keys that expire within 14 days, the first to expire first."""
         keys = ApiKey.objects.expiring().filter(workspace__in=own).order_by("expires_at")
         return [
             format_html(

@@ -7,16 +7,16 @@ from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from apikeys.models import ApiKey
 from audit.links import AuditHistory
 from config.admin.base import SectionAdmin, request_user
-from config.admin.formatting import ago_with_exact
+from config.admin.formatting import ago_with_exact, time_tag
 from workspaces.api_access import access_warning
 from workspaces.directory import administered_names, labels
+from workspaces.links import page_url as workspace_url
 from workspaces.models import Workspace
 from workspaces.permissions import (
     administered_by,
@@ -92,6 +92,17 @@ def last_use(key: ApiKey) -> SafeString | None:
     return ago_with_exact(key.last_used_at) if key.last_used_at else None
 
 
+def end_of(key: ApiKey) -> SafeString:
+    """When the key ended or will end, and who ended it; "" if it does not."""
+    if key.revoked_at:
+        by = f" by {key.revoked_by}" if key.revoked_by else ""
+        return format_html("revoked {}{}", time_tag(key.revoked_at), by)
+    if not key.expires_at:
+        return SafeString("")
+    verb = "expired" if key.state.has_ended else "expires"
+    return format_html("{} {}", verb, time_tag(key.expires_at))
+
+
 def refusal_warning(workspace: Workspace) -> SafeString:
     """Why keys of the workspace are refused at present, and what to do about it; "" if not."""
     text = access_warning(workspace)
@@ -99,10 +110,11 @@ def refusal_warning(workspace: Workspace) -> SafeString:
         return SafeString("")
     if not workspace.suspended:
         return format_html('{} <a href="{}">Change the plan</a>', text, settings.UPGRADE_URL)
+    why = format_html('{} <a href="{}">See why</a>, then', text, workspace_url(workspace))
     if settings.SUPPORT_EMAIL:
         email = settings.SUPPORT_EMAIL
-        return format_html('{} Write to <a href="mailto:{}">{}</a>.', text, email, email)
-    return format_html("{} Ask the operator of this service why.", text)
+        return format_html('{} write to <a href="mailto:{}">{}</a>.', why, email, email)
+    return format_html("{} ask the operator of this service to reinstate it.", why)
 
 
 def refusal_reason(workspace: Workspace) -> SafeString:
@@ -110,5 +122,5 @@ def refusal_reason(workspace: Workspace) -> SafeString:
     text = access_warning(workspace)
     if not text:
         return SafeString("")
-    url = reverse("admin:workspaces_workspace_change", args=[workspace.pk])
+    url = workspace_url(workspace)
     return format_html('{} <a href="{}">Who changed that, and when</a>', text, url)
