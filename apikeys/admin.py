@@ -6,11 +6,9 @@ from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db.models import Case, QuerySet, Value, When
 from django.http import Http404, HttpRequest, HttpResponse
-from django.urls import reverse
-from django.utils.html import format_html
 
 from apikeys import admin_page
-from apikeys.admin_access import KEY, own_workspaces, refusal_warning
+from apikeys.admin_access import expiry_warning, own_workspaces, refusal_warning
 from apikeys.admin_list import KeyChangeList, StateFilter, UsedFilter, WorkspaceFilter, parsed
 from apikeys.admin_new import NewKeyAdmin
 from apikeys.life import DeletedKey, deleted_key
@@ -20,7 +18,6 @@ from audit.export_views import redirect_without_key
 from audit.scope import scope_of
 from config.admin.base import request_user
 from config.admin.changelist import READING
-from config.admin.formatting import exact
 from workspaces.models import Workspace, label
 from workspaces.permissions import administered_by, sees_every_workspace
 
@@ -109,14 +106,8 @@ class ApiKeyAdmin(NewKeyAdmin):
         """The keys that expire within 14 days, the first to expire first."""
         keys = ApiKey.objects.expiring().filter(workspace__in=own).order_by("expires_at")
         return [
-            format_html(
-                'The key “<a href="{}">{}</a>” expires on {}. Roll it, so that programs that use '
-                "it can change over.",
-                reverse(KEY, args=[key.pk]),
-                key.name,
-                exact(key.expires_at),
-            )
-            for key in keys
+            expiry_warning(key, key.expires_at)
+            for key in keys.select_related("replaced_by")
             if key.expires_at
         ]
 

@@ -1,5 +1,6 @@
 """Who sees which keys in the admin, who changes them, and what a workspace is called."""
 
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -7,13 +8,14 @@ from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from apikeys.models import ApiKey
 from audit.links import AuditHistory
 from config.admin.base import SectionAdmin, request_user
-from config.admin.formatting import ago_with_exact, time_tag
+from config.admin.formatting import ago_with_exact, exact, time_tag
 from workspaces.api_access import access_warning
 from workspaces.directory import administered_names, labels
 from workspaces.links import page_url as workspace_url
@@ -40,7 +42,7 @@ class KeyAccessAdmin(AuditHistory, SectionAdmin):
         keys: QuerySet[ApiKey] = super().get_queryset(request)
         if not sees_every_workspace(user):
             keys = keys.filter(workspace__in=administered_by(user))
-        return keys.select_related("workspace", "created_by", "revoked_by")
+        return keys.select_related("workspace", "created_by", "revoked_by", "replaced_by")
 
     def has_view_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
         return sees_every_workspace(request_user(request)) or self.has_delete_permission(
@@ -101,6 +103,32 @@ def end_of(key: ApiKey) -> SafeString:
         return SafeString("")
     verb = "expired" if key.state.has_ended else "expires"
     return format_html("{} {}", verb, time_tag(key.expires_at))
+
+
+def replaced_by(key: ApiKey) -> SafeString:
+    """The key that it was rolled to, with a link; "" without one that exists."""
+    new = key.replaced_by
+    if new is None:
+        return SafeString("")
+    url = reverse(KEY, args=[new.pk])
+    return format_html('“<a href="{}">{}</a>” (<code>{}…</code>)', url, new.name, new.prefix)
+
+
+def expiry_warning(key: ApiKey, expires_at: datetime) -> SafeString:
+    """What to do before the key expires. A successor that has ended too replaces nothing."""
+    link = format_html('The key “<a href="{}">{}</a>”', reverse(KEY, args=[key.pk]), key.name)
+    if key.replaced_by and not key.replaced_by.state.has_ended:
+        return format_html(
+            "{} was rolled. Replaced by {}: change programs over by {}.",
+            link,
+            replaced_by(key),
+            exact(expires_at),
+        )
+    return format_html(
+        "{} expires on {}. Roll it, so that programs that use it can change over.",
+        link,
+        exact(expires_at),
+    )
 
 
 def refusal_warning(workspace: Workspace) -> SafeString:

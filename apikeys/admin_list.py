@@ -13,7 +13,7 @@ from django.http import HttpRequest
 from django.utils.functional import cached_property
 from django.utils.safestring import SafeString
 
-from apikeys.admin_access import end_of, last_use, own_workspaces
+from apikeys.admin_access import end_of, last_use, own_workspaces, replaced_by
 from apikeys.charts import sparkline, summary
 from apikeys.managers import UNUSED_DAYS
 from apikeys.models import ApiKey
@@ -119,6 +119,7 @@ class Row:
     created: SafeString
     used: SafeString | None  # None if never
     end: SafeString  # when, and by whom
+    replaced_by: SafeString  # "" if it was not rolled
 
 
 class KeyChangeList(ChangeList):
@@ -192,6 +193,7 @@ class KeyChangeList(ChangeList):
                 created=ago_with_exact(key.created_at),
                 used=last_use(key),
                 end=end_of(key),
+                replaced_by=replaced_by(key),
             )
             for key in keys
         ]
