@@ -6,11 +6,9 @@ from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db.models import Case, QuerySet, Value, When
 from django.http import Http404, HttpRequest, HttpResponse
-from django.urls import reverse
-from django.utils.html import format_html
 
 from apikeys import admin_page
-from apikeys.admin_access import KEY, own_workspaces, refusal_warning
+from apikeys.admin_access import expiry_warning, own_workspaces, refusal_warning
 from apikeys.admin_list import KeyChangeList, StateFilter, UsedFilter, WorkspaceFilter, parsed
 from apikeys.admin_new import NewKeyAdmin
 from apikeys.life import DeletedKey, deleted_key
@@ -20,7 +18,6 @@ from audit.export_views import redirect_without_key
 from audit.scope import scope_of
 from config.admin.base import request_user
 from config.admin.changelist import READING
-from config.admin.formatting import exact
 from workspaces.models import Workspace, label
 from workspaces.permissions import administered_by, sees_every_workspace
 
@@ -39,6 +36,12 @@ class ApiKeyAdmin(NewKeyAdmin):
     list_per_page = 50
     sortable_by = ("name", "last_used_at", "created")
     actions_selection_counter = True
+
+    def description_for(self, request: HttpRequest) -> str:
+        """Support staff and operators see keys; only admins of a workspace change them."""
+        if own_workspaces(request):
+            return self.description
+        return "Find a key of any workspace: whether it works, its usage and its refused requests."
 
     # --- The list
 
@@ -93,25 +96,18 @@ class ApiKeyAdmin(NewKeyAdmin):
         name = Workspace.objects.filter(pk=chosen).values_list("name", flat=True).first()
         return f"{label(chosen, name)} · API keys" if name else "API keys"
 
-    def warnings(self, request: HttpRequest) -> list[str]:
-        """For each workspace of the user whose keys do not work at present, the reason."""
-        workspaces = administered_by(request_user(request))
-        refusals = (refusal_warning(each) for each in workspaces)
-        return [*filter(None, refusals), *self.urgent_warnings(request)]
-
     def urgent_warnings(self, request: HttpRequest) -> list[str]:
-        """The user's own keys that expire within 14 days, the first to expire first."""
-        own = administered_by(request_user(request))
+        """The user's own workspaces whose keys are refused, then the keys that expire soon."""
+        own = administered_by(request_user(request)).order_by("name", "id")
+        refusals = (refusal_warning(workspace) for workspace in own)
+        return [*filter(None, refusals), *self.expiry_warnings(own)]
+
+    def expiry_warnings(self, own: QuerySet[Workspace]) -> list[str]:
+        """The keys that expire within 14 days, the first to expire first."""
         keys = ApiKey.objects.expiring().filter(workspace__in=own).order_by("expires_at")
         return [
-            format_html(
-                'The key “<a href="{}">{}</a>” expires on {}. Roll it, so that programs that use '
-                "it can change over.",
-                reverse(KEY, args=[key.pk]),
-                key.name,
-                exact(key.expires_at),
-            )
-            for key in keys
+            expiry_warning(key, key.expires_at)
+            for key in keys.select_related("replaced_by")
             if key.expires_at
         ]
 

@@ -13,15 +13,16 @@ from django.http import HttpRequest
 from django.utils.functional import cached_property
 from django.utils.safestring import SafeString
 
-from apikeys.admin_access import last_use, own_workspaces
+from apikeys.admin_access import end_of, last_use, own_workspaces, replaced_by
 from apikeys.charts import sparkline, summary
 from apikeys.managers import UNUSED_DAYS
 from apikeys.models import ApiKey
 from apikeys.states import State
 from apikeys.usage import report
 from config.admin.base import request_user
-from config.admin.formatting import ago_with_exact, exact
+from config.admin.formatting import ago_with_exact
 from config.key_format import PREFIX, PUBLIC_LENGTH
+from workspaces.api_access import access_warning
 from workspaces.permissions import sees_every_workspace
 
 FEW = 10  # keys that need no filters
@@ -105,13 +106,6 @@ def parsed(text: str) -> UUID | None:
         return None
 
 
-def end_of(key: ApiKey) -> str:
-    """When the key ended or will end, and who ended it; "" if it does not."""
-    if key.revoked_at:
-        return f"{exact(key.revoked_at)}{f' by {key.revoked_by}' if key.revoked_by else ''}"
-    return exact(key.expires_at) if key.expires_at else ""
-
-
 @dataclass(frozen=True)
 class Row:
     """A key in the list."""
@@ -119,11 +113,13 @@ class Row:
     key: ApiKey
     workspace: str
     may_change: bool
+    is_refused: bool  # because of its workspace
     chart: SafeString
     numbers: str
     created: SafeString
     used: SafeString | None  # None if never
-    ended: str  # when, and by whom
+    end: SafeString  # when, and by whom
+    replaced_by: SafeString  # "" if it was not rolled
 
 
 class KeyChangeList(ChangeList):
@@ -191,11 +187,13 @@ class KeyChangeList(ChangeList):
                 key=key,
                 workspace=self.workspaces.get(key.workspace_id) or key.workspace.label,
                 may_change=key.workspace_id in self.workspaces,
+                is_refused=not key.state.has_ended and bool(access_warning(key.workspace)),
                 chart=sparkline(usage[key.pk]),
                 numbers=summary(usage[key.pk]),
                 created=ago_with_exact(key.created_at),
                 used=last_use(key),
-                ended=end_of(key),
+                end=end_of(key),
+                replaced_by=replaced_by(key),
             )
             for key in keys
         ]

@@ -9,7 +9,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from apikeys.admin_access import KEY, LIST, own_workspaces, refusal_warning
+from apikeys.admin_access import KEY, LIST, own_workspaces, refusal_warning, replaced_by
 from apikeys.admin_actions import KeyActionsAdmin
 from apikeys.forms import NewKeyForm, RollForm
 from apikeys.managers import AlreadyIssued
@@ -82,6 +82,7 @@ class NewKeyAdmin(KeyActionsAdmin):
             title=f"Roll “{key.name}”",
             form=form,
             old=key,
+            replaced_by=replaced_by(key),
             workspaces={key.workspace_id: self.workspace_label(request, key.workspace)},
             warnings=filter(None, [refusal_warning(key.workspace)]),
         )

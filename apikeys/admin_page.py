@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from apikeys import charts
-from apikeys.admin_access import last_use, refusal_reason, refusal_warning
+from apikeys.admin_access import last_use, refusal_reason, refusal_warning, replaced_by
 from apikeys.life import DeletedKey, life_of
 from apikeys.models import ApiKey
 from apikeys.states import State
@@ -38,6 +38,7 @@ def context(key: ApiKey | DeletedKey, workspace_label: str, *, for_support: bool
         "key": key,
         "last_used": last_use(key) if isinstance(key, ApiKey) else None,
         "expires": expiry(key) if isinstance(key, ApiKey) else None,
+        "replaced_by": replaced_by(key) if isinstance(key, ApiKey) else None,
         "figures": figures(days),
         "chart": charts.month(days),
         "refused": [

@@ -1,7 +1,7 @@
 """The forms that create a key, at most one however often they are sent."""
 
 import uuid
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from django import forms
@@ -23,6 +23,7 @@ EXPIRY = [
     ("365", "In a year"),
     (ON_A_DAY, "At the end of a day"),
 ]
+FURTHEST = timedelta(days=5 * 365 + 2)  # five years with two leap days
 NEVER = "never"
 OLD_KEY_ENDS = {  # the hours until the old key ends
     "0": "Now",
@@ -56,7 +57,8 @@ class KeyForm(forms.Form):
         label="Expires",
         required=False,
         choices=EXPIRY,
-        help_text="From then on, requests with it get 401. You are warned 14 days before.",
+        help_text="From then on, requests with it get 401. In its last 14 days, the start page "
+        "and the list of keys show a warning.",
     )
     expires_on = forms.DateField(
         label="Last day (UTC)",
@@ -96,8 +98,8 @@ class KeyForm(forms.Form):
                 raise forms.ValidationError("Choose “At the end of a day” for this day.")
         elif not day:
             raise forms.ValidationError("Enter the day.")
-        elif day < timezone.now().astimezone(UTC).date():
-            raise forms.ValidationError("This day has passed.")
+        else:
+            check_last_day(day)
         return day
 
     def expires_at(self) -> datetime | None:
@@ -106,6 +108,21 @@ class KeyForm(forms.Form):
         if chosen == ON_A_DAY:
             return datetime.combine(self.cleaned_data["expires_on"], time(23, 59, 59), UTC)
         return timezone.now() + timedelta(days=int(chosen)) if chosen else None
+
+
+def check_last_day(day: date) -> None:
+    """Returns if a key may expire at the end of this day.
+
+    Raises:
+        ValidationError: it has passed, or is more than five years ahead.
+    """
+    today = timezone.now().astimezone(UTC).date()
+    if day < today:
+        raise forms.ValidationError("This day has passed.")
+    if day > today + FURTHEST:
+        raise forms.ValidationError(
+            f"Choose a day within the next five years: {today + FURTHEST} at the latest."
+        )
 
 
 class NewKeyForm(KeyForm):

@@ -25,8 +25,8 @@ class AlreadyEnded(Exception):
 class ApiKey(models.Model):
     """A key of a workspace. The raw key is not stored.
 
-    A key never changes, apart from its end: it can be revoked once, and its expiry can only become
-    an earlier one.
+    A key never changes, apart from its end: it can be revoked once, its expiry can only become an
+    earlier one, and it can be replaced by another key.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -48,6 +48,17 @@ class ApiKey(models.Model):
     revoked_at = models.DateTimeField("revoked", null=True, editable=False)
     revoked_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, editable=False, related_name="+"
+    )
+    # The key that it was rolled to. That one may be deleted: `select_related` then finds None.
+    # Without a constraint, the last release can delete it too, and no deletion searches for its id.
+    replaced_by = models.ForeignKey(
+        "self",
+        models.DO_NOTHING,
+        null=True,
+        editable=False,
+        related_name="+",
+        db_constraint=False,
+        db_index=False,
     )
 
     objects = ApiKeyManager()
@@ -136,10 +147,12 @@ class ApiKey(models.Model):
         key, raw = ApiKey.objects.issue(
             workspace=self.workspace, name=name, note=note, expires_at=expires_at, by=by, id=id
         )
+        old = ApiKey.objects.filter(pk=self.pk)
+        old.update(replaced_by=key)
         if ends_in is not None:
             ends_at = Now() + ends_in
             later = Q(expires_at=None) | Q(expires_at__gt=ends_at)
-            ApiKey.objects.filter(later, pk=self.pk).update(expires_at=ends_at)
+            old.filter(later).update(expires_at=ends_at)
         self.refresh_from_db()
         record.key_rolled(
             key=self.snapshot(),

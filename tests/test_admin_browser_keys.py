@@ -182,6 +182,28 @@ def test_key_pages_roll_a_key(acme: Tenant, browser: Browser) -> None:
     browser.check_layout("keys-rolled")
 
 
+def test_key_that_ended_is_dimmed_as_a_whole_and_its_timeline_ends_with_its_last_dot(
+    acme: Tenant, browser: Browser
+) -> None:
+    acme.key.revoke(by=acme.admin)
+    browser.log_in(acme.admin)
+    browser.open(LIST)
+    named = ".ended .field-name > a"
+    colours = [
+        browser.find(selector).value_of_css_property("color")
+        for selector in (named, ".ended code", ".ended .pill", ".ended .field-created")
+    ]
+    assert len(set(colours)) == 1
+    assert int(browser.find(named).value_of_css_property("font-weight")) == 400
+    browser.check_layout("keys-ended")
+    browser.click(acme.key.name)
+    lines = [
+        browser.find(f".timeline li:{which}").value_of_css_property("border-left-color")
+        for which in ("first-child", "last-child")
+    ]
+    assert lines[0] != lines[1] == "rgba(0, 0, 0, 0)"
+
+
 def test_key_deletion_of_a_key_in_use_asks_for_its_name(acme: Tenant, browser: Browser) -> None:
     browser.log_in(acme.admin)
     assert browser.server.get("/me", acme.raw).status == 200

@@ -195,7 +195,7 @@ def test_key_page_says_why_its_workspace_is_refused(
     html = text(sam.get(page(frozen.key)))
     assert "is suspended: its keys are refused" in html
     assert "Who changed that, and when" in html
-    assert "Ask the operator" in text(staff.signed_in(frozen.admin).get(page(frozen.key)))
+    assert "ask the operator" in text(staff.signed_in(frozen.admin).get(page(frozen.key)))
     assert "plan does not include the API" in text(sam.get(page(freebie.key)))
     assert "refused" not in text(sam.get(page(acme.key))).lower().replace("refused requests", "")
 

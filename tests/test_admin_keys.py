@@ -19,13 +19,14 @@ from psycopg import sql
 from apikeys.models import ApiKey
 from audit.models import Action, AuditEntry
 from config.admin.formatting import exact
-from tests import factories
+from tests import factories, staff
 from tests.client import get
 from tests.factories import Tenant, at
 from workspaces.models import Membership, Workspace
 
 LIST = reverse("admin:apikeys_apikey_changelist")
 NEW = reverse("admin:apikeys_apikey_add")
+START = reverse("admin:index")
 
 
 def page(key: ApiKey, name: str = "change") -> str:
@@ -96,6 +97,19 @@ def test_key_list_has_those_that_ended_at_its_end_and_dimmed(acme: Tenant, ada: 
     ended = [name for name in order if any('class="ended"' in r and name in r for r in rows)]
     assert ended == ["Number 3", "Number 2"]
     assert re.findall(r'aria-label="Revoke (Number \d)…"', html) == ["Number 1", "Number 0"]
+
+
+def test_key_list_says_what_the_date_of_an_end_means(acme: Tenant, ada: Client) -> None:
+    keys = [factories.issue(acme.workspace, f"Number {n}", acme.admin)[0] for n in range(3)]
+    keys[0].revoke(by=acme.admin)
+    ApiKey.objects.filter(pk=keys[1].pk).update(expires_at=at("2026-01-05 10:00:00"))
+    later = timezone.now() + timedelta(days=300)
+    ApiKey.objects.filter(pk=keys[2].pk).update(expires_at=later)
+    html = re.sub("</?time[^>]*>", "", body(ada.get(LIST)))
+    assert keys[0].revoked_at is not None
+    revoked = f"revoked {exact(keys[0].revoked_at)} by {acme.admin.username}<"
+    for text in (revoked, "expired 2026-01-05 10:00:00 UTC<", f"expires {exact(later)}<"):
+        assert html.count(text) == 1
 
 
 def test_key_list_shows_the_workspace_to_an_admin_of_several(
@@ -269,12 +283,13 @@ def test_key_creation_sent_again_creates_nothing_and_says_so(acme: Tenant, ada: 
 
 
 def test_key_creation_has_a_note_and_an_expiry(acme: Tenant, ada: Client) -> None:
-    response = create(ada, note="  Nightly copy, by Bob ", expires="day", expires_on="2999-03-01")
-    assert "It expires on 2999-03-01 23:59:59 UTC." in body(response)
+    day = timezone.now().date() + timedelta(days=5 * 365)
+    response = create(ada, note="  Nightly copy, by Bob ", expires="day", expires_on=f"{day}")
+    assert f"It expires on {day} 23:59:59 UTC." in body(response)
     key = ApiKey.objects.get(name="CRM sync")
-    assert (key.note, key.expires_at) == ("Nightly copy, by Bob", at("2999-03-01 23:59:59"))
+    assert (key.note, key.expires_at) == ("Nightly copy, by Bob", at(f"{day} 23:59:59"))
     entry = AuditEntry.objects.get(action=Action.KEY_CREATED, key_id=key.pk)
-    assert entry.detail == "expires 2999-03-01 23:59 UTC; for: Nightly copy, by Bob"
+    assert entry.detail == f"expires {day} 23:59 UTC; for: Nightly copy, by Bob"
     assert "Nightly copy, by Bob" in body(ada.get(LIST))
     create(ada, "Monthly", expires="30")
     month = ApiKey.objects.get(name="Monthly")
@@ -289,6 +304,7 @@ def test_key_creation_has_a_note_and_an_expiry(acme: Tenant, ada: Client) -> Non
         ({"expires": "day", "expires_on": "2026-01-01"}, "This day has passed."),
         ({"expires": "day", "expires_on": "tomorrow"}, "This is not a day."),
         ({"expires": "day", "expires_on": "10000-01-01"}, "This is not a day."),
+        ({"expires": "day", "expires_on": "9999-12-31"}, "Choose a day within the next five years"),
         ({"expires": "30", "expires_on": "2999-01-01"}, "Choose “At the end of a day”"),
         ({"expires": "-1"}, "Select a valid choice."),
         ({"note": "x" * 201}, "at most 200 characters"),
@@ -375,12 +391,39 @@ def test_key_pages_say_what_to_do_where_keys_are_refused(
     freebie: Tenant, frozen: Tenant, client: Client, settings: Any
 ) -> None:
     client.force_login(freebie.admin)
-    for response in (client.get(LIST), client.get(NEW), create(client)):
+    for response in (client.get(START), client.get(LIST), client.get(NEW), create(client)):
         assert f'<a href="{settings.UPGRADE_URL}">Change the plan</a>' in body(response)
     client.force_login(frozen.admin)
-    assert "Ask the operator of this service why." in body(client.get(LIST))
-    settings.SUPPORT_EMAIL = "help@example.com"
-    assert '<a href="mailto:help@example.com">help@example.com</a>' in body(client.get(LIST))
+    why = reverse("admin:workspaces_workspace_change", args=[frozen.workspace.pk])
+    for url in (START, LIST):
+        settings.SUPPORT_EMAIL = ""
+        html = body(client.get(url))
+        assert html.count("is suspended: its keys are refused") == 1
+        assert f'<a href="{why}">See why</a>, then ask the operator' in html
+        settings.SUPPORT_EMAIL = "help@example.com"
+        html = body(client.get(url))
+        assert 'write to <a href="mailto:help@example.com">help@example.com</a>' in html
+
+
+def test_key_list_marks_keys_that_are_refused_at_present(
+    acme: Tenant, frozen: Tenant, ada: Client, client: Client
+) -> None:
+    assert "Refused at present" not in body(ada.get(LIST))
+    ended, _ = factories.issue(frozen.workspace, "Ended", frozen.admin)
+    ended.revoke(by=frozen.admin)
+    client.force_login(frozen.admin)
+    html = body(client.get(LIST))
+    pills = 'Active</span> <span class="pill pill-bad">Refused at present</span>'
+    assert html.count("Refused at present") == html.count(pills) == 1
+
+
+def test_start_page_describes_keys_by_what_the_user_may_do(acme: Tenant, ada: Client) -> None:
+    changes = "Create, roll, revoke and delete keys here."
+    assert changes in body(ada.get(START))
+    for user in (staff.support(), staff.operator()):
+        html = body(staff.signed_in(user).get(START))
+        assert changes not in html
+        assert "Find a key of any workspace" in html
 
 
 def test_key_raw_text_is_nowhere_but_in_that_response(

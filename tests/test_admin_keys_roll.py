@@ -4,14 +4,17 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.db.models.functions import Now
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
 from apikeys.models import ApiKey
 from audit.models import Action, AuditEntry
-from tests import staff
+from config.admin.formatting import exact
+from tests import factories, staff
 from tests.client import get
 from tests.factories import Tenant, at
 from tests.test_admin_keys import LIST, body, form_of, page, raw_of
@@ -138,3 +141,57 @@ def test_key_that_expires_soon_is_a_warning_on_the_list_and_the_start_page(
     assert "expires on" not in html
     assert "Expired" in html
     assert acme.get("/me").status == 401
+
+
+def test_key_that_was_rolled_names_its_successor_and_does_not_ask_for_another_roll(
+    acme: Tenant, ada: Client
+) -> None:
+    assert "was rolled already" not in body(ada.get(page(acme.key, "roll")))
+    roll(ada, acme.key, name="Next")
+    new = ApiKey.objects.get(name="Next")
+    successor = f'“<a href="{page(new)}">Next</a>” (<code>{new.prefix}…</code>)'
+    acme.key.refresh_from_db()
+    assert acme.key.expires_at is not None
+    warning = f"Replaced by {successor}: change programs over by {exact(acme.key.expires_at)}."
+    for url in (LIST, reverse("admin:index")):
+        html = body(ada.get(url))
+        assert warning in html
+        assert "Roll it" not in html
+    assert f'<div class="quiet">Replaced by {successor}</div>' in body(ada.get(LIST))
+    assert f"<dd>{successor}</dd>" in body(ada.get(page(acme.key)))
+    assert f"was rolled already, and replaced by {successor}" in body(
+        ada.get(page(acme.key, "roll"))
+    )
+    roll(ada, acme.key, name="Third")
+    assert "“Next”" not in body(ada.get(page(acme.key)))
+    assert ">Third</a>”" in body(ada.get(page(acme.key)))
+
+
+def test_key_whose_successor_ended_asks_for_another_roll(acme: Tenant, ada: Client) -> None:
+    roll(ada, acme.key, name="Next")
+    new = ApiKey.objects.get(name="Next")
+    new.revoke(by=acme.admin)
+    html = body(ada.get(LIST))
+    assert "Roll it" in html
+    assert "Replaced by" in html
+    new.delete_by(by=acme.admin)
+    for url in (LIST, page(acme.key), page(acme.key, "roll"), reverse("admin:index")):
+        html = body(ada.get(url))
+        assert "eplaced by “" not in html
+    assert "Roll it" in html
+
+
+def test_key_list_needs_the_same_queries_however_many_keys_were_rolled(
+    acme: Tenant, ada: Client
+) -> None:
+    roll(ada, acme.key)
+    counts = []
+    for number in range(2):
+        for url in (LIST, reverse("admin:index")):
+            with CaptureQueriesContext(connection) as queries:
+                ada.get(url)
+            counts.append(len(queries))
+        if not number:
+            for name in ("Second", "Third", "Fourth"):
+                roll(ada, factories.issue(acme.workspace, name, acme.admin)[0])
+    assert counts[:2] == counts[2:]

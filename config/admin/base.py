@@ -98,6 +98,10 @@ class SectionAdmin(NoPermissions, StrictFilterAdmin):
     def has_module_permission(self, request: HttpRequest) -> bool:
         return self.has_view_permission(request)
 
+    def description_for(self, request: HttpRequest) -> str:
+        """The description, for users who may do different things."""
+        return self.description
+
     def warnings(self, request: HttpRequest) -> list[str]:
         """Warnings to show above the list."""
         return self.urgent_warnings(request)

@@ -83,7 +83,9 @@ class Site(admin.AdminSite):
             "url": model["admin_url"],
             "add_url": model["add_url"],
             "add_text": getattr(described, "add_text", "New"),
-            "description": getattr(described, "description", ""),
+            "description": described.description_for(request)
+            if isinstance(described, SectionAdmin)
+            else "",
             "position": getattr(described, "menu_position", 90),
             "current": request.path.startswith(str(model["admin_url"])),
         }
