@@ -82,7 +82,8 @@ def figures(days: list[report.Day]) -> list[tuple[str, str]]:
         "errors": "errors",
         "limited": "over the limit (429)",
     }
-    return [(text, f"{sum(getattr(day, name) for day in days):,}") for name, text in names.items()]
+    usage = report.total(days)
+    return [(text, f"{getattr(usage, name):,}") for name, text in names.items()]
 
 
 def events(key: ApiKey | DeletedKey) -> Iterator[Event]:

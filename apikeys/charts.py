@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from django.utils.safestring import SafeString
 
-from apikeys.usage.report import Day
+from apikeys.usage.report import Day, total
 from config.admin.charts import Bar, bar_chart
 
 
@@ -20,8 +20,8 @@ def _bars(days: Sequence[Day]) -> list[Bar]:
 
 def summary(days: Sequence[Day]) -> str:
     """The numbers of a sparkline: "1,204 requests, 3 errors, 6 over the limit"."""
-    errors, limited = (sum(getattr(day, name) for day in days) for name in ("errors", "limited"))
-    requests = sum(day.ok for day in days) + errors + limited
+    usage = total(days)
+    requests, errors, limited = usage.requests, usage.errors, usage.limited
     if not requests:
         return "no requests"
     parts = [f"{requests:,} request{'' if requests == 1 else 's'}"]

@@ -21,7 +21,7 @@ PATIENCE = 30.0  # seconds that a batch waits for a slot
 
 
 class TooManyExports(Exception):
-    """The user has an export in progress already, or the process sends as many as it may."""
+    """The user already has an export in progress, or the process sends its most exports."""
 
 
 class Exports:

@@ -17,7 +17,7 @@ from audit.record import WorkspaceSnapshot
 from audit.scope import Scope
 from audit.search import Recognised, recognise
 from audit.times import SpanField
-from audit.workspace_field import WorkspaceField, name_of
+from audit.workspace_field import WorkspaceField, name_of, own_workspace_field
 from config.admin.changelist import FilterForm
 from config.key_format import PREFIX, PUBLIC_LENGTH
 
@@ -85,16 +85,7 @@ class AuditLogFilter(FilterForm):
             *(ACTIONS if scope.everything else ACTIONS_IN_WORKSPACES),
         ]
         if not scope.everything:
-            names = {str(workspace_id): name for workspace_id, name in scope.workspaces.items()}
-            self.fields["workspace_id__exact"] = forms.TypedChoiceField(
-                label="Workspace",
-                required=False,
-                coerce=UUID,
-                empty_value=None,
-                choices=[("", "All of yours"), *names.items()],
-                widget=forms.HiddenInput if len(names) == 1 else forms.Select,
-                error_messages={"invalid_choice": "This is not a workspace of yours."},
-            )
+            self.fields["workspace_id__exact"] = own_workspace_field(scope.workspaces)
 
     def clean_q(self) -> str:
         text: str = self.cleaned_data["q"]

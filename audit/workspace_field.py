@@ -3,6 +3,7 @@
 Without JavaScript it works too: a name or an id is looked up when the form is sent.
 """
 
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -116,3 +117,20 @@ def label_of(workspace_id: UUID) -> str:
         return name
     label: str = workspace_directory().label(workspace_id, name)
     return label
+
+
+def own_workspace_field(names: Mapping[UUID, str]) -> forms.TypedChoiceField:
+    """The same filter for an admin, who chooses among the own workspaces.
+
+    Args:
+        names: what to call them: id → name. Of a single one, links set the filter.
+    """
+    return forms.TypedChoiceField(
+        label="Workspace",
+        required=False,
+        coerce=UUID,
+        empty_value=None,
+        choices=[("", "All of yours"), *((str(id), name) for id, name in names.items())],
+        widget=forms.HiddenInput if len(names) == 1 else forms.Select,
+        error_messages={"invalid_choice": "This is not a workspace of yours."},
+    )

@@ -1,4 +1,7 @@
-"""What is told of each request when its response is ready; `config` imports no app."""
+"""Functions of apps that are called with each request once its response is ready.
+
+They are registered here, since `config` imports no app.
+"""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -26,7 +29,7 @@ def register(listener: Listener) -> None:
 
 
 def call(request: HttpRequest, fields: Facts, facts: Facts) -> None:
-    """Tells all listeners; what they raise is logged and fails no request."""
+    """Calls all listeners; what they raise is logged and fails no request."""
     for listener in _listeners:
         try:
             listener(request, fields, facts)

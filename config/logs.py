@@ -16,7 +16,7 @@ request_id: ContextVar[str] = ContextVar("request_id", default="")
 # search would take fifty times as long.
 _SIGNATURE = re.compile(r"(Signature=)[^&\s\"'\\,]+")
 _CREDENTIAL = re.compile(r"(X-Amz-(?:Credential|Security-Token)=)[^&\s\"'\\,]+")
-# Whoever has the token of such a link may set an account's password.
+# A person with the token of such a link may set an account's password.
 _RESET_TOKEN = re.compile(r"(/reset/[^/\s\"]+/)[^/\s\"]+")
 _URL_PASSWORD = re.compile(r"(://[^\s:/@\"]*:)[^\s/@\"]+(?=@)")
 

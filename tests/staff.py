@@ -101,3 +101,11 @@ def analyze(*tables: str) -> None:
     with connection.cursor() as cursor:
         for table in tables:
             cursor.execute(f"ANALYZE {table}")
+
+
+def give_password(user: User, password: str, settings: Any) -> User:
+    """Gives the user a password, whose hash is quick to make in this test."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    user.set_password(password)
+    user.save()
+    return user

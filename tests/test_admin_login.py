@@ -20,6 +20,7 @@ from tests import factories
 from tests.factories import Tenant
 from tests.proxy import Proxy
 from tests.server import eventually
+from tests.staff import give_password
 
 pytestmark = pytest.mark.usefixtures("still_windows")
 
@@ -32,10 +33,7 @@ WRONG = "wrong"
 @pytest.fixture
 def ada(acme: Tenant, settings: Any) -> User:
     """Acme's admin, who has a password; its hash is quick to make here."""
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-    acme.admin.set_password(PASSWORD)
-    acme.admin.save()
-    return acme.admin
+    return give_password(acme.admin, PASSWORD, settings)
 
 
 def sign_in(login: str, password: str = WRONG, address: str = "192.0.2.1", **more: Any) -> Any:

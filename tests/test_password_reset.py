@@ -24,6 +24,7 @@ from tests import factories, staff
 from tests.factories import Tenant
 from tests.nginx import Nginx
 from tests.server import Server, eventually
+from tests.staff import give_password
 
 pytestmark = pytest.mark.usefixtures("still_windows")
 
@@ -38,10 +39,7 @@ NEW = {"new_password1": f"{PASSWORD} 2", "new_password2": f"{PASSWORD} 2"}
 def ada(acme: Tenant, settings: Any) -> User:
     """Acme's admin; there is a mail server."""
     settings.EMAIL_HOST = "mail.example"
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-    acme.admin.set_password(PASSWORD)
-    acme.admin.save()
-    return acme.admin
+    return give_password(acme.admin, PASSWORD, settings)
 
 
 @pytest.fixture(autouse=True)

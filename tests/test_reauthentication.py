@@ -15,6 +15,7 @@ from config.admin.reauthentication import RECENT_SECONDS, recent_sign_in_require
 from config.admin.signin.throttle import SIGNED_IN
 from tests import staff
 from tests.factories import Tenant
+from tests.staff import give_password
 
 pytestmark = pytest.mark.usefixtures("still_windows")
 
@@ -27,10 +28,7 @@ PASSWORD = "correct horse battery staple"
 @pytest.fixture
 def ada(acme: Tenant, settings: Any) -> User:
     """Acme's admin, who has a password; its hash is quick to make here."""
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-    acme.admin.set_password(PASSWORD)
-    acme.admin.save()
-    return acme.admin
+    return give_password(acme.admin, PASSWORD, settings)
 
 
 @pytest.fixture

@@ -436,7 +436,7 @@ def test_operator_without_the_phone_gets_new_codes_and_a_new_app(olga: User) -> 
     device = TOTPDevice.objects.get(confirmed=False)
     assert shown_codes(client.post(APP, {"code": code(device)}))
     assert is_signed_in(client)
-    assert not is_signed_in(other)  # whoever found the codes is out
+    assert not is_signed_in(other)  # also a person who has found the codes
 
 
 @pytest.mark.parametrize("url", [APP, CODES, REMOVE])

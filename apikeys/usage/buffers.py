@@ -52,19 +52,46 @@ class Buffer(ABC):
         """Writes a batch, within a transaction."""
 
 
-class Counts(Buffer):
+class Rows(Buffer):
+    """A row for each pair of a key and something else.
+
+    Attributes:
+        limit: pairs; a request that would add another one is dropped.
+    """
+
+    limit: int
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._rows: dict[tuple[UUID, Any], list[Any]] = {}
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def take(self) -> Any:
+        with self.lock:
+            rows, self._rows = self._rows, {}
+        return rows
+
+    def row(self, pair: tuple[UUID, Any], first: list[Any]) -> list[Any] | None:
+        """The row of a pair, which is `first` if it is new; None if there is no room for it.
+
+        The caller holds the lock.
+        """
+        found = self._rows.get(pair)
+        if found is None:
+            if len(self._rows) >= self.limit:
+                self.dropped += 1
+                return None
+            found = self._rows[pair] = first
+        return found
+
+
+class Counts(Rows):
     """The requests of each key and day."""
 
     kind = "usage"
     limit = 20_000  # pairs of key and day
-
-    def __init__(self) -> None:
-        super().__init__()
-        # → workspace, ok, errors, limited, downloads
-        self._rows: dict[tuple[UUID, int], list[Any]] = {}
-
-    def __len__(self) -> int:
-        return len(self._rows)
 
     def add(self, key: ActiveKey, status: int, now: float, *, download: bool) -> None:
         """Counts a request.
@@ -75,20 +102,13 @@ class Counts(Buffer):
         """
         pair = (key.id, int(now // DAY))
         with self.lock:
-            row = self._rows.get(pair)
+            # → workspace, ok, errors, limited, downloads
+            row = self.row(pair, [key.workspace_id, 0, 0, 0, 0])
             if row is None:
-                if len(self._rows) >= self.limit:
-                    self.dropped += 1
-                    return
-                row = self._rows[pair] = [key.workspace_id, 0, 0, 0, 0]
+                return
             row[1 if status < 400 else 3 if status == 429 else 2] += 1
             if download:
                 row[4] += 1
-
-    def take(self) -> Any:
-        with self.lock:
-            rows, self._rows = self._rows, {}
-        return rows
 
     def write(self, batch: Any) -> None:
         # Sorted, so that two processes lock the rows in the same order.
@@ -112,19 +132,11 @@ _ADD_COUNTS = """
 """
 
 
-class Addresses(Buffer):
+class Addresses(Rows):
     """The addresses that each key is used from."""
 
     kind = "addresses"
     limit = 5_000  # pairs of key and address
-
-    def __init__(self) -> None:
-        super().__init__()
-        # → user agent, first seen, last seen, requests
-        self._rows: dict[tuple[UUID, str], list[Any]] = {}
-
-    def __len__(self) -> int:
-        return len(self._rows)
 
     def add(self, key_id: UUID, address: str, user_agent: str | None, now: float) -> None:
         """Counts a request; an unknown address is not counted.
@@ -136,20 +148,13 @@ class Addresses(Buffer):
             return
         pair = (key_id, address[:ADDRESS_LENGTH])  # a scope id of IPv6 has no limit
         with self.lock:
-            row = self._rows.get(pair)
+            # → user agent, first seen, last seen, requests
+            row = self.row(pair, [None, now, now, 0])
             if row is None:
-                if len(self._rows) >= self.limit:
-                    self.dropped += 1
-                    return
-                row = self._rows[pair] = [None, now, now, 0]
+                return
             row[0] = user_agent
             row[2] = now
             row[3] += 1
-
-    def take(self) -> Any:
-        with self.lock:
-            rows, self._rows = self._rows, {}
-        return rows
 
     def write(self, batch: Any) -> None:
         rows = [

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from typing import Any
-from uuid import UUID
 
 from django import forms
 from django.db.models import Q
@@ -14,7 +13,7 @@ from apikeys.usage.search import CAN_BE_FOUND, recognise
 from audit.filters import PERIODS, id_field
 from audit.scope import Scope
 from audit.search import Recognised
-from audit.workspace_field import WorkspaceField
+from audit.workspace_field import WorkspaceField, own_workspace_field
 from config.admin.changelist import FilterForm
 from workspaces.directory import labels
 
@@ -77,16 +76,7 @@ class RefusedFilter(FilterForm):
         self.scope = scope
         self.recognised: list[Recognised] = []
         if not scope.everything:
-            names = {str(id): name for id, name in labels(scope.workspaces).items()}
-            self.fields["workspace_id__exact"] = forms.TypedChoiceField(
-                label="Workspace",
-                required=False,
-                coerce=UUID,
-                empty_value=None,
-                choices=[("", "All of yours"), *names.items()],
-                widget=forms.HiddenInput if len(names) == 1 else forms.Select,
-                error_messages={"invalid_choice": "This is not a workspace of yours."},
-            )
+            self.fields["workspace_id__exact"] = own_workspace_field(labels(scope.workspaces))
 
     def clean_q(self) -> str:
         text: str = self.cleaned_data["q"]

@@ -7,6 +7,8 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
+from django.db.models import QuerySet
+
 from apikeys.usage.models import RefusedRequest
 
 READ = 200  # of the newest rows, whatever is shown of them
@@ -39,20 +41,23 @@ def of_key(key_id: UUID, limit: int, *, for_support: bool) -> list[Folded]:
         return row.reason if for_support else row.reason_for_admins
 
     rows = RefusedRequest.objects.filter(key_id=key_id)
-    newest = rows.order_by("-created_at", "-id")[:READ]
-    return _fold(newest, lambda row: (row.status, reason(row)), reason)[:limit]
+    return _fold(_newest(rows), lambda row: (row.status, reason(row)), reason)[:limit]
 
 
 def of_known_keys(limit: int) -> list[Folded]:
     """The last refused requests of all keys that exist or existed, by key and status."""
     rows = RefusedRequest.objects.filter(key_id__isnull=False)
-    return _by_key(rows.order_by("-created_at", "-id")[:READ])[:limit]
+    return _by_key(_newest(rows))[:limit]
 
 
 def of_refused_keys(limit: int) -> list[Folded]:
     """The last tries of keys that were revoked or deleted, or mistyped, by key."""
     rows = RefusedRequest.objects.filter(status=401, key_id__isnull=False)
-    return _by_key(rows.order_by("-created_at", "-id")[:READ])[:limit]
+    return _by_key(_newest(rows))[:limit]
+
+
+def _newest(rows: QuerySet[RefusedRequest]) -> QuerySet[RefusedRequest]:
+    return rows.order_by("-created_at", "-id")[:READ]
 
 
 def _by_key(rows: Iterable[RefusedRequest]) -> list[Folded]:

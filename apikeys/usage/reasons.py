@@ -119,7 +119,7 @@ def _from_apps(found: Sequence[Refusal]) -> dict[str, Reason]:
 
 
 def _text(refusal: Refusal) -> str:
-    """The reason of a refusal that depends on nothing but the request."""
+    """The reason of a refusal that the request alone explains, without a look at the database."""
     if refusal.status == 429:
         return f"The key had made more than {REQUESTS_PER_MINUTE} requests in its minute."
     if refusal.error == "PlanRequired" and refusal.key:

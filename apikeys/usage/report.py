@@ -98,15 +98,15 @@ def daily(key_ids: Iterable[UUID], days: int = 30) -> dict[UUID, list[Day]]:
     return {id: [found.get((id, day)) or Day(date=day) for day in dates] for id in ids}
 
 
+def total(days: Iterable[Day]) -> Usage:
+    """The sums of these days."""
+    each = list(days)
+    return Usage(**{name: sum(getattr(day, name) for day in each) for name in _COUNTED})
+
+
 def totals(key_id: UUID, days: int = 30) -> Usage:
     """The sums of `daily`."""
-    each = daily([key_id], days)[key_id]
-    return Usage(
-        ok=sum(day.ok for day in each),
-        errors=sum(day.errors for day in each),
-        limited=sum(day.limited for day in each),
-        downloads=sum(day.downloads for day in each),
-    )
+    return total(daily([key_id], days)[key_id])
 
 
 def addresses(key_id: UUID) -> list[Address]:

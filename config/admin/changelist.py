@@ -137,7 +137,6 @@ class ReadOnlyAdmin(SectionAdmin):
     sortable_by = ()
     empty_value_display = "–"
     change_list_template = "admin/keyset_change_list.html"
-    change_form_template = "admin/read_only_form.html"
     filter_form: type[FilterForm] = FilterForm
     empty_text = "Nothing yet."
 
