@@ -120,7 +120,7 @@ def test_examples_wait_as_long_as_a_429_says(tmp_path: Path, server: Server, acm
     # Each was refused once and succeeded the next time.
     assert requests() == [
         *("download 429", "download 200"),
-        *("me 429", "me 200", "documents 200", "download 200", "download 200"),
+        *("events 429", "events 200", "me 200", "documents 200", "download 200", "download 200"),
         *("documents 429", "documents 200"),
     ]
     assert len(list((tmp_path / "copies").glob("*.pdf"))) == 2
