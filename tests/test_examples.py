@@ -20,6 +20,7 @@ PROGRAMS = {
     "report_waiting": [],
 }
 OFFLINE = {"verify_evidence"}  # needs no service (`tests/test_examples_evidence.py`)
+SERVERS = {"receive"}  # `tests/test_examples_receive.py`
 
 
 @pytest.fixture
@@ -28,7 +29,9 @@ def examples(tmp_path: Path, server: Server, acme: Tenant) -> Examples:
 
 
 def test_examples_are_all_tested() -> None:
-    assert {file.stem for file in (ROOT / "examples").glob("*.py")} == OFFLINE | set(PROGRAMS)
+    assert {file.stem for file in (ROOT / "examples").glob("*.py")} == (
+        OFFLINE | SERVERS | set(PROGRAMS)
+    )
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
