@@ -111,12 +111,16 @@ class Delivery(models.Model):
     Attributes:
         sequence: the order of the events of one document.
         attempts: how many have ended.
+        failures: how many of the present schedule have failed (`queue.DELAYS`).
         next_attempt_at: when the next one is due; None if the delivery is not pending.
         claimed_until: until then, a process is making an attempt. One that was killed is replaced
             by any other process after that.
     """
 
-    endpoint = models.ForeignKey(Endpoint, models.CASCADE, related_name="deliveries")
+    # The index delivery_newest begins with the endpoint.
+    endpoint = models.ForeignKey(
+        Endpoint, models.CASCADE, related_name="deliveries", db_index=False
+    )
     event_id = models.UUIDField()
     type = models.CharField(max_length=30)
     occurred_at = models.DateTimeField()
@@ -125,6 +129,7 @@ class Delivery(models.Model):
     sequence = models.BigIntegerField()
     state = models.CharField(max_length=10, choices=DeliveryState, default=DeliveryState.PENDING)
     attempts = models.PositiveSmallIntegerField(default=0)
+    failures = models.PositiveSmallIntegerField(db_default=0)
     next_attempt_at = models.DateTimeField(null=True, db_default=Now())
     claimed_until = models.DateTimeField(null=True)
     created_at = models.DateTimeField(db_default=Now())
@@ -133,8 +138,17 @@ class Delivery(models.Model):
         verbose_name = "webhook delivery"
         verbose_name_plural = "webhook deliveries"
         indexes = [
-            # What is due for each endpoint.
-            models.Index("endpoint", "next_attempt_at", condition=PENDING, name="delivery_due"),
+            # What is due for each endpoint, in the order in which it is attempted.
+            models.Index(
+                "endpoint", "next_attempt_at", "id", condition=PENDING, name="delivery_due"
+            ),
+            # How many attempts are being made for each endpoint.
+            models.Index(
+                "endpoint",
+                "claimed_until",
+                condition=models.Q(claimed_until__isnull=False),
+                name="delivery_claimed",
+            ),
             # Whether an earlier event of the document still waits for its first attempt.
             models.Index(
                 "endpoint",
@@ -173,7 +187,10 @@ class Delivery(models.Model):
 class Attempt(models.Model):
     """One request of a delivery."""
 
-    delivery = models.ForeignKey(Delivery, models.CASCADE, related_name="attempt_set")
+    # The constraint's index begins with the delivery.
+    delivery = models.ForeignKey(
+        Delivery, models.CASCADE, related_name="attempt_set", db_index=False
+    )
     number = models.PositiveSmallIntegerField()  # from 1
     started_at = models.DateTimeField()
     milliseconds = models.PositiveIntegerField()
@@ -188,3 +205,13 @@ class Attempt(models.Model):
 
     def __str__(self) -> str:
         return f"attempt {self.number} of {self.delivery_id}"
+
+
+class Process(models.Model):
+    """A process that delivers; it writes when it was last there."""
+
+    name = models.CharField(max_length=200, unique=True)  # of the machine, and the process id
+    seen_at = models.DateTimeField(db_default=Now())
+
+    def __str__(self) -> str:
+        return self.name
