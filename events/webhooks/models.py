@@ -5,6 +5,7 @@ A trigger on the events adds the deliveries, in the transaction that changes the
 
 import uuid
 from datetime import timedelta
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -12,6 +13,7 @@ from django.db import models
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from audit import record
 from events.models import EventType, public_id
 from workspaces.models import Workspace
 
@@ -64,6 +66,7 @@ class Endpoint(models.Model):
 
     class Meta:
         verbose_name = "webhook endpoint"
+        verbose_name_plural = "webhooks"
         indexes = [
             # The endpoints that receive an event.
             models.Index(
@@ -74,7 +77,23 @@ class Endpoint(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.url
+        return self.public_url
+
+    @property
+    def public_url(self) -> str:
+        """The address without what may be a secret: user, query and fragment."""
+        parts = urlsplit(self.url)
+        host = parts.netloc.rpartition("@")[2]
+        return parts._replace(netloc=host, query="", fragment="").geturl()
+
+    def snapshot(self) -> record.EndpointSnapshot:
+        """A copy for an audit entry."""
+        return record.EndpointSnapshot(
+            workspace_id=self.workspace_id,
+            workspace_name=self.workspace.name,
+            endpoint_id=self.id,
+            endpoint_url=self.public_url,
+        )
 
 
 class DeliveryState(models.TextChoices):

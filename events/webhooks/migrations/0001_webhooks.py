@@ -73,6 +73,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name': 'webhook endpoint',
+                'verbose_name_plural': 'webhooks',
             },
         ),
         migrations.CreateModel(
