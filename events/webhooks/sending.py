@@ -66,9 +66,7 @@ async def _post(claim: Claim, found: dict[str, Any]) -> None:
     )
     request = httpcore.Request(
         "POST",
-        httpcore.URL(
-            scheme=target.scheme, host=target.host, port=target.port, target=target.path
-        ),
+        httpcore.URL(scheme=target.scheme, host=target.host, port=target.port, target=target.path),
         headers=[*_headers(target, body), *_signed(claim, body)],
         content=body,
     )
