@@ -10,7 +10,8 @@ from workspaces.models import Workspace
 from workspaces.plans import WITH_API, includes_api, upgrade_from
 
 # The same as a condition of SQL, where the workspace's row is `workspace`.
-HAS_API_ACCESS = f"(NOT workspace.suspended AND workspace.plan IN {tuple(sorted(WITH_API))})"
+_PLANS = ", ".join(f"'{plan.value}'" for plan in sorted(WITH_API))
+HAS_API_ACCESS = f"(NOT workspace.suspended AND workspace.plan IN ({_PLANS}))"
 
 
 def check_api_access(workspace: Workspace | ActiveKey) -> None:

@@ -234,7 +234,7 @@ def record(results: Sequence[Result]) -> list[UUID]:
     return list(too_long.values_list("pk", flat=True))
 
 
-def _columns(result: Result) -> dict[str, object]:
+def _columns(result: Result) -> dict[str, str | int | float | datetime | None]:
     return {
         "id": result.claim.id,
         "claimed_until": result.claim.claimed_until,

@@ -8,9 +8,10 @@ from uuid import UUID
 
 from django.db import connection, transaction
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from events import purge as events
-from events.webhooks import queue, secrets
+from events.webhooks import life, queue, secrets
 from events.webhooks.models import KEEP, Endpoint, Process
 from events.webhooks.queue import FAILING_DAYS, Result
 
@@ -35,7 +36,7 @@ def record(results: Sequence[Result]) -> None:
 def _switch_off(id: UUID, reason: str) -> None:
     endpoint = Endpoint.objects.existing().filter(pk=id, enabled=True).first()
     if endpoint is not None:
-        life.switch_off(endpoint, reason)
+        life.switch_off(endpoint, reason=reason)
         logger.warning("Endpoint %s was switched off: %s", id, reason)
 
 
@@ -61,7 +62,7 @@ _PURGE = """
     WITH old AS (
         SELECT id FROM (
             SELECT id, created_at FROM webhooks_delivery ORDER BY id LIMIT %(batch)s
-        ) AS first WHERE created_at < now() - %(keep)s
+        ) AS first WHERE created_at < %(before)s
     ), attempts AS (
         DELETE FROM webhooks_attempt WHERE delivery_id IN (SELECT id FROM old)
     )
@@ -79,7 +80,7 @@ def purge() -> bool:
         cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [LOCK])
         if cursor.fetchone() != (True,):
             return False
-        cursor.execute(_PURGE, {"batch": BATCH, "keep": KEEP})
+        cursor.execute(_PURGE, {"batch": BATCH, "before": timezone.now() - KEEP})
         more = cursor.rowcount == BATCH
         Process.objects.filter(seen_at__lt=Now() - KEEP).delete()
         return events.purge() or more

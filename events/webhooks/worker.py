@@ -63,7 +63,7 @@ class Worker:
         finally:
             for job in jobs:
                 job.cancel()
-            self._thread.submit(connection.close)
+            self._thread.submit(lambda: connection.close())  # the thread's own
             self._thread.shutdown()
 
     async def _cycle(self, *, claims: bool) -> None:

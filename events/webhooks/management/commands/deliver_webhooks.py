@@ -8,6 +8,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand
+from django.db import connection
 
 from config import metrics
 from config.management.shutdown import Shutdown, graceful_shutdown, when_parent_dies
@@ -35,6 +36,7 @@ class Command(BaseCommand):
             when_parent_dies(stop_with, lambda: os.kill(os.getpid(), signal.SIGTERM))
         if metrics_port:
             metrics.start(settings.METRICS_HOST, metrics_port)
+        connection.close()  # that of this thread, which needs none any more
         with graceful_shutdown() as shutdown:
             asyncio.run(_deliver(shutdown))
 
