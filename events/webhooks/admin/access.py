@@ -6,6 +6,7 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -90,6 +91,12 @@ def workspace_label(request: HttpRequest, workspace: Workspace) -> str:
 
 def audit_log_url(endpoint: Endpoint) -> str:
     return filtered_log_url(workspace_id__exact=endpoint.workspace_id)
+
+
+def both_secrets(endpoint: Endpoint) -> bool:
+    """Whether the secret before signs too."""
+    until = endpoint.previous_secret_until
+    return bool(endpoint.previous_secret and until and until > timezone.now())
 
 
 def state_pill(endpoint: Endpoint) -> SafeString:

@@ -18,6 +18,7 @@ from events.webhooks.admin.access import (
     ENDPOINT,
     LIST,
     WebhookAccess,
+    both_secrets,
     require_own,
     waiting,
     workspace_label,
@@ -179,20 +180,19 @@ class EndpointChanges(WebhookAccess):
                 "is shown only once; if you did not copy it, roll it again.",
             )
             return Redirect(back)
+        sentences = [
+            "The next page shows a new secret, once. Have a safe place for it at hand.",
+            "For 24 hours, deliveries have a signature of each secret, so that your program can "
+            "change over. After that, only the new one signs.",
+        ]
+        if both_secrets(endpoint):
+            sentences.append("The secret before the present one signs no more from now on.")
         return self.page(
             request,
             CONFIRM,
             title="Roll the secret?",
             crumbs=place(endpoint),
-            sentences=[
-                "The next page shows a new secret, once. Have a safe place for it at hand.",
-                "For 24 hours, deliveries have a signature of each secret, so that your program "
-                "can change over. After that, only the new one signs.",
-                *(
-                    ["The secret before the present one stops now."]
-                    * bool(endpoint.previous_secret)
-                ),
-            ],
+            sentences=sentences,
             hidden={"present": present},
             button="Roll the secret",
             back=back,

@@ -16,6 +16,7 @@ from config.admin.formatting import ago_with_exact
 from events.webhooks import life
 from events.webhooks.admin.access import (
     audit_log_url,
+    both_secrets,
     explanation,
     may_change,
     require_reading,
@@ -82,7 +83,7 @@ class EndpointAdmin(EndpointChanges):
             started_at__gte=timezone.now() - timedelta(hours=24),
         )
         failed = Delivery.objects.filter(Exists(last), pk__in=tried.values("pk")[:MOST_FAILURES])
-        rows = super().get_filtered(request, form).filter(deleted_at=None)
+        rows: QuerySet[Endpoint] = super().get_filtered(request, form).filter(deleted_at=None)
         return rows.annotate(
             last_at=Subquery(newest.values("created_at")[:1]),
             last_state=Subquery(newest.values("state")[:1]),
@@ -157,12 +158,6 @@ class EndpointAdmin(EndpointChanges):
                 "failed": failed_count(endpoint) if may else 0,
             },
         )
-
-
-def both_secrets(endpoint: Endpoint) -> bool:
-    """Whether the secret before signs too."""
-    until = endpoint.previous_secret_until
-    return bool(endpoint.previous_secret and until and until > timezone.now())
 
 
 def failed_count(endpoint: Endpoint) -> int:
