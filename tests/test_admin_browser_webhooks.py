@@ -109,6 +109,8 @@ def test_webhook_deliveries_are_shown_filtered_and_sent_again(
     )
     browser.log_in(acme.admin)
     browser.open(reverse("admin:webhooks_endpoint_change", args=[hook.pk]))
+    assert "There was no complete" not in browser.text  # only the last attempt is shown
+    assert "500 in 31 ms" in browser.text
     browser.check_layout("webhook-deliveries")
     browser.find("#id_state option[value=FAILED]").click()
     browser.click("Show")

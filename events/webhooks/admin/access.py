@@ -136,7 +136,7 @@ def explanation(endpoint: Endpoint) -> SafeString:
 def warning(endpoint: Endpoint) -> SafeString:
     """The same with a link, for the start page."""
     url = reverse(ENDPOINT, args=[endpoint.pk])
-    link = format_html('Webhook <a href="{}">{}</a>', url, endpoint.public_url)
+    link = format_html('Webhook <a href="{}">{}</a>', url, endpoint.name)
     return format_html("{}: {}", link, explanation(endpoint))
 
 

@@ -224,7 +224,7 @@ class EndpointChanges(WebhookAccess):
                 life.delete(endpoint, by=request_user(request))
             except Endpoint.DoesNotExist:
                 raise Http404 from None
-            messages.success(request, f"The webhook {endpoint.public_url} is deleted.")
+            messages.success(request, f"The webhook {endpoint.name} is deleted.")
             return Redirect(reverse(LIST))
         return self.page(
             request,
@@ -232,7 +232,7 @@ class EndpointChanges(WebhookAccess):
             title="Delete this webhook?",
             crumbs=place(endpoint),
             sentences=[
-                f"Nothing more is sent to {endpoint.public_url}, and its secret is erased. What "
+                f"Nothing more is sent to {endpoint.name}, and its secret is erased. What "
                 "waits for it is lost.",
                 "Its deliveries of the last 30 days can still be seen on its page.",
             ],

@@ -42,7 +42,7 @@ class DeliveryAdmin(WebhookAccess):
 
     workspace_lookup = "endpoint__workspace"
     endpoint: Endpoint | None = None
-    list_display: tuple[str, ...] = ("when", "event", "endpoint_link", "document", "state", "next")
+    list_display: tuple[str, ...] = ("when", "event", "endpoint_link", "document", "became", "next")
     list_display_links = ("when",)
     empty_text = "Search for the id of an event or of a document."
 
@@ -115,14 +115,14 @@ class DeliveryAdmin(WebhookAccess):
     @admin.display(description="webhook")
     def endpoint_link(self, delivery: Delivery) -> str:
         url = reverse(ENDPOINT, args=[delivery.endpoint_id])
-        return format_html('<a href="{}">{}</a>', url, delivery.endpoint.public_url)
+        return format_html('<a href="{}">{}</a>', url, delivery.endpoint.name)
 
     @admin.display(description="document")
     def document(self, delivery: Delivery) -> str:
         return format_html("<code>{}</code>", delivery.document_id)
 
     @admin.display(description="state")
-    def state(self, delivery: Delivery) -> str:
+    def became(self, delivery: Delivery) -> str:
         attempts = list(delivery.attempt_set.all())
         last = outcome(attempts[-1]) if attempts else ""
         return format_html('{} <div class="quiet">{}</div>', state_pill(delivery.state), last)
@@ -136,7 +136,7 @@ class DeliveriesOf(DeliveryAdmin):
     """The list on the page of one endpoint."""
 
     change_list_template = "admin/webhooks/endpoint/page.html"
-    list_display = ("when", "event", "document", "state", "next")
+    list_display = ("when", "event", "document", "became", "next")
     empty_text = "Nothing was sent to it in the last 30 days."
 
     def __init__(self, endpoint: Endpoint, site: admin.AdminSite) -> None:
@@ -148,7 +148,7 @@ def place(endpoint: Endpoint) -> list[tuple[str, str]]:
     """The breadcrumbs of pages below the endpoint's."""
     return [
         ("Webhooks", reverse("admin:webhooks_endpoint_changelist")),
-        (endpoint.public_url, reverse(ENDPOINT, args=[endpoint.pk])),
+        (endpoint.name, reverse(ENDPOINT, args=[endpoint.pk])),
     ]
 
 

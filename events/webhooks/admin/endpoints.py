@@ -39,7 +39,14 @@ WARNINGS = 10  # on the start page
 
 
 class EndpointChangeList(WorkspaceChoices):
+    """Names the workspaces as the user knows them."""
+
     workspace_field = "workspace"
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        for row in self.result_list:
+            row.workspace_label = workspace_label(request, row.workspace)
 
 
 @admin.register(Endpoint)
@@ -100,7 +107,7 @@ class EndpointAdmin(EndpointChanges):
 
     @admin.display(description="address")
     def address(self, endpoint: Endpoint) -> str:
-        return endpoint.public_url
+        return endpoint.name
 
     @admin.display(description="events")
     def events(self, endpoint: Endpoint) -> str:
@@ -124,8 +131,8 @@ class EndpointAdmin(EndpointChanges):
         return f"{count:,} or more" if count == MOST_FAILURES else f"{count:,}"
 
     @admin.display(description="workspace")
-    def workspace_name(self, endpoint: Endpoint) -> str:
-        return endpoint.workspace.label
+    def workspace_name(self, endpoint: Any) -> str:
+        return str(endpoint.workspace_label)
 
     # --- The page of one
 
@@ -143,12 +150,12 @@ class EndpointAdmin(EndpointChanges):
             request,
             {
                 "opts": self.opts,
-                "title": endpoint.public_url,
+                "title": endpoint.name,
                 "crumbs": [self.crumb()],
                 "warnings": filter(None, [waiting(endpoint.workspace)]),
                 "endpoint": endpoint,
                 # A query may have a token.
-                "address": endpoint.url if may else "",
+                "address": endpoint.url if may else endpoint.public_url,
                 "state": state_pill(endpoint),
                 "explanation": explanation(endpoint),
                 "both_secrets": both_secrets(endpoint),
