@@ -211,7 +211,7 @@ def send_again(delivery: Delivery, *, by: User) -> None:
 
 @transaction.atomic
 def send_failed_again(endpoint: Endpoint, *, by: User) -> int:
-    """Sends the failed deliveries of an endpoint once more, at most 10,000 at a time.
+    """Sends the failed deliveries of an endpoint once more: the newest 10,000 at most.
 
     Returns:
         How many.
@@ -220,8 +220,8 @@ def send_failed_again(endpoint: Endpoint, *, by: User) -> int:
         Endpoint.DoesNotExist: it was deleted.
     """
     now = _existing(endpoint)
-    failed = now.deliveries.filter(state=DeliveryState.FAILED).values("pk")[:MOST_AGAIN]
-    count = queue.send_again(now.deliveries.filter(pk__in=failed))
+    failed = now.deliveries.filter(state=DeliveryState.FAILED).order_by("-created_at", "-id")
+    count = queue.send_again(now.deliveries.filter(pk__in=failed.values("pk")[:MOST_AGAIN]))
     if count:
         record.webhook_sent_again(
             endpoint=now.snapshot(), person=by.get_username(), what=f"{count:,} failed deliveries"
