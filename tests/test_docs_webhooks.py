@@ -30,9 +30,9 @@ TEXTS = {"/api/docs": page, "the OpenAPI document": INTRODUCTION.read_text}
 
 
 def seconds(text: str) -> int:
-    """The seconds of "5 min"; 0 of an empty text."""
+    """The seconds of "5 min"."""
     number, _, unit = text.partition(" ")
-    return int(number) * UNITS[unit] if text else 0
+    return 0 if text == "at once" else int(number) * UNITS[unit]
 
 
 @pytest.fixture(params=TEXTS)
