@@ -16,25 +16,25 @@ from read_api import AuthenticatedClient
 from read_api.api.documents import download_document, get_document, list_documents
 from read_api.api.workspace import get_me
 from read_api.models import (
-    Document,
     DocumentAnswer,
     DocumentPage,
     DocumentStatus,
     DownloadDocumentType,
-    Error,
+    ErrorBody,
     ListDocumentsStatus,
     Me,
     Recipient,
     RecipientRole,
     RecipientStatus,
     SigningOrder,
+    WorkspaceDocument,
 )
 from read_api.types import UNSET, File
 
 
 def walk(
     client: AuthenticatedClient, limit: int, status: ListDocumentsStatus | None = None
-) -> Iterator[Document]:
+) -> Iterator[WorkspaceDocument]:
     """Every document, page by page."""
     cursor: str | None = None
     while True:
@@ -49,7 +49,7 @@ def walk(
             return
 
 
-def check_types(document: Document) -> None:
+def check_types(document: WorkspaceDocument) -> None:
     """The values are of the types that the client declares, and nothing is left over."""
     assert isinstance(assert_type(document.id, UUID), UUID)
     assert isinstance(assert_type(document.status, DocumentStatus), DocumentStatus)
@@ -71,12 +71,12 @@ def check_types(document: Document) -> None:
         assert person.additional_properties == {}
 
 
-def waiting(document: Document) -> list[tuple[str, str | None]]:
+def waiting(document: WorkspaceDocument) -> list[tuple[str, str | None]]:
     """Who still has to sign, and since when they have known of it."""
 
     def asked(person: Recipient) -> bool:
-        done = (RecipientStatus.SIGNED, RecipientStatus.APPROVED)
-        return person.role == RecipientRole.SIGNER and person.status not in done
+        done = (RecipientStatus.RECIPIENT_STATUS_SIGNED, RecipientStatus.RECIPIENT_STATUS_APPROVED)
+        return person.role == RecipientRole.RECIPIENT_ROLE_SIGNER and person.status not in done
 
     return [
         (person.email, person.sent_at.isoformat() if person.sent_at else None)
@@ -103,9 +103,9 @@ def main(base_url: str, key: str) -> None:
     assert isinstance(part, File), part
 
     none = get_document.sync(UUID(int=0), client=client)
-    assert isinstance(none, Error), none
+    assert isinstance(none, ErrorBody), none
     stranger = get_me.sync_detailed(client=AuthenticatedClient(base_url=base_url, token="dtd_x"))
-    assert isinstance(stranger.parsed, Error)
+    assert isinstance(stranger.parsed, ErrorBody)
 
     print(  # noqa: T201
         json.dumps(
