@@ -78,6 +78,15 @@ TABLES: dict[str, dict[str, tuple[Any, bool]]] = {
     "Counts": {"draft": (NUMBER, False), "sent": (NUMBER, False), "completed": (NUMBER, False)},
     "DocumentPage": {"data": ("array of WorkspaceDocument", False), "nextCursor": (TEXT, True)},
     "DocumentAnswer": {"data": ("WorkspaceDocument", False)},
+    # Ours: the specification names webhooks' `document.completed`, with the document's identifier.
+    "EventPage": {"data": ("array of DocumentEvent", False), "nextCursor": (TEXT, False)},
+    "DocumentEvent": {
+        "id": (TEXT, False),
+        "type": (TEXT, False),
+        "timestamp": (TIME, False),
+        "data": ("EventData", False),
+    },
+    "EventData": {"id": (ID, False), "status": (TEXT, False)},
 }
 
 
@@ -131,6 +140,17 @@ def test_names_in_generated_clients_do_not_collide() -> None:
 
 # path → query and path parameters, in the specification's order: (name, place, required, schema).
 STATUS_FILTER = ["DRAFT", "SENT", "VIEWED", "COMPLETED", "DECLINED", "CANCELLED", "EXPIRED"]
+EVENT_TYPES = [
+    "document.created",
+    "document.sent",
+    "document.viewed",
+    "document.partially_signed",
+    "document.completed",
+    "document.declined",
+    "document.expired",
+    "document.cancelled",
+    "document.deleted",
+]
 DOCUMENT_ID = ("id", "path", True, {"type": "string", "format": "uuid"})
 PARAMETERS: dict[str, list[tuple[str, str, bool, Json]]] = {
     "/api/v1/me": [],
@@ -149,12 +169,18 @@ PARAMETERS: dict[str, list[tuple[str, str, bool, Json]]] = {
             {"type": "string", "enum": ["signed", "original", "certificate"]},
         ),
     ],
+    "/api/v1/events": [
+        ("after", "query", False, {"type": "string", "minLength": 1}),
+        ("type", "query", False, {"type": "string", "enum": EVENT_TYPES}),
+        ("limit", "query", False, {"type": "integer", "minimum": 1, "maximum": 100, "default": 25}),
+    ],
 }
 # Beside the specification: HTTP's own conditions and ranges.
 CONDITIONS = {
     "/api/v1/me": ["If-None-Match"],
     "/api/v1/documents": ["If-None-Match"],
     "/api/v1/documents/{id}": ["If-None-Match"],
+    "/api/v1/events": ["If-None-Match"],
     "/api/v1/documents/{id}/download": [
         "Range",
         "If-Range",
@@ -187,6 +213,7 @@ STATUSES: dict[str, tuple[str, list[int], list[int]]] = {
         [401, 402, 403, 404, 429],
         [*OURS, 206, 416],
     ),
+    "/api/v1/events": ("EventPage", [400, 401, 402, 403, 429], [*OURS, 410]),
 }
 
 
@@ -252,7 +279,7 @@ def test_responses_have_their_headers(path: str) -> None:
             if (statuses == "*" or int(status) in statuses)
             and (name not in OF_A_FILE or path.endswith("/download"))
         }
-        paged = path == "/api/v1/documents" and status in ("200", "304")
+        paged = path in ("/api/v1/documents", "/api/v1/events") and status in ("200", "304")
         optional = (LIMITS if status != "401" else set()) | ({"Link"} if paged else set())
         assert headers.keys() - required == optional
 

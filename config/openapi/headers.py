@@ -11,7 +11,7 @@ from config.api.responses import NOT_STORED, REVALIDATED
 
 Schema = dict[str, Any]
 
-ERRORS = (400, 401, 402, 403, 404, 405, 412, 416, 429, 500, 503)
+ERRORS = (400, 401, 402, 403, 404, 405, 410, 412, 416, 429, 500, 503)
 JSON_ETAG = '"826aed33508f886a3b5bffa1989ce707"'  # as an example
 FILE = (200, 206, 304)  # the statuses of responses about a file
 # The statuses of responses to a request with a valid key.

@@ -19,6 +19,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from config.api.errors import InvalidParameter
+from config.api.parameters import limit
 from config.api.responses import cacheable_response, link_to_next
 from documents.api import parameters
 from documents.api.queries import Position
@@ -57,7 +58,7 @@ def decode_cursor(cursor: str, workspace_id: UUID, status: str | None) -> Positi
 
 
 class KeysetPagination(BasePagination):
-    """DRF's paginator for documents; `documents.api.parameters` validates `limit` and the others.
+    """DRF's paginator for documents; `documents.api.parameters` validates the parameters.
 
     It fetches one additional row to know whether another page follows.
 
@@ -74,12 +75,12 @@ class KeysetPagination(BasePagination):
         """One page as rows of DOCUMENT_COLUMNS; `queryset` is `documents.api.queries.newest`."""
         self.request = request
         self.status = parameters.status(request.query_params)
-        self.limit = limit = parameters.limit(request.query_params)
+        self.limit = limit(request.query_params)
         cursor = parameters.cursor(request.query_params)
         after = cursor and decode_cursor(cursor, self.workspace_id, self.status)
-        rows: list[Any] = queryset(self.workspace_id, self.status, after, limit + 1)
+        rows: list[Any] = queryset(self.workspace_id, self.status, after, self.limit + 1)
         self.next_position: Position | None = None
-        if len(rows) > limit:
+        if len(rows) > self.limit:
             rows.pop()
             last = rows[-1]
             self.next_position = (last[_CREATED_AT], UUID(last[_ID]))
