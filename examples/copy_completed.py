@@ -70,7 +70,7 @@ def problem_with(response: httpx.Response) -> str:
 
 
 def is_json(response: httpx.Response) -> bool:
-    """Whether it is an object of the service; a proxy's errors are HTML."""
+    """Whether it is JSON, as all of the service's own errors are."""
     return bool(response.headers.get("Content-Type") == "application/json")
 
 
@@ -89,9 +89,12 @@ def get(api: httpx.Client, path: str, **params: str) -> httpx.Response:
             problem = problem_with(response)
             if not problem:
                 return response
-            if response.status_code == 404 and is_json(response):
+            if response.headers.get("Error-Code") in (
+                "document_not_found",
+                "document_not_complete",
+            ):
                 raise Missing(problem)
-            if response.status_code in (400, 410):
+            if response.headers.get("Error-Code") in ("invalid_parameter", "cursor_expired"):
                 raise Expired(problem)
             if response.status_code not in (200, 429, 500, 502, 503, 504):
                 raise SystemExit(problem)

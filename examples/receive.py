@@ -40,6 +40,7 @@ VARIABLES = ("DTD_BASE_URL", "DTD_API_KEY", "DTD_WEBHOOK_SECRET")
 MAX_BODY = 65536  # bytes
 SECONDS = 10  # that a request may take; the service waits 15 for the response
 KEEP_DAYS = 40  # of events, to know duplicates; the service sends none that is older than 30
+GONE = ("document_not_found", "document_not_complete")  # deleted since, or not complete any more
 MAX_WAIT = 3600  # seconds between two attempts to download
 
 
@@ -133,16 +134,11 @@ class Handler(BaseHTTPRequestHandler):
         """Prints nothing: `do_POST` does."""
 
 
-def is_json(response: httpx.Response) -> bool:
-    """Whether it is an object of the service; a proxy's errors are HTML."""
-    return bool(response.headers.get("Content-Type") == "application/json")
-
-
 def problem_with(response: httpx.Response) -> str:
     """Describes why the response is not the whole file; empty if it is."""
     if response.status_code != 200:
-        problem = response.json()["error"] if is_json(response) else response.status_code
-        return f"{response.url}: {problem}"
+        is_json = response.headers.get("Content-Type") == "application/json"
+        return f"{response.url}: {response.json()['error'] if is_json else response.status_code}"
     digest = base64.b64encode(hashlib.sha256(response.content).digest()).decode()
     whole = response.headers.get("Repr-Digest") == f"sha-256=:{digest}:"
     return "" if whole else f"{response.url}: The file is damaged: its digest differs."
@@ -173,8 +169,8 @@ def work(events: Events, api: httpx.Client, folder: Path) -> None:
         else:
             if not (problem := problem_with(response)):
                 print(f"saved {save(response, folder / document)}", flush=True)
-            if not problem or (response.status_code == 404 and is_json(response)):
-                seconds = 0  # done, or the document was deleted
+            if not problem or response.headers.get("Error-Code") in GONE:
+                seconds = 0
             else:
                 seconds = max(seconds, int(response.headers.get("Retry-After", 0)))
         if problem:

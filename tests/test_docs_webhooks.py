@@ -10,6 +10,7 @@ import pytest
 from django.test import Client
 from standardwebhooks import WebhookVerificationError
 
+from config.api.responses import as_json
 from config.openapi.hooks import INTRODUCTION
 from events.models import KEEP_DAYS, public_id
 from events.serializers import event
@@ -80,7 +81,7 @@ def signed() -> tuple[bytes, dict[str, str], str]:
     """A webhook's body and headers, and the secret that signs it."""
     secret, at = secrets.new(), datetime.now(UTC)
     object = event(uid(1), "document.completed", at, str(uid(2)), "COMPLETED")
-    body = sending.as_json(object)
+    body = as_json(object)
     timestamp = str(int(at.timestamp()))
     content = f"{public_id(uid(1))}.{timestamp}.".encode() + body
     headers = {
