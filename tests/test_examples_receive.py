@@ -199,7 +199,7 @@ def test_receive_downloads_after_a_restart_what_arrived_before_it_was_killed(
 def test_receive_retries_until_the_service_is_back_and_downloads_the_others_meanwhile(
     examples: Examples, lease: Document, acme: Tenant
 ) -> None:
-    other = factories.document(acme.workspace, "COMPLETED")
+    other = factories.document(acme.workspace, "COMPLETED", title="Another")  # another file
     assert lease.signed is not None
     broken = True
     digest = b64encode(bytes.fromhex(lease.signed.sha256))
