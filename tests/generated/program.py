@@ -1,7 +1,8 @@
-"""What a consumer writes with the generated client: walks, reads, downloads, meets refusals.
+"""What a consumer writes with the client that openapi-python-client generates.
 
-Run by a test with the address of a server and a key. It prints what it found as JSON; its types
-are checked against those that were generated.
+It reads all pages, reads one document, downloads, and gets errors. Run by a test with the address
+of a server and two keys; the plan of the second key's workspace lacks the API. It prints what it
+found as JSON; its types are checked against those that were generated.
 """
 
 import hashlib
@@ -9,7 +10,7 @@ import json
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import assert_type
+from typing import Any, assert_type
 from uuid import UUID
 
 from read_api import AuthenticatedClient
@@ -24,12 +25,13 @@ from read_api.models import (
     Error,
     ListDocumentsStatus,
     Me,
+    PlanError,
     Recipient,
     RecipientRole,
     RecipientStatus,
     SigningOrder,
 )
-from read_api.types import UNSET, File
+from read_api.types import UNSET, File, Response
 
 
 def walk(
@@ -85,7 +87,13 @@ def waiting(document: Document) -> list[tuple[str, str | None]]:
     ]
 
 
-def main(base_url: str, key: str) -> None:
+def refused(response: Response[Any]) -> tuple[int, dict[str, Any]]:
+    """The status and the error of a request, which must have failed."""
+    assert isinstance(response.parsed, Error | PlanError), response
+    return response.status_code, response.parsed.to_dict()
+
+
+def main(base_url: str, key: str, unpaid_key: str) -> None:
     client = AuthenticatedClient(base_url=base_url, token=key)
     me = get_me.sync(client=client)
     assert isinstance(me, Me), me
@@ -102,24 +110,23 @@ def main(base_url: str, key: str) -> None:
     part = download_document.sync(complete[0], client=client, range_="bytes=0-4")
     assert isinstance(part, File), part
 
-    none = get_document.sync(UUID(int=0), client=client)
-    assert isinstance(none, Error), none
-    stranger = get_me.sync_detailed(client=AuthenticatedClient(base_url=base_url, token="dtd_x"))
-    assert isinstance(stranger.parsed, Error)
+    none = get_document.sync_detailed(UUID(int=0), client=client)
+    stranger = AuthenticatedClient(base_url=base_url, token="dtd_x")
+    unpaid = AuthenticatedClient(base_url=base_url, token=unpaid_key)
 
     print(  # noqa: T201
         json.dumps(
             {
-                "workspace": str(me.data.workspace.id),
-                "counts": me.data.documents.to_dict(),
+                "me": me.to_dict(),
                 "ids": [str(document.id) for document in found],
                 "complete": [str(id) for id in complete],
                 "waiting": {str(document.id): waiting(document) for document in found},
-                "read": answer.data.to_dict(),
+                "read": answer.to_dict(),
                 "sha256": hashlib.sha256(file.payload.read()).hexdigest(),
                 "part": part.payload.read().decode(),
-                "none": none.error,
-                "stranger": [int(stranger.status_code), stranger.parsed.error],
+                "none": refused(none),
+                "stranger": refused(get_me.sync_detailed(client=stranger)),
+                "unpaid": refused(get_me.sync_detailed(client=unpaid)),
             }
         )
     )
