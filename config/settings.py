@@ -79,6 +79,8 @@ INSTALLED_APPS = [
     "apikeys",
     "apikeys.usage",
     "documents",
+    "events",
+    "events.webhooks",
     "django_otp",
     "django_otp.plugins.otp_static",
     "django_otp.plugins.otp_totp",
@@ -332,6 +334,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "TAGS": [
         {"name": "Workspace", "description": "Whose key this is."},
         {"name": "Documents", "description": "The workspace's documents and their PDFs."},
+        {"name": "Events", "description": "What happened to the documents."},
         {"name": "Description", "description": "This OpenAPI document."},
     ],
     "SCHEMA_PATH_PREFIX": "/api/v1",

@@ -14,6 +14,7 @@ from config.openapi.views import SchemaViewSet
 from config.system import page as system
 from documents.api.views import DocumentViewSet, UnknownDocumentPath
 from documents.download.views import DownloadViewSet
+from events.views import EventViewSet
 from workspaces.invitation_views import invitation
 from workspaces.views import MeViewSet
 
@@ -30,6 +31,7 @@ urlpatterns = [
     path("api/v1/documents", DocumentViewSet.as_view({"get": "list"})),
     path("api/v1/documents/<str:id>", DocumentViewSet.as_view(get)),
     path("api/v1/documents/<str:id>/download", DownloadViewSet.as_view(get)),
+    path("api/v1/events", EventViewSet.as_view({"get": "list"})),
     path("api/v1/openapi.json", SchemaViewSet.as_view(get)),
     # Not <path:rest>, which does not match a line break. Not (?s), which breaks reverse().
     re_path(r"^api/v1/documents/(?P<rest>[\s\S]+)$", UnknownDocumentPath.as_view(get)),

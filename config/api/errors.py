@@ -170,6 +170,17 @@ class MethodNotAllowed(ApiError):
         super().__init__(headers={"Allow": "GET, HEAD"})
 
 
+class CursorExpired(ApiError):
+    """Events that follow the cursor may not be there any more: it is older than 30 days, or the
+    service was restored from a backup."""
+
+    status_code = 410
+    text = (
+        "This cursor is too old: events that follow it may be missing. Take a new one with "
+        "after=now, then page through GET /api/v1/documents once."
+    )
+
+
 class PreconditionFailed(ApiError):
     """The file is not the version that `If-Match` or `If-Unmodified-Since` names."""
 

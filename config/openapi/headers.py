@@ -10,7 +10,7 @@ from config.api.responses import HEADERS as JSON
 
 Schema = dict[str, Any]
 
-ERRORS = (400, 401, 402, 403, 404, 405, 412, 416, 429, 500, 503)
+ERRORS = (400, 401, 402, 403, 404, 405, 410, 412, 416, 429, 500, 503)
 FILE = (200, 206, 304)  # the statuses of responses about a file
 # The statuses of responses to a request with a valid key.
 WITH_KEY = tuple(status for status in (*FILE, *ERRORS) if status != 401)

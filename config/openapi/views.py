@@ -16,6 +16,7 @@ import apikeys.schema  # noqa: F401 - registers an extension of drf-spectacular
 import config.openapi.structs  # noqa: F401 - another one
 from config.api import errors
 from config.api.limits import REQUESTS_PER_MINUTE
+from config.api.parameters import LIMIT_MAX
 from config.api.request import ApiRequest
 from config.api.responses import as_json, error_response
 from config.api.viewsets import ApiViewSet, UnknownPath
@@ -30,7 +31,6 @@ from config.openapi.headers import (
     vary,
 )
 from config.openapi.operations import other_paths, request_header, responses_of
-from documents.api.parameters import LIMIT_MAX
 
 CACHE_CONTROL = "public, max-age=300"  # seconds until a client asks whether there is a newer one
 ETAG = '"826aed33508f886a3b5bffa1989ce707a9312c9af6e354c906041481edc32013"'  # as an example

@@ -18,6 +18,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from config.api.errors import InvalidParameter
+from config.api.parameters import limit
 from config.api.responses import json_response
 from documents.api import parameters
 from documents.api.queries import Position
@@ -56,7 +57,7 @@ def decode_cursor(cursor: str, workspace_id: UUID, status: str | None) -> Positi
 
 
 class KeysetPagination(BasePagination):
-    """DRF's paginator for documents; `documents.api.parameters` validates `limit` and the others.
+    """DRF's paginator for documents; `documents.api.parameters` validates the parameters.
 
     It fetches one additional row to know whether another page follows.
 
@@ -72,12 +73,12 @@ class KeysetPagination(BasePagination):
     ) -> list[Any]:
         """One page as rows of DOCUMENT_COLUMNS; `queryset` is `documents.api.queries.newest`."""
         self.status = parameters.status(request.query_params)
-        limit = parameters.limit(request.query_params)
+        size = limit(request.query_params)
         cursor = parameters.cursor(request.query_params)
         after = cursor and decode_cursor(cursor, self.workspace_id, self.status)
-        rows: list[Any] = queryset(self.workspace_id, self.status, after, limit + 1)
+        rows: list[Any] = queryset(self.workspace_id, self.status, after, size + 1)
         self.next_position: Position | None = None
-        if len(rows) > limit:
+        if len(rows) > size:
             rows.pop()
             last = rows[-1]
             self.next_position = (last[_CREATED_AT], UUID(last[_ID]))

@@ -13,9 +13,10 @@ from drf_spectacular.utils import (
 from msgspec import to_builtins
 
 from config.api import errors
+from config.api.parameters import LIMIT_DEFAULT, LIMIT_MAX
 from config.openapi.headers import JSON_HEADERS
 from config.openapi.operations import error_responses, query
-from documents.api.parameters import CURSOR_EXPECTED, LIMIT_DEFAULT, LIMIT_MAX, STATUS_FILTER
+from documents.api.parameters import CURSOR_EXPECTED, STATUS_FILTER
 from documents.api.serializers import DocumentAnswer, DocumentPage, links
 
 extend_schema_serializer(many=False)(DocumentPage)  # the page itself, not an array of pages

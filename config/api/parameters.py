@@ -1,0 +1,43 @@
+"""Reads query parameters; an invalid one is a 400.
+
+A parameter must not be empty or given twice. Unknown parameters are ignored.
+"""
+
+import re
+
+from django.http import QueryDict
+
+from config.api.errors import InvalidParameter
+
+LIMIT_DEFAULT = 25
+LIMIT_MAX = 100  # objects a page
+
+_WHOLE_NUMBER = re.compile(r"[1-9][0-9]{0,2}")
+
+
+def single(query: QueryDict, name: str, expected: str) -> str | None:
+    """The parameter's only value; None if it is not given."""
+    values = query.getlist(name)
+    if len(values) > 1 or values == [""]:
+        raise InvalidParameter(name, f"{expected}, given once")
+    return values[0] if values else None
+
+
+def one_of(query: QueryDict, name: str, accepted: tuple[str, ...]) -> str | None:
+    """One of the accepted values; None if it is not given."""
+    expected = f"one of {', '.join(accepted)}"
+    value = single(query, name, expected)
+    if value is not None and value not in accepted:
+        raise InvalidParameter(name, expected)
+    return value
+
+
+def limit(query: QueryDict) -> int:
+    """The page size, 1 to 100."""
+    expected = f"a whole number from 1 to {LIMIT_MAX}"
+    value = single(query, "limit", expected)
+    if value is None:
+        return LIMIT_DEFAULT
+    if not _WHOLE_NUMBER.fullmatch(value) or int(value) > LIMIT_MAX:
+        raise InvalidParameter("limit", expected)
+    return int(value)

@@ -1,0 +1,7 @@
+"""The events app."""
+
+from django.apps import AppConfig
+
+
+class EventsConfig(AppConfig):
+    name = "events"

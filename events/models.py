@@ -1,0 +1,75 @@
+"""Events: what happened to a document. Triggers on the documents write them (see `0001_events`)."""
+
+import uuid
+
+from django.db import models
+from django.db.models.functions import Now
+
+KEEP_DAYS = 30  # at least; `events.purge` deletes them a day later
+
+
+class EventType(models.TextChoices):
+    """What happened. A document without an event of its status has gone back to DRAFT."""
+
+    CREATED = "document.created"
+    SENT = "document.sent"
+    VIEWED = "document.viewed"
+    PARTIALLY_SIGNED = "document.partially_signed"
+    COMPLETED = "document.completed"
+    DECLINED = "document.declined"
+    EXPIRED = "document.expired"
+    CANCELLED = "document.cancelled"
+    DELETED = "document.deleted"
+
+
+class Event(models.Model):
+    """One thing that happened to a document. A row never changes.
+
+    There are no foreign keys: events outlive their documents.
+
+    Attributes:
+        transaction: with the id, the event's position in the feed. It is the number of the
+            transaction that changed the document. If an earlier event of the document has a
+            greater one, it is that: the events of a document are in the order in which they
+            happened.
+    """
+
+    PRIVILEGES = "SELECT, DELETE"  # the triggers insert, as the owner
+
+    transaction = models.BigIntegerField()
+    uuid = models.UUIDField()  # the public id; without an index, since nothing looks for it
+    workspace_id = models.UUIDField()
+    type = models.CharField(max_length=30, choices=EventType)
+    occurred_at = models.DateTimeField(db_default=Now())
+    document_id = models.UUIDField()
+    status = models.CharField(max_length=20)  # of the document, right after
+
+    class Meta:
+        indexes = [
+            # GET /events: the next events of one type.
+            models.Index("workspace_id", "type", "transaction", "id", name="event_next"),
+            # The position of a document's last event.
+            models.Index("document_id", "transaction", name="event_of_document"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.type} of {self.document_id}"
+
+
+class Generation(models.Model):
+    """Counts how often the numbers of transactions have started anew: after each restore.
+
+    Cursors of an earlier generation are refused, since their positions mean nothing any more.
+    """
+
+    PRIVILEGES = "SELECT"  # `restart_events` inserts, as the owner
+
+    created_at = models.DateTimeField(db_default=Now())
+
+    def __str__(self) -> str:
+        return str(self.pk)
+
+
+def public_id(id: uuid.UUID) -> str:
+    """ "evt_…": the id of an event as consumers see it."""
+    return f"evt_{id.hex}"

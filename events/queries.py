@@ -1,0 +1,84 @@
+"""The query of the feed of events: one prepared statement that returns plain rows."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+from uuid import UUID
+
+from config.database import Row, fetch
+from events.cursors import Position, check
+from events.serializers import Event, event
+
+# Only events of transactions before the oldest one that still runs: a later page could not show
+# the events of that one at their place. Each type is read from its own part of the index.
+_NEXT = """
+    SELECT feed.transaction, feed.time, feed.generation,
+        event.transaction, event.id, event.uuid, event.type, event.occurred_at,
+        event.document_id::text, event.status
+    FROM (
+        SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS transaction,
+            statement_timestamp() AS time,
+            (SELECT coalesce(max(id), 0) FROM "events_generation") AS generation
+    ) AS feed
+    LEFT JOIN LATERAL (
+        SELECT found.* FROM unnest(%s::text[]) AS wanted (type)
+        CROSS JOIN LATERAL (
+            SELECT * FROM "events_event" AS event
+            WHERE event.workspace_id = %s AND event.type = wanted.type
+                AND (event.transaction, event.id) > (%s, %s)
+                AND event.transaction < feed.transaction
+            ORDER BY event.transaction, event.id LIMIT %s
+        ) AS found
+        ORDER BY found.transaction, found.id LIMIT %s
+    ) AS event ON true
+    ORDER BY event.transaction, event.id
+"""
+_FEED = 3  # columns about the feed itself
+_START = (0, 0)  # the position before all events
+
+
+class Page(NamedTuple):
+    """Some events, oldest first.
+
+    Attributes:
+        next: the position that the next events follow.
+        more: whether there are some already.
+    """
+
+    events: list[Event]
+    next: Position
+    more: bool
+
+
+def end_of_feed(workspace_id: UUID) -> Page:
+    """The page without events that all future events follow."""
+    return Page([], _following(workspace_id, [], _START, 0)[0], more=False)
+
+
+def page(workspace_id: UUID, types: Sequence[str], after: Position | None, size: int) -> Page:
+    """The first events of these types that follow a position.
+
+    Args:
+        size: how many at most.
+
+    Raises:
+        CursorExpired: events that follow the position may be missing.
+    """
+    end, rows = _following(workspace_id, types, after[:2] if after else _START, size + 1)
+    if after:
+        check(after, end)
+    more = len(rows) > size
+    events = [event(*row[2:]) for row in rows[:size]]
+    if more:
+        transaction, id = rows[size - 1][:2]
+        end = end._replace(transaction=transaction, id=id, time=events[-1].timestamp)
+    return Page(events, end, more)
+
+
+def _following(
+    workspace_id: UUID, types: Sequence[str], after: tuple[int, int], count: int
+) -> tuple[Position, list[Row]]:
+    wanted = f"{{{','.join(types)}}}"
+    rows = fetch(_NEXT, (wanted, workspace_id, *after, count, count))
+    transaction, time, generation = rows[0][:_FEED]
+    end = Position(transaction, 0, time, generation)
+    return end, [row[_FEED:] for row in rows if row[_FEED] is not None]

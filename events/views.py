@@ -1,0 +1,30 @@
+"""GET /api/v1/events."""
+
+from django.http import HttpResponse
+
+from config.api.parameters import limit, one_of, single
+from config.api.request import ApiRequest
+from config.api.responses import json_response
+from config.api.viewsets import ApiViewSet
+from events import cursors, queries, schema
+from events.models import EventType
+from events.serializers import EventPage
+
+TYPES = tuple(EventType.values)
+
+
+class EventViewSet(ApiViewSet):
+    """What happened to the documents of the key's workspace."""
+
+    @schema.list_events
+    def list(self, request: ApiRequest) -> HttpResponse:
+        workspace_id = request.auth.workspace_id
+        after = single(request.query_params, "after", cursors.EXPECTED)
+        type = one_of(request.query_params, "type", TYPES)
+        size = limit(request.query_params)
+        if after == cursors.NOW:
+            page = queries.end_of_feed(workspace_id)
+        else:
+            position = cursors.decode(after, workspace_id) if after else None
+            page = queries.page(workspace_id, (type,) if type else TYPES, position, size)
+        return json_response(EventPage(page.events, cursors.encode(page.next, workspace_id)))

@@ -1,0 +1,8 @@
+"""The webhooks app."""
+
+from django.apps import AppConfig
+
+
+class WebhooksConfig(AppConfig):
+    name = "events.webhooks"
+    label = "webhooks"

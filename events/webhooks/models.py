@@ -1,0 +1,171 @@
+"""Endpoints of webhooks, and the deliveries to them.
+
+A trigger on the events adds the deliveries, in the transaction that changes the document.
+"""
+
+import uuid
+from datetime import timedelta
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from events.models import EventType, public_id
+from workspaces.models import Workspace
+
+KEEP = timedelta(days=30)  # deliveries, whatever became of them
+BOTH_SECRETS = timedelta(hours=24)  # after a secret was rolled, deliveries have both signatures
+RESPONSE_LENGTH = 1000  # characters of a response that are kept
+TEST_EVENT = "webhook.test"
+TEST_DOCUMENT = uuid.UUID(int=0)  # that a test event names
+
+
+def default_types() -> list[str]:
+    return [EventType.COMPLETED.value]
+
+
+class EndpointQuerySet(models.QuerySet["Endpoint"]):
+    def existing(self) -> "EndpointQuerySet":
+        """Not deleted."""
+        return self.filter(deleted_at=None)
+
+
+class Endpoint(models.Model):
+    """An address of a workspace that receives events.
+
+    Attributes:
+        secret: signs the deliveries; encrypted (`events.webhooks.secrets`).
+        previous_secret: the one before, which signs too until `previous_secret_until`.
+        failing_since: the first failed attempt since the last that succeeded.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="endpoints")
+    url = models.CharField(max_length=500)
+    types = ArrayField(models.CharField(max_length=30, choices=EventType), default=default_types)
+    enabled = models.BooleanField(default=True)
+    # Why it was switched off, if that was not by a user.
+    disabled_reason = models.CharField(max_length=200, blank=True)
+    disabled_at = models.DateTimeField(null=True)
+    failing_since = models.DateTimeField(null=True)
+    secret = models.CharField(max_length=500)
+    previous_secret = models.CharField(max_length=500, blank=True)
+    previous_secret_until = models.DateTimeField(null=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
+    # Its deliveries stay for support.
+    deleted_at = models.DateTimeField(null=True)
+
+    objects = EndpointQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = "webhook endpoint"
+        indexes = [
+            # The endpoints that receive an event.
+            models.Index(
+                "workspace",
+                condition=models.Q(enabled=True, deleted_at=None),
+                name="endpoint_enabled",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.url
+
+
+class DeliveryState(models.TextChoices):
+    PENDING = "PENDING", "Pending"
+    DELIVERED = "DELIVERED", "Delivered"
+    FAILED = "FAILED", "Failed"
+
+
+PENDING = models.Q(state=DeliveryState.PENDING)
+
+
+class Delivery(models.Model):
+    """One event for one endpoint, with a copy of the event.
+
+    Attributes:
+        sequence: the order of the events of one document.
+        attempts: how many have ended.
+        next_attempt_at: when the next one is due; None if the delivery is not pending.
+        claimed_until: until then, a process is making an attempt. One that was killed is replaced
+            by any other process after that.
+    """
+
+    endpoint = models.ForeignKey(Endpoint, models.CASCADE, related_name="deliveries")
+    event_id = models.UUIDField()
+    type = models.CharField(max_length=30)
+    occurred_at = models.DateTimeField()
+    document_id = models.UUIDField()
+    status = models.CharField(max_length=20)
+    sequence = models.BigIntegerField()
+    state = models.CharField(max_length=10, choices=DeliveryState, default=DeliveryState.PENDING)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    next_attempt_at = models.DateTimeField(null=True, db_default=Now())
+    claimed_until = models.DateTimeField(null=True)
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        verbose_name = "webhook delivery"
+        verbose_name_plural = "webhook deliveries"
+        indexes = [
+            # What is due for each endpoint.
+            models.Index("endpoint", "next_attempt_at", condition=PENDING, name="delivery_due"),
+            # Whether an earlier event of the document still waits for its first attempt.
+            models.Index(
+                "endpoint",
+                "document_id",
+                "sequence",
+                condition=PENDING & models.Q(attempts=0),
+                name="delivery_first_attempt",
+            ),
+            # An endpoint's deliveries, newest first, and those in one state.
+            models.Index(
+                "endpoint",
+                models.F("created_at").desc(),
+                models.F("id").desc(),
+                name="delivery_newest",
+            ),
+            models.Index(
+                "endpoint",
+                "state",
+                models.F("created_at").desc(),
+                models.F("id").desc(),
+                name="delivery_state_newest",
+            ),
+            # A search for an event's id.
+            models.Index("event_id", name="delivery_event"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.type} to {self.endpoint_id}"
+
+    @property
+    def public_event_id(self) -> str:
+        """ "evt_…", as consumers see it."""
+        return public_id(self.event_id)
+
+
+class Attempt(models.Model):
+    """One request of a delivery."""
+
+    delivery = models.ForeignKey(Delivery, models.CASCADE, related_name="attempt_set")
+    number = models.PositiveSmallIntegerField()  # from 1
+    started_at = models.DateTimeField()
+    milliseconds = models.PositiveIntegerField()
+    status = models.PositiveSmallIntegerField(null=True)  # None without a response
+    response = models.CharField(max_length=RESPONSE_LENGTH, blank=True)  # its beginning
+    error = models.CharField(max_length=200, blank=True)  # why there was no response
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["delivery", "number"], name="attempt_number"),
+        ]
+
+    def __str__(self) -> str:
+        return f"attempt {self.number} of {self.delivery_id}"
