@@ -29,7 +29,7 @@ RECIPIENT_STATUS = ["PENDING", "SENT", "VIEWED", "SIGNED", "APPROVED", "DECLINED
 
 # field → (type, nullable); a list is an enum, a name another table, a name in a list an array.
 TABLES: dict[str, dict[str, tuple[Any, bool]]] = {
-    "Document": {
+    "WorkspaceDocument": {
         "id": (ID, False),
         "title": (TEXT, False),
         "status": (DOCUMENT_STATUS, False),
@@ -60,7 +60,7 @@ TABLES: dict[str, dict[str, tuple[Any, bool]]] = {
         "declinedAt": (TIME, True),
         "declineReason": (TEXT, True),
     },
-    "Error": {"error": (TEXT, False)},
+    "ErrorBody": {"error": (TEXT, False)},
     "PlanError": {"error": (TEXT, False), "details": ("PlanDetails", False)},
     "PlanDetails": {
         "code": (["plan_limit"], False),
@@ -76,8 +76,8 @@ TABLES: dict[str, dict[str, tuple[Any, bool]]] = {
     "Workspace": {"id": (ID, False), "name": (TEXT, False)},
     "Key": {"id": (ID, False), "name": (TEXT, False)},
     "Counts": {"draft": (NUMBER, False), "sent": (NUMBER, False), "completed": (NUMBER, False)},
-    "DocumentPage": {"data": ("array of Document", False), "nextCursor": (TEXT, True)},
-    "DocumentAnswer": {"data": ("Document", False)},
+    "DocumentPage": {"data": ("array of WorkspaceDocument", False), "nextCursor": (TEXT, True)},
+    "DocumentAnswer": {"data": ("WorkspaceDocument", False)},
 }
 
 
@@ -112,6 +112,21 @@ def test_fields_are_those_of_the_table_in_its_order(name: str) -> None:
 def test_components_have_no_other_objects() -> None:
     schemas = SCHEMA["components"]["schemas"]
     assert {name for name, schema in schemas.items() if "enum" not in schema} == set(TABLES)
+
+
+def test_names_in_generated_clients_do_not_collide() -> None:
+    """Go has one namespace for the values of all enums; TypeScript has globals of its own."""
+    schemas = SCHEMA["components"]["schemas"]
+    assert not {"Document", "Error", "Event"} & set(schemas)
+    enums = {name: schema for name, schema in schemas.items() if "enum" in schema}
+    assert enums["RecipientStatus"]["x-enum-varnames"][:2] == [
+        "RECIPIENT_STATUS_PENDING",
+        "RECIPIENT_STATUS_SENT",
+    ]
+    for schema in enums.values():
+        assert len(schema["x-enum-varnames"]) == len(schema["enum"])
+    names = [name for schema in enums.values() for name in schema["x-enum-varnames"]]
+    assert len(names) == len(set(names))
 
 
 # path → query and path parameters, in the specification's order: (name, place, required, schema).
@@ -189,7 +204,7 @@ def test_statuses_are_those_of_the_table(path: str) -> None:
                 "application/pdf": binary
             }
         else:
-            expected = body if status == 200 else "PlanError" if status == 402 else "Error"
+            expected = body if status == 200 else "PlanError" if status == 402 else "ErrorBody"
             assert list(content) == ["application/json"]
             assert name_of(content["application/json"]["schema"]) == expected
 
@@ -241,7 +256,7 @@ def test_operations_are_gets_with_a_bearer_key() -> None:
     assert {method for item in PATHS.values() for method in item} == {"get"}
     for path in STATUSES:
         assert PATHS[path]["get"]["security"] == [{"key": []}]
-    assert "security" not in PATHS["/api/v1/openapi.json"]["get"]
+    assert PATHS["/api/v1/openapi.json"]["get"]["security"] == []
     key = SCHEMA["components"]["securitySchemes"]["key"]
     assert (key["type"], key["scheme"]) == ("http", "bearer")
     assert key["bearerFormat"] == "dtd_…"

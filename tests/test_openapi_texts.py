@@ -9,7 +9,7 @@ from tests.test_openapi_spec import DOCUMENT_STATUS, LIMITS, PATHS, RECIPIENT_ST
 
 
 @pytest.mark.parametrize(
-    ("name", "values"), [("Document", DOCUMENT_STATUS), ("Recipient", RECIPIENT_STATUS)]
+    ("name", "values"), [("WorkspaceDocument", DOCUMENT_STATUS), ("Recipient", RECIPIENT_STATUS)]
 )
 def test_descriptions_of_status_cover_each_value(name: str, values: list[str]) -> None:
     text = SCHEMA["components"]["schemas"][name]["properties"]["status"]["description"]

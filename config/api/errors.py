@@ -12,7 +12,7 @@ from rest_framework.exceptions import APIException
 RETRY_SECONDS = 5  # what a 503 asks a client to wait
 
 
-class Error(Struct):
+class ErrorBody(Struct):
     """Why a request failed."""
 
     error: Annotated[str, Meta(description="A plain sentence for people.")]
@@ -28,7 +28,7 @@ class PlanDetails(Struct):
     href: Annotated[str, Meta(description="Where a workspace admin can upgrade.")]
 
 
-class PlanError(Error):
+class PlanError(ErrorBody):
     """The workspace's plan does not include the API."""
 
     details: PlanDetails
@@ -55,9 +55,9 @@ class ApiError(APIException):
         super().__init__(self.text)
 
     @property
-    def body(self) -> Error:
+    def body(self) -> ErrorBody:
         """The JSON object of the response."""
-        return Error(self.text)
+        return ErrorBody(self.text)
 
 
 class InvalidParameter(ApiError):

@@ -18,6 +18,8 @@ def finish(result: Json, **kwargs: Any) -> Json:
     result["info"]["description"] = INTRODUCTION.read_text()
     # OpenAPI has no path parameter that matches several segments.
     result[OTHER_PATHS] = result["paths"].pop(ANY_OTHER_PATH)["get"]["responses"]
+    for item in result["paths"].values():
+        item["get"].setdefault("security", [])  # an operation that needs no key says so
     operations = [result[OTHER_PATHS]]
     operations += [item["get"]["responses"] for item in result["paths"].values()]
     result["components"]["headers"] = share("headers", _headers(operations))

@@ -1,5 +1,6 @@
 """OpenAPI components from the msgspec structs that encode the bodies."""
 
+import re
 from typing import Any
 
 from drf_spectacular.extensions import OpenApiSerializerExtension
@@ -39,8 +40,9 @@ class StructExtension(OpenApiSerializerExtension):  # type: ignore[no-untyped-ca
                 [value, _] = schema.pop("anyOf")
                 schema |= value | {"type": [value["type"], "null"]}
             if "enum" in schema:
-                enum = {"enum": schema.pop("enum"), "type": schema.pop("type")}
-                reference = register(schema.pop("title"), enum)
+                name = schema.pop("title")
+                values = {"enum": schema.pop("enum"), "type": schema.pop("type")}
+                reference = register(name, values | names_in_clients(name, values["enum"]))
                 return {"allOf": [reference], **schema} if schema else reference
             return schema
 
@@ -52,3 +54,12 @@ class StructExtension(OpenApiSerializerExtension):  # type: ignore[no-untyped-ca
             register(schema.pop("title"), schema)
         own: Json = components[self.target.__name__]
         return own
+
+
+def names_in_clients(enum: str, values: list[str]) -> Json:
+    """Names of an enum's constants for generated clients, such as `DOCUMENT_STATUS_SENT`.
+
+    In some languages, such as Go, the constants of all enums have one namespace.
+    """
+    prefix = re.sub("(?<=[a-z])(?=[A-Z])", "_", enum).upper()
+    return {"x-enum-varnames": [f"{prefix}_{value.upper()}" for value in values]}

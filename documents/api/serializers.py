@@ -94,7 +94,7 @@ class Links(Struct, gc=False):
 
 
 class DocumentColumns(Struct, rename="camel", gc=False):
-    """The fields of a Document that are columns of its own row; named as these."""
+    """The fields of a document that are columns of its own row; named as these."""
 
     id: Annotated[Id, Meta(description="The document's identifier.")]
     title: str
@@ -138,7 +138,7 @@ class DocumentColumns(Struct, rename="camel", gc=False):
     expires_at: Annotated[Time | None, Meta(description="When it expires; null when it does not.")]
 
 
-class Document(DocumentColumns, rename="camel", gc=False):
+class WorkspaceDocument(DocumentColumns, rename="camel", gc=False):
     """One document with its recipients."""
 
     progress: Progress
@@ -149,13 +149,13 @@ class Document(DocumentColumns, rename="camel", gc=False):
 class DocumentAnswer(Struct, gc=False):
     """The response of GET /documents/{id}."""
 
-    data: Document
+    data: WorkspaceDocument
 
 
 class DocumentPage(Struct, rename="camel", gc=False):
     """The response of GET /documents: one page, newest first."""
 
-    data: list[Document]
+    data: list[WorkspaceDocument]
     next_cursor: Annotated[
         str | None,
         Meta(
@@ -184,13 +184,15 @@ def links(id: str) -> Links:
     return Links(path, f"{path}/download")
 
 
-def document_object(row: Row, recipients: list[Recipient]) -> Document:
-    """A Document from a row of DOCUMENT_COLUMNS and its Recipients."""
+def document_object(row: Row, recipients: list[Recipient]) -> WorkspaceDocument:
+    """A document from a row of DOCUMENT_COLUMNS and its Recipients."""
     values: Row = (*row, progress(recipients), recipients, links(row[0]))
-    return Document(*values)
+    return WorkspaceDocument(*values)
 
 
-def document_objects(documents: Sequence[Row], recipients: Iterable[Row]) -> list[Document]:
+def document_objects(
+    documents: Sequence[Row], recipients: Iterable[Row]
+) -> list[WorkspaceDocument]:
     """Documents, from rows of DOCUMENT_COLUMNS and of RECIPIENT_COLUMNS with the document's id
     behind them."""
     by_document: dict[str, list[Recipient]] = {row[0]: [] for row in documents}

@@ -17,12 +17,11 @@ from read_api import AuthenticatedClient
 from read_api.api.documents import download_document, get_document, list_documents
 from read_api.api.workspace import get_me
 from read_api.models import (
-    Document,
     DocumentAnswer,
     DocumentPage,
     DocumentStatus,
     DownloadDocumentType,
-    Error,
+    ErrorBody,
     ListDocumentsStatus,
     Me,
     PlanError,
@@ -30,13 +29,14 @@ from read_api.models import (
     RecipientRole,
     RecipientStatus,
     SigningOrder,
+    WorkspaceDocument,
 )
 from read_api.types import UNSET, File, Response
 
 
 def walk(
     client: AuthenticatedClient, limit: int, status: ListDocumentsStatus | None = None
-) -> Iterator[Document]:
+) -> Iterator[WorkspaceDocument]:
     """Every document, page by page."""
     cursor: str | None = None
     while True:
@@ -51,7 +51,7 @@ def walk(
             return
 
 
-def check_types(document: Document) -> None:
+def check_types(document: WorkspaceDocument) -> None:
     """The values are of the types that the client declares, and nothing is left over."""
     assert isinstance(assert_type(document.id, UUID), UUID)
     assert isinstance(assert_type(document.status, DocumentStatus), DocumentStatus)
@@ -73,12 +73,12 @@ def check_types(document: Document) -> None:
         assert person.additional_properties == {}
 
 
-def waiting(document: Document) -> list[tuple[str, str | None]]:
+def waiting(document: WorkspaceDocument) -> list[tuple[str, str | None]]:
     """Who still has to sign, and since when they have known of it."""
 
     def asked(person: Recipient) -> bool:
-        done = (RecipientStatus.SIGNED, RecipientStatus.APPROVED)
-        return person.role == RecipientRole.SIGNER and person.status not in done
+        done = (RecipientStatus.RECIPIENT_STATUS_SIGNED, RecipientStatus.RECIPIENT_STATUS_APPROVED)
+        return person.role == RecipientRole.RECIPIENT_ROLE_SIGNER and person.status not in done
 
     return [
         (person.email, person.sent_at.isoformat() if person.sent_at else None)
@@ -89,7 +89,7 @@ def waiting(document: Document) -> list[tuple[str, str | None]]:
 
 def refused(response: Response[Any]) -> tuple[int, dict[str, Any]]:
     """The status and the error of a request, which must have failed."""
-    assert isinstance(response.parsed, Error | PlanError), response
+    assert isinstance(response.parsed, ErrorBody | PlanError), response
     return response.status_code, response.parsed.to_dict()
 
 
