@@ -21,7 +21,8 @@ from tests import factories
 from tests.client import golden
 from tests.factories import Tenant, at
 from tests.openapi import SCHEMA_FILE
-from tests.server import Server
+from tests.server import Server, eventually
+from tests.test_events import settled
 
 FILES = Path(__file__).parent / "generated"
 BIN = Path(sys.executable).parent
@@ -63,6 +64,9 @@ class Consumer:
             documents[0]: [["ada@example.com", "2026-03-01T10:00:00.500000Z"]],
             documents[4]: [["late@example.com", None]],
         }
+        assert eventually(settled)
+        events = server.get("/events?type=document.completed", acme.raw).json()["data"]
+        assert [event["data"]["id"] for event in events] == [str(complete.id)]
         self.expected = {
             "me": server.get("/me", acme.raw).json(),
             "ids": [str(document.id) for document in reversed(documents)],
@@ -71,6 +75,7 @@ class Consumer:
             "read": server.get(f"/documents/{complete.id}", acme.raw).json(),
             "sha256": complete.signed.sha256,
             "part": "%PDF-",
+            "events": [events, []],
             "none": [404, golden("no_document")],
             "stranger": [401, golden("unauthorized")],
             "unpaid": [402, golden("plan_required")],

@@ -48,7 +48,7 @@ func withKey(key string) context.Context {
 }
 
 // readAll returns every document, page by page.
-func readAll(request readapi.ApiListDocumentsRequest) (found []readapi.Document) {
+func readAll(request readapi.ApiListDocumentsRequest) (found []readapi.WorkspaceDocument) {
 	for {
 		page := result(request.Execute())
 		found = append(found, page.Data...)
@@ -59,7 +59,7 @@ func readAll(request readapi.ApiListDocumentsRequest) (found []readapi.Document)
 	}
 }
 
-func ids(documents []readapi.Document) (found []string) {
+func ids(documents []readapi.WorkspaceDocument) (found []string) {
 	for _, document := range documents {
 		found = append(found, document.Id)
 	}
@@ -67,12 +67,12 @@ func ids(documents []readapi.Document) (found []string) {
 }
 
 // waiting returns, for each document, who still has to sign, and since when they have known of it.
-func waiting(documents []readapi.Document) map[string][][]any {
+func waiting(documents []readapi.WorkspaceDocument) map[string][][]any {
 	found := map[string][][]any{}
 	for _, document := range documents {
 		found[document.Id] = [][]any{}
 		for _, person := range document.Recipients {
-			if person.Role == readapi.RECIPIENTROLE_SIGNER && person.Status != readapi.RECIPIENTSTATUS_SIGNED {
+			if person.Role == readapi.RECIPIENT_ROLE_SIGNER && person.Status != readapi.RECIPIENT_STATUS_SIGNED {
 				found[document.Id] = append(found[document.Id], []any{person.Email, person.SentAt})
 			}
 		}
@@ -101,6 +101,8 @@ func main() {
 	read := result(documents.GetDocument(ctx, complete[0]).Execute())
 	file := result(documents.DownloadDocument(ctx, complete[0]).Type_("signed").Execute())
 	part := result(documents.DownloadDocument(ctx, complete[0]).Range_("bytes=0-4").Execute())
+	events := result(client.EventsAPI.ListEvents(ctx).Type_("document.completed").Execute())
+	later := result(client.EventsAPI.ListEvents(ctx).After(events.NextCursor).Execute())
 	digest := sha256.Sum256(content(file))
 
 	check(json.NewEncoder(os.Stdout).Encode(map[string]any{
@@ -111,6 +113,7 @@ func main() {
 		"read":     read,
 		"sha256":   hex.EncodeToString(digest[:]),
 		"part":     string(content(part)),
+		"events":   [][]readapi.Event{events.Data, later.Data},
 		"none":     refused(documents.GetDocument(ctx, noDocument).Execute()),
 		"stranger": refused(workspace.GetMe(withKey("dtd_x")).Execute()),
 		"unpaid":   refused(workspace.GetMe(withKey(os.Args[3])).Execute()),

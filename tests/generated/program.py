@@ -15,6 +15,7 @@ from uuid import UUID
 
 from read_api import AuthenticatedClient
 from read_api.api.documents import download_document, get_document, list_documents
+from read_api.api.events import list_events
 from read_api.api.workspace import get_me
 from read_api.models import (
     DocumentAnswer,
@@ -22,7 +23,9 @@ from read_api.models import (
     DocumentStatus,
     DownloadDocumentType,
     ErrorBody,
+    EventPage,
     ListDocumentsStatus,
+    ListEventsType,
     Me,
     PlanError,
     Recipient,
@@ -110,6 +113,11 @@ def main(base_url: str, key: str, unpaid_key: str) -> None:
     part = download_document.sync(complete[0], client=client, range_="bytes=0-4")
     assert isinstance(part, File), part
 
+    events = list_events.sync(client=client, type_=ListEventsType.DOCUMENT_COMPLETED)
+    assert isinstance(events, EventPage), events
+    later = list_events.sync(client=client, after=events.next_cursor)
+    assert isinstance(later, EventPage), later
+
     none = get_document.sync_detailed(UUID(int=0), client=client)
     stranger = AuthenticatedClient(base_url=base_url, token="dtd_x")
     unpaid = AuthenticatedClient(base_url=base_url, token=unpaid_key)
@@ -124,6 +132,7 @@ def main(base_url: str, key: str, unpaid_key: str) -> None:
                 "read": answer.to_dict(),
                 "sha256": hashlib.sha256(file.payload.read()).hexdigest(),
                 "part": part.payload.read().decode(),
+                "events": [[event.to_dict() for event in page.data] for page in (events, later)],
                 "none": refused(none),
                 "stranger": refused(get_me.sync_detailed(client=stranger)),
                 "unpaid": refused(get_me.sync_detailed(client=unpaid)),

@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import createClient from "openapi-fetch";
 import type { components, operations, paths } from "./schema.d.ts";
 
-type Document = components["schemas"]["Document"];
+type Document = components["schemas"]["WorkspaceDocument"];
 type Status = NonNullable<operations["list_documents"]["parameters"]["query"]>["status"];
 
 const [baseUrl, key, unpaidKey] = process.argv.slice(2);
@@ -62,6 +62,10 @@ const all = await readAll(3);
 const complete = (await readAll(1, "COMPLETED")).map(({ id }) => id);
 const [id] = complete;
 if (id === undefined) throw new Error("No document is complete.");
+const type = "document.completed";
+const events = result(await client.GET("/api/v1/events", { params: { query: { type } } }));
+const after = events.nextCursor;
+const later = result(await client.GET("/api/v1/events", { params: { query: { after } } }));
 const path = { id: "00000000-0000-0000-0000-000000000000" };
 
 console.log(
@@ -73,6 +77,7 @@ console.log(
     read: result(await client.GET("/api/v1/documents/{id}", { params: { path: { id } } })),
     sha256: createHash("sha256").update(await download(id, "signed")).digest("hex"),
     part: (await download(id, undefined, "bytes=0-4")).toString(),
+    events: [events.data, later.data],
     none: refused(await client.GET("/api/v1/documents/{id}", { params: { path } })),
     stranger: refused(await connect("dtd_x").GET("/api/v1/me")),
     unpaid: refused(await connect(unpaidKey).GET("/api/v1/me")),
