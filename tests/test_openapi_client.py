@@ -44,7 +44,12 @@ def run(*command: str | Path, folder: Path, **environment: str) -> str:
 
 
 class Consumer:
-    """Whoever runs the programs: the arguments of these, and what they must print."""
+    """A consumer with some documents.
+
+    Attributes:
+        arguments: of each program.
+        expected: what each program must print, as JSON.
+    """
 
     def __init__(self, server: Server, acme: Tenant, freebie: Tenant) -> None:
         self.arguments = (f"http://127.0.0.1:{server.port}", acme.raw, freebie.raw)
@@ -124,12 +129,22 @@ def test_go_client(consumer: Consumer, tmp_path: Path) -> None:
     consumer.check(run(tmp_path / "run", *consumer.arguments, folder=tmp_path))
 
 
+def install_npm_packages(folder: Path) -> None:
+    """Installs what package-lock.json pins; npm reads its configuration from the environment."""
+    command = (BIN / "npm", "ci", "--ignore-scripts", "--prefer-offline", "--cache", CACHE / "npm")
+    try:
+        run(*command, folder=folder, **os.environ)
+    except AssertionError as exc:
+        if "CI" in os.environ or "failed, reason:" not in str(exc):
+            raise
+        pytest.skip("npm cannot reach its registry; later runs need it no more")
+
+
 def test_typescript_client(consumer: Consumer, tmp_path: Path) -> None:
+    """tsc knows the type of each value that the program uses, and what can be null."""
     for name in ("package.json", "package-lock.json", "tsconfig.json", "program.ts"):
         shutil.copy(FILES / name, tmp_path)
-    # npm reads the registry's address and certificates from the environment.
-    npm = (BIN / "npm", "ci", "--ignore-scripts", "--prefer-offline", "--cache", CACHE / "npm")
-    run(*npm, folder=tmp_path, **os.environ)
+    install_npm_packages(tmp_path)
     programs = tmp_path / "node_modules" / ".bin"
     run(programs / "openapi-typescript", SCHEMA_FILE, "--output", "schema.d.ts", folder=tmp_path)
     run(programs / "tsc", folder=tmp_path)

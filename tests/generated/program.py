@@ -37,7 +37,7 @@ from read_api.models import (
 from read_api.types import UNSET, File, Response
 
 
-def walk(
+def read_all(
     client: AuthenticatedClient, limit: int, status: ListDocumentsStatus | None = None
 ) -> Iterator[WorkspaceDocument]:
     """Every document, page by page."""
@@ -100,10 +100,10 @@ def main(base_url: str, key: str, unpaid_key: str) -> None:
     client = AuthenticatedClient(base_url=base_url, token=key)
     me = get_me.sync(client=client)
     assert isinstance(me, Me), me
-    found = list(walk(client, limit=3))
+    found = list(read_all(client, limit=3))
     for document in found:
         check_types(document)
-    complete = [d.id for d in walk(client, 1, ListDocumentsStatus.COMPLETED)]
+    complete = [d.id for d in read_all(client, 1, ListDocumentsStatus.COMPLETED)]
 
     answer = get_document.sync(complete[0], client=client)
     assert isinstance(answer, DocumentAnswer), answer
