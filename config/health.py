@@ -171,7 +171,6 @@ def middleware(
         if request.method not in ("GET", "HEAD"):
             return error_response(MethodNotAllowed())
         response = endpoint()
-        response["Cache-Control"] = "no-store"
         response["Content-Length"] = str(len(response.content))
         return response
 

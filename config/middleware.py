@@ -41,6 +41,9 @@ class RequestIdMiddleware:
             with handling(request) as notes:
                 response = self.get_response(request)
                 response["Request-Id"] = request_id.get()
+                if response.status_code == 304 and response.get("Content-Length") == "0":
+                    # From Django's CommonMiddleware; it would be the length of the 200's body.
+                    del response["Content-Length"]
                 record(request, response, notes, time.monotonic() - started)
                 return response
         finally:

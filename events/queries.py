@@ -6,7 +6,7 @@ from uuid import UUID
 
 from config.database import Row, fetch
 from events.cursors import Position, check
-from events.serializers import Event, event
+from events.serializers import DocumentEvent, event
 
 # Only events of transactions before the oldest one that still runs: a later page could not show
 # the events of that one at their place. Each type is read from its own part of the index.
@@ -44,7 +44,7 @@ class Page(NamedTuple):
         more: whether there are some already.
     """
 
-    events: list[Event]
+    events: list[DocumentEvent]
     next: Position
     more: bool
 

@@ -4,15 +4,14 @@ from typing import Any
 
 from drf_spectacular.utils import (
     OpenApiExample,
-    OpenApiResponse,
     extend_schema,
     extend_schema_serializer,
 )
 
 from config.api import errors
 from config.api.parameters import LIMIT_DEFAULT, LIMIT_MAX
-from config.openapi.headers import JSON_HEADERS
-from config.openapi.operations import error_responses, query
+from config.openapi.headers import JSON_HEADERS, LINK
+from config.openapi.operations import IF_NONE_MATCH, json_responses, query
 from events.cursors import EXPECTED, NOW
 from events.models import KEEP_DAYS, EventType
 from events.serializers import EventPage
@@ -64,22 +63,20 @@ registers it in the developer settings.""",
             {"type": "integer", "minimum": 1, "maximum": LIMIT_MAX, "default": LIMIT_DEFAULT},
             "The maximum number of events on a page.",
         ),
+        IF_NONE_MATCH,
         *JSON_HEADERS,
+        LINK,
     ],
-    responses={
-        200: OpenApiResponse(
-            EventPage,
-            "One page of events.",
-            [
-                OpenApiExample("Page", {"data": [EVENT], "nextCursor": CURSOR}),
-                OpenApiExample("Nothing new", {"data": [], "nextCursor": CURSOR}),
-            ],
-        ),
-        **error_responses(
-            errors.InvalidParameter("after", EXPECTED),
-            errors.InvalidParameter("type", f"one of {', '.join(EventType.values)}"),
-            errors.InvalidParameter("limit", f"a whole number from 1 to {LIMIT_MAX}"),
-            errors.CursorExpired(),
-        ),
-    },
+    responses=json_responses(
+        EventPage,
+        "One page of events.",
+        [
+            OpenApiExample("Page", {"data": [EVENT], "nextCursor": CURSOR}),
+            OpenApiExample("Nothing new", {"data": [], "nextCursor": CURSOR}),
+        ],
+        errors.InvalidParameter("after", EXPECTED),
+        errors.InvalidParameter("type", f"one of {', '.join(EventType.values)}"),
+        errors.InvalidParameter("limit", f"a whole number from 1 to {LIMIT_MAX}"),
+        errors.CursorExpired(),
+    ),
 )

@@ -44,7 +44,7 @@ class EventData(Struct, gc=False):
     ]
 
 
-class Event(Struct, gc=False):
+class DocumentEvent(Struct, gc=False):
     """One thing that happened to a document. It never changes."""
 
     id: Annotated[
@@ -57,7 +57,7 @@ class Event(Struct, gc=False):
     type: Annotated[
         str,
         Meta(
-            description="What happened:\n\n"
+            description="What happened. Ignore types that you do not know: more may come.\n\n"
             + "\n".join(f"- `{type.value}`: {text}" for type, text in MEANINGS.items())
         ),
     ]
@@ -68,7 +68,7 @@ class Event(Struct, gc=False):
 class EventPage(Struct, rename="camel", gc=False):
     """The response of GET /events: one page, oldest first."""
 
-    data: list[Event]
+    data: list[DocumentEvent]
     next_cursor: Annotated[
         str,
         Meta(
@@ -78,6 +78,8 @@ class EventPage(Struct, rename="camel", gc=False):
     ]
 
 
-def event(uuid: UUID, type: str, occurred_at: datetime, document_id: str, status: str) -> Event:
+def event(
+    uuid: UUID, type: str, occurred_at: datetime, document_id: str, status: str
+) -> DocumentEvent:
     """The object of an event."""
-    return Event(public_id(uuid), type, occurred_at, EventData(document_id, status))
+    return DocumentEvent(public_id(uuid), type, occurred_at, EventData(document_id, status))

@@ -4,7 +4,7 @@ from django.http import HttpResponse
 
 from config.api.parameters import limit, one_of, single
 from config.api.request import ApiRequest
-from config.api.responses import json_response
+from config.api.responses import cacheable_response, link_to_next
 from config.api.viewsets import ApiViewSet
 from events import cursors, queries, schema
 from events.models import EventType
@@ -27,4 +27,7 @@ class EventViewSet(ApiViewSet):
         else:
             position = cursors.decode(after, workspace_id) if after else None
             page = queries.page(workspace_id, (type,) if type else TYPES, position, size)
-        return json_response(EventPage(page.events, cursors.encode(page.next, workspace_id)))
+        next_cursor = cursors.encode(page.next, workspace_id)
+        following = {"after": next_cursor, "type": type, "limit": size}
+        headers = link_to_next(request.path, **following) if page.more else {}
+        return cacheable_response(request, EventPage(page.events, next_cursor), headers)

@@ -166,11 +166,13 @@ def queries(belongings: Belongings) -> Iterator[dict[str, str]]:
         yield dict.fromkeys(fields, value)
 
 
-def posts(ids: list[str]) -> list[dict[str, Any]]:
-    """Bodies that would do something where they are allowed to."""
-    forms: list[dict[str, Any]] = [
-        {"confirmed": "yes", "post": "yes", "name": "Taken over", "plan": "FREE", "role": "ADMIN"}
-    ]
+# Would do something on an object's page, where that is allowed.
+POST = {"confirmed": "yes", "post": "yes", "name": "Taken over", "plan": "FREE", "role": "ADMIN"}
+
+
+def posts_to_list(ids: list[str]) -> list[dict[str, Any]]:
+    """Bodies that would do something on a list, where that is allowed."""
+    forms: list[dict[str, Any]] = [POST]
     for action in ("revoke_selected", "delete_selected"):
         chosen = {"action": action, "_selected_action": ids}
         forms.append({**chosen, "index": "0", "select_across": "1"})
@@ -216,16 +218,13 @@ def responses(client: Client, belongings: Belongings) -> Iterator[tuple[str, str
 
 
 def attempts(name: str, ids: list[str]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """The addresses of this name, each with the forms to post to it.
-
-    A malformed id gets one form: what the others contain is not looked at.
-    """
-    forms = posts(ids) if parts_of(name) or is_list(name) else [{}]
+    """The addresses of this name, each with the forms to post to it."""
+    forms = posts_to_list(ids) if is_list(name) else [POST] if parts_of(name) else [{}]
     for url in addresses(name, ids):
         yield url, forms
     if parts_of(name) & OBJECT_PARTS:
         for url in addresses(name, list(MALFORMED)):
-            yield url, forms[:1]
+            yield url, forms
 
 
 def is_list(name: str) -> bool:

@@ -15,6 +15,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from config.api.limits import REQUESTS_PER_MINUTE
 from config.openapi.hooks import OTHER_PATHS
 from documents.api.parameters import FILE_TYPES, STATUS_FILTER
+from events.models import EventType
 from tests import openapi
 from tests.client import get, golden
 from tests.factories import Tenant
@@ -135,12 +136,16 @@ def test_examples_of_400_are_what_the_api_returns(acme: Tenant) -> None:
 def test_enums_of_parameters_are_what_the_api_accepts() -> None:
     operations = {path: item["get"] for path, item in SCHEMA["paths"].items()}
     enums = {
-        parameter["name"]: parameter["schema"]["enum"]
-        for operation in operations.values()
+        (path.rpartition("/")[2], parameter["name"]): parameter["schema"]["enum"]
+        for path, operation in operations.items()
         for parameter in operation.get("parameters", [])
         if "enum" in parameter["schema"]
     }
-    assert enums == {"status": list(STATUS_FILTER), "type": list(FILE_TYPES)}
+    assert enums == {
+        ("documents", "status"): list(STATUS_FILTER),
+        ("download", "type"): list(FILE_TYPES),
+        ("events", "type"): EventType.values,
+    }
 
 
 def changed(**changes: Any) -> dict[str, Any]:

@@ -78,6 +78,15 @@ TABLES: dict[str, dict[str, tuple[Any, bool]]] = {
     "Counts": {"draft": (NUMBER, False), "sent": (NUMBER, False), "completed": (NUMBER, False)},
     "DocumentPage": {"data": ("array of WorkspaceDocument", False), "nextCursor": (TEXT, True)},
     "DocumentAnswer": {"data": ("WorkspaceDocument", False)},
+    # Ours: the specification names webhooks' `document.completed`, with the document's identifier.
+    "EventPage": {"data": ("array of DocumentEvent", False), "nextCursor": (TEXT, False)},
+    "DocumentEvent": {
+        "id": (TEXT, False),
+        "type": (TEXT, False),
+        "timestamp": (TIME, False),
+        "data": ("EventData", False),
+    },
+    "EventData": {"id": (ID, False), "status": (TEXT, False)},
 }
 
 
@@ -131,6 +140,17 @@ def test_names_in_generated_clients_do_not_collide() -> None:
 
 # path → query and path parameters, in the specification's order: (name, place, required, schema).
 STATUS_FILTER = ["DRAFT", "SENT", "VIEWED", "COMPLETED", "DECLINED", "CANCELLED", "EXPIRED"]
+EVENT_TYPES = [
+    "document.created",
+    "document.sent",
+    "document.viewed",
+    "document.partially_signed",
+    "document.completed",
+    "document.declined",
+    "document.expired",
+    "document.cancelled",
+    "document.deleted",
+]
 DOCUMENT_ID = ("id", "path", True, {"type": "string", "format": "uuid"})
 PARAMETERS: dict[str, list[tuple[str, str, bool, Json]]] = {
     "/api/v1/me": [],
@@ -148,6 +168,11 @@ PARAMETERS: dict[str, list[tuple[str, str, bool, Json]]] = {
             False,
             {"type": "string", "enum": ["signed", "original", "certificate"]},
         ),
+    ],
+    "/api/v1/events": [
+        ("after", "query", False, {"type": "string", "minLength": 1}),
+        ("type", "query", False, {"type": "string", "enum": EVENT_TYPES}),
+        ("limit", "query", False, {"type": "integer", "minimum": 1, "maximum": 100, "default": 25}),
     ],
 }
 # Beside the specification: HTTP's own conditions and ranges.
@@ -184,6 +209,7 @@ STATUSES: dict[str, tuple[str, list[int], list[int]]] = {
         [401, 402, 403, 404, 429],
         [*OURS, 206, 304, 412, 416],
     ),
+    "/api/v1/events": ("EventPage", [400, 401, 402, 403, 429], [*OURS, 410]),
 }
 
 

@@ -1,8 +1,9 @@
 """Cursor pagination: every document once, whatever happens meanwhile; a cursor cannot be made."""
 
 import base64
+import re
 from collections.abc import Callable
-from urllib.parse import quote
+from urllib.parse import parse_qs, quote, urlsplit
 from uuid import UUID
 
 import pytest
@@ -12,6 +13,7 @@ from django.test import override_settings
 from documents.api.pagination import encode_cursor
 from documents.models import Document
 from tests import factories
+from tests.client import Response
 from tests.factories import Tenant, at
 from tests.test_documents_list import CURSOR_TAKES
 
@@ -200,3 +202,37 @@ def test_cursor_signed_with_another_secret_is_400(acme: Tenant, cursor: str) -> 
         forged = encode_cursor(place, acme.workspace.id, None)
     assert refused(acme, forged)
     assert not refused(acme, encode_cursor(place, acme.workspace.id, None))
+
+
+def next_page(response: Response) -> str | None:
+    """The path that `Link` names as the next page, without /api/v1."""
+    if "link" not in response.headers:
+        return None
+    found = re.fullmatch('</api/v1([^>]+)>; rel="next"', response.headers["link"])
+    assert found
+    return found[1]
+
+
+@pytest.mark.parametrize("query", ["", "?limit=3", "?status=DRAFT&limit=2", "?limit=2&other=1"])
+def test_link_leads_to_the_next_page_until_the_last(acme: Tenant, query: str) -> None:
+    factories.listed(acme.workspace, 30, status=lambda n: ("SENT", "DRAFT")[n % 2])
+    wanted = acme.get(f"/documents?limit=100{'&status=DRAFT' if 'status' in query else ''}").json()
+    path: str | None = f"/documents{query}"
+    seen = []
+    while path:
+        response = acme.get(path)
+        assert response.status == 200
+        body = response.json()
+        path = next_page(response)
+        assert (path is None) == (body["nextCursor"] is None)
+        if path:
+            sent = parse_qs(urlsplit(path).query)
+            assert sent["cursor"] == [body["nextCursor"]]
+            assert set(sent) <= {"status", "limit", "cursor"}
+        seen += body["data"]
+    assert seen == wanted["data"]
+
+
+def test_link_is_on_no_other_response(acme: Tenant) -> None:
+    for path in ("/me", "/documents", "/documents?limit=0"):
+        assert "link" not in acme.get(path).headers

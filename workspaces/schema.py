@@ -1,9 +1,9 @@
 """The OpenAPI operation of GET /me."""
 
-from drf_spectacular.utils import OpenApiExample, OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiExample, extend_schema
 
 from config.openapi.headers import JSON_HEADERS
-from config.openapi.operations import error_responses
+from config.openapi.operations import IF_NONE_MATCH, json_responses
 from workspaces.serializers import Me
 
 EXAMPLE = {
@@ -20,9 +20,6 @@ get_me = extend_schema(
     description="Shows which workspace and key the request uses, with document counts by status. "
     "Use it to check that a key is valid and belongs to the expected workspace.",
     tags=["Workspace"],
-    parameters=JSON_HEADERS,
-    responses={
-        200: OpenApiResponse(Me, "The key's workspace.", [OpenApiExample("Workspace", EXAMPLE)]),
-        **error_responses(),
-    },
+    parameters=[IF_NONE_MATCH, *JSON_HEADERS],
+    responses=json_responses(Me, "The key's workspace.", [OpenApiExample("Workspace", EXAMPLE)]),
 )

@@ -5,7 +5,7 @@ from uuid import UUID
 from django.http import HttpResponse
 
 from config.api.request import ApiRequest
-from config.api.responses import json_response
+from config.api.responses import cacheable_response
 from config.api.viewsets import ApiViewSet
 from config.database import fetch
 from workspaces import schema
@@ -38,4 +38,4 @@ class MeViewSet(ApiViewSet):
             key=Key(key.id, key.name),
             documents=document_counts(key.workspace_id),
         )
-        return json_response(Me(summary))
+        return cacheable_response(request, Me(summary))

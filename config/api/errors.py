@@ -182,10 +182,10 @@ class CursorExpired(ApiError):
 
 
 class PreconditionFailed(ApiError):
-    """The file is not the version that `If-Match` or `If-Unmodified-Since` names."""
+    """It is not the version that `If-Match` or `If-Unmodified-Since` names."""
 
     status_code = 412
-    text = "The file is not the version that the request names in If-Match or If-Unmodified-Since."
+    text = "It is not the version that the request names in If-Match or If-Unmodified-Since."
 
 
 class RangeNotSatisfiable(ApiError):

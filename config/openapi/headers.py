@@ -6,11 +6,12 @@ from typing import Any
 from drf_spectacular.utils import OpenApiParameter
 
 from config.api.limits import REQUESTS_PER_MINUTE, WINDOW
-from config.api.responses import HEADERS as JSON
+from config.api.responses import NOT_STORED, REVALIDATED
 
 Schema = dict[str, Any]
 
 ERRORS = (400, 401, 402, 403, 404, 405, 410, 412, 416, 429, 500, 503)
+JSON_ETAG = '"826aed33508f886a3b5bffa1989ce707"'  # as an example
 FILE = (200, 206, 304)  # the statuses of responses about a file
 # The statuses of responses to a request with a valid key.
 WITH_KEY = tuple(status for status in (*FILE, *ERRORS) if status != 401)
@@ -64,20 +65,25 @@ REQUEST_ID = header(
 ALLOW = header("Allow", constant("GET, HEAD"), [405], "The methods that the API supports.")
 
 
-def private(statuses: Iterable[int]) -> OpenApiParameter:
-    """`Cache-Control` of JSON, errors included."""
+NOT_STORED_ERRORS = header(
+    "Cache-Control", constant(NOT_STORED["Cache-Control"]), ERRORS, "No cache may store an error."
+)
+
+
+def revalidated(statuses: Iterable[int]) -> OpenApiParameter:
+    """`Cache-Control` of what a client may keep."""
     return header(
         "Cache-Control",
-        constant(JSON["Cache-Control"]),
+        constant(REVALIDATED["Cache-Control"]),
         statuses,
-        "The response is for this client only; no cache may store it.",
+        "A copy may be kept by this client only, and must be revalidated before it is used again.",
     )
 
 
 def vary(statuses: Iterable[int]) -> OpenApiParameter:
     """`Vary` of all that a key is needed for, and of errors."""
     return header(
-        "Vary", constant(JSON["Vary"]), statuses, "The response depends on the request's key."
+        "Vary", constant(NOT_STORED["Vary"]), statuses, "The response depends on the request's key."
     )
 
 
@@ -85,7 +91,7 @@ def vary(statuses: Iterable[int]) -> OpenApiParameter:
 HEADERS = [
     REQUEST_ID,
     ALLOW,
-    private(ERRORS),
+    NOT_STORED_ERRORS,
     vary((*FILE, *ERRORS)),
     header(
         "WWW-Authenticate", constant("Bearer"), [401], "The scheme of the `Authorization` header."
@@ -118,4 +124,21 @@ HEADERS = [
     ),
 ]
 # Of those that respond with JSON.
-JSON_HEADERS = [*HEADERS, private([200])]
+JSON_HEADERS = [
+    *HEADERS,
+    revalidated((200, 304)),
+    header(
+        "ETag",
+        pattern('^(W/)?"[0-9a-f]{32}"$', JSON_ETAG),
+        (200, 304),
+        "A hash of the body: a changed response has another one. That of a compressed response is "
+        "weak (`W/`). Send it back in `If-None-Match`.",
+    ),
+]
+LINK = header(
+    "Link",
+    pattern('^<[^>]+>; rel="next"$', '</api/v1/documents?limit=25&cursor=…>; rel="next"'),
+    (200, 304),
+    "The next page, a path on this server; absent on the last page.",
+    required=False,
+)

@@ -7,12 +7,12 @@ from inspect import getdoc
 from typing import Any
 
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema
-from msgspec import to_builtins
+from msgspec import Struct, to_builtins
 
 from config.api import errors
 from config.api.errors import ApiError
 from config.api.limits import REQUESTS_PER_MINUTE
-from config.openapi.headers import HEADERS
+from config.openapi.headers import HEADERS, JSON_ETAG
 
 Responses = dict[Any, OpenApiResponse]
 
@@ -26,6 +26,30 @@ def request_header(name: str, text: str, **examples: str) -> OpenApiParameter:
     """A request header of HTTP's own (RFC 9110); examples by name."""
     shown = [OpenApiExample(name, value) for name, value in examples.items()]
     return OpenApiParameter(name, str, OpenApiParameter.HEADER, description=text, examples=shown)
+
+
+IF_NONE_MATCH = request_header(
+    "If-None-Match",
+    "`ETag`s that the client has; 304 if the response's is one of them.",
+    ETag=JSON_ETAG,
+    Any="*",
+)
+
+
+def json_responses(
+    body: type[Struct], text: str, examples: list[OpenApiExample], *further: ApiError
+) -> Responses:
+    """The responses of an operation that returns JSON.
+
+    Args:
+        text: what it returns.
+        further: errors of this operation only.
+    """
+    return {
+        200: OpenApiResponse(body, text, examples),
+        304: OpenApiResponse(None, "The client has this response already."),
+        **error_responses(*further, errors.PreconditionFailed()),
+    }
 
 
 def error_responses(*further: ApiError) -> Responses:

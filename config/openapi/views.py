@@ -5,9 +5,8 @@ from functools import cache
 from threading import Lock
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
 from django.shortcuts import render
-from django.utils.cache import get_conditional_response
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiResponse, extend_schema, extend_schema_view
@@ -15,19 +14,20 @@ from drf_spectacular.utils import OpenApiExample, OpenApiResponse, extend_schema
 import apikeys.schema  # noqa: F401 - registers an extension of drf-spectacular
 import config.openapi.structs  # noqa: F401 - another one
 from config.api import errors
+from config.api.conditions import tag_of_copy
 from config.api.limits import REQUESTS_PER_MINUTE
 from config.api.parameters import LIMIT_MAX
 from config.api.request import ApiRequest
-from config.api.responses import as_json, error_response
+from config.api.responses import JSON, as_json, error_response
 from config.api.viewsets import ApiViewSet, UnknownPath
 from config.openapi.headers import (
     ALLOW,
     ERRORS,
+    NOT_STORED_ERRORS,
     REQUEST_ID,
     constant,
     header,
     pattern,
-    private,
     vary,
 )
 from config.openapi.operations import other_paths, request_header, responses_of
@@ -62,11 +62,11 @@ get_openapi = extend_schema(
         request_header("If-Match", "`ETag`s; 412 if this is none of them.", ETag=ETAG),
         REQUEST_ID,
         ALLOW,
-        private(ERRORS),
+        NOT_STORED_ERRORS,
         vary(ERRORS),
         header(
             "ETag",
-            pattern('^"[0-9a-f]{64}"$'),
+            pattern('^(W/)?"[0-9a-f]{64}"$'),
             (200, 304),
             "A changed document has a different tag.",
         ),
@@ -103,16 +103,12 @@ class SchemaViewSet(ApiViewSet):
     permission_classes = []
 
     @get_openapi
-    def retrieve(self, request: ApiRequest) -> HttpResponseBase:
+    def retrieve(self, request: ApiRequest) -> HttpResponse:
         content, etag = document()
-        response = get_conditional_response(
-            request, etag=etag, response=HttpResponse(content, content_type="application/json")
-        )
-        if response is None or response.status_code == 412:
-            raise errors.PreconditionFailed
-        response["ETag"] = etag
-        response["Cache-Control"] = CACHE_CONTROL
-        return response
+        headers = {"Cache-Control": CACHE_CONTROL, "ETag": etag}
+        if tag := tag_of_copy(request, etag):
+            return HttpResponseNotModified(headers={**headers, "ETag": tag})
+        return HttpResponse(content, headers={**JSON, **headers})
 
 
 # Scripts and styles are this server's own, and requests go to this server only: a key that is

@@ -19,7 +19,7 @@ from rest_framework.views import APIView
 
 from config.api.errors import InvalidParameter
 from config.api.parameters import limit
-from config.api.responses import json_response
+from config.api.responses import cacheable_response, link_to_next
 from documents.api import parameters
 from documents.api.queries import Position
 from documents.api.serializers import DOCUMENT_COLUMNS, DocumentPage
@@ -72,21 +72,26 @@ class KeysetPagination(BasePagination):
         self, queryset: Any, request: Request, view: APIView | None = None
     ) -> list[Any]:
         """One page as rows of DOCUMENT_COLUMNS; `queryset` is `documents.api.queries.newest`."""
+        self.request = request
         self.status = parameters.status(request.query_params)
-        size = limit(request.query_params)
+        self.limit = limit(request.query_params)
         cursor = parameters.cursor(request.query_params)
         after = cursor and decode_cursor(cursor, self.workspace_id, self.status)
-        rows: list[Any] = queryset(self.workspace_id, self.status, after, size + 1)
+        rows: list[Any] = queryset(self.workspace_id, self.status, after, self.limit + 1)
         self.next_position: Position | None = None
-        if len(rows) > size:
+        if len(rows) > self.limit:
             rows.pop()
             last = rows[-1]
             self.next_position = (last[_CREATED_AT], UUID(last[_ID]))
         return rows
 
     def get_paginated_response(self, data: Any) -> HttpResponse:  # type: ignore[override]
-        """A page as the API's list body."""
-        next_cursor = self.next_position and encode_cursor(
-            self.next_position, self.workspace_id, self.status
-        )
-        return json_response(DocumentPage(data, next_cursor))
+        """A page as the API's list body, with a link to the next one."""
+        page = DocumentPage(data, None)
+        headers = {}
+        if self.next_position:
+            page.next_cursor = encode_cursor(self.next_position, self.workspace_id, self.status)
+            headers = link_to_next(
+                self.request.path, status=self.status, limit=self.limit, cursor=page.next_cursor
+            )
+        return cacheable_response(self.request, page, headers)

@@ -6,7 +6,6 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import (
     OpenApiExample,
     OpenApiParameter,
-    OpenApiResponse,
     extend_schema,
     extend_schema_serializer,
 )
@@ -14,8 +13,8 @@ from msgspec import to_builtins
 
 from config.api import errors
 from config.api.parameters import LIMIT_DEFAULT, LIMIT_MAX
-from config.openapi.headers import JSON_HEADERS
-from config.openapi.operations import error_responses, query
+from config.openapi.headers import JSON_HEADERS, LINK
+from config.openapi.operations import IF_NONE_MATCH, json_responses, query
 from documents.api.parameters import CURSOR_EXPECTED, STATUS_FILTER
 from documents.api.serializers import DocumentAnswer, DocumentPage, links
 
@@ -102,23 +101,21 @@ since is returned exactly once.""",
             "The `nextCursor` of the previous page; omit it for the first page. It is opaque, and "
             "belongs to one workspace and one `status` filter.",
         ),
+        IF_NONE_MATCH,
         *JSON_HEADERS,
+        LINK,
     ],
-    responses={
-        200: OpenApiResponse(
-            DocumentPage,
-            "One page of documents.",
-            [
-                OpenApiExample("Page", {"data": [DOCUMENT], "nextCursor": CURSOR}),
-                OpenApiExample("Last page", {"data": [], "nextCursor": None}),
-            ],
-        ),
-        **error_responses(
-            errors.InvalidParameter("status", f"one of {', '.join(STATUS_FILTER)}"),
-            errors.InvalidParameter("limit", f"a whole number from 1 to {LIMIT_MAX}"),
-            errors.InvalidParameter("cursor", CURSOR_EXPECTED),
-        ),
-    },
+    responses=json_responses(
+        DocumentPage,
+        "One page of documents.",
+        [
+            OpenApiExample("Page", {"data": [DOCUMENT], "nextCursor": CURSOR}),
+            OpenApiExample("Last page", {"data": [], "nextCursor": None}),
+        ],
+        errors.InvalidParameter("status", f"one of {', '.join(STATUS_FILTER)}"),
+        errors.InvalidParameter("limit", f"a whole number from 1 to {LIMIT_MAX}"),
+        errors.InvalidParameter("cursor", CURSOR_EXPECTED),
+    ),
 )
 
 get_document = extend_schema(
@@ -127,11 +124,11 @@ get_document = extend_schema(
     description="Returns one document with its recipients. A recipient's `role` is what they are "
     "asked to do.",
     tags=["Documents"],
-    parameters=[ID, *JSON_HEADERS],
-    responses={
-        200: OpenApiResponse(
-            DocumentAnswer, "The document.", [OpenApiExample("Document", {"data": DOCUMENT})]
-        ),
-        **error_responses(errors.DocumentNotFound()),
-    },
+    parameters=[ID, IF_NONE_MATCH, *JSON_HEADERS],
+    responses=json_responses(
+        DocumentAnswer,
+        "The document.",
+        [OpenApiExample("Document", {"data": DOCUMENT})],
+        errors.DocumentNotFound(),
+    ),
 )

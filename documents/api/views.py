@@ -6,7 +6,7 @@ from django.http import HttpResponse
 
 from config.api.errors import DocumentNotFound
 from config.api.request import ApiRequest
-from config.api.responses import json_response
+from config.api.responses import cacheable_response
 from config.api.viewsets import ApiViewSet
 from documents.api import queries, schema
 from documents.api.pagination import KeysetPagination
@@ -27,7 +27,7 @@ class DocumentViewSet(ApiViewSet):
     def retrieve(self, request: ApiRequest, id: str) -> HttpResponse:
         rows = [queries.one(request.auth.workspace_id, id)]
         [document] = document_objects(rows, queries.recipients_of(rows))
-        return json_response(DocumentAnswer(document))
+        return cacheable_response(request, DocumentAnswer(document))
 
 
 class UnknownDocumentPath(ApiViewSet):

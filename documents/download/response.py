@@ -5,16 +5,21 @@ import contextlib
 from dataclasses import dataclass
 
 from django.conf import settings
-from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
-from django.utils.cache import get_conditional_response
+from django.http import (
+    HttpResponse,
+    HttpResponseBase,
+    HttpResponseNotModified,
+    StreamingHttpResponse,
+)
 from django.utils.http import http_date
 
 from audit import record
 from audit.models import AuditEntry
 from config import metrics
-from config.api.errors import DocumentNotComplete, PreconditionFailed, Unavailable
+from config.api.conditions import tag_of_copy
+from config.api.errors import DocumentNotComplete, Unavailable
 from config.api.request import ActiveKey, ApiRequest
-from config.api.responses import VARY
+from config.api.responses import REVALIDATED
 from documents import storage
 from documents.download import nginx
 from documents.download.filenames import content_disposition
@@ -57,14 +62,13 @@ class Download:
         digest = base64.b64encode(bytes.fromhex(self.file.sha256)).decode()
         return {
             "Accept-Ranges": "bytes",
-            "Cache-Control": "private, no-cache",
             "Content-Disposition": content_disposition(self.document.file_name, self.file_type),
             "Content-Type": "application/pdf",
             "ETag": self.etag,
             "Last-Modified": http_date(self.file.created_at.timestamp()),
             "Repr-Digest": f"sha-256=:{digest}:",  # RFC 9530: of the whole file, also with a part
             "X-Content-Type-Options": "nosniff",
-            **VARY,
+            **REVALIDATED,
         }
 
 
@@ -76,8 +80,11 @@ def download_response(request: ApiRequest, download: Download) -> HttpResponseBa
         RangeNotSatisfiable: 416.
         Unavailable: 503, object storage is out of reach or has no such object.
     """
-    response = conditional_response(request, download)
-    if response.status_code == 200:
+    response: HttpResponseBase
+    if tag_of_copy(request, download.etag, int(download.file.created_at.timestamp())):
+        response = HttpResponseNotModified()
+        response["Content-Length"] = str(download.file.size)  # what a 200 would have
+    else:
         try:
             response = send(request, download, requested_part(request, download))
         except storage.StorageError as exc:
@@ -86,24 +93,6 @@ def download_response(request: ApiRequest, download: Download) -> HttpResponseBa
         response[name] = value
     if "X-Accel-Redirect" in response:
         nginx.rename_headers(response)
-    return response
-
-
-def conditional_response(request: ApiRequest, download: Download) -> HttpResponseBase:
-    """304 when the client has this file; else an empty 200.
-
-    Raises:
-        PreconditionFailed: 412.
-    """
-    response = get_conditional_response(
-        request,
-        etag=download.etag,
-        last_modified=int(download.file.created_at.timestamp()),
-        response=HttpResponse(),
-    )
-    if response is None or response.status_code == 412:
-        raise PreconditionFailed
-    response["Content-Length"] = str(download.file.size)  # also of 304: what a 200 would have
     return response
 
 

@@ -4,7 +4,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiResponse, extend_schema
 
 from config.api import errors
-from config.openapi.headers import FILE, HEADERS, constant, header, integer, pattern
+from config.openapi.headers import FILE, HEADERS, constant, header, integer, pattern, revalidated
 from config.openapi.operations import error_responses, query, request_header
 from documents.api.parameters import FILE_TYPES
 from documents.api.schema import ID
@@ -22,12 +22,7 @@ FIRST_BYTES = OpenApiExample("The file's first bytes", "%PDF-1.7\n…")
 
 FILE_HEADERS = [
     header("Accept-Ranges", constant("bytes"), FILE, "Ranges of bytes can be requested."),
-    header(
-        "Cache-Control",
-        constant("private, no-cache"),
-        FILE,
-        "A copy may be kept, but must be revalidated before it is used again.",
-    ),
+    revalidated(FILE),
     header(
         "Content-Disposition",
         {"type": "string", "examples": [FILE_NAME]},

@@ -11,21 +11,17 @@ from django.db import migrations, models
 # It is also at least the position of the document's last event: of two transactions that change a
 # document one after the other, the first may have the greater number.
 TRIGGERS = """
-CREATE FUNCTION events_position(document uuid) RETURNS bigint LANGUAGE sql VOLATILE
-    SET search_path = pg_catalog, pg_temp AS $$
-    SELECT greatest(
-        pg_current_xact_id()::text::bigint,
-        (SELECT max(transaction) FROM public.events_event WHERE document_id = document)
-    )
-$$;
-
 CREATE FUNCTION events_added() RETURNS trigger LANGUAGE plpgsql
     SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    own bigint := pg_current_xact_id()::text::bigint;
 BEGIN
     INSERT INTO public.events_event
         (transaction, uuid, workspace_id, type, occurred_at, document_id, status)
-    SELECT public.events_position(added.id), gen_random_uuid(), added.workspace_id, event.type,
-        clock_timestamp(), added.id, added.status
+    SELECT greatest(own, (
+            SELECT max(transaction) FROM public.events_event WHERE document_id = added.id
+        )), gen_random_uuid(), added.workspace_id, event.type, clock_timestamp(), added.id,
+        added.status
     FROM added CROSS JOIN LATERAL (VALUES
         (1, 'document.created'), (2, 'document.' || lower(nullif(added.status, 'DRAFT')))
     ) AS event (number, type)
@@ -42,7 +38,9 @@ CREATE TRIGGER events_added AFTER INSERT ON documents_document REFERENCING NEW T
 CREATE FUNCTION events_changed() RETURNS trigger LANGUAGE plpgsql
     SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    position bigint := public.events_position(OLD.id);
+    position bigint := greatest(pg_current_xact_id()::text::bigint, (
+        SELECT max(transaction) FROM public.events_event WHERE document_id = OLD.id
+    ));
     stays boolean := false;
     types text[] := '{}';
 BEGIN
@@ -84,7 +82,6 @@ DROP TRIGGER events_changed ON documents_document;
 DROP TRIGGER events_removed ON documents_document;
 DROP FUNCTION events_added();
 DROP FUNCTION events_changed();
-DROP FUNCTION events_position(uuid);
 """
 
 

@@ -1,0 +1,28 @@
+"""restart_events"""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand
+from django.db import connection, transaction
+
+from config.postgresql.roles import as_owner
+
+# They keep their order: all have the same position, except for their ids.
+_RESTART = """
+    UPDATE events_event SET transaction = 0;
+    INSERT INTO events_generation DEFAULT VALUES;
+"""
+
+
+class Command(BaseCommand):
+    requires_migrations_checks = True
+    help = (
+        "Starts the feed of events anew, after the database was restored or moved to another "
+        "server: transactions are numbered from another start there. Cursors of before get 410, "
+        "and consumers page through the list of documents once."
+    )
+
+    def handle(self, **options: Any) -> None:
+        with as_owner(), transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(_RESTART)
+        self.stdout.write("The feed of events starts anew.")
