@@ -81,9 +81,9 @@ class Consumer:
             "sha256": complete.signed.sha256,
             "part": "%PDF-",
             "events": [events, []],
-            "none": [404, golden("no_document")],
-            "stranger": [401, golden("unauthorized")],
-            "unpaid": [402, golden("plan_required")],
+            "none": [404, "document_not_found", golden("no_document")],
+            "stranger": [401, "invalid_key", golden("unauthorized")],
+            "unpaid": [402, "plan_limit", golden("plan_required")],
         }
 
     def check(self, printed: str) -> None:

@@ -33,13 +33,13 @@ func result[T any](value T, _ *http.Response, err error) T {
 	return value
 }
 
-// refused returns the status and the error of a request, which must have failed.
+// refused returns the status, code and body of an error; the request must have failed.
 func refused[T any](_ T, response *http.Response, err error) []any {
 	var failure *readapi.GenericOpenAPIError
 	if !errors.As(err, &failure) {
 		panic(err)
 	}
-	return []any{response.StatusCode, failure.Model()}
+	return []any{response.StatusCode, response.Header.Get("Error-Code"), failure.Model()}
 }
 
 // withKey returns a context in which the client sends the key.

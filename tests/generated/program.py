@@ -90,10 +90,10 @@ def waiting(document: WorkspaceDocument) -> list[tuple[str, str | None]]:
     ]
 
 
-def refused(response: Response[Any]) -> tuple[int, dict[str, Any]]:
-    """The status and the error of a request, which must have failed."""
+def refused(response: Response[Any]) -> tuple[int, str, dict[str, Any]]:
+    """The status, code and body of an error; the request must have failed."""
     assert isinstance(response.parsed, ErrorBody | PlanError), response
-    return response.status_code, response.parsed.to_dict()
+    return response.status_code, response.headers["error-code"], response.parsed.to_dict()
 
 
 def main(base_url: str, key: str, unpaid_key: str) -> None:

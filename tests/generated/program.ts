@@ -24,10 +24,10 @@ function result<T>({ data, error }: { data?: T; error?: unknown }): T {
   return data;
 }
 
-/** The status and the error of a request, which must have failed. */
+/** The status, code and body of an error; the request must have failed. */
 function refused<E>({ error, response }: { error?: E; response: Response }) {
   if (error === undefined) throw new Error(`${response.url}: ${response.status}`);
-  return [response.status, error];
+  return [response.status, response.headers.get("Error-Code"), error];
 }
 
 /** Every document, page by page. */
