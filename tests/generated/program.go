@@ -113,7 +113,7 @@ func main() {
 		"read":     read,
 		"sha256":   hex.EncodeToString(digest[:]),
 		"part":     string(content(part)),
-		"events":   [][]readapi.Event{events.Data, later.Data},
+		"events":   []any{events.Data, later.Data},
 		"none":     refused(documents.GetDocument(ctx, noDocument).Execute()),
 		"stranger": refused(workspace.GetMe(withKey("dtd_x")).Execute()),
 		"unpaid":   refused(workspace.GetMe(withKey(os.Args[3])).Execute()),
