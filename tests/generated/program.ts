@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import createClient from "openapi-fetch";
 import type { components, operations, paths } from "./schema.d.ts";
 
-type Document = components["schemas"]["WorkspaceDocument"];
+type WorkspaceDocument = components["schemas"]["WorkspaceDocument"];
 type Status = NonNullable<operations["list_documents"]["parameters"]["query"]>["status"];
 
 const [baseUrl, key, unpaidKey] = process.argv.slice(2);
@@ -31,8 +31,8 @@ function refused<E>({ error, response }: { error?: E; response: Response }) {
 }
 
 /** Every document, page by page. */
-async function readAll(limit: number, status?: Status): Promise<Document[]> {
-  const found: Document[] = [];
+async function readAll(limit: number, status?: Status): Promise<WorkspaceDocument[]> {
+  const found: WorkspaceDocument[] = [];
   let cursor: string | undefined;
   do {
     const query = { limit, status, cursor };
@@ -44,7 +44,7 @@ async function readAll(limit: number, status?: Status): Promise<Document[]> {
 }
 
 /** Who still has to sign, and since when they have known of it. */
-function waiting({ recipients }: Document): [string, string | null][] {
+function waiting({ recipients }: WorkspaceDocument): [string, string | null][] {
   return recipients
     .filter(({ role, status }) => role === "SIGNER" && status !== "SIGNED")
     .map(({ email, sentAt }) => [email, sentAt]);
