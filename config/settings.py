@@ -304,6 +304,16 @@ AUDIT_WITNESSES = env.words(
     "commas",
 )
 
+# --- Webhooks --------------------------------------------------------------------------------
+
+WEBHOOK_TARGETS = env.choice(
+    "WEBHOOK_TARGETS",
+    "public",
+    "any",
+    help="where webhooks may be sent: `public`, HTTPS and public addresses only; or `any`, also "
+    "HTTP and private addresses, for a laptop",
+)
+
 # --- The API ---------------------------------------------------------------------------------
 
 UPGRADE_URL = env.text(
