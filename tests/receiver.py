@@ -49,7 +49,10 @@ class _Handler(BaseHTTPRequestHandler):
     server: "Receiver"
 
     def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["content-length"]))
+        length = int(self.headers["content-length"])
+        body = self.rfile.read(length)
+        if len(body) < length:
+            return  # the sender was killed
         headers = {name.lower(): value for name, value in self.headers.items()}
         self.server.add(Received(self.path, headers, body))
         _, status, *how = self.path.partition("?")[0].split("/")
@@ -80,6 +83,7 @@ class Receiver(ThreadingHTTPServer):
 
     Attributes:
         received: what has arrived, in that order.
+        arrived: is set when something arrives.
         content, headers: of each response.
         delay: seconds before each response.
         most_at_once: how many requests to a path there were at the same time.
@@ -94,6 +98,7 @@ class Receiver(ThreadingHTTPServer):
         self.content = b"thanks"
         self.headers: dict[str, str] = {}
         self.delay = 0.0
+        self.arrived = threading.Event()
         self.stopped = threading.Event()
         self.at_once: Counter[str] = Counter()
         self.most_at_once: Counter[str] = Counter()
@@ -118,6 +123,7 @@ class Receiver(ThreadingHTTPServer):
             self.received.append(received)
             self.at_once[received.path] += 1
             self.most_at_once |= self.at_once
+            self.arrived.set()
         if self.delay:
             time.sleep(self.delay)
         with self._lock:

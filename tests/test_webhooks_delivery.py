@@ -30,7 +30,7 @@ from tests.receiver import (
     start_delivering,
     stop_delivering,
 )
-from tests.server import eventually
+from tests.server import PATIENCE, eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -129,8 +129,8 @@ def test_deliveries_survive_processes_that_are_killed(
     try:
         documents = factories.listed(acme.workspace, 100)
         for _ in range(6):
-            before = len(receiver.received)
-            assert eventually(lambda before=before: len(receiver.received) > before)
+            receiver.arrived.clear()
+            assert receiver.arrived.wait(PATIENCE), log.read_text()
             time.sleep(chance.uniform(0, 0.3))
             victim = processes.pop(0)
             victim.send_signal(signal.SIGKILL)

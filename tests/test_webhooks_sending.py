@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import httpcore
 import pytest
 
 from events.webhooks import secrets, sending
@@ -206,7 +207,7 @@ def test_name_that_leads_to_a_private_address_is_refused(
     monkeypatch: pytest.MonkeyPatch, addresses: list[str]
 ) -> None:
     resolving(monkeypatch, addresses)
-    monkeypatch.setattr(sending.httpcore.AnyIOBackend, "connect_tcp", None)  # nobody connects
+    monkeypatch.setattr(httpcore.AnyIOBackend, "connect_tcp", None)  # nobody connects
     assert send("https://hooks.example.com/").error == NOT_PUBLIC
 
 

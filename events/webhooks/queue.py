@@ -26,16 +26,15 @@ AT_ONCE_TROUBLED = 1  # for one that fails or is slow
 FAILING_DAYS = 5  # without any success, until an endpoint is switched off
 LOCK = 0x686F6F6B  # an arbitrary number, unique among our advisory locks
 
-# Claims are made one after the other, so that AT_ONCE is exact. Any plan but one along the indexes
-# would read all deliveries; a generic plan may be as old as an empty table.
+# Any plan but one along the indexes would read all deliveries; a generic plan may be as old as an
+# empty table. Claims are made one after the other, so that AT_ONCE is exact.
 _BEGIN = f"SELECT pg_advisory_xact_lock({LOCK})::text, " + ", ".join(
     f"set_config('enable_{name}', 'off', true)"
     for name in ("bitmapscan", "hashjoin", "mergejoin", "seqscan", "sort")
 )
-# `waiting` jumps from endpoint to endpoint along the index delivery_due. So the number of an
-# endpoint's deliveries does not matter, nor do endpoints where nothing is due. Each endpoint's
-# first delivery comes before any endpoint's second.
-_CLAIM = f"""
+# `waiting` jumps from endpoint to endpoint along the index delivery_due, so the number of an
+# endpoint's deliveries does not matter. `ready` are those that may receive.
+READY = f"""
     WITH RECURSIVE waiting (endpoint_id) AS (
         (SELECT endpoint_id FROM webhooks_delivery WHERE state = 'PENDING'
         ORDER BY endpoint_id LIMIT 1)
@@ -45,17 +44,25 @@ _CLAIM = f"""
             WHERE state = 'PENDING' AND endpoint_id > waiting.endpoint_id
             ORDER BY endpoint_id LIMIT 1)
         FROM waiting WHERE waiting.endpoint_id IS NOT NULL
-    ), due AS (
+    ), ready AS (
+        SELECT endpoint.id, endpoint.failing_since IS NOT NULL AS failing
+        FROM waiting CROSS JOIN LATERAL (
+            SELECT * FROM webhooks_endpoint AS endpoint
+            WHERE endpoint.id = waiting.endpoint_id AND endpoint.enabled
+                AND endpoint.deleted_at IS NULL
+        ) AS endpoint
+        JOIN workspaces_workspace AS workspace ON workspace.id = endpoint.workspace_id
+        WHERE {HAS_API_ACCESS}
+    )
+"""  # noqa: S608 - made of constants
+# Each endpoint's first delivery comes before any endpoint's second.
+_CLAIM = f"""
+    {READY}, due AS (
         SELECT first.id, first.next_attempt_at, endpoint.troubled,
             row_number() OVER (
                 PARTITION BY endpoint.id ORDER BY first.next_attempt_at, first.id) AS turn
-        FROM waiting CROSS JOIN LATERAL (
-            SELECT endpoint.id,
-                endpoint.failing_since IS NOT NULL OR endpoint.id = ANY (%s::uuid[]) AS troubled
-            FROM webhooks_endpoint AS endpoint
-            JOIN workspaces_workspace AS workspace ON workspace.id = endpoint.workspace_id
-            WHERE endpoint.id = waiting.endpoint_id
-                AND endpoint.enabled AND endpoint.deleted_at IS NULL AND {HAS_API_ACCESS}
+        FROM (
+            SELECT id, failing OR id = ANY (%s::uuid[]) AS troubled FROM ready
         ) AS endpoint CROSS JOIN LATERAL (
             SELECT delivery.id, delivery.next_attempt_at FROM webhooks_delivery AS delivery
             WHERE delivery.endpoint_id = endpoint.id AND delivery.state = 'PENDING'
