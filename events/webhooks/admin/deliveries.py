@@ -94,7 +94,7 @@ class DeliveryAdmin(WebhookAccess):
             waiting=waiting(endpoint.workspace),
             body=sent_body(delivery),
             attempts=delivery.attempt_set.order_by("number"),
-            may_send=may_change(request, endpoint) and delivery.state != DeliveryState.PENDING,
+            may_send=may_change(request, endpoint) and may_send(delivery),
         )
 
     def again_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -175,6 +175,11 @@ def sent_body(delivery: Delivery) -> str:
             delivery.status,
         )
     ).decode()
+
+
+def may_send(delivery: Delivery) -> bool:
+    """Whether it was attempted already, as `queue.send_again` asks."""
+    return delivery.state != DeliveryState.PENDING or delivery.failures > 0
 
 
 def outcome(attempt: Attempt) -> str:
