@@ -351,6 +351,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "SORT_OPERATIONS": False,  # as in config.urls
     "SORT_OPERATION_PARAMETERS": False,  # as each schema.py has them
     "POSTPROCESSING_HOOKS": ["config.openapi.hooks.finish"],
+    "WEBHOOKS": ["events.webhooks.schema.document_event"],
 }
 
 # --- Language, time, sign-in -----------------------------------------------------------------
