@@ -316,13 +316,17 @@ def test_webhook_test_event_is_added_to_the_queue(hook: Endpoint, ada: Client) -
 
 
 def test_webhook_failed_deliveries_are_sent_again(hook: Endpoint, ada: Client) -> None:
-    three = [webhooks.failed(hook) for _ in range(3)]
+    in_an_hour = {"next_attempt_at": timezone.now() + timedelta(hours=1)}
+    waiting = webhooks.delivery(hook, {"status": 503}, **in_an_hour)
+    webhooks.delivery(hook)  # its first attempt is to come
+    three = [webhooks.failed(hook), webhooks.failed(hook), waiting]
     accepted = webhooks.delivered(hook)
     assert "Send all failed again (3)" in body(ada.get(page(hook)))
     html = body(ada.post(page(hook, "again"), follow=True))
     assert "3 deliveries are being sent again." in html
     assert "Send all failed again" not in html
-    assert Delivery.objects.filter(state="PENDING", pk__in=[d.pk for d in three]).count() == 3
+    due = Delivery.objects.filter(state="PENDING", next_attempt_at__lte=timezone.now())
+    assert due.filter(pk__in=[each.pk for each in three], failures=0).count() == 3
     assert newest(Action.WEBHOOK_SENT_AGAIN).detail.endswith(": 3 failed deliveries")
     accepted.refresh_from_db()
     assert accepted.state == "DELIVERED"
@@ -423,7 +427,8 @@ def test_delivery_page_shows_the_body_and_every_attempt(hook: Endpoint, ada: Cli
     assert "1,234" in html
     assert delivery.next_attempt_at is not None
     assert exact(delivery.next_attempt_at) in html
-    assert "Send again" not in html  # it is on its way
+    assert "Send again" in html
+    assert "Send again" not in body(ada.get(page_of(webhooks.delivery(hook))))  # on its way
     life.switch_off(hook, reason="it responded with 410 Gone")
     assert "once the webhook is switched on" in body(ada.get(page_of(delivery)))
 

@@ -35,6 +35,7 @@ def delivery(endpoint: Endpoint, *attempts: dict[str, Any], **fields: Any) -> De
             "status": "COMPLETED",
             "sequence": 1,
             "attempts": len(attempts),
+            "failures": sum(attempt.get("status") != 200 for attempt in attempts),
             **fields,
         },
     )

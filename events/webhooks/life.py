@@ -16,7 +16,7 @@ from config import mail
 from config.admin.signin.notices import address_of
 from config.request_context import actor
 from events.webhooks import queue, secrets
-from events.webhooks.models import BOTH_SECRETS, Delivery, DeliveryState, Endpoint
+from events.webhooks.models import BOTH_SECRETS, FAILING, Delivery, Endpoint
 from workspaces.models import Membership, Workspace
 
 MOST = 20  # endpoints of a workspace: each one multiplies what is delivered
@@ -211,7 +211,7 @@ def send_again(delivery: Delivery, *, by: User) -> None:
 
 @transaction.atomic
 def send_failed_again(endpoint: Endpoint, *, by: User) -> int:
-    """Sends the failed deliveries of an endpoint once more: the newest 10,000 at most.
+    """Sends once more what has failed: also what waits for its next attempt, at most 10,000.
 
     Returns:
         How many.
@@ -220,8 +220,8 @@ def send_failed_again(endpoint: Endpoint, *, by: User) -> int:
         Endpoint.DoesNotExist: it was deleted.
     """
     now = _existing(endpoint)
-    failed = now.deliveries.filter(state=DeliveryState.FAILED).order_by("-created_at", "-id")
-    count = queue.send_again(now.deliveries.filter(pk__in=failed.values("pk")[:MOST_AGAIN]))
+    failing = now.deliveries.filter(FAILING).values("pk")[:MOST_AGAIN]
+    count = queue.send_again(now.deliveries.filter(pk__in=failing))
     if count:
         record.webhook_sent_again(
             endpoint=now.snapshot(), person=by.get_username(), what=f"{count:,} failed deliveries"

@@ -109,6 +109,8 @@ class DeliveryState(models.TextChoices):
 
 
 PENDING = models.Q(state=DeliveryState.PENDING)
+# Not delivered, and the last attempt has failed: given up, or waiting for the next one.
+FAILING = models.Q(state__in=(DeliveryState.PENDING, DeliveryState.FAILED), failures__gt=0)
 
 
 class Delivery(models.Model):

@@ -16,6 +16,7 @@ from config.admin.changelist import READING, ReadOnlyAdmin
 from config.admin.formatting import time_tag
 from config.api.errors import PlanRequired, WorkspaceSuspended
 from events.webhooks.models import Endpoint
+from events.webhooks.queue import FAILING_DAYS
 from workspaces.api_access import check_api_access
 from workspaces.directory import own_workspaces
 from workspaces.links import page_url as workspace_url
@@ -118,8 +119,9 @@ def explanation(endpoint: Endpoint) -> SafeString:
         return format_html("Deleted on {}.", time_tag(endpoint.deleted_at))
     if endpoint.enabled and endpoint.failing_since:
         return format_html(
-            "Every attempt has failed since {}. After five days of that, it is switched off.",
+            "Every attempt has failed since {}. After {} days of that, it is switched off.",
             time_tag(endpoint.failing_since),
+            FAILING_DAYS,
         )
     if endpoint.enabled:
         return SafeString("")

@@ -18,6 +18,7 @@ from events.serializers import event
 from events.webhooks import life
 from events.webhooks.admin.access import (
     ENDPOINT,
+    LIST,
     WebhookAccess,
     may_change,
     require_own,
@@ -62,6 +63,12 @@ class DeliveryAdmin(WebhookAccess):
         again = path("<path:object_id>/again/", view, name="webhooks_delivery_again")
         return [again, *super().get_urls()]
 
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        context = {"title": "Find a delivery", "crumbs": [("Webhooks", reverse(LIST))]}
+        return super().changelist_view(request, {**context, **(extra_context or {})})
+
     # --- A delivery's page
 
     def change_view(
@@ -78,7 +85,7 @@ class DeliveryAdmin(WebhookAccess):
             request,
             "admin/webhooks/delivery/page.html",
             title=delivery.public_event_id,
-            crumbs=[*place(endpoint)],
+            crumbs=place(endpoint),
             delivery=delivery,
             endpoint=endpoint,
             workspace=workspace_label(request, endpoint.workspace),
@@ -87,7 +94,7 @@ class DeliveryAdmin(WebhookAccess):
             waiting=waiting(endpoint.workspace),
             body=sent_body(delivery),
             attempts=delivery.attempt_set.order_by("number"),
-            may_send=may_change(request, endpoint) and delivery.state != DeliveryState.PENDING,
+            may_send=may_change(request, endpoint) and may_send(delivery),
         )
 
     def again_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -147,7 +154,7 @@ class DeliveriesOf(DeliveryAdmin):
 def place(endpoint: Endpoint) -> list[tuple[str, str]]:
     """The breadcrumbs of pages below the endpoint's."""
     return [
-        ("Webhooks", reverse("admin:webhooks_endpoint_changelist")),
+        ("Webhooks", reverse(LIST)),
         (endpoint.name, reverse(ENDPOINT, args=[endpoint.pk])),
     ]
 
@@ -168,6 +175,11 @@ def sent_body(delivery: Delivery) -> str:
             delivery.status,
         )
     ).decode()
+
+
+def may_send(delivery: Delivery) -> bool:
+    """Whether it was attempted already, as `queue.send_again` asks."""
+    return delivery.state != DeliveryState.PENDING or delivery.failures > 0
 
 
 def outcome(attempt: Attempt) -> str:

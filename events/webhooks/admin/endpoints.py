@@ -29,12 +29,11 @@ from events.webhooks.admin.changes import EndpointChanges
 from events.webhooks.admin.deliveries import DeliveriesOf
 from events.webhooks.admin.deliveries import state_pill as delivery_pill
 from events.webhooks.admin.forms import EndpointFilter
-from events.webhooks.models import Attempt, Delivery, DeliveryState, Endpoint
+from events.webhooks.models import FAILING, Attempt, Delivery, Endpoint
 from workspaces.directory import own_workspaces
 from workspaces.permissions import sees_every_workspace
 
-UNDELIVERED = (DeliveryState.PENDING, DeliveryState.FAILED)
-MOST_FAILURES = 1000  # undelivered ones that are looked at
+MOST_FAILURES = 1000  # deliveries that are looked at
 WARNINGS = 10  # on the start page
 
 
@@ -81,15 +80,13 @@ class EndpointAdmin(EndpointChanges):
     def get_filtered(self, request: HttpRequest, form: Any) -> QuerySet[Endpoint]:
         """With the newest delivery, and those whose last attempt has failed within 24 hours."""
         newest = Delivery.objects.filter(endpoint=OuterRef("pk")).order_by("-created_at", "-id")
-        tried = Delivery.objects.filter(
-            endpoint=OuterRef(OuterRef("pk")), state__in=UNDELIVERED, attempts__gt=0
-        )
+        failing = Delivery.objects.filter(FAILING, endpoint=OuterRef(OuterRef("pk")))
         last = Attempt.objects.filter(
             delivery=OuterRef("pk"),
             number=OuterRef("attempts"),
             started_at__gte=timezone.now() - timedelta(hours=24),
         )
-        failed = Delivery.objects.filter(Exists(last), pk__in=tried.values("pk")[:MOST_FAILURES])
+        failed = Delivery.objects.filter(Exists(last), pk__in=failing.values("pk")[:MOST_FAILURES])
         rows: QuerySet[Endpoint] = super().get_filtered(request, form).filter(deleted_at=None)
         return rows.annotate(
             last_at=Subquery(newest.values("created_at")[:1]),
@@ -168,6 +165,5 @@ class EndpointAdmin(EndpointChanges):
 
 
 def failed_count(endpoint: Endpoint) -> int:
-    """How many deliveries have failed, as far as one click sends them again."""
-    failed = endpoint.deliveries.filter(state=DeliveryState.FAILED)
-    return failed[: life.MOST_AGAIN].count()
+    """How many deliveries fail, as far as one click sends them again."""
+    return endpoint.deliveries.filter(FAILING)[: life.MOST_AGAIN].count()
