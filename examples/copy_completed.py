@@ -172,9 +172,8 @@ class Copier:
         state.parent.mkdir(parents=True, exist_ok=True)
         state.touch()
         content = state.read_bytes()
-        lines = list(LINE.finditer(content))
-        self.known = {line[1].decode() for line in lines}
-        whole = b"".join(line[0] for line in lines)
+        self.known = {line[1].decode() for line in LINE.finditer(content)}
+        whole = b"".join(line[0] for line in LINE.finditer(content))
         if whole != content:  # it was damaged, or its last line is not whole
             save_in_folder(state.parent, state.name, whole)
 

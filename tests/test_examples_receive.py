@@ -5,6 +5,7 @@ import hashlib
 import json
 import re
 import socket
+from base64 import b64encode
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from http.client import HTTPConnection
@@ -198,13 +199,13 @@ def test_receive_downloads_after_a_restart_what_arrived_before_it_was_killed(
 def test_receive_retries_until_the_service_is_back_and_downloads_the_others_meanwhile(
     examples: Examples, lease: Document, acme: Tenant
 ) -> None:
-    other = factories.document(acme.workspace, "COMPLETED")
+    other = factories.document(acme.workspace, "COMPLETED", title="Another")  # another file
     assert lease.signed is not None
     broken = True
-    digest = lease.signed.sha256.encode()
+    digest = b64encode(bytes.fromhex(lease.signed.sha256))
 
     def damage(block: bytes) -> bytes:
-        return block.replace(b"%PDF", b"%pdf") if broken and digest in block else block
+        return block.replace(digest, digest[::-1]) if broken else block
 
     front = Proxy(examples.environment["DTD_BASE_URL"], damage)
     try:
