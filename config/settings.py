@@ -345,6 +345,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
         {"name": "Workspace", "description": "Whose key this is."},
         {"name": "Documents", "description": "The workspace's documents and their PDFs."},
         {"name": "Events", "description": "What happened to the documents."},
+        {"name": "Webhooks", "description": "What the service sends to your endpoint."},
         {"name": "Description", "description": "This OpenAPI document."},
     ],
     "SCHEMA_PATH_PREFIX": "/api/v1",

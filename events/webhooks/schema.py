@@ -31,7 +31,7 @@ document_event = OpenApiWebhook(
             "summary": "An event, sent to your endpoint",
             "description": "The service sends each event of the types that an endpoint was "
             "registered for, at least once. The introduction says how to verify it.",
-            "tags": ["Events"],
+            "tags": ["Webhooks"],  # its own: a generated client has a file for each tag
             "security": [],
             "parameters": [
                 {
