@@ -171,8 +171,9 @@ def processor_time(processes: dict[str, psutil.Process], phase: Phase) -> Iterat
     def used() -> dict[str, float]:
         found = {}
         for name, process in processes.items():
-            times = [each.cpu_times() for each in (process, *process.children(recursive=True))]
-            found[name] = sum(each.user + each.system for each in times)
+            own = process.cpu_times()  # with the children that have ended
+            times = [each.cpu_times() for each in process.children(recursive=True)]
+            found[name] = sum(own[:4]) + sum(each.user + each.system for each in times)
         return found
 
     before = used()
@@ -206,13 +207,12 @@ def main() -> None:
         }
         for name in ("without", "with one process that delivers"):
             if name != "without":
+                Delivery.objects.all().delete()
                 variables = {"WEBHOOK_TARGETS": "any", "SSL_CERT_FILE": str(receiver.certificate)}
                 command = [sys.executable, "manage.py", "deliver_webhooks"]
                 delivers = running.enter_context(started(command, variables))
                 time.sleep(5)
                 processes["deliveries"] = psutil.Process(delivers.pid)
-            Delivery.objects.all().delete()
-            receiver.arrived.clear()
             connection.close()
             log(f"{options.seconds} s {name}")
             phase = Phase(options.seconds)
