@@ -16,10 +16,11 @@ from config import mail
 from config.admin.signin.notices import address_of
 from config.request_context import actor
 from events.webhooks import queue, secrets
-from events.webhooks.models import BOTH_SECRETS, Delivery, DeliveryState, Endpoint
+from events.webhooks.models import BOTH_SECRETS, FAILING, Delivery, Endpoint
 from workspaces.models import Membership, Workspace
 
 MOST = 20  # endpoints of a workspace: each one multiplies what is delivered
+MOST_AGAIN = 10_000  # deliveries that are sent again at once
 
 
 class AlreadyCreated(Exception):
@@ -48,13 +49,14 @@ def create(
         TooMany: the workspace has 20 endpoints.
     """
     workspace = Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
+    id = id or uuid.uuid4()
     if Endpoint.objects.filter(pk=id).exists():
         raise AlreadyCreated
     if workspace.endpoints.existing().count() >= MOST:
         raise TooMany
     raw = secrets.new()
     endpoint = Endpoint(
-        id=id or uuid.uuid4(),
+        id=id,
         workspace=workspace,
         url=url,
         types=list(types),
@@ -209,7 +211,7 @@ def send_again(delivery: Delivery, *, by: User) -> None:
 
 @transaction.atomic
 def send_failed_again(endpoint: Endpoint, *, by: User) -> int:
-    """Sends all failed deliveries of an endpoint once more.
+    """Sends once more what has failed: also what waits for its next attempt, at most 10,000.
 
     Returns:
         How many.
@@ -218,7 +220,8 @@ def send_failed_again(endpoint: Endpoint, *, by: User) -> int:
         Endpoint.DoesNotExist: it was deleted.
     """
     now = _existing(endpoint)
-    count = queue.send_again(now.deliveries.filter(state=DeliveryState.FAILED))
+    failing = now.deliveries.filter(FAILING).values("pk")[:MOST_AGAIN]
+    count = queue.send_again(now.deliveries.filter(pk__in=failing))
     if count:
         record.webhook_sent_again(
             endpoint=now.snapshot(), person=by.get_username(), what=f"{count:,} failed deliveries"

@@ -12,6 +12,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models.functions import Now
 from django.utils import timezone
+from django.utils.text import Truncator
 
 from audit import record
 from events.models import EventType, public_id
@@ -86,6 +87,11 @@ class Endpoint(models.Model):
         host = parts.netloc.rpartition("@")[2]
         return parts._replace(netloc=host, query="", fragment="").geturl()
 
+    @property
+    def name(self) -> str:
+        """The beginning of that, for headings and lists."""
+        return Truncator(self.public_url).chars(60)
+
     def snapshot(self) -> record.EndpointSnapshot:
         """A copy for an audit entry."""
         return record.EndpointSnapshot(
@@ -103,6 +109,8 @@ class DeliveryState(models.TextChoices):
 
 
 PENDING = models.Q(state=DeliveryState.PENDING)
+# Not delivered, and the last attempt has failed: given up, or waiting for the next one.
+FAILING = models.Q(state__in=(DeliveryState.PENDING, DeliveryState.FAILED), failures__gt=0)
 
 
 class Delivery(models.Model):

@@ -9,12 +9,20 @@ from typing import NamedTuple
 from uuid import UUID
 
 from django.db import connection, transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from config.database import fetch
 from events.webhooks import statements
-from events.webhooks.models import TEST_DOCUMENT, TEST_EVENT, Delivery, DeliveryState, Endpoint
+from events.webhooks.models import (
+    FAILING,
+    PENDING,
+    TEST_DOCUMENT,
+    TEST_EVENT,
+    Delivery,
+    DeliveryState,
+    Endpoint,
+)
 
 # Seconds before each attempt, from the end of the one before: 5 s, 5 min, 30 min, 2 h, 5 h, …
 DELAYS = (0, 5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400)
@@ -150,14 +158,17 @@ def add_test_event(endpoint: Endpoint) -> Delivery:
 
 
 def send_again(deliveries: QuerySet[Delivery]) -> int:
-    """Makes those that have failed or were delivered due now, with a whole schedule of attempts.
+    """Makes deliveries due now, with a whole schedule of attempts.
+
+    Those whose first attempt is still to come are left out, and those that are being attempted.
 
     The consumer gets the same webhook-id; the attempts are numbered on.
 
     Returns:
         How many there are.
     """
-    ended = deliveries.exclude(state=DeliveryState.PENDING)
-    return ended.update(
+    free = Q(claimed_until=None) | Q(claimed_until__lte=Now())
+    idle = deliveries.filter(~PENDING | FAILING & free)
+    return idle.update(
         state=DeliveryState.PENDING, next_attempt_at=Now(), claimed_until=None, failures=0
     )
