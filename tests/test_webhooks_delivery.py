@@ -16,7 +16,7 @@ from config.api.responses import as_json
 from documents.models import Document
 from events.models import Event
 from events.serializers import event
-from events.webhooks import queue, secrets
+from events.webhooks import secrets, statements
 from events.webhooks.models import Attempt, Delivery, DeliveryState, Process
 from tests import factories, server
 from tests.factories import Tenant
@@ -168,7 +168,7 @@ def test_two_processes_share_the_work_and_ten_attempts_are_in_progress(
         assert eventually(all_delivered), log.read_text()
     assert len(receiver.received) == 600
     assert len({(each.id, each.path) for each in receiver.received}) == 600
-    assert max(receiver.most_at_once.values()) <= queue.AT_ONCE
+    assert max(receiver.most_at_once.values()) <= statements.AT_ONCE
     assert "status 200" in log.read_text()
     assert "status 200" in other.read_text()
 

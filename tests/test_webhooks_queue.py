@@ -11,9 +11,10 @@ from django.utils import timezone
 from documents.models import Document
 from events import purge as event_purge
 from events.models import Event
-from events.webhooks import metrics, queue, secrets, upkeep
+from events.webhooks import metrics, queue, secrets, statements, upkeep
 from events.webhooks.models import Attempt, Delivery, DeliveryState, Endpoint, Process
-from events.webhooks.queue import AT_ONCE, DELAYS, Claim, Result
+from events.webhooks.queue import DELAYS, Claim, Result
+from events.webhooks.statements import AT_ONCE
 from events.webhooks.system import read_webhooks
 from tests import factories
 from tests.factories import Tenant
@@ -293,8 +294,8 @@ def test_claims_read_few_rows_however_many_wait(acme: Tenant, umbrella: Tenant) 
     Delivery.objects.update(next_attempt_at=due)
     factories.listed(umbrella.workspace, 500)
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(queue._BEGIN)
-        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {queue._CLAIM}", ["{}", 100, 100])
+        cursor.execute(statements.BEGIN)
+        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {statements.CLAIM}", ["{}", 100, 100])
         plan = cursor.fetchone()[0][0]["Plan"]
     read = [
         (node["Node Type"], node["Actual Rows"] * node["Actual Loops"])

@@ -2,13 +2,10 @@
 
 import asyncio
 import base64
-import contextlib
 import hashlib
 import hmac
 import logging
-import socket
 import ssl
-import threading
 import time
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -23,20 +20,16 @@ from events.models import public_id
 from events.serializers import event
 from events.webhooks import secrets
 from events.webhooks.models import RESPONSE_LENGTH
+from events.webhooks.network import AttemptFailed, CheckedNetwork
 from events.webhooks.queue import Claim, Result
-from events.webhooks.targets import Target, check_url, is_allowed
+from events.webhooks.targets import Target, check_url
 
 logger = logging.getLogger(__name__)
 
 SECONDS = 15.0  # for an attempt, from resolving the host's name to the response's last byte
-CONNECT_SECONDS = 5.0  # for one address of several
 READ_BYTES = 4 * RESPONSE_LENGTH  # of a response: a character has up to 4
 RETRY_STATUSES = (429, 503)  # with which Retry-After counts
 USER_AGENT = "Document-API-Webhooks/1"
-
-
-class AttemptFailed(Exception):
-    """No response; the text is a sentence for the workspace's admins."""
 
 
 async def attempt(claim: Claim) -> Result:
@@ -70,7 +63,7 @@ async def _post(claim: Claim, found: dict[str, Any]) -> None:
         headers=[*_headers(target, body), *_signed(claim, body)],
         content=body,
     )
-    network = _CheckedNetwork()
+    network = CheckedNetwork()
     # No pool: a connection whose certificate was verified for one host must not serve another one,
     # and a kept one may be closed by the receiver at any moment.
     connection = httpcore.AsyncHTTPConnection(
@@ -139,66 +132,6 @@ def _text(content: bytes) -> str:
 def _trusted() -> ssl.SSLContext:
     """The system's certificate authorities; SSL_CERT_FILE names others."""
     return ssl.create_default_context()
-
-
-class _CheckedNetwork(httpcore.AsyncNetworkBackend):
-    """Connects to a host whose addresses are all allowed. For TLS, the host's name stays."""
-
-    def __init__(self) -> None:
-        self._network = httpcore.AnyIOBackend()
-        self._stream: httpcore.AsyncNetworkStream | None = None
-
-    async def connect_tcp(
-        self, host: str, port: int, *args: Any, **options: Any
-    ) -> httpcore.AsyncNetworkStream:
-        addresses = await resolve(host, port)
-        if not all(map(is_allowed, addresses)):
-            raise AttemptFailed("The host's name leads to an address that is not public.")
-        while self._stream is None:
-            try:
-                self._stream = await self._network.connect_tcp(
-                    addresses.pop(0), port, timeout=CONNECT_SECONDS
-                )
-            except (httpcore.ConnectError, httpcore.ConnectTimeout):
-                if not addresses:
-                    raise
-        return self._stream
-
-    async def close(self) -> None:
-        """Closes the connection, whatever state it is in."""
-        if self._stream is not None:
-            await self._stream.aclose()
-
-
-async def resolve(host: str, port: int) -> list[str]:
-    """The addresses of a host, the best one first.
-
-    In a thread of its own: nothing can stop a resolver that waits, and a process that ends need not
-    wait for a daemon thread.
-
-    Raises:
-        AttemptFailed: there is none.
-    """
-    loop = asyncio.get_running_loop()
-    found: asyncio.Future[list[str]] = loop.create_future()
-
-    def settle(addresses: list[str]) -> None:
-        if not found.done():
-            found.set_result(addresses)
-
-    def look_up() -> None:
-        addresses: list[str] = []
-        # UnicodeError: of a label that is too long.
-        with contextlib.suppress(OSError, UnicodeError):
-            infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-            addresses = list(dict.fromkeys(str(info[4][0]) for info in infos))
-        with contextlib.suppress(RuntimeError):  # the loop is closed
-            loop.call_soon_threadsafe(settle, addresses)
-
-    threading.Thread(target=look_up, name="resolver", daemon=True).start()
-    if addresses := await found:
-        return addresses
-    raise AttemptFailed("The host's name has no address.")
 
 
 def _sentence(exc: Exception) -> str:

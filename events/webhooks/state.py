@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.db import connection as default_connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from events.webhooks.queue import READY
+from events.webhooks.statements import READY
 from events.webhooks.upkeep import SEEN_SECONDS
 
 MOST_COUNTED = 100_000  # pending deliveries; more are not counted
