@@ -1,21 +1,14 @@
-"""The webhooks' metrics, read from the database when Prometheus asks; none if it is silent."""
+"""The webhooks' metrics, which each process reads from the database (`config.metrics`)."""
 
-import logging
-import time
 from collections.abc import Iterator
 
-from django.db import Error as DatabaseError
-from prometheus_client import REGISTRY, Metric
+from django.db.backends.base.base import BaseDatabaseWrapper
+from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
-from prometheus_client.registry import Collector
 
-from config.request_context import deadline
+from config import metrics
 from events.webhooks import state
-from events.webhooks.state import State
 
-logger = logging.getLogger(__name__)
-
-SECONDS = 2.0  # that the metrics wait for the database
 _HELP = {
     "pending": "Deliveries that wait for an attempt",
     "overdue_seconds": "How long the oldest delivery waits that should have been attempted",
@@ -25,26 +18,9 @@ _HELP = {
 }
 
 
-class _Webhooks(Collector):
-    """Each server process has the same values."""
-
-    def collect(self) -> Iterator[Metric]:
-        token = deadline.set(time.monotonic() + SECONDS)
-        try:
-            found = state.read_apart()
-        except DatabaseError as exc:
-            logger.warning("No metrics of the webhooks: %s", exc)
-            return
-        finally:
-            deadline.reset(token)
-        yield from _metrics(found)
-
-    def describe(self) -> Iterator[Metric]:
-        """The names of the metrics, so that registering them asks no database."""
-        return _metrics(State(0, 0, 0, 0, 0, 0))
-
-
-def _metrics(found: State) -> Iterator[Metric]:
+def read(connection: BaseDatabaseWrapper) -> Iterator[Metric]:
+    """What waits and who delivers; whether the feed of events is held back."""
+    found = state.read(connection)
     for name, help in _HELP.items():
         yield GaugeMetricFamily(f"documents_webhooks_{name}", help, getattr(found, name))
     yield GaugeMetricFamily(
@@ -54,4 +30,4 @@ def _metrics(found: State) -> Iterator[Metric]:
     )
 
 
-REGISTRY.register(_Webhooks())
+metrics.register_database(read)

@@ -36,9 +36,12 @@ LOCK = 0x686F6F6B  # an arbitrary number, unique among our advisory locks
 
 # Any plan but one along the indexes would read all deliveries; a generic plan may be as old as an
 # empty table. Claims are made one after the other, so that AT_ONCE is exact.
-_BEGIN = f"SELECT pg_advisory_xact_lock({LOCK})::text, " + ", ".join(
-    f"set_config('enable_{name}', 'off', true)"
-    for name in ("bitmapscan", "hashjoin", "mergejoin", "seqscan", "sort")
+_PLANS = ("bitmapscan", "hashjoin", "mergejoin", "seqscan", "sort")
+# Neither claims nor results wait for the disk: if the database's machine crashes, those of the last
+# second are lost, and the attempts are repeated.
+_NO_WAIT = "SELECT set_config('synchronous_commit', 'off', true)"
+_BEGIN = f"{_NO_WAIT}, pg_advisory_xact_lock({LOCK})::text" + "".join(
+    f", set_config('enable_{name}', 'off', true)" for name in _PLANS
 )
 # `waiting` jumps from endpoint to endpoint along the index delivery_due, so the number of an
 # endpoint's deliveries does not matter. `ready` are those that may receive.
@@ -237,10 +240,11 @@ def record(results: Sequence[Result]) -> list[UUID]:
     last = {result.claim.endpoint_id: result.succeeded for result in results}
     failed = [id for id, succeeded in last.items() if not succeeded]
     with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(_NO_WAIT)
         cursor.executemany(_RECORD, [_columns(result) for result in results])
-        cursor.execute(_FAILING, {"ids": list(set(last) - set(failed)), "failed": False})
-        if failed:
-            cursor.execute(_FAILING, {"ids": failed, "failed": True})
+        for ids, state in ((list(set(last) - set(failed)), False), (failed, True)):
+            if ids:
+                cursor.execute(_FAILING, {"ids": ids, "failed": state})
     if not failed:
         return []
     too_long = Endpoint.objects.existing().filter(

@@ -3,10 +3,8 @@
 It is read in a few index lookups for each endpoint, however many deliveries wait.
 """
 
-from contextlib import closing
 from dataclasses import dataclass
 
-from django.db import DEFAULT_DB_ALIAS, connections
 from django.db import connection as default_connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 
@@ -84,13 +82,3 @@ def read(connection: BaseDatabaseWrapper = default_connection) -> State:
         cursor.execute(_STATE)
         [row] = cursor.fetchall()
     return State(*(value or 0 for value in row))
-
-
-def read_apart() -> State:
-    """Reads the state over a connection of its own, for a thread that does nothing else.
-
-    Raises:
-        django.db.Error: the database is out of reach.
-    """
-    with closing(connections.create_connection(DEFAULT_DB_ALIAS)) as connection:
-        return read(connection)

@@ -87,7 +87,7 @@ class Worker:
             return
         if worked:  # a database that is slow is asked less often
             took = time.monotonic() - started
-            await asyncio.sleep(max(PAUSE_SECONDS, 2 * took))
+            await asyncio.sleep(max(PAUSE_SECONDS, took))
         else:
             await _wait(self._wake, IDLE_SECONDS)
 
