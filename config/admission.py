@@ -62,7 +62,7 @@ def _keeps_slot(response: HttpResponseBase, kind: str) -> bool:
 
 def _class_of(path: str) -> str:
     """The class of a request, a name in `config.slots.GATES`."""
-    if path.startswith("/api/v1/"):
+    if path.startswith("/api/v1"):
         return "download" if path.endswith("/download") else "api"
     return "static" if path.startswith("/static/") else "page"  # for people
 

@@ -55,7 +55,7 @@ SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUSTED_PROXIES
 SECURE_SSL_REDIRECT = HTTPS_ONLY
 # Health checks come from inside. The API refuses plain HTTP instead: a client that follows
 # redirects would send its key unencrypted every time and not notice.
-SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^api/v1/"]
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^api/v1(/|$)"]
 SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60 if HTTPS_ONLY else 0
 SILENCED_SYSTEM_CHECKS = [
     "security.W003",  # our CSRF middleware is a subclass of Django's, which the check overlooks
@@ -351,6 +351,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "SORT_OPERATIONS": False,  # as in config.urls
     "SORT_OPERATION_PARAMETERS": False,  # as each schema.py has them
     "POSTPROCESSING_HOOKS": ["config.openapi.hooks.finish"],
+    "WEBHOOKS": ["events.webhooks.schema.document_event"],
 }
 
 # --- Language, time, sign-in -----------------------------------------------------------------

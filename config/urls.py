@@ -35,7 +35,7 @@ urlpatterns = [
     path("api/v1/openapi.json", SchemaViewSet.as_view(get)),
     # Not <path:rest>, which does not match a line break. Not (?s), which breaks reverse().
     re_path(r"^api/v1/documents/(?P<rest>[\s\S]+)$", UnknownDocumentPath.as_view(get)),
-    re_path(r"^api/v1/(?P<rest>[\s\S]+)$", UnknownPath.as_view(get)),
+    re_path(r"^api/v1(?P<rest>(?:/[\s\S]*)?)$", UnknownPath.as_view(get)),
     path("api/docs", docs.page, name="docs"),
     path("api/docs/", RedirectView.as_view(pattern_name="docs")),
     path("favicon.ico", favicon),

@@ -27,6 +27,7 @@ SCHEMA: Json = json.loads(SCHEMA_FILE.read_text())
 # Headers for servers, proxies and browsers; an API client does not need them.
 TRANSPORT_HEADERS = {
     "connection",
+    "content-encoding",
     "content-length",
     "content-type",
     "cross-origin-opener-policy",

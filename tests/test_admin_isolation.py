@@ -243,7 +243,9 @@ def responses(client: Client, belongings: Belongings) -> Iterator[tuple[str, str
 
 def attempts(name: str, ids: list[str]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """The addresses of this name, each with the forms to post to it."""
-    forms = posts_to_list(ids) if is_list(name) else [POST] if parts_of(name) else [{}]
+    forms: list[dict[str, Any]] = [POST] if parts_of(name) else [{}]
+    if is_list(name):
+        forms = posts_to_list(ids)
     for url in addresses(name, ids):
         yield url, forms
     if parts_of(name) & OBJECT_PARTS:

@@ -1,11 +1,16 @@
 """Caches of clients: entity tags, 304, and what may be stored."""
 
-import pytest
+from collections.abc import Iterator
 
+import pytest
+from requests_cache import CachedSession
+
+from documents.models import Document
 from tests import factories
 from tests.client import get
 from tests.factories import Tenant
 from tests.nginx import Nginx, exchange, request
+from tests.proxy import HOST
 from tests.server import Server
 
 KEPT = {  # the headers that a 304 shares with its 200
@@ -157,3 +162,54 @@ def test_compressed_json_has_a_tag_that_gets_a_304(gate: Nginx, acme: Tenant) ->
         assert (same.status, same.body, same.headers["etag"]) == (304, b"", tag)
         assert KEPT.items() <= same.headers.items()
         assert "content-encoding" not in same.headers
+
+
+@pytest.fixture
+def session() -> Iterator[CachedSession]:
+    """A client with a cache that obeys the headers of responses."""
+    with CachedSession(backend="memory", cache_control=True) as session:
+        yield session
+
+
+@pytest.mark.parametrize("path", ["/me", "/documents", "/documents?limit=1"])
+def test_cache_of_a_client_never_gives_one_key_the_response_to_another(
+    front: Server, acme: Tenant, umbrella: Tenant, session: CachedSession, path: str
+) -> None:
+    for tenant in (acme, umbrella):
+        factories.listed(tenant.workspace, 2)
+    url = f"http://{HOST}:{front.port}/api/v1{path}"
+    for _ in range(2):
+        for tenant in (acme, umbrella):
+            got = session.get(url, headers={"Authorization": tenant.bearer})
+            assert (got.status_code, got.content) == (200, tenant.get(path).body)
+        got = session.get(url, headers={"Authorization": "Bearer dtd_x"})
+        assert (got.status_code, got.from_cache) == (401, False)
+
+
+def test_cache_of_a_client_gets_a_304_for_the_page_that_it_has(
+    front: Server, acme: Tenant, session: CachedSession
+) -> None:
+    documents = factories.listed(acme.workspace, 3)
+    url = f"http://{HOST}:{front.port}/api/v1/documents?limit=2"
+    first, second = (session.get(url, headers={"Authorization": acme.bearer}) for _ in range(2))
+    assert (first.revalidated, second.revalidated) == (False, True)
+    assert second.content == first.content
+    assert second.links["next"] == first.links["next"]
+    left = [int(each.headers["X-RateLimit-Remaining"]) for each in (first, second)]
+    assert left[1] < left[0]
+    Document.objects.filter(pk__in=[document.pk for document in documents]).update(title="Changed")
+    changed = session.get(url, headers={"Authorization": acme.bearer})
+    assert (changed.revalidated, "Changed" in changed.text) == (False, True)
+
+
+def test_cache_of_a_client_gets_a_304_for_a_compressed_page(
+    gate: Nginx, acme: Tenant, session: CachedSession
+) -> None:
+    factories.listed(acme.workspace, 100)
+    url = f"https://{HOST}:{gate.port}/api/v1/documents?limit=100"
+    sent = {"Authorization": acme.bearer, "Accept-Encoding": "gzip"}
+    first, second = (session.get(url, headers=sent, verify=gate.certificate) for _ in range(2))
+    assert first.headers["Content-Encoding"] == "gzip"
+    assert first.headers["ETag"].startswith('W/"')
+    assert (first.revalidated, second.revalidated) == (False, True)
+    assert second.json() == first.json()

@@ -63,10 +63,8 @@ def test_download_of_an_unknown_type_is_400_also_for_an_unknown_document(
     id = factories.document(acme.workspace).id if there else uid(999)
     response = acme.get(f"/documents/{id}/download?{query}")
     assert response.status == 400
-    once = ", given once" if query == "type=" else ""
-    assert (
-        response.error == f"The query parameter 'type' is not valid: it takes {TYPE_TAKES}{once}."
-    )
+    problem = "is empty" if query == "type=" else "is not valid"
+    assert response.error == f"The query parameter 'type' {problem}: it takes {TYPE_TAKES}."
     assert entries() == []
 
 
@@ -75,7 +73,7 @@ def test_download_with_a_repeated_type_is_400(acme: Tenant) -> None:
     response = acme.get(path_of(document, "original&type=original"))
     assert response.status == 400
     assert response.error == (
-        f"The query parameter 'type' is not valid: it takes {TYPE_TAKES}, given once."
+        f"The query parameter 'type' is given more than once: it takes {TYPE_TAKES}."
     )
 
 

@@ -268,13 +268,14 @@ def test_download_conditions_do_not_open_what_is_closed(
     assert conditional.same() == plain.same()
 
 
+ID = "…"  # stands for the document's id, where the ASCII name has lost letters
 NAMES = {
     "Lease 2026.pdf": ("Lease 2026", "Lease%202026"),
     "Lease 2026.PDF": ("Lease 2026", "Lease%202026"),
     "Lease": ("Lease", "Lease"),
-    "Größe – 7.pdf": ("Groe - 7", "Gr%C3%B6%C3%9Fe%20%E2%80%93%207"),
-    "契約書.pdf": ("document", "%E5%A5%91%E7%B4%84%E6%9B%B8"),
-    "契. 2026 .書.pdf": ("2026", "%E5%A5%91.%202026%20.%E6%9B%B8"),
+    "Größe – 7.pdf": (f"Groe - 7 {ID}", "Gr%C3%B6%C3%9Fe%20%E2%80%93%207"),
+    "契約書.pdf": (f"document {ID}", "%E5%A5%91%E7%B4%84%E6%9B%B8"),
+    "契. 2026 .書.pdf": (f"2026 {ID}", "%E5%A5%91.%202026%20.%E6%9B%B8"),
     "ﬁnal ２.pdf": ("final 2", "%EF%AC%81nal%20%EF%BC%92"),
     # All of ASCII but NUL. Percent signs are only where RFC 8187, section 3.2.1, needs them.
     "".join(map(chr, range(1, 128))): (
@@ -289,10 +290,12 @@ NAMES = {
     "\u202egnp.exe.pdf": ("gnp.exe", "gnp.exe"),
     "\u2066a\u2069\u200f.pdf": ("a", "a"),
     "\ue000X\uffff.pdf": ("X", "X"),  # of private use, and never assigned
-    "😀.pdf": ("document", "%F0%9F%98%80"),
+    "😀.pdf": (f"document {ID}", "%F0%9F%98%80"),
     "x" * 250 + ".pdf": ("x" * 200, "x" * 200),
-    "ł" * 250: ("document", "%C5%82" * 100),
-    "契" * 250: ("document", "%E5%A5%91" * 66),  # 3 bytes each; 67 are more than 200
+    "ł" * 250: (f"document {ID}", "%C5%82" * 100),
+    "契" * 250: (f"document {ID}", "%E5%A5%91" * 66),  # 3 bytes each; 67 are more than 200
+    "Résumé.pdf": ("Resume", "R%C3%A9sum%C3%A9"),
+    "a%20b%zz%4.pdf": ("a_20b%zz%4", "a%2520b%25zz%254"),  # old clients decode `%20`
     ".pdf": ("document", "document"),
     "... .pdf": ("document", "document"),
     " a  b .pdf": ("a b", "a%20b"),
@@ -308,9 +311,26 @@ def test_download_file_name_comes_out_safe(front: Server, acme: Tenant, lease: D
         response = front.get(path_of(lease), acme.raw, "HEAD")
         said[file_name] = response.headers["content-disposition"]
     assert said == {
-        file_name: f'attachment; filename="{plain} - original.pdf"; '
+        file_name: f'attachment; filename="{plain.replace(ID, str(lease.id))} - original.pdf"; '
         f"filename*=UTF-8''{encoded}%20%E2%80%93%20original.pdf"
         for file_name, (plain, encoded) in NAMES.items()
+    }
+
+
+def test_download_of_files_with_other_names_leaves_several_files_with_an_old_client(
+    front: Server, acme: Tenant, tmp_path: Path
+) -> None:
+    """`curl -OJ` reads the ASCII name only."""
+    documents = [
+        factories.document(acme.workspace, file_name=name)
+        for name in ("契約書.pdf", "同意書.pdf", "Договор.pdf")
+    ]
+    for document in documents:
+        url = f"http://{HOST}:{front.port}/api/v1{path_of(document)}"
+        command = ["curl", "-sSf", "-OJ", "-H", f"Authorization: {acme.bearer}", url]
+        subprocess.run(command, cwd=tmp_path, check=True)
+    assert {file.name for file in tmp_path.iterdir()} == {
+        f"document {document.id} - original.pdf" for document in documents
     }
 
 

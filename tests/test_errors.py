@@ -54,6 +54,26 @@ def test_error_of_any_method_but_get_and_head_is_405(acme: Tenant, path: str, me
     assert response.json() == golden("wrong_method")
 
 
+@pytest.mark.parametrize("method", ["get", "Get", "head"])
+def test_error_of_a_method_that_is_not_in_upper_case_is_405(
+    server: Server, acme: Tenant, method: str
+) -> None:
+    response = server.get("/me", acme.raw, method)
+    assert response.status == 405
+    assert response.json() == golden("wrong_method")
+
+
+@pytest.mark.parametrize("path", ["/api/v1", "/api/v1/", "/api/v1/nothing"])
+def test_error_of_an_unknown_path_is_judged_like_any_request(
+    acme: Tenant, frozen: Tenant, path: str
+) -> None:
+    assert get(path).json() == golden("unauthorized")
+    assert get(path, frozen.bearer).json() == golden("suspended")
+    response = get(path, acme.bearer)
+    assert response.json() == golden("no_path")
+    assert response.headers["x-ratelimit-remaining"] == "299"
+
+
 @pytest.mark.parametrize("accept", ["text/html", "application/xml", "image/*;q=0", "nonsense", ""])
 @pytest.mark.parametrize("path", ["/me", "/documents", "/documents?limit=0", "/nothing"])
 def test_error_does_not_depend_on_accept(acme: Tenant, accept: str, path: str) -> None:

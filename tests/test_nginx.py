@@ -83,6 +83,28 @@ def test_nginx_errors_of_its_own_are_json(gate: Nginx, name: str) -> None:
     assert ("allow" in response.headers) == (status == 405)
 
 
+@pytest.mark.parametrize("slash", ["%2F", "%2f"])
+def test_nginx_passes_an_encoded_slash_on_as_no_slash(
+    gate: Nginx, acme: Tenant, slash: str
+) -> None:
+    document = factories.document(acme.workspace)
+    unknown = gate.get("/documents/x", acme.raw)
+    for path in (
+        f"/documents/{document.id}{slash}download",
+        f"/documents/{document.id}{slash}download?type=original",
+        f"/documents/{document.id}{slash}download{slash}x?type={slash}",
+        f"/documents/{document.id}{slash}",
+        f"/documents/{slash}",
+    ):
+        assert gate.get(path, acme.raw).same() == unknown.same(), path
+    assert gate.get(f"{slash}documents/{document.id}", acme.raw).error == errors.PathNotFound.text
+    page = gate.get(f"/documents?limit=1&other=a{slash}b", acme.raw)
+    assert [each["id"] for each in page.json()["data"]] == [str(document.id)]
+    refused = gate.get(f"/documents?status=a{slash}b", acme.raw)
+    assert refused.status == 400
+    assert AuditEntry.objects.filter(action="document.downloaded").count() == 0
+
+
 def test_nginx_compresses_json_but_neither_pdfs_nor_the_admin(gate: Nginx, acme: Tenant) -> None:
     document = factories.listed(acme.workspace, 20)[0]
     wanted = "Accept-Encoding: gzip"

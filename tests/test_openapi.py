@@ -154,7 +154,8 @@ def changed(**changes: Any) -> dict[str, Any]:
     headers = {
         "request-id": "0" * 32,
         "content-type": "application/json",
-        "cache-control": "private, no-store",
+        "cache-control": "private, no-cache",
+        "etag": f'"{"0" * 32}"',
         "vary": "Authorization",
     }
     response = {"method": "GET", "target": "/api/v1/me", "status": 200} | changes

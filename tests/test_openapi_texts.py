@@ -24,6 +24,13 @@ def test_description_of_the_filter_names_the_status_that_it_does_not_accept() ->
     assert "`PARTIALLY_SIGNED` is a status but not a filter value" in status["description"]
 
 
+def test_description_of_the_list_says_what_a_walk_may_miss() -> None:
+    text = PATHS["/api/v1/documents"]["get"]["description"].replace("\n", " ")
+    assert "No document is returned twice." in text
+    assert "one whose status changes in the meantime may be missing" in text
+    assert "unless it is deleted before its page is requested" in text
+
+
 def test_descriptions_of_errors_with_one_status_are_joined_by_or() -> None:
     responses = PATHS["/api/v1/documents/{id}/download"]["get"]["responses"]
     assert responses["400"]["description"] == (

@@ -96,6 +96,25 @@ def test_pagination_with_a_filter_shows_every_document_with_the_status(acme: Ten
     assert walk(acme, 4, status="DRAFT") == expected
 
 
+def test_pagination_with_a_filter_misses_only_what_changes_before_its_page(acme: Tenant) -> None:
+    """As the description of `list_documents` says."""
+    documents = factories.listed(
+        acme.workspace, 6, status="DRAFT", created_at=lambda number: at(f"2026-03-0{9 - number}")
+    )
+    other = factories.listed(
+        acme.workspace, 1, status="SENT", created_at=lambda number: at("2026-03-10")
+    )
+
+    def change(seen: list[str]) -> None:
+        """One that was seen and one that was not leave the filter; one before them enters it."""
+        changed = [documents[0].pk, documents[4].pk]
+        Document.objects.filter(pk__in=changed).update(status="CANCELLED")
+        Document.objects.filter(pk=other[0].pk).update(status="DRAFT")
+
+    seen = walk(acme, 2, change, status="DRAFT")
+    assert seen == [str(document.pk) for document in documents if document != documents[4]]
+
+
 @pytest.mark.parametrize("count", [7, 14])
 def test_pagination_says_that_an_exactly_full_last_page_is_the_last(
     acme: Tenant, count: int

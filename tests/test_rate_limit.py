@@ -67,8 +67,8 @@ def is_429(response: Response) -> bool:
     seconds = int(response.headers["retry-after"])
     assert 1 <= seconds <= WINDOW
     assert response.error == (
-        "Too many requests: this key may make 300 a minute. "
-        f"Try again in {seconds} second{'' if seconds == 1 else 's'}."
+        f"Try again in {seconds} second{'' if seconds == 1 else 's'}: "
+        "this key may make 300 requests a minute."
     )
     return True
 

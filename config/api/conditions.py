@@ -25,28 +25,30 @@ def tag_of_copy(request: Request, etag: str, last_modified: int | None = None) -
     """
     if _has_changed(request, etag, last_modified):
         raise PreconditionFailed
-    if known := _tags(request, "If-None-Match"):
+    if known := _tags(request, "HTTP_IF_NONE_MATCH"):
         if f"W/{etag}" in known:
             return f"W/{etag}"
         return etag if {"*", etag} & known else None
-    date = _date(request, "If-Modified-Since")
+    date = _date(request, "HTTP_IF_MODIFIED_SINCE")
     is_current = date is not None and last_modified is not None and last_modified <= date
     return etag if is_current else None
 
 
 def _has_changed(request: Request, etag: str, last_modified: int | None) -> bool:
     """Whether the current version is not the one that the request is about."""
-    if accepted := _tags(request, "If-Match"):  # the comparison is strong
+    if accepted := _tags(request, "HTTP_IF_MATCH"):  # the comparison is strong
         return not {"*", etag} & accepted
-    date = _date(request, "If-Unmodified-Since")
+    date = _date(request, "HTTP_IF_UNMODIFIED_SINCE")
     return date is not None and last_modified is not None and last_modified > date
 
 
 def _tags(request: Request, header: str) -> set[str]:
     """The tags in a header; empty if it is absent or malformed."""
-    return set(parse_etags(request.headers.get(header, "")))
+    sent = request.META.get(header)
+    return set(parse_etags(sent)) if sent else set()
 
 
 def _date(request: Request, header: str) -> int | None:
     """The date in a header; None if it is absent or malformed."""
-    return parse_http_date_safe(request.headers.get(header, ""))
+    sent = request.META.get(header)
+    return parse_http_date_safe(sent) if sent else None

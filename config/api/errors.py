@@ -1,6 +1,7 @@
 """The specification's errors table, one class per row; `config.api.responses` renders them.
 
-Every body is `{"error": "<plain sentence>"}`; only a 402 adds `details`.
+Every body is `{"error": "<plain sentence>"}`; only a 402 adds `details`. The header `Error-Code`
+has a word for each class.
 """
 
 from typing import Annotated
@@ -41,11 +42,13 @@ class ApiError(APIException):
 
     Attributes:
         status_code: the HTTP status.
+        code: one word for the error, for programs: the header `Error-Code`. It never changes.
         text: the sentence in `error`.
         headers: headers that the response has besides those of every response.
         reason: why, for the log; it may say what the response must not.
     """
 
+    code: str
     text = ""
     reason = ""
 
@@ -61,18 +64,25 @@ class ApiError(APIException):
 
 
 class InvalidParameter(ApiError):
-    """A query parameter is not valid. The text names it and says what it must be."""
+    """A query parameter is not valid. The text names it and says what it must be.
+
+    Args:
+        takes: what it must be.
+        problem: what is wrong with it.
+    """
 
     status_code = 400
+    code = "invalid_parameter"
 
-    def __init__(self, name: str, takes: str) -> None:
-        super().__init__(f"The query parameter '{name}' is not valid: it takes {takes}.")
+    def __init__(self, name: str, takes: str, problem: str = "is not valid") -> None:
+        super().__init__(f"The query parameter '{name}' {problem}: it takes {takes}.")
 
 
 class InvalidRequest(ApiError):
     """The request as a whole is not valid."""
 
     status_code = 400
+    code = "invalid_request"
     text = "The request is not valid."
 
 
@@ -85,6 +95,7 @@ class InvalidKey(ApiError):
     """
 
     status_code = 401
+    code = "invalid_key"
     text = (
         "A valid API key is required. Send it in the header 'Authorization: Bearer dtd_...'; "
         "a workspace admin can create one in the developer settings."
@@ -104,6 +115,7 @@ class PlanRequired(ApiError):
     """
 
     status_code = 402
+    code = "plan_limit"
     text = (
         "The API is available on the Pro and Business plans; this workspace's plan does not "
         "include it."
@@ -115,13 +127,14 @@ class PlanRequired(ApiError):
 
     @property
     def body(self) -> PlanError:
-        return PlanError(self.text, PlanDetails("plan_limit", self.upgrade, settings.UPGRADE_URL))
+        return PlanError(self.text, PlanDetails(self.code, self.upgrade, settings.UPGRADE_URL))
 
 
 class HttpsRequired(ApiError):
     """The request was not sent over HTTPS."""
 
     status_code = 403
+    code = "https_required"
     text = (
         "The API needs HTTPS: use https://. A key in this request was sent unencrypted: "
         "revoke it and create another."
@@ -132,6 +145,7 @@ class WorkspaceSuspended(ApiError):
     """The workspace is suspended; its keys are refused."""
 
     status_code = 403
+    code = "workspace_suspended"
     text = "This workspace is suspended, so its API keys are refused. Please contact support."
 
 
@@ -140,6 +154,7 @@ class DocumentNotFound(ApiError):
     of these."""
 
     status_code = 404
+    code = "document_not_found"
     text = "There is no such document in this workspace."
 
 
@@ -147,6 +162,7 @@ class DocumentNotComplete(ApiError):
     """`signed` or `certificate` was requested before everyone has finished."""
 
     status_code = 404
+    code = "document_not_complete"
     text = (
         "The document is not complete: its signed file and certificate exist once everyone has "
         "finished. Use type=original for the file as uploaded."
@@ -157,6 +173,7 @@ class PathNotFound(ApiError):
     """The API has no such path."""
 
     status_code = 404
+    code = "path_not_found"
     text = "The API has no such path."
 
 
@@ -164,6 +181,7 @@ class MethodNotAllowed(ApiError):
     """The API is read-only: the method is neither GET nor HEAD."""
 
     status_code = 405
+    code = "method_not_allowed"
     text = "The API is read-only: use GET (or HEAD)."
 
     def __init__(self) -> None:
@@ -175,6 +193,7 @@ class CursorExpired(ApiError):
     service was restored from a backup."""
 
     status_code = 410
+    code = "cursor_expired"
     text = (
         "This cursor is too old: events that follow it may be missing. Take a new one with "
         "after=now, then page through GET /api/v1/documents once."
@@ -182,10 +201,14 @@ class CursorExpired(ApiError):
 
 
 class PreconditionFailed(ApiError):
-    """It is not the version that `If-Match` or `If-Unmodified-Since` names."""
+    """The current version is not the one that `If-Match` or `If-Unmodified-Since` names."""
 
     status_code = 412
-    text = "It is not the version that the request names in If-Match or If-Unmodified-Since."
+    code = "precondition_failed"
+    text = (
+        "The current version is not the one that the request names in If-Match or "
+        "If-Unmodified-Since."
+    )
 
 
 class RangeNotSatisfiable(ApiError):
@@ -196,6 +219,7 @@ class RangeNotSatisfiable(ApiError):
     """
 
     status_code = 416
+    code = "range_not_satisfiable"
 
     def __init__(self, size: int) -> None:
         super().__init__(
@@ -206,7 +230,7 @@ class RangeNotSatisfiable(ApiError):
 
 class TooManyRequests(ApiError):
     """The key has made all requests that it may make in this minute. The text and `Retry-After`
-    say how many seconds to wait.
+    say how many seconds to wait; it is the first number in the text.
 
     Args:
         limit: requests that a key may make in a minute.
@@ -214,11 +238,12 @@ class TooManyRequests(ApiError):
     """
 
     status_code = 429
+    code = "too_many_requests"
 
     def __init__(self, limit: int, seconds: int) -> None:
         super().__init__(
-            f"Too many requests: this key may make {limit} a minute. "
-            f"Try again in {seconds} second{'' if seconds == 1 else 's'}.",
+            f"Try again in {seconds} second{'' if seconds == 1 else 's'}: "
+            f"this key may make {limit} requests a minute.",
             headers={"Retry-After": str(seconds)},
         )
 
@@ -227,6 +252,7 @@ class ServerError(ApiError):
     """Something went wrong on our side. Quote `Request-Id` to support."""
 
     status_code = 500
+    code = "server_error"
     text = "Something went wrong on our side. Please quote the Request-Id header to support."
 
 
@@ -239,6 +265,7 @@ class Unavailable(ApiError):
     """
 
     status_code = 503
+    code = "unavailable"
     text = f"The service cannot be reached right now. Try again in {RETRY_SECONDS} seconds."
 
     def __init__(self, cause: str = "", reason: str = "") -> None:
@@ -251,6 +278,7 @@ class Busy(Unavailable):
     """The service has more requests than it can answer in time; `Retry-After` says how many
     seconds to wait."""
 
+    code = "busy"
     text = f"The service is busy right now. Try again in {RETRY_SECONDS} seconds."
 
     def __init__(self, reason: str = "no free slot") -> None:
@@ -261,4 +289,5 @@ class TooManyDownloads(Busy):
     """The service or the key has as many downloads in progress as it may have; `Retry-After` says
     how many seconds to wait."""
 
+    code = "too_many_downloads"
     text = f"Too many downloads are in progress. Try again in {RETRY_SECONDS} seconds."

@@ -18,8 +18,10 @@ _WHOLE_NUMBER = re.compile(r"[1-9][0-9]{0,2}")
 def single(query: QueryDict, name: str, expected: str) -> str | None:
     """The parameter's only value; None if it is not given."""
     values = query.getlist(name)
-    if len(values) > 1 or values == [""]:
-        raise InvalidParameter(name, f"{expected}, given once")
+    if len(values) > 1:
+        raise InvalidParameter(name, expected, "is given more than once")
+    if values == [""]:
+        raise InvalidParameter(name, expected, "is empty")
     return values[0] if values else None
 
 

@@ -100,7 +100,8 @@ def exception_handler(exc: Exception) -> HttpResponse:
 def error_response(error: ApiError) -> HttpResponse:
     """The response to an API error; the access log gets its reason."""
     note_error(error)
-    return json_response(error.body, error.status_code, error.headers)
+    headers = {"Error-Code": error.code, **error.headers}
+    return json_response(error.body, error.status_code, headers)
 
 
 def note_error(error: ApiError) -> None:

@@ -12,6 +12,8 @@ from config.api.errors import HttpsRequired, MethodNotAllowed, PathNotFound
 from config.api.request import ApiRequest
 from config.api.responses import exception_handler
 
+METHODS = ("GET", "HEAD")
+
 
 class ApiViewSet(ViewSet):
     """Checks a request in the API's order: key (401), rate (429), API access (403, 402), method.
@@ -23,7 +25,7 @@ class ApiViewSet(ViewSet):
     that.
     """
 
-    http_method_names = ["get", "head"]
+    http_method_names = [method.lower() for method in METHODS]
     renderer_classes = [JSONRenderer]  # for the schema; `config.api.responses` renders
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -36,9 +38,10 @@ class ApiViewSet(ViewSet):
         response: HttpResponseBase
         try:
             self.initial(api_request)
-            if (method := (request.method or "").lower()) not in self.http_method_names:
+            method = request.META["REQUEST_METHOD"]  # as sent: methods are case-sensitive
+            if method not in METHODS:
                 raise MethodNotAllowed
-            response = getattr(self, method)(api_request, **kwargs)
+            response = getattr(self, method.lower())(api_request, **kwargs)
         except Exception as exc:
             response = exception_handler(exc)
         finally:
@@ -59,7 +62,7 @@ class ApiViewSet(ViewSet):
 
 
 class UnknownPath(ApiViewSet):
-    """Any path under /api/v1/ without an endpoint."""
+    """Any path under /api/v1 without an endpoint."""
 
     def retrieve(self, request: ApiRequest, **kwargs: str) -> NoReturn:
         raise PathNotFound

@@ -1,10 +1,11 @@
 """The response headers in the OpenAPI document."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from drf_spectacular.utils import OpenApiParameter
 
+from config.api.errors import ApiError
 from config.api.limits import REQUESTS_PER_MINUTE, WINDOW
 from config.api.responses import NOT_STORED, REVALIDATED
 
@@ -65,6 +66,20 @@ REQUEST_ID = header(
 ALLOW = header("Allow", constant("GET, HEAD"), [405], "The methods that the API supports.")
 
 
+def error_codes(base: type[ApiError] = ApiError) -> Iterator[str]:
+    """The words for errors, in the order of the errors table."""
+    for kind in base.__subclasses__():
+        yield kind.code
+        yield from error_codes(kind)
+
+
+ERROR_CODE = header(
+    "Error-Code",
+    {"type": "string", "enum": list(error_codes())},
+    ERRORS,
+    "One word for the error, for programs. A word never changes its meaning; later versions may "
+    "add others.",
+)
 NOT_STORED_ERRORS = header(
     "Cache-Control", constant(NOT_STORED["Cache-Control"]), ERRORS, "No cache may store an error."
 )
@@ -90,6 +105,7 @@ def vary(statuses: Iterable[int]) -> OpenApiParameter:
 # Of every operation that needs a key.
 HEADERS = [
     REQUEST_ID,
+    ERROR_CODE,
     ALLOW,
     NOT_STORED_ERRORS,
     vary((*FILE, *ERRORS)),

@@ -9,7 +9,7 @@ from typing import Any
 Json = dict[str, Any]
 
 INTRODUCTION = Path(__file__).with_name("introduction.md")
-ANY_OTHER_PATH = "/api/v1/{rest}"
+ANY_OTHER_PATH = "/api/v1{rest}"
 OTHER_PATHS = "x-other-paths"  # our extension: the responses of every path that is not in `paths`
 
 

@@ -22,6 +22,7 @@ from config.api.responses import JSON, as_json, error_response
 from config.api.viewsets import ApiViewSet, UnknownPath
 from config.openapi.headers import (
     ALLOW,
+    ERROR_CODE,
     ERRORS,
     NOT_STORED_ERRORS,
     REQUEST_ID,
@@ -61,6 +62,7 @@ get_openapi = extend_schema(
         ),
         request_header("If-Match", "`ETag`s; 412 if this is none of them.", ETag=ETAG),
         REQUEST_ID,
+        ERROR_CODE,
         ALLOW,
         NOT_STORED_ERRORS,
         vary(ERRORS),

@@ -2,7 +2,8 @@
 
 A cursor contains the position (created_at, id) of the last document of a page. Documents that are
 inserted later come before it, so paging through the list shows each document that existed at the
-start, and still exists, exactly once.
+start exactly once, unless it is deleted, or no longer has the status of the filter, before its
+page is requested.
 """
 
 import base64

@@ -80,8 +80,10 @@ list_documents = extend_schema(
     description="""Lists the documents of the key's workspace, newest first, without deleted ones.
 
 Repeat the request with `cursor` set to the last `nextCursor`, and the same `status`, until
-`nextCursor` is null. Each document that existed at the first request and has not been deleted
-since is returned exactly once.""",
+`nextCursor` is null. No document is returned twice. Without `status`, each document that existed
+at the first request is returned, unless it is deleted before its page is requested. With `status`,
+the same is true of each document that keeps this status: one whose status changes in the meantime
+may be missing. Documents that are created or restored in the meantime may be missing too.""",
     tags=["Documents"],
     parameters=[
         query(

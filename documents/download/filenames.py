@@ -1,7 +1,9 @@
 """The name of a downloaded file: safe on any system."""
 
+import re
 import unicodedata
 from urllib.parse import quote
+from uuid import UUID
 
 MAX_BYTES = 200  # of the stem in UTF-8; common file systems allow 255 for the whole name
 
@@ -10,18 +12,30 @@ _UNSAFE = frozenset('<>:"/\\|?*')  # path separators, and what Windows refuses
 _ATTR_CHARS = "!#$&+-.^_`|~"
 
 
-def content_disposition(file_name: str, file_type: str) -> str:
+def content_disposition(document_id: UUID, file_name: str, file_type: str) -> str:
     """`attachment`, with a name made of the document's file name and the type of file.
 
     `Lease 2026.pdf` becomes `Lease 2026 – signed.pdf`, in ASCII for old clients and in UTF-8 for
     all others (RFC 6266, RFC 8187).
     """
     stem = safe_stem(file_name)
-    letters = unicodedata.normalize("NFKD", stem.replace("–", "-"))
-    plain = letters.encode("ascii", "ignore").decode().strip(" .")
     name = quote(f"{stem} – {file_type}.pdf", safe=_ATTR_CHARS)
-    ascii_name = f"{plain or 'document'} - {file_type}.pdf"
+    ascii_name = f"{ascii_stem(stem, document_id)} - {file_type}.pdf"
     return f"attachment; filename=\"{ascii_name}\"; filename*=UTF-8''{name}"
+
+
+def ascii_stem(stem: str, document_id: UUID) -> str:
+    """The name without accents and without letters that ASCII does not have.
+
+    If letters are lost, it ends in the document's id: otherwise all names of one script would be
+    the same.
+    """
+    letters = unicodedata.normalize("NFKD", stem.replace("–", "-"))
+    plain = letters.encode("ascii", "ignore").decode().strip(" .") or "document"
+    # Old clients decode %20 (RFC 6266, appendix D).
+    plain = re.sub("%(?=[0-9A-Fa-f]{2})", "_", plain)
+    is_lossy = any(not char.isascii() and not unicodedata.combining(char) for char in letters)
+    return f"{plain} {document_id}" if is_lossy else plain
 
 
 def safe_stem(file_name: str) -> str:

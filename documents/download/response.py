@@ -62,7 +62,9 @@ class Download:
         digest = base64.b64encode(bytes.fromhex(self.file.sha256)).decode()
         return {
             "Accept-Ranges": "bytes",
-            "Content-Disposition": content_disposition(self.document.file_name, self.file_type),
+            "Content-Disposition": content_disposition(
+                self.document.id, self.document.file_name, self.file_type
+            ),
             "Content-Type": "application/pdf",
             "ETag": self.etag,
             "Last-Modified": http_date(self.file.created_at.timestamp()),

@@ -1,7 +1,8 @@
-"""What a consumer writes with the generated client: walks, reads, downloads, meets refusals.
+"""What a consumer writes with the client that openapi-python-client generates.
 
-Run by a test with the address of a server and a key. It prints what it found as JSON; its types
-are checked against those that were generated.
+It reads all pages, reads one document, downloads, and gets errors. Run by a test with the address
+of a server and two keys; the plan of the second key's workspace lacks the API. It prints what it
+found as JSON; its types are checked against those that were generated.
 """
 
 import hashlib
@@ -9,11 +10,12 @@ import json
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import assert_type
+from typing import Any, assert_type
 from uuid import UUID
 
 from read_api import AuthenticatedClient
 from read_api.api.documents import download_document, get_document, list_documents
+from read_api.api.events import list_events
 from read_api.api.workspace import get_me
 from read_api.models import (
     DocumentAnswer,
@@ -21,18 +23,21 @@ from read_api.models import (
     DocumentStatus,
     DownloadDocumentType,
     ErrorBody,
+    EventPage,
     ListDocumentsStatus,
+    ListEventsType,
     Me,
+    PlanError,
     Recipient,
     RecipientRole,
     RecipientStatus,
     SigningOrder,
     WorkspaceDocument,
 )
-from read_api.types import UNSET, File
+from read_api.types import UNSET, File, Response
 
 
-def walk(
+def read_all(
     client: AuthenticatedClient, limit: int, status: ListDocumentsStatus | None = None
 ) -> Iterator[WorkspaceDocument]:
     """Every document, page by page."""
@@ -85,14 +90,20 @@ def waiting(document: WorkspaceDocument) -> list[tuple[str, str | None]]:
     ]
 
 
-def main(base_url: str, key: str) -> None:
+def refused(response: Response[Any]) -> tuple[int, str, dict[str, Any]]:
+    """The status, code and body of an error; the request must have failed."""
+    assert isinstance(response.parsed, ErrorBody | PlanError), response
+    return response.status_code, response.headers["error-code"], response.parsed.to_dict()
+
+
+def main(base_url: str, key: str, unpaid_key: str) -> None:
     client = AuthenticatedClient(base_url=base_url, token=key)
     me = get_me.sync(client=client)
     assert isinstance(me, Me), me
-    found = list(walk(client, limit=3))
+    found = list(read_all(client, limit=3))
     for document in found:
         check_types(document)
-    complete = [d.id for d in walk(client, 1, ListDocumentsStatus.COMPLETED)]
+    complete = [d.id for d in read_all(client, 1, ListDocumentsStatus.COMPLETED)]
 
     answer = get_document.sync(complete[0], client=client)
     assert isinstance(answer, DocumentAnswer), answer
@@ -102,24 +113,29 @@ def main(base_url: str, key: str) -> None:
     part = download_document.sync(complete[0], client=client, range_="bytes=0-4")
     assert isinstance(part, File), part
 
-    none = get_document.sync(UUID(int=0), client=client)
-    assert isinstance(none, ErrorBody), none
-    stranger = get_me.sync_detailed(client=AuthenticatedClient(base_url=base_url, token="dtd_x"))
-    assert isinstance(stranger.parsed, ErrorBody)
+    events = list_events.sync(client=client, type_=ListEventsType.DOCUMENT_COMPLETED)
+    assert isinstance(events, EventPage), events
+    later = list_events.sync(client=client, after=events.next_cursor)
+    assert isinstance(later, EventPage), later
+
+    none = get_document.sync_detailed(UUID(int=0), client=client)
+    stranger = AuthenticatedClient(base_url=base_url, token="dtd_x")
+    unpaid = AuthenticatedClient(base_url=base_url, token=unpaid_key)
 
     print(  # noqa: T201
         json.dumps(
             {
-                "workspace": str(me.data.workspace.id),
-                "counts": me.data.documents.to_dict(),
+                "me": me.to_dict(),
                 "ids": [str(document.id) for document in found],
                 "complete": [str(id) for id in complete],
                 "waiting": {str(document.id): waiting(document) for document in found},
-                "read": answer.data.to_dict(),
+                "read": answer.to_dict(),
                 "sha256": hashlib.sha256(file.payload.read()).hexdigest(),
                 "part": part.payload.read().decode(),
-                "none": none.error,
-                "stranger": [int(stranger.status_code), stranger.parsed.error],
+                "events": [[event.to_dict() for event in page.data] for page in (events, later)],
+                "none": refused(none),
+                "stranger": refused(get_me.sync_detailed(client=stranger)),
+                "unpaid": refused(get_me.sync_detailed(client=unpaid)),
             }
         )
     )
