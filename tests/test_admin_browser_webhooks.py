@@ -61,7 +61,7 @@ def test_webhook_pages_create_test_switch_roll_send_again_and_delete(
     browser.check_layout("webhook-off")
     browser.click("Switch on")
     assert "It is on" in browser.text
-    Delivery.objects.update(state="FAILED", next_attempt_at=None)
+    Delivery.objects.update(state="FAILED", failures=10, next_attempt_at=None)
     browser.reload()
     browser.click("Send all failed again (1)")
     assert "1 delivery is being sent again." in browser.text
