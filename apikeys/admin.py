@@ -8,7 +8,7 @@ from django.db.models import Case, QuerySet, Value, When
 from django.http import Http404, HttpRequest, HttpResponse
 
 from apikeys import admin_page
-from apikeys.admin_access import expiry_warning, own_workspaces, refusal_warning
+from apikeys.admin_access import expiry_warning, refusal_warning
 from apikeys.admin_list import KeyChangeList, StateFilter, UsedFilter, WorkspaceFilter, parsed
 from apikeys.admin_new import NewKeyAdmin
 from apikeys.life import DeletedKey, deleted_key
@@ -18,6 +18,7 @@ from audit.export_views import redirect_without_key
 from audit.scope import scope_of
 from config.admin.base import request_user
 from config.admin.changelist import READING
+from workspaces.directory import own_workspaces
 from workspaces.models import Workspace, label
 from workspaces.permissions import administered_by, sees_every_workspace
 

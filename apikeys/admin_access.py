@@ -2,7 +2,6 @@
 
 from datetime import datetime
 from typing import Any
-from uuid import UUID
 
 from django.conf import settings
 from django.core.exceptions import PermissionDenied
@@ -17,7 +16,7 @@ from audit.links import AuditHistory
 from config.admin.base import SectionAdmin, request_user
 from config.admin.formatting import ago_with_exact, exact, time_tag
 from workspaces.api_access import access_warning
-from workspaces.directory import administered_names, labels
+from workspaces.directory import own_workspaces
 from workspaces.links import page_url as workspace_url
 from workspaces.models import Workspace
 from workspaces.permissions import (
@@ -75,18 +74,6 @@ class KeyAccessAdmin(AuditHistory, SectionAdmin):
         return (
             workspace.label if sees_every_workspace(user) else own.get(workspace.id, workspace.name)
         )
-
-
-def own_workspaces(request: HttpRequest) -> dict[UUID, str]:
-    """The workspaces whose admin the user is, sorted by name: id → what to call it.
-
-    They are read once for each request.
-    """
-    own: dict[UUID, str] | None = getattr(request, "own_workspaces", None)
-    if own is None:
-        own = labels(administered_names(request_user(request)))
-        request.own_workspaces = own  # type: ignore[attr-defined]
-    return own
 
 
 def last_use(key: ApiKey) -> SafeString | None:

@@ -13,7 +13,7 @@ from django.http import HttpRequest
 from django.utils.functional import cached_property
 from django.utils.safestring import SafeString
 
-from apikeys.admin_access import end_of, last_use, own_workspaces, replaced_by
+from apikeys.admin_access import end_of, last_use, replaced_by
 from apikeys.charts import sparkline, summary
 from apikeys.managers import UNUSED_DAYS
 from apikeys.models import ApiKey
@@ -23,6 +23,7 @@ from config.admin.base import request_user
 from config.admin.formatting import ago_with_exact
 from config.key_format import PREFIX, PUBLIC_LENGTH
 from workspaces.api_access import access_warning
+from workspaces.directory import own_workspaces
 from workspaces.permissions import sees_every_workspace
 
 FEW = 10  # keys that need no filters

@@ -9,7 +9,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from apikeys.admin_access import KEY, LIST, own_workspaces, refusal_warning, replaced_by
+from apikeys.admin_access import KEY, LIST, refusal_warning, replaced_by
 from apikeys.admin_actions import KeyActionsAdmin
 from apikeys.forms import NewKeyForm, RollForm
 from apikeys.managers import AlreadyIssued
@@ -17,6 +17,7 @@ from apikeys.models import AlreadyEnded, ApiKey
 from config.admin.base import request_user
 from config.admin.formatting import exact
 from config.admin.reauthentication import recent_sign_in_required
+from workspaces.directory import own_workspaces
 from workspaces.permissions import administered_by
 
 FORM = "admin/apikeys/apikey/new.html"
@@ -59,7 +60,7 @@ class NewKeyAdmin(KeyActionsAdmin):
                 note=form.cleaned_data["note"],
                 expires_at=form.expires_at(),
                 by=request_user(request),
-                id=form.cleaned_data["key_id"],
+                id=form.cleaned_data["new_id"],
             )
         except AlreadyIssued:
             return self.nothing_created(request)
@@ -95,7 +96,7 @@ class NewKeyAdmin(KeyActionsAdmin):
                 name=form.cleaned_data["name"],
                 note=form.cleaned_data["note"],
                 expires_at=form.expires_at(),
-                id=form.cleaned_data["key_id"],
+                id=form.cleaned_data["new_id"],
             )
         except AlreadyIssued:
             return self.nothing_created(request)

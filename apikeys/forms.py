@@ -1,18 +1,16 @@
 """The forms that create a key, at most one however often they are sent."""
 
-import uuid
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from django import forms
 from django.contrib.auth.models import User
-from django.core import signing
 from django.utils import timezone
 
 from apikeys import validators as names
 from apikeys.models import ApiKey
-from workspaces.directory import administered_names, labels
-from workspaces.models import Workspace
+from config.admin.once import OnceForm
+from workspaces.own_workspace import OwnWorkspaceForm
 from workspaces.permissions import administered_by
 
 ON_A_DAY = "day"
@@ -35,12 +33,8 @@ OLD_KEY_ENDS = {  # the hours until the old key ends
 NAMES_SHOWN = 200  # names in use that the form can warn about
 
 
-class KeyForm(forms.Form):
-    """What a new key is called, what it is for, and when it expires.
-
-    The form contains the id of the new key, signed for its user. If it is sent again (reload, back
-    button, double click), the key already exists.
-    """
+class KeyForm(OnceForm):
+    """What a new key is called, what it is for, and when it expires."""
 
     name = forms.CharField(
         max_length=names.LENGTH,
@@ -67,13 +61,9 @@ class KeyForm(forms.Form):
         error_messages={"invalid": "This is not a day. Write one as 2026-03-01."},
         help_text="Only for “At the end of a day”.",
     )
-    key_id = forms.CharField(widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, by: User, **kwargs: Any) -> None:
-        self.signer = signing.Signer(salt=f"apikeys.forms:{by.pk}")  # for this user's forms only
-        key_id = {"key_id": self.signer.sign(str(uuid.uuid4()))}
-        kwargs["initial"] = kwargs.get("initial", {}) | key_id
-        super().__init__(*args, **kwargs)
+        super().__init__(*args, by=by, **kwargs)
         in_use = ApiKey.objects.active().filter(workspace__in=administered_by(by))
         self.names_in_use = list(
             in_use.order_by("name").values_list("name", "workspace_id")[:NAMES_SHOWN]
@@ -84,12 +74,6 @@ class KeyForm(forms.Form):
 
     def clean_note(self) -> str:
         return names.clean_note(self.cleaned_data["note"])
-
-    def clean_key_id(self) -> uuid.UUID:
-        try:
-            return uuid.UUID(self.signer.unsign(self.cleaned_data["key_id"]))
-        except signing.BadSignature:
-            raise forms.ValidationError("Please open this form again.") from None
 
     def clean_expires_on(self) -> Any:
         day = self.cleaned_data["expires_on"]
@@ -125,29 +109,10 @@ def check_last_day(day: date) -> None:
         )
 
 
-class NewKeyForm(KeyForm):
+class NewKeyForm(OwnWorkspaceForm, KeyForm):
     """Asks for the workspace too, if the user is an admin of several."""
 
-    workspace = forms.ModelChoiceField(
-        Workspace.objects.none(), empty_label="Choose where the key belongs"
-    )
     field_order = ("workspace", "name")
-
-    def __init__(self, *args: Any, by: User, **kwargs: Any) -> None:
-        super().__init__(*args, by=by, **kwargs)
-        self.workspaces = list(administered_by(by).order_by("name", "id"))
-        if len(self.workspaces) == 1:
-            del self.fields["workspace"]
-        else:
-            own = labels(administered_names(by))
-            choices: Any = self.fields["workspace"]
-            choices.queryset = administered_by(by).order_by("name", "id")
-            choices.label_from_instance = lambda workspace: own.get(workspace.id, workspace.name)
-
-    def chosen_workspace(self) -> Workspace:
-        """The workspace of the new key; the form must be valid."""
-        chosen: Workspace = self.cleaned_data.get("workspace") or self.workspaces[0]
-        return chosen
 
 
 class RollForm(KeyForm):

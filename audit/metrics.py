@@ -1,44 +1,19 @@
-"""The audit log's metrics, read from the database when Prometheus asks; none if it is silent."""
+"""The audit log's metrics, which each process reads from the database (`config.metrics`)."""
 
-import logging
-import time
 from collections.abc import Iterator
 from datetime import datetime
 
-from django.db import Error as DatabaseError
-from prometheus_client import REGISTRY, Metric
+from django.db.backends.base.base import BaseDatabaseWrapper
+from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
-from prometheus_client.registry import Collector
 
 from audit.tree import state
-from audit.tree.state import State
-from config.request_context import deadline
-
-logger = logging.getLogger(__name__)
-
-SECONDS = 2.0  # that the metrics wait for the database
+from config import metrics
 
 
-class _Seals(Collector):
-    """Each server process has the same values, since the log is one."""
-
-    def collect(self) -> Iterator[Metric]:
-        token = deadline.set(time.monotonic() + SECONDS)
-        try:
-            found = state.read_apart()
-        except DatabaseError as exc:
-            logger.warning("No metrics of the audit log: %s", exc)
-            return
-        finally:
-            deadline.reset(token)
-        yield from _metrics(found)
-
-    def describe(self) -> Iterator[Metric]:
-        """The names of the metrics, so that registering them asks no database."""
-        return _metrics(State(None, 0, None, None))
-
-
-def _metrics(found: State) -> Iterator[Metric]:
+def read(connection: BaseDatabaseWrapper) -> Iterator[Metric]:
+    """Whether the log is sealed and intact."""
+    found = state.read(connection)
     yield GaugeMetricFamily(
         "documents_audit_unsealed_seconds",
         "The age of the oldest audit entry that is not sealed",
@@ -63,4 +38,4 @@ def _timestamp(at: datetime | None) -> float:
     return at.timestamp() if at else 0.0
 
 
-REGISTRY.register(_Seals())
+metrics.register_database(read)

@@ -7,9 +7,13 @@ there.
 import logging
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from functools import cache
 
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.db import Error as DatabaseError
+from django.db.backends.base.base import BaseDatabaseWrapper
 from prometheus_client import (
     REGISTRY,
     Counter,
@@ -24,6 +28,7 @@ from prometheus_client.registry import Collector
 
 from config import slots
 from config.breaker import Breaker
+from config.request_context import deadline
 
 logger = logging.getLogger(__name__)
 
@@ -85,6 +90,42 @@ class _State(Collector):
 
 
 REGISTRY.register(_State())
+
+DATABASE_SECONDS = 2.0  # that the metrics wait for the database
+_readers: list[Callable[[BaseDatabaseWrapper], Iterable[Metric]]] = []
+
+
+class _Database(Collector):
+    """What is read from the database when Prometheus asks; nothing if that is silent.
+
+    Each process has the same values. A scrape has a thread of its own, so its connection is closed
+    afterwards.
+    """
+
+    def collect(self) -> Iterator[Metric]:
+        token = deadline.set(time.monotonic() + DATABASE_SECONDS)
+        found: list[Metric] = []
+        try:
+            with closing(connections.create_connection(DEFAULT_DB_ALIAS)) as connection:
+                for read in _readers:
+                    found += read(connection)
+        except DatabaseError as exc:
+            logger.warning("No metrics from the database: %s", exc)
+        finally:
+            deadline.reset(token)
+        yield from found
+
+    def describe(self) -> Iterable[Metric]:
+        """Nothing, so that registering asks no database."""
+        return ()
+
+
+REGISTRY.register(_Database())
+
+
+def register_database(read: Callable[[BaseDatabaseWrapper], Iterable[Metric]]) -> None:
+    """Adds metrics that are read over this connection."""
+    _readers.append(read)
 
 
 @cache  # looking a label up costs more than counting

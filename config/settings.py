@@ -304,6 +304,16 @@ AUDIT_WITNESSES = env.words(
     "commas",
 )
 
+# --- Webhooks --------------------------------------------------------------------------------
+
+WEBHOOK_TARGETS = env.choice(
+    "WEBHOOK_TARGETS",
+    "public",
+    "any",
+    help="where webhooks may be sent: `public`, HTTPS and public addresses only; or `any`, also "
+    "HTTP and private addresses, for a laptop",
+)
+
 # --- The API ---------------------------------------------------------------------------------
 
 UPGRADE_URL = env.text(
@@ -341,6 +351,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "SORT_OPERATIONS": False,  # as in config.urls
     "SORT_OPERATION_PARAMETERS": False,  # as each schema.py has them
     "POSTPROCESSING_HOOKS": ["config.openapi.hooks.finish"],
+    "WEBHOOKS": ["events.webhooks.schema.document_event"],
 }
 
 # --- Language, time, sign-in -----------------------------------------------------------------

@@ -16,6 +16,7 @@ from audit import metrics as _  # noqa: E402, F401 - registers them
 from config import metrics, slots, urls  # noqa: E402, F401
 from documents import storage  # noqa: E402
 from documents.download import spool  # noqa: E402
+from events.webhooks import metrics as __  # noqa: E402, F401 - registers them
 
 application = get_wsgi_application()
 storage.prepare()

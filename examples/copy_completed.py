@@ -9,6 +9,10 @@ TARGET is a folder or s3://BUCKET/PREFIX. Each run, from cron for example, copie
 can be interrupted at any time. STATE lists the copied files. Remove a line to copy that file again;
 in a folder, `sha256sum --check SHA256SUMS` checks all of them.
 
+The first run lists all completed agreements. Later ones request the events since the run before: if
+nothing is new, that is one request. The file STATE.cursor says where they go on. Without it, or if
+it is too old, a run lists all agreements again.
+
   DTD_BASE_URL  address of the service, without /api/v1: https://…
   DTD_API_KEY   a key from the workspace's developer settings: dtd_…
 
@@ -24,6 +28,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -31,11 +36,19 @@ from urllib.parse import quote
 
 import httpx
 
+EVENTS = "/api/v1/events"
+KINDS = ("signed", "certificate")
+# A line of the state, as sha256sum writes it: the digest and the name, which ends in "ID KIND.pdf".
+LINE = re.compile(rb"^[0-9a-f]{64}  .+ ([0-9a-f-]{36} (?:signed|certificate)\.pdf)\n", re.MULTILINE)
 CLEAR = "\r\x1b[K" if sys.stderr.isatty() else ""  # clears a terminal's line, for the progress bar
 
 
 class Missing(SystemExit):
-    """The service has no such document (404)."""
+    """The service has no such document, or it is not complete (404)."""
+
+
+class Expired(SystemExit):
+    """A cursor is too old (410), or is not one of this workspace (400)."""
 
 
 class Failed(SystemExit):
@@ -46,21 +59,26 @@ def sha256(content: bytes) -> str:
     return base64.b64encode(hashlib.sha256(content).digest()).decode()
 
 
-def problem_with(response: httpx.Response, *, is_file: bool) -> str:
+def problem_with(response: httpx.Response) -> str:
     """Describes why the response is not what was requested; empty if it is."""
     if response.status_code != 200:
-        is_json = response.headers.get("Content-Type") == "application/json"
-        return f"{response.url}: {response.json()['error'] if is_json else response.status_code}"
+        problem = response.json()["error"] if is_json(response) else response.status_code
+        return f"{response.url}: {problem}"
     digest = f"sha-256=:{sha256(response.content)}:"
-    whole = not is_file or response.headers.get("Repr-Digest") == digest
+    whole = is_json(response) or response.headers.get("Repr-Digest") == digest
     return "" if whole else f"{response.url}: The file is damaged: its digest differs."
+
+
+def is_json(response: httpx.Response) -> bool:
+    """Whether it is JSON, as all of the service's own errors are."""
+    return bool(response.headers.get("Content-Type") == "application/json")
 
 
 def get(api: httpx.Client, path: str, **params: str) -> httpx.Response:
     """Returns a good response. Retries if that can help, after the time that the service names.
 
     Raises:
-        Missing, Failed, or SystemExit: There is none; each has a message.
+        Missing, Expired, Failed, or SystemExit: There is none; each has a message.
     """
     for seconds in (1, 2, 3, 0):  # no wait after the last try
         try:
@@ -68,11 +86,16 @@ def get(api: httpx.Client, path: str, **params: str) -> httpx.Response:
         except (httpx.NetworkError, httpx.RemoteProtocolError, httpx.TimeoutException) as exc:
             problem = f"{exc.request.url}: {exc}."
         else:
-            problem = problem_with(response, is_file="type" in params)
+            problem = problem_with(response)
             if not problem:
                 return response
-            if response.status_code == 404:
+            if response.headers.get("Error-Code") in (
+                "document_not_found",
+                "document_not_complete",
+            ):
                 raise Missing(problem)
+            if response.headers.get("Error-Code") in ("invalid_parameter", "cursor_expired"):
+                raise Expired(problem)
             if response.status_code not in (200, 429, 500, 502, 503, 504):
                 raise SystemExit(problem)
             seconds = seconds and int(response.headers.get("Retry-After", seconds))
@@ -83,8 +106,7 @@ def get(api: httpx.Client, path: str, **params: str) -> httpx.Response:
 
 
 def completed(api: httpx.Client) -> Iterator[dict[str, Any]]:
-    """Lists all completed documents, newest first by their creation. One that was created long ago
-    may have been completed today, so a run must not stop at the first document that it knows."""
+    """Lists all completed documents, newest first by their creation."""
     params = {"status": "COMPLETED", "limit": "100"}
     while True:
         page = get(api, "/api/v1/documents", **params).json()
@@ -135,47 +157,112 @@ def bucket(url: str) -> Callable[[str, bytes], None]:
     return save
 
 
-def copied(state: Path) -> set[str]:
-    """Reads which files the state lists, each as "ID KIND.pdf". Removes half a last line."""
-    state.parent.mkdir(parents=True, exist_ok=True)
-    state.touch()
-    whole = state.read_bytes().rpartition(b"\n")[0]
-    os.truncate(state, len(whole) + bool(whole))
-    return {" ".join(line.split()[-2:]) for line in whole.decode().split("\n")}
+class Copier:
+    """Copies what the state does not list yet.
 
+    Attributes:
+        known: the files that the state lists, each as "ID KIND.pdf".
+        new, failed: how many files were copied, and how many could not be.
+    """
 
-def copy(api: httpx.Client, save: Callable[[str, bytes], None], state: Path) -> None:
-    """Copies what the state does not list yet."""
-    known, new, seen, failed, in_a_row = copied(state), 0, 0, 0, 0
-    total = get(api, "/api/v1/me").json()["data"]["documents"]["completed"]
-    for seen, document in enumerate(completed(api), 1):
+    def __init__(self, api: httpx.Client, save: Callable[[str, bytes], None], state: Path) -> None:
+        self.api, self.save, self.state = api, save, state
+        self.cursor = state.with_name(f"{state.name}.cursor")
+        self.new = self.failed = self.in_a_row = 0
+        state.parent.mkdir(parents=True, exist_ok=True)
+        state.touch()
+        content = state.read_bytes()
+        self.known = {line[1].decode() for line in LINE.finditer(content)}
+        whole = b"".join(line[0] for line in LINE.finditer(content))
+        if whole != content:  # it was damaged, or its last line is not whole
+            save_in_folder(state.parent, state.name, whole)
+
+    def run(self) -> None:
+        try:
+            self.copy_since(self.kept_cursor())
+        except Expired as exc:
+            if exc.code:
+                log(f"{exc} Listing all agreements.")
+            self.copy_all()
+        log(f"{self.new} new files.")
+        if self.failed:
+            sys.exit(f"Not copied: {self.failed}. The next run tries again.")
+
+    def copy_since(self, cursor: str) -> None:
+        """Copies what the events after the cursor name. The last page for now is empty."""
+        events = True
+        while events:
+            page = get(self.api, EVENTS, type="document.completed", limit="100", after=cursor)
+            events, cursor = page.json()["data"], page.json()["nextCursor"]
+            for id in (event["data"]["id"] for event in events):
+                if not all(f"{id} {kind}.pdf" in self.known for kind in KINDS):
+                    with suppress(Missing):  # deleted since
+                        document = get(self.api, f"/api/v1/documents/{id}").json()["data"]
+                        if document["status"] == "COMPLETED":
+                            self.copy(document)
+            self.keep_cursor(cursor)
+
+    def copy_all(self) -> None:
+        """Copies all completed documents. Those that are completed meanwhile are for the next run:
+        they may be on pages that were already read."""
+        cursor = get(self.api, EVENTS, after="now").json()["nextCursor"]
+        total = get(self.api, "/api/v1/me").json()["data"]["documents"]["completed"]
+        for seen, document in enumerate(completed(self.api), 1):
+            self.copy(document)
+            if CLEAR or seen % 100 == 0:
+                bar = f"[{'#' * (30 * seen // max(seen, total)):30}] {seen} of {total} agreements"
+                log(f"{bar}, {self.new} new files", end="" if CLEAR else "\n")
+        self.keep_cursor(cursor)
+
+    def copy(self, document: dict[str, Any]) -> None:
+        """Copies the files of a document."""
         title = re.sub(r'[\x00-\x1f\x7f-\x9f<>:"/\\|?*\s]+', " ", document["title"])
         title = title.encode(errors="ignore")[:120].decode(errors="ignore").strip(" .")
-        for kind in ("signed", "certificate"):
+        for kind in KINDS:
             file = f"{document['id']} {kind}.pdf"
-            if file in known:
+            if file in self.known:
                 continue
             try:
-                content = get(api, document["links"]["download"], type=kind).content
+                content = get(self.api, document["links"]["download"], type=kind).content
             except Missing:  # deleted since it was listed
                 continue
             except Failed as exc:  # one bad file must not stop the others
                 log(f"{file}: {exc}")
-                failed, in_a_row = failed + 1, in_a_row + 1
-                if in_a_row == 10:  # the files are not the cause
+                self.failed, self.in_a_row = self.failed + 1, self.in_a_row + 1
+                if self.in_a_row == 10:  # the files are not the cause
                     raise
                 continue
             name = f"{document['completedAt'][:10]} {title or 'agreement'} {file}"
-            save(name, content)
-            with state.open("a", encoding="utf-8") as lines:  # after the file, so none is lost
+            self.save(name, content)
+            with self.state.open("a", encoding="utf-8") as lines:  # after the file: none is lost
                 lines.write(f"{hashlib.sha256(content).hexdigest()}  {name}\n")
-            new, in_a_row = new + 1, 0
-        if CLEAR or seen % 100 == 0:
-            bar = f"[{'#' * (30 * seen // max(seen, total)):30}] {seen} of {total} agreements"
-            log(f"{bar}, {new} new files", end="" if CLEAR else "\n")
-    log(f"{new} new files; {seen} agreements are completed.")
-    if failed:
-        sys.exit(f"Not copied: {failed}. The next run tries again.")
+            self.known.add(file)
+            self.new, self.in_a_row = self.new + 1, 0
+
+    def keep_cursor(self, cursor: str) -> None:
+        """Saves the cursor, unless a file that precedes it is still to be copied."""
+        if not self.failed:
+            size = self.state.stat().st_size
+            text = f"{self.seal(cursor, size)} {size} {cursor}\n"
+            save_in_folder(self.cursor.parent, self.cursor.name, text.encode())
+
+    def kept_cursor(self) -> str:
+        """Returns the cursor, if the state still has all that it had when the cursor was saved.
+
+        Raises:
+            Expired: It has not, or there is no cursor, or it was damaged.
+        """
+        try:
+            seal, size, cursor = self.cursor.read_text(encoding="utf-8").split()
+            if seal == self.seal(cursor, int(size)):
+                return cursor
+        except (FileNotFoundError, ValueError):
+            pass
+        raise Expired
+
+    def seal(self, cursor: str, size: int) -> str:
+        """Returns a digest of the cursor and of the state's first bytes."""
+        return hashlib.sha256(cursor.encode() + self.state.read_bytes()[:size]).hexdigest()
 
 
 def log(text: str, end: str = "\n") -> None:
@@ -204,7 +291,7 @@ def main() -> None:
             state = Path(options.target, "SHA256SUMS")
         headers = {"Authorization": f"Bearer {key}"}
         with httpx.Client(base_url=base, headers=headers, timeout=60) as api:
-            copy(api, save, options.state or state)
+            Copier(api, save, options.state or state).run()
     except KeyboardInterrupt:
         sys.exit("Interrupted; the next run goes on from here.")
     except (OSError, ValueError, httpx.HTTPError, httpx.InvalidURL) as exc:

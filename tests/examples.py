@@ -91,8 +91,9 @@ class Requests:
         self._before = len(server.log())
 
     def __call__(self) -> list[str]:
-        """Each as "me 200", "documents 200" or "download 429", in their order."""
+        """Each as "me 200", "documents 200", "{id} 404" or "download 429", in their order."""
         lines = re.findall(
-            r" GET /api/v1/(me|documents)(/\S+)? (\d{3}) ", self._server.log()[self._before :]
+            r" GET /api/v1/(?:documents/[^/\s]+/)?(\S+) (\d{3}) ",
+            self._server.log()[self._before :],
         )
-        return [f"{'download' if rest else name} {status}" for name, rest, status in lines]
+        return [f"{re.sub('^documents/.+', '{id}', name)} {status}" for name, status in lines]

@@ -26,7 +26,10 @@ from audit import record
 from audit.models import Action, AuditEntry, Checkpoint, Leaf, Subtree
 from config.request_context import current_request
 from documents.models import Document, Recipient, StoredFile
-from tests import factories, staff
+from events.models import Event, Generation
+from events.webhooks import life
+from events.webhooks.models import Attempt, Delivery, Endpoint, Process
+from tests import factories, staff, webhooks
 from tests.browser import Browser
 from tests.factories import Tenant
 from tests.usage import refused
@@ -40,10 +43,15 @@ MALFORMED = ("x", "0", "%00", "' or 1=1 --", "-1")
 
 @dataclass(frozen=True)
 class Belongings:
-    """What Acme has: ids by model, and every text that must not be seen by others."""
+    """What Acme has: ids by model, and every text that must not be seen by others.
+
+    Attributes:
+        hidden: the part of the secrets that support staff and operators must not see either.
+    """
 
     ids: dict[str, list[str]]
     secrets: set[str]
+    hidden: set[str]
 
     def all_ids(self) -> list[str]:
         return list(itertools.chain.from_iterable(self.ids.values()))
@@ -80,6 +88,14 @@ def belongings(acme: Tenant) -> Belongings:
         user_agent="acme-other/1.0",
         path=f"/api/v1/documents/{document.pk}",
     )
+    endpoint, secret = life.create(
+        workspace=acme.workspace,
+        url="https://hooks.initech.example/acme?token=zephyr",
+        types=["document.completed"],
+        by=acme.admin,
+    )
+    delivery = webhooks.failed(endpoint)
+    Endpoint.objects.filter(pk=endpoint.pk).update(failing_since=delivery.created_at)
     ids = {
         "workspaces_workspace": [str(acme.workspace.pk)],
         "apikeys_apikey": [str(acme.key.pk), gone_id],
@@ -87,17 +103,22 @@ def belongings(acme: Tenant) -> Belongings:
         "audit_auditentry": [str(entry.pk) for entry in AuditEntry.objects.all()],
         "auth_user": [str(acme.admin.pk), str(bob.pk)],
         "usage_refusedrequest": [str(refusal.pk)],
+        "webhooks_endpoint": [str(endpoint.pk)],
+        "webhooks_delivery": [str(delivery.pk)],
     }
+    hidden = {acme.raw, acme.key.digest, secret, endpoint.secret, "zephyr"}
     secrets = {
         *itertools.chain(
             ids["workspaces_workspace"], ids["apikeys_apikey"], ids["documents_document"]
         ),
-        *(acme.workspace.name, acme.key.name, acme.key.prefix, acme.key.digest, acme.raw),
+        *(acme.workspace.name, acme.key.name, acme.key.prefix),
         *(gone.name, gone.prefix, acme.admin.username, bob.username),
         *(document.title, person.name, person.email, "203.0.113.77", "acme-sync/1.0"),
         *(refusal.request_id, "203.0.113.78", "acme-other/1.0", "zora@initech.example"),
+        *(str(endpoint.pk), endpoint.public_url, "Oops"),
+        *(delivery.public_event_id, str(delivery.document_id)),
     }
-    return Belongings(ids, secrets)
+    return Belongings(ids, secrets | hidden, hidden)
 
 
 def patterns(resolver: URLResolver | None = None) -> Iterator[URLPattern]:
@@ -167,7 +188,10 @@ def queries(belongings: Belongings) -> Iterator[dict[str, str]]:
 
 
 # Would do something on an object's page, where that is allowed.
-POST = {"confirmed": "yes", "post": "yes", "name": "Taken over", "plan": "FREE", "role": "ADMIN"}
+POST: dict[str, Any] = {
+    **{"confirmed": "yes", "post": "yes", "name": "Taken over", "plan": "FREE", "role": "ADMIN"},
+    **{"url": "https://mallory.example/", "types": ["document.sent"]},
+}
 
 
 def posts_to_list(ids: list[str]) -> list[dict[str, Any]]:
@@ -219,7 +243,9 @@ def responses(client: Client, belongings: Belongings) -> Iterator[tuple[str, str
 
 def attempts(name: str, ids: list[str]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """The addresses of this name, each with the forms to post to it."""
-    forms = posts_to_list(ids) if is_list(name) else [POST] if parts_of(name) else [{}]
+    forms: list[dict[str, Any]] = [POST] if parts_of(name) else [{}]
+    if is_list(name):
+        forms = posts_to_list(ids)
     for url in addresses(name, ids):
         yield url, forms
     if parts_of(name) & OBJECT_PARTS:
@@ -267,31 +293,39 @@ def test_admin_shows_strangers_nothing_of_acme_and_changes_nothing(
     assert database() == before
 
 
-def test_admin_opens_no_page_of_keys_for_a_member_and_changes_nothing(
+def test_admin_opens_no_page_of_keys_or_webhooks_for_a_member_and_changes_nothing(
     belongings: Belongings, acme: Tenant
 ) -> None:
     bob = User.objects.get(username="bob@acme.example")
     client = staff.signed_in(bob)
     client.raise_request_exception = False
     before = database()
-    hidden = belongings.secrets | {acme.raw, acme.key.digest}
+    hidden = belongings.secrets
     for sent, name, response in responses(client, belongings):
         assert response.status_code < 500, (name, sent)
-        assert response.status_code == 403 or not name.startswith("apikeys_"), (name, sent)
+        assert response.status_code == 403 or not name.startswith(OF_ADMINS), (name, sent)
         assert not leaked(sent, response, hidden - {bob.username}), (name, sent)
     assert database() == before
     client.force_login(bob)
-    assert client.get(reverse("admin:app_list", args=["apikeys"])).status_code == 404
     start = text_of(client.get(reverse("admin:index")))
-    assert reverse("admin:apikeys_apikey_changelist") not in start
+    for app in ("apikeys", "webhooks"):
+        url = reverse("admin:app_list", args=[app])
+        assert client.get(url).status_code == 404
+        assert url not in start
 
 
-# What support staff and operators see of keys; all else is refused.
-KEY_PAGES = ("apikeys_apikey_changelist", "apikeys_apikey_change", "apikeys_apikey_history")
+# What only a workspace's admins change.
+OF_ADMINS = ("apikeys_", "webhooks_")
+# What support staff and operators see of it; all else is refused.
+SEEN = tuple(
+    f"{model}_{page}"
+    for model in ("apikeys_apikey", "webhooks_endpoint", "webhooks_delivery")
+    for page in ("changelist", "change", "history")
+)
 
 
 @pytest.mark.parametrize("who", ["support", "operator"])
-def test_admin_shows_support_and_operators_every_key_and_lets_them_change_nothing(
+def test_admin_shows_support_and_operators_keys_and_webhooks_and_lets_them_change_nothing(
     belongings: Belongings, acme: Tenant, who: str
 ) -> None:
     user = {"support": staff.support, "operator": staff.operator}[who]()
@@ -300,11 +334,11 @@ def test_admin_shows_support_and_operators_every_key_and_lets_them_change_nothin
     before = database()
     for sent, name, response in responses(client, belongings):
         assert response.status_code < 500, (name, sent)
-        assert not leaked(sent, response, {acme.raw, acme.key.digest}), (name, sent)
+        assert not leaked(sent, response, belongings.hidden), (name, sent)
         writes = response.wsgi_request.method != "GET" and name != "apikeys_apikey_history"
-        if name.startswith("apikeys_") and writes:
+        if name.startswith(OF_ADMINS) and writes:
             assert response.status_code in (403, 404), (name, sent)
-        elif name.startswith("apikeys_") and name not in KEY_PAGES:
+        elif name.startswith(OF_ADMINS) and name not in SEEN:
             assert response.status_code in (301, 302, 403, 404), (name, sent)
     assert database() == before
     client.force_login(user)
@@ -340,16 +374,15 @@ def test_admin_shows_an_object_of_acme_like_one_that_does_not_exist(
 
 def test_admin_is_tried_with_every_kind_of_object() -> None:
     tried = {Workspace, Membership, Invitation, ApiKey, Document, Recipient, StoredFile, AuditEntry}
-    tried.add(RefusedRequest)
+    tried |= {RefusedRequest, Endpoint, Delivery, Attempt}
     ours = {m for m in apps.get_models() if m.__module__.split(".")[0] in OUR_APPS}
     without_pages = {DocumentCount, Leaf, Subtree, Checkpoint, KeyUsage, KeyAddress, FlushedBatch}
-    assert {model for model in ours if not model.__name__.endswith("Event")} == (
-        tried | without_pages
-    )
+    without_pages |= {Event, Generation, Process}
+    assert ours == tried | without_pages
     assert not [model for model in without_pages if admin.site.is_registered(model)]
 
 
-OUR_APPS = ("workspaces", "apikeys", "documents", "audit")
+OUR_APPS = ("workspaces", "apikeys", "documents", "audit", "events")
 
 
 @pytest.mark.parametrize("who", ["admin", "support", "operator"])

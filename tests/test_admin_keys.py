@@ -248,7 +248,7 @@ def test_key_list_needs_the_same_queries_however_long(acme: Tenant, ada: Client)
 
 def test_key_creation_needs_a_name_and_nothing_else(ada: Client) -> None:
     html = body(ada.get(NEW))
-    fields = re.findall(r'<(?:input|select)[^>]* name="(?!key_id|csrf)(\w+)"[^>]*>', html)
+    fields = re.findall(r'<(?:input|select)[^>]* name="(?!new_id|csrf)(\w+)"[^>]*>', html)
     assert fields == ["name", "note", "expires", "expires_on"]
     assert re.findall(r'<(?:input|select) [^>]*name="(\w+)"[^>]* required', html) == ["name"]
     raw_of(create(ada))
@@ -348,8 +348,8 @@ def test_key_creation_form_belongs_to_one_user(acme: Tenant, umbrella: Tenant, a
     form = form_of(body(ada.get(NEW)))
     other = Client()
     other.force_login(umbrella.admin)
-    for key_id in (form["key_id"], str(acme.key.pk), f"{acme.key.pk}:forged", ""):
-        response = other.post(NEW, {"key_id": key_id, "name": "Mine"})
+    for new_id in (form["new_id"], str(acme.key.pk), f"{acme.key.pk}:forged", ""):
+        response = other.post(NEW, {"new_id": new_id, "name": "Mine"})
         assert response.status_code == 200
         assert not ApiKey.objects.filter(name="Mine").exists()
 
@@ -585,4 +585,4 @@ def test_key_is_not_named_like_a_key(acme: Tenant, ada: Client) -> None:
 
 
 def create_blindly(client: Client) -> Any:
-    return client.post(NEW, {"name": "Mine", "key_id": "x"})
+    return client.post(NEW, {"name": "Mine", "new_id": "x"})

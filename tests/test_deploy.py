@@ -16,6 +16,7 @@ from django.conf import settings
 from audit.models import Action, AuditEntry, Checkpoint
 from config import env
 from config.ports import free_port
+from events.webhooks.models import Process
 from tests import factories, seals, server
 from tests.factories import Tenant
 from tests.nginx import Nginx, program
@@ -68,7 +69,8 @@ def installed(tmp_path: Path) -> list[str]:
         text = unit.read_text().replace("/opt/documents-api/.venv/bin/python", sys.executable)
         (tmp_path / unit.name).write_text(text.replace("/opt/documents-api", str(ROOT)))
     # systemd-analyze wants an instance of a template.
-    (tmp_path / "documents-api@.service").rename(tmp_path / "documents-api@8001.service")
+    for template in tmp_path.glob("*@.service"):
+        template.rename(tmp_path / template.name.replace("@", "@8001"))
     return [str(path) for path in sorted(tmp_path.iterdir())]
 
 
@@ -147,6 +149,20 @@ def test_unit_of_the_sealer_seals_until_it_is_stopped(
     try:
         assert eventually((tmp_path / "checkpoints").exists)
         assert Checkpoint.objects.latest("size").size == AuditEntry.objects.count()
+    finally:
+        process.terminate()
+        assert process.wait(STOP_PATIENCE) == 0
+
+
+def test_unit_of_the_webhooks_delivers_until_it_is_stopped(transactional_db: None) -> None:
+    port = free_port()
+    unit = DEPLOY / "systemd" / "documents-api-webhooks@.service"
+    process = start(exec_start(unit, Path(), str(port)))
+    try:
+        assert eventually(Process.objects.exists)
+        metrics = f"http://{HOST}:{port}/metrics"
+        served = subprocess.run(["curl", "-sS", metrics], capture_output=True, text=True).stdout
+        assert 'documents_webhooks_attempts_total{result="failed"} 0.0' in served
     finally:
         process.terminate()
         assert process.wait(STOP_PATIENCE) == 0

@@ -80,7 +80,7 @@ def commands(page: str) -> str:
     """The commands in the page, in their order."""
     return "\n".join(
         html.unescape(block)
-        for block in re.findall("<pre[^>]*><code>(.*?)</code></pre>", page, re.S)
+        for block in re.findall('<pre tabindex="0"><code>(.*?)</code></pre>', page, re.S)
     )
 
 
@@ -99,9 +99,10 @@ def test_docs_page_commands_work_unchanged(server: Server, acme: Tenant, tmp_pat
         text=True,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert script.count("curl") == 3
+    assert script.count("curl") == 4
     assert '"name":"Acme"' in done.stdout
     assert f'"id":"{document.id}"' in done.stdout
+    assert '{"data":[],"nextCursor":"' in done.stdout
     file = (tmp_path / f"{document.id}-signed.pdf").read_bytes()
     headers = (tmp_path / f"{document.id}.headers").read_text().lower()
     assert f'etag: "{hashlib.sha256(file).hexdigest()}"' in headers

@@ -20,6 +20,7 @@ PROGRAMS = {
     "report_waiting": [],
 }
 OFFLINE = {"verify_evidence"}  # needs no service (`tests/test_examples_evidence.py`)
+SERVERS = {"receive"}  # `tests/test_examples_receive.py`
 
 
 @pytest.fixture
@@ -28,7 +29,9 @@ def examples(tmp_path: Path, server: Server, acme: Tenant) -> Examples:
 
 
 def test_examples_are_all_tested() -> None:
-    assert {file.stem for file in (ROOT / "examples").glob("*.py")} == OFFLINE | set(PROGRAMS)
+    assert {file.stem for file in (ROOT / "examples").glob("*.py")} == (
+        OFFLINE | SERVERS | set(PROGRAMS)
+    )
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -120,7 +123,7 @@ def test_examples_wait_as_long_as_a_429_says(tmp_path: Path, server: Server, acm
     # Each was refused once and succeeded the next time.
     assert requests() == [
         *("download 429", "download 200"),
-        *("me 429", "me 200", "documents 200", "download 200", "download 200"),
+        *("events 429", "events 200", "me 200", "documents 200", "download 200", "download 200"),
         *("documents 429", "documents 200"),
     ]
     assert len(list((tmp_path / "copies").glob("*.pdf"))) == 2

@@ -11,22 +11,25 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from django.core.cache import cache
 from django.core.files.storage import default_storage
 
 from audit.models import AuditEntry
 from documents import storage
 from documents.models import Document, StoredFile
+from events.models import Generation
 from tests import factories
 from tests.examples import Examples, Requests, path_of
 from tests.factories import Tenant, at
 from tests.proxy import Proxy
 from tests.server import Server, eventually
+from tests.test_events import settled
 
 TITLES = [
     "Lease",
@@ -41,7 +44,7 @@ TITLES = [
     "…",
 ]
 KINDS = ("signed", "certificate")
-NOTHING_NEW = "0 new files; 10 agreements are completed.\n"
+NOTHING_NEW = "0 new files.\n"
 
 
 @pytest.fixture
@@ -76,7 +79,8 @@ def copies(folder: Path) -> Copies:
 
 
 def in_names(contents: dict[str, bytes]) -> Copies:
-    contents.pop("SHA256SUMS", None)
+    for name in ("SHA256SUMS", "SHA256SUMS.cursor"):
+        contents.pop(name, None)
     found = {}
     for name, content in contents.items():
         words = re.fullmatch(r"2026-03-03 .+ (\S{36}) (signed|certificate)\.pdf", name)
@@ -92,6 +96,16 @@ def checked(folder: Path) -> bool:
     return subprocess.run(words, cwd=folder, capture_output=True).returncode == 0
 
 
+def complete(document: Document) -> Document:
+    """Completes a document, as the rest of the service does."""
+    document.signed, document.certificate = (
+        factories.stored(f"{document.id} {kind}".encode()) for kind in KINDS
+    )
+    document.status, document.completed_at = "COMPLETED", at("2026-03-03 00:00:00")
+    document.save()
+    return document
+
+
 def downloads() -> int:
     return AuditEntry.objects.filter(action="document.downloaded").count()
 
@@ -103,12 +117,12 @@ def has(folder: Path, files: int) -> bool:
 def test_copy_copies_all_agreements_and_nothing_in_a_second_run(
     examples: Examples, agreements: list[Document]
 ) -> None:
-    assert "20 new files; 10 agreements are completed." in examples.run("copy_completed", "here")
+    assert "20 new files.\n" in examples.run("copy_completed", "here")
     assert copies(examples.folder / "here") == wanted(agreements)
     assert checked(examples.folder / "here")
     requests = Requests(examples.server)
     assert examples.run("copy_completed", "here") == NOTHING_NEW
-    assert requests() == ["me 200", "documents 200"]
+    assert requests() == ["events 200"]
 
 
 def test_copy_copies_what_is_new_even_if_it_was_created_long_ago(
@@ -116,13 +130,77 @@ def test_copy_copies_what_is_new_even_if_it_was_created_long_ago(
 ) -> None:
     old = factories.document(acme.workspace, "SENT", created_at=at("2020-01-01 00:00:00"))
     examples.run("copy_completed", "here")
-    old.signed, old.certificate = factories.stored(b"signed"), factories.stored(b"certificate")
-    old.status, old.completed_at = "COMPLETED", at("2026-03-03 00:00:00")
-    old.save()
+    complete(old)
+    assert eventually(settled)
     before = downloads()
-    assert "2 new files; 11 agreements" in examples.run("copy_completed", "here")
+    assert examples.run("copy_completed", "here") == "2 new files.\n"
     assert downloads() == before + 2
     assert copies(examples.folder / "here") == wanted([*agreements, old])
+
+
+def test_copy_reads_only_the_documents_that_the_events_name(
+    examples: Examples, agreements: list[Document], acme: Tenant
+) -> None:
+    examples.run("copy_completed", "here")
+    new = [complete(factories.document(acme.workspace, "SENT")) for _ in range(3)]
+    gone, reverted = complete(new.pop()), factories.document(acme.workspace, "COMPLETED")
+    gone.deleted_at = at("2026-03-04 00:00:00")
+    gone.save()
+    reverted.status = "SENT"
+    reverted.save()
+    assert eventually(settled)
+    requests = Requests(examples.server)
+    assert examples.run("copy_completed", "here") == "4 new files.\n"
+    assert requests() == [
+        "events 200",
+        *["{id} 200", "download 200", "download 200"] * 2,
+        "{id} 404",
+        "{id} 200",
+        "events 200",
+    ]
+    complete(reverted)
+    assert eventually(settled)
+    assert examples.run("copy_completed", "here") == "2 new files.\n"
+    assert copies(examples.folder / "here") == wanted([*agreements, *new, reverted])
+
+
+CURSORS: dict[str, Callable[[Path], object]] = {
+    "none": lambda file: file.unlink(),
+    "empty": lambda file: file.write_text(""),
+    "half": lambda file: file.write_bytes(file.read_bytes()[:150]),
+    "another digit": lambda file: file.write_text(file.read_text().replace(".", "-", 1)),
+    "noise": lambda file: file.write_bytes(bytes(range(256))),
+}
+
+
+@pytest.mark.parametrize("damage", CURSORS)
+def test_copy_lists_all_documents_if_the_cursor_is_damaged(
+    examples: Examples, agreements: list[Document], damage: str
+) -> None:
+    examples.run("copy_completed", "here")
+    CURSORS[damage](examples.folder / "here" / "SHA256SUMS.cursor")
+    requests = Requests(examples.server)
+    assert examples.run("copy_completed", "here") == NOTHING_NEW
+    assert requests() == ["events 200", "me 200", "documents 200"]
+    assert examples.run("copy_completed", "here") == NOTHING_NEW
+    assert requests()[3:] == ["events 200"]
+
+
+def test_copy_lists_all_documents_if_the_cursor_is_too_old_or_another_workspace_s(
+    as_owner: None, examples: Examples, agreements: list[Document], umbrella: Tenant
+) -> None:
+    examples.run("copy_completed", "here")
+    with (examples.folder / "here" / "SHA256SUMS").open("a") as state:
+        state.write("half a li")
+    [file, *_] = (examples.folder / "here").glob("*.pdf")
+    requests = Requests(examples.server)
+    Generation.objects.create()  # the database was restored
+    assert "/events?" in (printed := examples.run("copy_completed", "here"))
+    assert printed.endswith(" Listing all agreements.\n0 new files.\n")
+    assert requests() == ["events 410", "events 200", "me 200", "documents 200"]
+    examples.environment["DTD_API_KEY"] = umbrella.raw
+    assert examples.run("copy_completed", "here").endswith("\n2 new files.\n")
+    assert requests()[4] == "events 400"
 
 
 def test_copy_reads_every_page(examples: Examples, acme: Tenant) -> None:
@@ -140,9 +218,11 @@ def test_copy_reads_every_page(examples: Examples, acme: Tenant) -> None:
         certificate=lambda number: files[100 + number],
     )
     state = examples.folder / "state"
-    state.write_text("".join(f"0  A {each.id} {kind}.pdf\n" for each in made for kind in KINDS))
+    state.write_text(
+        "".join(f"{'0' * 64}  A {each.id} {kind}.pdf\n" for each in made for kind in KINDS)
+    )
     printed = examples.run("copy_completed", "here", "--state", str(state))
-    assert "100 of 101 agreements, 0 new files\n2 new files; 101 agreements" in printed
+    assert "100 of 101 agreements, 0 new files\n2 new files.\n" in printed
     assert copies(examples.folder / "here") == wanted([oldest])
 
 
@@ -163,7 +243,7 @@ def test_copy_shows_a_terminal_a_progress_bar_and_clears_it_at_the_end(
     assert f"{half} agreements, 10 new files" in lines
     assert lines[-3:] == [
         f"{whole} agreements, 20 new files",
-        "20 new files; 10 agreements are completed.\r\n",
+        "20 new files.\r\n",
         "",
     ]
 
@@ -191,6 +271,35 @@ def test_copy_killed_at_any_moment_loses_nothing_and_has_nothing_twice(
     assert checked(folder)
     assert len((folder / "SHA256SUMS").read_text().splitlines()) == 20
     assert downloads() <= 20 + len(kills)  # what a kill undoes is one file
+
+
+def test_copy_killed_at_random_moments_while_documents_are_completed_loses_none(
+    examples: Examples, agreements: list[Document], acme: Tenant
+) -> None:
+    rng = random.Random(7)  # noqa: S311 - repeatable
+    waiting = [factories.document(acme.workspace, "SENT") for _ in range(40)]
+    done = list(agreements)
+    killed = 0
+    while waiting:
+        cache.clear()  # the rate limit is not the matter
+        process = examples.start("copy_completed", "here")
+        kill_at = time.monotonic() + rng.uniform(0.2, 1.5)
+        while process.poll() is None and time.monotonic() < kill_at:
+            if waiting and rng.random() < 0.3:
+                done.append(complete(waiting.pop()))
+            time.sleep(0.02)
+        process.kill()
+        process.communicate()
+        killed += process.returncode == -signal.SIGKILL
+    assert killed
+    assert eventually(settled)
+    cache.clear()
+    examples.run("copy_completed", "here")
+    assert copies(examples.folder / "here") == wanted(done)
+    assert checked(examples.folder / "here")
+    listed = (examples.folder / "here" / "SHA256SUMS").read_text().splitlines()
+    assert len(listed) == len({line[-40:] for line in listed}) == 2 * len(done)
+    assert examples.run("copy_completed", "here") == NOTHING_NEW
 
 
 # Forks a process for each of STEPS; each kills itself before its Nth step with a file there.
@@ -224,7 +333,7 @@ def test_copy_killed_before_each_step_with_a_file_is_completed_by_the_next_run(
     examples: Examples, acme: Tenant
 ) -> None:
     document = factories.document(acme.workspace, "COMPLETED")
-    steps = 13
+    steps = 17
     killed = subprocess.run(
         [sys.executable, "-c", KILLER, path_of("copy_completed"), str(steps)],
         cwd=examples.folder,
@@ -280,7 +389,7 @@ def test_copy_repairs_whatever_a_crash_left_of_state_and_files(
     for kept in (0, 1, 66, len(last) - 5, len(last) - 1):
         state.write_bytes(whole.removesuffix(last) + last[:kept])
         file.with_name(f"{file.name}.part").write_bytes(b"%PDF")
-        assert "1 new files; 10 agreements" in examples.run("copy_completed", "here")
+        assert examples.run("copy_completed", "here") == "1 new files.\n"
         assert state.read_bytes() == whole
         assert copies(folder) == wanted(agreements)
 
@@ -303,7 +412,7 @@ def test_copy_refuses_a_file_that_arrives_damaged_and_copies_the_others(
         del kept[str(bad.id), "certificate"]
         assert copies(examples.folder / "here") == kept
         front.alter = lambda block: block
-        assert "1 new files; 2 agreements" in examples.run("copy_completed", "here")
+        assert examples.run("copy_completed", "here") == "1 new files.\n"
         assert copies(examples.folder / "here") == wanted([bad, good])
     finally:
         front.stop()

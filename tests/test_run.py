@@ -17,6 +17,7 @@ import pytest
 
 from audit.tree import laptop
 from config.ports import free_port
+from documents.demo.loading import DATA
 from tests.processes import all_gone, bare_environment, kill_group, manage, start, using
 from tests.server import ROOT, eventually
 
@@ -36,6 +37,22 @@ class Run:
             line = self.process.stdout.readline()
             assert line, self.printed
             self.printed += line
+
+    def line_with(self, text: str) -> str:
+        """The next printed line that has the text."""
+        assert self.process.stdout is not None
+        while text not in (line := self.process.stdout.readline()):
+            assert line
+        return line
+
+    def companion(self, name: str) -> psutil.Process:
+        """A process beside the server."""
+        [found] = [
+            child
+            for child in psutil.Process(self.process.pid).children(recursive=True)
+            if name in " ".join(child.cmdline())
+        ]
+        return found
 
     def key(self, workspace: str) -> str:
         """The key printed for a workspace."""
@@ -146,16 +163,6 @@ def test_readme_shows_a_line_that_makes_an_operator(run: Run, folder: Path) -> N
     assert (page.status_code, "Create a workspace" in page.text) == (200, True)
 
 
-def sealer_of(run: Run) -> psutil.Process:
-    """The process that seals the audit log."""
-    [found] = [
-        child
-        for child in psutil.Process(run.process.pid).children(recursive=True)
-        if "seal_audit" in child.cmdline()
-    ]
-    return found
-
-
 def test_run_seals_the_audit_log_and_another_shell_verifies_it(run: Run, folder: Path) -> None:
     witness = folder / "checkpoints"
     assert eventually(witness.exists)
@@ -168,22 +175,46 @@ def test_run_seals_the_audit_log_and_another_shell_verifies_it(run: Run, folder:
 
 def test_run_gives_the_secret_key_to_the_sealer_only(run: Run, folder: Path) -> None:
     assert stat.S_IMODE((folder / "audit_key.json").stat().st_mode) == 0o600
-    assert "AUDIT_SIGNING_KEY" in sealer_of(run).environ()
-    [server] = [
-        child
-        for child in psutil.Process(run.process.pid).children(recursive=True)
-        if "spawn_main" in " ".join(child.cmdline())
-    ]
-    assert "AUDIT_SIGNING_KEY" not in server.environ()
+    assert "AUDIT_SIGNING_KEY" in run.companion("seal_audit").environ()
+    server = run.companion("spawn_main")
+    for other in (server, run.companion("deliver_webhooks"), run.companion("receive.py")):
+        assert "AUDIT_SIGNING_KEY" not in other.environ()
     assert server.environ()["AUDIT_PUBLIC_KEYS"].startswith("laptop.example/audit+")
 
 
-def test_run_serves_on_without_its_sealer_and_says_so(run: Run) -> None:
-    sealer_of(run).kill()
-    assert run.process.stdout is not None
-    while "seal_audit ended" not in (line := run.process.stdout.readline()):
-        assert line
-    assert "Run: python manage.py seal_audit --follow" in line
+def test_run_prints_a_line_that_completes_a_document_which_then_arrives(
+    run: Run, folder: Path
+) -> None:
+    assert "SECRET_KEY" not in run.companion("receive.py").environ()
+    [line] = re.findall(r"^ +(env .* complete_document)$", run.printed, re.MULTILINE)
+    done = subprocess.run(
+        ["sh", "-c", line],
+        cwd=ROOT,
+        env=bare_environment(folder),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    [id] = re.findall(r"\((\S{36})\)\n", done.stdout)
+    assert run.line_with("document.completed ") == f"document.completed {id}\n"
+    saved = Path(run.line_with("saved ").removeprefix("saved ").strip())
+    assert saved.parent == folder / "received" / id
+    assert saved.read_bytes() == (DATA / "agreement-5-signed.pdf").read_bytes()
+
+
+ENDED = {
+    "seal_audit": "Run: python manage.py seal_audit --follow",
+    "deliver_webhooks": "Run: WEBHOOK_TARGETS=any python manage.py deliver_webhooks",
+    "receive.py": "the demo's webhooks are not received until the next start.",
+}
+
+
+@pytest.mark.parametrize("name", ENDED)
+def test_run_serves_on_without_a_companion_and_says_so(run: Run, name: str) -> None:
+    run.companion(name).kill()
+    line = run.line_with(f"{name} ended with status -9: ")
+    assert line.endswith(f"{ENDED[name]}\n")
     assert run.status("Acme") == 200
 
 

@@ -17,7 +17,7 @@ def symbols(file: Path) -> set[str]:
     """The names that a module defines at its top level, and its classes' with their class."""
     found = set()
     for node in ast.parse(file.read_text()).body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             found.add(node.name)
         if isinstance(node, ast.ClassDef):
             found |= {f"{node.name}.{n.name}" for n in node.body if isinstance(n, ast.FunctionDef)}

@@ -7,7 +7,11 @@ from rest_framework.permissions import BasePermission
 from config.api.errors import PlanRequired, WorkspaceSuspended
 from config.api.request import ActiveKey, ApiRequest
 from workspaces.models import Workspace
-from workspaces.plans import includes_api, upgrade_from
+from workspaces.plans import WITH_API, includes_api, upgrade_from
+
+# The same as a condition of SQL, where the workspace's row is `workspace`.
+_PLANS = ", ".join(f"'{plan.value}'" for plan in sorted(WITH_API))
+HAS_API_ACCESS = f"(NOT workspace.suspended AND workspace.plan IN ({_PLANS}))"
 
 
 def check_api_access(workspace: Workspace | ActiveKey) -> None:

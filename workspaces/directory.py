@@ -10,8 +10,9 @@ from uuid import UUID
 from django.contrib.auth.models import User
 from django.db.models import QuerySet, TextField
 from django.db.models.functions import Cast
-from django.http import QueryDict
+from django.http import HttpRequest, QueryDict
 
+from config.admin.base import request_user
 from workspaces.models import Workspace, label
 from workspaces.permissions import administered_by, sees_every_workspace
 
@@ -25,6 +26,18 @@ def administered_names(user: User) -> dict[UUID, str]:
     """The workspaces whose admin the user is, sorted by name: id → name."""
     workspaces = administered_by(user).order_by("name", "id")
     return dict(workspaces.values_list("id", "name"))
+
+
+def own_workspaces(request: HttpRequest) -> dict[UUID, str]:
+    """The workspaces whose admin the user is, sorted by name: id → what to call it.
+
+    They are read once for each request.
+    """
+    own: dict[UUID, str] | None = getattr(request, "own_workspaces", None)
+    if own is None:
+        own = labels(administered_names(request_user(request)))
+        request.own_workspaces = own  # type: ignore[attr-defined]
+    return own
 
 
 def labels(names: Mapping[UUID, str]) -> dict[UUID, str]:

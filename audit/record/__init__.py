@@ -41,6 +41,17 @@ from audit.record.log import (
     log_verified,
 )
 from audit.record.snapshots import DocumentSnapshot, KeySnapshot, WorkspaceSnapshot
+from audit.record.webhooks import (
+    EndpointSnapshot,
+    webhook_changed,
+    webhook_created,
+    webhook_deleted,
+    webhook_secret_rolled,
+    webhook_sent_again,
+    webhook_switched_off,
+    webhook_switched_on,
+    webhook_test_sent,
+)
 from audit.record.workspaces import (
     invitation_accepted,
     invitation_created,
@@ -58,6 +69,7 @@ from audit.record.writing import USER_AGENT_LENGTH, ending, stored_client, value
 
 __all__ = [
     "DocumentSnapshot",
+    "EndpointSnapshot",
     "KeySnapshot",
     "USER_AGENT_LENGTH",
     "WorkspaceSnapshot",
@@ -105,6 +117,14 @@ __all__ = [
     "sha256_before",
     "stored_client",
     "values",
+    "webhook_changed",
+    "webhook_created",
+    "webhook_deleted",
+    "webhook_secret_rolled",
+    "webhook_sent_again",
+    "webhook_switched_off",
+    "webhook_switched_on",
+    "webhook_test_sent",
     "workspace_created",
     "workspace_reinstated",
     "workspace_suspended",

@@ -2,7 +2,14 @@
 
 from django.apps import AppConfig
 
+from config import system
+
 
 class WebhooksConfig(AppConfig):
     name = "events.webhooks"
     label = "webhooks"
+
+    def ready(self) -> None:
+        from events.webhooks.system import read_webhooks  # noqa: PLC0415 - needs the models
+
+        system.register("Webhooks", read_webhooks)

@@ -5,13 +5,16 @@ A trigger on the events adds the deliveries, in the transaction that changes the
 
 import uuid
 from datetime import timedelta
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models.functions import Now
 from django.utils import timezone
+from django.utils.text import Truncator
 
+from audit import record
 from events.models import EventType, public_id
 from workspaces.models import Workspace
 
@@ -64,6 +67,7 @@ class Endpoint(models.Model):
 
     class Meta:
         verbose_name = "webhook endpoint"
+        verbose_name_plural = "webhooks"
         indexes = [
             # The endpoints that receive an event.
             models.Index(
@@ -74,7 +78,28 @@ class Endpoint(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.url
+        return self.public_url
+
+    @property
+    def public_url(self) -> str:
+        """The address without what may be a secret: user, query and fragment."""
+        parts = urlsplit(self.url)
+        host = parts.netloc.rpartition("@")[2]
+        return parts._replace(netloc=host, query="", fragment="").geturl()
+
+    @property
+    def name(self) -> str:
+        """The beginning of that, for headings and lists."""
+        return Truncator(self.public_url).chars(60)
+
+    def snapshot(self) -> record.EndpointSnapshot:
+        """A copy for an audit entry."""
+        return record.EndpointSnapshot(
+            workspace_id=self.workspace_id,
+            workspace_name=self.workspace.name,
+            endpoint_id=self.id,
+            endpoint_url=self.public_url,
+        )
 
 
 class DeliveryState(models.TextChoices):
@@ -84,6 +109,8 @@ class DeliveryState(models.TextChoices):
 
 
 PENDING = models.Q(state=DeliveryState.PENDING)
+# Not delivered, and the last attempt has failed: given up, or waiting for the next one.
+FAILING = models.Q(state__in=(DeliveryState.PENDING, DeliveryState.FAILED), failures__gt=0)
 
 
 class Delivery(models.Model):
@@ -92,12 +119,16 @@ class Delivery(models.Model):
     Attributes:
         sequence: the order of the events of one document.
         attempts: how many have ended.
+        failures: how many of the present schedule have failed (`queue.DELAYS`).
         next_attempt_at: when the next one is due; None if the delivery is not pending.
         claimed_until: until then, a process is making an attempt. One that was killed is replaced
             by any other process after that.
     """
 
-    endpoint = models.ForeignKey(Endpoint, models.CASCADE, related_name="deliveries")
+    # The index delivery_newest begins with the endpoint.
+    endpoint = models.ForeignKey(
+        Endpoint, models.CASCADE, related_name="deliveries", db_index=False
+    )
     event_id = models.UUIDField()
     type = models.CharField(max_length=30)
     occurred_at = models.DateTimeField()
@@ -106,6 +137,7 @@ class Delivery(models.Model):
     sequence = models.BigIntegerField()
     state = models.CharField(max_length=10, choices=DeliveryState, default=DeliveryState.PENDING)
     attempts = models.PositiveSmallIntegerField(default=0)
+    failures = models.PositiveSmallIntegerField(db_default=0)
     next_attempt_at = models.DateTimeField(null=True, db_default=Now())
     claimed_until = models.DateTimeField(null=True)
     created_at = models.DateTimeField(db_default=Now())
@@ -114,8 +146,17 @@ class Delivery(models.Model):
         verbose_name = "webhook delivery"
         verbose_name_plural = "webhook deliveries"
         indexes = [
-            # What is due for each endpoint.
-            models.Index("endpoint", "next_attempt_at", condition=PENDING, name="delivery_due"),
+            # What is due for each endpoint, in the order in which it is attempted.
+            models.Index(
+                "endpoint", "next_attempt_at", "id", condition=PENDING, name="delivery_due"
+            ),
+            # How many attempts are being made for each endpoint.
+            models.Index(
+                "endpoint",
+                "claimed_until",
+                condition=models.Q(claimed_until__isnull=False),
+                name="delivery_claimed",
+            ),
             # Whether an earlier event of the document still waits for its first attempt.
             models.Index(
                 "endpoint",
@@ -154,7 +195,10 @@ class Delivery(models.Model):
 class Attempt(models.Model):
     """One request of a delivery."""
 
-    delivery = models.ForeignKey(Delivery, models.CASCADE, related_name="attempt_set")
+    # The constraint's index begins with the delivery.
+    delivery = models.ForeignKey(
+        Delivery, models.CASCADE, related_name="attempt_set", db_index=False
+    )
     number = models.PositiveSmallIntegerField()  # from 1
     started_at = models.DateTimeField()
     milliseconds = models.PositiveIntegerField()
@@ -169,3 +213,13 @@ class Attempt(models.Model):
 
     def __str__(self) -> str:
         return f"attempt {self.number} of {self.delivery_id}"
+
+
+class Process(models.Model):
+    """A process that delivers; it writes when it was last there."""
+
+    name = models.CharField(max_length=200, unique=True)  # of the machine, and the process id
+    seen_at = models.DateTimeField(db_default=Now())
+
+    def __str__(self) -> str:
+        return self.name

@@ -3,18 +3,6 @@
 
 const form = document.querySelector("form.new-key");
 
-// A double click must not send the form twice: only the first response shows the key.
-form.addEventListener("submit", (event) => {
-  if (form.dataset.sent) {
-    event.preventDefault();
-  }
-  form.dataset.sent = "yes";
-});
-// A page from the back/forward cache can be sent again; the server then says that its key exists.
-window.addEventListener("pageshow", () => {
-  delete form.dataset.sent;
-});
-
 // The day is only asked for if it is needed.
 const day = form.elements.expires_on.closest(".field");
 function showDay() {

@@ -6,12 +6,15 @@ It listens on the loopback interface only.
 import base64
 import hmac
 import os
+import shlex
 import signal
+import sys
 import threading
 import time
 import urllib.error
 import urllib.request
 from argparse import ArgumentParser
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -24,15 +27,18 @@ from django.utils.crypto import get_random_string
 
 from apikeys.models import ApiKey
 from config import static_files
+from config.embedded import data_dir
+from config.management.companions import ROOT, Companion, command, program, running
 from config.management.progress import ProgressCommand
-from config.management.sealing import sealer
 from config.management.shutdown import when_parent_dies
 from config.ports import usable_port
 from config.server.supervisor import Supervisor
 from documents import demo
+from events.webhooks import demo as webhooks
 from workspaces.models import Membership
 
-KEY_NAME = "make run"  # of the keys that this command issues and replaces at its next start
+# Of the keys that this command issues and replaces at its next start.
+KEY_NAME, RECEIVER_KEY_NAME = "make run", "receive.py"
 HOST = "127.0.0.1"
 READY_TIMEOUT = 30  # seconds
 GRACE = 10  # seconds that downloads get after Ctrl-C
@@ -48,6 +54,7 @@ class Command(ProgressCommand):
         )
 
     def handle(self, *, port: str, stop_with_parent: bool, **options: Any) -> None:
+        os.environ.setdefault("WEBHOOK_TARGETS", "any")  # a laptop has no public address
         if stop_with_parent:
             when_parent_dies(os.getppid(), lambda: os.kill(os.getpid(), signal.SIGTERM))
         try:
@@ -60,13 +67,12 @@ class Command(ProgressCommand):
         if demo.wanted():
             demo.load(self.report)
         base = f"http://{HOST}:{number}"
-        text = welcome(base)
+        receiver = demo_receiver(base)
+        text = welcome(base, has_receiver=receiver is not None)
         connections.close_all()
-        os.environ.pop("DATABASE_OWNER_URL", None)  # the server must not be able to migrate
-        environment = dict(os.environ)
-        os.environ.pop("AUDIT_SIGNING_KEY", None)  # nor to sign
+        companions = [*own_companions(), *([receiver] if receiver else [])]
         threading.Thread(target=self.announce, args=(base, text), daemon=True).start()
-        with sealer(environment):
+        with running(companions):
             Supervisor(HOST, number, threads=settings.SERVER_THREADS, grace=GRACE).run()
 
     def announce(self, base: str, text: str) -> None:
@@ -91,12 +97,59 @@ def responds(url: str) -> bool:
     return True
 
 
-def fresh_key(membership: Membership) -> str:
-    """A new raw key for the workspace; deletes the key of the last start."""
+def own_companions() -> list[Companion]:
+    """The service's other processes. Takes variables away that the server must not have."""
+    os.environ.pop("DATABASE_OWNER_URL", None)  # it must not be able to migrate
+    with_key = dict(os.environ)
+    os.environ.pop("AUDIT_SIGNING_KEY", None)  # nor to sign
+    return [
+        command(
+            *("seal_audit", "--follow"),
+            environ=with_key,
+            without="the audit log is not sealed until it runs again. "
+            "Run: python manage.py seal_audit --follow",
+        ),
+        command(
+            "deliver_webhooks",
+            environ=dict(os.environ),
+            without="no webhook is sent until it runs again. "
+            "Run: WEBHOOK_TARGETS=any python manage.py deliver_webhooks",
+        ),
+    ]
+
+
+def demo_receiver(base: str) -> Companion | None:
+    """The example receiver of webhooks, for the demo's workspace Acme, if there is one."""
+    admin = Membership.objects.admins().filter(workspace=demo.ACME.id).first()
+    found = webhooks.receiver(admin.workspace, admin.user) if admin else None
+    if admin is None or found is None:
+        return None
+    port, secret = found
+    environ = {
+        "DTD_BASE_URL": base,
+        "DTD_API_KEY": fresh_key(admin, RECEIVER_KEY_NAME),
+        "DTD_WEBHOOK_SECRET": secret,
+        "PORT": str(port),
+    }
+    return program(
+        ROOT / "examples" / "receive.py",
+        *("--to", str(received())),
+        environ=environ,
+        without="the demo's webhooks are not received until the next start.",
+    )
+
+
+def received() -> Path:
+    """The folder of the PDFs that the demo's receiver saves."""
+    return data_dir(os.environ) / "received"
+
+
+def fresh_key(membership: Membership, name: str) -> str:
+    """A new raw key for the workspace; deletes the key with this name of the last start."""
     workspace, admin = membership.workspace, membership.user
-    for old in ApiKey.objects.filter(workspace=workspace).filter(name=KEY_NAME):
+    for old in ApiKey.objects.filter(workspace=workspace).filter(name=name):
         old.delete_by(by=admin)
-    return ApiKey.objects.issue(workspace=workspace, name=KEY_NAME, by=admin)[1]
+    return ApiKey.objects.issue(workspace=workspace, name=name, by=admin)[1]
 
 
 def demo_password(user: User) -> str:
@@ -110,8 +163,16 @@ def demo_password(user: User) -> str:
     return password
 
 
-def welcome(base: str) -> str:
-    """The text that `make run` prints: keys, a curl command, and the logins.
+def complete_command() -> str:
+    """A command for another terminal that completes a document of the demo."""
+    python = Path(sys.executable)
+    words = [python.relative_to(ROOT) if python.is_relative_to(ROOT) else python, "manage.py"]
+    folder = data_dir(os.environ)
+    return shlex.join(["env", f"DATA_DIR={folder}", *map(str, words), "complete_document"])
+
+
+def welcome(base: str, *, has_receiver: bool) -> str:
+    """The text that `make run` prints: keys, commands, and the logins.
 
     Args:
         base: the server's address.
@@ -120,7 +181,7 @@ def welcome(base: str) -> str:
     admins = Membership.objects.admins().select_related("workspace", "user")
     for tenant in demo.TENANTS:
         if admin := admins.filter(workspace=tenant.id).first():
-            raw = fresh_key(admin)
+            raw = fresh_key(admin, KEY_NAME)
             lines.append(f"\nKey for {admin.workspace}: {raw}")
             if tenant == demo.ACME:
                 url = f"{base}/api/v1/documents?limit=2"
@@ -129,5 +190,9 @@ def welcome(base: str) -> str:
     for person in demo.PEOPLE:
         if user := User.objects.filter(username=person.login).first():
             lines.append(f"  {user.username:<24}{demo_password(user):<18}{person.does}")
+    if has_receiver:
+        lines.append(f"\nWebhooks: examples/receive.py saves what Acme completes in {received()}")
+        lines.append("Complete a document in another terminal, and watch it arrive here:")
+        lines.append(f"  {complete_command()}")
     lines.append("\nStop with Ctrl-C. The data stays for the next start.\n")
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-// Times in the reader's own zone as tooltips, and buttons that copy a text.
+// Times in the reader's own zone as tooltips, buttons that copy a text, forms that are sent once.
 "use strict";
 
 for (const time of document.querySelectorAll("time[datetime]")) {
@@ -24,4 +24,18 @@ for (const text of document.querySelectorAll("code.copyable")) {
     }
   });
   text.after(button);
+}
+
+// A double click must not send such a form twice: only the first response shows the secret.
+for (const form of document.querySelectorAll("form[data-once]")) {
+  form.addEventListener("submit", (event) => {
+    if (form.dataset.sent) {
+      event.preventDefault();
+    }
+    form.dataset.sent = "yes";
+  });
+  // A page from the back/forward cache can be sent again; the server then says that it was.
+  window.addEventListener("pageshow", () => {
+    delete form.dataset.sent;
+  });
 }

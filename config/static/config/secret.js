@@ -1,4 +1,4 @@
-// Copies the key, and forgets it when the page is left. Nothing here talks to the network.
+// Copies a secret, and forgets it when the page is left. Nothing here talks to the network.
 "use strict";
 
 async function copied(text) {
@@ -33,7 +33,7 @@ for (const button of document.querySelectorAll("button[data-copy]")) {
   });
 }
 
-// A browser may keep the page in memory for its back and forward buttons; without the key, then.
+// A browser may keep the page in memory for its back and forward buttons; without the secret, then.
 window.addEventListener("pagehide", () => {
   for (const secret of document.querySelectorAll(".secret")) {
     secret.textContent = "It cannot be shown again.";

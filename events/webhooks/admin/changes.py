@@ -1,0 +1,134 @@
+"""What a workspace's admin does with a webhook: each page and button, with its permission."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.http import HttpResponseRedirect as Redirect
+from django.urls import URLPattern, path, reverse
+
+from config.admin.base import request_user
+from config.admin.reauthentication import recent_sign_in_required
+from events.webhooks import life
+from events.webhooks.admin.access import (
+    ENDPOINT,
+    LIST,
+    require_own,
+    workspace_label,
+)
+from events.webhooks.admin.deliveries import place
+from events.webhooks.admin.forms import EndpointForm
+from events.webhooks.admin.secret import CONFIRM, FORM, SecretPages
+from events.webhooks.models import Endpoint
+
+PAGES = ("edit", "roll", "switch_on", "switch_off", "test", "again")
+
+
+def switch_on(endpoint: Endpoint, user: User) -> str:
+    life.switch_on(endpoint, by=user)
+    return "It is on: events from now on are sent to it, and so is what waited."
+
+
+def switch_off(endpoint: Endpoint, user: User) -> str:
+    life.switch_off(endpoint, by=user)
+    return "It is switched off. Events that happen meanwhile are not sent to it, also not later."
+
+
+def test(endpoint: Endpoint, user: User) -> str:
+    life.send_test_event(endpoint, by=user)
+    return "A test event is on its way. Reload this page to see what became of it."
+
+
+def again(endpoint: Endpoint, user: User) -> str:
+    count = life.send_failed_again(endpoint, by=user)
+    if not count:
+        return "No delivery has failed."
+    return f"{count:,} {'delivery is' if count == 1 else 'deliveries are'} being sent again."
+
+
+BUTTONS: dict[str, Callable[[Endpoint, User], str]] = {
+    each.__name__: each for each in (switch_on, switch_off, test, again)
+}
+
+
+class EndpointChanges(SecretPages):
+    """Adds the pages and buttons that change something."""
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(self.sub_page)
+        own = [
+            path(
+                f"<path:object_id>/{name}/",
+                view,
+                {"name": name},
+                name=f"webhooks_endpoint_{name}",
+            )
+            for name in PAGES
+        ]
+        return [*own, *super().get_urls()]
+
+    def sub_page(self, request: HttpRequest, object_id: str, name: str) -> HttpResponse:
+        """One of `PAGES`, or the page that deletes."""
+        endpoint: Endpoint = self.visible_or_404(request, object_id)
+        require_own(request, endpoint)
+        try:
+            if name not in BUTTONS:
+                page: Callable[..., HttpResponse] = getattr(self, name)
+                return recent_sign_in_required(request) or page(request, endpoint)
+            if request.method != "POST":
+                return HttpResponseNotAllowed(["POST"])
+            messages.success(request, BUTTONS[name](endpoint, request_user(request)))
+        except Endpoint.DoesNotExist:  # deleted meanwhile
+            raise Http404 from None
+        return Redirect(reverse(ENDPOINT, args=[endpoint.pk]))
+
+    def edit(self, request: HttpRequest, endpoint: Endpoint) -> HttpResponse:
+        initial = {"url": endpoint.url, "types": endpoint.types}
+        form = EndpointForm(request.POST if request.method == "POST" else None, initial=initial)
+        back = reverse(ENDPOINT, args=[endpoint.pk])
+        if form.is_valid():
+            life.change(
+                endpoint,
+                url=form.cleaned_data["url"],
+                types=form.cleaned_data["types"],
+                by=request_user(request),
+            )
+            messages.success(request, "The changes are saved.")
+            return Redirect(back)
+        return self.page(
+            request,
+            FORM,
+            title="Change the webhook",
+            crumbs=place(endpoint),
+            endpoint=endpoint,
+            form=form,
+            workspaces={endpoint.workspace_id: workspace_label(request, endpoint.workspace)},
+            back=back,
+        )
+
+    def delete_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        return self.sub_page(request, object_id, "remove")
+
+    def remove(self, request: HttpRequest, endpoint: Endpoint) -> HttpResponse:
+        if request.method == "POST":
+            life.delete(endpoint, by=request_user(request))
+            messages.success(request, f"The webhook {endpoint.name} is deleted.")
+            return Redirect(reverse(LIST))
+        return self.page(
+            request,
+            CONFIRM,
+            title="Delete this webhook?",
+            crumbs=place(endpoint),
+            sentences=[
+                f"Nothing more is sent to {endpoint.name}, and its secret is erased. What waits "
+                "for it is lost.",
+                "Its deliveries of the last 30 days can still be seen on its page.",
+            ],
+            button="Delete this webhook",
+            danger=True,
+            back=reverse(ENDPOINT, args=[endpoint.pk]),
+        )

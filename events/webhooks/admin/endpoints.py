@@ -1,0 +1,169 @@
+"""Webhooks in the admin: their list, and the page of each with its deliveries."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.html import format_html
+
+from audit.workspace_field import WorkspaceChoices
+from config.admin.base import request_user
+from config.admin.formatting import ago_with_exact
+from events.webhooks import life
+from events.webhooks.admin.access import (
+    audit_log_url,
+    both_secrets,
+    explanation,
+    may_change,
+    require_reading,
+    state_pill,
+    waiting,
+    warning,
+    workspace_label,
+)
+from events.webhooks.admin.changes import EndpointChanges
+from events.webhooks.admin.deliveries import DeliveriesOf
+from events.webhooks.admin.deliveries import state_pill as delivery_pill
+from events.webhooks.admin.forms import EndpointFilter
+from events.webhooks.models import FAILING, Attempt, Delivery, Endpoint
+from workspaces.directory import own_workspaces
+from workspaces.permissions import sees_every_workspace
+
+MOST_FAILURES = 1000  # deliveries that are looked at
+WARNINGS = 10  # on the start page
+
+
+class EndpointChangeList(WorkspaceChoices):
+    """Names the workspaces as the user knows them."""
+
+    workspace_field = "workspace"
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        for row in self.result_list:
+            row.workspace_label = workspace_label(request, row.workspace)
+
+
+@admin.register(Endpoint)
+class EndpointAdmin(EndpointChanges):
+    """A workspace's webhooks, for its admins; support staff and operators see them."""
+
+    description = "Have your software told as soon as a document completes or changes."
+    add_text = "Create a webhook"
+    menu_position = 20
+    change_list_template = "admin/webhooks/endpoint/change_list.html"
+    list_display_links = ("address",)
+
+    def description_for(self, request: HttpRequest) -> str:
+        if own_workspaces(request):
+            return self.description
+        return "Whether a workspace's webhooks work, and what was delivered to them."
+
+    # --- The list
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[EndpointChangeList]:
+        return EndpointChangeList
+
+    def get_filter_form(self, request: HttpRequest) -> EndpointFilter:
+        everything = sees_every_workspace(request_user(request))
+        return EndpointFilter(request.GET, None if everything else own_workspaces(request))
+
+    def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
+        several = sees_every_workspace(request_user(request)) or len(own_workspaces(request)) > 1
+        columns = ("address", "events", "state", "last_delivery", "failures")
+        return (*columns, "workspace_name") if several else columns
+
+    def get_filtered(self, request: HttpRequest, form: Any) -> QuerySet[Endpoint]:
+        """With the newest delivery, and those whose last attempt has failed within 24 hours."""
+        newest = Delivery.objects.filter(endpoint=OuterRef("pk")).order_by("-created_at", "-id")
+        failing = Delivery.objects.filter(FAILING, endpoint=OuterRef(OuterRef("pk")))
+        last = Attempt.objects.filter(
+            delivery=OuterRef("pk"),
+            number=OuterRef("attempts"),
+            started_at__gte=timezone.now() - timedelta(hours=24),
+        )
+        failed = Delivery.objects.filter(Exists(last), pk__in=failing.values("pk")[:MOST_FAILURES])
+        rows: QuerySet[Endpoint] = super().get_filtered(request, form).filter(deleted_at=None)
+        return rows.annotate(
+            last_at=Subquery(newest.values("created_at")[:1]),
+            last_state=Subquery(newest.values("state")[:1]),
+            failed=ArraySubquery(failed.values("pk")),
+        )
+
+    def urgent_warnings(self, request: HttpRequest) -> list[str]:
+        """The user's own webhooks that the service has switched off, and those that fail now."""
+        own = Endpoint.objects.existing().filter(workspace__in=list(own_workspaces(request)))
+        bad = Q(enabled=False) & ~Q(disabled_reason="") | Q(
+            enabled=True, failing_since__isnull=False
+        )
+        return [warning(each) for each in own.filter(bad).order_by("created_at")[:WARNINGS]]
+
+    @admin.display(description="address")
+    def address(self, endpoint: Endpoint) -> str:
+        return endpoint.name
+
+    @admin.display(description="events")
+    def events(self, endpoint: Endpoint) -> str:
+        return ", ".join(endpoint.types)
+
+    @admin.display(description="state")
+    def state(self, endpoint: Endpoint) -> str:
+        return state_pill(endpoint)
+
+    @admin.display(description="last delivery")
+    def last_delivery(self, endpoint: Any) -> str:
+        if endpoint.last_at is None:
+            return ""
+        return format_html(
+            "{} {}", ago_with_exact(endpoint.last_at), delivery_pill(endpoint.last_state)
+        )
+
+    @admin.display(description="failures in 24 h")
+    def failures(self, endpoint: Any) -> str:
+        count = len(endpoint.failed)
+        return f"{count:,} or more" if count == MOST_FAILURES else f"{count:,}"
+
+    @admin.display(description="workspace")
+    def workspace_name(self, endpoint: Any) -> str:
+        return str(endpoint.workspace_label)
+
+    # --- The page of one
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        endpoint: Endpoint = self.visible_or_404(request, object_id)
+        require_reading(request)
+        may = may_change(request, endpoint)
+        return DeliveriesOf(endpoint, self.admin_site).changelist_view(
+            request,
+            {
+                "opts": self.opts,
+                "title": endpoint.name,
+                "crumbs": [self.crumb()],
+                "warnings": filter(None, [waiting(endpoint.workspace)]),
+                "endpoint": endpoint,
+                # A query may have a token.
+                "address": endpoint.url if may else endpoint.public_url,
+                "state": state_pill(endpoint),
+                "explanation": explanation(endpoint),
+                "both_secrets": both_secrets(endpoint),
+                "workspace_label": workspace_label(request, endpoint.workspace),
+                "log_url": audit_log_url(endpoint),
+                "may_change": may,
+                "failed": failed_count(endpoint) if may else 0,
+            },
+        )
+
+
+def failed_count(endpoint: Endpoint) -> int:
+    """How many deliveries fail, as far as one click sends them again."""
+    return endpoint.deliveries.filter(FAILING)[: life.MOST_AGAIN].count()

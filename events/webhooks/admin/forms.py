@@ -1,0 +1,134 @@
+"""The forms of webhooks."""
+
+from typing import Any
+
+from django import forms
+from django.db.models import Q
+from django.http import QueryDict
+
+from audit.search import ids_in
+from audit.workspace_field import WorkspaceField, own_workspace_field
+from config.admin.changelist import FilterForm
+from events.models import Event, EventType
+from events.serializers import MEANINGS
+from events.webhooks import targets
+from events.webhooks.models import TEST_EVENT, DeliveryState, Endpoint, default_types
+from workspaces.own_workspace import OwnWorkspaceForm
+
+MOST_EVENTS = 1000  # of the documents that are searched for
+
+
+class EndpointForm(forms.Form):
+    """What can be changed of an endpoint."""
+
+    url = forms.CharField(
+        label="Address",
+        max_length=targets.MAX_LENGTH,
+        help_text="Where your program receives events, such as https://example.com/webhooks.",
+        widget=forms.TextInput({"inputmode": "url", "autofocus": True, "spellcheck": "false"}),
+    )
+    types = forms.MultipleChoiceField(
+        label="Events",
+        choices=[(type.value, f"{type.value}: {MEANINGS[type]}") for type in EventType],
+        initial=default_types,
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": "Choose at least one."},
+    )
+
+    def clean_url(self) -> str:
+        url: str = self.cleaned_data["url"]
+        try:
+            targets.check_url(url)
+        except ValueError as exc:
+            raise forms.ValidationError(str(exc)) from exc
+        return url
+
+    def clean_types(self) -> list[str]:
+        """In the order of the form, once each."""
+        return [type.value for type in EventType if type in self.cleaned_data["types"]]
+
+
+class NewEndpointForm(OwnWorkspaceForm, EndpointForm):
+    """Asks for the workspace too, if the user is an admin of several."""
+
+    field_order = ("workspace", "url", "types")
+
+
+STATES = {
+    "on": ("On", Q(enabled=True, failing_since=None)),
+    "failing": ("Failing", Q(enabled=True, failing_since__isnull=False)),
+    "off": ("Switched off", Q(enabled=False)),
+}
+
+
+class EndpointFilter(FilterForm):
+    """The filters of the list of webhooks.
+
+    Args:
+        own: the user's own workspaces: id → what to call it; None if the user sees every workspace.
+    """
+
+    state = forms.ChoiceField(
+        label="State",
+        required=False,
+        choices=[("", "Any"), *((name, label) for name, (label, _) in STATES.items())],
+    )
+    workspace: forms.Field = WorkspaceField()
+
+    def __init__(self, data: QueryDict, own: Any = None) -> None:
+        super().__init__(data)
+        if own is not None:
+            self.fields["workspace"] = own_workspace_field(own)
+
+    def condition(self) -> Q:
+        values = self.cleaned_data
+        found = STATES[values["state"]][1] if values["state"] else Q()
+        return found & Q(workspace_id=values["workspace"]) if values["workspace"] else found
+
+
+class DeliveryFilter(FilterForm):
+    """The filters of deliveries: those to an endpoint, or else those that are searched for.
+
+    Args:
+        endpoint: None for the list of all endpoints' deliveries, which needs a search.
+    """
+
+    q = forms.CharField(
+        label="Event or document",
+        required=False,
+        max_length=500,
+        widget=forms.TextInput({"type": "search", "autocomplete": "off"}),
+        help_text="The id of an event (evt_…), or the id or URL of a document",
+    )
+    state = forms.ChoiceField(
+        label="State", required=False, choices=[("", "Any"), *DeliveryState.choices]
+    )
+    type = forms.ChoiceField(
+        label="Kind",
+        required=False,
+        choices=[("", "Any"), *((each, each) for each in (*EventType.values, TEST_EVENT))],
+    )
+
+    def __init__(self, data: QueryDict, endpoint: Endpoint | None) -> None:
+        super().__init__(data)
+        self.endpoint = endpoint
+
+    def clean_q(self) -> list[Any]:
+        """The ids of the events that are searched for."""
+        text: str = self.cleaned_data["q"]
+        ids = ids_in(text)
+        if text and not ids:
+            raise forms.ValidationError("Enter the whole id of an event or of a document.")
+        of_documents = Event.objects.filter(document_id__in=ids).values_list("uuid", flat=True)
+        return [*ids, *of_documents[:MOST_EVENTS]] if ids else []
+
+    def condition(self) -> Q:
+        values = self.cleaned_data
+        return Q(**{name: values[name] for name in ("state", "type") if values[name]})
+
+    def alternatives(self) -> list[Q]:
+        searched = Q(event_id__in=self.cleaned_data["q"]) if self.cleaned_data["q"] else None
+        if self.endpoint is None:
+            return [searched] if searched else []
+        of_endpoint = Q(endpoint=self.endpoint)
+        return [of_endpoint & searched if searched else of_endpoint]

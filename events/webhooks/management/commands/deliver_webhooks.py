@@ -1,0 +1,45 @@
+"""deliver_webhooks [--metrics-port PORT] [--stop-with PID]"""
+
+import asyncio
+import os
+import signal
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+from django.db import connection
+
+from config import metrics
+from config.management.shutdown import Shutdown, graceful_shutdown, when_parent_dies
+from events.webhooks.worker import Worker
+
+
+class Command(BaseCommand):
+    requires_migrations_checks = True
+    requires_system_checks = ()  # they load every view, in a process that runs for ever
+    help = (
+        "Delivers events to the webhook endpoints, until a signal. Any number may run at the same "
+        "time; one that is killed loses nothing."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--metrics-port", type=int, default=0, metavar="PORT", help="of /metrics; 0 for none"
+        )
+        parser.add_argument(
+            "--stop-with", type=int, metavar="PID", help="end when this parent process ends"
+        )
+
+    def handle(self, *, metrics_port: int, stop_with: int | None, **options: Any) -> None:
+        if stop_with is not None:
+            when_parent_dies(stop_with, lambda: os.kill(os.getpid(), signal.SIGTERM))
+        if metrics_port:
+            metrics.start(settings.METRICS_HOST, metrics_port)
+        connection.close()  # that of this thread, which needs none any more
+        with graceful_shutdown() as shutdown:
+            asyncio.run(_deliver(shutdown))
+
+
+async def _deliver(shutdown: Shutdown) -> None:
+    await Worker().run(shutdown)

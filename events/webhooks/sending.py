@@ -1,0 +1,222 @@
+"""One attempt: a signed POST over a connection of its own, to an address that was checked."""
+
+import asyncio
+import base64
+import contextlib
+import hashlib
+import hmac
+import logging
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any
+
+import httpcore
+from cryptography.fernet import InvalidToken
+
+from config.api.responses import as_json
+from events.models import public_id
+from events.serializers import event
+from events.webhooks import secrets
+from events.webhooks.models import RESPONSE_LENGTH
+from events.webhooks.queue import Claim, Result
+from events.webhooks.targets import Target, check_url, is_allowed
+
+logger = logging.getLogger(__name__)
+
+SECONDS = 15.0  # for an attempt, from resolving the host's name to the response's last byte
+CONNECT_SECONDS = 5.0  # for one address of several
+READ_BYTES = 4 * RESPONSE_LENGTH  # of a response: a character has up to 4
+RETRY_STATUSES = (429, 503)  # with which Retry-After counts
+USER_AGENT = "Document-API-Webhooks/1"
+
+
+class AttemptFailed(Exception):
+    """No response; the text is a sentence for the workspace's admins."""
+
+
+async def attempt(claim: Claim) -> Result:
+    """Makes one attempt, within `SECONDS`."""
+    started_at, started = datetime.now(UTC), time.monotonic()
+    found: dict[str, Any] = {}
+    try:
+        async with asyncio.timeout(SECONDS):
+            await _post(claim, found)
+    except TimeoutError:
+        found["error"] = f"There was no complete response within {SECONDS:.0f} seconds."
+    except AttemptFailed as exc:
+        found["error"] = str(exc)
+    except Exception as exc:
+        found["error"] = _sentence(exc)
+    return Result(claim, started_at, round((time.monotonic() - started) * 1000), **found)
+
+
+async def _post(claim: Claim, found: dict[str, Any]) -> None:
+    """Sends the request, and adds what is known of the response to `found`."""
+    try:
+        target = check_url(claim.url)
+    except ValueError as exc:
+        raise AttemptFailed(f"The URL is not allowed: {exc}") from exc
+    body = as_json(
+        event(claim.event_id, claim.type, claim.occurred_at, claim.document_id, claim.status)
+    )
+    request = httpcore.Request(
+        "POST",
+        httpcore.URL(scheme=target.scheme, host=target.host, port=target.port, target=target.path),
+        headers=[*_headers(target, body), *_signed(claim, body)],
+        content=body,
+    )
+    network = _CheckedNetwork()
+    # No pool: a connection whose certificate was verified for one host must not serve another one,
+    # and a kept one may be closed by the receiver at any moment.
+    connection = httpcore.AsyncHTTPConnection(
+        request.url.origin, ssl_context=_trusted(), network_backend=network
+    )
+    try:
+        response = await connection.handle_async_request(request)
+        found["status"] = response.status
+        if response.status in RETRY_STATUSES:
+            found["retry_after"] = _retry_after(response.headers)
+        content = b""
+        async for part in response.aiter_stream():
+            content += part
+            found["response"] = _text(content)
+            if len(content) >= READ_BYTES:
+                break
+    finally:
+        await network.close()
+
+
+def _headers(target: Target, body: bytes) -> list[tuple[str, str]]:
+    return [
+        ("Host", target.authority),
+        ("Content-Type", "application/json"),
+        ("Content-Length", str(len(body))),
+        ("User-Agent", USER_AGENT),
+        ("Connection", "close"),
+    ]
+
+
+def _signed(claim: Claim, body: bytes) -> list[tuple[str, str]]:
+    """The headers of Standard Webhooks; while a secret is rolled, there are two signatures."""
+    id, timestamp = public_id(claim.event_id), str(int(time.time()))
+    try:
+        keys = [secrets.decrypt(each) for each in (claim.secret, claim.previous_secret) if each]
+    except InvalidToken as exc:
+        logger.error("No key decrypts the secret of endpoint %s", claim.endpoint_id)
+        raise AttemptFailed("This service cannot read the endpoint's secret: roll it.") from exc
+    content = f"{id}.{timestamp}.".encode() + body
+    return [
+        ("webhook-id", id),
+        ("webhook-timestamp", timestamp),
+        ("webhook-signature", " ".join(signature(key, content) for key in keys)),
+    ]
+
+
+def signature(secret: str, content: bytes) -> str:
+    """ "v1,…": what a secret signs."""
+    key = base64.b64decode(secret.removeprefix(secrets.PREFIX))
+    return "v1," + base64.b64encode(hmac.digest(key, content, hashlib.sha256)).decode()
+
+
+def _retry_after(headers: Iterable[tuple[bytes, bytes]]) -> int:
+    for name, value in headers:
+        if name.lower() == b"retry-after" and value.isdigit():
+            return int(value[:9])
+    return 0
+
+
+def _text(content: bytes) -> str:
+    # PostgreSQL has no NUL in texts.
+    return content.decode(errors="replace").replace("\0", "")[:RESPONSE_LENGTH]
+
+
+@cache
+def _trusted() -> ssl.SSLContext:
+    """The system's certificate authorities; SSL_CERT_FILE names others."""
+    return ssl.create_default_context()
+
+
+class _CheckedNetwork(httpcore.AsyncNetworkBackend):
+    """Connects to a host whose addresses are all allowed. For TLS, the host's name stays."""
+
+    def __init__(self) -> None:
+        self._network = httpcore.AnyIOBackend()
+        self._stream: httpcore.AsyncNetworkStream | None = None
+
+    async def connect_tcp(
+        self, host: str, port: int, *args: Any, **options: Any
+    ) -> httpcore.AsyncNetworkStream:
+        addresses = await resolve(host, port)
+        if not all(map(is_allowed, addresses)):
+            raise AttemptFailed("The host's name leads to an address that is not public.")
+        while self._stream is None:
+            try:
+                self._stream = await self._network.connect_tcp(
+                    addresses.pop(0), port, timeout=CONNECT_SECONDS
+                )
+            except (httpcore.ConnectError, httpcore.ConnectTimeout):
+                if not addresses:
+                    raise
+        return self._stream
+
+    async def close(self) -> None:
+        """Closes the connection, whatever state it is in."""
+        if self._stream is not None:
+            await self._stream.aclose()
+
+
+async def resolve(host: str, port: int) -> list[str]:
+    """The addresses of a host, the best one first.
+
+    In a thread of its own: nothing can stop a resolver that waits, and a process that ends need not
+    wait for a daemon thread.
+
+    Raises:
+        AttemptFailed: there is none.
+    """
+    loop = asyncio.get_running_loop()
+    found: asyncio.Future[list[str]] = loop.create_future()
+
+    def settle(addresses: list[str]) -> None:
+        if not found.done():
+            found.set_result(addresses)
+
+    def look_up() -> None:
+        addresses: list[str] = []
+        # UnicodeError: of a label that is too long.
+        with contextlib.suppress(OSError, UnicodeError):
+            infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            addresses = list(dict.fromkeys(str(info[4][0]) for info in infos))
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(settle, addresses)
+
+    threading.Thread(target=look_up, name="resolver", daemon=True).start()
+    if addresses := await found:
+        return addresses
+    raise AttemptFailed("The host's name has no address.")
+
+
+def _sentence(exc: Exception) -> str:
+    """What went wrong, for the workspace's admins."""
+    cause: BaseException | None = exc
+    while cause is not None:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return f"The certificate was not accepted: {cause.verify_message}"[:200]
+        if isinstance(cause, ssl.SSLError):
+            return "The TLS connection failed."
+        if isinstance(cause, ConnectionRefusedError):
+            return "The connection was refused."
+        cause = cause.__cause__ or cause.__context__
+    if isinstance(exc, httpcore.ConnectError | httpcore.ConnectTimeout):
+        return "The connection failed."
+    if isinstance(exc, httpcore.NetworkError):
+        return "The connection broke off."
+    if isinstance(exc, httpcore.RemoteProtocolError):
+        return "The response is not valid HTTP, or incomplete."
+    logger.error("An attempt failed unexpectedly", exc_info=exc)
+    return "This service failed; its log has the reason."

@@ -1,0 +1,113 @@
+"""Where deliveries may go: which URLs an endpoint may have, and which addresses are connected to.
+
+With WEBHOOK_TARGETS=public, a workspace's admin must not be able to reach what only this machine
+can reach. The URL cannot decide that, since its host name may lead to any address at any time: each
+attempt resolves the name once, checks every address, and connects to one of those.
+"""
+
+import re
+from ipaddress import IPv4Address, IPv6Network, ip_address
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from django.conf import settings
+
+MAX_LENGTH = 500  # characters of a URL
+_CHARACTERS = re.compile(r"[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]+")  # RFC 3986
+_HOST = re.compile(r"(?!-)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\.?")
+_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")  # the last part of an IPv4 address in any spelling
+_UNICAST = IPv6Network("2000::/3")
+_NAT64 = IPv6Network("64:ff9b::/96")  # the last 32 bits are an IPv4 address
+# Tunnels to an IPv4 address inside of the address: Teredo and 6to4, which nobody needs.
+_TUNNELS = (IPv6Network("2001::/32"), IPv6Network("2002::/16"))
+
+
+class Target(NamedTuple):
+    """A URL's parts, as a connection and a request need them.
+
+    Attributes:
+        host: without the brackets of an IPv6 address.
+        authority: the Host header.
+        path: with the query.
+    """
+
+    scheme: str
+    host: str
+    port: int
+    authority: str
+    path: str
+
+
+def check_url(url: str) -> Target:
+    """The parts of an endpoint's URL.
+
+    Raises:
+        ValueError: it must not be one; the text says what to change.
+    """
+    if len(url) > MAX_LENGTH:
+        raise ValueError(f"Use a URL of at most {MAX_LENGTH} characters.")
+    if not _CHARACTERS.fullmatch(url):
+        raise ValueError(
+            "Use only the characters that a URL may have: encode others as %XX, and write a host "
+            "name of another script in its form with xn--."
+        )
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        raise ValueError("Check the host and the port: this is not a valid URL.") from None
+    schemes = ("https",) if _public_only() else ("https", "http")
+    if parts.scheme not in schemes:
+        raise ValueError(f"Begin the URL with {' or '.join(f'{each}://' for each in schemes)}.")
+    if "@" in parts.netloc:
+        raise ValueError("Leave out the user name and password: deliveries are signed instead.")
+    if "#" in url:
+        raise ValueError("Leave out the part from # on: no server receives it.")
+    if port == 0 or parts.netloc.endswith(":"):
+        raise ValueError("Leave out the port, or use one from 1 to 65535.")
+    _check_host(host)
+    authority = f"[{host}]" if ":" in host else host
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    default = 443 if parts.scheme == "https" else 80
+    if port and port != default:
+        authority += f":{port}"
+    return Target(parts.scheme, host, port or default, authority, path)
+
+
+def _check_host(host: str) -> None:
+    if not host:
+        raise ValueError("Add the host's name: https://HOST/PATH.")
+    try:
+        ip_address(host)
+    except ValueError:
+        last = host.rstrip(".").rpartition(".")[2]
+        if len(host) > 253 or not _HOST.fullmatch(host) or _NUMBER.fullmatch(last):
+            raise ValueError(
+                "Check the host: use a name such as hooks.example.com, or an IP address."
+            ) from None
+        if _public_only() and "." not in host.strip("."):
+            raise ValueError("Use a host name that is known everywhere, with its domain.") from None
+    else:
+        if not is_allowed(host):
+            raise ValueError("Use a public address: this one is reachable from some networks only.")
+
+
+def is_allowed(address: str) -> bool:
+    """Whether deliveries may go to this IP address, as text."""
+    return not _public_only() or is_public(address)
+
+
+def is_public(address: str) -> bool:
+    """Whether an IP address, as text, is one of the public internet."""
+    found = ip_address(address)
+    if found.version == 6 and found in _NAT64:
+        found = IPv4Address(int(found) & 0xFFFFFFFF)
+    if found.version == 6 and (
+        found not in _UNICAST or any(found in tunnel for tunnel in _TUNNELS)
+    ):
+        return False  # such as ::ffff:127.0.0.1, which is IPv4 in disguise
+    return found.is_global and not found.is_multicast
+
+
+def _public_only() -> bool:
+    return bool(settings.WEBHOOK_TARGETS == "public")

@@ -1,0 +1,35 @@
+"""A form for something new in one of the user's own workspaces."""
+
+from typing import Any
+
+from django import forms
+from django.contrib.auth.models import User
+
+from config.admin.once import OnceForm
+from workspaces.directory import administered_names, labels
+from workspaces.models import Workspace
+from workspaces.permissions import administered_by
+
+
+class OwnWorkspaceForm(OnceForm):
+    """Asks for the workspace, if the user is an admin of several."""
+
+    workspace = forms.ModelChoiceField(
+        Workspace.objects.none(), empty_label="Choose where it belongs"
+    )
+
+    def __init__(self, *args: Any, by: User, **kwargs: Any) -> None:
+        super().__init__(*args, by=by, **kwargs)
+        self.workspaces = list(administered_by(by).order_by("name", "id"))
+        if len(self.workspaces) == 1:
+            del self.fields["workspace"]
+        else:
+            own = labels(administered_names(by))
+            choices: Any = self.fields["workspace"]
+            choices.queryset = administered_by(by).order_by("name", "id")
+            choices.label_from_instance = lambda workspace: own.get(workspace.id, workspace.name)
+
+    def chosen_workspace(self) -> Workspace:
+        """The workspace; the form must be valid."""
+        chosen: Workspace = self.cleaned_data.get("workspace") or self.workspaces[0]
+        return chosen
