@@ -27,7 +27,8 @@ EXPECTED = {
     "/api/v1/documents": {200, 304, 400, 401, 405},
     "/api/v1/documents/{id}": {200, 304, 401, 404, 405},
     "/api/v1/documents/{id}/download": {200, 206, 304, 400, 401, 404, 405, 412, 416},
-    "/api/v1/openapi.json": {200, 304, 405, 412},
+    "/api/v1/events": {200, 304, 400, 401, 405},
+    "/api/v1/openapi.json": {200, 405, 412},
 }
 
 
@@ -55,7 +56,8 @@ def run(server: Server, acme: Tenant, umbrella: Tenant, tmp_path: Path) -> dict[
     ids = [str(document.id) for document in [*known, foreign]]
     keys = [factories.issue(acme.workspace, f"Key {n}", acme.admin)[1] for n in range(KEYS)]
     cursors = {status: cursor(acme, f"&status={status}") for status in STATUS_FILTER}
-    given = {"keys": keys, "cursors": {"": cursor(acme, "")} | cursors}
+    after = acme.get("/events?after=now").json()["nextCursor"]
+    given = {"keys": keys, "cursors": {"": cursor(acme, "")} | cursors, "after": after}
 
     configuration = (FILES / "schemathesis.toml").read_text()
     if SECONDS:

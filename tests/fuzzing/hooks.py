@@ -31,5 +31,9 @@ class NextKey:
 def before_call(context: HookContext, case: Case[Any], kwargs: dict[str, Any]) -> None:
     """Replaces valid cursors by one for the same filter; invalid ones stay as generated."""
     query = case.query or {}
-    if "cursor" in query and case.meta and case.meta.generation.mode.is_positive:
-        case.query["cursor"] = GIVEN["cursors"][query.get("status", "")]
+    if not case.meta or not case.meta.generation.mode.is_positive:
+        return
+    if "cursor" in query:
+        query["cursor"] = GIVEN["cursors"][query.get("status", "")]
+    if "after" in query:
+        query["after"] = GIVEN["after"]
