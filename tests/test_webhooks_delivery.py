@@ -135,7 +135,7 @@ def test_deliveries_survive_processes_that_are_killed(
             victim = processes.pop(0)
             victim.send_signal(signal.SIGKILL)
             victim.wait()
-            # Claims of a killed process end after 30 s; the test does not wait for that.
+            # Claims of a killed process end after 6 s; the test does not wait for that.
             Delivery.objects.filter(claimed_until__isnull=False).update(
                 claimed_until=timezone.now()
             )

@@ -227,11 +227,15 @@ def test_result_of_a_process_whose_claim_has_ended(acme: Tenant) -> None:
     factories.listed(acme.workspace, 1)
     late = claim()
     Delivery.objects.update(claimed_until=timezone.now())
+    queue.renew(late)
+    assert claim() == []
+    Delivery.objects.update(claimed_until=timezone.now())
     other = claim()
+    queue.renew(late)  # in vain
     assert other[0].id == late[0].id
     end(late, 500)  # the delivery is the other's now
     found = Delivery.objects.get()
-    assert (found.state, found.claimed_until) == (PENDING, other[0].claimed_until)
+    assert (found.state, found.claim) == (PENDING, other[0].claim)
     end(other)
     end(late, 500)  # a failure after the success
     found = Delivery.objects.get()

@@ -39,7 +39,7 @@ def send(url: str) -> Result:
     now = datetime.now(UTC)
     claim = Claim(
         id=1,
-        claimed_until=now,
+        claim=uuid.uuid4(),
         failures=0,
         event_id=uuid.uuid4(),
         type="document.completed",

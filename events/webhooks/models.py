@@ -121,8 +121,9 @@ class Delivery(models.Model):
         attempts: how many have ended.
         failures: how many of the present schedule have failed (`queue.DELAYS`).
         next_attempt_at: when the next one is due; None if the delivery is not pending.
-        claimed_until: until then, a process is making an attempt. One that was killed is replaced
-            by any other process after that.
+        claim: of the process that is making an attempt.
+        claimed_until: until then; the process renews its claims. After that, any other process may
+            claim the delivery.
     """
 
     # The index delivery_newest begins with the endpoint.
@@ -139,6 +140,7 @@ class Delivery(models.Model):
     attempts = models.PositiveSmallIntegerField(default=0)
     failures = models.PositiveSmallIntegerField(db_default=0)
     next_attempt_at = models.DateTimeField(null=True, db_default=Now())
+    claim = models.UUIDField(null=True)
     claimed_until = models.DateTimeField(null=True)
     created_at = models.DateTimeField(db_default=Now())
 

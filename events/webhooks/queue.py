@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -35,13 +35,14 @@ class Claim(NamedTuple):
     """A delivery of which this process makes the next attempt, with what that needs.
 
     Attributes:
+        claim: tells it apart from another process's claim, once this one has ended.
         failures: so many attempts of the present schedule have failed.
         previous_secret: encrypted, as `secret`; "" if it does not sign any more.
         troubled: the endpoint fails or is slow.
     """
 
     id: int
-    claimed_until: datetime
+    claim: UUID
     failures: int
     event_id: UUID
     type: str
@@ -108,6 +109,13 @@ def claim(most: int, most_troubled: int, slow: Iterable[UUID]) -> list[Claim]:
         return [Claim(*row) for row in fetch(statements.CLAIM, (slow_ids, most, most_troubled))]
 
 
+def renew(claims: Sequence[Claim]) -> None:
+    """Keeps claims for some more seconds, unless they have ended."""
+    with connection.cursor() as cursor:
+        ids, own = [each.id for each in claims], [each.claim for each in claims]
+        cursor.execute(statements.RENEW, [ids, own])
+
+
 def record(results: Sequence[Result]) -> list[UUID]:
     """Records how attempts ended.
 
@@ -130,10 +138,10 @@ def record(results: Sequence[Result]) -> list[UUID]:
     return list(too_long.values_list("pk", flat=True))
 
 
-def _columns(result: Result) -> dict[str, str | int | float | datetime | None]:
+def _columns(result: Result) -> dict[str, Any]:
     return {
         "id": result.claim.id,
-        "claimed_until": result.claim.claimed_until,
+        "claim": result.claim.claim,
         "succeeded": result.succeeded,
         "delay": result.delay(),
         "started_at": result.started_at,
@@ -170,5 +178,9 @@ def send_again(deliveries: QuerySet[Delivery]) -> int:
     free = Q(claimed_until=None) | Q(claimed_until__lte=Now())
     idle = deliveries.filter(~PENDING | FAILING & free)
     return idle.update(
-        state=DeliveryState.PENDING, next_attempt_at=Now(), claimed_until=None, failures=0
+        state=DeliveryState.PENDING,
+        next_attempt_at=Now(),
+        claim=None,
+        claimed_until=None,
+        failures=0,
     )

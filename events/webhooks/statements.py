@@ -2,7 +2,7 @@
 
 from workspaces.api_access import HAS_API_ACCESS
 
-CLAIM_SECONDS = 30  # until a claim ends whose process was killed; more than an attempt takes
+CLAIM_SECONDS = 6  # until a claim ends that its process, which was killed, does not renew
 AT_ONCE = 10  # attempts in progress for an endpoint, over all processes
 AT_ONCE_TROUBLED = 1  # for one that fails or is slow
 LOCK = 0x686F6F6B  # an arbitrary number, unique among our advisory locks
@@ -73,10 +73,11 @@ CLAIM = f"""
         ORDER BY turn, next_attempt_at, id LIMIT %s::int)
     )
     UPDATE webhooks_delivery AS delivery
-    SET claimed_until = statement_timestamp() + interval '{CLAIM_SECONDS} s'
+    SET claim = gen_random_uuid(),
+        claimed_until = statement_timestamp() + interval '{CLAIM_SECONDS} s'
     FROM chosen, webhooks_endpoint AS endpoint
     WHERE delivery.id = chosen.id AND endpoint.id = delivery.endpoint_id
-    RETURNING delivery.id, delivery.claimed_until, delivery.failures, delivery.event_id,
+    RETURNING delivery.id, delivery.claim, delivery.failures, delivery.event_id,
         delivery.type, delivery.occurred_at, delivery.document_id::text, delivery.status,
         endpoint.id, endpoint.url, endpoint.secret,
         CASE WHEN endpoint.previous_secret_until > statement_timestamp()
@@ -84,12 +85,18 @@ CLAIM = f"""
         chosen.troubled
 """  # noqa: S608 - made of constants
 
+RENEW = f"""
+    UPDATE webhooks_delivery
+    SET claimed_until = statement_timestamp() + interval '{CLAIM_SECONDS} s'
+    WHERE id = ANY (%s) AND claim = ANY (%s)
+"""  # noqa: S608 - made of constants
+
 # `mine` is false for a process that was silent for so long that another one has claimed the
 # delivery since. It adds its attempt, and a success is a success; the rest is the other's. An
 # attempt that is already there was recorded by a commit whose response was lost.
 RECORD = """
     WITH result AS (
-        SELECT %(id)s::bigint AS id, %(claimed_until)s::timestamptz AS claimed_until,
+        SELECT %(id)s::bigint AS id, %(claim)s::uuid AS claim,
             %(succeeded)s::boolean AS succeeded, %(delay)s::float8 AS delay,
             %(started_at)s::timestamptz AS started_at
     ), recorded AS (
@@ -101,11 +108,12 @@ RECORD = """
             next_attempt_at = CASE WHEN succeeded THEN NULL
                 WHEN mine THEN statement_timestamp() + delay * interval '1 s'
                 ELSE next_attempt_at END,
+            claim = CASE WHEN succeeded OR mine THEN NULL ELSE delivery.claim END,
             claimed_until = CASE WHEN succeeded OR mine THEN NULL ELSE delivery.claimed_until END
         FROM result CROSS JOIN LATERAL (
-            SELECT coalesce(now_claimed.claimed_until = result.claimed_until, false) AS mine
+            SELECT coalesce(now_claimed.claim = result.claim, false) AS mine
             FROM webhooks_delivery AS now_claimed WHERE now_claimed.id = result.id
-        ) AS claim
+        ) AS owner
         WHERE delivery.id = result.id AND NOT EXISTS (
             SELECT FROM webhooks_attempt AS attempt
             WHERE attempt.delivery_id = delivery.id AND attempt.started_at = result.started_at)

@@ -22,6 +22,7 @@ from events.models import public_id
 from events.webhooks import queue, upkeep
 from events.webhooks.queue import Claim, Result
 from events.webhooks.sending import SECONDS, attempt
+from events.webhooks.statements import CLAIM_SECONDS
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -31,6 +32,7 @@ MOST = 4 * LANE  # attempts at once
 SLOW_SECONDS = 2.0  # an attempt that takes longer makes its endpoint a slow one
 IDLE_SECONDS = 0.5  # between two looks for what is due
 PAUSE_SECONDS = 0.05  # the same while there is work; what becomes due meanwhile is one batch
+RENEW_SECONDS = CLAIM_SECONDS / 3  # between two renewals of the claims in progress
 DATABASE_SECONDS = 20.0  # for one call of the database
 STOP_SECONDS = SECONDS + 5.0  # for the attempts in progress after a signal
 
@@ -44,7 +46,8 @@ class Worker:
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, "database")
-        self._running: dict[asyncio.Task[None], tuple[float, bool]] = {}  # start, troubled
+        self._running: dict[asyncio.Task[None], tuple[float, Claim]] = {}  # with their start
+        self._renewed = 0.0
         self._ended: list[Result] = []
         self._slow: set[UUID] = set()
         self._wake = asyncio.Event()  # an attempt has ended
@@ -80,7 +83,8 @@ class Worker:
                 for claim in await self._in_database(queue.claim, *self._free(), self._slow):
                     worked = True
                     task = asyncio.create_task(self._attempt(claim))
-                    self._running[task] = time.monotonic(), claim.troubled
+                    self._running[task] = time.monotonic(), claim
+            await self._renew()
         except DatabaseError as exc:
             logger.error("The database: %s; trying again.", first_line(exc))
             await asyncio.sleep(IDLE_SECONDS)
@@ -91,6 +95,13 @@ class Worker:
         else:
             await _wait(self._wake, IDLE_SECONDS)
 
+    async def _renew(self) -> None:
+        """Keeps the claims of the attempts in progress."""
+        if self._running and self._renewed < time.monotonic() - RENEW_SECONDS:
+            claims = [claim for _, claim in self._running.values()]
+            await self._in_database(queue.renew, claims)
+            self._renewed = time.monotonic()
+
     def _free(self) -> tuple[int, int]:
         """How many attempts may start, of endpoints that work and of troubled ones.
 
@@ -98,7 +109,9 @@ class Worker:
         become slow all at once do not stop the others.
         """
         long_ago = time.monotonic() - SLOW_SECONDS
-        troubled = sum(bad or start < long_ago for start, bad in self._running.values())
+        troubled = sum(
+            claim.troubled or start < long_ago for start, claim in self._running.values()
+        )
         most = MOST - len(self._running)
         free = min(most, LANE - (len(self._running) - troubled))
         return free, max(0, min(most - free, LANE - troubled))
