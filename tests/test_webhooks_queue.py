@@ -231,7 +231,7 @@ def test_result_of_a_process_whose_claim_has_ended(acme: Tenant) -> None:
     assert claim() == []
     Delivery.objects.update(claimed_until=timezone.now())
     other = claim()
-    queue.renew(late)  # in vain
+    queue.renew(late)  # too late
     assert other[0].id == late[0].id
     end(late, 500)  # the delivery is the other's now
     found = Delivery.objects.get()

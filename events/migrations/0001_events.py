@@ -3,8 +3,8 @@
 import django.db.models.functions.datetime
 from django.db import migrations, models
 
-# Whoever writes documents, the events are written in the same transaction. The functions run as
-# their owner: a writer needs no privilege on the events, and can switch nothing off.
+# However documents are written, the events are written in the same transaction. The functions run
+# as their owner: a writer needs no privilege on the events, and can switch nothing off.
 #
 # The position of an event is at least the number of its own transaction. So while that transaction
 # runs, no event with this position or a later one is shown (`events.queries`), and none is skipped.

@@ -52,7 +52,7 @@ class EndpointChangeList(WorkspaceChoices):
 class EndpointAdmin(EndpointChanges):
     """A workspace's webhooks, for its admins; support staff and operators see them."""
 
-    description = "Have your software told as soon as a document completes or changes."
+    description = "Notify your software as soon as a document completes or changes."
     add_text = "Create a webhook"
     menu_position = 20
     change_list_template = "admin/webhooks/endpoint/change_list.html"

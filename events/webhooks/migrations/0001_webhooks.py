@@ -9,8 +9,7 @@ import uuid
 from django.conf import settings
 from django.db import migrations, models
 
-# Whoever writes an event, its deliveries are added in the same transaction. The function runs as
-# its owner: a writer of documents needs no privilege on the endpoints, and sees no secret.
+# The deliveries of an event are added in its transaction. The function runs as its owner: a writer of documents needs no privilege on the endpoints, and sees no secret.
 TRIGGER = """
 CREATE FUNCTION webhooks_add_deliveries() RETURNS trigger LANGUAGE plpgsql
     SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
