@@ -1,6 +1,7 @@
 """The query of the feed of events: one prepared statement that returns plain rows."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import NamedTuple
 from uuid import UUID
 
@@ -34,6 +35,7 @@ _NEXT = """
 """
 _FEED = 3  # columns about the feed itself
 _START = (0, 0)  # the position before all events
+_RECENT = timedelta(days=1)
 
 
 class Page(NamedTuple):
@@ -68,10 +70,14 @@ def page(workspace_id: UUID, types: Sequence[str], after: Position | None, size:
         check(after, end)
     more = len(rows) > size
     events = [event(*row[2:]) for row in rows[:size]]
-    if more:
-        transaction, id = rows[size - 1][:2]
-        end = end._replace(transaction=transaction, id=id, time=events[-1].timestamp)
-    return Page(events, end, more)
+    last = after
+    if events:
+        transaction, id = rows[len(events) - 1][:2]
+        last = end._replace(transaction=transaction, id=id, time=events[-1].timestamp)
+    # The same cursor as long as nothing is new, so that the response is a 304; but no old one,
+    # which would expire.
+    is_recent = last is not None and last.time > end.time - _RECENT
+    return Page(events, last if last and (more or is_recent) else end, more)
 
 
 def _following(

@@ -41,7 +41,12 @@ A copy of the workspace's documents stays complete in three steps:
 
 No event is skipped and none is shown twice, whatever happens at the same time. The events of one
 document are in the order in which they happened. A page with fewer than `limit` events is the last
-one for now. Events are kept for {KEEP_DAYS} days. After a 410, start again with step 1.
+one for now; as long as nothing is new, its `nextCursor` and `ETag` stay the same.
+
+A document that is not found any more (404) was deleted: delete your copy. A restored one is created
+again. What does not change the status is no event: a second signature, or another title.
+
+Events are kept for {KEEP_DAYS} days. After a 410, start again with step 1.
 
 Webhooks send the same objects to an address of yours as soon as they happen; a workspace admin
 registers it in the developer settings.""",

@@ -166,6 +166,23 @@ def test_events_now_are_none_and_the_cursor_of_those_to_come(acme: Tenant) -> No
     assert feed(acme, page["nextCursor"]) == [("document.created", str(new.id))]
 
 
+def test_events_cursor_and_tag_stay_the_same_while_nothing_is_new(acme: Tenant) -> None:
+    factories.listed(acme.workspace, 3)
+    assert eventually(settled)
+    after = request(acme)["nextCursor"]
+    first = acme.get(f"/events?after={quote(after)}")
+    assert first.json() == {"data": [], "nextCursor": after}
+    again = acme.get(f"/events?after={quote(after)}", if_none_match=first.headers["etag"])
+    assert (again.status, again.body) == (304, b"")
+
+
+def test_events_cursor_that_gets_old_is_replaced_when_nothing_is_new(acme: Tenant) -> None:
+    end = queries.end_of_feed(acme.workspace.id).next
+    old = end._replace(time=end.time - timedelta(days=2))
+    cursor = request(acme, cursors.encode(old, acme.workspace.id))["nextCursor"]
+    assert cursors.decode(cursor, acme.workspace.id).time >= end.time
+
+
 @pytest.mark.parametrize(
     ("query", "name", "takes"),
     [

@@ -288,6 +288,17 @@ def test_test_event_is_delivered_like_any_other(acme: Tenant) -> None:
     assert claims[0].event_id != claims[1].event_id
 
 
+def test_test_event_that_fails_has_one_attempt_and_is_no_failure_of_the_endpoint(
+    acme: Tenant,
+) -> None:
+    made, _ = endpoint(acme, URL)
+    delivery = queue.add_test_event(made)
+    end(claim(), 500)
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.attempts, delivery.next_attempt_at) == (FAILED, 1, None)
+    assert Endpoint.objects.get().failing_since is None
+
+
 def test_claims_read_few_rows_however_many_wait(acme: Tenant, umbrella: Tenant) -> None:
     """Among many endpoints and deliveries, claims use the indexes."""
     for _ in range(20):

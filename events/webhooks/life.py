@@ -16,7 +16,7 @@ from config import mail
 from config.admin.signin.notices import address_of
 from config.request_context import actor
 from events.webhooks import queue, secrets
-from events.webhooks.models import BOTH_SECRETS, FAILING, Delivery, Endpoint
+from events.webhooks.models import BOTH_SECRETS, FAILING, Delivery, Endpoint, public_url
 from workspaces.models import Membership, Workspace
 
 MOST = 20  # endpoints of a workspace: each one multiplies what is delivered
@@ -84,7 +84,8 @@ def change(endpoint: Endpoint, *, url: str, types: Sequence[str], by: User) -> N
     now = _locked(endpoint)
     changes = []
     if now.url != url:
-        changes.append(f"address was {now.public_url}")
+        queries_only = public_url(url) == now.public_url
+        changes.append("the address's query" if queries_only else f"address was {now.public_url}")
         now.failing_since = None  # that was the other address
     if set(now.types) != set(types):
         changes.append(f"{', '.join(now.types)} → {', '.join(types)}")

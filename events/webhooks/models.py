@@ -82,10 +82,7 @@ class Endpoint(models.Model):
 
     @property
     def public_url(self) -> str:
-        """The address without what may be a secret: user, query and fragment."""
-        parts = urlsplit(self.url)
-        host = parts.netloc.rpartition("@")[2]
-        return parts._replace(netloc=host, query="", fragment="").geturl()
+        return public_url(self.url)
 
     @property
     def name(self) -> str:
@@ -100,6 +97,13 @@ class Endpoint(models.Model):
             endpoint_id=self.id,
             endpoint_url=self.public_url,
         )
+
+
+def public_url(url: str) -> str:
+    """An address without what may be a secret: user, query and fragment."""
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    return parts._replace(netloc=host, query="", fragment="").geturl()
 
 
 class DeliveryState(models.TextChoices):

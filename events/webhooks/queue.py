@@ -84,10 +84,17 @@ class Result:
         """Whether the endpoint says that it wants nothing any more."""
         return self.status == 410
 
+    @property
+    def is_test(self) -> bool:
+        return self.claim.type == TEST_EVENT
+
     def delay(self) -> float | None:
-        """Seconds until the next attempt if this one has failed; None if it was the last one."""
+        """Seconds until the next attempt if this one has failed; None if it was the last one.
+
+        A test event has one attempt: somebody looks at what becomes of it.
+        """
         failures = self.claim.failures + 1
-        if failures >= len(DELAYS):
+        if failures >= len(DELAYS) or self.is_test:
             return None
         jittered = DELAYS[failures] * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311
         return max(jittered, min(self.retry_after, MOST_RETRY_AFTER))
@@ -122,7 +129,11 @@ def record(results: Sequence[Result]) -> list[UUID]:
     Returns:
         The endpoints that have failed for too long, and are not switched off yet.
     """
-    last = {result.claim.endpoint_id: result.succeeded for result in results}
+    last = {
+        result.claim.endpoint_id: result.succeeded
+        for result in results
+        if result.succeeded or not result.is_test  # a test that fails is no failure of the endpoint
+    }
     failed = [id for id, succeeded in last.items() if not succeeded]
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(statements.NO_WAIT)
