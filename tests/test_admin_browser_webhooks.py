@@ -56,6 +56,8 @@ def test_webhook_pages_create_test_switch_roll_send_again_and_delete(
     assert "A test event is on its way." in browser.text
     assert "webhook.test" in browser.text
     browser.check_layout("webhook-test")
+    browser.click("Switch off…")
+    browser.check_layout("webhook-switch-off")
     browser.click("Switch off")
     assert "Switched off on" in browser.text
     browser.check_layout("webhook-off")

@@ -6,6 +6,7 @@ sends something does not: the process that delivers locks a delivery first, then
 
 import uuid
 from collections.abc import Sequence
+from datetime import datetime
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
@@ -98,18 +99,23 @@ def change(endpoint: Endpoint, *, url: str, types: Sequence[str], by: User) -> N
 
 
 @transaction.atomic
-def switch_on(endpoint: Endpoint, *, by: User) -> None:
+def switch_on(endpoint: Endpoint, *, by: User) -> datetime | None:
     """Lets an endpoint receive events from now on; what waited for it is delivered.
+
+    Returns:
+        When it was switched off: events since then were not sent to it. None if it was on.
 
     Raises:
         Endpoint.DoesNotExist: it was deleted.
     """
     now = _locked(endpoint)
-    if not now.enabled:
-        Endpoint.objects.filter(pk=now.pk).update(
-            enabled=True, disabled_reason="", disabled_at=None, failing_since=None
-        )
-        record.webhook_switched_on(endpoint=now.snapshot(), person=by.get_username())
+    if now.enabled:
+        return None
+    Endpoint.objects.filter(pk=now.pk).update(
+        enabled=True, disabled_reason="", disabled_at=None, failing_since=None
+    )
+    record.webhook_switched_on(endpoint=now.snapshot(), person=by.get_username())
+    return now.disabled_at
 
 
 @transaction.atomic

@@ -1,5 +1,6 @@
 """Who sees which webhooks in the admin, and what their states are called."""
 
+from datetime import datetime
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -15,7 +16,7 @@ from config.admin.base import request_user
 from config.admin.changelist import READING, ReadOnlyAdmin
 from config.admin.formatting import time_tag
 from config.api.errors import PlanRequired, WorkspaceSuspended
-from events.webhooks.models import Endpoint
+from events.webhooks.models import KEEP, Endpoint
 from events.webhooks.queue import FAILING_DAYS
 from workspaces.api_access import check_api_access
 from workspaces.directory import own_workspaces
@@ -125,14 +126,25 @@ def explanation(endpoint: Endpoint) -> SafeString:
         )
     if endpoint.enabled:
         return SafeString("")
-    when = time_tag(endpoint.disabled_at) if endpoint.disabled_at else ""
+    since = endpoint.disabled_at or endpoint.created_at
     if endpoint.disabled_reason:
         return format_html(
-            "Switched off on {} because {}. Repair it, then switch it on again.",
-            when,
+            "Switched off on {} because {}. Repair it, then switch it on again. {}",
+            time_tag(since),
             endpoint.disabled_reason,
+            missed(since),
         )
-    return format_html("Switched off on {}. Events that happen meanwhile are not sent.", when)
+    return format_html("Switched off on {}. {}", time_tag(since), missed(since))
+
+
+def missed(since: datetime) -> SafeString:
+    """Where to read the events that were not sent to an endpoint that was switched off."""
+    return format_html(
+        "Events since {} were not sent to it: read them with <code>GET /api/v1/events</code>, "
+        "which has those of the last {} days.",
+        time_tag(since),
+        KEEP.days,
+    )
 
 
 def warning(endpoint: Endpoint) -> SafeString:
@@ -140,6 +152,13 @@ def warning(endpoint: Endpoint) -> SafeString:
     url = reverse(ENDPOINT, args=[endpoint.pk])
     link = format_html('Webhook <a href="{}">{}</a>', url, endpoint.name)
     return format_html("{}: {}", link, explanation(endpoint))
+
+
+def sent_once(endpoint: Endpoint) -> str:
+    """What deliveries to it wait for, after "sent"; "" if they do not wait."""
+    if not endpoint.enabled:
+        return "once the webhook is switched on"
+    return "once the workspace may use the API" if waiting(endpoint.workspace) else ""
 
 
 def waiting(workspace: Workspace) -> SafeString:

@@ -7,6 +7,7 @@ from django.db.models import Prefetch, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http import HttpResponseRedirect as Redirect
 from django.urls import URLPattern, path, reverse
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -23,6 +24,7 @@ from events.webhooks.admin.access import (
     may_change,
     require_own,
     require_reading,
+    sent_once,
     waiting,
     workspace_label,
 )
@@ -106,7 +108,7 @@ class DeliveryAdmin(WebhookAccess):
             life.send_again(delivery, by=request_user(request))
         except Endpoint.DoesNotExist:
             raise Http404 from None
-        messages.success(request, "It is being sent again.")
+        messages.success(request, f"It is {sent_again(delivery.endpoint)}.")
         return Redirect(reverse(DELIVERY, args=[delivery.pk]))
 
     # --- Columns
@@ -192,8 +194,14 @@ def next_attempt(delivery: Delivery) -> SafeString | str:
     endpoint = delivery.endpoint
     if delivery.next_attempt_at is None or endpoint.deleted_at:
         return ""
-    if not endpoint.enabled:
-        return "once the webhook is switched on"
-    if waiting(endpoint.workspace):
-        return "once the workspace may use the API"
+    if when := sent_once(endpoint):
+        return when
+    if delivery.next_attempt_at <= timezone.now():
+        return "as soon as possible"
     return time_tag(delivery.next_attempt_at)
+
+
+def sent_again(endpoint: Endpoint) -> str:
+    """What happens to deliveries that a user sends again, after "is" or "are"."""
+    when = sent_once(endpoint)
+    return f"sent again {when}" if when else "being sent again"
