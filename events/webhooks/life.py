@@ -28,6 +28,10 @@ class AlreadyCreated(Exception):
     """An endpoint with this id exists or existed."""
 
 
+class Changed(Exception):
+    """Somebody else has changed the endpoint since the caller has read it."""
+
+
 class TooMany(Exception):
     """The workspace has as many endpoints as it may have."""
 
@@ -77,17 +81,24 @@ def create(
 
 @transaction.atomic
 def change(endpoint: Endpoint, *, url: str, types: Sequence[str], by: User) -> None:
-    """Changes the address and the types of events. Deliveries that wait go to the new address.
+    """Changes the URL and the types of events. Deliveries that wait go to the new URL.
+
+    Args:
+        endpoint: as the user has seen it.
 
     Raises:
+        Changed: it has another URL or other types by now, which would be overwritten.
         Endpoint.DoesNotExist: it was deleted.
     """
     now = _locked(endpoint)
+    wanted = (url, set(types))
+    if (now.url, set(now.types)) not in (wanted, (endpoint.url, set(endpoint.types))):
+        raise Changed
     changes = []
     if now.url != url:
         queries_only = public_url(url) == now.public_url
-        changes.append("the address's query" if queries_only else f"address was {now.public_url}")
-        now.failing_since = None  # that was the other address
+        changes.append("the URL's query" if queries_only else f"URL was {now.public_url}")
+        now.failing_since = None  # that was the other URL
     if set(now.types) != set(types):
         changes.append(f"{', '.join(now.types)} → {', '.join(types)}")
     if changes:
@@ -230,9 +241,8 @@ def send_failed_again(endpoint: Endpoint, *, by: User) -> int:
     failing = now.deliveries.filter(FAILING).values("pk")[:MOST_AGAIN]
     count = queue.send_again(now.deliveries.filter(pk__in=failing))
     if count:
-        record.webhook_sent_again(
-            endpoint=now.snapshot(), person=by.get_username(), what=f"{count:,} failed deliveries"
-        )
+        what = f"{count:,} failed {'delivery' if count == 1 else 'deliveries'}"
+        record.webhook_sent_again(endpoint=now.snapshot(), person=by.get_username(), what=what)
     return count
 
 

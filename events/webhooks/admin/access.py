@@ -16,7 +16,8 @@ from config.admin.base import request_user
 from config.admin.changelist import READING, ReadOnlyAdmin
 from config.admin.formatting import time_tag
 from config.api.errors import PlanRequired, WorkspaceSuspended
-from events.webhooks.models import KEEP, Endpoint
+from events.models import KEEP_DAYS
+from events.webhooks.models import Endpoint
 from events.webhooks.queue import FAILING_DAYS
 from workspaces.api_access import check_api_access
 from workspaces.directory import own_workspaces
@@ -26,6 +27,8 @@ from workspaces.permissions import sees_every_workspace
 
 LIST = "admin:webhooks_endpoint_changelist"
 ENDPOINT = "admin:webhooks_endpoint_change"
+MOST_WARNINGS = 3  # more webhooks in the same state have one warning
+MANY = {"off": "{} webhooks are switched off", "failing": "{} webhooks are failing"}
 
 
 class WebhookAccess(ReadOnlyAdmin):
@@ -117,7 +120,7 @@ def _pill(kind: str, text: str) -> SafeString:
 def explanation(endpoint: Endpoint) -> SafeString:
     """Why it receives nothing, or fails, and what to do about it; "" if all is well."""
     if endpoint.deleted_at:
-        return format_html("Deleted on {}.", time_tag(endpoint.deleted_at))
+        return format_html("The webhook was deleted on {}.", time_tag(endpoint.deleted_at))
     if endpoint.enabled and endpoint.failing_since:
         return format_html(
             "Every attempt has failed since {}. After {} days of that, it is switched off.",
@@ -143,15 +146,33 @@ def missed(since: datetime) -> SafeString:
         "Events since {} were not sent to it: read them with <code>GET /api/v1/events</code>, "
         "which has those of the last {} days.",
         time_tag(since),
-        KEEP.days,
+        KEEP_DAYS,
     )
 
 
-def warning(endpoint: Endpoint) -> SafeString:
-    """The same with a link, for the start page."""
-    url = reverse(ENDPOINT, args=[endpoint.pk])
-    link = format_html('Webhook <a href="{}">{}</a>', url, endpoint.name)
-    return format_html("{}: {}", link, explanation(endpoint))
+def warnings(state: str, endpoints: list[Endpoint]) -> list[SafeString]:
+    """The same with links, for the start page: one for each, or one for all if there are many.
+
+    Args:
+        state: of all of them, "off" or "failing", as the list's filter has it.
+        endpoints: the one that is in this state for the longest time first.
+    """
+    if len(endpoints) > MOST_WARNINGS:
+        text = MANY[state].format(len(endpoints))
+        link = format_html('<a href="{}?state={}">{}</a>', reverse(LIST), state, text)
+        first = endpoints[0].disabled_at if state == "off" else endpoints[0].failing_since
+        since = format_html("the first since {}", time_tag(first)) if first else ""
+        return [format_html("{} {}: {}.", state_pill(endpoints[0]), link, since)]
+    return [
+        format_html(
+            '{} Webhook <a href="{}">{}</a>: {}',
+            state_pill(each),
+            reverse(ENDPOINT, args=[each.pk]),
+            each.name,
+            explanation(each),
+        )
+        for each in endpoints
+    ]
 
 
 def sent_once(endpoint: Endpoint) -> str:

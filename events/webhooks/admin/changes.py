@@ -8,10 +8,12 @@ from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http import HttpResponseRedirect as Redirect
 from django.urls import URLPattern, path, reverse
+from django.utils.crypto import salted_hmac
 from django.utils.html import format_html
 
 from config.admin.base import request_user
 from config.admin.reauthentication import recent_sign_in_required
+from events.models import KEEP_DAYS
 from events.webhooks import life
 from events.webhooks.admin.access import (
     ENDPOINT,
@@ -25,7 +27,7 @@ from events.webhooks.admin.access import (
 from events.webhooks.admin.deliveries import place, sent_again
 from events.webhooks.admin.forms import EndpointForm
 from events.webhooks.admin.secret import CONFIRM, FORM, SecretPages
-from events.webhooks.models import KEEP, Endpoint
+from events.webhooks.models import Endpoint
 
 PAGES = ("edit", "roll", "switch_on", "switch_off", "test", "again")
 
@@ -54,6 +56,12 @@ def again(endpoint: Endpoint, user: User) -> str:
     if not count:
         return "No deliveries to send again."
     return f"{count:,} {'delivery is' if count == 1 else 'deliveries are'} {sent_again(endpoint)}."
+
+
+def fingerprint(endpoint: Endpoint) -> str:
+    """Tells a form that shows other values."""
+    values = "\n".join([endpoint.url, *endpoint.types])
+    return salted_hmac("events.webhooks.edit", values).hexdigest()
 
 
 BUTTONS: dict[str, Callable[[Endpoint, User], str]] = {
@@ -97,15 +105,26 @@ class EndpointChanges(SecretPages):
         initial = {"url": endpoint.url, "types": endpoint.types}
         form = EndpointForm(request.POST if request.method == "POST" else None, initial=initial)
         back = reverse(ENDPOINT, args=[endpoint.pk])
+        shown = fingerprint(endpoint)
         if form.is_valid():
-            life.change(
-                endpoint,
-                url=form.cleaned_data["url"],
-                types=form.cleaned_data["types"],
-                by=request_user(request),
-            )
-            messages.success(request, "The changes are saved.")
-            return Redirect(back)
+            url, types = form.cleaned_data["url"], form.cleaned_data["types"]
+            same = (url, types) == (endpoint.url, endpoint.types)
+            try:
+                if not same and request.POST.get("shown") != shown:
+                    raise life.Changed
+                life.change(endpoint, url=url, types=types, by=request_user(request))
+            except life.Changed:
+                endpoint.refresh_from_db(fields=["url", "types"])
+                shown = fingerprint(endpoint)
+                form.add_error(
+                    None,
+                    "The webhook was changed since you opened this form. Its URL is now "
+                    f"{endpoint.url}, its events are {', '.join(endpoint.types)}. Look at the form "
+                    "again: saving it replaces these.",
+                )
+            else:
+                messages.success(request, "The changes are saved.")
+                return Redirect(back)
         return self.page(
             request,
             FORM,
@@ -113,6 +132,7 @@ class EndpointChanges(SecretPages):
             crumbs=place(endpoint),
             endpoint=endpoint,
             form=form,
+            shown=shown,
             workspaces={endpoint.workspace_id: workspace_label(request, endpoint.workspace)},
             back=back,
         )
@@ -129,7 +149,7 @@ class EndpointChanges(SecretPages):
             crumbs=place(endpoint),
             sentences=[
                 f"Events that happen meanwhile are not sent to {endpoint.name}, also not later. "
-                f"GET /api/v1/events has them for {KEEP.days} days.",
+                f"GET /api/v1/events has them for {KEEP_DAYS} days.",
                 "Pending deliveries wait, and are sent once it is switched on again.",
             ],
             button="Switch off",
