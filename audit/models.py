@@ -24,7 +24,7 @@ class Action(models.TextChoices):
     WEBHOOK_SWITCHED_OFF = "webhook.switched_off", "Webhook switched off"
     WEBHOOK_SECRET_ROLLED = "webhook.secret_rolled", "Webhook's secret rolled"
     WEBHOOK_DELETED = "webhook.deleted", "Webhook deleted"
-    WEBHOOK_TEST_SENT = "webhook.test_sent", "Webhook's test event sent"
+    WEBHOOK_TEST_SENT = "webhook.test_sent", "Webhook test event sent"
     WEBHOOK_SENT_AGAIN = "webhook.sent_again", "Webhook's deliveries sent again"
     DOCUMENT_DOWNLOADED = "document.downloaded", "Document downloaded"
     DOWNLOAD_ENDED = "document.download_ended", "Download ended"

@@ -16,12 +16,12 @@ MEANINGS = {
     EventType.CREATED: "the document is new in the workspace.",
     EventType.SENT: "it was sent to its recipients.",
     EventType.VIEWED: "a recipient has viewed it.",
-    EventType.PARTIALLY_SIGNED: "the first of those asked has signed or approved it.",
+    EventType.PARTIALLY_SIGNED: "the first recipient has signed or approved it.",
     EventType.COMPLETED: "everyone has finished; the signed PDF and the certificate exist.",
     EventType.DECLINED: "a recipient has declined.",
     EventType.EXPIRED: "it was not finished by everyone in time.",
     EventType.CANCELLED: "it was called off.",
-    EventType.DELETED: "it is not in the API any more.",
+    EventType.DELETED: "the document was deleted.",
 }
 
 

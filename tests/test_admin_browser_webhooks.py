@@ -56,6 +56,8 @@ def test_webhook_pages_create_test_switch_roll_send_again_and_delete(
     assert "A test event is on its way." in browser.text
     assert "webhook.test" in browser.text
     browser.check_layout("webhook-test")
+    browser.click("Switch off…")
+    browser.check_layout("webhook-switch-off")
     browser.click("Switch off")
     assert "Switched off on" in browser.text
     browser.check_layout("webhook-off")
@@ -63,7 +65,7 @@ def test_webhook_pages_create_test_switch_roll_send_again_and_delete(
     assert "It is on" in browser.text
     Delivery.objects.update(state="FAILED", failures=10, next_attempt_at=None)
     browser.reload()
-    browser.click("Send all failed again (1)")
+    browser.click("Send all undelivered again (1)")
     assert "1 delivery is being sent again." in browser.text
     browser.click("Roll the secret…")
     browser.check_layout("webhook-roll")
@@ -71,7 +73,7 @@ def test_webhook_pages_create_test_switch_roll_send_again_and_delete(
     new = raw_secret(browser)
     assert new != raw
     browser.check_layout("webhook-rolled")
-    browser.click("I have copied it")
+    browser.click("Go to the webhook")
     browser.back()
     assert new not in browser.source
     browser.open(LIST)

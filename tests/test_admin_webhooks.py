@@ -154,6 +154,12 @@ def test_webhook_form_refuses_what_is_no_address(ada: Client, url: str) -> None:
     assert not Endpoint.objects.exists()
 
 
+def test_webhook_form_does_not_cut_a_url_that_is_too_long(ada: Client) -> None:
+    assert "maxlength" not in body(ada.get(NEW))
+    html = body(create(ada, url="https://hooks.example.com/" + "a" * 500))
+    assert "Use a URL of at most 500 characters." in html
+
+
 @pytest.mark.parametrize("types", [[], ["webhook.test"], ["document.completed", "x\x00"]])
 def test_webhook_form_refuses_other_events(ada: Client, types: list[str]) -> None:
     assert "Nothing was saved" in body(create(ada, types=types))
@@ -178,7 +184,7 @@ def test_workspace_may_have_twenty_webhooks(acme: Tenant, ada: Client) -> None:
     raw_of(create(ada))
 
 
-@pytest.mark.parametrize("name", ["add", "edit", "roll", "delete"])
+@pytest.mark.parametrize("name", ["add", "edit", "roll", "switch_off", "delete"])
 def test_webhook_pages_that_change_something_ask_for_the_password_again(
     hook: Endpoint, ada: Client, name: str
 ) -> None:
@@ -199,29 +205,59 @@ def test_webhook_pages_that_change_something_ask_for_the_password_again(
 def test_webhook_change_of_address_and_events(hook: Endpoint, ada: Client) -> None:
     Endpoint.objects.update(failing_since=timezone.now())
     new = {"url": "https://new.example/?key=1", "types": ["document.sent"]}
+    new |= {"shown": form_of(body(ada.get(page(hook, "edit"))))["shown"]}
     response = ada.post(page(hook, "edit"), new, follow=True)
     assert "The changes are saved." in body(response)
     hook.refresh_from_db()
     assert (hook.url, hook.types) == (new["url"], new["types"])
     assert hook.failing_since is None
     assert newest(Action.WEBHOOK_CHANGED).detail == (
-        f"https://new.example/ ({hook.pk}): address was {PUBLIC_URL}; "
+        f"https://new.example/ ({hook.pk}): URL was {PUBLIC_URL}; "
         "document.completed → document.sent"
     )
     ada.post(page(hook, "edit"), new)
     assert AuditEntry.objects.filter(action=Action.WEBHOOK_CHANGED).count() == 1
 
 
+def test_webhook_form_does_not_overwrite_what_another_tab_has_saved(
+    hook: Endpoint, acme: Tenant, ada: Client
+) -> None:
+    shown = form_of(body(ada.get(page(hook, "edit"))))["shown"]
+    stale = Endpoint.objects.get()
+    life.change(hook, url="https://other.example/", types=hook.types, by=acme.admin)
+    new: dict[str, Any] = {"url": "https://new.example/", "types": ["document.sent"]}
+    for old in ({}, {"shown": "x\x00"}, {"shown": shown}):
+        html = body(ada.post(page(hook, "edit"), {**new, **old}))
+        assert "The webhook was changed since you opened this form." in html
+        assert "Its URL is now https://other.example/" in html
+        assert Endpoint.objects.get().url == "https://other.example/"
+    with pytest.raises(life.Changed):
+        life.change(stale, url=new["url"], types=new["types"], by=acme.admin)
+    ada.post(page(hook, "edit"), {**new, "shown": form_of(html)["shown"]})
+    assert Endpoint.objects.get().url == new["url"]
+
+
 def test_webhook_switched_off_and_on(hook: Endpoint, acme: Tenant, ada: Client) -> None:
-    html = body(ada.post(page(hook, "switch_off"), follow=True))
-    assert "Switched off on" in html
+    question = body(ada.get(page(hook, "switch_off")))
+    assert "are not sent to" in question
+    assert "GET /api/v1/events has them for 30 days." in question
     hook.refresh_from_db()
+    assert hook.enabled
+    html = body(ada.post(page(hook, "switch_off"), follow=True))
+    hook.refresh_from_db()
+    assert hook.disabled_at is not None
+    lost = f"Events since {exact(hook.disabled_at)} were not sent to it"
+    assert lost in strip_tags(html)
+    assert ada.get(page(hook, "switch_off")).status_code == 302  # it is off
     assert (hook.enabled, hook.disabled_reason) == (False, "")
     assert newest(Action.WEBHOOK_SWITCHED_OFF).detail == f"{PUBLIC_URL} ({hook.pk})"
     assert "Webhook <a" not in body(ada.get(START))  # the admin did it
     Endpoint.objects.update(failing_since=timezone.now())
     ada.post(page(hook, "switch_on"))
-    hook.refresh_from_db()
+    html = body(ada.post(page(hook, "switch_on"), follow=True))
+    assert html.count("It is on:") == 1
+    assert lost in strip_tags(html)
+    hook = Endpoint.objects.get()
     assert (hook.enabled, hook.disabled_at, hook.failing_since) == (True, None, None)
     assert newest(Action.WEBHOOK_SWITCHED_ON).person == acme.admin.username
 
@@ -241,6 +277,7 @@ def test_webhook_switched_off_by_the_service_is_told_on_the_start_page_and_by_ma
     assert PUBLIC_URL in html
     assert exact(hook.disabled_at) in html
     assert "because it responded with 410 Gone. Repair it, then switch it on again." in html
+    assert f"Events since {exact(hook.disabled_at)} were not sent to it" in strip_tags(html)
     assert "410" not in body(staff.signed_in(umbrella.admin).get(START))
     assert "410" not in body(staff.signed_in(staff.support()).get(START))
     [message] = eventually(lambda: mail.outbox)
@@ -260,6 +297,22 @@ def test_webhook_that_fails_is_told_on_the_start_page(hook: Endpoint, ada: Clien
         assert "Every attempt has failed since" in body(ada.get(url))
 
 
+def test_many_webhooks_that_fail_have_one_warning(acme: Tenant, ada: Client) -> None:
+    hooks = [webhooks.endpoint(acme, f"https://hooks.example.com/{n}") for n in range(8)]
+    Endpoint.objects.filter(pk__in=[each.pk for each in hooks[:4]]).update(
+        failing_since=timezone.now()
+    )
+    for each in hooks[4:]:
+        life.switch_off(each, reason="it responded with 410 Gone")
+    html = body(ada.get(START))
+    off, failing = re.findall(r'<p class="banner banner-warn">(.*?)</p>', html)
+    assert "4 webhooks are switched off" in off
+    assert "pill-bad" in off
+    assert f"{LIST}?state=failing" in failing
+    assert "4 webhooks are failing" in failing
+    assert "pill-warn" in failing
+
+
 def test_webhook_secret_rolled_signs_beside_the_old_one_for_a_day(
     hook: Endpoint, ada: Client
 ) -> None:
@@ -268,6 +321,9 @@ def test_webhook_secret_rolled_signs_beside_the_old_one_for_a_day(
     response = ada.post(page(hook, "roll"), form)
     raw = raw_of(response)
     hook.refresh_from_db()
+    assert hook.previous_secret_until is not None
+    until = f"The previous secret signs too until {exact(hook.previous_secret_until)}."
+    assert until in strip_tags(body(response))
     assert secrets.decrypt(hook.secret) == raw
     assert secrets.decrypt(hook.previous_secret) == old
     assert hook.previous_secret_until is not None
@@ -277,7 +333,7 @@ def test_webhook_secret_rolled_signs_beside_the_old_one_for_a_day(
     assert newest(Action.WEBHOOK_SECRET_ROLLED).detail == f"{PUBLIC_URL} ({hook.pk})"
     again = ada.post(page(hook, "roll"), form, follow=True)  # a reload
     assert "Nothing was rolled" in body(again)
-    assert "the one before signs too" in body(again)
+    assert "the previous secret signs too until" in body(again)
     hook.refresh_from_db()
     assert secrets.decrypt(hook.secret) == raw
 
@@ -286,8 +342,9 @@ def test_webhook_deletion_erases_the_secrets_and_keeps_the_deliveries(
     hook: Endpoint, acme: Tenant, ada: Client, sam: Client
 ) -> None:
     delivery = webhooks.failed(hook)
+    webhooks.delivery(hook)
     life.roll_secret(hook, by=acme.admin)
-    assert "Delete this webhook?" in body(ada.get(page(hook, "delete")))
+    assert "Pending deliveries are discarded." in body(ada.get(page(hook, "delete")))
     response = ada.post(page(hook, "delete"), follow=True)
     assert f"The webhook {PUBLIC_URL} is deleted." in body(response)
     assert "No webhooks yet" in body(response)
@@ -297,7 +354,11 @@ def test_webhook_deletion_erases_the_secrets_and_keeps_the_deliveries(
     assert newest(Action.WEBHOOK_DELETED).detail == f"{PUBLIC_URL} ({hook.pk})"
     for client in (ada, sam):
         html = body(client.get(page(hook)))
-        assert "Deleted on" in html
+        assert f"The webhook was deleted on {exact(hook.deleted_at)}." in strip_tags(html)
+        assert "Not sent: the webhook was deleted" in html
+        assert "The webhook was deleted on" in body(client.get(page_of(delivery)))
+        assert staff.shown(client, "?state=deleted", LIST).result_list == [hook]
+        assert staff.shown(client, "", LIST).result_list == []
         assert delivery.public_event_id in html
         assert "<button" not in re.sub(r"(?s)<header.*?</header>", "", html)
         assert client.get(page_of(delivery)).status_code == 200
@@ -312,6 +373,8 @@ def test_webhook_test_event_is_added_to_the_queue(hook: Endpoint, ada: Client) -
     [delivery] = Delivery.objects.all()
     assert (delivery.type, delivery.state) == (TEST_EVENT, "PENDING")
     assert delivery.public_event_id in html
+    assert str(delivery.document_id) not in html
+    assert "<dt>Document</dt><dd>–</dd>" in body(ada.get(page_of(delivery)))
     assert newest(Action.WEBHOOK_TEST_SENT).detail == f"{PUBLIC_URL} ({hook.pk})"
 
 
@@ -321,23 +384,23 @@ def test_webhook_failed_deliveries_are_sent_again(hook: Endpoint, ada: Client) -
     webhooks.delivery(hook)  # its first attempt is to come
     three = [webhooks.failed(hook), webhooks.failed(hook), waiting]
     accepted = webhooks.delivered(hook)
-    assert "Send all failed again (3)" in body(ada.get(page(hook)))
+    assert "Send all undelivered again (3)" in body(ada.get(page(hook)))
     html = body(ada.post(page(hook, "again"), follow=True))
     assert "3 deliveries are being sent again." in html
-    assert "Send all failed again" not in html
+    assert "Send all undelivered again" not in html
     due = Delivery.objects.filter(state="PENDING", next_attempt_at__lte=timezone.now())
     assert due.filter(pk__in=[each.pk for each in three], failures=0).count() == 3
     assert newest(Action.WEBHOOK_SENT_AGAIN).detail.endswith(": 3 failed deliveries")
     accepted.refresh_from_db()
     assert accepted.state == "DELIVERED"
-    assert "No delivery has failed." in body(ada.post(page(hook, "again"), follow=True))
+    assert "No deliveries to send again." in body(ada.post(page(hook, "again"), follow=True))
     ada.post(page_of(accepted, "again"))
     accepted.refresh_from_db()
     assert accepted.state == "PENDING"
     assert newest(Action.WEBHOOK_SENT_AGAIN).detail.endswith(f": {accepted.public_event_id}")
 
 
-@pytest.mark.parametrize("name", ["switch_on", "switch_off", "test", "again"])
+@pytest.mark.parametrize("name", ["switch_on", "test", "again"])
 def test_webhook_buttons_are_no_links(hook: Endpoint, ada: Client, name: str) -> None:
     assert ada.get(page(hook, name)).status_code == 405
     assert not AuditEntry.objects.exclude(action=Action.WEBHOOK_CREATED).filter(
@@ -381,11 +444,34 @@ def test_webhook_pages_say_that_deliveries_wait(who: str, request: Any) -> None:
     for url in (page(hook), page_of(delivery), NEW):
         assert "deliveries wait until" in body(client.get(url))
     assert "once the workspace may use the API" in body(client.get(page_of(delivery)))
+    life.switch_off(hook, by=tenant.admin)
+    for when in ("once the webhook is switched on", "once the workspace may use the API"):
+        test = body(client.post(page(hook, "test"), follow=True))
+        assert f"A test event was added. It is sent {when}." in test
+        again = body(client.post(page_of(webhooks.failed(hook), "again"), follow=True))
+        assert f"It is sent again {when}." in again
+        webhooks.failed(hook)
+        again = body(client.post(page(hook, "again"), follow=True))
+        assert f"1 delivery is sent again {when}." in again
+        assert newest(Action.WEBHOOK_SENT_AGAIN).detail.endswith(": 1 failed delivery")
+        client.post(page(hook, "switch_on"))
+    life.switch_off(hook, by=tenant.admin)
+    on = body(client.post(page(hook, "switch_on"), follow=True))
+    assert "Pending deliveries are sent once the workspace may use the API." in on
 
 
-def test_webhook_deliveries_are_paged_and_filtered(hook: Endpoint, ada: Client) -> None:
+def test_webhook_deliveries_are_paged_and_filtered(
+    acme: Tenant, hook: Endpoint, ada: Client
+) -> None:
     made = [webhooks.delivered(hook) for _ in range(51)]
     refused = webhooks.failed(hook, type="document.sent")
+    first, second = (
+        webhooks.delivery(other := webhooks.endpoint(acme)),
+        webhooks.delivery(other, {"status": 503}),
+    )
+    for state, expected, pill in (("PENDING", first, "Pending"), ("RETRYING", second, "Retrying")):
+        assert staff.shown(ada, f"?state={state}", page(other)).result_list == [expected]
+        assert f'pill-warn">{pill}<' in body(ada.get(page_of(expected)))
     shown = staff.shown(ada, url=page(hook)).result_list
     assert shown == [refused, *made[::-1][:49]]
     listed = staff.shown(ada, url=page(hook))
@@ -408,6 +494,10 @@ def test_webhook_deliveries_are_found_by_event_and_document(acme: Tenant, umbrel
     assert staff.shown(ada, f"?q={documents[1].pk}", DELIVERIES).result_list == []
     assert staff.shown(ada, f"?q={theirs.public_event_id}", page(hooks[0])).result_list == []
     assert staff.shown(sam, "", DELIVERIES).result_list == []
+    for query in ("?state=PENDING", "?type=document.completed"):
+        html = body(ada.get(f"{DELIVERIES}{query}"))
+        assert "Enter the id of an event or of a document too." in html
+        assert "Nothing matches" not in html
 
 
 def test_delivery_page_shows_the_body_and_every_attempt(hook: Endpoint, ada: Client) -> None:
@@ -418,6 +508,7 @@ def test_delivery_page_shows_the_body_and_every_attempt(hook: Endpoint, ada: Cli
         next_attempt_at=timezone.now() + timedelta(minutes=5),
     )
     html = body(ada.get(page_of(delivery)))
+    assert f"document.completed · {delivery.public_event_id}" in html
     [sent] = re.findall(r"<pre[^>]*><code>(.*?)</code>", html)
     event = json.loads(sent.replace("&quot;", '"'))
     assert event["id"] == delivery.public_event_id
@@ -428,7 +519,13 @@ def test_delivery_page_shows_the_body_and_every_attempt(hook: Endpoint, ada: Cli
     assert delivery.next_attempt_at is not None
     assert exact(delivery.next_attempt_at) in html
     assert "Send again" in html
-    assert "Send again" not in body(ada.get(page_of(webhooks.delivery(hook))))  # on its way
+    due = body(ada.get(page_of(webhooks.delivery(hook))))
+    assert "Send again" not in due  # on its way
+    assert "as soon as possible" in due
+    moved = body(ada.get(page_of(webhooks.delivery(hook, {"status": 302}))))
+    assert "Redirects are not followed." in moved
+    assert "Redirects are not followed." in body(ada.get(page(hook)))
+    assert "Redirects are not followed." not in html
     life.switch_off(hook, reason="it responded with 410 Gone")
     assert "once the webhook is switched on" in body(ada.get(page_of(delivery)))
 

@@ -233,7 +233,7 @@ def test_next_address_is_tried_if_the_first_refuses(
 
 @pytest.mark.parametrize("host", ["no-such-host.invalid", f"{'a' * 63}.{'b' * 63}.invalid"])
 def test_name_without_an_address_is_a_failure(laptop: None, host: str) -> None:
-    assert send(f"https://{host}/").error == "The host's name has no address."
+    assert send(f"https://{host}/").error == "The host name could not be resolved."
 
 
 @pytest.mark.parametrize(

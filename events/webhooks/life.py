@@ -6,6 +6,7 @@ sends something does not: the process that delivers locks a delivery first, then
 
 import uuid
 from collections.abc import Sequence
+from datetime import datetime
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
@@ -25,6 +26,10 @@ MOST_AGAIN = 10_000  # deliveries that are sent again at once
 
 class AlreadyCreated(Exception):
     """An endpoint with this id exists or existed."""
+
+
+class Changed(Exception):
+    """Somebody else has changed the endpoint since the caller has read it."""
 
 
 class TooMany(Exception):
@@ -76,17 +81,24 @@ def create(
 
 @transaction.atomic
 def change(endpoint: Endpoint, *, url: str, types: Sequence[str], by: User) -> None:
-    """Changes the address and the types of events. Deliveries that wait go to the new address.
+    """Changes the URL and the types of events. Deliveries that wait go to the new URL.
+
+    Args:
+        endpoint: as the user has seen it.
 
     Raises:
+        Changed: it has another URL or other types by now, which would be overwritten.
         Endpoint.DoesNotExist: it was deleted.
     """
     now = _locked(endpoint)
+    wanted = (url, set(types))
+    if (now.url, set(now.types)) not in (wanted, (endpoint.url, set(endpoint.types))):
+        raise Changed
     changes = []
     if now.url != url:
         queries_only = public_url(url) == now.public_url
-        changes.append("the address's query" if queries_only else f"address was {now.public_url}")
-        now.failing_since = None  # that was the other address
+        changes.append("the URL's query" if queries_only else f"URL was {now.public_url}")
+        now.failing_since = None  # that was the other URL
     if set(now.types) != set(types):
         changes.append(f"{', '.join(now.types)} → {', '.join(types)}")
     if changes:
@@ -98,18 +110,23 @@ def change(endpoint: Endpoint, *, url: str, types: Sequence[str], by: User) -> N
 
 
 @transaction.atomic
-def switch_on(endpoint: Endpoint, *, by: User) -> None:
+def switch_on(endpoint: Endpoint, *, by: User) -> datetime | None:
     """Lets an endpoint receive events from now on; what waited for it is delivered.
+
+    Returns:
+        When it was switched off: events since then were not sent to it. None if it was on.
 
     Raises:
         Endpoint.DoesNotExist: it was deleted.
     """
     now = _locked(endpoint)
-    if not now.enabled:
-        Endpoint.objects.filter(pk=now.pk).update(
-            enabled=True, disabled_reason="", disabled_at=None, failing_since=None
-        )
-        record.webhook_switched_on(endpoint=now.snapshot(), person=by.get_username())
+    if now.enabled:
+        return None
+    Endpoint.objects.filter(pk=now.pk).update(
+        enabled=True, disabled_reason="", disabled_at=None, failing_since=None
+    )
+    record.webhook_switched_on(endpoint=now.snapshot(), person=by.get_username())
+    return now.disabled_at
 
 
 @transaction.atomic
@@ -224,9 +241,8 @@ def send_failed_again(endpoint: Endpoint, *, by: User) -> int:
     failing = now.deliveries.filter(FAILING).values("pk")[:MOST_AGAIN]
     count = queue.send_again(now.deliveries.filter(pk__in=failing))
     if count:
-        record.webhook_sent_again(
-            endpoint=now.snapshot(), person=by.get_username(), what=f"{count:,} failed deliveries"
-        )
+        what = f"{count:,} failed {'delivery' if count == 1 else 'deliveries'}"
+        record.webhook_sent_again(endpoint=now.snapshot(), person=by.get_username(), what=what)
     return count
 
 

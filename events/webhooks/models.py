@@ -220,6 +220,10 @@ class Attempt(models.Model):
     def __str__(self) -> str:
         return f"attempt {self.number} of {self.delivery_id}"
 
+    @property
+    def is_redirect(self) -> bool:
+        return self.status is not None and 300 <= self.status < 400
+
 
 class Process(models.Model):
     """A process that delivers; it writes when it was last there."""

@@ -74,4 +74,4 @@ async def resolve(host: str, port: int) -> list[str]:
     threading.Thread(target=look_up, name="resolver", daemon=True).start()
     if addresses := await found:
         return addresses
-    raise AttemptFailed("The host's name has no address.")
+    raise AttemptFailed("The host name could not be resolved.")

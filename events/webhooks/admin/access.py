@@ -1,5 +1,6 @@
 """Who sees which webhooks in the admin, and what their states are called."""
 
+from datetime import datetime
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -15,6 +16,7 @@ from config.admin.base import request_user
 from config.admin.changelist import READING, ReadOnlyAdmin
 from config.admin.formatting import time_tag
 from config.api.errors import PlanRequired, WorkspaceSuspended
+from events.models import KEEP_DAYS
 from events.webhooks.models import Endpoint
 from events.webhooks.queue import FAILING_DAYS
 from workspaces.api_access import check_api_access
@@ -25,6 +27,8 @@ from workspaces.permissions import sees_every_workspace
 
 LIST = "admin:webhooks_endpoint_changelist"
 ENDPOINT = "admin:webhooks_endpoint_change"
+MOST_WARNINGS = 3  # more webhooks in the same state have one warning
+MANY = {"off": "{} webhooks are switched off", "failing": "{} webhooks are failing"}
 
 
 class WebhookAccess(ReadOnlyAdmin):
@@ -116,7 +120,7 @@ def _pill(kind: str, text: str) -> SafeString:
 def explanation(endpoint: Endpoint) -> SafeString:
     """Why it receives nothing, or fails, and what to do about it; "" if all is well."""
     if endpoint.deleted_at:
-        return format_html("Deleted on {}.", time_tag(endpoint.deleted_at))
+        return format_html("The webhook was deleted on {}.", time_tag(endpoint.deleted_at))
     if endpoint.enabled and endpoint.failing_since:
         return format_html(
             "Every attempt has failed since {}. After {} days of that, it is switched off.",
@@ -125,21 +129,57 @@ def explanation(endpoint: Endpoint) -> SafeString:
         )
     if endpoint.enabled:
         return SafeString("")
-    when = time_tag(endpoint.disabled_at) if endpoint.disabled_at else ""
+    since = endpoint.disabled_at or endpoint.created_at
     if endpoint.disabled_reason:
         return format_html(
-            "Switched off on {} because {}. Repair it, then switch it on again.",
-            when,
+            "Switched off on {} because {}. Repair it, then switch it on again. {}",
+            time_tag(since),
             endpoint.disabled_reason,
+            missed(since),
         )
-    return format_html("Switched off on {}. Events that happen meanwhile are not sent.", when)
+    return format_html("Switched off on {}. {}", time_tag(since), missed(since))
 
 
-def warning(endpoint: Endpoint) -> SafeString:
-    """The same with a link, for the start page."""
-    url = reverse(ENDPOINT, args=[endpoint.pk])
-    link = format_html('Webhook <a href="{}">{}</a>', url, endpoint.name)
-    return format_html("{}: {}", link, explanation(endpoint))
+def missed(since: datetime) -> SafeString:
+    """Where to read the events that were not sent to an endpoint that was switched off."""
+    return format_html(
+        "Events since {} were not sent to it: read them with <code>GET /api/v1/events</code>, "
+        "which has those of the last {} days.",
+        time_tag(since),
+        KEEP_DAYS,
+    )
+
+
+def warnings(state: str, endpoints: list[Endpoint]) -> list[SafeString]:
+    """The same with links, for the start page: one for each, or one for all if there are many.
+
+    Args:
+        state: of all of them, "off" or "failing", as the list's filter has it.
+        endpoints: the one that is in this state for the longest time first.
+    """
+    if len(endpoints) > MOST_WARNINGS:
+        text = MANY[state].format(len(endpoints))
+        link = format_html('<a href="{}?state={}">{}</a>', reverse(LIST), state, text)
+        first = endpoints[0].disabled_at if state == "off" else endpoints[0].failing_since
+        since = format_html("the first since {}", time_tag(first)) if first else ""
+        return [format_html("{} {}: {}.", state_pill(endpoints[0]), link, since)]
+    return [
+        format_html(
+            '{} Webhook <a href="{}">{}</a>: {}',
+            state_pill(each),
+            reverse(ENDPOINT, args=[each.pk]),
+            each.name,
+            explanation(each),
+        )
+        for each in endpoints
+    ]
+
+
+def sent_once(endpoint: Endpoint) -> str:
+    """What deliveries to it wait for, after "sent"; "" if they do not wait."""
+    if not endpoint.enabled:
+        return "once the webhook is switched on"
+    return "once the workspace may use the API" if waiting(endpoint.workspace) else ""
 
 
 def waiting(workspace: Workspace) -> SafeString:

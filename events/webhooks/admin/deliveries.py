@@ -7,6 +7,7 @@ from django.db.models import Prefetch, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http import HttpResponseRedirect as Redirect
 from django.urls import URLPattern, path, reverse
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -20,20 +21,22 @@ from events.webhooks.admin.access import (
     ENDPOINT,
     LIST,
     WebhookAccess,
+    explanation,
     may_change,
     require_own,
     require_reading,
+    sent_once,
     waiting,
     workspace_label,
 )
 from events.webhooks.admin.forms import DeliveryFilter
-from events.webhooks.models import Attempt, Delivery, DeliveryState, Endpoint
+from events.webhooks.models import TEST_DOCUMENT, Attempt, Delivery, DeliveryState, Endpoint
 
+NO_REDIRECTS = "Redirects are not followed."
 DELIVERY = "admin:webhooks_delivery_change"
-PILLS = {
+PILLS: dict[str, str] = {
     DeliveryState.DELIVERED: "pill-ok",
     DeliveryState.FAILED: "pill-bad",
-    DeliveryState.PENDING: "pill-warn",
 }
 
 
@@ -84,15 +87,18 @@ class DeliveryAdmin(WebhookAccess):
         return self.page(
             request,
             "admin/webhooks/delivery/page.html",
-            title=delivery.public_event_id,
+            title=f"{delivery.type} · {delivery.public_event_id}",
             crumbs=place(endpoint),
             delivery=delivery,
             endpoint=endpoint,
+            deleted=explanation(endpoint) if endpoint.deleted_at else "",
+            document=document_of(delivery),
             workspace=workspace_label(request, endpoint.workspace),
-            state=state_pill(delivery.state),
+            state=pill_of(delivery),
             next=next_attempt(delivery),
             waiting=waiting(endpoint.workspace),
             body=sent_body(delivery),
+            no_redirects=NO_REDIRECTS,
             attempts=delivery.attempt_set.order_by("number"),
             may_send=may_change(request, endpoint) and may_send(delivery),
         )
@@ -106,7 +112,7 @@ class DeliveryAdmin(WebhookAccess):
             life.send_again(delivery, by=request_user(request))
         except Endpoint.DoesNotExist:
             raise Http404 from None
-        messages.success(request, "It is being sent again.")
+        messages.success(request, f"It is {sent_again(delivery.endpoint)}.")
         return Redirect(reverse(DELIVERY, args=[delivery.pk]))
 
     # --- Columns
@@ -126,13 +132,13 @@ class DeliveryAdmin(WebhookAccess):
 
     @admin.display(description="document")
     def document(self, delivery: Delivery) -> str:
-        return format_html("<code>{}</code>", delivery.document_id)
+        return document_of(delivery)
 
     @admin.display(description="state")
     def became(self, delivery: Delivery) -> str:
         attempts = list(delivery.attempt_set.all())
         last = outcome(attempts[-1]) if attempts else ""
-        return format_html('{} <div class="quiet">{}</div>', state_pill(delivery.state), last)
+        return format_html('{} <div class="quiet">{}</div>', pill_of(delivery), last)
 
     @admin.display(description="next attempt")
     def next(self, delivery: Delivery) -> str:
@@ -159,9 +165,24 @@ def place(endpoint: Endpoint) -> list[tuple[str, str]]:
     ]
 
 
-def state_pill(value: str) -> SafeString:
-    state = DeliveryState(value)
-    return format_html('<span class="pill {}">{}</span>', PILLS[state], state.label)
+def state_pill(state: str, failures: int, endpoint: Endpoint) -> SafeString:
+    """What became of a delivery; of those that are pending, which ones have failed already."""
+    kind, label = PILLS.get(state, "pill-warn"), DeliveryState(state).label
+    if state == DeliveryState.PENDING and endpoint.deleted_at:
+        kind, label = "pill-quiet", "Not sent: the webhook was deleted"
+    elif state == DeliveryState.PENDING and failures:
+        label = "Retrying"
+    return format_html('<span class="pill {}">{}</span>', kind, label)
+
+
+def pill_of(delivery: Delivery) -> SafeString:
+    return state_pill(delivery.state, delivery.failures, delivery.endpoint)
+
+
+def document_of(delivery: Delivery) -> SafeString | str:
+    if delivery.document_id == TEST_DOCUMENT:
+        return "–"
+    return copyable(delivery.document_id)
 
 
 def sent_body(delivery: Delivery) -> str:
@@ -184,7 +205,10 @@ def may_send(delivery: Delivery) -> bool:
 
 def outcome(attempt: Attempt) -> str:
     """ "200 in 31 ms", or why there was no complete response."""
-    return attempt.error or f"{attempt.status} in {attempt.milliseconds:,} ms"
+    if attempt.error:
+        return attempt.error
+    text = f"{attempt.status} in {attempt.milliseconds:,} ms"
+    return f"{text}. {NO_REDIRECTS}" if attempt.is_redirect else text
 
 
 def next_attempt(delivery: Delivery) -> SafeString | str:
@@ -192,8 +216,14 @@ def next_attempt(delivery: Delivery) -> SafeString | str:
     endpoint = delivery.endpoint
     if delivery.next_attempt_at is None or endpoint.deleted_at:
         return ""
-    if not endpoint.enabled:
-        return "once the webhook is switched on"
-    if waiting(endpoint.workspace):
-        return "once the workspace may use the API"
+    if when := sent_once(endpoint):
+        return when
+    if delivery.next_attempt_at <= timezone.now():
+        return "as soon as possible"
     return time_tag(delivery.next_attempt_at)
+
+
+def sent_again(endpoint: Endpoint) -> str:
+    """What happens to deliveries that a user sends again, after "is" or "are"."""
+    when = sent_once(endpoint)
+    return f"sent again {when}" if when else "being sent again"

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html
@@ -22,7 +22,7 @@ from events.webhooks.admin.access import (
     require_reading,
     state_pill,
     waiting,
-    warning,
+    warnings,
     workspace_label,
 )
 from events.webhooks.admin.changes import EndpointChanges
@@ -34,7 +34,6 @@ from workspaces.directory import own_workspaces
 from workspaces.permissions import sees_every_workspace
 
 MOST_FAILURES = 1000  # deliveries that are looked at
-WARNINGS = 10  # on the start page
 
 
 class EndpointChangeList(WorkspaceChoices):
@@ -87,22 +86,22 @@ class EndpointAdmin(EndpointChanges):
             started_at__gte=timezone.now() - timedelta(hours=24),
         )
         failed = Delivery.objects.filter(Exists(last), pk__in=failing.values("pk")[:MOST_FAILURES])
-        rows: QuerySet[Endpoint] = super().get_filtered(request, form).filter(deleted_at=None)
+        rows: QuerySet[Endpoint] = super().get_filtered(request, form)
         return rows.annotate(
             last_at=Subquery(newest.values("created_at")[:1]),
             last_state=Subquery(newest.values("state")[:1]),
+            last_failures=Subquery(newest.values("failures")[:1]),
             failed=ArraySubquery(failed.values("pk")),
         )
 
     def urgent_warnings(self, request: HttpRequest) -> list[str]:
         """The user's own webhooks that the service has switched off, and those that fail now."""
         own = Endpoint.objects.existing().filter(workspace__in=list(own_workspaces(request)))
-        bad = Q(enabled=False) & ~Q(disabled_reason="") | Q(
-            enabled=True, failing_since__isnull=False
-        )
-        return [warning(each) for each in own.filter(bad).order_by("created_at")[:WARNINGS]]
+        off = own.filter(enabled=False).exclude(disabled_reason="").order_by("disabled_at")
+        failing = own.filter(enabled=True, failing_since__isnull=False).order_by("failing_since")
+        return [*warnings("off", list(off)), *warnings("failing", list(failing))]
 
-    @admin.display(description="address")
+    @admin.display(description="URL")
     def address(self, endpoint: Endpoint) -> str:
         return endpoint.name
 
@@ -118,11 +117,10 @@ class EndpointAdmin(EndpointChanges):
     def last_delivery(self, endpoint: Any) -> str:
         if endpoint.last_at is None:
             return ""
-        return format_html(
-            "{} {}", ago_with_exact(endpoint.last_at), delivery_pill(endpoint.last_state)
-        )
+        pill = delivery_pill(endpoint.last_state, endpoint.last_failures, endpoint)
+        return format_html("{} {}", ago_with_exact(endpoint.last_at), pill)
 
-    @admin.display(description="failures in 24 h")
+    @admin.display(description="undelivered, 24 h")
     def failures(self, endpoint: Any) -> str:
         count = len(endpoint.failed)
         return f"{count:,} or more" if count == MOST_FAILURES else f"{count:,}"

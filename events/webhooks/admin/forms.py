@@ -12,7 +12,7 @@ from config.admin.changelist import FilterForm
 from events.models import Event, EventType
 from events.serializers import MEANINGS
 from events.webhooks import targets
-from events.webhooks.models import TEST_EVENT, DeliveryState, Endpoint, default_types
+from events.webhooks.models import PENDING, TEST_EVENT, DeliveryState, Endpoint, default_types
 from workspaces.own_workspace import OwnWorkspaceForm
 
 MOST_EVENTS = 1000  # of the documents that are searched for
@@ -22,8 +22,7 @@ class EndpointForm(forms.Form):
     """What can be changed of an endpoint."""
 
     url = forms.CharField(
-        label="Address",
-        max_length=targets.MAX_LENGTH,
+        label="URL",
         help_text="Where your program receives events, such as https://example.com/webhooks.",
         widget=forms.TextInput({"inputmode": "url", "autofocus": True, "spellcheck": "false"}),
     )
@@ -54,11 +53,23 @@ class NewEndpointForm(OwnWorkspaceForm, EndpointForm):
     field_order = ("workspace", "url", "types")
 
 
+EXISTING = Q(deleted_at=None)
 STATES = {
-    "on": ("On", Q(enabled=True, failing_since=None)),
-    "failing": ("Failing", Q(enabled=True, failing_since__isnull=False)),
-    "off": ("Switched off", Q(enabled=False)),
+    "on": ("On", EXISTING & Q(enabled=True, failing_since=None)),
+    "failing": ("Failing", EXISTING & Q(enabled=True, failing_since__isnull=False)),
+    "off": ("Switched off", EXISTING & Q(enabled=False)),
+    "deleted": ("Deleted", ~EXISTING),
 }
+DELIVERY_STATES = {
+    "PENDING": ("Pending", PENDING & Q(failures=0)),
+    "RETRYING": ("Retrying", PENDING & Q(failures__gt=0)),
+    "DELIVERED": ("Delivered", Q(state=DeliveryState.DELIVERED)),
+    "FAILED": ("Failed", Q(state=DeliveryState.FAILED)),
+}
+
+
+def choices(states: dict[str, tuple[str, Q]]) -> list[tuple[str, str]]:
+    return [("", "Any"), *((name, label) for name, (label, _) in states.items())]
 
 
 class EndpointFilter(FilterForm):
@@ -68,11 +79,7 @@ class EndpointFilter(FilterForm):
         own: the user's own workspaces: id → what to call it; None if the user sees every workspace.
     """
 
-    state = forms.ChoiceField(
-        label="State",
-        required=False,
-        choices=[("", "Any"), *((name, label) for name, (label, _) in STATES.items())],
-    )
+    state = forms.ChoiceField(label="State", required=False, choices=choices(STATES))
     workspace: forms.Field = WorkspaceField()
 
     def __init__(self, data: QueryDict, own: Any = None) -> None:
@@ -82,7 +89,7 @@ class EndpointFilter(FilterForm):
 
     def condition(self) -> Q:
         values = self.cleaned_data
-        found = STATES[values["state"]][1] if values["state"] else Q()
+        found = STATES[values["state"]][1] if values["state"] else EXISTING
         return found & Q(workspace_id=values["workspace"]) if values["workspace"] else found
 
 
@@ -100,9 +107,7 @@ class DeliveryFilter(FilterForm):
         widget=forms.TextInput({"type": "search", "autocomplete": "off"}),
         help_text="The id of an event (evt_…), or the id or URL of a document",
     )
-    state = forms.ChoiceField(
-        label="State", required=False, choices=[("", "Any"), *DeliveryState.choices]
-    )
+    state = forms.ChoiceField(label="State", required=False, choices=choices(DELIVERY_STATES))
     type = forms.ChoiceField(
         label="Kind",
         required=False,
@@ -122,9 +127,17 @@ class DeliveryFilter(FilterForm):
         of_documents = Event.objects.filter(document_id__in=ids).values_list("uuid", flat=True)
         return [*ids, *of_documents[:MOST_EVENTS]] if ids else []
 
+    def clean(self) -> dict[str, Any]:
+        values = self.cleaned_data
+        searched = self.endpoint or "q" in self.errors or values.get("q")
+        if not searched and (values.get("state") or values.get("type")):
+            self.add_error("q", "Enter the id of an event or of a document too.")
+        return values
+
     def condition(self) -> Q:
         values = self.cleaned_data
-        return Q(**{name: values[name] for name in ("state", "type") if values[name]})
+        found = DELIVERY_STATES[values["state"]][1] if values["state"] else Q()
+        return found & Q(type=values["type"]) if values["type"] else found
 
     def alternatives(self) -> list[Q]:
         searched = Q(event_id__in=self.cleaned_data["q"]) if self.cleaned_data["q"] else None

@@ -90,6 +90,7 @@ class SecretPages(WebhookAccess):
         if request.method == "POST":
             if constant_time_compare(request.POST.get("present", ""), present):
                 raw = life.roll_secret(endpoint, by=request_user(request))
+                endpoint.refresh_from_db(fields=["previous_secret_until"])
                 return self.secret_page(request, endpoint, raw, title="Secret rolled")
             messages.warning(
                 request,
@@ -103,7 +104,7 @@ class SecretPages(WebhookAccess):
             "change over. After that, only the new one signs.",
         ]
         if both_secrets(endpoint):
-            sentences.append("The secret before the present one signs no more from now on.")
+            sentences.append("The previous secret stops working now.")
         return self.page(
             request,
             CONFIRM,
