@@ -64,12 +64,12 @@ def signed(
     """A webhook's body and headers, as the service sends them.
 
     Args:
-        changed: `secret`, or `at`, the time of the signature.
+        changed: `secret`, or `after`, from now to the time of the signature.
     """
     data = {"id": document, "status": "COMPLETED"}
     event = {"id": id, "type": type, "timestamp": "2026-03-02T08:15:03.120000Z", "data": data}
     body = json.dumps(event)
-    at = changed.get("at", datetime.now(UTC))
+    at = datetime.now(UTC) + changed.get("after", timedelta(0))
     headers = {
         "Content-Type": "application/json",
         "webhook-id": id,
@@ -135,11 +135,10 @@ def test_receive_ignores_duplicates_and_unknown_kinds(
     assert requests() == ["download 200"]
 
 
-NOW = datetime.now(UTC)
 BAD: dict[str, dict[str, Any]] = {
     "another secret": {"secret": "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"},
-    "an old signature": {"at": NOW - timedelta(minutes=6)},
-    "one of the future": {"at": NOW + timedelta(minutes=16)},
+    "an old signature": {"after": timedelta(minutes=-6)},
+    "one of the future": {"after": timedelta(minutes=16)},
 }
 
 
