@@ -67,6 +67,7 @@ def test_receiver_is_not_started_if_a_user_has_changed_or_deleted_its_endpoint(
     kept = endpoint.url
     for url in ("https://hooks.example.com/", f"{kept}path"):
         life.change(endpoint, url=url, types=endpoint.types, by=acme.admin)
+        endpoint.refresh_from_db()
         assert webhooks.receiver(demo_acme, acme.admin) is None
     life.change(endpoint, url=kept, types=endpoint.types, by=acme.admin)
     assert run.demo_receiver("http://127.0.0.1:8000")
