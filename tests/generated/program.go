@@ -102,7 +102,7 @@ func main() {
 	file := result(documents.DownloadDocument(ctx, complete[0]).Type_("signed").Execute())
 	part := result(documents.DownloadDocument(ctx, complete[0]).Range_("bytes=0-4").Execute())
 	events := result(client.EventsAPI.ListEvents(ctx).Type_("document.completed").Execute())
-	later := result(client.EventsAPI.ListEvents(ctx).After(events.NextCursor).Execute())
+	later := result(client.EventsAPI.ListEvents(ctx).After(events.NextCursor).Type_("document.completed").Execute())
 	digest := sha256.Sum256(content(file))
 
 	check(json.NewEncoder(os.Stdout).Encode(map[string]any{

@@ -115,7 +115,9 @@ def main(base_url: str, key: str, unpaid_key: str) -> None:
 
     events = list_events.sync(client=client, type_=ListEventsType.DOCUMENT_COMPLETED)
     assert isinstance(events, EventPage), events
-    later = list_events.sync(client=client, after=events.next_cursor)
+    later = list_events.sync(
+        client=client, after=events.next_cursor, type_=ListEventsType.DOCUMENT_COMPLETED
+    )
     assert isinstance(later, EventPage), later
 
     none = get_document.sync_detailed(UUID(int=0), client=client)

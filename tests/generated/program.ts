@@ -65,7 +65,7 @@ if (id === undefined) throw new Error("No document is complete.");
 const type = "document.completed";
 const events = result(await client.GET("/api/v1/events", { params: { query: { type } } }));
 const after = events.nextCursor;
-const later = result(await client.GET("/api/v1/events", { params: { query: { after } } }));
+const later = result(await client.GET("/api/v1/events", { params: { query: { after, type } } }));
 const path = { id: "00000000-0000-0000-0000-000000000000" };
 
 console.log(
