@@ -9,9 +9,9 @@ from drf_spectacular.utils import (
 )
 
 from config.api import errors
-from config.api.parameters import LIMIT_DEFAULT, LIMIT_MAX
+from config.api.parameters import LIMIT_EXPECTED
 from config.openapi.headers import JSON_HEADERS, LINK
-from config.openapi.operations import IF_NONE_MATCH, json_responses, query
+from config.openapi.operations import IF_NONE_MATCH, json_responses, limit, query
 from events.cursors import EXPECTED, NOW
 from events.models import KEEP_DAYS, EventType
 from events.serializers import EventPage
@@ -63,11 +63,7 @@ registers it in the developer settings.""",
             {"type": "string", "enum": EventType.values},
             "Only events of this type.",
         ),
-        query(
-            "limit",
-            {"type": "integer", "minimum": 1, "maximum": LIMIT_MAX, "default": LIMIT_DEFAULT},
-            "The maximum number of events on a page.",
-        ),
+        limit("events"),
         IF_NONE_MATCH,
         *JSON_HEADERS,
         LINK,
@@ -81,7 +77,7 @@ registers it in the developer settings.""",
         ],
         errors.InvalidParameter("after", EXPECTED),
         errors.InvalidParameter("type", f"one of {', '.join(EventType.values)}"),
-        errors.InvalidParameter("limit", f"a whole number from 1 to {LIMIT_MAX}"),
+        errors.InvalidParameter("limit", LIMIT_EXPECTED),
         errors.CursorExpired(),
     ),
 )

@@ -115,7 +115,7 @@ def test_python_client(consumer: Consumer, tmp_path: Path) -> None:
 
 
 def test_go_client(consumer: Consumer, tmp_path: Path) -> None:
-    """The client is generated with the defaults, and needs nothing but Go."""
+    """The client is generated with the defaults, and needs only Go."""
     generate = (BIN / "openapi-generator-cli", "generate", "--generator-name", "go")
     run(*generate, "--input-spec", SCHEMA_FILE, "--output", tmp_path, folder=tmp_path)
     program = tmp_path / "program"

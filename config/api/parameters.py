@@ -11,6 +11,7 @@ from config.api.errors import InvalidParameter
 
 LIMIT_DEFAULT = 25
 LIMIT_MAX = 100  # objects a page
+LIMIT_EXPECTED = f"a whole number from 1 to {LIMIT_MAX}"
 
 _WHOLE_NUMBER = re.compile(r"[1-9][0-9]{0,2}")
 
@@ -36,10 +37,9 @@ def one_of(query: QueryDict, name: str, accepted: tuple[str, ...]) -> str | None
 
 def limit(query: QueryDict) -> int:
     """The page size, 1 to 100."""
-    expected = f"a whole number from 1 to {LIMIT_MAX}"
-    value = single(query, "limit", expected)
+    value = single(query, "limit", LIMIT_EXPECTED)
     if value is None:
         return LIMIT_DEFAULT
     if not _WHOLE_NUMBER.fullmatch(value) or int(value) > LIMIT_MAX:
-        raise InvalidParameter("limit", expected)
+        raise InvalidParameter("limit", LIMIT_EXPECTED)
     return int(value)

@@ -12,6 +12,7 @@ from msgspec import Struct, to_builtins
 from config.api import errors
 from config.api.errors import ApiError
 from config.api.limits import REQUESTS_PER_MINUTE
+from config.api.parameters import LIMIT_DEFAULT, LIMIT_MAX
 from config.openapi.headers import HEADERS, JSON_ETAG
 
 Responses = dict[Any, OpenApiResponse]
@@ -20,6 +21,12 @@ Responses = dict[Any, OpenApiResponse]
 def query(name: str, schema: dict[str, Any], text: str) -> OpenApiParameter:
     """An optional query parameter; empty or given twice it is not valid."""
     return OpenApiParameter(name, schema, OpenApiParameter.QUERY, description=text)
+
+
+def limit(objects: str) -> OpenApiParameter:
+    """The parameter `limit` of a list of these objects."""
+    schema = {"type": "integer", "minimum": 1, "maximum": LIMIT_MAX, "default": LIMIT_DEFAULT}
+    return query("limit", schema, f"The maximum number of {objects} on a page.")
 
 
 def request_header(name: str, text: str, **examples: str) -> OpenApiParameter:

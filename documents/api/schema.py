@@ -12,9 +12,9 @@ from drf_spectacular.utils import (
 from msgspec import to_builtins
 
 from config.api import errors
-from config.api.parameters import LIMIT_DEFAULT, LIMIT_MAX
+from config.api.parameters import LIMIT_EXPECTED
 from config.openapi.headers import JSON_HEADERS, LINK
-from config.openapi.operations import IF_NONE_MATCH, json_responses, query
+from config.openapi.operations import IF_NONE_MATCH, json_responses, limit, query
 from documents.api.parameters import CURSOR_EXPECTED, STATUS_FILTER
 from documents.api.serializers import DocumentAnswer, DocumentPage, links
 
@@ -92,11 +92,7 @@ may be missing. Documents that are created or restored in the meantime may be mi
             "Only documents with this status. `PARTIALLY_SIGNED` is a status but not a filter "
             "value: such documents are in the list without `status`.",
         ),
-        query(
-            "limit",
-            {"type": "integer", "minimum": 1, "maximum": LIMIT_MAX, "default": LIMIT_DEFAULT},
-            "The maximum number of documents on a page.",
-        ),
+        limit("documents"),
         query(
             "cursor",
             {"type": "string", "minLength": 1},
@@ -115,7 +111,7 @@ may be missing. Documents that are created or restored in the meantime may be mi
             OpenApiExample("Last page", {"data": [], "nextCursor": None}),
         ],
         errors.InvalidParameter("status", f"one of {', '.join(STATUS_FILTER)}"),
-        errors.InvalidParameter("limit", f"a whole number from 1 to {LIMIT_MAX}"),
+        errors.InvalidParameter("limit", LIMIT_EXPECTED),
         errors.InvalidParameter("cursor", CURSOR_EXPECTED),
     ),
 )
