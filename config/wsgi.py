@@ -13,7 +13,7 @@ from django.core.wsgi import get_wsgi_application  # noqa: E402
 # is made.
 from apikeys.usage import flusher  # noqa: E402
 from audit import metrics as _  # noqa: E402, F401 - registers them
-from config import metrics, slots, urls  # noqa: E402, F401
+from config import metrics, replica, slots, urls  # noqa: E402, F401
 from documents import storage  # noqa: E402
 from documents.download import spool  # noqa: E402
 from events.webhooks import metrics as __  # noqa: E402, F401 - registers them
@@ -21,6 +21,7 @@ from events.webhooks import metrics as __  # noqa: E402, F401 - registers them
 application = get_wsgi_application()
 storage.prepare()
 slots.open_connections()
+replica.start()
 spool.start()
 flusher.start()
 if settings.METRICS_PORT:

@@ -1,0 +1,75 @@
+"""Reading lists of documents from a streaming replica, while that is current enough.
+
+Each read returns its position in the primary's write-ahead log. Whoever reads on later passes it
+back, and never gets a state that is older than the one of the first read. Whatever the replica
+cannot do, or cannot do in time, the primary does.
+"""
+
+from collections.abc import Sequence
+
+from django.conf import settings
+from django.db import Error
+
+from config.database import Row, Statement, current, fetch_together
+from config.postgresql.base import DatabaseWrapper
+from config.replica.metrics import PAGES
+from config.replica.watcher import watcher
+
+UNKNOWN = 0  # the position of a read without a replica; only the primary has certainly reached it
+
+# Read before other statements, they see at least this position; read after them, at most.
+_POSITION = (
+    """
+    SELECT pg_is_in_recovery(), (CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()
+        ELSE pg_current_wal_insert_lsn() END - '0/0')::bigint
+    """,
+    (),
+)
+
+
+def start() -> None:
+    """Watches the replica, if there is one; a server process calls this once."""
+    if settings.DATABASE_REPLICA:
+        watcher.start()
+
+
+def read(statements: Sequence[Statement], since: int | None) -> tuple[list[list[Row]], int]:
+    """The rows of each statement, from the replica or the primary, and the first read's position.
+
+    Args:
+        since: the position of the first read; None if this is the first.
+
+    Raises:
+        django.db.Error: as `config.database.fetch`.
+    """
+    replica = current().replica
+    if replica is None:
+        return fetch_together(statements), UNKNOWN if since is None else since
+    if since != UNKNOWN and (found := _from_replica(replica, statements, since or 0)):
+        rows, position = found
+        return rows, position if since is None else since
+    if since is not None:
+        return fetch_together(statements), since
+    *rows, [(_, position)] = fetch_together([*statements, _POSITION])
+    return rows, position
+
+
+def _from_replica(
+    replica: DatabaseWrapper, statements: Sequence[Statement], least: int
+) -> tuple[list[list[Row]], int] | None:
+    """The same, if the replica is current enough and has reached the position `least`."""
+    knowledge = watcher.knowledge
+    if not knowledge.usable or replica.breaker.open:
+        return None
+    try:
+        [first], *rows, [last] = fetch_together([_POSITION, *statements, _POSITION], replica)
+    except Error:  # the circuit breaker has counted it, and logs that it opens
+        PAGES.labels("failed").inc()
+        return None
+    # It may have restarted since the watcher asked it, with an older state, or been promoted.
+    in_recovery, reached = first
+    if not in_recovery or reached < max(knowledge.position, least):
+        PAGES.labels("older").inc()
+        return None
+    PAGES.labels("read").inc()
+    return rows, last[1]
