@@ -5,15 +5,17 @@ back, and never gets a state that is older than the one of the first read. Whate
 cannot do, or cannot do in time, the primary does.
 """
 
+import time
 from collections.abc import Sequence
 
 from django.conf import settings
-from django.db import Error
+from django.db import Error, OperationalError
 
 from config.database import Row, Statement, current, fetch_together
 from config.postgresql.base import DatabaseWrapper
 from config.replica.metrics import PAGES
-from config.replica.watcher import watcher
+from config.replica.watcher import POLL, watcher
+from config.request_context import deadline
 
 UNKNOWN = 0  # the position of a read without a replica; only the primary has certainly reached it
 
@@ -52,6 +54,26 @@ def read(statements: Sequence[Statement], since: int | None) -> tuple[list[list[
         return fetch_together(statements), since
     *rows, [(_, position)] = fetch_together([*statements, _POSITION])
     return rows, position
+
+
+def settled(transaction: int) -> int:
+    """The transaction below which all changes are in each list that is read from now on.
+
+    A process that has just started waits until it knows that.
+
+    Args:
+        transaction: below which all have ended.
+
+    Raises:
+        django.db.OperationalError: it is not known by the request's deadline.
+    """
+    if not settings.DATABASE_REPLICA:
+        return transaction
+    while (known := watcher.settled_transaction()) is None:
+        if time.monotonic() > (deadline.get() or 0.0):
+            raise OperationalError("the primary is not watched for REPLICA_MAX_LAG yet")
+        time.sleep(POLL)
+    return min(known, transaction)
 
 
 def _from_replica(
