@@ -117,6 +117,22 @@ class Replica(Postgres):
         """Replays again."""
         self.ask("SELECT true FROM pg_wal_replay_resume()")
 
+    @contextlib.contextmanager
+    def delayed(self, seconds: int) -> Iterator[None]:
+        """It replays each transaction only so long after that was committed."""
+        self._set_delay(f"{seconds}s")
+        try:
+            yield
+        finally:
+            self._set_delay("0")
+
+    def _set_delay(self, value: str) -> None:
+        file = self.data / "postgresql.auto.conf"
+        with file.open("a") as configuration:
+            configuration.write(f"recovery_min_apply_delay = '{value}'\n")
+        self.ask("SELECT pg_reload_conf()")
+        assert eventually(lambda: self.ask("SHOW recovery_min_apply_delay") == value)
+
     def position(self) -> int:
         """How far it has replayed, in bytes."""
         return int(self.ask("SELECT (pg_last_wal_replay_lsn() - '0/0')::bigint"))

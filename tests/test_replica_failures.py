@@ -1,0 +1,149 @@
+"""A replica that is behind, gone, silent, promoted or another database's: no request notices it."""
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from django.core.cache import cache
+
+from config.embedded.postgres import Postgres
+from tests import factories
+from tests.factories import Tenant
+from tests.proxy import Proxy
+from tests.replica import PRIMARY, ReadingServer, Replica, replicating
+from tests.server import eventually, running
+
+LIMIT = 3.0  # seconds in which every list is answered
+
+
+def ids(server: ReadingServer, tenant: Tenant) -> list[str]:
+    """The ids of the first page."""
+    return [document["id"] for document in server.get("/documents", tenant.raw).json()["data"]]
+
+
+def statuses_during(server: ReadingServer, tenant: Tenant, happens: Callable[[], object]) -> None:
+    """Lists documents all the time while something happens: no request fails or takes long."""
+    ended = False
+
+    def request(_: int) -> tuple[set[int], float]:
+        seen, longest = set(), 0.0
+        while not ended:
+            began = time.monotonic()
+            seen.add(server.get("/documents?limit=1", tenant.raw).status)
+            longest = max(longest, time.monotonic() - began)
+            cache.clear()  # of the rate limit
+        return seen, longest
+
+    with ThreadPoolExecutor() as threads:
+        clients = [threads.submit(request, number) for number in range(6)]
+        try:
+            happens()
+        finally:
+            ended = True
+        results = [client.result() for client in clients]
+    assert set().union(*(seen for seen, _ in results)) == {200}
+    assert max(longest for _, longest in results) < LIMIT
+
+
+def test_replica_that_is_held_back_is_not_used(reader: ReadingServer, acme: Tenant) -> None:
+    old = factories.document(acme.workspace)
+    with reader.replica.delayed(seconds=10):
+        factories.document(acme.workspace)
+        assert reader.leaves_replica()
+        assert reader.log().count("The replica is not used: it is too far behind") >= 1
+        document = factories.document(acme.workspace)
+        before = reader.pages()
+        assert ids(reader, acme)[0] == str(document.id)
+        acme.key.revoke(by=acme.admin)
+        assert reader.get("/documents", acme.raw).status == 401
+        assert reader.pages() == before
+        assert eventually(lambda: (reader.value("lag_seconds") or 0) > 5)
+    assert reader.uses_replica()
+    _, raw = factories.issue(acme.workspace, "new", acme.admin)
+    assert eventually(lambda: reader.get("/documents", raw).status == 200 and reader.pages() > before)
+    assert str(old.id)
+
+
+def test_replica_that_is_killed_under_load_fails_no_request(
+    reader: ReadingServer, acme: Tenant
+) -> None:
+    factories.document(acme.workspace)
+
+    def crash() -> None:
+        reader.replica.kill()
+        assert reader.leaves_replica()
+        reader.replica.run()
+        before = reader.pages()
+        assert reader.uses_replica()
+        assert eventually(lambda: reader.pages() > before)
+
+    statuses_during(reader, acme, crash)
+
+
+def test_replica_that_is_silent_under_load_fails_no_request(
+    reader: ReadingServer, acme: Tenant
+) -> None:
+    factories.document(acme.workspace)
+
+    def silence() -> None:
+        reader.link.silence()
+        assert reader.leaves_replica()
+        time.sleep(1)
+        reader.link.restore()
+        before = reader.pages()
+        assert reader.uses_replica()
+        assert eventually(lambda: reader.pages() > before)
+
+    statuses_during(reader, acme, silence)
+
+
+def test_replica_that_ends_all_connections_under_load_fails_no_request(
+    reader: ReadingServer, acme: Tenant
+) -> None:
+    factories.document(acme.workspace)
+
+    def end() -> None:
+        for _ in range(5):
+            before = reader.pages()
+            reader.replica.ask(
+                "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+                " WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+            )
+            assert eventually(lambda: reader.pages() > before)
+
+    statuses_during(reader, acme, end)
+
+
+def test_replica_that_cannot_be_reached_at_start_is_used_later(
+    replica: Replica, acme: Tenant, tmp_path: Path
+) -> None:
+    document = factories.document(acme.workspace)
+    replica.catch_up()
+    server = ReadingServer(tmp_path, replica)
+    server.link.refuse()
+    with running(server):
+        assert ids(server, acme) == [str(document.id)]
+        assert server.value("usable") == 0
+        assert server.value("lag_seconds") is None
+        assert server.pages() == 0
+        server.link.restore()
+        assert server.uses_replica()
+        assert eventually(lambda: ids(server, acme) == [str(document.id)] and server.pages() > 0)
+        assert server.log().count("The replica is not used: it does not respond") == 1
+        assert server.log().count("The replica is used") == 1
+
+
+def test_replica_that_was_promoted_is_not_used(
+    transactional_db: None, acme: Tenant, tmp_path: Path
+) -> None:
+    document = factories.document(acme.workspace)
+    with replicating(PRIMARY.parent / f"{tmp_path.name}") as promoted:
+        promoted.catch_up()
+        with running(ReadingServer(tmp_path, promoted)) as server:
+            assert server.uses_replica()
+            assert promoted.ask("SELECT pg_promote()")
+            assert eventually(lambda: "it is no replica" in server.log())
+            later = factories.document(acme.workspace)
+            assert ids(server, acme) == [str(later.id), str(document.id)]
