@@ -13,7 +13,6 @@ from django.core.checks.security.base import (
     SECRET_KEY_MIN_LENGTH,
     SECRET_KEY_MIN_UNIQUE_CHARACTERS,
 )
-
 from django.db import DEFAULT_DB_ALIAS
 
 from config import env

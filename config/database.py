@@ -50,7 +50,9 @@ def fetch_together(statements, connection=None):
     return [fetch(sql, parameters, connection) for sql, parameters in statements]
 
 
-def fetch(sql: str, parameters: Sequence[Any], connection: DatabaseWrapper | None = None) -> list[Row]:
+def fetch(
+    sql: str, parameters: Sequence[Any], connection: DatabaseWrapper | None = None
+) -> list[Row]:
     """Runs one statement on this thread's connection and returns its rows, if it has any.
 
     Args:

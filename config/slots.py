@@ -6,8 +6,7 @@ then it is refused. Those that wait are served in turn by tenant, so that a work
 requests delays its own.
 
 In a server process each slot has its own database connection: the number of connections depends
-on the slots, not on the number of threads. Slots of the API have one to the replica too, if there
-is one.
+on the slots, not on the number of threads.
 """
 
 import threading
@@ -19,10 +18,6 @@ from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg.pq import ConnStatus, TransactionStatus
-
-from config.database import current
-from config.postgresql.base import DatabaseWrapper
-from config.replica.connection import create
 
 PATIENCE = 2.0  # seconds that a request waits for a slot
 
@@ -74,22 +69,14 @@ class Gate:
         self._held: Counter[Hashable] = Counter()  # slots, by tenant
         self._lock = threading.Lock()
         self._queues: OrderedDict[Hashable, deque[_Waiter]] = OrderedDict()  # one per tenant
-        self._connections: list[DatabaseWrapper] = []
-        self._free: list[DatabaseWrapper] = []
+        self._connections: list[BaseDatabaseWrapper] = []
+        self._free: list[BaseDatabaseWrapper] = []
 
-    def open(self, *, lists: bool = False) -> None:
-        """Gives each slot a database connection, which connects when it is first used.
-
-        Args:
-            lists: whether its requests may read lists of documents, so that each connection has
-                one to the replica.
-        """
+    def open(self) -> None:
+        """Gives each slot a database connection, which connects when it is first used."""
         for _ in range(self._slots):
-            connection: DatabaseWrapper = connections.create_connection(DEFAULT_DB_ALIAS)  # type: ignore[assignment]
+            connection = connections.create_connection(DEFAULT_DB_ALIAS)
             connection.inc_thread_sharing()  # one thread after the other uses it
-            if lists and (replica := create()):
-                replica.inc_thread_sharing()
-                connection.replica = replica
             self._connections.append(connection)
             self._free.append(connection)
 
@@ -151,11 +138,9 @@ class Gate:
     def leave(self, tenant: Hashable = None) -> None:
         """Returns the slot that this thread holds; the next request in turn gets it."""
         if self._connections:
-            connection = current()
+            connection = connections[DEFAULT_DB_ALIAS]
             del connections[DEFAULT_DB_ALIAS]
             close_if_unusable(connection)
-            if connection.replica:
-                close_if_unusable(connection.replica)
             self._free.append(connection)
         with self._lock:
             self.in_use -= 1
@@ -210,7 +195,7 @@ def open_connections() -> None:
     """Gives each slot its database connection; a server process calls this once."""
     for name, gate in GATES.items():
         if name not in WITHOUT_DATABASE:
-            gate.open(lists=name == "api")
+            gate.open()
 
 
 _tenants: dict[int, UUID] = {}  # workspaces by the hash of the Authorization header

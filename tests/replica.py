@@ -1,4 +1,4 @@
-"""A real streaming replica of the tests' PostgreSQL, which a test can hold back, stop and promote."""
+"""A real streaming replica of the tests' PostgreSQL, and servers that read lists from it."""
 
 import contextlib
 import os
@@ -19,10 +19,8 @@ from config import embedded
 from config.database import fetch
 from config.embedded.postgres import Postgres
 from config.embedded.service import HOST
-from config.ports import free_port
 from tests.proxy import Proxy
 from tests.server import Server, eventually, running, test_database_url, wait_for_completions
-
 
 PRIMARY = embedded.data_dir(os.environ) / "tests" / "postgres"  # the folder of the tests' own
 
@@ -34,11 +32,12 @@ class Replica(Postgres):
         url: the tests' database on it, as the role that serves.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, primary_port: int) -> None:
         folder.mkdir()
         # The passwords are the primary's, since the copy has its roles.
         shutil.copy(PRIMARY / "secrets.json", folder)
         super().__init__(folder)
+        self._primary_port = primary_port
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -48,13 +47,12 @@ class Replica(Postgres):
         return url._replace(netloc=f"{login}@{HOST}:{self.port}").geturl()
 
     def _initialise(self) -> None:
-        primary = urlsplit(os.environ["DATABASE_URL"])
-        subprocess.run(  # noqa: S603 - a command of ours
+        subprocess.run(
             [
                 self.program("pg_basebackup"),
                 f"--pgdata={self.data}",
-                f"--host={primary.hostname}",
-                f"--port={primary.port}",
+                f"--host={HOST}",
+                f"--port={self._primary_port}",
                 "--username=postgres",
                 "--checkpoint=fast",
                 "--no-sync",
@@ -147,18 +145,22 @@ _PRIMARY = "SELECT (pg_current_wal_flush_lsn() - '0/0')::bigint"
 
 
 @contextlib.contextmanager
-def replicating(folder: Path) -> Iterator[Replica]:
-    """A replica in this folder, which must not exist; skips the test if PostgreSQL is elsewhere."""
+def replicating(folder: Path, primary_port: int | None = None) -> Iterator[Replica]:
+    """A replica in this folder of the tests' own, which is empty first.
+
+    Args:
+        primary_port: of what it follows; None for the tests' PostgreSQL.
+    """
     if not (PRIMARY / "secrets.json").exists():
         pytest.skip("PostgreSQL runs elsewhere")
     shutil.rmtree(folder, ignore_errors=True)
-    replica = Replica(folder)
+    replica = Replica(folder, primary_port or urlsplit(os.environ["DATABASE_URL"]).port or 0)
     try:
         replica.run()
         yield replica
     finally:
         replica.stop()
-        shutil.rmtree(folder)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 class ReadingServer(Server):
@@ -213,12 +215,12 @@ def the_replica(django_db_setup: None) -> Iterator[Replica]:
 
 
 @pytest.fixture
-def replica(the_replica: Replica, transactional_db: None) -> Iterator[Replica]:
+def replica(the_replica: Replica, transactional_db: None) -> Replica:
     """A real replica of the tests' database; what a test stores is committed."""
     the_replica.run()
     the_replica.resume()
     the_replica.catch_up()
-    yield the_replica
+    return the_replica
 
 
 @pytest.fixture(scope="session")

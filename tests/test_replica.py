@@ -1,6 +1,7 @@
 """Lists that a streaming replica serves: what is read there, and walks that change the server."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from datetime import datetime
 from itertools import count
 from urllib.parse import quote
 
@@ -29,7 +30,7 @@ def page(
     return [document["id"] for document in body["data"]], body["nextCursor"]
 
 
-def imported(tenant: Tenant, moments: list[object], status: str = "SENT") -> list[str]:
+def imported(tenant: Tenant, moments: Sequence[datetime], status: str = "SENT") -> list[str]:
     """The ids of new documents that were created at these moments."""
     documents = factories.listed(
         tenant.workspace, len(moments), created_at=lambda n: moments[n], status=status

@@ -31,7 +31,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
             it runs after its request, such as while a body streams.
         prepared: the names of the statements that this connection has prepared, by their text.
         transformer: psycopg's loader of rows.
-        replica: the connection to the replica that goes with it, if there is one.
     """
 
     breaker = BREAKER
@@ -40,7 +39,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.limited = False
-        self.replica: DatabaseWrapper | None = None
         self.watch = Watch(self)
         self.execute_wrappers.append(self._execute)
 

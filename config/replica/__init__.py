@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from django.conf import settings
 from django.db import Error, OperationalError
 
-from config.database import Row, Statement, current, fetch_together
-from config.postgresql.base import DatabaseWrapper
+from config.database import Row, Statement, fetch_together
+from config.replica.connection import ReplicaConnection
 from config.replica.metrics import PAGES
 from config.replica.watcher import POLL, watcher
 from config.request_context import deadline
@@ -44,10 +44,9 @@ def read(statements: Sequence[Statement], since: int | None) -> tuple[list[list[
     Raises:
         django.db.Error: as `config.database.fetch`.
     """
-    replica = current().replica
-    if replica is None:
+    if not settings.DATABASE_REPLICA:
         return fetch_together(statements), UNKNOWN if since is None else since
-    if since != UNKNOWN and (found := _from_replica(replica, statements, since or 0)):
+    if since != UNKNOWN and (found := _from_replica(statements, since or 0)):
         rows, position = found
         return rows, position if since is None else since
     if since is not None:
@@ -77,17 +76,22 @@ def settled(transaction: int) -> int:
 
 
 def _from_replica(
-    replica: DatabaseWrapper, statements: Sequence[Statement], least: int
+    statements: Sequence[Statement], least: int
 ) -> tuple[list[list[Row]], int] | None:
     """The same, if the replica is current enough and has reached the position `least`."""
     knowledge = watcher.knowledge
-    if not knowledge.usable or replica.breaker.open:
+    if not knowledge.usable or ReplicaConnection.breaker.open:
+        return None
+    connection = watcher.pool.take()
+    if connection is None:
         return None
     try:
-        [first], *rows, [last] = fetch_together([_POSITION, *statements, _POSITION], replica)
+        [first], *rows, [last] = fetch_together([_POSITION, *statements, _POSITION], connection)
     except Error:  # the circuit breaker has counted it, and logs that it opens
         PAGES.labels("failed").inc()
         return None
+    finally:
+        watcher.pool.give_back(connection)
     # It may have restarted since the watcher asked it, with an older state, or been promoted.
     in_recovery, reached = first
     if not in_recovery or reached < max(knowledge.position, least):

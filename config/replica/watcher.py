@@ -5,10 +5,11 @@ replayed it up to a position is known to be current as of a moment, also while n
 If the thread stops, what it knows becomes too old, and the replica is not used.
 """
 
+import contextlib
 import logging
 import threading
 import time
-from contextlib import closing
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,7 +17,7 @@ from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, Error, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from config.replica.connection import create
+from config.replica.connection import Pool, create
 from config.request_context import deadline
 
 logger = logging.getLogger(__name__)
@@ -99,9 +100,14 @@ class Knowledge:
 
 
 class Watcher:
-    """What this process knows of primary and replica."""
+    """What this process knows of primary and replica.
+
+    Attributes:
+        pool: connections to the replica, which it keeps open.
+    """
 
     def __init__(self) -> None:
+        self.pool = Pool()
         self.knowledge = Knowledge("it was not asked yet")
         self._moments: tuple[Moment, ...] = ()  # replaced as a whole, as other threads read it
         self._stopped = threading.Event()  # never
@@ -122,26 +128,23 @@ class Watcher:
         return found and found.transaction
 
     def _run(self) -> None:
-        replica = create()
-        assert replica is not None  # noqa: S101 - it is started only with DATABASE_REPLICA_URL
-        with closing(connections.create_connection(DEFAULT_DB_ALIAS)) as primary:
-            while not self._stopped.wait(POLL):
-                self.look(primary, replica)
+        primary, replica = connections.create_connection(DEFAULT_DB_ALIAS), create()
+        while not self._stopped.wait(POLL):
+            before = self.knowledge
+            cause: BaseException | None = None
+            try:
+                self.knowledge = self._look(primary, replica)
+            except Exception as exc:  # the thread must go on
+                cause = exc.__cause__ if isinstance(exc, NoResponse) else exc
+                self.knowledge = Knowledge(str(exc), 0, before.as_of)
+            self._log(before.problem, cause or "")
 
-    def look(self, primary: BaseDatabaseWrapper, replica: BaseDatabaseWrapper) -> None:
-        """Asks both servers, and logs whether the replica is used if that has changed."""
-        before = self.knowledge
-        cause: Exception | None = None
-        try:
-            self.knowledge = self._look(primary, replica)
-        except Exception as exc:  # the thread must go on
-            cause = exc.__cause__ if isinstance(exc, NoResponse) else exc
-            self.knowledge = Knowledge(str(exc), 0, before.as_of)
-        if self.knowledge.problem == before.problem:
-            return
-        if self.knowledge.problem:
-            logger.warning("The replica is not used: %s %s", self.knowledge.problem, cause or "")
-        else:
+    def _log(self, before: str, cause: BaseException | str) -> None:
+        """Logs whether the replica is used, if that has changed."""
+        now = self.knowledge.problem
+        if now and now != before:
+            logger.warning("The replica is not used: %s %s", now, cause)
+        elif before and not now:
             logger.warning("The replica is used")
 
     def _look(self, primary: BaseDatabaseWrapper, replica: BaseDatabaseWrapper) -> Knowledge:
@@ -160,6 +163,8 @@ class Watcher:
         if moment is None or time.monotonic() - moment.began > settings.REPLICA_MAX_LAG:
             as_of = (moment or self._moments[0]).began
             return Knowledge("it is too far behind", 0, as_of)
+        with _responding("it"):
+            self.pool.fill()
         return Knowledge("", moment.position, moment.began)
 
     def _remember(self, moment: Moment) -> None:
@@ -173,13 +178,22 @@ def _ask(connection: BaseDatabaseWrapper, name: str) -> Answer:
     Raises:
         NoResponse: it does not respond in time.
     """
-    token = deadline.set(time.monotonic() + SECONDS)
-    try:
-        with connection.cursor() as cursor:
+    with _responding(name), connection.cursor() as cursor:
+        try:
             cursor.execute(_STATE)
             return Answer(*cursor.fetchone())
+        except Error:
+            connection.close()
+            raise
+
+
+@contextlib.contextmanager
+def _responding(name: str) -> Iterator[None]:
+    """Limits the time of what is asked of a server, and names it if it fails."""
+    token = deadline.set(time.monotonic() + SECONDS)
+    try:
+        yield
     except Error as exc:
-        connection.close()
         raise NoResponse(f"{name} does not respond") from exc
     finally:
         deadline.reset(token)

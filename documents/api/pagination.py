@@ -36,7 +36,9 @@ def _signer(workspace_id: UUID, status: str | None) -> Signer:
     return Signer(salt=f"documents.cursor:{workspace_id}:{status or ''}", sep=".")
 
 
-def encode_cursor(position: Position, workspace_id: UUID, status: str | None, since: int = 0) -> str:
+def encode_cursor(
+    position: Position, workspace_id: UUID, status: str | None, since: int = 0
+) -> str:
     """The cursor of the page that follows a position."""
     microseconds = (position[0] - _EPOCH) // timedelta(microseconds=1)
     packed = _PACKED.pack(microseconds, position[1].bytes, since)
@@ -77,8 +79,12 @@ class KeysetPagination(BasePagination):
         self.status = parameters.status(request.query_params)
         self.limit = limit(request.query_params)
         cursor = parameters.cursor(request.query_params)
-        after, self.since = decode_cursor(cursor, self.workspace_id, self.status) if cursor else (None, None)
-        rows, self.people, position = queryset(self.workspace_id, self.status, after, self.limit + 1, self.since)
+        after, self.since = (
+            decode_cursor(cursor, self.workspace_id, self.status) if cursor else (None, None)
+        )
+        rows, self.people, position = queryset(
+            self.workspace_id, self.status, after, self.limit + 1, self.since
+        )
         self.varies = self.since is None and position
         self.since = position
         self.next_position: Position | None = None
@@ -93,7 +99,9 @@ class KeysetPagination(BasePagination):
         page = DocumentPage(data, None)
         headers = {}
         if self.next_position:
-            page.next_cursor = encode_cursor(self.next_position, self.workspace_id, self.status, self.since)
+            page.next_cursor = encode_cursor(
+                self.next_position, self.workspace_id, self.status, self.since
+            )
             headers = link_to_next(
                 self.request.path, status=self.status, limit=self.limit, cursor=page.next_cursor
             )

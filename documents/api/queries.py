@@ -42,7 +42,9 @@ def newest(workspace_id, status, after, count, since):
     where = _DOCUMENTS + (_STATUS if status else "") + (_AFTER if after else "") + _NEWEST_FIRST
     filters = ((status,) if status else ()) + (after or ())
     parameters = (workspace_id, *filters, count)
-    recipients = _RECIPIENTS.replace("= ANY(%s::uuid[])", "IN (SELECT id::uuid FROM (" + where + ") AS page)")
+    recipients = _RECIPIENTS.replace(
+        "= ANY(%s::uuid[])", "IN (SELECT id::uuid FROM (" + where + ") AS page)"
+    )
     (rows, people), position = read([(where, parameters), (recipients, parameters)], since)
     return rows, people, position
 
