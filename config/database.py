@@ -43,16 +43,7 @@ def current() -> DatabaseWrapper:
     return connection
 
 
-Statement = tuple[str, Sequence[Any]]
-
-
-def fetch_together(statements, connection=None):
-    return [fetch(sql, parameters, connection) for sql, parameters in statements]
-
-
-def fetch(
-    sql: str, parameters: Sequence[Any], connection: DatabaseWrapper | None = None
-) -> list[Row]:
+def fetch(sql: str, parameters: Sequence[Any]) -> list[Row]:
     """Runs one statement on this thread's connection and returns its rows, if it has any.
 
     Args:
@@ -63,7 +54,7 @@ def fetch(
     Raises:
         django.db.Error: as from Django's own cursors.
     """
-    connection = connection or current()
+    connection = current()
     connection.ensure_connection()
     with connection.guard(), connection.wrap_database_errors:
         raw = connection.connection
@@ -127,7 +118,7 @@ def limit_statements(connection: DatabaseWrapper, **_: Any) -> None:
     _set(
         connection,
         client_connection_check_interval=CLIENT_CHECK_SECONDS,
-        statement_timeout=connection.seconds or API_SECONDS,
+        statement_timeout=API_SECONDS,
         lock_timeout=LOCK_SECONDS,
     )
 

@@ -28,7 +28,7 @@ from documents.api.serializers import DOCUMENT_COLUMNS, DocumentPage
 _CREATED_AT = DOCUMENT_COLUMNS.index("created_at")
 _ID = DOCUMENT_COLUMNS.index("id")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_PACKED = struct.Struct(">q16sq")  # microseconds since the epoch, the id, the first page's position
+_PACKED = struct.Struct(">q16s")  # microseconds since the epoch, the id
 
 
 def _signer(workspace_id: UUID, status: str | None) -> Signer:
@@ -36,12 +36,10 @@ def _signer(workspace_id: UUID, status: str | None) -> Signer:
     return Signer(salt=f"documents.cursor:{workspace_id}:{status or ''}", sep=".")
 
 
-def encode_cursor(
-    position: Position, workspace_id: UUID, status: str | None, since: int = 0
-) -> str:
+def encode_cursor(position: Position, workspace_id: UUID, status: str | None) -> str:
     """The cursor of the page that follows a position."""
     microseconds = (position[0] - _EPOCH) // timedelta(microseconds=1)
-    packed = _PACKED.pack(microseconds, position[1].bytes, since)
+    packed = _PACKED.pack(microseconds, position[1].bytes)
     return _signer(workspace_id, status).sign(base64.urlsafe_b64encode(packed).decode())
 
 
@@ -55,8 +53,8 @@ def decode_cursor(cursor: str, workspace_id: UUID, status: str | None) -> Positi
         value = _signer(workspace_id, status).unsign(cursor)
     except BadSignature:
         raise InvalidParameter("cursor", parameters.CURSOR_EXPECTED) from None
-    microseconds, id_bytes, since = _PACKED.unpack(base64.urlsafe_b64decode(value))
-    return (_EPOCH + timedelta(microseconds=microseconds), UUID(bytes=id_bytes)), since
+    microseconds, id_bytes = _PACKED.unpack(base64.urlsafe_b64decode(value))
+    return _EPOCH + timedelta(microseconds=microseconds), UUID(bytes=id_bytes)
 
 
 class KeysetPagination(BasePagination):
@@ -79,14 +77,8 @@ class KeysetPagination(BasePagination):
         self.status = parameters.status(request.query_params)
         self.limit = limit(request.query_params)
         cursor = parameters.cursor(request.query_params)
-        after, self.since = (
-            decode_cursor(cursor, self.workspace_id, self.status) if cursor else (None, None)
-        )
-        rows, self.people, position = queryset(
-            self.workspace_id, self.status, after, self.limit + 1, self.since
-        )
-        self.varies = self.since is None and position
-        self.since = position
+        after = cursor and decode_cursor(cursor, self.workspace_id, self.status)
+        rows: list[Any] = queryset(self.workspace_id, self.status, after, self.limit + 1)
         self.next_position: Position | None = None
         if len(rows) > self.limit:
             rows.pop()
@@ -99,11 +91,8 @@ class KeysetPagination(BasePagination):
         page = DocumentPage(data, None)
         headers = {}
         if self.next_position:
-            page.next_cursor = encode_cursor(
-                self.next_position, self.workspace_id, self.status, self.since
-            )
+            page.next_cursor = encode_cursor(self.next_position, self.workspace_id, self.status)
             headers = link_to_next(
                 self.request.path, status=self.status, limit=self.limit, cursor=page.next_cursor
             )
-        varying = (self.varies and page.next_cursor) or ""
-        return cacheable_response(self.request, page, headers, varying=varying)
+        return cacheable_response(self.request, page, headers)

@@ -9,7 +9,6 @@ from uuid import UUID
 
 from config.api.errors import DocumentNotFound
 from config.database import Row, fetch
-from config.replica import read
 from documents.api.serializers import DOCUMENT_COLUMNS, RECIPIENT_COLUMNS
 
 Position = tuple[datetime, UUID]  # created_at and id: a document's position in the order
@@ -37,16 +36,16 @@ _RECIPIENTS = f"""
 """
 
 
-def newest(workspace_id, status, after, count, since):
-    """TEMPORARY"""
-    where = _DOCUMENTS + (_STATUS if status else "") + (_AFTER if after else "") + _NEWEST_FIRST
+def newest(workspace_id: UUID, status: str | None, after: Position | None, count: int) -> list[Row]:
+    """At most `count` documents, newest first, as rows of DOCUMENT_COLUMNS.
+
+    Args:
+        status: only documents with exactly this status.
+        after: only those that follow this position.
+    """
+    statement = _DOCUMENTS + (_STATUS if status else "") + (_AFTER if after else "") + _NEWEST_FIRST
     filters = ((status,) if status else ()) + (after or ())
-    parameters = (workspace_id, *filters, count)
-    recipients = _RECIPIENTS.replace(
-        "= ANY(%s::uuid[])", "IN (SELECT id::uuid FROM (" + where + ") AS page)"
-    )
-    (rows, people), position = read([(where, parameters), (recipients, parameters)], since)
-    return rows, people, position
+    return fetch(statement, (workspace_id, *filters, count))
 
 
 def document_id(text: str) -> UUID:

@@ -20,7 +20,7 @@ class DocumentViewSet(ApiViewSet):
     def list(self, request: ApiRequest) -> HttpResponse:
         paginator = KeysetPagination(request.auth.workspace_id)
         rows = paginator.paginate_queryset(queries.newest, request)
-        documents = document_objects(rows, paginator.people)
+        documents = document_objects(rows, queries.recipients_of(rows))
         return paginator.get_paginated_response(documents)
 
     @schema.get_document
