@@ -42,7 +42,11 @@ def json_response(
 
 
 def cacheable_response(
-    request: Request, data: Any, headers: Mapping[str, str] | None = None, *, varying: str = ""
+    request: Request,
+    data: Any,
+    headers: Mapping[str, str] | None = None,
+    *,
+    varying: str | None = None,
 ) -> HttpResponse:
     """A 200 whose body is `data` as JSON; 304 if the client has it already.
 

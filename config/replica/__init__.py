@@ -1,8 +1,8 @@
 """Reading lists of documents from a streaming replica, while that is current enough.
 
-Each read returns its position in the primary's write-ahead log. Whoever reads on later passes it
-back, and never gets a state that is older than the one of the first read. Whatever the replica
-cannot do, or cannot do in time, the primary does.
+The first page of a list has a position in the primary's write-ahead log. With that, later pages
+are never read from a state that is older than the first one's. Whatever the replica cannot do, or
+cannot do in time, the primary does.
 """
 
 import time
@@ -17,7 +17,7 @@ from config.replica.metrics import PAGES
 from config.replica.watcher import POLL, watcher
 from config.request_context import deadline
 
-UNKNOWN = 0  # the position of a read without a replica; only the primary has certainly reached it
+UNKNOWN = 0  # of a page read without a replica: only the primary is certainly not older
 
 # Read before other statements, they see at least this position; read after them, at most.
 _POSITION = (
@@ -35,24 +35,65 @@ def start() -> None:
         watcher.start()
 
 
-def read(statements: Sequence[Statement], since: int | None) -> tuple[list[list[Row]], int]:
-    """The rows of each statement, from the replica or the primary, and the first read's position.
+class Walk:
+    """Reads the pages of one list, each in one round trip.
+
+    Attributes:
+        position: of the first page, at most; to be passed back with each later one.
 
     Args:
-        since: the position of the first read; None if this is the first.
-
-    Raises:
-        django.db.Error: as `config.database.fetch`.
+        first: the position of the first page; None for the first page itself.
     """
-    if not settings.DATABASE_REPLICA:
-        return fetch_together(statements), UNKNOWN if since is None else since
-    if since != UNKNOWN and (found := _from_replica(statements, since or 0)):
-        rows, position = found
-        return rows, position if since is None else since
-    if since is not None:
-        return fetch_together(statements), since
-    *rows, [(_, position)] = fetch_together([*statements, _POSITION])
-    return rows, position
+
+    def __init__(self, first: int | None) -> None:
+        self._first = first
+        self.position = UNKNOWN if first is None else first
+
+    @property
+    def position_varies(self) -> bool:
+        """Whether the position may be another one next time, although nothing has changed."""
+        return self._first is None and self.position != UNKNOWN
+
+    def fetch_together(self, *statements: Statement) -> list[list[Row]]:
+        """The rows of each statement, as from `config.database.fetch_together`.
+
+        Raises:
+            django.db.Error: the primary has failed.
+        """
+        if not settings.DATABASE_REPLICA or self._first == UNKNOWN:
+            return fetch_together(*statements)
+        if (rows := self._from_replica(statements)) is not None:
+            return rows
+        if self._first is not None:
+            return fetch_together(*statements)
+        *rows, [(_, self.position)] = fetch_together(*statements, _POSITION)
+        return rows
+
+    def _from_replica(self, statements: Sequence[Statement]) -> list[list[Row]] | None:
+        """The rows; None if the replica does not respond, or is older than it must be."""
+        knowledge = watcher.knowledge
+        if not knowledge.usable or ReplicaConnection.breaker.open:
+            return None
+        if (connection := watcher.pool.take()) is None:
+            return None
+        try:
+            before, *rows, after = fetch_together(
+                _POSITION, *statements, _POSITION, connection=connection
+            )
+        except Error:  # the circuit breaker has counted it, and logs that it opens
+            PAGES.labels("failed").inc()
+            return None
+        finally:
+            watcher.pool.give_back(connection)
+        # It may have restarted since the watcher asked it, with an older state, or been promoted.
+        [(in_recovery, reached)] = before
+        if not in_recovery or reached < max(knowledge.position, self._first or 0):
+            PAGES.labels("older").inc()
+            return None
+        PAGES.labels("read").inc()
+        if self._first is None:
+            [(_, self.position)] = after
+        return rows
 
 
 def settled(transaction: int) -> int:
@@ -73,29 +114,3 @@ def settled(transaction: int) -> int:
             raise OperationalError("the primary is not watched for REPLICA_MAX_LAG yet")
         time.sleep(POLL)
     return min(known, transaction)
-
-
-def _from_replica(
-    statements: Sequence[Statement], least: int
-) -> tuple[list[list[Row]], int] | None:
-    """The same, if the replica is current enough and has reached the position `least`."""
-    knowledge = watcher.knowledge
-    if not knowledge.usable or ReplicaConnection.breaker.open:
-        return None
-    connection = watcher.pool.take()
-    if connection is None:
-        return None
-    try:
-        [first], *rows, [last] = fetch_together([_POSITION, *statements, _POSITION], connection)
-    except Error:  # the circuit breaker has counted it, and logs that it opens
-        PAGES.labels("failed").inc()
-        return None
-    finally:
-        watcher.pool.give_back(connection)
-    # It may have restarted since the watcher asked it, with an older state, or been promoted.
-    in_recovery, reached = first
-    if not in_recovery or reached < max(knowledge.position, least):
-        PAGES.labels("older").inc()
-        return None
-    PAGES.labels("read").inc()
-    return rows, last[1]

@@ -64,7 +64,7 @@ DOCUMENT: dict[str, Any] = {
     ],
     "links": to_builtins(links(DOCUMENT_ID)),
 }
-CURSOR = "AAZL8bG2cAAPi2wOP15MV58KbR8MK5oR.Zr3kq0Vt6b1mB5cYp0Yx2gQ7sLw9nHjKdTfEuXoAaIc"
+CURSOR = "AAZL8bG2cAAPi2wOP15MV58KbR8MK5oRAAAAAAAAAAAA.Zr3kq0Vt6b1mB5cYp0Yx2gQ7sLw9nHjKdTfEuXoAaIc"
 
 ID = OpenApiParameter(
     "id",
