@@ -30,8 +30,8 @@ from documents.api.serializers import DOCUMENT_COLUMNS, DocumentPage
 _CREATED_AT = DOCUMENT_COLUMNS.index("created_at")
 _ID = DOCUMENT_COLUMNS.index("id")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-# Microseconds since the epoch, the id, the first page's position in the write-ahead log; and a byte,
-# so that base64 needs no padding.
+# Microseconds since the epoch, the id, the first page's position in the write-ahead log, and a byte
+# without a meaning, so that base64 needs no padding.
 _PACKED = struct.Struct(">q16sqx")
 
 
