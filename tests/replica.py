@@ -1,6 +1,7 @@
 """A real streaming replica of the tests' PostgreSQL, and servers that read lists from it."""
 
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -141,6 +142,10 @@ class Replica(Postgres):
         assert eventually(lambda: self.position() >= end)
 
 
+def _url() -> str:
+    return os.environ["DATABASE_URL"]
+
+
 _PRIMARY = "SELECT (pg_current_wal_flush_lsn() - '0/0')::bigint"
 
 
@@ -151,10 +156,11 @@ def replicating(folder: Path, primary_port: int | None = None) -> Iterator[Repli
     Args:
         primary_port: of what it follows; None for the tests' PostgreSQL.
     """
-    if not (PRIMARY / "secrets.json").exists():
+    secrets = PRIMARY / "secrets.json"
+    if not secrets.exists() or json.loads(secrets.read_text())["documents"] not in _url():
         pytest.skip("PostgreSQL runs elsewhere")
     shutil.rmtree(folder, ignore_errors=True)
-    replica = Replica(folder, primary_port or urlsplit(os.environ["DATABASE_URL"]).port or 0)
+    replica = Replica(folder, primary_port or urlsplit(_url()).port or 0)
     try:
         replica.run()
         yield replica

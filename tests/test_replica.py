@@ -209,6 +209,7 @@ def test_list_that_has_not_changed_is_a_304_although_its_cursor_has(
     again = patient_reader.get("/documents?limit=2", acme.raw, if_none_match=etag)
     assert (again.status, again.headers["etag"]) == (304, etag)
     assert etag.startswith("W/")  # two bodies have it
+    assert patient_reader.get("/documents?limit=2", acme.raw, if_match=etag).status == 412
     imported(acme, NEWEST_FIRST[:1])
     patient_reader.replica.catch_up()
     assert patient_reader.get("/documents?limit=2", acme.raw, if_none_match=etag).status == 200

@@ -12,8 +12,10 @@ from config.replica.watcher import watcher
 PAGES = Counter(
     "documents_replica_pages",
     "Pages of the list of documents that the replica was asked for, by what came of it",
-    ["outcome"],  # read; older: than it must be; failed
+    ["outcome"],
 )
+for _outcome in ("read", "older", "failed"):  # older than it must be
+    PAGES.labels(_outcome)  # from 0 on: Prometheus sees no increase to a first value
 
 
 class _Replica(Collector):

@@ -130,20 +130,22 @@ class Watcher:
     def _run(self) -> None:
         primary, replica = connections.create_connection(DEFAULT_DB_ALIAS), create()
         while not self._stopped.wait(POLL):
-            before = self.knowledge
-            cause: BaseException | None = None
+            before, cause = self.knowledge, ""
             try:
                 self.knowledge = self._look(primary, replica)
-            except Exception as exc:  # the thread must go on
-                cause = exc.__cause__ if isinstance(exc, NoResponse) else exc
+            except NoResponse as exc:
+                cause = f" ({exc.__cause__})"
                 self.knowledge = Knowledge(str(exc), 0, before.as_of)
-            self._log(before.problem, cause or "")
+            except Exception as exc:  # the thread must go on
+                cause = f" ({exc!r})"
+                self.knowledge = Knowledge("it cannot be watched", 0, before.as_of)
+            self._log(before.problem, cause)
 
-    def _log(self, before: str, cause: BaseException | str) -> None:
+    def _log(self, before: str, cause: str) -> None:
         """Logs whether the replica is used, if that has changed."""
         now = self.knowledge.problem
         if now and now != before:
-            logger.warning("The replica is not used: %s %s", now, cause)
+            logger.warning("The replica is not used: %s%s", now, cause)
         elif before and not now:
             logger.warning("The replica is used")
 
