@@ -1,10 +1,11 @@
 """Connections to the replica. The watcher's thread opens them, so that no request waits for it."""
 
+import contextlib
 import threading
 from collections import deque
 
 from django.conf import settings
-from django.db import DEFAULT_DB_ALIAS, connections
+from django.db import DEFAULT_DB_ALIAS, Error, connections
 
 from config.breaker import Breaker
 from config.postgresql.base import DatabaseWrapper
@@ -66,6 +67,13 @@ class Pool:
             self._count(-1)
         else:
             self._free.append(connection)
+
+    def close(self) -> None:
+        """Closes those that no thread uses: they have probably died with the watcher's own."""
+        while connection := self.take():
+            with contextlib.suppress(Error):
+                connection.close()
+            self.give_back(connection)
 
     def _count(self, more: int) -> None:
         with self._lock:

@@ -136,6 +136,7 @@ class Watcher:
             except NoResponse as exc:
                 cause = f" ({exc.__cause__})"
                 self.knowledge = Knowledge(str(exc), 0, before.as_of)
+                self.pool.close()
             except Exception as exc:  # the thread must go on
                 cause = f" ({exc!r})"
                 self.knowledge = Knowledge("it cannot be watched", 0, before.as_of)
