@@ -11,7 +11,9 @@ from redis import Redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from config import redis_client
 from config.api.limits import WINDOW
+from config.redis_url import parse
 
 _EXPIRY = 2 * WINDOW  # seconds: the clocks of several machines may differ
 _INCREMENT = f"""
@@ -59,6 +61,26 @@ class RedisCounter:
         self._redis.ping()
 
 
+class ManagedRedisCounter:
+    """Counts in a Redis that Sentinel or Cluster manages. A counter is one key, so on one server.
+
+    Args:
+        url: as `config.redis_url` describes it.
+        timeout: seconds, as in `config.redis_client.RedisClient`.
+    """
+
+    def __init__(self, url: str, timeout: float) -> None:
+        self._redis = redis_client.connect(url, timeout)
+
+    def increment(self, key_id: UUID, window_end: int) -> int:
+        """As `RedisCounter.increment`."""
+        return int(self._redis.call("EVAL", _INCREMENT, 1, f"requests:{key_id}:{window_end}"))
+
+    def ping(self) -> None:
+        """As `RedisCounter.ping`."""
+        self._redis.call("PING")
+
+
 class ProcessCounter:
     """Counts in this process's memory, for a service that is one process.
 
@@ -82,3 +104,10 @@ class ProcessCounter:
 
     def ping(self) -> None:
         """As `RedisCounter.ping`: this counter is always in reach."""
+
+
+def choose(url: str, timeout: float) -> RedisCounter | ManagedRedisCounter | ProcessCounter:
+    """The counter for a REDIS_URL."""
+    if url.startswith("memory://"):
+        return ProcessCounter()
+    return RedisCounter(url, timeout) if parse(url) is None else ManagedRedisCounter(url, timeout)

@@ -17,8 +17,8 @@ NOBODY = "nobody"  # PgBouncer refuses to run as root
 def install(folder: Path, port: int, database: str) -> list[str]:
     """Writes its files into an empty folder, with this port; returns its command.
 
-    A version before 1.21 refuses max_prepared_statements, and gets the file without it: the
-    application prepares again what another connection to PostgreSQL does not know.
+    A version before 1.21 does not know prepared statements. It keeps each client's connection to
+    PostgreSQL until the client leaves (the mode "session").
 
     Args:
         database: the URL of the database behind it.
@@ -33,7 +33,7 @@ def install(folder: Path, port: int, database: str) -> list[str]:
     }
     program = shutil.which("pgbouncer") or "/usr/sbin/pgbouncer"  # not on all users' PATH
     if _version(program) < TRACKS_STATEMENTS:
-        changes["^max_prepared_statements = .*"] = ""
+        changes |= {"^max_prepared_statements.*": "", "= transaction": "= session"}
     text = INI.read_text()
     for pattern, replacement in changes.items():
         text = re.sub(pattern, replacement, text, flags=re.MULTILINE)
