@@ -7,66 +7,31 @@ processor time that each part spends on a request, at one rate for both; and the
 of nodes that may each use a small part of a core, so that the nodes are the limit.
 """
 
-import contextlib
-import os
 import shutil
-import tempfile
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from pathlib import Path
 from statistics import median
-from urllib.parse import urlsplit
-
-import httpx
 
 from bench import log
 from bench.agreement import learn
 from bench.client import Client
-from bench.comparison import AMONG, FIXED_RATE
-from bench.launch import on_port, started, wait
+from bench.comparison import AMONG, FIXED_RATE, Results
 from bench.loading.identity import Workspace
-from bench.measuring import spent
 from bench.quota import NoLimits, limited
 from bench.report import TARGETS, at_least, at_most, spread, table
 from bench.scale import Scale
+from bench.site import COUNTS, PARTS, SHARED, Case, serving
 from bench.stack import Stack
-from bench.traffic import ENDPOINTS, Target, endless, targets
-from bench.variants import Server, Variant
-from config.embedded import nginx, pgbouncer
-from config.embedded.service import HOST
-from config.ports import free_port
+from bench.traffic import ENDPOINTS, targets
 
-COUNTS = (1, 2)  # nodes
 PROGRAMS = {"nginx": "nginx-light", "pgbouncer": "pgbouncer"}  # and their packages in Debian
-NODE = Variant("node", "python -m config.server --port {port}", {"TRUSTED_PROXIES": "1"})
-CONNECTIONS = 32  # enough for two nodes
 RATE = 200  # requests a second at which the costs are compared: one node has time left
-CORES = 0.2  # that a node may use while the nodes are to be the limit
-SHARED = ("PgBouncer", "PostgreSQL", "Redis")
-PARTS = ("nginx", "nodes", *SHARED)
+CORES = 0.25  # that a node may use while the nodes are to be the limit
+COSTS = ("server", "database", "redis")  # parts of a `Measurement`
 # Two nodes against one:
 SERVED = 1.8  # times the requests a second at least
 NODE_COST, SHARED_COST = 1.05, 1.1  # times the processor time a request at most
-
-
-@dataclass(frozen=True)
-class Case:
-    """What some requests took: seconds, and of each part, by name, seconds of processor time."""
-
-    requests: int
-    seconds: float
-    parts: dict[str, float]
-
-    @property
-    def rate(self) -> float:
-        """Requests a second."""
-        return self.requests / self.seconds
-
-    def ms(self, *parts: str) -> float:
-        """Milliseconds a request of some parts' processor time."""
-        return 1000 * sum(self.parts[each] for each in parts) / self.requests
 
 
 @dataclass
@@ -80,68 +45,6 @@ class Nodes:
     at_rate: dict[int, list[Case]] = field(default_factory=lambda: {n: [] for n in COUNTS})
     limited: dict[int, list[Case]] = field(default_factory=lambda: {n: [] for n in COUNTS})
     missing: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class Site:
-    """What runs: `fronts` has nginx in front of so many of the nodes."""
-
-    stack: Stack
-    nodes: list[int]  # process ids
-    pooler: int
-    fronts: dict[int, Server]
-
-    def spent(self, count: int) -> list[float]:
-        """Seconds of processor time of each of PARTS, when so many nodes serve."""
-        nodes = sum(spent(node) for node in self.nodes[:count])
-        shared = (self.pooler, self.stack.postgres, self.stack.redis)
-        return [spent(self.fronts[count].process.pid), nodes, *map(spent, shared)]
-
-    def measure(
-        self, count: int, responses: Sequence[Target], scale: Scale, load: Callable[[Client], int]
-    ) -> Case:
-        """What a load on so many nodes takes; it returns the number of responses."""
-        with closing(Client(self.fronts[count].port, endless(responses))) as client:
-            client.warm_up(CONNECTIONS, scale.seconds / 4)
-            client.drain()
-            before, start = self.spent(count), time.monotonic()
-            requests = load(client)
-            took, after = time.monotonic() - start, self.spent(count)
-            client.drain()
-        used = (end - start for start, end in zip(before, after, strict=True))
-        return Case(requests, took, dict(zip(PARTS, used, strict=True)))
-
-
-@contextlib.contextmanager
-def serving(stack: Stack, database: str) -> Iterator[Site]:
-    """Two nodes, an nginx in front of one of them, and another one in front of both."""
-    with ExitStack() as stopping:
-        folder = Path(stopping.enter_context(tempfile.TemporaryDirectory()))
-        folder.chmod(0o711)  # PgBouncer is another user
-        port = free_port()
-        command = pgbouncer.install(folder, port, stack.url(database))
-        pooler = stopping.enter_context(started(command, {}))
-        environment = {
-            **NODE.environment,
-            "DATABASE_URL": pgbouncer.connected(stack.url(database), port),
-        }
-        ports = [free_port() for _ in range(max(COUNTS))]
-        nodes = [
-            stopping.enter_context(started(on_port(NODE.command, port), environment))
-            for port in ports
-        ]
-        for port, node in zip(ports, nodes, strict=True):
-            wait(port, node)
-        fronts, store = {}, urlsplit(os.environ["S3_ENDPOINT_URL"]).netloc
-        for count in COUNTS:
-            home, port = folder / f"nginx-{count}", free_port()
-            home.mkdir()
-            command = nginx.install(home, port, ports[:count], store, http_port=free_port())
-            process = stopping.enter_context(started(command, {}))
-            client = httpx.Client(base_url=f"http://{HOST}:{port}", timeout=60)
-            fronts[count] = Server(NODE, port, process, stopping.enter_context(client))
-            wait(port, process)
-        yield Site(stack, [node.pid for node in nodes], pooler.pid, fronts)
 
 
 def measure(stack: Stack, database: str, scale: Scale, workspaces: Sequence[Workspace]) -> Nodes:
@@ -188,6 +91,17 @@ def _times(cases: dict[int, list[Case]], value: Callable[[Case], float]) -> floa
     """A value of two nodes as a multiple of one node's in the same round: machines vary."""
     pairs = zip(cases[2], cases[1], strict=True)
     return median(value(two) / value(one) for two, one in pairs)
+
+
+def capacity(results: Results) -> list[str]:
+    """What one core carries of each endpoint, by what each part spends."""
+    rows = []
+    for (endpoint, variant), rounds in results.items():
+        if variant == "ours":
+            costs = ([getattr(m, part) / m.requests for m in rounds] for part in COSTS)
+            rates = [f"{1 / median(cost):,.0f}" if all(cost) else "many" for cost in costs]
+            rows.append([ENDPOINTS[endpoint].title, *rates])
+    return table(("endpoint", "a core of a node", "of PostgreSQL", "of Redis"), rows)
 
 
 def lines(found: Nodes) -> list[str]:

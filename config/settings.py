@@ -260,10 +260,9 @@ USAGE_FLUSH_SECONDS = env.integer(
 
 REDIS_URL = env.redis(
     "REDIS_URL",
-    help="`redis://:PASSWORD@HOST:PORT/NUMBER`; `redis+sentinel://:PASSWORD@HOST:PORT,HOST:PORT"
-    "/MASTER/NUMBER` with the sentinels and the master's name; `redis+cluster://:PASSWORD@HOST:PORT,"
-    "HOST:PORT` with some servers of the cluster; `rediss…` for TLS; or `memory://` if the service "
-    "is one process",
+    help="`redis://HOST:PORT/NUMBER`, `redis+sentinel://HOST:PORT,HOST:PORT/MASTER/NUMBER` or "
+    "`redis+cluster://HOST:PORT,HOST:PORT`, with `:PASSWORD@` before the hosts, and `rediss` for "
+    "TLS; or `memory://` if the service is one process",
 )
 COUNT_IN_PROCESS = REDIS_URL.startswith("memory://")
 REDIS_TIMEOUT = 0.25  # seconds; after that a request passes uncounted

@@ -59,7 +59,7 @@ class RedisServer:
 
     def follows(self) -> bool:
         """Whether it is a replica that has what its master has."""
-        return self.call("INFO", "replication").get("master_link_status") == "up"
+        return bool(self.call("INFO", "replication").get("master_link_status") == "up")
 
     def kill(self) -> None:
         """Ends it without notice."""

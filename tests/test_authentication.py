@@ -279,11 +279,11 @@ def test_key_raw_text_is_neither_in_the_log_nor_in_the_counter(
     line = eventually(lambda: server.log_of(response))
     assert acme.key.prefix in line
     assert acme.raw not in server.log()
-    stored = Redis.from_url(os.environ["REDIS_URL"])
+    stored = Redis.from_url(os.environ["REDIS_URL"], decode_responses=True)
     names = stored.keys()
     assert names
     for name in names:
-        assert acme.raw.encode() not in name + stored.get(name)
+        assert acme.raw not in str((name, stored.get(name)))
 
 
 @pytest.mark.parametrize("cookie", ["sessionid=abc", "sessionid=abcdefgh12345678", "csrftoken=x"])

@@ -1,5 +1,6 @@
 """REDIS_URL names a cluster, or sentinels: everything counts there as in a single Redis."""
 
+import re
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -19,9 +20,10 @@ from apikeys.throttling import window_end
 from config.cache import SignInCache, breaker
 from config.env import redis as redis_variable
 from config.redis_url import RedisUrl, parse
+from tests.client import Response
 from tests.factories import Tenant
 from tests.redis_servers import Cluster, Watched
-from tests.server import Server, eventually
+from tests.server import ROOT, Server, eventually
 from tests.test_rate_limit import quota, with_window
 
 
@@ -63,7 +65,7 @@ def test_managed_counter_counts_each_window_of_each_key_from_1(servers: Cluster 
 def test_throttle_lets_exactly_300_of_1000_concurrent_requests_pass(
     served: Server, acme: Tenant
 ) -> None:
-    responses = []
+    responses: list[Response] = []
     in_one_window = False
     while not in_one_window or not all(map(quota, responses)):
         # Again: the window may end in between, or a busy Redis may respond too late.
@@ -169,6 +171,17 @@ URLS = {
 @pytest.mark.parametrize("url", URLS)
 def test_redis_url_names_sentinels_and_clusters(url: str) -> None:
     assert parse(url) == URLS[url]
+
+
+GUIDE = (ROOT / "docs" / "operations.md").read_text()
+
+
+@pytest.mark.parametrize("url", re.findall(r"^REDIS_URL=(.+)$", GUIDE, re.MULTILINE))
+def test_redis_urls_of_the_guide_are_valid(url: str) -> None:
+    found = parse(url)
+    assert found is not None
+    assert len(found.hosts) == 3
+    assert found.password == "PASSWORD"
 
 
 @pytest.mark.parametrize(
