@@ -83,9 +83,8 @@ imported once.
 ## Two nodes
 
 One instance and two behind nginx, over one PgBouncer, PostgreSQL and Redis; list, limit 25. \
-Everything shares a machine, so a second node cannot serve twice as much. What counts is that a \
-request costs no more with two, and how much nodes serve that may use little processor time. \
-[scaling.md](scaling.md) says what follows.
+Everything shares a machine, which a second node does not make faster: so each node may use only a \
+part of a core. [scaling.md](scaling.md) says what follows.
 
 {nodes}
 Requests a second that one core carries if nothing else runs on it: 1 / processor time.

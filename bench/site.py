@@ -4,7 +4,7 @@ import contextlib
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ import httpx
 from bench import log
 from bench.client import Client
 from bench.launch import on_port, started, wait
-from bench.measuring import spent
+from bench.measuring import FEWEST, spent
 from bench.scale import Scale
 from bench.stack import Stack
 from bench.traffic import Target, endless
@@ -26,7 +26,7 @@ from config.ports import free_port
 
 COUNTS = (1, 2)  # nodes
 NODE = Variant("node", "python -m config.server --port {port}", {"TRUSTED_PROXIES": "1"})
-CONNECTIONS = 16  # enough for two nodes
+CONNECTIONS = 8  # for each node
 SHARED = ("PgBouncer", "PostgreSQL", "Redis")
 PARTS = ("nginx", "nodes", *SHARED)
 
@@ -64,15 +64,14 @@ class Site:
         shared = (self.pooler, self.stack.postgres, self.stack.redis)
         return [spent(self.fronts[count].process.pid), nodes, *map(spent, shared)]
 
-    def measure(
-        self, count: int, responses: Sequence[Target], scale: Scale, load: Callable[[Client], int]
-    ) -> Case:
-        """What a load on so many nodes takes; it returns the number of responses."""
+    def measure(self, count: int, responses: Sequence[Target], scale: Scale) -> Case:
+        """What a closed loop on so many nodes takes, after a warm-up."""
         with closing(Client(self.fronts[count].port, endless(responses))) as client:
-            client.warm_up(CONNECTIONS, scale.seconds / 4)
-            client.drain()
+            client.warm_up(CONNECTIONS * count, scale.seconds / 2)
             before, start = self.spent(count), time.monotonic()
-            requests = load(client)
+            requests = client.saturate(2 * scale.seconds)
+            while requests < FEWEST:
+                requests += client.saturate(scale.seconds)
             took, after = time.monotonic() - start, self.spent(count)
             client.drain()
         used = (end - start for start, end in zip(before, after, strict=True))
