@@ -57,7 +57,7 @@ class RedisClient:
             return Redis.from_url(self._url, **self._options, retry=once)
         login: dict[str, Any] = {"username": url.username, "password": url.password, "ssl": url.tls}
         if url.master is None:
-            nodes = [ClusterNode(host, port) for host, port in url.hosts]
+            nodes = [ClusterNode(*each) for each in url.hosts]  # type: ignore[no-untyped-call]
             # Only these are asked where a key is: the others may be many, and all silent.
             return RedisCluster(
                 startup_nodes=nodes,
@@ -66,13 +66,9 @@ class RedisClient:
                 **login,
                 **self._options,
             )
-        of_sentinels: dict[str, Any] = {
-            "password": url.sentinel_password,
-            "ssl": url.tls,
-            "retry": once,
-        }
-        sentinel = Sentinel(url.hosts, sentinel_kwargs=of_sentinels | self._options)
-        client: Redis = sentinel.master_for(
+        of_sentinels = {"password": url.sentinel_password, "ssl": url.tls, "retry": once}
+        sentinel = Sentinel(url.hosts, sentinel_kwargs=self._options | of_sentinels)  # type: ignore[no-untyped-call]
+        client: Redis = sentinel.master_for(  # type: ignore[no-untyped-call]
             url.master, db=url.database, retry=once, **login, **self._options
         )
         return client
