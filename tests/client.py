@@ -1,7 +1,6 @@
 """Requests to the API, in process and over a socket, with one kind of response to compare."""
 
 import json
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -10,6 +9,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from django.conf import settings
 from django.test import Client
 from redis import Redis
 
@@ -28,7 +28,7 @@ OF_ONE_RESPONSE = (
 
 def forget_requests() -> None:
     """Empties all counters, as the end of the minute does."""
-    with Redis.from_url(os.environ["REDIS_URL"]) as redis:
+    with Redis.from_url(settings.REDIS_URL) as redis:
         redis.flushdb()
 
 

@@ -49,7 +49,7 @@ class RedisServer:
 
     def call(self, *command: Any) -> Any:
         """The response to a command."""
-        return self._client.execute_command(*command)
+        return self._client.execute_command(*command)  # type: ignore[no-untyped-call]
 
     def _responds(self) -> bool:
         try:
