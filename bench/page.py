@@ -84,7 +84,8 @@ imported once.
 
 One instance and two behind nginx, over one PgBouncer, PostgreSQL and Redis; list, limit 25. \
 Everything shares a machine, which a second node does not make faster: so each node may use only a \
-part of a core. [scaling.md](scaling.md) says what follows.
+part of a core. A process that waits most of the time finds the caches cold, so all parts spend \
+more on a request than above. [scaling.md](scaling.md) says what follows.
 
 {nodes}
 Requests a second that one core carries if nothing else runs on it: 1 / processor time.
