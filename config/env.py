@@ -105,8 +105,8 @@ def redis(name: str, *, help: str) -> str:
         redis_url.parse(value)
     except ValueError:
         raise ImproperlyConfigured(
-            f"{name} must be redis+sentinel://HOST:PORT,HOST:PORT/MASTER or "
-            "redis+cluster://HOST:PORT,HOST:PORT."
+            f"{name} must be redis://HOST:PORT/NUMBER, redis+cluster://HOST:PORT,HOST:PORT or "
+            "redis+sentinel://HOST:PORT,HOST:PORT/MASTER/NUMBER."
         ) from None
     return value
 

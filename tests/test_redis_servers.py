@@ -1,6 +1,7 @@
 """REDIS_URL names a cluster, or sentinels: everything counts there as in a single Redis."""
 
 import re
+import socket
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ from config.env import redis as redis_variable
 from config.redis_url import RedisUrl, parse
 from tests.client import Response
 from tests.factories import Tenant
+from tests.proxy import HOST
 from tests.redis_servers import Cluster, Watched
 from tests.server import ROOT, Server, eventually
 from tests.test_rate_limit import quota, with_window
@@ -173,6 +175,19 @@ def test_redis_url_names_sentinels_and_clusters(url: str) -> None:
     assert parse(url) == URLS[url]
 
 
+@pytest.mark.parametrize("url", ["rediss+sentinel://{}/counters", "rediss+cluster://{}"])
+def test_redis_url_with_rediss_begins_with_tls(url: str) -> None:
+    with socket.create_server((HOST, 0)) as listener, ThreadPoolExecutor(1) as pool:
+        host, port = listener.getsockname()
+        ping = pool.submit(ManagedRedisCounter(url.format(f"{host}:{port}"), timeout=5).ping)
+        connection, _ = listener.accept()
+        with connection:
+            assert connection.recv(2) == b"\x16\x03"  # a handshake
+        listener.close()
+        with pytest.raises(RedisError):
+            ping.result()
+
+
 GUIDE = (ROOT / "docs" / "operations.md").read_text()
 
 
@@ -205,6 +220,6 @@ def test_redis_variable_that_is_not_valid_is_refused_without_its_password(
     with pytest.raises(ImproperlyConfigured) as caught:
         redis_variable("REDIS_URL", help="")
     assert str(caught.value) == (
-        "REDIS_URL must be redis+sentinel://HOST:PORT,HOST:PORT/MASTER or "
-        "redis+cluster://HOST:PORT,HOST:PORT."
+        "REDIS_URL must be redis://HOST:PORT/NUMBER, redis+cluster://HOST:PORT,HOST:PORT or "
+        "redis+sentinel://HOST:PORT,HOST:PORT/MASTER/NUMBER."
     )
