@@ -80,6 +80,17 @@ needs an upload.) An import of no documents takes {start_ms:,.0f} ms of processo
 imported once.
 
 {imports}
+## Two nodes
+
+One instance and two behind nginx, over one PgBouncer, PostgreSQL and Redis; list, limit 25. \
+Everything shares a machine, which a second node does not make faster: so each node may use only a \
+part of a core. A process that waits most of the time finds the caches cold, so all parts spend \
+more on a request than above. [scaling.md](scaling.md) says what follows.
+
+{nodes}
+Requests a second that one core carries if nothing else runs on it: 1 / processor time.
+
+{capacity}
 ## How it is measured
 
 - All variants serve with {workers} worker processes, over the same tables, keys and rate limit, \
