@@ -6,10 +6,10 @@ from itertools import count
 from urllib.parse import quote
 
 import pytest
-from django.core.cache import cache
 
 from documents.models import Document
 from tests import factories
+from tests.client import forget_requests
 from tests.factories import Tenant, at
 from tests.replica import ReadingServer
 from tests.server import eventually
@@ -45,7 +45,7 @@ def uses_replica_again(server: ReadingServer, tenant: Tenant) -> None:
 
     def read() -> bool:
         page(server, tenant)
-        cache.clear()  # of the rate limit
+        forget_requests()  # of the rate limit
         return server.pages() > before
 
     assert eventually(read), server.log()
@@ -186,7 +186,7 @@ def test_walk_that_changes_the_server_shows_each_document_of_its_beginning_once(
     ]
     seen, cursor = page(server, acme, query=query)
     for number in count():
-        cache.clear()  # the walk takes less than a minute
+        forget_requests()  # the walk takes less than a minute
         change(number, [id for id in stood if id not in seen])
         steps[number % len(steps)]()
         if cursor is None:
