@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from bench import audit_log, growth, importing, log, report, sealing, stack, usage, writers
 from bench.comparison import AMONG, Comparison
+from bench.downloads import ratios
 from bench.launch import ROOT
 from bench.loading.identity import workspaces
 from bench.page import page
@@ -49,6 +50,7 @@ def measure_all(parts: stack.Stack, compared: Comparison) -> str:
         "usage": report.usage(usage.measure(scale.rounds), results["me", "ours"]),
         "writers": report.writers(writers.write(parts, few, scale)),
         "imports": report.imports(imported),
+        "downloads": ratios.table(ratios.measure(scale)),
     }
     return page(parts, scale, results, start, tables)
 

@@ -80,6 +80,14 @@ needs an upload.) An import of no documents takes {start_ms:,.0f} ms of processo
 imported once.
 
 {imports}
+## Downloads
+
+A file that the application sends itself, and curl with a signed URL of the same object, in turn. \
+Between them are the checks of the request, the entry in the audit log, which is committed before \
+the first byte, and the file's digest. `python -m bench.downloads` also measures those that nginx \
+serves, memory, and what downloads leave to other requests.
+
+{downloads}
 ## How it is measured
 
 - All variants serve with {workers} worker processes, over the same tables, keys and rate limit, \

@@ -66,6 +66,11 @@ def at_most(what: str, value: float, most: float, unit: str = "") -> list[str]:
     return [what, f"≤ {most:g}{unit}", f"{value:.{digits}f}{unit}", verdict(value <= most)]
 
 
+def at_least(what: str, value: float, least: float) -> list[str]:
+    """The row of a target that is a lower limit."""
+    return [what, f"≥ {least:g}", f"{value:.2f}", verdict(value >= least)]
+
+
 def comparison(results: Results) -> list[str]:
     """Requests a second as ratios, with their targets, and processor time likewise."""
     rows = [
