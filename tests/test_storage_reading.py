@@ -87,6 +87,9 @@ class Recorder(ThreadingHTTPServer):
         self.raw: bytes | None = None
         self.closes = False
 
+    def handle_error(self, *args: object) -> None:
+        """Nothing: a client that reads no further closes the connection."""
+
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
