@@ -134,7 +134,7 @@ def _send(method: str, key: str | None = None, byte_range: str | None = None) ->
     path = storage.bucket() if key is None else f"{storage.bucket()}/{key}"
     request = AWSRequest(
         method,
-        f"{client.meta.endpoint_url.rstrip('/')}/{quote(path, safe='/~')}",
+        f"{client.meta.endpoint_url.rstrip('/')}/{quote(path)}",
         {"User-Agent": client.meta.config.user_agent}
         | ({"Range": byte_range} if byte_range else {}),
         stream_output=True,
