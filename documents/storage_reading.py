@@ -132,13 +132,11 @@ def _send(method: str, key: str | None = None, byte_range: str | None = None) ->
     """
     client: Any = storage.client()
     path = storage.bucket() if key is None else f"{storage.bucket()}/{key}"
-    request = AWSRequest(
-        method,
-        f"{client.meta.endpoint_url.rstrip('/')}/{quote(path)}",
-        {"User-Agent": client.meta.config.user_agent}
-        | ({"Range": byte_range} if byte_range else {}),
-        stream_output=True,
-    )
+    url = f"{client.meta.endpoint_url.rstrip('/')}/{quote(path)}"
+    headers = {"User-Agent": client.meta.config.user_agent}
+    if byte_range:
+        headers["Range"] = byte_range
+    request = AWSRequest(method, url, headers, stream_output=True)
     region, version = client.meta.region_name, client.meta.config.signature_version
     client._request_signer.get_auth_instance("s3", region, version).add_auth(request)
     response: AWSResponse = client._endpoint.http_session.send(request.prepare())
