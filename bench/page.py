@@ -91,6 +91,14 @@ more on a request than above. [scaling.md](scaling.md) says what follows.
 Requests a second that one core carries if nothing else runs on it: 1 / processor time.
 
 {capacity}
+## Downloads
+
+A file that the application sends itself, and curl with a signed URL of the same object, in turn. \
+Between them are the checks of the request, the entry in the audit log, which is committed before \
+the first byte, and the file's digest. `python -m bench.downloads` also measures those that nginx \
+serves, memory, and what downloads leave to other requests.
+
+{downloads}
 ## How it is measured
 
 - All variants serve with {workers} worker processes, over the same tables, keys and rate limit, \
