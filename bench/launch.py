@@ -18,10 +18,10 @@ SERVER_THREADS = 384  # of this service; the default of the variable of that nam
 PATIENCE = 60.0  # seconds until a server has to respond, or to stop
 
 
-def granian(application: str, *, workers: int, threads: int) -> str:
+def granian(application: str, *, workers: int, threads: int, interface: str = "wsgi") -> str:
     """The command of the production server on `{port}`."""
     return (
-        f"granian --interface wsgi --log-level error --host {HOST} --port {{port}} "
+        f"granian --interface {interface} --log-level error --host {HOST} --port {{port}} "
         f"--workers {workers} --blocking-threads {threads} {application}"
     )
 

@@ -25,6 +25,7 @@ class Variant:
 
 
 OURS, FLOOR = "config.wsgi:application", "bench.peers.floor:application"
+STARLETTE = "bench.peers.starlette:app"
 OUR_COMMAND = granian(OURS, workers=WORKERS, threads=SERVER_THREADS)
 GUNICORN = f"gunicorn --workers {WORKERS} --worker-class gthread --threads 4 --keep-alive 75 \
 --log-level error --bind {HOST}:{{port}}"
@@ -35,6 +36,11 @@ VARIANTS = {
     "ours": Variant("this service", OUR_COMMAND),
     "drf": Variant("stock DRF", f"{GUNICORN} django.core.wsgi:get_wsgi_application()", DRF),
     "fastapi": Variant("FastAPI", f"{UVICORN} bench.peers.fastapi.app:app"),
+    "starlette": Variant("Starlette, raw, uvicorn", f"{UVICORN} {STARLETTE}"),
+    "starlette-granian": Variant(
+        "Starlette, raw, granian",
+        granian(STARLETTE, workers=WORKERS, threads=1, interface="asgi"),
+    ),
     "floor": Variant("floor", granian(FLOOR, workers=WORKERS, threads=2)),
 }
 # This service under other servers and with other numbers of requests that run at once.

@@ -60,9 +60,14 @@ def _keeps_slot(response: HttpResponseBase, kind: str) -> bool:
     return response.streaming and kind in ("page", "static") and not without_slot
 
 
+def is_api_version(path: str) -> bool:
+    """Whether the path is one of the API's, which has JSON only; unlike `/api/docs`."""
+    return path.startswith("/api/v1/") or path == "/api/v1"
+
+
 def _class_of(path: str) -> str:
     """The class of a request, a name in `config.slots.GATES`."""
-    if path.startswith("/api/v1"):
+    if is_api_version(path):
         return "download" if path.endswith("/download") else "api"
     return "static" if path.startswith("/static/") else "page"  # for people
 

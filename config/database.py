@@ -6,6 +6,7 @@ rows from PostgreSQL's binary format. `docs/decisions.md` compares the cost with
 
 import contextlib
 import hashlib
+import select
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ from django.db import (
 )
 from psycopg import pq
 from psycopg.errors import error_from_result
+from psycopg.pq.abc import PGconn, PGresult
 
 from config.postgresql.base import PING_SECONDS, DatabaseWrapper
 from config.postgresql.deadlines import API_SECONDS, PAGE_SECONDS
@@ -43,13 +45,27 @@ def current() -> DatabaseWrapper:
     return connection
 
 
+Statement = tuple[str, Sequence[Any]]
+"""SQL with `%s` for each parameter, and the parameters.
+
+Each text stays prepared as long as the connection, so there must be few of them, and no value may
+be part of one. A parameter is None, or a value whose `str()` PostgreSQL can read.
+"""
+
+
 def fetch(sql: str, parameters: Sequence[Any]) -> list[Row]:
     """Runs one statement on this thread's connection and returns its rows, if it has any.
 
-    Args:
-        sql: with `%s` for each parameter. Each text stays prepared as long as the connection, so
-            there must be few of them, and no value may be part of one.
-        parameters: None, or values whose `str()` PostgreSQL can read.
+    Raises:
+        django.db.Error: as from Django's own cursors.
+    """
+    return fetch_together((sql, parameters))[0]
+
+
+def fetch_together(*statements: Statement) -> list[list[Row]]:
+    """Runs statements in one round trip and returns the rows of each.
+
+    Each sees what is committed when it starts, so the second may see more than the first.
 
     Raises:
         django.db.Error: as from Django's own cursors.
@@ -60,36 +76,67 @@ def fetch(sql: str, parameters: Sequence[Any]) -> list[Row]:
         raw = connection.connection
         if not raw.autocommit and raw.pgconn.transaction_status == pq.TransactionStatus.IDLE:
             raw.execute("SELECT 1")  # psycopg begins the transaction that Django is in
-        values = [None if value is None else str(value).encode() for value in parameters]
-        result = _execute(connection, sql, values)
-        connection.transformer.set_pgresult(result)
-        rows = connection.transformer.load_rows(0, result.ntuples, tuple)
+        found = []
+        for result in _execute(connection, statements):
+            connection.transformer.set_pgresult(result)
+            found.append(connection.transformer.load_rows(0, result.ntuples, tuple))
     if connection.queries_logged:
-        text = connection.ops.compose_sql(sql, parameters)
-        connection.queries_log.append({"sql": text})
-    return rows
+        for statement in statements:
+            connection.queries_log.append({"sql": connection.ops.compose_sql(*statement)})
+    return found
 
 
-def _execute(connection: DatabaseWrapper, sql: str, values: Sequence[Any]) -> pq.abc.PGresult:
-    """Executes a statement, which is prepared first if this connection does not know it.
+def _execute(connection: DatabaseWrapper, statements: Sequence[Statement]) -> list[PGresult]:
+    """Executes statements, which are prepared first if this connection does not know them.
 
     After DISCARD ALL, or behind a pooler that does not track statements, the server may have lost
-    it: it is prepared again, unless the error has already ended a transaction.
+    one: all are prepared again, unless the error has already ended a transaction.
     """
-    pgconn: pq.abc.PGconn = connection.connection.pgconn
-    prepared = connection.prepared
-    name = prepared.get(sql) or _prepare(pgconn, prepared, sql)
-    result = pgconn.exec_prepared(name, values, None, pq.Format.BINARY)
-    if result.error_field(pq.DiagnosticField.SQLSTATE) == _NO_SUCH_STATEMENT:
-        prepared.clear()
+    pgconn: PGconn = connection.connection.pgconn
+    results = _send(pgconn, connection.prepared, statements)
+    states = [result.error_field(pq.DiagnosticField.SQLSTATE) for result in results]
+    if _NO_SUCH_STATEMENT in states:
+        connection.prepared.clear()
         if pgconn.transaction_status == pq.TransactionStatus.IDLE:
-            name = _prepare(pgconn, prepared, sql)
-            result = pgconn.exec_prepared(name, values, None, pq.Format.BINARY)
-    _check(pgconn, result)
-    return result
+            results = _send(pgconn, connection.prepared, statements)
+    for result in results:
+        _check(pgconn, result)
+    return results
 
 
-def _prepare(pgconn: pq.abc.PGconn, prepared: dict[str, bytes], sql: str) -> bytes:
+def _send(
+    pgconn: PGconn, prepared: dict[str, bytes], statements: Sequence[Statement]
+) -> list[PGresult]:
+    """Executes prepared statements; their results may be errors."""
+    named = [
+        (prepared.get(sql) or _prepare(pgconn, prepared, sql), [_text(each) for each in parameters])
+        for sql, parameters in statements
+    ]
+    if len(named) == 1:
+        name, values = named[0]
+        return [pgconn.exec_prepared(name, values, None, pq.Format.BINARY)]
+    pgconn.enter_pipeline_mode()
+    for name, values in named:
+        pgconn.send_query_prepared(name, values, None, pq.Format.BINARY)
+    pgconn.pipeline_sync()
+    arriving = select.poll()  # since `get_result` would stop all threads while it waits
+    arriving.register(pgconn.socket, select.POLLIN)
+    results: list[PGresult] = []
+    while len(results) <= len(named):  # the last one is that of the synchronisation
+        while pgconn.is_busy():
+            arriving.poll()
+            pgconn.consume_input()
+        if result := pgconn.get_result():  # there is None after each statement
+            results.append(result)
+    pgconn.exit_pipeline_mode()
+    return results[:-1]
+
+
+def _text(value: Any) -> Any:  # PGconn's type for parameters is a list of exactly one kind
+    return None if value is None else str(value).encode()
+
+
+def _prepare(pgconn: PGconn, prepared: dict[str, bytes], sql: str) -> bytes:
     """Prepares a statement under the hash of its text.
 
     Equal names always mean equal statements, even behind a connection pooler.
@@ -104,7 +151,7 @@ def _prepare(pgconn: pq.abc.PGconn, prepared: dict[str, bytes], sql: str) -> byt
     return name
 
 
-def _check(pgconn: pq.abc.PGconn, result: pq.abc.PGresult) -> None:
+def _check(pgconn: PGconn, result: PGresult) -> None:
     if result.status in _SUCCESS:
         return
     if pgconn.status == pq.ConnStatus.BAD:

@@ -9,6 +9,11 @@ import msgspec
 
 from config.key_format import cut_raw_keys
 
+# No format names the thread, the process or the line of code. To find them takes as long as to write
+# the line (Python's logging HOWTO, "Optimization").
+logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
+logging._srcfile = None
+
 # The id of the request that this thread is handling; empty outside of one.
 request_id: ContextVar[str] = ContextVar("request_id", default="")
 

@@ -58,7 +58,6 @@ SECURE_SSL_REDIRECT = HTTPS_ONLY
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^api/v1(/|$)"]
 SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60 if HTTPS_ONLY else 0
 SILENCED_SYSTEM_CHECKS = [
-    "security.W003",  # our CSRF middleware is a subclass of Django's, which the check overlooks
     "security.W005",  # HSTS for subdomains: other services may be there
     "security.W021",  # HSTS preload: it cannot be undone within months
 ]
@@ -97,6 +96,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "config.middleware.RequestIdMiddleware",
+    "config.middleware.ApiMiddleware",  # the rest is for pages
     "config.health.middleware",  # before anything that reads the Host header or redirects
     "django.middleware.security.SecurityMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -105,11 +105,11 @@ MIDDLEWARE = [
     "config.admission.AdmissionMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.middleware.PageTimeouts",
-    "config.middleware.SessionMiddleware",
-    "config.middleware.CsrfViewMiddleware",
-    "config.middleware.AuthenticationMiddleware",
-    "config.middleware.SecondFactorMiddleware",
-    "config.middleware.MessageMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django_otp.middleware.OTPMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
 ]
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"

@@ -1,17 +1,23 @@
 """GET /api/v1/documents: the workspace's documents, newest first; status, limit, cursor."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from urllib.parse import quote
 
 import pytest
+from django.db import connection
+from django.utils import timezone
 
 from documents.models import Document
 from tests import factories
 from tests.client import compact, golden
+from tests.database import locked
 from tests.factories import Tenant, at, recipient, uid
+from tests.server import Server, eventually
 
 STATUS_TAKES = "one of DRAFT, SENT, VIEWED, COMPLETED, DECLINED, CANCELLED, EXPIRED"
 LIMIT_TAKES = "a whole number from 1 to 100"
+HOURS = [at(f"2026-03-01 0{hour}:00:00") for hour in range(3)]
 CURSOR_TAKES = "the nextCursor of the previous page, with the same status filter"
 
 
@@ -276,3 +282,29 @@ def test_documents_list_head_has_the_headers_alone(acme: Tenant) -> None:
     factories.listed(acme.workspace, 3)
     head, get = acme.get("/documents", method="HEAD"), acme.get("/documents")
     assert head.same() == (get.status, get.same()[1], b"")
+
+
+@pytest.mark.parametrize("change", ["added", "deleted"])
+def test_list_has_its_recipients_although_documents_change_while_it_is_read(
+    server: Server, acme: Tenant, change: str
+) -> None:
+    """Documents and recipients are two statements: here the second one waits for the change."""
+    documents = [factories.document(acme.workspace, created_at=time) for time in HOURS]
+    for document in documents:
+        factories.recipient(document)
+    with ThreadPoolExecutor(1) as pool:
+        with locked("documents_recipient"):
+            listing = pool.submit(server.get, "/documents?limit=2", acme.raw)
+            eventually(waits_for_lock)
+            if change == "added":
+                factories.recipient(factories.document(acme.workspace))
+            else:
+                Document.objects.filter(pk=documents[-1].pk).update(deleted_at=timezone.now())
+        listed = listing.result().json()["data"]
+    assert [len(document["recipients"]) for document in listed] == [1, 1]
+
+
+def waits_for_lock() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1 FROM pg_locks WHERE NOT granted")
+        return cursor.fetchone() is not None

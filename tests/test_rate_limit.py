@@ -26,7 +26,7 @@ from config.api.request import ApiRequest
 from tests import factories
 from tests.client import Response, get
 from tests.factories import Tenant
-from tests.proxy import HOST
+from tests.proxy import HOST, Proxy
 from tests.server import Server, eventually
 
 
@@ -356,3 +356,15 @@ def test_redis_counter_counts_on_in_a_redis_that_has_lost_the_script(acme: Tenan
     Redis.from_url(os.environ["REDIS_URL"]).script_flush()
     assert acme.get("/me").status == 200
     assert is_429(acme.get("/me"))
+
+
+def test_redis_counter_counts_on_when_its_kept_connection_has_died() -> None:
+    proxy = Proxy(os.environ["REDIS_URL"])
+    counter, key = RedisCounter(proxy.url, settings.REDIS_TIMEOUT), uuid4()
+    try:
+        assert counter.increment(key, 1_000_060) == 1
+        proxy.refuse()
+        proxy.restore()
+        assert counter.increment(key, 1_000_060) == 2
+    finally:
+        proxy.stop()

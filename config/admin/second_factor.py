@@ -30,7 +30,7 @@ def is_required(user: User) -> bool:
 def is_satisfied(user: User | AnonymousUser) -> bool:
     """Whether this session's user needs no second factor, or has used one.
 
-    `config.middleware.SecondFactorMiddleware` reads that from the session and the database, so a
+    `django_otp.middleware.OTPMiddleware` reads that from the session and the database, so a
     session ends when its factor is removed, or when its user becomes an operator.
     """
     if not user.is_authenticated or getattr(user, "otp_device", None) is not None:

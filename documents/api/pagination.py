@@ -22,7 +22,7 @@ from config.api.errors import InvalidParameter
 from config.api.parameters import limit
 from config.api.responses import cacheable_response, link_to_next
 from documents.api import parameters
-from documents.api.queries import Position
+from documents.api.queries import Position, WithRecipients
 from documents.api.serializers import DOCUMENT_COLUMNS, DocumentPage
 
 _CREATED_AT = DOCUMENT_COLUMNS.index("created_at")
@@ -60,8 +60,6 @@ def decode_cursor(cursor: str, workspace_id: UUID, status: str | None) -> Positi
 class KeysetPagination(BasePagination):
     """DRF's paginator for documents; `documents.api.parameters` validates the parameters.
 
-    It fetches one additional row to know whether another page follows.
-
     Args:
         workspace_id: the workspace of the documents.
     """
@@ -72,19 +70,19 @@ class KeysetPagination(BasePagination):
     def paginate_queryset(
         self, queryset: Any, request: Request, view: APIView | None = None
     ) -> list[Any]:
-        """One page as rows of DOCUMENT_COLUMNS; `queryset` is `documents.api.queries.newest`."""
+        """The documents of one page; `queryset` is `documents.api.queries.newest`."""
         self.request = request
         self.status = parameters.status(request.query_params)
         self.limit = limit(request.query_params)
         cursor = parameters.cursor(request.query_params)
         after = cursor and decode_cursor(cursor, self.workspace_id, self.status)
-        rows: list[Any] = queryset(self.workspace_id, self.status, after, self.limit + 1)
+        page: list[WithRecipients] = queryset(self.workspace_id, self.status, after, self.limit)
         self.next_position: Position | None = None
-        if len(rows) > self.limit:
-            rows.pop()
-            last = rows[-1]
+        if len(page) > self.limit:
+            page.pop()
+            last, _ = page[-1]
             self.next_position = (last[_CREATED_AT], UUID(last[_ID]))
-        return rows
+        return page
 
     def get_paginated_response(self, data: Any) -> HttpResponse:  # type: ignore[override]
         """A page as the API's list body, with a link to the next one."""

@@ -5,10 +5,11 @@ Every statement has the same condition: the key's workspace, and no deleted docu
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from config.api.errors import DocumentNotFound
-from config.database import Row, fetch
+from config.database import Row, fetch_together
 from documents.api.serializers import DOCUMENT_COLUMNS, RECIPIENT_COLUMNS
 
 Position = tuple[datetime, UUID]  # created_at and id: a document's position in the order
@@ -19,33 +20,90 @@ def columns(table: str, names: Iterable[str]) -> str:
     return ", ".join(f'{table}."{n}"{"::text" if n.endswith("id") else ""}' for n in names)
 
 
+_DOCUMENT_COLUMNS = columns("document", DOCUMENT_COLUMNS)
+_RECIPIENT_COLUMNS = columns("recipient", RECIPIENT_COLUMNS)
 VISIBLE = "document.workspace_id = %s AND document.deleted_at IS NULL"
-_DOCUMENTS = f"""
-    SELECT {columns("document", DOCUMENT_COLUMNS)}
-    FROM "documents_document" AS document WHERE {VISIBLE}
-"""
 _STATUS = " AND document.status = %s"
 _AFTER = " AND (document.created_at, document.id) < (%s, %s)"
 # `id` alone would be the selected text, which has no index.
-_NEWEST_FIRST = " ORDER BY document.created_at DESC, document.id DESC LIMIT %s"
+_ORDER = "document.created_at DESC, document.id DESC"
+_PAGE = f" ORDER BY {_ORDER} LIMIT %s"
 WITH_ID = " AND document.id = %s"
-_RECIPIENTS = f"""
-    SELECT {columns("recipient", [*RECIPIENT_COLUMNS, "document_id"])}
-    FROM "documents_recipient" AS recipient WHERE recipient.document_id = ANY(%s::uuid[])
-    ORDER BY recipient.document_id, recipient."order", recipient.id
-"""
+
+WithRecipients = tuple[Row, list[Row]]
+"""A document's row of DOCUMENT_COLUMNS, and its recipients': RECIPIENT_COLUMNS and its id."""
 
 
-def newest(workspace_id: UUID, status: str | None, after: Position | None, count: int) -> list[Row]:
-    """At most `count` documents, newest first, as rows of DOCUMENT_COLUMNS.
+def newest(
+    workspace_id: UUID, status: str | None, after: Position | None, limit: int
+) -> list[WithRecipients]:
+    """The newest documents, and one more, without its recipients, if another page follows.
 
     Args:
         status: only documents with exactly this status.
         after: only those that follow this position.
+        limit: documents of the page.
     """
-    statement = _DOCUMENTS + (_STATUS if status else "") + (_AFTER if after else "") + _NEWEST_FIRST
-    filters = ((status,) if status else ()) + (after or ())
-    return fetch(statement, (workspace_id, *filters, count))
+    condition = (_STATUS if status else "") + (_AFTER if after else "") + _PAGE
+    values = (workspace_id, *((status,) if status else ()), *(after or ()))
+    return _fetch(condition, values, limit)
+
+
+def one(workspace_id: UUID, id: str) -> WithRecipients:
+    """One document.
+
+    Raises:
+        DocumentNotFound: the id is unknown, malformed, deleted, or another workspace's.
+    """
+    found = _fetch(WITH_ID, (workspace_id, document_id(id)))
+    if not found:
+        raise DocumentNotFound
+    return found[0]
+
+
+def _fetch(
+    condition: str, values: tuple[Any, ...], limit: int | None = None
+) -> list[WithRecipients]:
+    """Documents with their recipients, in one round trip.
+
+    Each of the two statements finds the documents. If one was added or removed in between, they
+    differ: then both are repeated.
+
+    Args:
+        limit: documents with recipients; if it is given, one more is fetched.
+    """
+    of_documents = values if limit is None else (*values, limit + 1)
+    of_recipients = values if limit is None else (*values, limit)
+    while True:
+        documents, recipients = fetch_together(
+            (_documents(condition), of_documents), (_recipients(condition), of_recipients)
+        )
+        by_document: dict[str, list[Row]] = {}
+        for row in recipients:
+            of_document = by_document.setdefault(row[-1], [])
+            if row[0] is not None:
+                of_document.append(row)
+        if [row[0] for row in documents[:limit]] == list(by_document):
+            return [(row, by_document.get(row[0], [])) for row in documents]
+
+
+def _documents(condition: str) -> str:
+    return f"""
+        SELECT {_DOCUMENT_COLUMNS} FROM "documents_document" AS document
+        WHERE {VISIBLE}{condition}
+    """  # noqa: S608 - made of constants
+
+
+def _recipients(condition: str) -> str:
+    """A row for each recipient, and one for a document that has none, in the documents' order."""
+    return f"""
+        SELECT {_RECIPIENT_COLUMNS}, document.id::text FROM (
+            SELECT document.id, document.created_at FROM "documents_document" AS document
+            WHERE {VISIBLE}{condition}
+        ) AS document
+        LEFT JOIN "documents_recipient" AS recipient ON recipient.document_id = document.id
+        ORDER BY {_ORDER}, recipient."order", recipient.id
+    """  # noqa: S608 - made of constants
 
 
 def document_id(text: str) -> UUID:
@@ -61,24 +119,3 @@ def document_id(text: str) -> UUID:
     if str(parsed) != text.lower():
         raise DocumentNotFound
     return parsed
-
-
-def one(workspace_id: UUID, id: str) -> Row:
-    """One document as a row of DOCUMENT_COLUMNS.
-
-    Raises:
-        DocumentNotFound: the id is unknown, malformed, deleted, or another workspace's.
-    """
-    rows = fetch(_DOCUMENTS + WITH_ID, (workspace_id, document_id(id)))
-    if not rows:
-        raise DocumentNotFound
-    return rows[0]
-
-
-def recipients_of(documents: Iterable[Row]) -> list[Row]:
-    """The recipients of some documents: RECIPIENT_COLUMNS and the document's id.
-
-    They are sorted within each document; sorting across documents would take more comparisons.
-    """
-    ids = ",".join(row[0] for row in documents)
-    return fetch(_RECIPIENTS, (f"{{{ids}}}",))

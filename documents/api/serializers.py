@@ -6,7 +6,7 @@ plain rows: for a page of documents they cost a tenth of dicts, which cost a ten
 serializers.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Annotated
 
@@ -184,18 +184,9 @@ def links(id: str) -> Links:
     return Links(path, f"{path}/download")
 
 
-def document_object(row: Row, recipients: list[Recipient]) -> WorkspaceDocument:
-    """A document from a row of DOCUMENT_COLUMNS and its Recipients."""
-    values: Row = (*row, progress(recipients), recipients, links(row[0]))
-    return WorkspaceDocument(*values)
-
-
-def document_objects(
-    documents: Sequence[Row], recipients: Iterable[Row]
-) -> list[WorkspaceDocument]:
-    """Documents, from rows of DOCUMENT_COLUMNS and of RECIPIENT_COLUMNS with the document's id
+def document_object(row: Row, recipients: Iterable[Row]) -> WorkspaceDocument:
+    """A document, from a row of DOCUMENT_COLUMNS, and rows of RECIPIENT_COLUMNS with its id
     behind them."""
-    by_document: dict[str, list[Recipient]] = {row[0]: [] for row in documents}
-    for row in recipients:
-        by_document[row[-1]].append(Recipient(*row[:-1]))
-    return [document_object(row, by_document[row[0]]) for row in documents]
+    objects = [Recipient(*recipient[:-1]) for recipient in recipients]
+    values: Row = (*row, progress(objects), objects, links(row[0]))
+    return WorkspaceDocument(*values)

@@ -10,7 +10,7 @@ from config.api.responses import cacheable_response
 from config.api.viewsets import ApiViewSet
 from documents.api import queries, schema
 from documents.api.pagination import KeysetPagination
-from documents.api.serializers import DocumentAnswer, document_objects
+from documents.api.serializers import DocumentAnswer, document_object
 
 
 class DocumentViewSet(ApiViewSet):
@@ -19,14 +19,12 @@ class DocumentViewSet(ApiViewSet):
     @schema.list_documents
     def list(self, request: ApiRequest) -> HttpResponse:
         paginator = KeysetPagination(request.auth.workspace_id)
-        rows = paginator.paginate_queryset(queries.newest, request)
-        documents = document_objects(rows, queries.recipients_of(rows))
-        return paginator.get_paginated_response(documents)
+        page = paginator.paginate_queryset(queries.newest, request)
+        return paginator.get_paginated_response([document_object(*each) for each in page])
 
     @schema.get_document
     def retrieve(self, request: ApiRequest, id: str) -> HttpResponse:
-        rows = [queries.one(request.auth.workspace_id, id)]
-        [document] = document_objects(rows, queries.recipients_of(rows))
+        document = document_object(*queries.one(request.auth.workspace_id, id))
         return cacheable_response(request, DocumentAnswer(document))
 
 
