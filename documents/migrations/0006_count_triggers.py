@@ -3,7 +3,7 @@
 import pgtrigger.migrations
 from django.db import migrations
 
-FOLD_EVERY = 200  # changes of a workspace, on average; a reader sums up to a few times as many rows
+FOLD_EVERY = 100  # changes of a workspace, on average; a reader sums up to a few times as many rows
 
 # Each change appends rows to the denormalised counts. Appending never waits; with a counter that is
 # updated, the writers of a workspace queue, and two that update counters in different order deadlock.
