@@ -97,7 +97,7 @@ class Case(NamedTuple):
 
 
 CASES = {
-    "rename": Case("one writer changes titles", RENAME, documents=2, exist=True),
+    "rename": Case("one writer changes titles", RENAME, documents=4, exist=True),
     "one": Case("one writer creates and sends", WRITE, changes=2),
     "eight": Case("eight writers create and send", WRITE, writers=8, changes=2),
     "bulk": Case("one statement sends all documents", SEND, documents=4, exist=True),
