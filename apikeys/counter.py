@@ -17,7 +17,9 @@ from redis.connection import ConnectionInterface
 from redis.exceptions import ConnectionError, NoScriptError
 from redis.retry import Retry
 
+from config import redis_client
 from config.api.limits import WINDOW
+from config.redis_url import parse
 
 _EXPIRY = 2 * WINDOW  # seconds: the clocks of several machines may differ
 _INCREMENT = f"""
@@ -104,6 +106,26 @@ def _ask(connection: ConnectionInterface, *command: str | int) -> Any:
     return connection.read_response()
 
 
+class ManagedRedisCounter:
+    """Counts in a Redis that Sentinel or Cluster manages. A counter is one key, so on one server.
+
+    Args:
+        url: as `config.redis_url` describes it.
+        timeout: seconds, as in `config.redis_client.RedisClient`.
+    """
+
+    def __init__(self, url: str, timeout: float) -> None:
+        self._redis = redis_client.connect(url, timeout)
+
+    def increment(self, key_id: UUID, window_end: int) -> int:
+        """As `RedisCounter.increment`."""
+        return int(self._redis.call("EVAL", _INCREMENT, 1, f"requests:{key_id}:{window_end}"))
+
+    def ping(self) -> None:
+        """As `RedisCounter.ping`."""
+        self._redis.call("PING")
+
+
 class ProcessCounter:
     """Counts in this process's memory, for a service that is one process.
 
@@ -127,3 +149,10 @@ class ProcessCounter:
 
     def ping(self) -> None:
         """As `RedisCounter.ping`: this counter is always in reach."""
+
+
+def choose(url: str, timeout: float) -> RedisCounter | ManagedRedisCounter | ProcessCounter:
+    """The counter for a REDIS_URL."""
+    if url.startswith("memory://"):
+        return ProcessCounter()
+    return RedisCounter(url, timeout) if parse(url) is None else ManagedRedisCounter(url, timeout)

@@ -9,7 +9,7 @@ from django.conf import settings
 from redis import RedisError
 from rest_framework.throttling import BaseThrottle
 
-from apikeys.counter import ProcessCounter, RedisCounter
+from apikeys.counter import choose
 from config import metrics
 from config.api.errors import TooManyRequests
 from config.api.limits import REQUESTS_PER_MINUTE, WINDOW
@@ -30,11 +30,7 @@ class KeyThrottle(BaseThrottle):
     reads.
     """
 
-    counter = (
-        ProcessCounter()
-        if settings.COUNT_IN_PROCESS
-        else RedisCounter(settings.REDIS_URL, settings.REDIS_TIMEOUT)
-    )
+    counter = choose(settings.REDIS_URL, settings.REDIS_TIMEOUT)
 
     def allow_request(self, request: ApiRequest, view: Any) -> bool:  # type: ignore[override]
         now = int(time.time())

@@ -12,7 +12,7 @@ import sys
 from dataclasses import replace
 from typing import TypeVar
 
-from bench import audit_log, growth, importing, log, report, sealing, stack, usage, writers
+from bench import audit_log, growth, importing, log, nodes, report, sealing, stack, usage, writers
 from bench.comparison import AMONG, Comparison
 from bench.launch import ROOT
 from bench.loading.identity import workspaces
@@ -49,6 +49,8 @@ def measure_all(parts: stack.Stack, compared: Comparison) -> str:
         "usage": report.usage(usage.measure(scale.rounds), results["me", "ours"]),
         "writers": report.writers(writers.write(parts, few, scale)),
         "imports": report.imports(imported),
+        "nodes": nodes.lines(nodes.measure(parts, main, scale, workspaces(scale)[1:])),
+        "capacity": nodes.capacity(results),
     }
     return page(parts, scale, results, start, tables)
 

@@ -21,8 +21,8 @@ from bench.stack import MB, Stack
 from bench.traffic import USES
 from bench.variants import WORKERS
 
-PACKAGES = "django djangorestframework psycopg msgspec granian gunicorn fastapi pydantic asyncpg \
-uvicorn uvloop httptools"
+PACKAGES = "django djangorestframework psycopg msgspec granian gunicorn fastapi pydantic starlette \
+asyncpg uvicorn uvloop httptools"
 PAGE = """# Performance
 
 {warning}Written by `make bench` on {date:%Y-%m-%d}, at commit {commit}.
@@ -83,6 +83,17 @@ needs an upload.) An import of no documents takes {start_ms:,.0f} ms of processo
 imported once.
 
 {imports}
+## Two nodes
+
+One instance and two behind nginx, over one PgBouncer, PostgreSQL and Redis; list, limit 25. \
+Everything shares a machine, which a second node does not make faster: so each node may use only a \
+part of a core. A process that waits most of the time finds the caches cold, so all parts spend \
+more on a request than above. [scaling.md](scaling.md) says what follows.
+
+{nodes}
+Requests a second that one core carries if nothing else runs on it: 1 / processor time.
+
+{capacity}
 ## How it is measured
 
 - All variants serve with {workers} worker processes, over the same tables, keys and rate limit, \
@@ -99,9 +110,10 @@ used {uses} times.
 with the connections that have ended, and of Redis.
 - A server whose workers share the work unevenly is measured again over new connections.
 - Latency is measured at a fixed rate, from when a request was due.
-- Stock DRF is run by gunicorn (4 threads a process), FastAPI by uvicorn; the floor is a bare WSGI \
-function with one SQL statement, in which PostgreSQL builds the JSON, under the same server as \
-this service.
+- Stock DRF is run by gunicorn (4 threads a process), FastAPI by uvicorn. Raw Starlette, without \
+models and tuned by hand, is run by uvicorn and by granian. The floor is a bare WSGI function \
+with one SQL statement, in which PostgreSQL builds the JSON, under the same server as this \
+service; services in other languages can be quicker.
 """
 
 

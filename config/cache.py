@@ -2,40 +2,57 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.core.cache import caches
-from django_redis.cache import RedisCache
+from django.core.cache.backends.base import BaseCache
 from redis import RedisError
 
+from config import redis_client
 from config.breaker import Breaker, BreakerOpen
 
 # For all that uses Redis: while it does not respond, at most one request a second waits for it.
 breaker = Breaker("counter", failures=1)
 
+# A counter that has just expired would begin again, and never expire.
+_INCREMENT = "return redis.call('EXISTS', KEYS[1]) == 1 and redis.call('INCR', KEYS[1])"
 
-class SignInCache(RedisCache):  # type: ignore[misc] # it has no types
+
+class SignInCache(BaseCache):
     """Counts in Redis; while Redis is out of reach in the cache `process`, in this process.
 
-    django-ratelimit counts with `add`, `get` and `incr`. Other methods are those of django-redis.
+    It has the methods that django-ratelimit counts with, for values that are whole numbers.
+
+    Args:
+        location: the URL of Redis.
     """
 
-    def add(self, key: str, value: Any, timeout: float) -> bool:
+    def __init__(self, location: str, params: dict[str, Any]) -> None:
+        super().__init__(params)
+        self._redis = redis_client.connect(location, settings.REDIS_TIMEOUT)
+
+    def add(self, key: str, value: int, timeout: float, version: int | None = None) -> bool:  # type: ignore[override]
         try:
-            with breaker.call(RedisError):
-                return bool(super().add(key, value, timeout))
+            return bool(self._call("SET", key, value, "NX", "EX", int(timeout)))
         except (RedisError, BreakerOpen):
             return caches["process"].add(key, value, timeout)
 
-    def get(self, key: str, default: Any = None) -> Any:
+    def get(self, key: str, default: Any = None, version: int | None = None) -> Any:
         try:
-            with breaker.call(RedisError):
-                return super().get(key, default)
+            value = self._call("GET", key)
         except (RedisError, BreakerOpen):
             return caches["process"].get(key, default)
+        return default if value is None else int(value)
 
-    def incr(self, key: str) -> int:
+    def incr(self, key: str, delta: int = 1, version: int | None = None) -> int:
         try:
-            with breaker.call(RedisError):
-                return int(super().incr(key))
+            count = self._call("EVAL", _INCREMENT, 1, key)
         except (RedisError, BreakerOpen):
             caches["process"].add(key, 0)  # `add` may have been the last that reached Redis
             return caches["process"].incr(key)
+        if count is None:
+            raise ValueError("the counter has expired")
+        return int(count)
+
+    def _call(self, *command: Any) -> Any:
+        with breaker.call(RedisError):
+            return self._redis.call(*command)

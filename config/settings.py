@@ -258,13 +258,11 @@ USAGE_FLUSH_SECONDS = env.integer(
 
 # --- Counters: the rate limit (`apikeys.counter`) and sign-ins (django-ratelimit, in the cache) ---
 
-REDIS_URL = env.url(
+REDIS_URL = env.redis(
     "REDIS_URL",
-    "redis",
-    "rediss",
-    "unix",
-    "memory",
-    help="redis://HOST:PORT/NUMBER, or memory:// if the service is one process",
+    help="`redis://HOST:PORT/NUMBER`, `redis+sentinel://HOST:PORT,HOST:PORT/MASTER/NUMBER` or "
+    "`redis+cluster://HOST:PORT,HOST:PORT`, with `:PASSWORD@` before the hosts, and `rediss` for "
+    "TLS; or `memory://` if the service is one process",
 )
 COUNT_IN_PROCESS = REDIS_URL.startswith("memory://")
 REDIS_TIMEOUT = 0.25  # seconds; after that a request passes uncounted
@@ -273,11 +271,7 @@ _IN_PROCESS = {
     # Enough for many accounts and addresses: an evicted counter starts again at zero.
     "OPTIONS": {"MAX_ENTRIES": 100_000},
 }
-_IN_REDIS = {
-    "BACKEND": "config.cache.SignInCache",
-    "LOCATION": REDIS_URL,
-    "OPTIONS": {"SOCKET_CONNECT_TIMEOUT": REDIS_TIMEOUT, "SOCKET_TIMEOUT": REDIS_TIMEOUT},
-}
+_IN_REDIS = {"BACKEND": "config.cache.SignInCache", "LOCATION": REDIS_URL}
 CACHES: dict[str, Any] = {
     "default": _IN_PROCESS if COUNT_IN_PROCESS else _IN_REDIS,
     "process": _IN_PROCESS,  # counts while Redis is out of reach

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from django.conf import settings
-from django.core.cache import cache
 from django.db import connection
 from django.test import TransactionTestCase
 from pytest_django import DjangoDbBlocker
@@ -19,7 +18,7 @@ from config.postgresql import roles
 from documents import storage
 from tests import factories, openapi, seals
 from tests.browser import browser, chromium  # noqa: F401 - fixtures
-from tests.client import send_forms_as_browsers_do
+from tests.client import forget_requests, send_forms_as_browsers_do
 from tests.database import allow_backdating, without_triggers
 from tests.factories import Tenant
 from tests.nginx import Nginx
@@ -84,8 +83,8 @@ def as_owner(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Itera
 
 @pytest.fixture(autouse=True)
 def _fresh_counters() -> None:
-    """Forgets the requests that an earlier test has counted."""
-    cache.clear()
+    """An earlier test may have counted requests."""
+    forget_requests()
 
 
 @pytest.fixture

@@ -12,9 +12,10 @@ from contextlib import closing
 
 import pytest
 
-from bench import agreement, measuring, report, usage
+from bench import agreement, measuring, nodes, report, usage
 from bench.client import Client, Exchange, WrongResponse
 from bench.measuring import Measurement
+from bench.site import PARTS, Case
 from bench.writers import CASES, TRIGGERS
 
 REQUEST = b"GET /api/v1/me HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -98,7 +99,7 @@ def served(*rates: int) -> list[Measurement]:
 
 def test_against_holds_when_the_median_of_the_rounds_reaches_the_target() -> None:
     peer = served(100, 100, 100)
-    for rates, holds in (((150, 139, 141), True), ((200, 139, 138), False)):
+    for rates, holds in (((200, 189, 191), True), ((250, 189, 188), False)):
         results = {("list25", "ours"): served(*rates), ("list25", "fastapi"): peer}
         assert (report.against(results, "list25", "fastapi")[-1] == "holds") == holds
         [_, _, row, _] = report.comparison(results)
@@ -146,3 +147,23 @@ def test_growth_is_decided_by_the_most_expensive_case() -> None:
         assert [row.split(" | ")[-1].rstrip(" |") for row in rows[2:5]] == [found, "holds", "holds"]
         rows = report.growth({"a": steady}, me, {"d": (steady, steady), "e": (steady, one)})
         assert f"| {cost:.2f} | holds |" in rows[4]
+
+
+def test_two_nodes_are_compared_with_one_in_the_same_round() -> None:
+    found = nodes.Nodes()
+    for speed in (1, 3):  # the machine is three times as fast in the second round
+        found.rounds[1].append(Case(100 * speed, 1.0, dict.fromkeys(PARTS, 1.0)))
+        found.rounds[2].append(Case(190 * speed, 1.0, dict.fromkeys(PARTS, 2.0)))
+    targets = nodes.lines(found)[2:5]
+    assert [line.split(" | ")[1:] for line in targets] == [
+        ["≥ 1.8", "1.90", "holds |"],
+        ["≤ 1.05", "1.05", "**fails** |"],  # 1.053
+        ["≤ 1.1", "1.05", "holds |"],
+    ]
+
+
+def test_two_nodes_that_were_not_measured_say_why() -> None:
+    assert nodes.lines(nodes.Nodes(missing=["nginx is not installed."])) == [
+        "Not measured: nginx is not installed.",
+        "",
+    ]

@@ -247,3 +247,23 @@ def test_error_outside_of_the_api_is_a_page(db: None) -> None:
     response = get("/nothing")
     assert response.status == 404
     assert response.headers["content-type"].startswith("text/html")
+
+
+@pytest.mark.parametrize(
+    ("path", "host", "status"),
+    [
+        ("/me", "localhost", 200),
+        ("/nothing", "localhost", 404),
+        ("/documents?limit=0", "localhost", 400),
+        ("/me", "elsewhere.example", 400),
+    ],
+)
+def test_every_response_has_the_security_headers_of_pages(
+    server: Server, acme: Tenant, path: str, host: str, status: int
+) -> None:
+    response = server.get(path, acme.raw, host=host)
+    assert response.status == status
+    page = server.request("/admin/login/")
+    names = ("x-content-type-options", "x-frame-options", "referrer-policy")
+    found = {name: response.headers[name] for name in (*names, "cross-origin-opener-policy")}
+    assert found == {name: page.headers[name] for name in found}

@@ -5,7 +5,6 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from django.core.cache import cache
 from django.db import connection, transaction
 from django.utils import timezone
 
@@ -13,6 +12,7 @@ from documents.models import Document
 from events import cursors, queries
 from events.models import Event, EventType
 from tests import factories
+from tests.client import forget_requests
 from tests.factories import Tenant, uid
 from tests.server import eventually
 from workspaces.models import Workspace
@@ -58,7 +58,7 @@ def feed(tenant: Tenant, after: str | None = None, **query: str) -> list[tuple[s
     assert eventually(settled)
     found: list[tuple[str, str]] = []
     while True:
-        cache.clear()  # the rate limit is not the matter
+        forget_requests()  # the rate limit is not the matter
         page = request(tenant, after, **query)
         found += [(event["type"], event["data"]["id"]) for event in page["data"]]
         after = page["nextCursor"]

@@ -5,13 +5,13 @@ import threading
 from typing import Any
 
 import pytest
-from django.core.cache import cache
 from django.core.management import call_command
 from django.db import connection, transaction
 
 from documents.models import Document
 from events.models import Event, public_id
 from tests import factories
+from tests.client import forget_requests
 from tests.factories import Tenant
 from tests.server import eventually
 from tests.test_events import feed, request, settled
@@ -59,7 +59,7 @@ def test_events_of_concurrent_writers_are_each_shown_once_and_in_order(acme: Ten
     after = None
     while True:
         ended = not any(writer.is_alive() for writer in writers) and settled()
-        cache.clear()
+        forget_requests()
         page = request(acme, after, limit=str(random.Random(len(seen)).randint(1, 20)))  # noqa: S311
         seen += page["data"]
         after = page["nextCursor"]

@@ -17,7 +17,6 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from django.core.cache import cache
 from django.core.files.storage import default_storage
 
 from audit.models import AuditEntry
@@ -25,6 +24,7 @@ from documents import storage
 from documents.models import Document, StoredFile
 from events.models import Generation
 from tests import factories
+from tests.client import forget_requests
 from tests.examples import Examples, Requests, path_of
 from tests.factories import Tenant, at
 from tests.proxy import Proxy
@@ -281,7 +281,7 @@ def test_copy_killed_at_random_moments_while_documents_are_completed_loses_none(
     done = list(agreements)
     killed = 0
     while waiting:
-        cache.clear()  # the rate limit is not the matter
+        forget_requests()  # the rate limit is not the matter
         process = examples.start("copy_completed", "here")
         kill_at = time.monotonic() + rng.uniform(0.2, 1.5)
         while process.poll() is None and time.monotonic() < kill_at:
@@ -293,7 +293,7 @@ def test_copy_killed_at_random_moments_while_documents_are_completed_loses_none(
         killed += process.returncode == -signal.SIGKILL
     assert killed
     assert eventually(settled)
-    cache.clear()
+    forget_requests()
     examples.run("copy_completed", "here")
     assert copies(examples.folder / "here") == wanted(done)
     assert checked(examples.folder / "here")

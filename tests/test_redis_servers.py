@@ -1,0 +1,225 @@
+"""REDIS_URL names a cluster, or sentinels: everything counts there as in a single Redis."""
+
+import re
+import socket
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from django.conf import settings
+from django.core.cache import caches
+from django.core.exceptions import ImproperlyConfigured
+from redis import RedisError
+
+from apikeys.counter import ManagedRedisCounter
+from apikeys.throttling import window_end
+from config.cache import SignInCache, breaker
+from config.env import redis as redis_variable
+from config.redis_url import RedisUrl, parse
+from tests.client import Response
+from tests.factories import Tenant
+from tests.proxy import HOST
+from tests.redis_servers import Cluster, Watched
+from tests.server import ROOT, Server, eventually
+from tests.test_rate_limit import quota, with_window
+
+
+@pytest.fixture(params=[Cluster, Watched], ids=["cluster", "sentinel"])
+def servers(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cluster | Watched]:
+    with ExitStack() as stopping:
+        yield request.param(tmp_path, stopping)
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    with ExitStack() as stopping:
+        yield Cluster(tmp_path, stopping)
+
+
+@pytest.fixture
+def served(
+    servers: Cluster | Watched, transactional_db: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
+    """A server that counts there."""
+    server = Server(tmp_path_factory.mktemp("server"), REDIS_URL=servers.url)
+    server.wait()
+    yield server
+    server.stop()
+
+
+def counter(servers: Cluster | Watched) -> ManagedRedisCounter:
+    return ManagedRedisCounter(servers.url, settings.REDIS_TIMEOUT)
+
+
+def test_managed_counter_counts_each_window_of_each_key_from_1(servers: Cluster | Watched) -> None:
+    counting = counter(servers)
+    counting.ping()
+    for key_id in (uuid4() for _ in range(20)):
+        assert [counting.increment(key_id, 1_000_060) for _ in range(3)] == [1, 2, 3]
+        assert counting.increment(key_id, 1_000_120) == 1
+
+
+def test_throttle_lets_exactly_300_of_1000_concurrent_requests_pass(
+    served: Server, acme: Tenant
+) -> None:
+    responses: list[Response] = []
+    in_one_window = False
+    while not in_one_window or not all(map(quota, responses)):
+        # Again: the window may end in between, or a busy Redis may respond too late.
+        spent = with_window(acme, 45)
+        end = window_end(spent.key.id, int(time.time()))
+        with ThreadPoolExecutor(48) as pool:
+            futures = [pool.submit(served.get, "/me", spent.raw) for _ in range(1000)]
+            responses = [future.result() for future in futures]
+        in_one_window = window_end(spent.key.id, int(time.time())) == end
+    assert Counter(response.status for response in responses) == {200: 300, 429: 700}
+
+
+def counted_by_the_master_to_be_lost(servers: Cluster | Watched, tenant: Tenant) -> Tenant:
+    """The tenant with a key whose counter `lose_master` takes."""
+    while True:
+        tenant = with_window(tenant, 45)
+        end = window_end(tenant.key.id, int(time.time()))
+        if servers.has_lost(f"requests:{tenant.key.id}:{end}"):
+            return tenant
+
+
+def test_throttle_counts_on_in_the_server_that_is_promoted(
+    servers: Cluster | Watched, served: Server, acme: Tenant
+) -> None:
+    acme = counted_by_the_master_to_be_lost(servers, acme)
+
+    def left() -> str | None:
+        response = served.get("/me", acme.raw)
+        assert response.status == 200
+        return response.headers.get("x-ratelimit-remaining")
+
+    assert left() == "299"
+    servers.lose_master()
+    assert left() is None
+    assert int(eventually(left) or 299) < 299  # the replica had the count
+
+
+def test_throttle_lets_requests_pass_while_all_servers_are_silent(
+    servers: Cluster | Watched, served: Server, acme: Tenant
+) -> None:
+    acme = with_window(acme, 45)
+    assert quota(served.get("/me", acme.raw))
+    for each in servers.all:
+        each.freeze()
+    responses = [served.get("/me", acme.raw) for _ in range(20)]
+    assert {response.status for response in responses} == {200}
+    assert not any(map(quota, responses))
+
+
+def test_managed_counter_follows_a_key_to_another_server(cluster: Cluster) -> None:
+    counting, key_id = counter(cluster), uuid4()
+    assert counting.increment(key_id, 1_000_060) == 1
+    cluster.move(f"requests:{key_id}:1000120")
+    assert [counting.increment(key_id, 1_000_120) for _ in range(3)] == [1, 2, 3]
+
+
+def test_managed_counter_gives_up_when_no_server_is_left(servers: Cluster | Watched) -> None:
+    """Also one that never reached any, and has no list of servers yet."""
+    counting, late, key_id = counter(servers), counter(servers), uuid4()
+    assert counting.increment(key_id, 1_000_060) == 1
+    for each in servers.all:
+        each.kill()
+    for one in (counting, late):
+        for _ in range(2):
+            with pytest.raises(RedisError):
+                one.increment(key_id, 1_000_060)
+
+
+def test_sign_in_cache_counts_on_in_the_server_that_is_promoted(servers: Cluster | Watched) -> None:
+    cache = SignInCache(servers.url, {})
+    names = (f"sign-ins-{number}" for number in range(1000))
+    name = next(name for name in names if servers.has_lost(name))
+    with pytest.raises(ValueError, match="expired"):
+        cache.incr(name)
+    assert cache.get(name, 0) == 0
+    assert cache.add(name, 1, 300)
+    assert not cache.add(name, 1, 300)
+    assert [cache.incr(name) for _ in range(2)] == [2, 3]
+    servers.lose_master()
+    try:
+        assert cache.incr(name) == 1  # of this process
+        assert eventually(lambda: cache.get(name) == 3)
+        assert cache.incr(name) == 4
+    finally:
+        breaker.succeeded()  # for the tests that follow
+        caches["process"].clear()
+
+
+URLS = {
+    "redis://a/0": None,
+    "redis+sentinel://a,b:1/counters": RedisUrl(
+        [("a", 26379), ("b", 1)], tls=False, username=None, password=None, master="counters"
+    ),
+    "rediss+sentinel://me:p%40ss@a/counters/2?sentinel_password=s%26": RedisUrl(
+        [("a", 26379)], True, "me", "p@ss", "counters", 2, "s&"
+    ),
+    "rediss+cluster://:p%2F@[::1]:7000,b": RedisUrl(
+        [("::1", 7000), ("b", 6379)], tls=True, username=None, password="p/"
+    ),
+}
+
+
+@pytest.mark.parametrize("url", URLS)
+def test_redis_url_names_sentinels_and_clusters(url: str) -> None:
+    assert parse(url) == URLS[url]
+
+
+@pytest.mark.parametrize("url", ["rediss+sentinel://{}/counters", "rediss+cluster://{}"])
+def test_redis_url_with_rediss_begins_with_tls(url: str) -> None:
+    with socket.create_server((HOST, 0)) as listener, ThreadPoolExecutor(1) as pool:
+        host, port = listener.getsockname()
+        ping = pool.submit(ManagedRedisCounter(url.format(f"{host}:{port}"), timeout=5).ping)
+        connection, _ = listener.accept()
+        with connection:
+            assert connection.recv(2) == b"\x16\x03"  # a handshake
+        listener.close()
+        with pytest.raises(RedisError):
+            ping.result()
+
+
+GUIDE = (ROOT / "docs" / "operations.md").read_text()
+
+
+@pytest.mark.parametrize("url", re.findall(r"^REDIS_URL=(.+)$", GUIDE, re.MULTILINE))
+def test_redis_urls_of_the_guide_are_valid(url: str) -> None:
+    found = parse(url)
+    assert found is not None
+    assert len(found.hosts) == 3
+    assert found.password == "PASSWORD"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis+sentinel://:secret@a,b",
+        "redis+sentinel://:secret@/counters",
+        "redis+sentinel://:secret@a/counters/x",
+        "redis+cluster://:secret@",
+        "redis+cluster://:secret@a,,b",
+        "redis+cluster://:secret@a/1",
+        "redis+cluster://:sec/ret@a",
+        "redis+cluster://:secret@a:port",
+        "redis+cluster://:secret@[a",
+    ],
+)
+def test_redis_variable_that_is_not_valid_is_refused_without_its_password(
+    monkeypatch: pytest.MonkeyPatch, url: str
+) -> None:
+    monkeypatch.setenv("REDIS_URL", url)
+    with pytest.raises(ImproperlyConfigured) as caught:
+        redis_variable("REDIS_URL", help="")
+    assert str(caught.value) == (
+        "REDIS_URL must be redis://HOST:PORT/NUMBER, redis+cluster://HOST:PORT,HOST:PORT or "
+        "redis+sentinel://HOST:PORT,HOST:PORT/MASTER/NUMBER."
+    )
