@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from bench import audit_log, growth, importing, log, nodes, report, sealing, stack, usage, writers
 from bench.comparison import AMONG, Comparison
+from bench.downloads import ratios
 from bench.launch import ROOT
 from bench.loading.identity import workspaces
 from bench.page import page
@@ -51,6 +52,7 @@ def measure_all(parts: stack.Stack, compared: Comparison) -> str:
         "imports": report.imports(imported),
         "nodes": nodes.lines(nodes.measure(parts, main, scale, workspaces(scale)[1:])),
         "capacity": nodes.capacity(results),
+        "downloads": ratios.table(ratios.measure(scale)),
     }
     return page(parts, scale, results, start, tables)
 

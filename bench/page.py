@@ -65,9 +65,12 @@ processor time of server and database:
 What a request pays for the usage of its key being counted:
 
 {usage}
-What writers pay for the counts of `/me`: transactions a second, half of which create a document \
-and half change its status, all in one workspace. They run inside PostgreSQL and do not wait for \
-the disk, so that nothing else hides it. The counts stayed exact.
+What writers pay for the triggers on documents: those that write events, and those that maintain \
+the counts of `/me`. All writers write to one workspace, which has no webhooks; each change is a \
+transaction of its own, but for those of the last row. They run inside PostgreSQL and do not wait \
+for the disk, so that nothing else hides the cost. The target is the speed with the triggers of \
+the counts as a part of the speed without them; those of events are there in both. The counts \
+stayed exact.
 
 {writers}
 ## Import
@@ -91,6 +94,14 @@ more on a request than above. [scaling.md](scaling.md) says what follows.
 Requests a second that one core carries if nothing else runs on it: 1 / processor time.
 
 {capacity}
+## Downloads
+
+A file that the application sends itself, and curl with a signed URL of the same object, in turn. \
+Between them are the checks of the request, the entry in the audit log, which is committed before \
+the first byte, and the file's digest. `python -m bench.downloads` also measures those that nginx \
+serves, memory, and what downloads leave to other requests.
+
+{downloads}
 ## How it is measured
 
 - All variants serve with {workers} worker processes, over the same tables, keys and rate limit, \

@@ -10,7 +10,7 @@ from bench.measuring import Measurement
 from bench.stack import MB
 from bench.traffic import ENDPOINTS
 from bench.variants import VARIANTS
-from bench.writers import Writers
+from bench.writers import CASES, Writers
 
 STARLETTE = ("starlette", "starlette-granian")  # the better of them counts: both have its target
 # endpoint → peer → how many times as many requests a second at least
@@ -29,6 +29,8 @@ IMPORT = 1.2  # a document among a hundred thousand over one among ten thousand
 # MB that ninety thousand documents more may take: 180 bytes each. The ids alone, that of a document
 # and of its three recipients, would be three times as much as Python's objects.
 IMPORT_MEMORY = 16
+# The part of their speed that writers keep with the triggers of the counts.
+WRITERS = {"rename": 0.97, "one": 0.68, "eight": 0.73, "bulk": 0.6}
 TARGETS = ("cost", "target", "measured", "")
 
 
@@ -171,16 +173,21 @@ def usage(seconds: Sequence[float], me: Sequence[Measurement]) -> list[str]:
 
 
 def writers(found: Writers) -> list[str]:
-    """What writers pay for the counts of `/me`."""
-    head = ("concurrent writers", "without counts, /s", "with, /s", "part left", "added, µs")
-    rows = []
-    for number in dict.fromkeys(number for number, _ in found):
-        without, with_counts = found[number, False], found[number, True]
-        slow, quick = median(with_counts), median(without)
-        added = f"{1e6 * number * (1 / slow - 1 / quick):,.0f}"
-        both = spread(without, 0), spread(with_counts, 0)
-        rows.append([f"{number}", *both, f"{slow / quick:.2f}", added])
-    return table(head, rows)
+    """What is left of the writers' speed with triggers, and what these add to a change."""
+    verdicts, rows = [], []
+    for name, case in CASES.items():
+        none, events, both = (found[name, triggers] for triggers in ("none", "events", "all"))
+        left = median(b / e for b, e in zip(both, events, strict=True))
+        verdicts.append(at_least(case.title, left, WRITERS[name]))
+        added = [
+            f"{1e6 * case.writers * (1 / median(slow) - 1 / median(quick)):,.1f}"
+            for slow, quick in ((events, none), (both, events))
+        ]
+        rates = [spread(rates, 0) for rates in (none, events, both)]
+        rows.append([case.title, *rates, f"{median(both) / median(none):.2f}", *added])
+    cost = ("part left", "events add, µs", "counts add, µs")
+    head = ("", "without triggers, /s", "with events', /s", "and with counts', /s", *cost)
+    return [*table(("with counts' triggers", *TARGETS[1:]), verdicts), *table(head, rows)]
 
 
 def imports(found: Imports) -> list[str]:

@@ -28,9 +28,9 @@ class DocumentsConfig(AppConfig):
 
 def check_storage() -> None:
     """Raises an exception if object storage is out of reach or refuses."""
-    from documents import storage  # noqa: PLC0415 - loaded with the views
+    from documents import storage_reading  # noqa: PLC0415 - loaded with the views
 
-    storage.check_bucket()
+    storage_reading.check_bucket()
 
 
 def read_spool() -> list[system.Fact]:

@@ -7,7 +7,6 @@ from django.db import models
 from django.utils import timezone
 
 from audit import record
-from documents.counts.triggers import TRIGGERS
 from workspaces.models import Workspace
 
 
@@ -76,7 +75,6 @@ class Document(models.Model):
     certificate = models.OneToOneField(StoredFile, models.PROTECT, null=True, related_name="+")
 
     class Meta:
-        triggers = TRIGGERS
         indexes = [
             # GET /documents, any page: keyset from (created_at, id) within one workspace.
             models.Index(

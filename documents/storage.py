@@ -1,35 +1,30 @@
-"""Object storage for the PDFs; the only module that knows S3.
+"""Object storage for the PDFs; only this module and `documents.storage_reading` know S3.
 
-django-storages has the settings and the connection. Objects are read with boto3, since
-django-storages' file object copies a whole object before its first byte.
+django-storages has the settings and the connection. Its file object would copy a whole object
+before the first byte is read.
 """
 
 import functools
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 import boto3
 from botocore import UNSIGNED
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError, ReadTimeoutError
+from botocore.exceptions import BotoCoreError, ClientError
 from django.conf import settings
 from django.core.files.storage import default_storage
 from storages.backends.s3 import S3Storage
 from urllib3.exceptions import HTTPError
-
-from config.breaker import Breaker, BreakerOpen
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
 
 T = TypeVar("T")
 
-# Bytes. With 64 KiB the throughput is a fifth lower. 32 concurrent downloads hold about six chunks
-# each in memory; with 240 KiB they can add more than 64 MB (`python -m bench.downloads`).
-CHUNK_SIZE = 180 * 1024
 # Seconds. A request to an unresponsive server fails within five; deploy/nginx.conf has the same.
 CONNECT_TIMEOUT = 2
 READ_TIMEOUT = 4  # without a byte
@@ -44,7 +39,7 @@ CLIENT_CONFIG = Config(
     read_timeout=READ_TIMEOUT,
     # A connection for each thread: a download holds one until its last byte. Imports use ten.
     max_pool_connections=max(10, settings.STREAMS + settings.DOWNLOAD_SLOTS),
-    retries={"total_max_attempts": 1},  # see `_request`
+    retries={"total_max_attempts": 1},  # see `request`
     # Some servers send the whole object's checksum with a part of it.
     request_checksum_calculation="when_required",
     response_checksum_validation="when_required",
@@ -70,11 +65,10 @@ class PdfStorage(S3Storage):  # type: ignore[misc] # it has no types
         return {**super().get_default_settings(), "client_config": CLIENT_CONFIG}
 
 
-_breaker = Breaker("object storage", failures=3)
 _making = threading.Lock()
 
 
-def _client() -> "S3Client":
+def client() -> "S3Client":
     """One client for all threads. The lock prevents a second one, which takes 17 MB."""
     with _making:
         return _make_client()
@@ -82,61 +76,21 @@ def _client() -> "S3Client":
 
 @functools.cache
 def _make_client() -> "S3Client":
-    client: S3Client = default_storage.connection.meta.client  # type: ignore[attr-defined]
-    return client
+    made: S3Client = default_storage.connection.meta.client  # type: ignore[attr-defined]
+    return made
 
 
 def prepare() -> None:
     """Makes the client, so that no download waits for it. Sends no request."""
-    _client()
+    client()
 
 
-def _bucket() -> str:
-    bucket: str = default_storage.bucket_name  # type: ignore[attr-defined]
-    return bucket
+def bucket() -> str:
+    name: str = default_storage.bucket_name  # type: ignore[attr-defined]
+    return name
 
 
-class OpenObject:
-    """An open object, or a part of one: iterate over its bytes once, and close it.
-
-    Attributes:
-        length: bytes.
-    """
-
-    def __init__(self, body: Any, length: int) -> None:
-        self._body = body
-        self.length = length
-
-    def __iter__(self) -> Iterator[bytes]:
-        """The bytes in chunks; raises if the server breaks off.
-
-        boto3's own `iter_chunks` keeps each chunk until it has the next one.
-        """
-        return iter(self._chunk, b"")
-
-    def _chunk(self) -> bytes:
-        try:
-            chunk: bytes = self._body.read(CHUNK_SIZE)
-        except ReadTimeoutError:
-            _breaker.failed()
-            raise
-        return chunk
-
-    def close(self) -> None:
-        """Returns the connection to the pool, or closes it if bytes are left."""
-        self._body.close()
-
-
-def _read(key: str, send: Callable[[], T]) -> T:
-    """As `_request`, for downloads: fails at once while the last requests have failed."""
-    try:
-        with _breaker.call(OutOfReach):
-            return _request(key, send)
-    except BreakerOpen as exc:
-        raise OutOfReach(f"object {key}: {exc}") from exc
-
-
-def _request(key: str, send: Callable[[], T]) -> T:
+def request(key: str, send: Callable[[], T]) -> T:
     """Sends a request about an object. There is a second try only if the first fails at once.
 
     Raises:
@@ -159,70 +113,11 @@ def _try(key: str, send: Callable[[], T]) -> T:
     except ClientError as exc:
         if exc.response["ResponseMetadata"]["HTTPStatusCode"] >= 500:
             raise OutOfReach(f"object {key}: {exc}") from exc
-        _breaker.succeeded()  # it responds
         # A missing bucket is a 404 too.
         missing = exc.response["Error"]["Code"] == "NoSuchKey"
         raise (Missing if missing else StorageError)(f"object {key}: {exc}") from exc
     except (BotoCoreError, HTTPError) as exc:
         raise OutOfReach(f"object {key}: {exc}") from exc
-
-
-def check(key: str, size: int) -> None:
-    """Returns if the object exists and has this size in bytes.
-
-    Raises:
-        StorageError: it does not, or object storage is out of reach.
-    """
-    response = _read(key, lambda: _client().head_object(Bucket=_bucket(), Key=key))
-    _expect(key, response["ContentLength"], size)
-
-
-def check_bucket() -> None:
-    """Returns if the bucket can be reached with our keys.
-
-    Raises:
-        StorageError: it cannot.
-    """
-    _request("(the bucket)", lambda: _client().head_bucket(Bucket=_bucket()))
-
-
-def open_object(key: str, length: int, byte_range: str | None = None) -> OpenObject:
-    """Opens an object, or a part of it, that has `length` bytes.
-
-    When this returns, its headers have arrived but its bytes have not.
-
-    Args:
-        byte_range: the value of the Range header for the part.
-
-    Raises:
-        StorageError: it cannot be read, or has another length.
-    """
-    requested: Any = {"Range": byte_range} if byte_range else {}
-    response = _read(key, lambda: _client().get_object(Bucket=_bucket(), Key=key, **requested))
-    opened = OpenObject(response["Body"], response["ContentLength"])
-    try:
-        _expect(key, opened.length, length)
-    except StorageError:
-        opened.close()
-        raise
-    return opened
-
-
-def read(key: str) -> Generator[bytes, None, None]:
-    """The bytes of an object in chunks, whatever its length. Always tries, unlike a download.
-
-    Raises:
-        Missing: there is no such object.
-        StorageError: it cannot be read, or not to its end.
-    """
-    response = _request(key, lambda: _client().get_object(Bucket=_bucket(), Key=key))
-    opened = OpenObject(response["Body"], response["ContentLength"])
-    try:
-        yield from opened
-    except (BotoCoreError, HTTPError) as exc:
-        raise OutOfReach(f"object {key}: {exc}") from exc
-    finally:
-        opened.close()
 
 
 def is_public(key: str | None) -> bool:
@@ -239,10 +134,10 @@ def is_public(key: str | None) -> bool:
         config=CLIENT_CONFIG.merge(Config(signature_version=UNSIGNED)),
     )
     requests: list[Callable[[], Any]] = [
-        functools.partial(anonymous.list_objects_v2, Bucket=_bucket(), MaxKeys=1)
+        functools.partial(anonymous.list_objects_v2, Bucket=bucket(), MaxKeys=1)
     ]
     if key is not None:
-        requests.append(functools.partial(anonymous.head_object, Bucket=_bucket(), Key=key))
+        requests.append(functools.partial(anonymous.head_object, Bucket=bucket(), Key=key))
     return any(map(_succeeds, requests))
 
 
@@ -256,16 +151,10 @@ def _succeeds(request: Callable[[], Any]) -> bool:
     return True
 
 
-def _expect(key: str, found: int, expected: int) -> None:
-    """Objects never change, so another size means damage."""
-    if found != expected:
-        raise StorageError(f"object {key}: {found} bytes instead of {expected}")
-
-
 def signed_url(key: str, seconds: int) -> str:
     """A URL that gives its holder access to the object for so many seconds."""
-    return _client().generate_presigned_url(
-        "get_object", Params={"Bucket": _bucket(), "Key": key}, ExpiresIn=seconds
+    return client().generate_presigned_url(
+        "get_object", Params={"Bucket": bucket(), "Key": key}, ExpiresIn=seconds
     )
 
 
@@ -287,11 +176,9 @@ def save(content: IO[bytes], key: str | None = None) -> str:
 
     def send() -> None:
         content.seek(0)
-        _client().put_object(
-            Bucket=_bucket(), Key=name, Body=content, ContentType="application/pdf"
-        )
+        client().put_object(Bucket=bucket(), Key=name, Body=content, ContentType="application/pdf")
 
-    _request(name, send)
+    request(name, send)
     return name
 
 
@@ -302,4 +189,4 @@ def delete(keys: Iterable[str]) -> None:
         StorageError: object storage is out of reach or refuses.
     """
     for key in keys:
-        _request(key, functools.partial(_client().delete_object, Bucket=_bucket(), Key=key))
+        request(key, functools.partial(client().delete_object, Bucket=bucket(), Key=key))

@@ -16,6 +16,7 @@ from bench import agreement, measuring, nodes, report, usage
 from bench.client import Client, Exchange, WrongResponse
 from bench.measuring import Measurement
 from bench.site import PARTS, Case
+from bench.writers import CASES, TRIGGERS
 
 REQUEST = b"GET /api/v1/me HTTP/1.1\r\nHost: x\r\n\r\n"
 BODY = b'{"data":1}'
@@ -115,6 +116,17 @@ def test_against_compares_each_round_with_the_same_round_of_the_peer() -> None:
 def test_at_most_holds_up_to_the_limit() -> None:
     assert report.at_most("lists", 1.2, 1.2) == ["lists", "≤ 1.2", "1.20", "holds"]
     assert report.at_most("lists", 1.21, 1.2) == ["lists", "≤ 1.2", "1.21", "**fails**"]
+    assert report.at_least("bulk", 0.6, 0.6) == ["bulk", "≥ 0.6", "0.60", "holds"]
+    assert report.at_least("bulk", 0.59, 0.6) == ["bulk", "≥ 0.6", "0.59", "**fails**"]
+
+
+def test_what_writers_keep_is_compared_within_each_round() -> None:
+    rates = {"none": [2000.0, 200.0], "events": [1000.0, 100.0], "all": [700.0, 70.0]}
+    found = {(case, triggers): rates[triggers] for case in CASES for triggers in TRIGGERS}
+    _, _, rename, one, eight, bulk, *_ = report.writers(found)
+    for row, holds in ((rename, False), (one, True), (eight, False), (bulk, True)):
+        assert "| 0.70 |" in row
+        assert ("holds" in row) == holds
 
 
 def test_usage_is_a_part_of_the_cheapest_endpoint() -> None:

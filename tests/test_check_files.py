@@ -18,7 +18,7 @@ from django.utils import timezone
 from audit import record
 from audit.models import Action, AuditEntry
 from audit.record import DocumentSnapshot, WorkspaceSnapshot
-from documents import storage
+from documents import storage, storage_reading
 from documents.integrity import BATCH, Pace
 from documents.models import Document, StoredFile
 from tests import factories, server
@@ -70,7 +70,7 @@ def put(file: StoredFile, content: bytes) -> None:
 
 
 def content(file: StoredFile) -> bytes:
-    return b"".join(storage.read(file.object_key))
+    return b"".join(storage_reading.read(file.object_key))
 
 
 def damages() -> list[AuditEntry]:

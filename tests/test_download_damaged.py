@@ -8,10 +8,10 @@ from http.client import IncompleteRead
 import pytest
 
 from audit.models import AuditEntry
-from documents import storage
+from documents import storage, storage_reading
 from documents.download.integrity import CheckedChunks, DamagedObject
 from documents.models import Document
-from documents.storage import CHUNK_SIZE
+from documents.storage_reading import CHUNK_SIZE
 from tests import factories
 from tests.client import Response
 from tests.factories import Tenant
@@ -81,7 +81,7 @@ def test_download_of_an_object_as_it_was_stored_is_the_whole_file(
 
 def test_object_of_zero_bytes_is_checked_too(db: None) -> None:
     empty = factories.stored(b"")
-    opened = storage.open_object(empty.object_key, 0)
+    opened = storage_reading.open_object(empty.object_key, 0)
     assert list(CheckedChunks(opened, empty.sha256)) == []
     with pytest.raises(DamagedObject):
         next(CheckedChunks(opened, "0" * 64))

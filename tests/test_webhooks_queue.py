@@ -20,8 +20,9 @@ from tests import factories
 from tests.factories import Tenant
 from tests.receiver import endpoint
 from tests.server import eventually
+from workspaces import counts
 from workspaces.api_access import access_warning
-from workspaces.models import Workspace
+from workspaces.models import DocumentCount, Workspace
 from workspaces.plans import Plan
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -412,6 +413,17 @@ def test_purge_goes_on_while_there_is_more(
     assert [upkeep.purge() for _ in range(3)] == [True, True, False]
     assert not Delivery.objects.exists()
     assert event_purge.purge() is False
+
+
+def test_document_counts_are_folded_by_a_process_that_delivers(acme: Tenant) -> None:
+    DocumentCount.objects.bulk_create(
+        DocumentCount(workspace_id=acme.workspace.id, status="SENT", count=change)
+        for change in (3, -2) * counts.MANY
+    )
+    for _, job in upkeep.JOBS:
+        job()
+    [folded] = DocumentCount.objects.all()
+    assert folded.count == counts.MANY
 
 
 def test_secrets_are_encrypted_again_so_that_a_fallback_can_be_removed(

@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 
 import psutil
 
-from bench import stack
 from bench.launch import SERVER_THREADS, granian, on_port, started, wait
 from config.embedded import nginx
 from config.embedded.service import HOST
@@ -24,11 +23,10 @@ MB = 1_000_000
 class Fixture:
     """A workspace with one document for each size in MB, and enough keys for the rate limit.
 
-    Starts the services and sets up Django in this process.
+    Sets up Django in this process; the services must run. Deletes the files at the end.
     """
 
     def __init__(self, sizes: tuple[int, ...]) -> None:
-        stack.provide()
         os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
         import django  # noqa: PLC0415 - the settings read the environment
 
@@ -50,10 +48,13 @@ class Fixture:
             ApiKey.objects.issue(workspace=workspace, name=f"Bench {n}", by=admin)[1]
             for n in range(20)
         ]
-        self.documents, self.urls = {}, {}
+        self._objects: list[str] = []
+        self.documents: dict[int, str] = {}  # paths
+        self.urls: dict[int, str] = {}  # in object storage, signed
         for size in sizes:
             content = secrets.token_bytes(size * MB)
             key = storage.save(io.BytesIO(content))
+            self._objects.append(key)
             sha256 = hashlib.sha256(content).hexdigest()
             stored = StoredFile.objects.create(object_key=key, size=size * MB, sha256=sha256)
             document = Document(workspace=workspace, title=f"{size} MB", file_name=f"{size}.pdf")
@@ -62,6 +63,14 @@ class Fixture:
             document.save()
             self.documents[size] = f"/api/v1/documents/{document.id}/download"
             self.urls[size] = storage.signed_url(key, 3600)
+
+    def __enter__(self) -> "Fixture":
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        from documents import storage  # noqa: PLC0415 - after the set-up
+
+        storage.delete(self._objects)
 
 
 @contextlib.contextmanager

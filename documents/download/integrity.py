@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Iterator
 
-from documents.storage import OpenObject
+from documents.storage_reading import OpenObject
 
 
 class DamagedObject(Exception):

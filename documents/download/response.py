@@ -20,13 +20,14 @@ from config.api.conditions import tag_of_copy
 from config.api.errors import DocumentNotComplete, Unavailable
 from config.api.request import ActiveKey, ApiRequest
 from config.api.responses import REVALIDATED
-from documents import storage
+from documents import storage_reading
 from documents.download import nginx
 from documents.download.filenames import content_disposition
 from documents.download.queries import DocumentFiles, FileRow
 from documents.download.ranges import ByteRange, if_range_holds, parse_range
 from documents.download.stream import STREAMS, RecordedStream
 from documents.models import Document
+from documents.storage import StorageError
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def download_response(request: ApiRequest, download: Download) -> HttpResponseBa
     else:
         try:
             response = send(request, download, requested_part(request, download))
-        except storage.StorageError as exc:
+        except StorageError as exc:
             raise Unavailable("object_storage", str(exc)) from exc
     for name, value in download.headers.items():
         response[name] = value
@@ -118,16 +119,16 @@ def send(request: ApiRequest, download: Download, part: ByteRange | None) -> Htt
     is committed before the first byte leaves.
 
     Raises:
-        storage.StorageError: object storage cannot send it.
+        StorageError: object storage cannot send it.
     """
     file = download.file
     length = part.length if part else file.size
     response: HttpResponseBase
     if request.method == "HEAD":
-        storage.check(file.object_key, file.size)
+        storage_reading.check(file.object_key, file.size)
         response = HttpResponse()
     elif settings.X_ACCEL_DOWNLOADS:
-        storage.check(file.object_key, file.size)
+        storage_reading.check(file.object_key, file.size)
         record_download(download, part)
         return nginx.accel_response(file.object_key, part)
     else:
@@ -144,12 +145,12 @@ def open_stream(download: Download, part: ByteRange | None, length: int) -> Reco
 
     Raises:
         TooManyDownloads: 503, too many are in progress.
-        storage.StorageError: object storage cannot send it.
+        StorageError: object storage cannot send it.
     """
     STREAMS.take(download.key.id)
     with contextlib.ExitStack() as undo:
         undo.callback(STREAMS.give_back, download.key.id)
-        opened = storage.open_object(
+        opened = storage_reading.open_object(
             download.file.object_key, length, part.request if part else None
         )
         undo.callback(opened.close)

@@ -21,7 +21,7 @@ from config.signals import breaking_off
 from documents.download import spool
 from documents.download.integrity import CheckedChunks, DamagedObject
 from documents.download.queries import FileRow
-from documents.storage import OpenObject
+from documents.storage_reading import OpenObject
 
 logger = logging.getLogger(__name__)
 

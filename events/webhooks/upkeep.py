@@ -1,4 +1,4 @@
-"""What a delivering process does besides: switching endpoints off, deleting what is old."""
+"""What a delivering process does besides: switching endpoints off, deleting and folding rows."""
 
 import logging
 import os
@@ -14,6 +14,7 @@ from events import purge as events
 from events.webhooks import life, queue, secrets
 from events.webhooks.models import KEEP, Endpoint, Process
 from events.webhooks.queue import FAILING_DAYS, Result
+from workspaces import counts
 
 logger = logging.getLogger(__name__)
 
@@ -86,9 +87,16 @@ def purge() -> bool:
         return events.purge() or more
 
 
+def fold_counts() -> bool:
+    """Folds the document counts of `/me`, so that reading them stays cheap."""
+    counts.fold()
+    return False
+
+
 # Each with the seconds between two times.
 JOBS: tuple[tuple[float, Callable[[], bool]], ...] = (
     (SEEN_SECONDS, seen),
+    (60.0, fold_counts),
     (3600.0, purge),
     (24 * 3600.0, encrypt_again),
 )
