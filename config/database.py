@@ -62,15 +62,20 @@ def fetch(sql: str, parameters: Sequence[Any]) -> list[Row]:
     return fetch_together((sql, parameters))[0]
 
 
-def fetch_together(*statements: Statement) -> list[list[Row]]:
+def fetch_together(
+    *statements: Statement, connection: DatabaseWrapper | None = None
+) -> list[list[Row]]:
     """Runs statements in one round trip and returns the rows of each.
 
     Each sees what is committed when it starts, so the second may see more than the first.
 
+    Args:
+        connection: this thread's if it is None.
+
     Raises:
         django.db.Error: as from Django's own cursors.
     """
-    connection = current()
+    connection = connection or current()
     connection.ensure_connection()
     with connection.guard(), connection.wrap_database_errors:
         raw = connection.connection
@@ -165,7 +170,7 @@ def limit_statements(connection: DatabaseWrapper, **_: Any) -> None:
     _set(
         connection,
         client_connection_check_interval=CLIENT_CHECK_SECONDS,
-        statement_timeout=API_SECONDS,
+        statement_timeout=connection.seconds or API_SECONDS,
         lock_timeout=LOCK_SECONDS,
     )
 

@@ -147,24 +147,51 @@ def WHITENOISE_ADD_HEADERS_FUNCTION(headers: Headers, path: str, url: str) -> No
 # --- Database --------------------------------------------------------------------------------
 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+
+def _database(url: str) -> dict[str, Any]:
+    """The connections of servers and commands to this database."""
+    parsed: dict[str, Any] = dict(
+        dj_database_url.parse(
+            url,
+            engine="config.postgresql",
+            conn_max_age=None,  # one persistent connection per thread
+            disable_server_side_cursors=True,  # nothing would end a FETCH at the request's deadline
+        )
+    )
+    options = parsed.get("OPTIONS", {})
+    parsed["OPTIONS"] = {
+        **options,
+        # The API's prepared statements are planned once, since each has one good plan for all
+        # values. Django's own statements are not prepared.
+        "options": f"{options.get('options', '')} -c plan_cache_mode=force_generic_plan".strip(),
+        "connect_timeout": 3,  # seconds
+        "tcp_user_timeout": 5000,  # milliseconds until a dead connection is closed; Linux only
+    }
+    return parsed
+
+
 DATABASES: dict[str, Any] = {
-    "default": dj_database_url.parse(
+    "default": _database(
         env.required("DATABASE_URL", help="postgresql://USER:PASSWORD@HOST:PORT/NAME")
-        or "postgresql:///not-set",
-        engine="config.postgresql",
-        conn_max_age=None,  # one persistent connection per thread
-        disable_server_side_cursors=True,  # nothing would end a FETCH at the request's deadline
+        or "postgresql:///not-set"
     )
 }
-_options = DATABASES["default"].get("OPTIONS", {})
-DATABASES["default"]["OPTIONS"] = {
-    **_options,
-    # The API's prepared statements are planned once, since each has one good plan for all values.
-    # Django's own statements are not prepared.
-    "options": f"{_options.get('options', '')} -c plan_cache_mode=force_generic_plan".strip(),
-    "connect_timeout": 3,  # seconds
-    "tcp_user_timeout": 5000,  # milliseconds until a dead connection is closed; Linux only
-}
+
+# Not in DATABASES: Django would let commands and tests use it (`config.replica`).
+DATABASE_REPLICA: dict[str, Any] = {}
+if _replica_url := env.text(
+    "DATABASE_REPLICA_URL",
+    help="the same database on one streaming replica, from which lists of documents may be read",
+):
+    DATABASE_REPLICA = _database(_replica_url)
+REPLICA_MAX_LAG = env.integer(
+    "REPLICA_MAX_LAG",
+    2,
+    minimum=1,
+    help="seconds that the replica may be behind; if it is further behind, lists are read from "
+    "the primary",
+)
 
 # The same database, as the owner of its tables, for `manage.py migrate`. A server does not need it.
 DATABASE_OWNER: dict[str, Any] = {}

@@ -15,7 +15,7 @@ from django.core.handlers.wsgi import WSGIHandler  # noqa: E402
 # is made.
 from apikeys.usage import flusher  # noqa: E402
 from audit import metrics as _  # noqa: E402, F401 - registers them
-from config import metrics, slots, urls  # noqa: E402, F401
+from config import metrics, replica, slots, urls  # noqa: E402, F401
 from config.admission import is_api_version  # noqa: E402
 from documents import storage  # noqa: E402
 from documents.download import spool  # noqa: E402
@@ -40,6 +40,7 @@ class Application(WSGIHandler):
 application = Application()
 storage.prepare()
 slots.open_connections()
+replica.start()
 spool.start()
 flusher.start()
 if settings.METRICS_PORT:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from config.database import Row, fetch
+from config.replica import settled
 from events.cursors import Position, check
 from events.serializers import DocumentEvent, event
 
@@ -52,8 +53,9 @@ class Page(NamedTuple):
 
 
 def end_of_feed(workspace_id: UUID) -> Page:
-    """The page without events that all future events follow."""
-    return Page([], _following(workspace_id, [], _START, 0)[0], more=False)
+    """The page without events that all events follow whose changes a list may lack from now on."""
+    end, _ = _following(workspace_id, [], _START, 0)
+    return Page([], end._replace(transaction=settled(end.transaction)), more=False)
 
 
 def page(workspace_id: UUID, types: Sequence[str], after: Position | None, size: int) -> Page:

@@ -56,7 +56,8 @@ registers it in the developer settings.""",
             "after",
             {"type": "string", "minLength": 1},
             f"The `nextCursor` of an earlier response. Without it, the list begins with the oldest "
-            f"event that is kept. `{NOW}` returns no events, and the cursor of those to come.",
+            f"event that is kept. `{NOW}` returns no events, and the cursor of those to come; "
+            f"a few of the last seconds may be among them.",
         ),
         query(
             "type",

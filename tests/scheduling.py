@@ -3,7 +3,13 @@
 from xdist.scheduler import LoadScopeScheduling
 
 # Their tests share something that is made once for the file.
-FILES = ("test_demo.py", "test_docs.py", "test_run.py")
+FILES = (
+    "test_demo.py",
+    "test_docs.py",
+    "test_replica.py",
+    "test_replica_failures.py",
+    "test_run.py",
+)
 
 
 class Scheduling(LoadScopeScheduling):  # type: ignore[misc] # it has no types

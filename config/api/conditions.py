@@ -17,7 +17,7 @@ def tag_of_copy(request: Request, etag: str, last_modified: int | None = None) -
     a cache only refreshes the copy that has the tag of the 304.
 
     Args:
-        etag: the strong tag of the current version.
+        etag: the tag of the current version.
         last_modified: when that was made, in seconds since the epoch; None if it has no date.
 
     Raises:
@@ -26,8 +26,9 @@ def tag_of_copy(request: Request, etag: str, last_modified: int | None = None) -
     if _has_changed(request, etag, last_modified):
         raise PreconditionFailed
     if known := _tags(request, "HTTP_IF_NONE_MATCH"):
-        if f"W/{etag}" in known:
-            return f"W/{etag}"
+        weak = f"W/{etag.removeprefix('W/')}"
+        if weak in known:
+            return weak
         return etag if {"*", etag} & known else None
     date = _date(request, "HTTP_IF_MODIFIED_SINCE")
     is_current = date is not None and last_modified is not None and last_modified <= date
@@ -37,7 +38,8 @@ def tag_of_copy(request: Request, etag: str, last_modified: int | None = None) -
 def _has_changed(request: Request, etag: str, last_modified: int | None) -> bool:
     """Whether the current version is not the one that the request is about."""
     if accepted := _tags(request, "HTTP_IF_MATCH"):  # the comparison is strong
-        return not {"*", etag} & accepted
+        strong = set() if etag.startswith("W/") else {etag}
+        return not ({"*"} | strong) & accepted
     date = _date(request, "HTTP_IF_UNMODIFIED_SINCE")
     return date is not None and last_modified is not None and last_modified > date
 

@@ -25,11 +25,16 @@ class DatabaseWrapper(base.DatabaseWrapper):
     A command has no deadline, and nothing guards its statements.
 
     Attributes:
+        breaker: the circuit breaker of the server that it leads to.
+        seconds: the time-out of each statement, if it is shorter than the request's deadline.
         limited: whether it is a connection of a server, where a statement has a deadline also when
             it runs after its request, such as while a body streams.
         prepared: the names of the statements that this connection has prepared, by their text.
         transformer: psycopg's loader of rows.
     """
+
+    breaker = BREAKER
+    seconds: float | None = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -86,7 +91,7 @@ class Guard:
         django.db.OperationalError: it is refused.
     """
 
-    __slots__ = ("_connecting", "_connection", "_counts", "_guards", "_seconds")
+    __slots__ = ("_breaker", "_connecting", "_connection", "_counts", "_guards", "_seconds")
 
     def __init__(
         self,
@@ -96,10 +101,11 @@ class Guard:
         counts: bool = True,
         seconds: float | None = None,
     ) -> None:
+        self._breaker = connection.breaker
         self._connection = connection
         self._connecting = connecting
         self._counts = counts
-        self._seconds = seconds
+        self._seconds = connection.seconds if seconds is None else seconds
         self._guards = False
 
     def __enter__(self) -> None:
@@ -117,8 +123,9 @@ class Guard:
         if self._counts:
             if now >= end:
                 raise OperationalError("the request's deadline has passed")
-            if not BREAKER.admits():
-                raise OperationalError("the database has failed repeatedly; it was not asked")
+            if not self._breaker.admits():
+                name = self._breaker.name
+                raise OperationalError(f"the {name} has failed repeatedly; it was not asked")
         self._guards = True
         watch.begin(end)
 
@@ -134,15 +141,15 @@ class Guard:
         if not self._counts:
             return
         if exc is None:
-            BREAKER.succeeded()
+            self._breaker.succeeded()
             return
         error = exc if isinstance(exc, psycopg.Error) else exc.__cause__  # as Django wraps it
         if not isinstance(error, psycopg.Error):
             return
         if self._connecting or cut or error.sqlstate in _TIMED_OUT:
-            BREAKER.failed()
+            self._breaker.failed()
         elif isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
             # A lost connection says nothing about the database. Connecting again does.
-            BREAKER.undecided()
+            self._breaker.undecided()
         else:
-            BREAKER.succeeded()  # the server has refused the statement
+            self._breaker.succeeded()  # the server has refused the statement

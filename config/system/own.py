@@ -13,6 +13,7 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from config import health
 from config.postgresql import migrations
+from config.replica.watcher import watcher
 from config.system import Fact, register, time_or
 
 STARTED = datetime.now(UTC)
@@ -60,9 +61,21 @@ def read_checks() -> list[Fact]:
     ]
 
 
+def read_replica() -> list[Fact]:
+    """Whether this process reads lists of documents from the replica."""
+    knowledge = watcher.knowledge
+    lag = knowledge.lag
+    used = Fact("Used", "yes", "ok")
+    if not knowledge.usable:
+        used = Fact("Used", f"no: {knowledge.problem or 'what is known of it is old'}", "warn")
+    return [used, Fact("Behind the primary", "not known" if lag is None else f"{lag:.1f} s")]
+
+
 def register_own() -> None:
     """Registers them, before those of the apps."""
     register("This process", read_process)
     register("Versions", read_versions)
     register("Migrations", read_migrations)
     register("What this process needs", read_checks)
+    if settings.DATABASE_REPLICA:
+        register("Replica", read_replica)

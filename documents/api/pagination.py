@@ -3,7 +3,8 @@
 A cursor contains the position (created_at, id) of the last document of a page. Documents that are
 inserted later come before it, so paging through the list shows each document that existed at the
 start exactly once, unless it is deleted, or no longer has the status of the filter, before its
-page is requested.
+page is requested. It also contains how old the first page was, so that no later one is older
+(`config.replica`).
 """
 
 import base64
@@ -21,6 +22,7 @@ from rest_framework.views import APIView
 from config.api.errors import InvalidParameter
 from config.api.parameters import limit
 from config.api.responses import cacheable_response, link_to_next
+from config.replica import UNKNOWN, Walk
 from documents.api import parameters
 from documents.api.queries import Position, WithRecipients
 from documents.api.serializers import DOCUMENT_COLUMNS, DocumentPage
@@ -28,7 +30,9 @@ from documents.api.serializers import DOCUMENT_COLUMNS, DocumentPage
 _CREATED_AT = DOCUMENT_COLUMNS.index("created_at")
 _ID = DOCUMENT_COLUMNS.index("id")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_PACKED = struct.Struct(">q16s")  # microseconds since the epoch, the id
+# Microseconds since the epoch, the id, the first page's position in the write-ahead log, and a byte
+# without a meaning, so that base64 needs no padding.
+_PACKED = struct.Struct(">q16sqx")
 
 
 def _signer(workspace_id: UUID, status: str | None) -> Signer:
@@ -36,15 +40,21 @@ def _signer(workspace_id: UUID, status: str | None) -> Signer:
     return Signer(salt=f"documents.cursor:{workspace_id}:{status or ''}", sep=".")
 
 
-def encode_cursor(position: Position, workspace_id: UUID, status: str | None) -> str:
-    """The cursor of the page that follows a position."""
+def encode_cursor(
+    position: Position, workspace_id: UUID, status: str | None, first: int = UNKNOWN
+) -> str:
+    """The cursor of the page that follows a position.
+
+    Args:
+        first: the position of the first page, as `config.replica.Walk` has it.
+    """
     microseconds = (position[0] - _EPOCH) // timedelta(microseconds=1)
-    packed = _PACKED.pack(microseconds, position[1].bytes)
+    packed = _PACKED.pack(microseconds, position[1].bytes, first)
     return _signer(workspace_id, status).sign(base64.urlsafe_b64encode(packed).decode())
 
 
-def decode_cursor(cursor: str, workspace_id: UUID, status: str | None) -> Position:
-    """The position in a cursor.
+def decode_cursor(cursor: str, workspace_id: UUID, status: str | None) -> tuple[Position, int]:
+    """The position in a cursor, and that of the first page.
 
     Raises:
         InvalidParameter: it was changed, or belongs to another workspace or status filter.
@@ -53,8 +63,8 @@ def decode_cursor(cursor: str, workspace_id: UUID, status: str | None) -> Positi
         value = _signer(workspace_id, status).unsign(cursor)
     except BadSignature:
         raise InvalidParameter("cursor", parameters.CURSOR_EXPECTED) from None
-    microseconds, id_bytes = _PACKED.unpack(base64.urlsafe_b64decode(value))
-    return _EPOCH + timedelta(microseconds=microseconds), UUID(bytes=id_bytes)
+    microseconds, id_bytes, first = _PACKED.unpack(base64.urlsafe_b64decode(value))
+    return (_EPOCH + timedelta(microseconds=microseconds), UUID(bytes=id_bytes)), first
 
 
 class KeysetPagination(BasePagination):
@@ -75,8 +85,13 @@ class KeysetPagination(BasePagination):
         self.status = parameters.status(request.query_params)
         self.limit = limit(request.query_params)
         cursor = parameters.cursor(request.query_params)
-        after = cursor and decode_cursor(cursor, self.workspace_id, self.status)
-        page: list[WithRecipients] = queryset(self.workspace_id, self.status, after, self.limit)
+        after, first = None, None
+        if cursor:
+            after, first = decode_cursor(cursor, self.workspace_id, self.status)
+        self.walk = Walk(first)
+        page: list[WithRecipients] = queryset(
+            self.workspace_id, self.status, after, self.limit, self.walk.fetch_together
+        )
         self.next_position: Position | None = None
         if len(page) > self.limit:
             page.pop()
@@ -89,8 +104,11 @@ class KeysetPagination(BasePagination):
         page = DocumentPage(data, None)
         headers = {}
         if self.next_position:
-            page.next_cursor = encode_cursor(self.next_position, self.workspace_id, self.status)
+            page.next_cursor = encode_cursor(
+                self.next_position, self.workspace_id, self.status, self.walk.position
+            )
             headers = link_to_next(
                 self.request.path, status=self.status, limit=self.limit, cursor=page.next_cursor
             )
-        return cacheable_response(self.request, page, headers)
+        varying = page.next_cursor if self.walk.position_varies else None
+        return cacheable_response(self.request, page, headers, varying=varying)

@@ -3,7 +3,7 @@
 Every statement has the same condition: the key's workspace, and no deleted document.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -35,7 +35,11 @@ WithRecipients = tuple[Row, list[Row]]
 
 
 def newest(
-    workspace_id: UUID, status: str | None, after: Position | None, limit: int
+    workspace_id: UUID,
+    status: str | None,
+    after: Position | None,
+    limit: int,
+    fetch: Callable[..., list[list[Row]]] = fetch_together,
 ) -> list[WithRecipients]:
     """The newest documents, and one more, without its recipients, if another page follows.
 
@@ -43,10 +47,11 @@ def newest(
         status: only documents with exactly this status.
         after: only those that follow this position.
         limit: documents of the page.
+        fetch: as `config.database.fetch_together`.
     """
     condition = (_STATUS if status else "") + (_AFTER if after else "") + _PAGE
     values = (workspace_id, *((status,) if status else ()), *(after or ()))
-    return _fetch(condition, values, limit)
+    return _fetch(condition, values, limit, fetch)
 
 
 def one(workspace_id: UUID, id: str) -> WithRecipients:
@@ -62,7 +67,10 @@ def one(workspace_id: UUID, id: str) -> WithRecipients:
 
 
 def _fetch(
-    condition: str, values: tuple[Any, ...], limit: int | None = None
+    condition: str,
+    values: tuple[Any, ...],
+    limit: int | None = None,
+    fetch: Callable[..., list[list[Row]]] = fetch_together,
 ) -> list[WithRecipients]:
     """Documents with their recipients, in one round trip.
 
@@ -75,7 +83,7 @@ def _fetch(
     of_documents = values if limit is None else (*values, limit + 1)
     of_recipients = values if limit is None else (*values, limit)
     while True:
-        documents, recipients = fetch_together(
+        documents, recipients = fetch(
             (_documents(condition), of_documents), (_recipients(condition), of_recipients)
         )
         by_document: dict[str, list[Row]] = {}

@@ -64,7 +64,7 @@ DOCUMENT: dict[str, Any] = {
     ],
     "links": to_builtins(links(DOCUMENT_ID)),
 }
-CURSOR = "AAZL8bG2cAAPi2wOP15MV58KbR8MK5oR.Zr3kq0Vt6b1mB5cYp0Yx2gQ7sLw9nHjKdTfEuXoAaIc"
+CURSOR = "AAZL8bG2cAAPi2wOP15MV58KbR8MK5oRAAAAAAAAAAAA.Zr3kq0Vt6b1mB5cYp0Yx2gQ7sLw9nHjKdTfEuXoAaIc"
 
 ID = OpenApiParameter(
     "id",
@@ -83,7 +83,10 @@ Repeat the request with `cursor` set to the last `nextCursor`, and the same `sta
 `nextCursor` is null. No document is returned twice. Without `status`, each document that existed
 at the first request is returned, unless it is deleted before its page is requested. With `status`,
 the same is true of each document that keeps this status: one whose status changes in the meantime
-may be missing. Documents that are created or restored in the meantime may be missing too.""",
+may be missing. Documents that are created or restored in the meantime may be missing too.
+
+A change may take a few seconds to appear in the list. `GET /api/v1/documents/{id}` shows it at
+once.""",
     tags=["Documents"],
     parameters=[
         query(
