@@ -1,11 +1,13 @@
 """What is compared: this service and its peers, each as its own community would run it."""
 
 import contextlib
+import os
 import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import httpx
+import psutil
 
 from bench.launch import SERVER_THREADS, granian, on_port, started, wait
 from bench.stack import Stack
@@ -76,4 +78,15 @@ def serving(
             servers[name] = Server(variant, port, process, client)
         for server in servers.values():
             wait(server.port, server.process)
+            pin(server.process.pid)
         yield servers
+
+
+def pin(server: int) -> None:
+    """Keeps each worker to a core, as PIN_WORKERS does. The kernel would move them about."""
+    children = psutil.Process(server).children(recursive=True)
+    busiest = sorted(children, key=lambda each: -sum(each.cpu_times()[:2]))[:WORKERS]
+    cores = sorted(os.sched_getaffinity(0))
+    for number, worker in enumerate(busiest):
+        for thread in worker.threads():
+            os.sched_setaffinity(thread.id, {cores[number % len(cores)]})

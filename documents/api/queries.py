@@ -5,11 +5,10 @@ Every statement has the same condition: the key's workspace, and no deleted docu
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from config.api.errors import DocumentNotFound
-from config.database import Row, fetch_together
+from config.database import Row, fetch, fetch_together
 from documents.api.serializers import DOCUMENT_COLUMNS, RECIPIENT_COLUMNS
 
 Position = tuple[datetime, UUID]  # created_at and id: a document's position in the order
@@ -34,24 +33,13 @@ WithRecipients = tuple[Row, list[Row]]
 """A document's row of DOCUMENT_COLUMNS, and its recipients': RECIPIENT_COLUMNS and its id."""
 
 
-def newest(
-    workspace_id: UUID,
-    status: str | None,
-    after: Position | None,
-    limit: int,
-    fetch: Callable[..., list[list[Row]]] = fetch_together,
-) -> list[WithRecipients]:
-    """The newest documents, and one more, without its recipients, if another page follows.
-
-    Args:
-        status: only documents with exactly this status.
-        after: only those that follow this position.
-        limit: documents of the page.
-        fetch: as `config.database.fetch_together`.
-    """
-    condition = (_STATUS if status else "") + (_AFTER if after else "") + _PAGE
-    values = (workspace_id, *((status,) if status else ()), *(after or ()))
-    return _fetch(condition, values, limit, fetch)
+_ONE = f"""
+    SELECT {_DOCUMENT_COLUMNS}, {_RECIPIENT_COLUMNS}, document.id::text
+    FROM "documents_document" AS document
+    LEFT JOIN "documents_recipient" AS recipient ON recipient.document_id = document.id
+    WHERE {VISIBLE}{WITH_ID} ORDER BY recipient."order", recipient.id
+"""  # noqa: S608 - made of constants
+_RECIPIENT = len(DOCUMENT_COLUMNS)  # where a recipient begins in its rows; NULL if there is none
 
 
 def one(workspace_id: UUID, id: str) -> WithRecipients:
@@ -60,31 +48,37 @@ def one(workspace_id: UUID, id: str) -> WithRecipients:
     Raises:
         DocumentNotFound: the id is unknown, malformed, deleted, or another workspace's.
     """
-    found = _fetch(WITH_ID, (workspace_id, document_id(id)))
-    if not found:
+    rows = fetch(_ONE, (workspace_id, document_id(id)))
+    if not rows:
         raise DocumentNotFound
-    return found[0]
+    recipients = [row[_RECIPIENT:] for row in rows if row[_RECIPIENT] is not None]
+    return rows[0][:_RECIPIENT], recipients
 
 
-def _fetch(
-    condition: str,
-    values: tuple[Any, ...],
-    limit: int | None = None,
-    fetch: Callable[..., list[list[Row]]] = fetch_together,
+def newest(
+    workspace_id: UUID,
+    status: str | None,
+    after: Position | None,
+    limit: int,
+    read: Callable[..., list[list[Row]]] = fetch_together,
 ) -> list[WithRecipients]:
-    """Documents with their recipients, in one round trip.
+    """The newest documents, and one more, without its recipients, if another page follows.
 
-    Each of the two statements finds the documents. If one was added or removed in between, they
-    differ: then both are repeated.
+    Two statements in one round trip each find the documents: a join would send each of them several
+    times. If one was added or removed in between, they differ: then both are repeated.
 
     Args:
-        limit: documents with recipients; if it is given, one more is fetched.
+        status: only documents with exactly this status.
+        after: only those that follow this position.
+        limit: documents of the page.
+        read: as `config.database.fetch_together`.
     """
-    of_documents = values if limit is None else (*values, limit + 1)
-    of_recipients = values if limit is None else (*values, limit)
+    condition = (_STATUS if status else "") + (_AFTER if after else "") + _PAGE
+    values = (workspace_id, *((status,) if status else ()), *(after or ()))
     while True:
-        documents, recipients = fetch(
-            (_documents(condition), of_documents), (_recipients(condition), of_recipients)
+        documents, recipients = read(
+            (_documents(condition), (*values, limit + 1)),
+            (_recipients(condition), (*values, limit)),
         )
         by_document: dict[str, list[Row]] = {}
         for row in recipients:
