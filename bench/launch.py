@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import httpx
+import psutil
 
 from config.embedded.service import HOST, die_with_supervisor
 
@@ -48,13 +49,19 @@ def started(
         stderr=stderr,
         preexec_fn=lambda: die_with_supervisor(signal.SIGTERM),  # noqa: PLW1509
     )
+    family: list[psutil.Process] = []
     try:
         yield process
     finally:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            family = psutil.Process(process.pid).children(recursive=True)
         process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(PATIENCE)
         process.kill()
+        for each in family:  # granian can end before a worker that is still starting
+            with contextlib.suppress(psutil.NoSuchProcess):
+                each.kill()
 
 
 def wait(port: int, process: "subprocess.Popen[bytes]") -> None:
