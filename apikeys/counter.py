@@ -79,7 +79,7 @@ class RedisCounter:
 
     @contextmanager
     def _connection(self) -> Iterator[ConnectionInterface]:
-        """A connection that nobody else uses meanwhile; it connects with its first command."""
+        """A connection that no other thread uses; it connects with its first command."""
         try:
             connection = self._free.pop()
         except IndexError:
