@@ -27,9 +27,12 @@ local count = redis.call('INCR', KEYS[1])
 if count == 1 then redis.call('EXPIRE', KEYS[1], {_EXPIRY}) end
 return count
 """
-
-
 _SHA = hashlib.sha1(_INCREMENT.encode(), usedforsecurity=False).hexdigest()
+
+
+def _name(key_id: UUID, window_end: int) -> str:
+    """The key in Redis of a window's counter."""
+    return f"requests:{key_id}:{window_end}"
 
 
 class RedisCounter:
@@ -49,7 +52,7 @@ class RedisCounter:
             socket_timeout=timeout,
             retry=Retry(NoBackoff(), 0),
         )
-        self._free: list[ConnectionInterface] = []  # as many as were needed at the same time
+        self._free: list[ConnectionInterface] = []  # and no thread uses them
 
     def increment(self, key_id: UUID, window_end: int) -> int:
         """Counts one request; returns how many the window has, this one included.
@@ -60,7 +63,7 @@ class RedisCounter:
         Raises:
             redis.RedisError: Redis is out of reach or refuses.
         """
-        counter = f"requests:{key_id}:{window_end}"
+        counter = _name(key_id, window_end)
         with self._connection() as connection:
             # A script runs as a whole: no counter is left without its expiry.
             try:
@@ -119,7 +122,7 @@ class ManagedRedisCounter:
 
     def increment(self, key_id: UUID, window_end: int) -> int:
         """As `RedisCounter.increment`."""
-        return int(self._redis.call("EVAL", _INCREMENT, 1, f"requests:{key_id}:{window_end}"))
+        return int(self._redis.call("EVAL", _INCREMENT, 1, _name(key_id, window_end)))
 
     def ping(self) -> None:
         """As `RedisCounter.ping`."""

@@ -159,7 +159,7 @@ def _length(key: str, response: AWSResponse, expected: int | None = None) -> int
     """The bytes of a response's body.
 
     Raises:
-        StorageError: it does not say how many, or not as many as expected. Objects never change,
+        StorageError: its Content-Length is missing, or not the expected one. Objects never change,
             so another size means damage.
     """
     try:

@@ -5,6 +5,7 @@ Every statement has the same condition: the key's workspace, and no deleted docu
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
+from functools import cache
 from uuid import UUID
 
 from config.api.errors import DocumentNotFound
@@ -89,6 +90,7 @@ def newest(
             return [(row, by_document.get(row[0], [])) for row in documents]
 
 
+@cache
 def _documents(condition: str) -> str:
     return f"""
         SELECT {_DOCUMENT_COLUMNS} FROM "documents_document" AS document
@@ -96,6 +98,7 @@ def _documents(condition: str) -> str:
     """  # noqa: S608 - made of constants
 
 
+@cache
 def _recipients(condition: str) -> str:
     """A row for each recipient, and one for a document that has none, in the documents' order."""
     return f"""
