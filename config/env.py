@@ -31,11 +31,12 @@ class Variable:
     help: str
 
 
-VARIABLES: dict[str, Variable] = {}  # all that were read, in that order
+# All that were read, in that order, each as it was read first: by the settings.
+VARIABLES: dict[str, Variable] = {}
 
 
 def _read(name: str, default: str | None, help: str) -> str:
-    VARIABLES[name] = Variable(name, default, help)
+    VARIABLES.setdefault(name, Variable(name, default, help))
     return os.environ.get(name, "").strip()
 
 

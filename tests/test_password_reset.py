@@ -297,7 +297,6 @@ def test_no_email_is_sent_without_a_mail_server() -> None:
 def test_variable_of_the_mail_server(
     monkeypatch: pytest.MonkeyPatch, url: str, expected: tuple[Any, ...]
 ) -> None:
-    monkeypatch.setattr(env, "VARIABLES", {})
     monkeypatch.setenv("EMAIL_URL", url)
     assert env.mail_server("EMAIL_URL", help="") == env.MailServer(*expected)
 
@@ -306,7 +305,6 @@ def test_variable_of_the_mail_server(
 def test_variable_of_the_mail_server_that_is_not_valid(
     monkeypatch: pytest.MonkeyPatch, url: str
 ) -> None:
-    monkeypatch.setattr(env, "VARIABLES", {})
     monkeypatch.setenv("EMAIL_URL", url)
     with pytest.raises(ImproperlyConfigured, match="EMAIL_URL must be smtp://"):
         env.mail_server("EMAIL_URL", help="")

@@ -28,6 +28,12 @@ def test_operations_guide_has_that_table() -> None:
     assert table == env.table(), "python manage.py list_variables prints the current one"
 
 
+def test_variable_that_is_read_again_keeps_its_row() -> None:
+    table = env.table()
+    assert env.text("LOG_LEVEL", "another", help="")
+    assert env.table() == table
+
+
 def test_env_example_has_every_variable_and_no_other() -> None:
     """Required ones are set; each other one is a comment with its default."""
     lines = re.findall(r"^(#?)([A-Z][A-Z0-9_]*)=(.*)$", EXAMPLE.read_text(), re.MULTILINE)
