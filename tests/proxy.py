@@ -56,10 +56,7 @@ class Proxy:
     """
 
     def __init__(self, url: str, alter: Callable[[bytes], bytes] = with_206) -> None:
-        parts = urlsplit(url)
-        assert parts.hostname is not None
-        assert parts.port is not None
-        self._target = parts.hostname, parts.port
+        self._target = self._address(url)
         self._writers: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
@@ -72,11 +69,19 @@ class Proxy:
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
         self.restore()
+        parts = urlsplit(url)
         self.url = parts._replace(
             netloc=parts.netloc.rpartition("@")[0]
             + ("@" if "@" in parts.netloc else "")
             + f"{HOST}:{self._port}"
         ).geturl()
+
+    @staticmethod
+    def _address(url: str) -> tuple[str, int]:
+        parts = urlsplit(url)
+        assert parts.hostname is not None
+        assert parts.port is not None
+        return parts.hostname, parts.port
 
     @property
     def connections(self) -> int:
@@ -115,6 +120,12 @@ class Proxy:
         """Forwards everything again, unaltered and on the same port."""
         self.alter = self._usual
         self._run(self._open)
+
+    def lead_to(self, url: str) -> None:
+        """Cuts every connection; new ones are to the service at this URL."""
+        self.refuse()
+        self._target = self._address(url)
+        self.restore()
 
     def stop(self) -> None:
         """Ends the proxy for good."""

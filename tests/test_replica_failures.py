@@ -11,7 +11,7 @@ from django.urls import reverse
 from tests import factories, staff
 from tests.client import forget_requests
 from tests.factories import Tenant
-from tests.replica import PRIMARY, ReadingServer, Replica, replicating
+from tests.replica import ReadingServer, Replica, apart
 from tests.server import eventually, running
 
 LIMIT = 6.0  # seconds in which every list is answered
@@ -147,24 +147,20 @@ def test_replica_that_was_promoted_is_not_used_nor_is_one_of_it(
     transactional_db: None, acme: Tenant, tmp_path: Path
 ) -> None:
     document = factories.document(acme.workspace)
-    folder = PRIMARY.parent / tmp_path.name
     folders = [tmp_path / "one", tmp_path / "other"]
     for each in folders:
         each.mkdir()
-    with replicating(folder) as promoted:
-        promoted.catch_up()
-        assert promoted.ask("SELECT pg_promote()")
-        with (
-            replicating(folder.with_suffix(".2"), promoted.port) as stray,
-            running(ReadingServer(folders[0], promoted)) as one,
-            running(ReadingServer(folders[1], stray)) as other,
-        ):
-            assert eventually(lambda: "it is not in recovery, so it is no replica" in one.log())
-            assert eventually(lambda: "it is not of the primary's cluster" in other.log())
-            later = factories.document(acme.workspace)
-            for server in (one, other):
-                assert ids(server, acme) == [str(later.id), str(document.id)]
-                assert server.pages() == 0
+    with (
+        apart() as (promoted, stray),
+        running(ReadingServer(folders[0], promoted)) as one,
+        running(ReadingServer(folders[1], stray)) as other,
+    ):
+        assert eventually(lambda: "it is not in recovery, so it is no replica" in one.log())
+        assert eventually(lambda: "it is not of the primary's cluster" in other.log())
+        later = factories.document(acme.workspace)
+        for server in (one, other):
+            assert ids(server, acme) == [str(later.id), str(document.id)]
+            assert server.pages() == 0
 
 
 def test_server_with_a_replica_opens_as_many_connections_as_the_guide_says(
