@@ -46,16 +46,16 @@ def statuses_during(server: ReadingServer, tenant: Tenant, happens: Callable[[],
     assert max(longest for _, longest in results) < LIMIT
 
 
-def system_page(server: ReadingServer) -> str:
-    """The page System of this process."""
+def operators_page(server: ReadingServer, name: str) -> str:
+    """A page of this process, as an operator sees it."""
     session = staff.signed_in(staff.operator()).cookies["sessionid"].value
-    return server.request(reverse("system"), Cookie=f"sessionid={session}").body.decode()
+    return server.request(reverse(name), Cookie=f"sessionid={session}").body.decode()
 
 
 def test_replica_that_is_held_back_for_ten_seconds_is_not_used(
     reader: ReadingServer, acme: Tenant
 ) -> None:
-    assert "<dt>Behind the primary</dt>" in system_page(reader)
+    assert "<dt>Last known to be up to date</dt>" in operators_page(reader, "system")
     with reader.replica.delayed(seconds=10):
         factories.document(acme.workspace)
         assert reader.leaves_replica()
@@ -65,7 +65,10 @@ def test_replica_that_is_held_back_for_ten_seconds_is_not_used(
         acme.key.revoke(by=acme.admin)
         assert reader.get("/documents", acme.raw).status == 401
         assert reader.pages() == before
-        assert "no: it is too far behind" in system_page(reader)
+        for page in ("system", "admin:index"):
+            html = operators_page(reader, page)
+            assert "<dt>Replica for lists</dt>" in html
+            assert "not used: it is too far behind. Lists come from the primary database." in html
         assert eventually(lambda: (reader.value("lag_seconds") or 0) > 5)
         assert "The replica is not used: it is too far behind" in reader.log()
     assert reader.uses_replica()

@@ -91,7 +91,8 @@ class Knowledge:
         problem: why it is not used; "" if it may be.
         position: a position that it has replayed, as has the primary at `as_of`.
         as_of: it has everything that was committed before this time on the monotonic clock. If it
-            is too far behind to know, it was committed even before that. None if nothing is known.
+            is further behind than the thread remembers or has run, it may lack more. None if
+            nothing is known.
     """
 
     problem: str
@@ -182,8 +183,8 @@ class Watcher:
         reached = (m for m in reversed(self._moments) if m.position <= here.position)
         moment = next(reached, None)
         if moment is None or time.monotonic() - moment.began > settings.REPLICA_MAX_LAG:
-            as_of = (moment or self._moments[0]).began
-            return Knowledge("it is too far behind", 0, as_of)
+            known = self.knowledge.as_of or self._moments[0].began
+            return Knowledge("it is too far behind", 0, moment.began if moment else known)
         with _responding("it"):
             self.pool.fill()
         return Knowledge("", moment.position, moment.began)
