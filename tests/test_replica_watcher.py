@@ -39,7 +39,8 @@ def becomes_current(server: ReadingServer, primary: Replica) -> bool:
     since, position = time.monotonic(), primary.ask(INSERTED)
 
     def is_current() -> bool:
-        return time.monotonic() - since > (server.value("lag_seconds") or 0.0)
+        passed, lag = time.monotonic() - since, server.value("lag_seconds")
+        return lag is not None and lag < passed
 
     eventually(lambda: is_current() or primary.ask(INSERTED) != position)
     return is_current() and primary.ask(INSERTED) == position

@@ -90,9 +90,8 @@ class Knowledge:
     Attributes:
         problem: why it is not used; "" if it may be.
         position: a position that it has replayed, as has the primary at `as_of`.
-        as_of: it has everything that was committed before this time on the monotonic clock. If it
-            is further behind than the thread remembers or has run, it may lack more. None if
-            nothing is known.
+        as_of: it has everything that was committed before this time on the monotonic clock. None if
+            such a time is not known.
     """
 
     problem: str
@@ -183,8 +182,8 @@ class Watcher:
         reached = (m for m in reversed(self._moments) if m.position <= here.position)
         moment = next(reached, None)
         if moment is None or time.monotonic() - moment.began > settings.REPLICA_MAX_LAG:
-            known = self.knowledge.as_of or self._moments[0].began
-            return Knowledge("it is too far behind", 0, moment.began if moment else known)
+            as_of = moment.began if moment else self.knowledge.as_of
+            return Knowledge("it is too far behind", 0, as_of)
         with _responding("it"):
             self.pool.fill()
         return Knowledge("", moment.position, moment.began)
