@@ -89,7 +89,7 @@ class RedisCounter:
         try:
             yield connection
         except RedisError:
-            # They may lead to a former master, which refuses to count, and its address to another.
+            # After a failover these connections may lead to a replica, which refuses to count.
             for each in (connection, *self._free):
                 each.mark_for_reconnect()  # type: ignore[no-untyped-call]
             raise

@@ -54,7 +54,7 @@ class RedisClient:
             return self._connected().execute_command(*command)  # type: ignore[no-untyped-call]
         except RedisError:
             if isinstance(self._client, Redis):
-                # They may lead to a former master, and its address to another by now.
+                # After a failover these connections may lead to a replica, which refuses to count.
                 self._client.connection_pool.disconnect(inuse_connections=False)
             raise
         except Exception as exc:

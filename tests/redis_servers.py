@@ -62,6 +62,10 @@ class RedisServer:
         """Whether it is a replica that has what its master has."""
         return bool(self.call("INFO", "replication").get("master_link_status") == "up")
 
+    def offset(self) -> int:
+        """How much of what is replicated it has."""
+        return int(self.call("INFO", "replication")["master_repl_offset"])
+
     def kill(self) -> None:
         """Ends it without notice."""
         self._client.close()
@@ -91,6 +95,7 @@ def master_and_replica(folder: Path, stopping: ExitStack) -> tuple[RedisServer, 
 
 def swap_roles(master: RedisServer, replica: RedisServer) -> None:
     """Connections to the former master stay open; it refuses to count."""
+    assert eventually(lambda: replica.offset() == master.offset())
     replica.call("REPLICAOF", "NO", "ONE")
     master.call("REPLICAOF", HOST, replica.port)
 
@@ -184,7 +189,7 @@ class Watched:
 
 
 class Addressed:
-    """A master and a replica behind one address, as a virtual IP is.
+    """A master and a replica behind one address, such as a virtual IP.
 
     Attributes:
         address: leads to the master.

@@ -1,4 +1,4 @@
-"""Redis fails over: a cluster, servers that Sentinel watches, or a single address that leads on."""
+"""Several Redis servers: a cluster, Sentinel, or one address that leads to another server."""
 
 import re
 import socket
@@ -127,37 +127,37 @@ def test_managed_counter_follows_a_key_to_another_server(cluster: Cluster) -> No
     assert [counting.increment(key_id, 1_000_120) for _ in range(3)] == [1, 2, 3]
 
 
-def test_managed_counter_gives_up_when_no_server_is_left(servers: Cluster | Watched) -> None:
+def test_redis_client_gives_up_when_no_server_is_left(servers: Cluster | Watched) -> None:
     """Also one that never reached any, and has no list of servers yet."""
-    counting, late, key_id = counter(servers), counter(servers), uuid4()
-    assert counting.increment(key_id, 1_000_060) == 1
+    used, late = (RedisClient(servers.url, settings.REDIS_TIMEOUT) for _ in range(2))
+    used.call("PING")
     for each in servers.all:
         each.kill()
-    for one in (counting, late):
+    for client in (used, late):
         for _ in range(2):
             with pytest.raises(RedisError):
-                one.increment(key_id, 1_000_060)
+                client.call("GET", "a")
 
 
-def test_managed_counter_gives_up_at_once_in_all_threads_while_all_servers_are_silent(
+def test_redis_client_gives_up_in_all_threads_at_once_while_all_servers_are_silent(
     servers: Cluster | Watched,
 ) -> None:
-    """Also one that never reached any."""
-    used, late = counter(servers), counter(servers)
-    used.ping()
+    """Also by a client that never reached any."""
+    used, late = (RedisClient(servers.url, settings.REDIS_TIMEOUT) for _ in range(2))
+    used.call("PING")
     for each in servers.all:
         each.freeze()
 
-    def seconds(counting: ManagedRedisCounter) -> float:
+    def seconds(client: RedisClient) -> float:
         start = time.monotonic()
         with pytest.raises(RedisError):
-            counting.increment(uuid4(), 1_000_060)
+            client.call("GET", str(uuid4()))
         return time.monotonic() - start
 
     with ThreadPoolExecutor(7) as pool:
-        for counting in (used, used, late):
+        for client in (used, used, late):
             # One thread after the other would need 5 seconds: the deadline of a request.
-            assert max(pool.map(seconds, [counting] * 7)) < 3
+            assert max(pool.map(seconds, [client] * 7)) < 3
 
 
 def test_sign_in_cache_counts_on_in_the_server_that_is_promoted(servers: Cluster | Watched) -> None:
