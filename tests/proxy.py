@@ -56,7 +56,7 @@ class Proxy:
     """
 
     def __init__(self, url: str, alter: Callable[[bytes], bytes] = with_206) -> None:
-        self._target = self._address(url)
+        self.retarget(url)
         self._writers: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
@@ -75,13 +75,6 @@ class Proxy:
             + ("@" if "@" in parts.netloc else "")
             + f"{HOST}:{self._port}"
         ).geturl()
-
-    @staticmethod
-    def _address(url: str) -> tuple[str, int]:
-        parts = urlsplit(url)
-        assert parts.hostname is not None
-        assert parts.port is not None
-        return parts.hostname, parts.port
 
     @property
     def connections(self) -> int:
@@ -116,16 +109,17 @@ class Proxy:
 
         self.alter = after(count, hold)
 
+    def retarget(self, url: str) -> None:
+        """Forwards connections that are opened from now on to another service."""
+        parts = urlsplit(url)
+        assert parts.hostname is not None
+        assert parts.port is not None
+        self._target = parts.hostname, parts.port
+
     def restore(self) -> None:
         """Forwards everything again, unaltered and on the same port."""
         self.alter = self._usual
         self._run(self._open)
-
-    def lead_to(self, url: str) -> None:
-        """Cuts every connection; new ones are to the service at this URL."""
-        self.refuse()
-        self._target = self._address(url)
-        self.restore()
 
     def stop(self) -> None:
         """Ends the proxy for good."""

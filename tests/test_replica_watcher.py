@@ -123,7 +123,9 @@ def test_replica_of_another_primary_is_not_judged_by_the_positions_of_the_one_be
             connection.execute(
                 "UPDATE documents_document SET title = 'New' WHERE id = %s", [document.id]
             )
-        server.database.lead_to(primary.url)
+        server.database.refuse()
+        server.database.retarget(primary.url)
+        server.database.restore()
         judged = "The replica is not used: it is too far behind"
         assert eventually(lambda: server.value("usable") or judged in server.log())
         assert server.recovers()
