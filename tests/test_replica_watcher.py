@@ -17,6 +17,7 @@ from tests.server import eventually, running
 from tests.test_replica import page
 
 INSERTED = "SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint"
+FLUSHED = "SELECT (pg_current_wal_flush_lsn() - '0/0')::bigint"
 PAGE = 8192  # bytes of a page of the log
 HEADER = 24  # bytes at its beginning, unless it is a segment's first page
 MESSAGE = 54  # bytes of a long message's record beside its text
@@ -31,7 +32,7 @@ def end_page(primary: Replica) -> None:
     """Writes what fills a page of the log to its end."""
     while primary.ask(INSERTED) % PAGE != HEADER:
         size = PAGE - primary.ask(INSERTED) % PAGE + PAGE - HEADER - MESSAGE
-        primary.ask(f"SELECT pg_logical_emit_message(false, '', repeat('x', {size}))::text")
+        primary.ask(f"SELECT pg_logical_emit_message(false, '', repeat('x', {size}), true)::text")
 
 
 def becomes_current(server: ReadingServer, primary: Replica) -> bool:
@@ -69,8 +70,17 @@ def test_replica_that_has_all_up_to_the_end_of_a_page_of_the_log_is_current(
 
         server.link.refuse()
         assert server.leaves_replica()
-        end(primary)
-        _, cursor = page(server, acme, query="limit=1")
+
+        def first_page_at_the_end() -> str | None:
+            """Its cursor; None if more was written, such as what the page's own rows need."""
+            end(primary)
+            position = primary.ask(INSERTED)
+            _, cursor = page(server, acme, query="limit=1")
+            return cursor if primary.ask(INSERTED) == position else None
+
+        cursor = eventually(first_page_at_the_end)
+        flushed = primary.ask(FLUSHED)
+        assert eventually(lambda: replica.position() >= flushed)
         server.link.restore()
         assert server.uses_replica()
         before = server.pages()
