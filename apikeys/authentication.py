@@ -2,18 +2,18 @@
 
 import logging
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from uuid import UUID
 
 from django.db import Error, connection
 from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication
-from rest_framework.request import Request
 
 from apikeys import keys
 from audit import record
 from config.api.errors import InvalidKey
-from config.api.request import ActiveKey
-from config.database import UNAVAILABLE, fetch
+from config.api.request import ActiveKey, ApiRequest
+from config.database import UNAVAILABLE, Row, fetch
 from config.key_format import PREFIX
 from config.request_context import note, remember
 from config.slots import remember_tenant
@@ -22,13 +22,14 @@ logger = logging.getLogger(__name__)
 
 _ACTIVE = """
     SELECT key.id, key.name, key.prefix, key.last_used_at,
-        workspace.id, workspace.name, workspace.plan, workspace.suspended
+        workspace.id, workspace.name, workspace.plan, workspace.suspended, more.*
     FROM "apikeys_apikey" AS key
     JOIN "workspaces_workspace" AS workspace ON workspace.id = key.workspace_id
+    CROSS JOIN LATERAL ({more}) AS more
     WHERE key.digest = %s AND key.revoked_at IS NULL
         AND (key.expires_at IS NULL OR key.expires_at > statement_timestamp())
 """
-
+_COLUMNS = len(ActiveKey._fields)
 
 # Several threads may find that it is due; only one of them writes it.
 _USED = """
@@ -48,15 +49,16 @@ class BearerKeyAuthentication(BaseAuthentication):
     Nothing is cached: the next request after a key is revoked, expires or is deleted is refused.
     """
 
-    def authenticate(self, request: Request) -> tuple[None, ActiveKey]:
+    def authenticate(self, request: ApiRequest) -> tuple[None, ActiveKey]:  # type: ignore[override]
         header = request.META.get("HTTP_AUTHORIZATION", "")
         raw = keys.from_header(header)
         if raw is None:
             raise InvalidKey(MALFORMED if header else "no Authorization header")
         note(key_prefix=keys.loggable(raw))
-        key = find_active(raw)
-        if key is None:
+        row = find_active(raw, request.read_with_key)
+        if row is None:
             raise InvalidKey("unknown, revoked, expired or deleted key")
+        key, request.row = ActiveKey._make(row[:_COLUMNS]), row[_COLUMNS:]
         remember_tenant(header, key.workspace_id)
         note(workspace_id=str(key.workspace_id))
         remember(key=key)
@@ -64,21 +66,27 @@ class BearerKeyAuthentication(BaseAuthentication):
         return None, key
 
 
-def find_active(raw: str) -> ActiveKey | None:
-    """The active key with its workspace, in one query; None if there is none.
+def find_active(raw: str, more: str) -> Row | None:
+    """The columns of the active key with its workspace, and then those of `more`; None if there is
+    no such key.
 
     This is the first query of a request, so it may meet a connection that died while it was idle.
     It is retried once on a new connection.
     """
-    parameters = (keys.digest(raw),)
+    statement = _active(more), (keys.digest(raw),)
     try:
-        rows = fetch(_ACTIVE, parameters)
+        rows = fetch(*statement)
     except UNAVAILABLE:
         if connection.connection is None or not connection.connection.closed:
             raise  # it could not connect, or the connection works
         connection.close()
-        rows = fetch(_ACTIVE, parameters)
-    return ActiveKey._make(rows[0]) if rows else None
+        rows = fetch(*statement)
+    return rows[0] if rows else None
+
+
+@cache
+def _active(more: str) -> str:
+    return _ACTIVE.format(more=more or "SELECT")
 
 
 def note_use(id: UUID, last_used_at: datetime | None, now: datetime) -> None:

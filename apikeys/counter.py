@@ -14,7 +14,7 @@ from uuid import UUID
 from redis import ConnectionPool
 from redis.backoff import NoBackoff
 from redis.connection import ConnectionInterface
-from redis.exceptions import ConnectionError, NoScriptError
+from redis.exceptions import ConnectionError, NoScriptError, RedisError
 from redis.retry import Retry
 
 from config import redis_client
@@ -47,10 +47,7 @@ class RedisCounter:
 
     def __init__(self, url: str, timeout: float) -> None:
         self._pool = ConnectionPool.from_url(
-            url,
-            socket_connect_timeout=timeout,
-            socket_timeout=timeout,
-            retry=Retry(NoBackoff(), 0),
+            url, **redis_client.options(timeout), retry=Retry(NoBackoff(), 0)
         )
         self._free: list[ConnectionInterface] = []  # and no thread uses them
 
@@ -87,8 +84,15 @@ class RedisCounter:
             connection = self._free.pop()
         except IndexError:
             connection = self._pool.make_connection()
+        if connection.should_reconnect():  # type: ignore[no-untyped-call]
+            connection.disconnect()  # type: ignore[no-untyped-call]
         try:
             yield connection
+        except RedisError:
+            # After a failover these connections may lead to a replica, which refuses to count.
+            for each in (connection, *self._free):
+                each.mark_for_reconnect()  # type: ignore[no-untyped-call]
+            raise
         finally:
             self._free.append(connection)
 

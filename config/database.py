@@ -37,6 +37,7 @@ CLIENT_CHECK_SECONDS = 1.0  # until the server notices that a client was cut off
 _SUCCESS = (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK)
 _STATEMENT_EXISTS = b"42P05"
 _NO_SUCH_STATEMENT = b"26000"
+_NOT_SUPPORTED = b"0A000"  # "cached plan must not change result type"
 
 
 def current() -> DatabaseWrapper:
@@ -95,26 +96,30 @@ def _execute(connection: DatabaseWrapper, statements: Sequence[Statement]) -> li
     """Executes statements, which are prepared first if this connection does not know them.
 
     After DISCARD ALL, or behind a pooler that does not track statements, the server may have lost
-    one: all are prepared again, unless the error has already ended a transaction.
+    one. A migration may have changed the type of a column that one returns. All are prepared again,
+    unless the error has already ended a transaction.
     """
     pgconn: PGconn = connection.connection.pgconn
-    results = _send(pgconn, connection.prepared, statements)
+    results = _send(connection, statements)
     states = [result.error_field(pq.DiagnosticField.SQLSTATE) for result in results]
-    if _NO_SUCH_STATEMENT in states:
+    if _NO_SUCH_STATEMENT in states or _NOT_SUPPORTED in states:
         connection.prepared.clear()
+        connection.generation += _NOT_SUPPORTED in states
         if pgconn.transaction_status == pq.TransactionStatus.IDLE:
-            results = _send(pgconn, connection.prepared, statements)
+            results = _send(connection, statements)
     for result in results:
         _check(pgconn, result)
     return results
 
 
-def _send(
-    pgconn: PGconn, prepared: dict[str, bytes], statements: Sequence[Statement]
-) -> list[PGresult]:
+def _send(connection: DatabaseWrapper, statements: Sequence[Statement]) -> list[PGresult]:
     """Executes prepared statements; their results may be errors."""
+    pgconn: PGconn = connection.connection.pgconn
     named = [
-        (prepared.get(sql) or _prepare(pgconn, prepared, sql), [_text(each) for each in parameters])
+        (
+            connection.prepared.get(sql) or _prepare(connection, sql),
+            [_text(each) for each in parameters],
+        )
         for sql, parameters in statements
     ]
     if len(named) == 1:
@@ -141,18 +146,20 @@ def _text(value: Any) -> Any:  # PGconn's type for parameters is a list of exact
     return None if value is None else str(value).encode()
 
 
-def _prepare(pgconn: PGconn, prepared: dict[str, bytes], sql: str) -> bytes:
-    """Prepares a statement under the hash of its text.
+def _prepare(connection: DatabaseWrapper, sql: str) -> bytes:
+    """Prepares a statement under the hash of its text and the connection's generation.
 
     Equal names always mean equal statements, even behind a connection pooler.
     """
     first, *rest = sql.split("%s")
     text = (first + "".join(f"${number}{part}" for number, part in enumerate(rest, 1))).encode()
-    name = hashlib.sha256(text).hexdigest()[:32].encode()
+    salted = b"%d %s" % (connection.generation, text)
+    name = hashlib.sha256(salted).hexdigest()[:32].encode()
+    pgconn: PGconn = connection.connection.pgconn
     result = pgconn.prepare(name, text)
     if result.error_field(pq.DiagnosticField.SQLSTATE) != _STATEMENT_EXISTS:
         _check(pgconn, result)
-    prepared[sql] = name
+    connection.prepared[sql] = name
     return name
 
 

@@ -1,6 +1,8 @@
 """The client of Redis, whether that is one server or several that Sentinel or Cluster manages."""
 
 import functools
+import threading
+from collections.abc import Callable
 from typing import Any
 
 from redis import Redis, RedisCluster, RedisError
@@ -10,6 +12,20 @@ from redis.retry import Retry
 from redis.sentinel import Sentinel
 
 from config.redis_url import parse
+
+
+def options(timeout: float) -> dict[str, Any]:
+    """How redis-py connects to a server.
+
+    Args:
+        timeout: seconds that connecting and the response may take each.
+    """
+    return {
+        "socket_connect_timeout": timeout,
+        "socket_timeout": timeout,
+        # In RESP3 a server can announce its maintenance: then redis-py would wait 10 seconds.
+        "protocol": 2,
+    }
 
 
 class RedisClient:
@@ -25,10 +41,7 @@ class RedisClient:
 
     def __init__(self, url: str, timeout: float) -> None:
         self._url, self._found = url, parse(url)
-        self._options: dict[str, Any] = {
-            "socket_connect_timeout": timeout,
-            "socket_timeout": timeout,
-        }
+        self._options = options(timeout)
         self._client: Redis | RedisCluster | None = None
 
     def call(self, *command: Any) -> Any:
@@ -40,6 +53,9 @@ class RedisClient:
         try:
             return self._connected().execute_command(*command)  # type: ignore[no-untyped-call]
         except RedisError:
+            if isinstance(self._client, Redis):
+                # After a failover these connections may lead to a replica, which refuses to count.
+                self._client.connection_pool.disconnect(inuse_connections=False)
             raise
         except Exception as exc:
             # For a cluster that has no such node any more, redis-py raises errors of other classes.
@@ -59,19 +75,40 @@ class RedisClient:
         if url.master is None:
             nodes = [ClusterNode(*each) for each in url.hosts]  # type: ignore[no-untyped-call]
             # Only these are asked where a key is: the others may be many, and all silent.
-            return RedisCluster(
+            cluster = RedisCluster(
                 startup_nodes=nodes,
                 dynamic_startup_nodes=False,
                 retry=once,
                 **login,
                 **self._options,
             )
+            manager = cluster.nodes_manager
+            manager.initialize = _by_one_thread(manager.initialize)  # type: ignore[method-assign]
+            return cluster
         of_sentinels = {"password": url.sentinel_password, "ssl": url.tls, "retry": once}
         sentinel = Sentinel(url.hosts, sentinel_kwargs=self._options | of_sentinels)  # type: ignore[no-untyped-call]
         client: Redis = sentinel.master_for(  # type: ignore[no-untyped-call]
             url.master, db=url.database, retry=once, **login, **self._options
         )
         return client
+
+
+def _by_one_thread(ask: Callable[..., None]) -> Callable[..., None]:
+    """The same function; while a thread is in it, it does nothing for the others.
+
+    redis-py asks a cluster where keys are after each command that fails. Its own lock would make
+    all threads wait for silent servers one after the other.
+    """
+    asking = threading.Lock()
+
+    def once(*args: Any, **kwargs: Any) -> None:
+        if asking.acquire(blocking=False):
+            try:
+                ask(*args, **kwargs)
+            finally:
+                asking.release()
+
+    return once
 
 
 @functools.cache

@@ -17,7 +17,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
-from psycopg.pq import ConnStatus, TransactionStatus
+from psycopg.pq import ConnStatus, PipelineStatus, TransactionStatus
 
 PATIENCE = 2.0  # seconds that a request waits for a slot
 
@@ -169,6 +169,7 @@ def close_if_unusable(connection: BaseDatabaseWrapper) -> None:
     if raw is not None and (
         raw.pgconn.status != ConnStatus.OK
         or raw.pgconn.transaction_status != TransactionStatus.IDLE
+        or raw.pgconn.pipeline_status != PipelineStatus.OFF
     ):
         connection.close()
     connection.errors_occurred = False

@@ -150,7 +150,11 @@ def _error(method: str, response: AWSResponse) -> ClientError:
     body = response.raw.read(ERROR_SIZE)
     response.raw.close()
     found, status = _ERROR_CODE.search(body), response.status_code
-    error = {"Code": found[1].decode() if found else f"{status}", "Message": f"HTTP {status}"}
+    message = f"HTTP {status}"
+    region = response.headers.get("x-amz-bucket-region")
+    if region not in (None, storage.client().meta.region_name):
+        message += f"; the bucket is in {region}, so set S3_REGION to that"
+    error = {"Code": found[1].decode() if found else f"{status}", "Message": message}
     details: Any = {"Error": error, "ResponseMetadata": {"HTTPStatusCode": status}}
     return ClientError(details, method)
 

@@ -56,10 +56,7 @@ class Proxy:
     """
 
     def __init__(self, url: str, alter: Callable[[bytes], bytes] = with_206) -> None:
-        parts = urlsplit(url)
-        assert parts.hostname is not None
-        assert parts.port is not None
-        self._target = parts.hostname, parts.port
+        self.retarget(url)
         self._writers: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
@@ -72,6 +69,7 @@ class Proxy:
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
         self.restore()
+        parts = urlsplit(url)
         self.url = parts._replace(
             netloc=parts.netloc.rpartition("@")[0]
             + ("@" if "@" in parts.netloc else "")
@@ -110,6 +108,13 @@ class Proxy:
             return self._usual(block)
 
         self.alter = after(count, hold)
+
+    def retarget(self, url: str) -> None:
+        """Forwards connections that are opened from now on to another service."""
+        parts = urlsplit(url)
+        assert parts.hostname is not None
+        assert parts.port is not None
+        self._target = parts.hostname, parts.port
 
     def restore(self) -> None:
         """Forwards everything again, unaltered and on the same port."""

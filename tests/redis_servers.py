@@ -1,4 +1,4 @@
-"""Redis servers of a test's own: a cluster, and a master with a replica that Sentinel watches."""
+"""Redis servers of a test's own: a cluster, and masters with a replica."""
 
 import contextlib
 import signal
@@ -14,7 +14,7 @@ from redis.crc import key_slot
 
 from config.embedded.redis import program
 from config.ports import free_port
-from tests.proxy import HOST
+from tests.proxy import HOST, Proxy
 from tests.server import eventually
 
 PASSWORD = "p@ss/word"
@@ -44,6 +44,7 @@ class RedisServer:
         file.write_text(f'bind {HOST}\nport {self.port}\ndir {folder}\nsave ""\n{options}')
         with (folder / "log").open("wb") as log:
             self._process = subprocess.Popen([program(), file, *words], stdout=log, stderr=log)
+        self.url = f"redis://:{quote(PASSWORD, safe='')}@{HOST}:{self.port}/0"
         self._client = Redis(host=HOST, port=self.port, password=PASSWORD, decode_responses=True)
         assert eventually(self._responds), (folder / "log").read_text()
 
@@ -61,6 +62,10 @@ class RedisServer:
         """Whether it is a replica that has what its master has."""
         return bool(self.call("INFO", "replication").get("master_link_status") == "up")
 
+    def offset(self) -> int:
+        """How much of what is replicated it has."""
+        return int(self.call("INFO", "replication")["master_repl_offset"])
+
     def kill(self) -> None:
         """Ends it without notice."""
         self._client.close()
@@ -77,6 +82,22 @@ def started(stopping: ExitStack, *arguments: Any) -> RedisServer:
     server = RedisServer(*arguments)
     stopping.callback(server.kill)
     return server
+
+
+def master_and_replica(folder: Path, stopping: ExitStack) -> tuple[RedisServer, RedisServer]:
+    """A master, and a replica that has what it has."""
+    master = started(stopping, folder / "master", BOTH)
+    follows = f"{BOTH}replicaof {HOST} {master.port}\n"
+    replica = started(stopping, folder / "replica", follows)
+    assert eventually(replica.follows)
+    return master, replica
+
+
+def swap_roles(master: RedisServer, replica: RedisServer) -> None:
+    """Connections to the former master stay open; it refuses to count."""
+    assert eventually(lambda: replica.offset() == master.offset())
+    replica.call("REPLICAOF", "NO", "ONE")
+    master.call("REPLICAOF", HOST, replica.port)
 
 
 class Cluster:
@@ -134,10 +155,7 @@ class Watched:
     """
 
     def __init__(self, folder: Path, stopping: ExitStack) -> None:
-        master = started(stopping, folder / "master", BOTH)
-        follows = f"{BOTH}replicaof {HOST} {master.port}\n"
-        replica = started(stopping, folder / "replica", follows)
-        assert eventually(replica.follows)
+        master, replica = master_and_replica(folder, stopping)
         watching = (
             f'requirepass "{PASSWORD}"\n'
             f"sentinel monitor {MASTER} {HOST} {master.port} 1\n"
@@ -161,3 +179,33 @@ class Watched:
     def has_lost(self, name: str) -> bool:
         """Whether `lose_master` takes this counter's server: there is one."""
         return True
+
+    def fail_over(self) -> None:
+        """Both change roles, and the sentinel names the new master."""
+        master, replica, sentinel = self.all
+        swap_roles(master, replica)
+        sentinel.call("SENTINEL", "REMOVE", MASTER)
+        sentinel.call("SENTINEL", "MONITOR", MASTER, HOST, replica.port, 1)
+
+
+class Addressed:
+    """A master and a replica behind one address, such as a virtual IP.
+
+    Attributes:
+        address: leads to the master.
+        url: for REDIS_URL.
+        all: the servers.
+    """
+
+    def __init__(self, folder: Path, stopping: ExitStack) -> None:
+        master, replica = master_and_replica(folder, stopping)
+        self.all = [master, replica]
+        self.address = Proxy(master.url)
+        stopping.callback(self.address.stop)
+        self.url = self.address.url
+
+    def fail_over(self) -> None:
+        """They change roles, and the address leads to the new master."""
+        master, replica = self.all
+        swap_roles(master, replica)
+        self.address.retarget(replica.url)

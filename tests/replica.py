@@ -149,6 +149,11 @@ def _url() -> str:
 _PRIMARY = "SELECT (pg_current_wal_flush_lsn() - '0/0')::bigint"
 
 
+def _folder(name: str) -> Path:
+    """A folder of this test process."""
+    return PRIMARY.parent / f"{name}-{os.environ.get('PYTEST_XDIST_WORKER', 'gw0')}"
+
+
 @contextlib.contextmanager
 def replicating(folder: Path, primary_port: int | None = None) -> Iterator[Replica]:
     """A replica in this folder of the tests' own, which is empty first.
@@ -167,6 +172,19 @@ def replicating(folder: Path, primary_port: int | None = None) -> Iterator[Repli
     finally:
         replica.stop()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def apart() -> Iterator[tuple[Replica, Replica]]:
+    """A copy of the tests' PostgreSQL that was promoted, and a replica of it.
+
+    No other test writes to them.
+    """
+    folder = _folder("apart")
+    with replicating(folder) as primary:
+        assert primary.ask("SELECT pg_promote()")
+        with replicating(folder.with_suffix(".2"), primary.port) as replica:
+            yield primary, replica
 
 
 class ReadingServer(Server):
@@ -215,8 +233,7 @@ class ReadingServer(Server):
 @pytest.fixture(scope="session")
 def the_replica(django_db_setup: None) -> Iterator[Replica]:
     """One replica for all tests; they use it through `replica`."""
-    worker = os.environ.get("PYTEST_XDIST_WORKER", "gw0")
-    with replicating(PRIMARY.parent / f"replica-{worker}") as replica:
+    with replicating(_folder("replica")) as replica:
         yield replica
 
 

@@ -5,9 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from django.conf import settings
-from django.db import ProgrammingError, connection, connections, transaction
+from django.db import NotSupportedError, ProgrammingError, connection, connections, transaction
 
-from config.database import Row, fetch
+from config.database import Row, fetch, fetch_together
 from tests.factories import Tenant
 from tests.server import Server
 
@@ -77,6 +77,42 @@ def test_fetch_in_a_transaction_fails_once_when_the_statement_is_lost(
         fetch(ADD, [3, 4])
     with transaction.atomic():
         assert fetch(ADD, [3, 4]) == [(7,)]
+
+
+NOTES = "SELECT text FROM notes WHERE id = %s"
+
+
+@pytest.fixture
+def notes(transactional_db: None, as_owner: None) -> Iterator[None]:
+    """A table of this connection."""
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TEMPORARY TABLE notes AS SELECT 1 AS id, 'A'::varchar(5) AS text")
+        yield
+        cursor.execute("DROP TABLE notes")
+
+
+def migrate(size: int) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(f"ALTER TABLE notes ALTER COLUMN text TYPE varchar({size})")
+
+
+def test_fetch_prepares_again_what_a_migration_has_changed(notes: None) -> None:
+    for size in (6, 7):
+        assert fetch(NOTES, [1]) == [("A",)]
+        migrate(size)
+    assert fetch_together((NOTES, [1]), (NOTES, [2])) == [[("A",)], []]
+    assert fetch(NOTES, [1]) == [("A",)]
+
+
+def test_fetch_in_a_transaction_fails_once_when_a_migration_has_changed_the_statement(
+    notes: None,
+) -> None:
+    fetch(NOTES, [1])
+    migrate(6)
+    with pytest.raises(NotSupportedError, match="must not change"), transaction.atomic():
+        fetch(NOTES, [1])
+    with transaction.atomic():
+        assert fetch(NOTES, [1]) == [("A",)]
 
 
 def test_fetch_uses_what_another_client_of_a_pooler_has_prepared(transactional_db: None) -> None:

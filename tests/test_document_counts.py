@@ -5,22 +5,34 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing
 from importlib import import_module
 from random import Random
+from uuid import UUID
 
 import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
+from config.database import fetch
 from documents.models import Document
 from tests import factories
 from tests.factories import Tenant
+from tests.server import eventually
 from workspaces import counts
 from workspaces.models import DocumentCount, Workspace
 from workspaces.serializers import Counts
-from workspaces.views import document_counts
+from workspaces.views import COUNTS
 
 FOLD_EVERY = import_module("documents.migrations.0006_count_triggers").FOLD_EVERY
 FOLDED = len(Document.Status)  # rows of a workspace at most, after folding
 MANY = 16 * FOLD_EVERY  # changes: that none of them folds has a chance of 1 in 10^7
+
+
+def document_counts(workspace_id: UUID) -> Counts:
+    """What /me says."""
+    found = (
+        f"SELECT counts.* FROM (SELECT %s::uuid AS id) AS workspace, LATERAL ({COUNTS}) AS counts"
+    )
+    [row] = fetch(found, [workspace_id])
+    return Counts(*row)
 
 
 def counted(workspace: Workspace) -> Counts:
@@ -225,6 +237,30 @@ def test_document_counts_of_an_emptied_table_are_nothing(acme: Tenant) -> None:
     factories.document(acme.workspace, "DRAFT")
     with connection.cursor() as cursor:
         cursor.execute("TRUNCATE documents_document CASCADE")
+    assert exact(acme)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("as_owner")
+def test_document_counts_of_a_table_that_is_emptied_during_a_fold_are_nothing(acme: Tenant) -> None:
+    factories.listed(acme.workspace, 9)
+
+    apart = connection.copy()
+    apart.inc_thread_sharing()
+
+    def empty() -> None:
+        with closing(apart), apart.cursor() as cursor:
+            cursor.execute("TRUNCATE documents_document CASCADE")
+
+    def waits() -> bool:
+        return bool(fetch("SELECT FROM pg_locks WHERE NOT granted", []))
+
+    with ThreadPoolExecutor(1) as thread:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SELECT workspaces_fold_counts(ARRAY[%s])", [acme.workspace.id])
+            emptied = thread.submit(empty)
+            assert eventually(waits)
+        emptied.result()
     assert exact(acme)
 
 

@@ -2,11 +2,13 @@
 
 import base64
 import re
+import struct
 from collections.abc import Callable
 from urllib.parse import parse_qs, quote, urlsplit
 from uuid import UUID
 
 import pytest
+from django.core.signing import Signer
 from django.test import override_settings
 
 from documents.api.pagination import encode_cursor
@@ -155,6 +157,17 @@ def test_cursor_needs_no_escaping_in_a_url(acme: Tenant) -> None:
     last = UUID(int=2**128 - 1)  # all bits set: slashes in base64 that is not for URLs
     cursor = encode_cursor((MOMENTS[0], last), acme.workspace.id, None)
     assert quote(cursor, safe="") == cursor
+
+
+def test_cursor_is_as_in_release_1_0_0_if_there_is_no_replica(acme: Tenant) -> None:
+    """Both releases serve while one replaces the other, and clients go on with old cursors."""
+    oldest, middle, _ = factories.listed(acme.workspace, 3, created_at=MOMENTS.__getitem__)
+    microseconds = 1772323200_000001
+    packed = struct.pack(">q16s", microseconds, middle.id.bytes)
+    signer = Signer(salt=f"documents.cursor:{acme.workspace.id}:", sep=".")
+    old = signer.sign(base64.urlsafe_b64encode(packed).decode())
+    assert page(acme, old, 100)[0] == [str(oldest.id)]
+    assert page(acme, None, 2)[1] == old
 
 
 def refused(tenant: Tenant, cursor: str, query: str = "") -> bool:

@@ -1,14 +1,14 @@
-"""REDIS_URL names a cluster, or sentinels: everything counts there as in a single Redis."""
+"""Several Redis servers: a cluster, Sentinel, or one address that leads to another server."""
 
 import re
 import socket
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from django.conf import settings
@@ -16,14 +16,15 @@ from django.core.cache import caches
 from django.core.exceptions import ImproperlyConfigured
 from redis import RedisError
 
-from apikeys.counter import ManagedRedisCounter
+from apikeys.counter import ManagedRedisCounter, RedisCounter, choose
 from apikeys.throttling import window_end
 from config.cache import SignInCache, breaker
 from config.env import redis as redis_variable
+from config.redis_client import RedisClient
 from config.redis_url import RedisUrl, parse
 from tests.factories import Tenant
 from tests.proxy import HOST
-from tests.redis_servers import Cluster, Watched
+from tests.redis_servers import Addressed, Cluster, Watched
 from tests.server import ROOT, Server, eventually
 from tests.test_rate_limit import concurrent, quota, with_window
 
@@ -38,6 +39,18 @@ def servers(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cluster 
 def cluster(tmp_path: Path) -> Iterator[Cluster]:
     with ExitStack() as stopping:
         yield Cluster(tmp_path, stopping)
+
+
+@pytest.fixture
+def watched(tmp_path: Path) -> Iterator[Watched]:
+    with ExitStack() as stopping:
+        yield Watched(tmp_path, stopping)
+
+
+@pytest.fixture
+def addressed(tmp_path: Path) -> Iterator[Addressed]:
+    with ExitStack() as stopping:
+        yield Addressed(tmp_path, stopping)
 
 
 @pytest.fixture
@@ -114,16 +127,37 @@ def test_managed_counter_follows_a_key_to_another_server(cluster: Cluster) -> No
     assert [counting.increment(key_id, 1_000_120) for _ in range(3)] == [1, 2, 3]
 
 
-def test_managed_counter_gives_up_when_no_server_is_left(servers: Cluster | Watched) -> None:
+def test_redis_client_gives_up_when_no_server_is_left(servers: Cluster | Watched) -> None:
     """Also one that never reached any, and has no list of servers yet."""
-    counting, late, key_id = counter(servers), counter(servers), uuid4()
-    assert counting.increment(key_id, 1_000_060) == 1
+    used, late = (RedisClient(servers.url, settings.REDIS_TIMEOUT) for _ in range(2))
+    used.call("PING")
     for each in servers.all:
         each.kill()
-    for one in (counting, late):
+    for client in (used, late):
         for _ in range(2):
             with pytest.raises(RedisError):
-                one.increment(key_id, 1_000_060)
+                client.call("GET", "a")
+
+
+def test_redis_client_gives_up_in_all_threads_at_once_while_all_servers_are_silent(
+    servers: Cluster | Watched,
+) -> None:
+    """Also by a client that never reached any."""
+    used, late = (RedisClient(servers.url, settings.REDIS_TIMEOUT) for _ in range(2))
+    used.call("PING")
+    for each in servers.all:
+        each.freeze()
+
+    def seconds(client: RedisClient) -> float:
+        start = time.monotonic()
+        with pytest.raises(RedisError):
+            client.call("GET", str(uuid4()))
+        return time.monotonic() - start
+
+    with ThreadPoolExecutor(7) as pool:
+        for client in (used, used, late):
+            # One thread after the other would need 5 seconds: the deadline of a request.
+            assert max(pool.map(seconds, [client] * 7)) < 3
 
 
 def test_sign_in_cache_counts_on_in_the_server_that_is_promoted(servers: Cluster | Watched) -> None:
@@ -144,6 +178,70 @@ def test_sign_in_cache_counts_on_in_the_server_that_is_promoted(servers: Cluster
     finally:
         breaker.succeeded()  # for the tests that follow
         caches["process"].clear()
+
+
+def test_redis_counter_counts_on_where_its_address_leads_after_one_failure(
+    addressed: Addressed,
+) -> None:
+    """Also on connections that no thread used at that moment."""
+    counting, key_id = RedisCounter(addressed.url, timeout=5), uuid4()
+
+    def two_at_once() -> set[int]:
+        addressed.address.silence()
+        with ThreadPoolExecutor(2) as pool:
+            counts = [pool.submit(counting.increment, key_id, 1_000_060) for _ in range(2)]
+            assert eventually(lambda: addressed.address.connections == 2 and not counting._free)
+            addressed.address.restore()
+        return {count.result() for count in counts}
+
+    assert two_at_once() == {1, 2}
+    addressed.fail_over()
+    with pytest.raises(RedisError, match="READONLY"):
+        counting.increment(key_id, 1_000_060)
+    assert counting.increment(key_id, 1_000_060) == 3
+    assert two_at_once() == {4, 5}
+
+
+def test_managed_counter_counts_on_in_the_new_master_after_one_failure(watched: Watched) -> None:
+    counting, key_id = counter(watched), uuid4()
+    assert counting.increment(key_id, 1_000_060) == 1
+    watched.fail_over()
+    with pytest.raises(RedisError):
+        counting.increment(key_id, 1_000_060)
+    assert [counting.increment(key_id, 1_000_060) for _ in range(2)] == [2, 3]
+
+
+def test_sign_in_cache_counts_on_where_its_address_leads_after_one_failure(
+    addressed: Addressed,
+) -> None:
+    cache = SignInCache(addressed.url, {})
+    assert cache.add("sign-ins", 5, 300)
+    addressed.fail_over()
+    try:
+        assert cache.incr("sign-ins") == 1  # of this process
+        breaker.succeeded()
+        assert cache.incr("sign-ins") == 6
+    finally:
+        breaker.succeeded()  # for the tests that follow
+        caches["process"].clear()
+
+
+@pytest.mark.parametrize("kind", [Addressed, Cluster, Watched])
+def test_redis_connections_do_not_ask_for_resp3(
+    tmp_path: Path, kind: Callable[[Path, ExitStack], Addressed | Cluster | Watched]
+) -> None:
+    """A server that announces its maintenance in RESP3 makes redis-py wait 10 seconds."""
+    with ExitStack() as stopping:
+        servers = kind(tmp_path, stopping)
+        master = servers.all[0]
+        master.call("CONFIG", "RESETSTAT")
+        counting, client = choose(servers.url, timeout=5), RedisClient(servers.url, timeout=5)
+        for number in range(20):  # in a cluster, some are the first master's
+            counting.increment(UUID(int=number), 1_000_060)
+            client.call("SET", f"sign-ins-{number}", 1)
+        used = master.call("INFO", "commandstats")
+        assert {"cmdstat_incr", "cmdstat_set"} <= used.keys()
+        assert "cmdstat_hello" not in used
 
 
 URLS = {

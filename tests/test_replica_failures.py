@@ -11,7 +11,7 @@ from django.urls import reverse
 from tests import factories, staff
 from tests.client import forget_requests
 from tests.factories import Tenant
-from tests.replica import PRIMARY, ReadingServer, Replica, replicating
+from tests.replica import ReadingServer, Replica, apart
 from tests.server import eventually, running
 
 LIMIT = 6.0  # seconds in which every list is answered
@@ -46,16 +46,16 @@ def statuses_during(server: ReadingServer, tenant: Tenant, happens: Callable[[],
     assert max(longest for _, longest in results) < LIMIT
 
 
-def system_page(server: ReadingServer) -> str:
-    """The page System of this process."""
+def operators_page(server: ReadingServer, name: str) -> str:
+    """A page of this process, as an operator sees it."""
     session = staff.signed_in(staff.operator()).cookies["sessionid"].value
-    return server.request(reverse("system"), Cookie=f"sessionid={session}").body.decode()
+    return server.request(reverse(name), Cookie=f"sessionid={session}").body.decode()
 
 
 def test_replica_that_is_held_back_for_ten_seconds_is_not_used(
     reader: ReadingServer, acme: Tenant
 ) -> None:
-    assert "<dt>Behind the primary</dt>" in system_page(reader)
+    assert "<dt>Last known to be up to date</dt>" in operators_page(reader, "system")
     with reader.replica.delayed(seconds=10):
         factories.document(acme.workspace)
         assert reader.leaves_replica()
@@ -65,7 +65,10 @@ def test_replica_that_is_held_back_for_ten_seconds_is_not_used(
         acme.key.revoke(by=acme.admin)
         assert reader.get("/documents", acme.raw).status == 401
         assert reader.pages() == before
-        assert "no: it is too far behind" in system_page(reader)
+        for page in ("system", "admin:index"):
+            html = operators_page(reader, page)
+            assert "<dt>Replica for lists</dt>" in html
+            assert "not used: it is too far behind. Lists come from the primary database." in html
         assert eventually(lambda: (reader.value("lag_seconds") or 0) > 5)
         assert "The replica is not used: it is too far behind" in reader.log()
     assert reader.uses_replica()
@@ -147,24 +150,20 @@ def test_replica_that_was_promoted_is_not_used_nor_is_one_of_it(
     transactional_db: None, acme: Tenant, tmp_path: Path
 ) -> None:
     document = factories.document(acme.workspace)
-    folder = PRIMARY.parent / tmp_path.name
     folders = [tmp_path / "one", tmp_path / "other"]
     for each in folders:
         each.mkdir()
-    with replicating(folder) as promoted:
-        promoted.catch_up()
-        assert promoted.ask("SELECT pg_promote()")
-        with (
-            replicating(folder.with_suffix(".2"), promoted.port) as stray,
-            running(ReadingServer(folders[0], promoted)) as one,
-            running(ReadingServer(folders[1], stray)) as other,
-        ):
-            assert eventually(lambda: "it is not in recovery, so it is no replica" in one.log())
-            assert eventually(lambda: "it is not of the primary's cluster" in other.log())
-            later = factories.document(acme.workspace)
-            for server in (one, other):
-                assert ids(server, acme) == [str(later.id), str(document.id)]
-                assert server.pages() == 0
+    with (
+        apart() as (promoted, stray),
+        running(ReadingServer(folders[0], promoted)) as one,
+        running(ReadingServer(folders[1], stray)) as other,
+    ):
+        assert eventually(lambda: "it is not in recovery, so it is no replica" in one.log())
+        assert eventually(lambda: "it is not of the primary's cluster" in other.log())
+        later = factories.document(acme.workspace)
+        for server in (one, other):
+            assert ids(server, acme) == [str(later.id), str(document.id)]
+            assert server.pages() == 0
 
 
 def test_server_with_a_replica_opens_as_many_connections_as_the_guide_says(

@@ -302,6 +302,12 @@ RESPONSES = {
     "404, a page": (response("404 Not Found", PAGE), StorageError, "HTTP 404", 1),
     "404, empty": (response("404 Not Found"), StorageError, "HTTP 404", 1),
     "403": (response("403 Forbidden", xml("AccessDenied")), StorageError, "AccessDenied", 1),
+    "another region": (
+        response("400 No", xml("AuthorizationHeaderMalformed"), "x-amz-bucket-region: eu-west-1"),
+        StorageError,
+        "the bucket is in eu-west-1, so set S3_REGION",
+        1,
+    ),
     "503": (response("503 Slow Down", xml("SlowDown")), OutOfReach, "SlowDown", 2),
     "503, a page": (response("503 No", PAGE, "Retry-After: 30"), OutOfReach, "HTTP 503", 2),
     "500, NoSuchKey": (response("500 No", xml("NoSuchKey")), OutOfReach, "NoSuchKey", 2),

@@ -8,6 +8,8 @@ from django.http import HttpRequest
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
+from config.database import Row
+
 
 class ActiveKey(NamedTuple):
     """An active key with its workspace, as authentication found it: `request.auth`."""
@@ -27,14 +29,22 @@ class ApiRequest(Request):
 
     Attributes:
         auth: the key; set once the request is authenticated.
+        read_with_key: SQL of one row that the statement which finds the key also reads, in which
+            `workspace` is the key's; "" for none.
+        row: that row, set with `auth`.
         response_headers: headers that the checks add to whatever response follows, errors
             included.
     """
 
     auth: ActiveKey
+    row: Row
 
     def __init__(
-        self, request: HttpRequest, authenticators: list[BaseAuthentication] | None = None
+        self,
+        request: HttpRequest,
+        authenticators: list[BaseAuthentication] | None = None,
+        read_with_key: str = "",
     ) -> None:
         super().__init__(request, authenticators=authenticators)
+        self.read_with_key = read_with_key
         self.response_headers: dict[str, str] = {}

@@ -30,6 +30,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
         limited: whether it is a connection of a server, where a statement has a deadline also when
             it runs after its request, such as while a body streams.
         prepared: the names of the statements that this connection has prepared, by their text.
+        generation: part of these names. It changes when a migration has made those before
+            unusable, which the server, or one behind a pooler, still has.
         transformer: psycopg's loader of rows.
     """
 
@@ -39,6 +41,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.limited = False
+        self.generation = 0
         self.watch = Watch(self)
         self.execute_wrappers.append(self._execute)
 

@@ -14,25 +14,26 @@ from django.db import Error, OperationalError
 from config.database import Row, Statement, fetch_together
 from config.replica.connection import ReplicaConnection
 from config.replica.metrics import PAGES
-from config.replica.watcher import POLL, watcher
-from config.request_context import deadline
+from config.replica.watcher import POLL, POSITION, watcher
 
+START_SECONDS = 5.0  # that a process may wait until it serves
 UNKNOWN = 0  # of a page read without a replica: only the primary is certainly not older
 
 # Read before other statements, they see at least this position; read after them, at most.
-_POSITION = (
-    """
-    SELECT pg_is_in_recovery(), (CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()
-        ELSE pg_current_wal_insert_lsn() END - '0/0')::bigint
-    """,
-    (),
-)
+_POSITION = (f"SELECT pg_is_in_recovery(), {POSITION}", ())
 
 
 def start() -> None:
-    """Watches the replica, if there is one; a server process calls this once."""
-    if settings.DATABASE_REPLICA:
-        watcher.start()
+    """Watches the replica, if there is one; a server process calls this before it serves.
+
+    It returns when `settled` is known, or after `START_SECONDS`.
+    """
+    if not settings.DATABASE_REPLICA:
+        return
+    watcher.start()
+    end = time.monotonic() + START_SECONDS
+    while watcher.settled_transaction() is None and time.monotonic() < end:
+        time.sleep(POLL)
 
 
 class Walk:
@@ -99,18 +100,14 @@ class Walk:
 def settled(transaction: int) -> int:
     """The transaction below which all changes are in each list that is read from now on.
 
-    A process that has just started waits until it knows that.
-
     Args:
         transaction: below which all have ended.
 
     Raises:
-        django.db.OperationalError: it is not known by the request's deadline.
+        django.db.OperationalError: it is not known yet.
     """
     if not settings.DATABASE_REPLICA:
         return transaction
-    while (known := watcher.settled_transaction()) is None:
-        if time.monotonic() > (deadline.get() or 0.0):
-            raise OperationalError("the primary is not watched for REPLICA_MAX_LAG yet")
-        time.sleep(POLL)
+    if (known := watcher.settled_transaction()) is None:
+        raise OperationalError("the primary is not watched for REPLICA_MAX_LAG yet")
     return min(known, transaction)

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, Error, connections
-from django.db.backends.base.base import BaseDatabaseWrapper
 
+from config.postgresql.base import DatabaseWrapper
 from config.replica.connection import Pool, create
 from config.request_context import deadline
 
@@ -26,18 +26,28 @@ POLL = 0.2  # seconds
 SECONDS = 1.0  # that the primary or the replica may take to respond to the thread
 REMEMBERED = 60.0  # seconds, or twice REPLICA_MAX_LAG
 
-# The insert position: a transaction may be visible before its part of the log is written. The
-# replica has to be of the same cluster, and not of a timeline that a failover has abandoned.
-_STATE = """
+# SQL: the position that a replica has replayed, or a primary has inserted, in bytes. A transaction
+# may be visible before its part of the log is written (synchronous_commit = off). At the end of a
+# page the insert position is already behind the header of the next page, which has 40 bytes in the
+# first page of a segment and 24 in others; a replica that has replayed all is before it.
+POSITION = """
+    (CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE (
+        SELECT lsn - CASE WHEN file_offset = 40 THEN 40
+            WHEN file_offset % current_setting('wal_block_size')::int = 24 THEN 24 ELSE 0 END
+        FROM pg_current_wal_insert_lsn() AS lsn, pg_walfile_name_offset(lsn)
+    ) END - '0/0')::bigint
+"""
+
+# The replica has to be of the same cluster, and not of a timeline that a failover has abandoned.
+_STATE = f"""
     SELECT (SELECT system_identifier FROM pg_control_system()), pg_is_in_recovery(),
         CASE WHEN pg_is_in_recovery() THEN (
             SELECT greatest(c.timeline_id, r.min_recovery_end_timeline)
             FROM pg_control_checkpoint() AS c, pg_control_recovery() AS r
         ) ELSE ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::int END,
-        (CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()
-            ELSE pg_current_wal_insert_lsn() END - '0/0')::bigint,
+        {POSITION},
         pg_snapshot_xmin(pg_current_snapshot())::text::bigint
-"""
+"""  # noqa: S608 - made of constants
 
 
 class NoResponse(Exception):
@@ -80,8 +90,8 @@ class Knowledge:
     Attributes:
         problem: why it is not used; "" if it may be.
         position: a position that it has replayed, as has the primary at `as_of`.
-        as_of: it has everything that was committed before this time on the monotonic clock. If it
-            is too far behind to know, it was committed even before that. None if nothing is known.
+        as_of: it has everything that was committed before this time on the monotonic clock. None if
+            such a time is not known.
     """
 
     problem: str
@@ -109,6 +119,7 @@ class Watcher:
     def __init__(self) -> None:
         self.pool = Pool()
         self.knowledge = Knowledge("it was not asked yet")
+        self._primary: tuple[int, int] | None = None  # its cluster and timeline
         self._moments: tuple[Moment, ...] = ()  # replaced as a whole, as other threads read it
         self._stopped = threading.Event()  # never
 
@@ -120,7 +131,7 @@ class Watcher:
         """What transactions with smaller numbers did is in every list that is read from now on.
 
         Returns:
-            None if this process runs for less than REPLICA_MAX_LAG.
+            None if the primary is watched for less than REPLICA_MAX_LAG.
         """
         limit = time.monotonic() - settings.REPLICA_MAX_LAG
         past = (moment for moment in reversed(self._moments) if moment.ended <= limit)
@@ -128,7 +139,8 @@ class Watcher:
         return found and found.transaction
 
     def _run(self) -> None:
-        primary, replica = connections.create_connection(DEFAULT_DB_ALIAS), create()
+        primary: DatabaseWrapper = connections.create_connection(DEFAULT_DB_ALIAS)  # type: ignore[assignment]
+        replica = create()
         while not self._stopped.wait(POLL):
             before, cause = self.knowledge, ""
             try:
@@ -150,13 +162,19 @@ class Watcher:
         elif before and not now:
             logger.warning("The replica is used")
 
-    def _look(self, primary: BaseDatabaseWrapper, replica: BaseDatabaseWrapper) -> Knowledge:
+    def _look(self, primary: DatabaseWrapper, replica: DatabaseWrapper) -> Knowledge:
         began = time.monotonic()
-        there = _ask(primary, "the primary")
+        # Only requests open and close their circuit breaker: they have more time than this thread.
+        with _responding("the primary"), primary.guard(counts=False):
+            there = _ask(primary)
         if there.in_recovery:
             return Knowledge("DATABASE_URL leads to a server in recovery")
+        if self._primary != (there.system, there.timeline):
+            # Positions and transactions of another log mean nothing.
+            self._primary, self._moments = (there.system, there.timeline), ()
         self._remember(Moment(began, time.monotonic(), there.position, there.transaction))
-        here = _ask(replica, "it")
+        with _responding("it"):
+            here = _ask(replica)
         if not here.in_recovery:
             return Knowledge("it is not in recovery, so it is no replica")
         if (here.system, here.timeline) != (there.system, there.timeline):
@@ -164,7 +182,7 @@ class Watcher:
         reached = (m for m in reversed(self._moments) if m.position <= here.position)
         moment = next(reached, None)
         if moment is None or time.monotonic() - moment.began > settings.REPLICA_MAX_LAG:
-            as_of = (moment or self._moments[0]).began
+            as_of = moment.began if moment else self.knowledge.as_of
             return Knowledge("it is too far behind", 0, as_of)
         with _responding("it"):
             self.pool.fill()
@@ -175,13 +193,13 @@ class Watcher:
         self._moments = (*(each for each in self._moments if each.ended >= oldest), moment)
 
 
-def _ask(connection: BaseDatabaseWrapper, name: str) -> Answer:
+def _ask(connection: DatabaseWrapper) -> Answer:
     """Asks a server about itself.
 
     Raises:
-        NoResponse: it does not respond in time.
+        django.db.Error: it does not respond.
     """
-    with _responding(name), connection.cursor() as cursor:
+    with connection.cursor() as cursor:
         try:
             cursor.execute(_STATE)
             return Answer(*cursor.fetchone())

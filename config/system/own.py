@@ -65,10 +65,16 @@ def read_replica() -> list[Fact]:
     """Whether this process reads lists of documents from the replica."""
     knowledge = watcher.knowledge
     lag = knowledge.lag
-    used = Fact("Used", "yes", "ok")
+    used = Fact("Replica for lists", "used", "ok")
     if not knowledge.usable:
-        used = Fact("Used", f"no: {knowledge.problem or 'what is known of it is old'}", "warn")
-    return [used, Fact("Behind the primary", "not known" if lag is None else f"{lag:.1f} s")]
+        problem = knowledge.problem or "it was not asked recently"
+        text = f"not used: {problem}. Lists come from the primary database."
+        used = Fact("Replica for lists", text, "warn")
+    return [
+        used,
+        Fact("Last known to be up to date", "not known" if lag is None else f"{lag:,.1f} s ago"),
+        Fact("Not used if further behind than", f"{settings.REPLICA_MAX_LAG} s (REPLICA_MAX_LAG)"),
+    ]
 
 
 def register_own() -> None:

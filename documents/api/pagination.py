@@ -30,9 +30,10 @@ from documents.api.serializers import DOCUMENT_COLUMNS, DocumentPage
 _CREATED_AT = DOCUMENT_COLUMNS.index("created_at")
 _ID = DOCUMENT_COLUMNS.index("id")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-# Microseconds since the epoch, the id, the first page's position in the write-ahead log, and a byte
-# without a meaning, so that base64 needs no padding.
-_PACKED = struct.Struct(">q16sqx")
+_POSITION = struct.Struct(">q16s")  # microseconds since the epoch, and the id
+# The first page's position in the write-ahead log, only if there is a replica: release 1.0.0 does
+# not know it. The byte without a meaning saves the padding of base64.
+_FIRST = struct.Struct(">qx")
 
 
 def _signer(workspace_id: UUID, status: str | None) -> Signer:
@@ -49,7 +50,9 @@ def encode_cursor(
         first: the position of the first page, as `config.replica.Walk` has it.
     """
     microseconds = (position[0] - _EPOCH) // timedelta(microseconds=1)
-    packed = _PACKED.pack(microseconds, position[1].bytes, first)
+    packed = _POSITION.pack(microseconds, position[1].bytes)
+    if first != UNKNOWN:
+        packed += _FIRST.pack(first)
     return _signer(workspace_id, status).sign(base64.urlsafe_b64encode(packed).decode())
 
 
@@ -63,7 +66,11 @@ def decode_cursor(cursor: str, workspace_id: UUID, status: str | None) -> tuple[
         value = _signer(workspace_id, status).unsign(cursor)
     except BadSignature:
         raise InvalidParameter("cursor", parameters.CURSOR_EXPECTED) from None
-    microseconds, id_bytes, first = _PACKED.unpack(base64.urlsafe_b64decode(value))
+    packed = base64.urlsafe_b64decode(value)
+    microseconds, id_bytes = _POSITION.unpack_from(packed)
+    first = UNKNOWN
+    if len(packed) > _POSITION.size:
+        [first] = _FIRST.unpack_from(packed, _POSITION.size)
     return (_EPOCH + timedelta(microseconds=microseconds), UUID(bytes=id_bytes)), first
 
 

@@ -86,7 +86,6 @@ def download_response(request: ApiRequest, download: Download) -> HttpResponseBa
     response: HttpResponseBase
     if tag_of_copy(request, download.etag, int(download.file.created_at.timestamp())):
         response = HttpResponseNotModified()
-        response["Content-Length"] = str(download.file.size)  # what a 200 would have
     else:
         try:
             response = send(request, download, requested_part(request, download))

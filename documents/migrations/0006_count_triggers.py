@@ -76,6 +76,8 @@ CREATE TRIGGER counts_fold AFTER UPDATE OF status, deleted_at, workspace_id ON d
 
 CREATE FUNCTION documents_counts_truncated() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
+    -- Waits for those who are folding: the next statement sees the rows that they have added.
+    LOCK TABLE public.workspaces_documentcount IN SHARE ROW EXCLUSIVE MODE;
     DELETE FROM public.workspaces_documentcount;
     RETURN NULL;
 END
