@@ -58,6 +58,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> "Sche
 
 def pytest_configure(config: pytest.Config) -> None:
     """Prepares the environment, then loads Django and the fixtures, which read it."""
+    keep_bytecode()
     # What would change responses that the golden files hold.
     for name in ("ALLOWED_HOSTS", "LOG_FORMAT", "LOG_LEVEL", "TRUSTED_PROXIES", "UPGRADE_URL"):
         os.environ.pop(name, None)
@@ -79,6 +80,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
     django.setup()
     config.pluginmanager.import_plugin("tests.fixtures")
+
+
+def keep_bytecode() -> None:
+    """Keeps what Python compiles, here and in the processes that tests start, whatever is set.
+
+    Otherwise each of some hundred processes compiles the project again, and each worker the tests.
+    """
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
 
 
 def start_services() -> None:

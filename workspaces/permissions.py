@@ -22,11 +22,6 @@ def administered_by(user: AnyUser) -> QuerySet[Workspace]:
     return Workspace.objects.filter(memberships__in=memberships)
 
 
-def is_workspace_admin(user: AnyUser) -> bool:
-    """Whether the user is an admin of any workspace."""
-    return administered_by(user).exists()
-
-
 def may_manage_members(user: AnyUser, workspace: Workspace) -> bool:
     """Whether the user may invite people to the workspace and change its members."""
     return is_operator(user) or administered_by(user).filter(pk=workspace.pk).exists()

@@ -21,14 +21,13 @@ from workspaces.admin.access import CONFIRM, AccessPages, plan_of, state_of
 from workspaces.admin.invitations import InvitationPages
 from workspaces.admin.members import MemberPages
 from workspaces.api_access import access_warning
-from workspaces.directory import label_for
+from workspaces.directory import label_for, own_workspaces
 from workspaces.forms import NewWorkspaceForm
 from workspaces.links import page_url
 from workspaces.models import Membership, Workspace
 from workspaces.permissions import (
     administered_by,
     is_operator,
-    is_workspace_admin,
     may_manage_members,
     sees_every_workspace,
 )
@@ -66,7 +65,7 @@ class WorkspaceAdmin(MemberPages, InvitationPages, AccessPages, AuditHistory, Se
         if sees_every_workspace(request_user(request)):
             return True
         if obj is None:
-            return is_workspace_admin(request_user(request))
+            return bool(own_workspaces(request))
         return administered_by(request_user(request)).filter(pk=obj.pk).exists()
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
