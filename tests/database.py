@@ -7,6 +7,7 @@ from django.apps import apps
 from django.db import connection, transaction
 
 from audit.models import AuditEntry
+from config.database import fetch
 from config.postgresql import roles
 from tests.server import end_connections
 
@@ -38,6 +39,15 @@ def without_triggers() -> Iterator[None]:
         for table in tables:
             cursor.execute(f"ALTER TABLE {table} ENABLE TRIGGER USER")
             cursor.execute(f"ALTER TABLE {table} ENABLE ALWAYS TRIGGER audit_append_only")
+
+
+def waits_for_lock() -> bool:
+    """Whether a connection to the tests' database waits for a lock; autovacuum has no role."""
+    waiting = (
+        "SELECT FROM pg_locks JOIN pg_stat_activity USING (pid) "
+        "WHERE NOT granted AND datname = current_database() AND usename IS NOT NULL"
+    )
+    return bool(fetch(waiting, []))
 
 
 # Their rows are made by `migrate`; no test commits a change of them.

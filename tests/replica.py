@@ -138,7 +138,7 @@ class Replica(Postgres):
 
     def catch_up(self) -> None:
         """Waits until it has everything that is committed now."""
-        end = int(fetch(_PRIMARY, [])[0][0])
+        end = int(fetch(FLUSHED, [])[0][0])
         assert eventually(lambda: self.position() >= end)
 
 
@@ -146,7 +146,7 @@ def _url() -> str:
     return os.environ["DATABASE_URL"]
 
 
-_PRIMARY = "SELECT (pg_current_wal_flush_lsn() - '0/0')::bigint"
+FLUSHED = "SELECT (pg_current_wal_flush_lsn() - '0/0')::bigint"
 
 
 def _folder(name: str) -> Path:

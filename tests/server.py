@@ -64,14 +64,16 @@ def wait_for_completions() -> None:
 
 
 def end_connections() -> int:
-    """Ends all other connections to the tests' database, as its restart does.
+    """Ends all other connections of this role to the tests' database, as its restart does.
+
+    Autovacuum, which it may not end, has no role.
 
     Returns:
         How many it has ended.
     """
     [[ended]] = fetch(
         "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
-        "WHERE datname = current_database() AND pid <> pg_backend_pid()",
+        "WHERE datname = current_database() AND usename = current_user AND pid <> pg_backend_pid()",
         [],
     )
     return int(ended)

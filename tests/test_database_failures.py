@@ -148,7 +148,8 @@ def stopped_backends() -> Iterator[Callable[[], None]]:
     def stop() -> None:
         rows = fetch(
             "SELECT pid FROM pg_stat_activity "
-            "WHERE datname = current_database() AND pid <> pg_backend_pid()",
+            "WHERE datname = current_database() AND usename = current_user "
+            "AND pid <> pg_backend_pid()",
             [],
         )
         name = str(connection.settings_dict["NAME"])

@@ -5,13 +5,12 @@ from datetime import datetime
 from urllib.parse import quote
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 
 from documents.models import Document
 from tests import factories
 from tests.client import compact, golden
-from tests.database import locked
+from tests.database import locked, waits_for_lock
 from tests.factories import Tenant, at, recipient, uid
 from tests.server import Server, eventually
 
@@ -302,9 +301,3 @@ def test_list_has_its_recipients_although_documents_change_while_it_is_read(
                 Document.objects.filter(pk=documents[-1].pk).update(deleted_at=timezone.now())
         listed = listing.result().json()["data"]
     assert [len(document["recipients"]) for document in listed] == [1, 1]
-
-
-def waits_for_lock() -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT 1 FROM pg_locks WHERE NOT granted")
-        return cursor.fetchone() is not None

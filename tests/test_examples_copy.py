@@ -59,7 +59,9 @@ def agreements(acme: Tenant, umbrella: Tenant) -> list[Document]:
     factories.document(acme.workspace, "COMPLETED", deleted_at=at("2026-03-04 00:00:00"))
     for status in ("DRAFT", "SENT", "PARTIALLY_SIGNED", "DECLINED"):
         factories.document(acme.workspace, status)
-    return [factories.document(acme.workspace, "COMPLETED", title=title) for title in TITLES]
+    made = [factories.document(acme.workspace, "COMPLETED", title=title) for title in TITLES]
+    assert eventually(settled)
+    return made
 
 
 Copies = dict[tuple[str, str], str]  # document and kind → SHA-256

@@ -12,11 +12,11 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from audit.models import Action, AuditEntry
-from config.database import fetch
 from config.request_context import actor
 from documents import storage
 from documents.models import Document, StoredFile
 from tests import factories
+from tests.database import waits_for_lock
 from tests.factories import Tenant, pdf, uid
 from tests.inbox import Inbox, Value, completed, objects, rows, sent, signer
 from tests.server import eventually
@@ -201,7 +201,7 @@ def test_import_does_not_replace_files_of_a_document_that_becomes_complete_meanw
             now.signed, now.certificate = sealed
             now.save()
             importing = pool.submit(import_it)
-            assert eventually(waits)
+            assert eventually(waits_for_lock)
         assert importing.result() == (
             f"line 1, document {ID}, files.signed, files.original, files.certificate: {SEALED}; "
             "nothing was imported."
@@ -210,11 +210,6 @@ def test_import_does_not_replace_files_of_a_document_that_becomes_complete_meanw
     assert (now.original, now.signed, now.certificate) == (old.original, *sealed)
     assert now.original.object_key in objects()
     assert entries() == []
-
-
-def waits() -> bool:
-    """Whether a connection waits for a lock."""
-    return bool(fetch("SELECT FROM pg_locks WHERE NOT granted", []))
 
 
 @pytest.mark.parametrize("field", ["title", "fileName"])

@@ -159,10 +159,13 @@ def test_metrics_without_the_database_are_the_others_in_time(server: Server, how
 
 
 def connections() -> int:
-    """To the tests' database."""
-    return int(
-        fetch("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()", [])[0][0]
+    """Those of this role to the tests' database."""
+    [[number]] = fetch(
+        "SELECT count(*) FROM pg_stat_activity "
+        "WHERE datname = current_database() AND usename = current_user",
+        [],
     )
+    return int(number)
 
 
 def test_metrics_are_not_served_to_clients(server: Server) -> None:

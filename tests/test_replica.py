@@ -13,6 +13,7 @@ from tests.client import forget_requests
 from tests.factories import Tenant, at
 from tests.replica import ReadingServer
 from tests.server import eventually
+from tests.test_events import settled
 from workspaces import changes
 from workspaces.plans import Plan
 
@@ -72,6 +73,7 @@ def test_download_of_a_document_that_an_event_has_named_is_found(
 ) -> None:
     patient_reader.replica.pause()
     document = str(factories.document(acme.workspace, "COMPLETED").id)
+    assert eventually(settled)
     events = patient_reader.get("/events?type=document.completed", acme.raw).json()["data"]
     assert [event["data"]["id"] for event in events] == [document]
     assert patient_reader.get(f"/documents/{document}/download", acme.raw).status == 200
@@ -104,6 +106,7 @@ def test_copy_that_begins_with_a_cursor_of_events_misses_no_change(
     Document.objects.filter(pk=document.pk).update(status="SENT")
     cursor = reader.get("/events?after=now", acme.raw).json()["nextCursor"]
     status = reader.get("/documents", acme.raw).json()["data"][0]["status"]
+    assert eventually(settled)
     events = reader.get(f"/events?after={quote(cursor)}", acme.raw).json()["data"]
     assert status == "SENT" or "SENT" in [event["data"]["status"] for event in events]
 

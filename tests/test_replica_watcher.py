@@ -12,12 +12,11 @@ from django.conf import settings
 from config.database import fetch
 from tests import factories
 from tests.factories import Tenant
-from tests.replica import ReadingServer, Replica, apart
+from tests.replica import FLUSHED, ReadingServer, Replica, apart
 from tests.server import eventually, running
 from tests.test_replica import page
 
 INSERTED = "SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint"
-FLUSHED = "SELECT (pg_current_wal_flush_lsn() - '0/0')::bigint"
 PAGE = 8192  # bytes of a page of the log
 HEADER = 24  # bytes at its beginning, unless it is a segment's first page
 MESSAGE = 54  # bytes of a long message's record beside its text
