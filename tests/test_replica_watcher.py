@@ -10,6 +10,8 @@ import pytest
 from django.conf import settings
 
 from config.database import fetch
+from config.replica.watcher import Knowledge, watcher
+from config.system.own import read_replica
 from tests import factories
 from tests.factories import Tenant
 from tests.replica import FLUSHED, ReadingServer, Replica, apart
@@ -85,6 +87,15 @@ def test_replica_that_has_all_up_to_the_end_of_a_page_of_the_log_is_current(
         before = server.pages()
         page(server, acme, cursor, "limit=1")
         assert server.pages() == before + 1
+
+
+def test_replica_that_has_just_become_too_old_is_said_to_be_too_far_behind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    as_of = time.monotonic() - settings.REPLICA_MAX_LAG - 0.1
+    monkeypatch.setattr(watcher, "knowledge", Knowledge("", 1, as_of))
+    used, *_ = read_replica()
+    assert used.value == "not used: it is too far behind. Lists come from the primary database."
 
 
 def test_feed_from_now_on_is_there_as_soon_as_a_server_responds(

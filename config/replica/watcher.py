@@ -83,6 +83,9 @@ class Moment(NamedTuple):
     transaction: int
 
 
+TOO_FAR_BEHIND = "it is too far behind"
+
+
 @dataclass(frozen=True)
 class Knowledge:
     """What is known about the replica.
@@ -183,7 +186,7 @@ class Watcher:
         moment = next(reached, None)
         if moment is None or time.monotonic() - moment.began > settings.REPLICA_MAX_LAG:
             as_of = moment.began if moment else self.knowledge.as_of
-            return Knowledge("it is too far behind", 0, as_of)
+            return Knowledge(TOO_FAR_BEHIND, 0, as_of)
         with _responding("it"):
             self.pool.fill()
         return Knowledge("", moment.position, moment.began)
