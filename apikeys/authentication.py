@@ -12,7 +12,7 @@ from rest_framework.authentication import BaseAuthentication
 from apikeys import keys
 from audit import record
 from config.api.errors import InvalidKey
-from config.api.request import ActiveKey, ApiRequest
+from config.api.request import ActiveKey, ApiRequest, Reading
 from config.database import UNAVAILABLE, Row, fetch
 from config.key_format import PREFIX
 from config.request_context import note, remember
@@ -20,15 +20,6 @@ from config.slots import remember_tenant
 
 logger = logging.getLogger(__name__)
 
-_ACTIVE = """
-    SELECT key.id, key.name, key.prefix, key.last_used_at,
-        workspace.id, workspace.name, workspace.plan, workspace.suspended, more.*
-    FROM "apikeys_apikey" AS key
-    JOIN "workspaces_workspace" AS workspace ON workspace.id = key.workspace_id
-    CROSS JOIN LATERAL ({more}) AS more
-    WHERE key.digest = %s AND key.revoked_at IS NULL
-        AND (key.expires_at IS NULL OR key.expires_at > statement_timestamp())
-"""
 _COLUMNS = len(ActiveKey._fields)
 
 # Several threads may find that it is due; only one of them writes it.
@@ -55,10 +46,12 @@ class BearerKeyAuthentication(BaseAuthentication):
         if raw is None:
             raise InvalidKey(MALFORMED if header else "no Authorization header")
         note(key_prefix=keys.loggable(raw))
-        row = find_active(raw, request.read_with_key)
-        if row is None:
+        rows = find_active(raw, request.reading if request.with_key else None)
+        if not rows:
             raise InvalidKey("unknown, revoked, expired or deleted key")
-        key, request.row = ActiveKey._make(row[:_COLUMNS]), row[_COLUMNS:]
+        key = ActiveKey._make(rows[0][:_COLUMNS])
+        if request.with_key:
+            request.found_with_key = [row[_COLUMNS:] for row in rows]
         remember_tenant(header, key.workspace_id)
         note(workspace_id=str(key.workspace_id))
         remember(key=key)
@@ -66,27 +59,42 @@ class BearerKeyAuthentication(BaseAuthentication):
         return None, key
 
 
-def find_active(raw: str, more: str) -> Row | None:
-    """The columns of the active key with its workspace, and then those of `more`; None if there is
-    no such key.
+def find_active(raw: str, reading: Reading | None = None) -> list[Row]:
+    """The columns of the active key with its workspace, and in each row then those of a reading.
 
     This is the first query of a request, so it may meet a connection that died while it was idle.
     It is retried once on a new connection.
+
+    Returns:
+        Nothing if there is no such key, at least one row otherwise.
     """
-    statement = _active(more), (keys.digest(raw),)
+    columns, joins, order, parameters = reading or _NOTHING
+    statement = _active(columns, joins, order), (*parameters, keys.digest(raw))
     try:
-        rows = fetch(*statement)
+        return fetch(*statement)
     except UNAVAILABLE:
         if connection.connection is None or not connection.connection.closed:
             raise  # it could not connect, or the connection works
         connection.close()
-        rows = fetch(*statement)
-    return rows[0] if rows else None
+        return fetch(*statement)
+
+
+_NOTHING = Reading("", "")
 
 
 @cache
-def _active(more: str) -> str:
-    return _ACTIVE.format(more=more or "SELECT")
+def _active(columns: str, joins: str, order: str) -> str:
+    return f"""
+        SELECT key.id, key.name, key.prefix, key.last_used_at,
+            workspace.id, workspace.name, workspace.plan, workspace.suspended
+            {columns and f", {columns}"}
+        FROM "apikeys_apikey" AS key
+        JOIN "workspaces_workspace" AS workspace ON workspace.id = key.workspace_id
+        {joins}
+        WHERE key.digest = %s AND key.revoked_at IS NULL
+            AND (key.expires_at IS NULL OR key.expires_at > statement_timestamp())
+        {order and f"ORDER BY {order}"}
+    """  # noqa: S608 - made of constants
 
 
 def note_use(id: UUID, last_used_at: datetime | None, now: datetime) -> None:

@@ -39,10 +39,8 @@ def explain_incomplete(requests: Sequence[RefusedPath]) -> list[Explanation]:
 def _id(request: RefusedPath) -> str | None:
     """The document's id in the path; None if it is malformed."""
     match = _DOCUMENT_PATH.fullmatch(unquote(request.path))
-    try:
-        return str(document_id(match[1] if match else ""))
-    except DocumentNotFound:
-        return None
+    id = document_id(match[1] if match else "")
+    return None if id is None else str(id)
 
 
 def _documents(requests: Sequence[RefusedPath]) -> dict[str, Document]:

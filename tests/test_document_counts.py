@@ -29,10 +29,7 @@ MANY = 16 * FOLD_EVERY  # changes: that none of them folds has a chance of 1 in 
 
 def document_counts(workspace_id: UUID) -> Counts:
     """What /me says."""
-    found = (
-        f"SELECT counts.* FROM (SELECT %s::uuid AS id) AS workspace, LATERAL ({COUNTS}) AS counts"
-    )
-    [row] = fetch(found, [workspace_id])
+    [row] = fetch(*COUNTS.alone(workspace_id))
     return Counts(*row)
 
 

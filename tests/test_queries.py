@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import quote
 
@@ -15,14 +15,22 @@ from apikeys.models import ApiKey
 from tests import factories
 from tests.client import get
 from tests.factories import Tenant, at
+from tests.test_rate_limit import with_window
 from workspaces.models import Workspace
 
 KEY = "SELECT apikeys_apikey + workspaces_workspace"
 USE = "UPDATE apikeys_apikey"
-KEY_AND_COUNTS = f"{KEY} + workspaces_documentcount"
+COUNTS = "SELECT workspaces_documentcount"
 DOCUMENT = "SELECT documents_document"
 RECIPIENTS = "SELECT documents_document + documents_recipient"
 FILES = "SELECT documents_document + documents_storedfile × 3"
+
+
+def with_key(shape: str) -> str:
+    """Of the statement that finds the key and reads this."""
+    return shape.replace("SELECT", f"{KEY} +")
+
+
 ENTRY = "INSERT audit_auditentry"
 END = "SELECT audit_auditentry × 2"  # an INSERT, behind a lock: of a download that has ended
 
@@ -70,10 +78,11 @@ def test_queries_of_the_first_use_of_a_minute_are_one_more(acme: Tenant) -> None
     assert shapes(acme, "/nothing", status=404) == [KEY]
 
 
-def test_queries_of_me_are_one(busy: Tenant) -> None:
+def test_queries_of_me_are_one_after_a_key_s_first_request(busy: Tenant) -> None:
+    assert shapes(busy, "/me") == [KEY, COUNTS]
     for count in (0, 1, 50):
         factories.listed(busy.workspace, count)
-        assert shapes(busy, "/me") == [KEY_AND_COUNTS]
+        assert shapes(busy, "/me") == [with_key(COUNTS)]
 
 
 @pytest.mark.parametrize(("documents", "people"), [(1, 0), (1, 1), (3, 20), (40, 2)])
@@ -93,30 +102,80 @@ def test_queries_of_a_page_further_on_are_the_same(busy: Tenant) -> None:
 
 
 @pytest.mark.parametrize("people", [0, 1, 40])
-def test_queries_of_a_document_are_one_more_whatever_it_holds(busy: Tenant, people: int) -> None:
+def test_queries_of_a_document_are_one_after_a_key_s_first_request(
+    busy: Tenant, people: int
+) -> None:
     document = factories.document(busy.workspace)
     for number in range(people):
         factories.recipient(document, order=number)
-    assert shapes(busy, f"/documents/{document.id}") == [KEY, RECIPIENTS]
+    path = f"/documents/{document.id}"
+    first, second = statements(busy, path), statements(busy, path)
+    assert [shape(sql) for sql in first] == [KEY, RECIPIENTS]
+    assert [shape(sql) for sql in second] == [with_key(RECIPIENTS)]
+    unknown = f"/documents/{busy.workspace.id}"
+    assert shapes(busy, unknown, status=404) == [with_key(RECIPIENTS)]
 
 
 @pytest.mark.parametrize("file_type", ["", "?type=original", "?type=signed", "?type=certificate"])
 def test_queries_of_a_download_are_one_read_and_two_entries(busy: Tenant, file_type: str) -> None:
     document = factories.document(busy.workspace, "COMPLETED")
     path = f"/documents/{document.id}/download{file_type}"
-    assert shapes(busy, path) == [KEY, FILES, ENTRY, END]
     assert shapes(busy, path, "HEAD") == [KEY, FILES]
+    assert shapes(busy, path, "HEAD") == [with_key(FILES)]
+    assert shapes(busy, path) == [with_key(FILES), ENTRY, END]
 
 
 def test_queries_of_what_is_refused_read_no_document(busy: Tenant) -> None:
     assert shapes(busy, "/documents?limit=0", status=400) == [KEY]
     assert shapes(busy, "/documents/x", status=404) == [KEY]
     assert shapes(busy, "/documents/x/download?type=x", status=400) == [KEY]
-    assert shapes(busy, "/me", "POST", status=405) == [KEY_AND_COUNTS]
     Workspace.objects.update(plan="FREE")
     assert shapes(busy, "/documents", status=402) == [KEY]
     Workspace.objects.update(suspended=True)
     assert shapes(busy, "/documents", status=403) == [KEY]
+
+
+def refuse_method(tenant: Tenant) -> tuple[str, int]:
+    return "POST", 405
+
+
+def refuse_rate(tenant: Tenant) -> tuple[str, int]:
+    while int(tenant.get("/nothing").headers["x-ratelimit-remaining"]):
+        pass
+    return "GET", 429
+
+
+def refuse_plan(tenant: Tenant) -> tuple[str, int]:
+    Workspace.objects.update(plan="FREE")
+    return "GET", 402
+
+
+def refuse_suspended(tenant: Tenant) -> tuple[str, int]:
+    Workspace.objects.update(suspended=True)
+    return "GET", 403
+
+
+@pytest.mark.parametrize("refuse", [refuse_method, refuse_rate, refuse_plan, refuse_suspended])
+def test_queries_of_a_client_that_was_refused_read_the_key_alone(
+    busy: Tenant, refuse: Callable[[Tenant], tuple[str, int]]
+) -> None:
+    busy = with_window(busy, least=40)
+    document = factories.document(busy.workspace, "COMPLETED")
+    paths = ("/me", f"/documents/{document.id}", f"/documents/{document.id}/download")
+    for path in paths:
+        assert busy.get(path, "HEAD").status == 200
+    method, status = refuse(busy)
+    assert shapes(busy, "/me", method, status) == [with_key(COUNTS)]
+    for path in paths:
+        assert shapes(busy, path, method, status) == [KEY]
+
+
+def test_queries_of_a_key_that_was_revoked_find_nothing_to_read(busy: Tenant) -> None:
+    document = factories.document(busy.workspace)
+    path = f"/documents/{document.id}"
+    assert busy.get(path).status == 200
+    busy.key.revoke(by=busy.admin)
+    assert shapes(busy, path, status=401) == [with_key(RECIPIENTS)]
 
 
 def test_queries_of_what_is_no_key_are_none(busy: Tenant) -> None:

@@ -2,32 +2,37 @@
 
 from django.http import HttpResponse
 
-from config.api.request import ApiRequest
+from config.api.request import ApiRequest, Reading
 from config.api.responses import cacheable_response
 from config.api.viewsets import ApiViewSet
 from workspaces import schema
 from workspaces.serializers import Counts, Key, Me, Summary, Workspace
 
 # How many documents of the workspace have exactly each status; the columns are those of Counts.
-COUNTS = """
-    SELECT coalesce(sum(count) FILTER (WHERE status = 'DRAFT'), 0)::bigint,
-        coalesce(sum(count) FILTER (WHERE status = 'SENT'), 0)::bigint,
-        coalesce(sum(count) FILTER (WHERE status = 'COMPLETED'), 0)::bigint
-    FROM "workspaces_documentcount" WHERE workspace_id = workspace.id
-"""
+COUNTS = Reading(
+    "counts.*",
+    """CROSS JOIN LATERAL (
+        SELECT coalesce(sum(count) FILTER (WHERE status = 'DRAFT'), 0)::bigint,
+            coalesce(sum(count) FILTER (WHERE status = 'SENT'), 0)::bigint,
+            coalesce(sum(count) FILTER (WHERE status = 'COMPLETED'), 0)::bigint
+        FROM "workspaces_documentcount" WHERE workspace_id = workspace.id
+    ) AS counts""",
+)
 
 
 class MeViewSet(ApiViewSet):
     """Which workspace and key a request uses, with document counts by status."""
 
-    read_with_key = COUNTS
+    def reading(self, **kwargs: str) -> Reading:
+        return COUNTS
 
     @schema.get_me
     def retrieve(self, request: ApiRequest) -> HttpResponse:
         key = request.auth
+        [counts] = request.rows()
         summary = Summary(
             workspace=Workspace(key.workspace_id, key.workspace_name),
             key=Key(key.id, key.name),
-            documents=Counts(*request.row),
+            documents=Counts(*counts),
         )
         return cacheable_response(request, Me(summary))

@@ -9,7 +9,8 @@ from functools import cache
 from uuid import UUID
 
 from config.api.errors import DocumentNotFound
-from config.database import Row, fetch, fetch_together
+from config.api.request import Reading
+from config.database import Row, fetch_together
 from documents.api.serializers import DOCUMENT_COLUMNS, RECIPIENT_COLUMNS
 
 Position = tuple[datetime, UUID]  # created_at and id: a document's position in the order
@@ -22,34 +23,56 @@ def columns(table: str, names: Iterable[str]) -> str:
 
 _DOCUMENT_COLUMNS = columns("document", DOCUMENT_COLUMNS)
 _RECIPIENT_COLUMNS = columns("recipient", RECIPIENT_COLUMNS)
-VISIBLE = "document.workspace_id = %s AND document.deleted_at IS NULL"
+VISIBLE = "document.workspace_id = {workspace} AND document.deleted_at IS NULL"
+_VISIBLE = VISIBLE.format(workspace="%s")
 _STATUS = " AND document.status = %s"
 _AFTER = " AND (document.created_at, document.id) < (%s, %s)"
 # `id` alone would be the selected text, which has no index.
 _ORDER = "document.created_at DESC, document.id DESC"
 _PAGE = f" ORDER BY {_ORDER} LIMIT %s"
-WITH_ID = " AND document.id = %s"
+_RECIPIENTS_ORDER = 'recipient."order", recipient.id'
+# Joins one document to the workspace of the key.
+JOIN = f"""
+    LEFT JOIN "documents_document" AS document
+        ON {VISIBLE.format(workspace="workspace.id")} AND document.id = %s
+"""
 
 WithRecipients = tuple[Row, list[Row]]
 """A document's row of DOCUMENT_COLUMNS, and its recipients': RECIPIENT_COLUMNS and its id."""
 
 
-_ONE = f"""
-    SELECT {_DOCUMENT_COLUMNS}, {_RECIPIENT_COLUMNS}, document.id::text
-    FROM "documents_document" AS document
-    LEFT JOIN "documents_recipient" AS recipient ON recipient.document_id = document.id
-    WHERE {VISIBLE}{WITH_ID} ORDER BY recipient."order", recipient.id
-"""  # noqa: S608 - made of constants
+ONE = Reading(
+    f"{_DOCUMENT_COLUMNS}, {_RECIPIENT_COLUMNS}, document.id::text",
+    f'{JOIN} LEFT JOIN "documents_recipient" AS recipient ON recipient.document_id = document.id',
+    _RECIPIENTS_ORDER,
+)
 _RECIPIENT = len(DOCUMENT_COLUMNS)  # where a recipient begins in its rows; NULL if there is none
 
 
-def one(workspace_id: UUID, id: str) -> WithRecipients:
-    """One document.
+def document_id(text: str) -> UUID | None:
+    """The id in a path; None if it is malformed, which is treated like an unknown one."""
+    try:
+        parsed = UUID(text)
+    except ValueError:
+        return None
+    return parsed if str(parsed) == text.lower() else None
+
+
+def with_id(text: str, reading: Reading) -> Reading | None:
+    """A reading, which begins with `JOIN`, of the document with the id in a path.
+
+    None if the id is malformed.
+    """
+    id = document_id(text)
+    return None if id is None else reading._replace(parameters=(id,))
+
+
+def with_recipients(rows: list[Row]) -> WithRecipients:
+    """The document in the rows of `ONE`.
 
     Raises:
         DocumentNotFound: the id is unknown, malformed, deleted, or another workspace's.
     """
-    rows = fetch(_ONE, (workspace_id, document_id(id)))
     if not rows:
         raise DocumentNotFound
     recipients = [row[_RECIPIENT:] for row in rows if row[_RECIPIENT] is not None]
@@ -94,7 +117,7 @@ def newest(
 def _documents(condition: str) -> str:
     return f"""
         SELECT {_DOCUMENT_COLUMNS} FROM "documents_document" AS document
-        WHERE {VISIBLE}{condition}
+        WHERE {_VISIBLE}{condition}
     """  # noqa: S608 - made of constants
 
 
@@ -104,23 +127,8 @@ def _recipients(condition: str) -> str:
     return f"""
         SELECT {_RECIPIENT_COLUMNS}, document.id::text FROM (
             SELECT document.id, document.created_at FROM "documents_document" AS document
-            WHERE {VISIBLE}{condition}
+            WHERE {_VISIBLE}{condition}
         ) AS document
         LEFT JOIN "documents_recipient" AS recipient ON recipient.document_id = document.id
-        ORDER BY {_ORDER}, recipient."order", recipient.id
+        ORDER BY {_ORDER}, {_RECIPIENTS_ORDER}
     """  # noqa: S608 - made of constants
-
-
-def document_id(text: str) -> UUID:
-    """The id in a path. A malformed id is treated like an unknown one.
-
-    Raises:
-        DocumentNotFound: the text is not a UUID.
-    """
-    try:
-        parsed = UUID(text)
-    except ValueError:
-        raise DocumentNotFound from None
-    if str(parsed) != text.lower():
-        raise DocumentNotFound
-    return parsed

@@ -5,7 +5,7 @@ from typing import NoReturn
 from django.http import HttpResponse
 
 from config.api.errors import DocumentNotFound
-from config.api.request import ApiRequest
+from config.api.request import ApiRequest, Reading
 from config.api.responses import cacheable_response
 from config.api.viewsets import ApiViewSet
 from documents.api import queries, schema
@@ -22,9 +22,12 @@ class DocumentViewSet(ApiViewSet):
         page = paginator.paginate_queryset(queries.newest, request)
         return paginator.get_paginated_response([document_object(*each) for each in page])
 
+    def reading(self, **kwargs: str) -> Reading | None:
+        return queries.with_id(kwargs["id"], queries.ONE) if "id" in kwargs else None
+
     @schema.get_document
     def retrieve(self, request: ApiRequest, id: str) -> HttpResponse:
-        document = document_object(*queries.one(request.auth.workspace_id, id))
+        document = document_object(*queries.with_recipients(request.rows()))
         return cacheable_response(request, DocumentAnswer(document))
 
 

@@ -5,8 +5,9 @@ from typing import NamedTuple
 from uuid import UUID
 
 from config.api.errors import DocumentNotFound
-from config.database import fetch
-from documents.api.queries import VISIBLE, WITH_ID, columns, document_id
+from config.api.request import Reading
+from config.database import Row
+from documents.api.queries import JOIN, columns
 
 
 class FileRow(NamedTuple):
@@ -30,28 +31,31 @@ class DocumentFiles(NamedTuple):
     certificate: FileRow
 
 
-_FILES = f"""
-    SELECT document.id, document.title, document.status, document.file_name,
-        {columns("original", FileRow._fields)},
-        {columns("signed", FileRow._fields)},
-        {columns("certificate", FileRow._fields)}
-    FROM "documents_document" AS document
+FILES = Reading(
+    ", ".join(
+        (
+            "document.id, document.title, document.status, document.file_name",
+            columns("original", FileRow._fields),
+            columns("signed", FileRow._fields),
+            columns("certificate", FileRow._fields),
+        )
+    ),
+    f"""{JOIN}
     LEFT JOIN "documents_storedfile" AS original ON original.id = document.original_id
     LEFT JOIN "documents_storedfile" AS signed ON signed.id = document.signed_id
     LEFT JOIN "documents_storedfile" AS certificate ON certificate.id = document.certificate_id
-    WHERE {VISIBLE} {WITH_ID}
-"""
+    """,
+)
 
 
-def files_of(workspace_id: UUID, id: str) -> DocumentFiles:
-    """One document with its files.
+def with_files(rows: list[Row]) -> DocumentFiles:
+    """The document in the rows of `FILES`.
 
     Raises:
         DocumentNotFound: the id is unknown, malformed, deleted, or another workspace's.
     """
-    rows = fetch(_FILES, (workspace_id, document_id(id)))
     if not rows:
         raise DocumentNotFound
-    row = rows[0]
+    [row] = rows
     files = (FileRow._make(row[start : start + 4]) for start in (4, 8, 12))
     return DocumentFiles(*row[:4], *files)

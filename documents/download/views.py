@@ -2,19 +2,23 @@
 
 from django.http.response import HttpResponseBase
 
-from config.api.request import ApiRequest
+from config.api.request import ApiRequest, Reading
 from config.api.viewsets import ApiViewSet
 from documents.api import parameters
+from documents.api.queries import with_id
 from documents.download import schema
-from documents.download.queries import files_of
+from documents.download.queries import FILES, with_files
 from documents.download.response import Download, download_response
 
 
 class DownloadViewSet(ApiViewSet):
     """The PDFs of a document."""
 
+    def reading(self, **kwargs: str) -> Reading | None:
+        return with_id(kwargs["id"], FILES)
+
     @schema.download_document
     def retrieve(self, request: ApiRequest, id: str) -> HttpResponseBase:
         requested = parameters.file_type(request.query_params)
-        document = files_of(request.auth.workspace_id, id)
+        document = with_files(request.rows())
         return download_response(request, Download.choose(document, requested, request.auth))
