@@ -46,17 +46,33 @@ class BearerKeyAuthentication(BaseAuthentication):
         if raw is None:
             raise InvalidKey(MALFORMED if header else "no Authorization header")
         note(key_prefix=keys.loggable(raw))
-        rows = find_active(raw, request.reading if request.with_key else None)
+        rows = _find(raw, request)
         if not rows:
             raise InvalidKey("unknown, revoked, expired or deleted key")
         key = ActiveKey._make(rows[0][:_COLUMNS])
-        if request.with_key:
-            request.found_with_key = [row[_COLUMNS:] for row in rows]
         remember_tenant(header, key.workspace_id)
         note(workspace_id=str(key.workspace_id))
         remember(key=key)
         note_use(key.id, key.last_used_at, timezone.now())
         return None, key
+
+
+def _find(raw: str, request: ApiRequest) -> list[Row]:
+    """The rows of the key; with them, if the request wants it, what its view reads.
+
+    If that cannot be read, as from a table that is locked, the key is still checked and counted.
+    """
+    if not request.with_key:
+        return find_active(raw)
+    try:
+        rows = find_active(raw, request.reading)
+    except Error as exc:
+        if connection.connection is None or connection.connection.closed:
+            raise  # nothing can be read
+        request.found_with_key = exc
+        return find_active(raw)
+    request.found_with_key = [row[_COLUMNS:] for row in rows]
+    return rows
 
 
 def find_active(raw: str, reading: Reading | None = None) -> list[Row]:

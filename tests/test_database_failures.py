@@ -134,6 +134,20 @@ def test_database_that_is_silent_to_new_connections_is_503_in_time(consumers: Co
     assert statuses(consumers.all_at_once()) == {200}
 
 
+def test_database_with_locked_documents_is_no_reason_not_to_check_keys_and_count_requests(
+    server: Server, acme: Tenant, umbrella: Tenant
+) -> None:
+    tenants = (acme, umbrella)
+    paths = [f"/documents/{factories.document(tenant.workspace).id}" for tenant in tenants]
+    for path, tenant in zip(paths, tenants, strict=True):
+        assert server.get(path, tenant.raw).status == 200
+    umbrella.key.revoke(by=umbrella.admin)
+    with locked("documents_document"), ThreadPoolExecutor() as threads:
+        served, refused = threads.map(server.get, paths, [tenant.raw for tenant in tenants])
+    assert (served.status, "ratelimit" in served.headers) == (503, True)
+    assert refused.status == 401
+
+
 def test_database_that_has_ended_all_connections_refuses_no_request(consumers: Consumers) -> None:
     for _ in range(3):
         assert end_connections() > 1

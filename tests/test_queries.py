@@ -125,7 +125,7 @@ def test_queries_of_a_download_are_one_read_and_two_entries(busy: Tenant, file_t
     assert shapes(busy, path) == [with_key(FILES), ENTRY, END]
 
 
-def test_queries_of_what_is_refused_read_no_document(busy: Tenant) -> None:
+def test_queries_of_malformed_ids_and_refused_lists_read_no_document(busy: Tenant) -> None:
     assert shapes(busy, "/documents?limit=0", status=400) == [KEY]
     assert shapes(busy, "/documents/x", status=404) == [KEY]
     assert shapes(busy, "/documents/x/download?type=x", status=400) == [KEY]
@@ -167,15 +167,17 @@ def test_queries_of_a_client_that_was_refused_read_the_key_alone(
     method, status = refuse(busy)
     assert shapes(busy, "/me", method, status) == [with_key(COUNTS)]
     for path in paths:
+        assert busy.get("/openapi.json").status == 200  # which checks no key
         assert shapes(busy, path, method, status) == [KEY]
 
 
-def test_queries_of_a_key_that_was_revoked_find_nothing_to_read(busy: Tenant) -> None:
+def test_queries_of_a_key_that_was_revoked_are_for_the_key_alone(busy: Tenant) -> None:
     document = factories.document(busy.workspace)
     path = f"/documents/{document.id}"
     assert busy.get(path).status == 200
     busy.key.revoke(by=busy.admin)
     assert shapes(busy, path, status=401) == [with_key(RECIPIENTS)]
+    assert shapes(busy, path, status=401) == [KEY]
 
 
 def test_queries_of_what_is_no_key_are_none(busy: Tenant) -> None:

@@ -5,6 +5,7 @@ from functools import cache
 from typing import NamedTuple
 from uuid import UUID
 
+from django.db import Error
 from django.http import HttpRequest
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
@@ -63,7 +64,7 @@ class ApiRequest(Request):
         auth: the key; set once the request is authenticated.
         reading: what its view reads; None if that is nothing, or not a `Reading`.
         with_key: whether the statement that finds the key reads it.
-        found_with_key: what that has read.
+        found_with_key: what that has read, or why it could not.
         response_headers: headers that the checks add to whatever response follows, errors
             included.
     """
@@ -81,14 +82,20 @@ class ApiRequest(Request):
         super().__init__(request, authenticators=authenticators)
         self.reading = reading
         self.with_key = with_key
-        self.found_with_key: list[Row] | None = None
+        self.found_with_key: list[Row] | Error | None = None
         self.response_headers: dict[str, str] = {}
 
     def rows(self) -> list[Row]:
-        """The rows of the reading, which is read now unless it was with the key."""
+        """The rows of the reading, which is read now unless it was with the key.
+
+        Raises:
+            django.db.Error: the database has failed.
+        """
         if self.reading is None:
             return []
         rows = self.found_with_key
+        if isinstance(rows, Error):
+            raise rows
         if rows is None:
             rows = fetch(*self.reading.alone(self.auth.workspace_id))
         return [row for row in rows if row[0] is not None]

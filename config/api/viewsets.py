@@ -40,7 +40,7 @@ class ApiViewSet(ViewSet):
         views return rendered responses.
         """
         authenticators, reading = self.get_authenticators(), self.reading(**kwargs)
-        with_key = reading is not None and _header(request) in _passed
+        with_key = reading is not None and _header_hash(request) in _passed
         self.request = api_request = ApiRequest(request, authenticators, reading, with_key=with_key)
         response: HttpResponseBase
         try:
@@ -60,9 +60,9 @@ class ApiViewSet(ViewSet):
     def initial(self, request: ApiRequest, *args: Any, **kwargs: Any) -> None:  # type: ignore[override]
         if settings.HTTPS_ONLY and not request._request.is_secure():
             raise HttpsRequired
-        self.perform_authentication(request)
-        header = _header(request._request)
+        header = _header_hash(request._request)
         try:
+            self.perform_authentication(request)
             self.check_throttles(request)
             self.check_permissions(request)
             if _method(request._request) not in METHODS:
@@ -70,12 +70,14 @@ class ApiViewSet(ViewSet):
         except ApiError:
             _passed.discard(header)
             raise
+        if request.auth is None:  # no key is needed
+            return
         if len(_passed) >= _PASSED:
             _passed.clear()
         _passed.add(header)
 
     def reading(self, **kwargs: str) -> Reading | None:
-        """What the view will read with `ApiRequest.rows`.
+        """What the view will read with `ApiRequest.rows`. Nothing is checked yet, nor refused here.
 
         Args:
             kwargs: the parts of the path.
@@ -83,7 +85,7 @@ class ApiViewSet(ViewSet):
         return None
 
 
-def _header(request: HttpRequest) -> int:
+def _header_hash(request: HttpRequest) -> int:
     return hash(request.META.get("HTTP_AUTHORIZATION", ""))
 
 
