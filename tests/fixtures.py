@@ -29,7 +29,7 @@ from tests.replica import (  # noqa: F401 - fixtures
     the_reading_servers,
     the_replica,
 )
-from tests.server import Server, eventually, running, wait_for_completions
+from tests.server import Server, end_connections, eventually, running, wait_for_completions
 from tests.usage import flusher  # noqa: F401 - a fixture
 from workspaces.plans import Plan
 
@@ -53,13 +53,8 @@ def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -
     connection.close()
     connection.settings_dict = settings.DATABASES["default"]
     yield
-    with django_db_blocker.unblock(), connection.cursor() as cursor:
-        # Those of the threads of `config.health`, which last as long as the process.
-        cursor.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-            "WHERE datname = current_database() AND usename = current_user "
-            "AND pid <> pg_backend_pid()"
-        )
+    with django_db_blocker.unblock():
+        end_connections()  # of the threads of `config.health`, which last as long as the process
     connection.close()
     connection.settings_dict = owner
 

@@ -138,8 +138,11 @@ class Replica(Postgres):
 
     def catch_up(self) -> None:
         """Waits until it has everything that is committed now."""
-        end = int(fetch(FLUSHED, [])[0][0])
-        assert eventually(lambda: self.position() >= end)
+        self.reach(int(fetch(FLUSHED, [])[0][0]))
+
+    def reach(self, position: int) -> None:
+        """Waits until it has replayed this position."""
+        assert eventually(lambda: self.position() >= position)
 
 
 def _url() -> str:

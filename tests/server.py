@@ -63,20 +63,25 @@ def wait_for_completions() -> None:
         time.sleep(0.02)
 
 
-def end_connections() -> int:
-    """Ends all other connections of this role to the tests' database, as its restart does.
+# Autovacuum, which a test may not end, has no role.
+_OTHERS = """
+    FROM pg_stat_activity
+    WHERE datname = current_database() AND usename = current_user AND pid <> pg_backend_pid()
+"""
 
-    Autovacuum, which it may not end, has no role.
+
+def other_connections() -> list[int]:
+    """This role's other connections to the tests' database: the ids of PostgreSQL's processes."""
+    return [pid for (pid,) in fetch(f"SELECT pid {_OTHERS}", [])]
+
+
+def end_connections() -> int:
+    """Ends the other connections, as a restart of the database does.
 
     Returns:
         How many it has ended.
     """
-    [[ended]] = fetch(
-        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
-        "WHERE datname = current_database() AND usename = current_user AND pid <> pg_backend_pid()",
-        [],
-    )
-    return int(ended)
+    return len(fetch(f"SELECT pg_terminate_backend(pid) {_OTHERS}", []))
 
 
 def serving_environment() -> dict[str, str]:

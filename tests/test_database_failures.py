@@ -16,14 +16,13 @@ from django.db import connection
 from django.urls import reverse
 
 from config.breaker import PAUSE
-from config.database import fetch
 from config.postgresql.deadlines import API_SECONDS
 from tests import factories
 from tests.client import golden
 from tests.database import locked, read_only
 from tests.factories import Tenant
 from tests.proxy import HOST
-from tests.server import Server, end_connections, running
+from tests.server import Server, end_connections, other_connections, running
 from tests.staff import signed_in
 
 LIMIT = 6.0  # seconds in which every request is answered
@@ -160,14 +159,8 @@ def stopped_backends() -> Iterator[Callable[[], None]]:
     stopped: list[psutil.Process] = []
 
     def stop() -> None:
-        rows = fetch(
-            "SELECT pid FROM pg_stat_activity "
-            "WHERE datname = current_database() AND usename = current_user "
-            "AND pid <> pg_backend_pid()",
-            [],
-        )
         name = str(connection.settings_dict["NAME"])
-        for process in (psutil.Process(pid) for (pid,) in rows):
+        for process in map(psutil.Process, other_connections()):
             assert name in " ".join(process.cmdline())
             process.suspend()
             stopped.append(process)

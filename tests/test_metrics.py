@@ -13,11 +13,10 @@ from prometheus_client.parser import text_string_to_metric_families
 
 import config.metrics  # noqa: F401 - registers them
 from config.breaker import Breaker
-from config.database import fetch
 from tests import factories, seals
 from tests.factories import Tenant
 from tests.proxy import HOST
-from tests.server import ROOT, Server, eventually
+from tests.server import ROOT, Server, eventually, other_connections
 
 DEPLOY = ROOT / "deploy"
 LONGEST = 4.0  # seconds that the metrics may take, whatever is silent
@@ -140,10 +139,10 @@ def test_metrics_have_the_state_of_the_audit_log(as_owner: None, server: Server)
 
 def test_metrics_of_the_audit_log_leave_no_connection(server: Server) -> None:
     server.metrics()
-    before = connections()
+    before = len(other_connections())
     for _ in range(5):
         server.metrics()
-    assert eventually(lambda: connections() <= before)
+    assert eventually(lambda: len(other_connections()) <= before)
 
 
 @pytest.mark.parametrize("how", ["refuse", "silence"])
@@ -156,16 +155,6 @@ def test_metrics_without_the_database_are_the_others_in_time(server: Server, how
     assert "documents_slots_in_use" in text
     server.restore()
     assert eventually(lambda: "documents_audit_sealed_entries" in server.metrics())
-
-
-def connections() -> int:
-    """Those of this role to the tests' database."""
-    [[number]] = fetch(
-        "SELECT count(*) FROM pg_stat_activity "
-        "WHERE datname = current_database() AND usename = current_user",
-        [],
-    )
-    return int(number)
 
 
 def test_metrics_are_not_served_to_clients(server: Server) -> None:

@@ -26,13 +26,13 @@ RECIPIENTS = "SELECT documents_document + documents_recipient"
 FILES = "SELECT documents_document + documents_storedfile × 3"
 
 
+ENTRY = "INSERT audit_auditentry"
+END = "SELECT audit_auditentry × 2"  # an INSERT, behind a lock: of a download that has ended
+
+
 def with_key(shape: str) -> str:
     """Of the statement that finds the key and reads this."""
     return shape.replace("SELECT", f"{KEY} +")
-
-
-ENTRY = "INSERT audit_auditentry"
-END = "SELECT audit_auditentry × 2"  # an INSERT, behind a lock: of a download that has ended
 
 
 def shape(sql: str) -> str:
@@ -126,6 +126,7 @@ def test_queries_of_a_download_are_one_read_and_two_entries(busy: Tenant, file_t
 
 
 def test_queries_of_malformed_ids_and_refused_lists_read_no_document(busy: Tenant) -> None:
+    assert shapes(busy, "/me", "POST", status=405) == [KEY]
     assert shapes(busy, "/documents?limit=0", status=400) == [KEY]
     assert shapes(busy, "/documents/x", status=404) == [KEY]
     assert shapes(busy, "/documents/x/download?type=x", status=400) == [KEY]

@@ -80,8 +80,7 @@ def test_replica_that_has_all_up_to_the_end_of_a_page_of_the_log_is_current(
             return cursor if primary.ask(INSERTED) == position else None
 
         cursor = eventually(first_page_at_the_end)
-        flushed = primary.ask(FLUSHED)
-        assert eventually(lambda: replica.position() >= flushed)
+        replica.reach(primary.ask(FLUSHED))
         server.link.restore()
         assert server.uses_replica()
         before = server.pages()
@@ -137,7 +136,7 @@ def test_replica_of_another_primary_is_not_judged_by_the_positions_of_the_one_be
         while primary.ask(INSERTED) < further + PAGE:
             primary.ask("SELECT pg_logical_emit_message(false, '', 'x')::text")
             end_segment(primary)
-        assert eventually(lambda: replica.position() >= further)
+        replica.reach(further)
         replica.pause()
         with psycopg.connect(primary.url) as connection:
             connection.execute(

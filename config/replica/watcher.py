@@ -83,7 +83,7 @@ class Moment(NamedTuple):
     transaction: int
 
 
-TOO_FAR_BEHIND = "it is too far behind"
+_TOO_FAR_BEHIND = "it is too far behind"
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Knowledge:
     """What is known about the replica.
 
     Attributes:
-        problem: why it is not used; "" if it may be.
+        problem: why it could not be used when it was asked; "" if it could.
         position: a position that it has replayed, as has the primary at `as_of`.
         as_of: it has everything that was committed before this time on the monotonic clock. None if
             such a time is not known.
@@ -107,9 +107,15 @@ class Knowledge:
         return None if self.as_of is None else time.monotonic() - self.as_of
 
     @property
+    def reason(self) -> str:
+        """Why documents may not be read from it now; "" if they may. Knowledge becomes too old."""
+        too_old = (self.lag or 0.0) > settings.REPLICA_MAX_LAG
+        return self.problem or (_TOO_FAR_BEHIND if too_old else "")
+
+    @property
     def usable(self) -> bool:
         """Whether documents may be read from it now."""
-        return not self.problem and (self.lag or 0.0) <= settings.REPLICA_MAX_LAG
+        return not self.reason
 
 
 class Watcher:
@@ -186,7 +192,7 @@ class Watcher:
         moment = next(reached, None)
         if moment is None or time.monotonic() - moment.began > settings.REPLICA_MAX_LAG:
             as_of = moment.began if moment else self.knowledge.as_of
-            return Knowledge(TOO_FAR_BEHIND, 0, as_of)
+            return Knowledge(_TOO_FAR_BEHIND, 0, as_of)
         with _responding("it"):
             self.pool.fill()
         return Knowledge("", moment.position, moment.began)

@@ -13,7 +13,7 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from config import health
 from config.postgresql import migrations
-from config.replica.watcher import TOO_FAR_BEHIND, watcher
+from config.replica.watcher import watcher
 from config.system import Fact, register, time_or
 
 STARTED = datetime.now(UTC)
@@ -66,9 +66,8 @@ def read_replica() -> list[Fact]:
     knowledge = watcher.knowledge
     lag = knowledge.lag
     used = Fact("Replica for lists", "used", "ok")
-    if not knowledge.usable:
-        problem = knowledge.problem or TOO_FAR_BEHIND  # the watcher looks a moment later
-        text = f"not used: {problem}. Lists come from the primary database."
+    if reason := knowledge.reason:
+        text = f"not used: {reason}. Lists come from the primary database."
         used = Fact("Replica for lists", text, "warn")
     return [
         used,
