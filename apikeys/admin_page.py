@@ -89,7 +89,7 @@ def figures(days: list[report.Day]) -> list[tuple[str, str]]:
 def events(key: ApiKey | DeletedKey) -> Iterator[Event]:
     """The key's life: what the audit log has, and its expiry."""
     for entry in life_of(key.workspace_id, key.id):
-        action = entry.get_action_display().removeprefix("API key ").capitalize()
+        action = entry.action_label.removeprefix("API key ").capitalize()
         detail = f" ({entry.detail})" if entry.detail else ""
         kind = "ended" if entry.action in ENDING else "done"
         yield kind, time_tag(entry.created_at), f"{action} by {entry.person}{detail}"

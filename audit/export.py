@@ -21,7 +21,7 @@ from django.utils.text import slugify
 from audit import record
 from audit.export_limits import EXPORT_SECONDS, RUNNING, slot
 from audit.filters import AuditLogFilter
-from audit.models import COLUMNS, Action, AuditEntry
+from audit.models import COLUMNS, LABELS, Action, AuditEntry
 from config.admin import keyset
 from config.slots import NoSlot
 
@@ -33,7 +33,6 @@ BATCH = 2000  # entries that are read and sent at a time; no more are ever in me
 # also after a quotation mark.
 _FORMULA = re.compile("(^|[;\t\r\n])([\"' ]*)(?=[=+\\-@＝＋－＠])")
 _BLANK = ("\t", "\r", "\n")  # some spreadsheets skip these before a formula
-_LABELS = dict(Action.choices)
 _BYTE_ORDER_MARK = "\ufeff"  # without it, Excel does not read the file as UTF-8
 
 
@@ -142,7 +141,7 @@ class Lines:
 def _cells(row: dict[str, Any]) -> list[Any]:
     shown = row | {
         **{name: _time(row[name]) for name in ("created_at", "occurred_at")},
-        "action": _LABELS.get(row["action"], row["action"]),
+        "action": LABELS.get(row["action"], row["action"]),
     }
     return [safe(shown[name]) for name in COLUMNS]
 

@@ -141,7 +141,7 @@ class EntryFields:
 
     @admin.display(description="what happened")
     def what_happened(self, entry: AuditEntry) -> str:
-        return entry.get_action_display()
+        return entry.action_label
 
     @admin.display(description="download")
     def download(self, entry: Any) -> str:

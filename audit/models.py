@@ -64,6 +64,8 @@ class Action(models.TextChoices):
     LOG_RESTORED = "audit.restored", "Audit log restored from a backup"
 
 
+LABELS: dict[str, str] = {str(value): label for value, label in Action.choices}
+
 # A filter on downloads fills a page quickly without an index, since nearly all entries are
 # downloads. The indexes by action exclude them, to keep downloads cheap to insert.
 DOWNLOADS = (Action.DOCUMENT_DOWNLOADED, Action.DOWNLOAD_ENDED)
@@ -95,7 +97,7 @@ class AuditEntry(models.Model):
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     # When it happened, if that was recorded later: the end of a download, mostly.
     occurred_at = models.DateTimeField(null=True)
-    action = models.CharField(max_length=40, choices=Action)
+    action = models.CharField(max_length=40)  # an `Action`, which has the label
     workspace_id = models.UUIDField(null=True)  # None for a sign-in
     workspace_name = models.CharField(max_length=200, blank=True)
     person = models.CharField(
@@ -190,7 +192,12 @@ class AuditEntry(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.get_action_display()}, {self.created_at:%Y-%m-%d %H:%M:%S} UTC"
+        return f"{self.action_label}, {self.created_at:%Y-%m-%d %H:%M:%S} UTC"
+
+    @property
+    def action_label(self) -> str:
+        """What happened, in words; the stored value if a later release has written it."""
+        return LABELS.get(self.action, self.action)
 
     @property
     def short_request_id(self) -> str:

@@ -99,5 +99,5 @@ def _of_entries(request: HttpRequest, entries: list[AuditEntry]) -> Iterator[Eve
             text = format_html("Downloaded ({}) with {} {}", entry.file_type, key, pill)
         else:
             by = f" by {entry.person}" if entry.person else ""
-            text = format_html("{}{}", entry.get_action_display(), by)
+            text = format_html("{}{}", entry.action_label, by)
         yield Event(entry.created_at, "done", text)
