@@ -12,14 +12,11 @@ from typing import Any
 from uuid import UUID
 
 from redis import ConnectionPool
-from redis.backoff import NoBackoff
 from redis.connection import ConnectionInterface
 from redis.exceptions import ConnectionError, NoScriptError, RedisError
-from redis.retry import Retry
 
 from config import redis_client
 from config.api.limits import WINDOW
-from config.redis_url import parse
 
 _EXPIRY = 2 * WINDOW  # seconds: the clocks of several machines may differ
 _INCREMENT = f"""
@@ -28,11 +25,6 @@ if count == 1 then redis.call('EXPIRE', KEYS[1], {_EXPIRY}) end
 return count
 """
 _SHA = hashlib.sha1(_INCREMENT.encode(), usedforsecurity=False).hexdigest()
-
-
-def _name(key_id: UUID, window_end: int) -> str:
-    """The key in Redis of a window's counter."""
-    return f"requests:{key_id}:{window_end}"
 
 
 class RedisCounter:
@@ -46,9 +38,7 @@ class RedisCounter:
     """
 
     def __init__(self, url: str, timeout: float) -> None:
-        self._pool = ConnectionPool.from_url(
-            url, **redis_client.options(timeout), retry=Retry(NoBackoff(), 0)
-        )
+        self._pool = ConnectionPool.from_url(url, **redis_client.options(timeout))
         self._free: list[ConnectionInterface] = []  # and no thread uses them
 
     def increment(self, key_id: UUID, window_end: int) -> int:
@@ -60,7 +50,7 @@ class RedisCounter:
         Raises:
             redis.RedisError: Redis is out of reach or refuses.
         """
-        counter = _name(key_id, window_end)
+        counter = f"requests:{key_id}:{window_end}"
         with self._connection() as connection:
             # A script runs as a whole: no counter is left without its expiry.
             try:
@@ -113,26 +103,6 @@ def _ask(connection: ConnectionInterface, *command: str | int) -> Any:
     return connection.read_response()
 
 
-class ManagedRedisCounter:
-    """Counts in a Redis that Sentinel or Cluster manages. A counter is one key, so on one server.
-
-    Args:
-        url: as `config.redis_url` describes it.
-        timeout: seconds, as in `config.redis_client.RedisClient`.
-    """
-
-    def __init__(self, url: str, timeout: float) -> None:
-        self._redis = redis_client.connect(url, timeout)
-
-    def increment(self, key_id: UUID, window_end: int) -> int:
-        """As `RedisCounter.increment`."""
-        return int(self._redis.call("EVAL", _INCREMENT, 1, _name(key_id, window_end)))
-
-    def ping(self) -> None:
-        """As `RedisCounter.ping`."""
-        self._redis.call("PING")
-
-
 class ProcessCounter:
     """Counts in this process's memory, for a service that is one process.
 
@@ -158,8 +128,8 @@ class ProcessCounter:
         """As `RedisCounter.ping`: this counter is always in reach."""
 
 
-def choose(url: str, timeout: float) -> RedisCounter | ManagedRedisCounter | ProcessCounter:
+def choose(url: str, timeout: float) -> RedisCounter | ProcessCounter:
     """The counter for a REDIS_URL."""
     if url.startswith("memory://"):
         return ProcessCounter()
-    return RedisCounter(url, timeout) if parse(url) is None else ManagedRedisCounter(url, timeout)
+    return RedisCounter(url, timeout)

@@ -11,8 +11,6 @@ from urllib.parse import unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from config import redis_url
-
 TRUE = ("1", "true", "yes", "on")
 FALSE = ("0", "false", "no", "off")
 
@@ -89,26 +87,6 @@ def url(name: str, *schemes: str, help: str) -> str:
     if value.partition("://")[0] not in schemes:
         begins = ", ".join(f"{scheme}://" for scheme in schemes)
         raise ImproperlyConfigured(f"{name} must begin with one of {begins}.")
-    return value
-
-
-def redis(name: str, *, help: str) -> str:
-    """A required variable, as the URL of Redis (`config.redis_url`) or memory://.
-
-    Raises:
-        ImproperlyConfigured: it is not valid. The message does not quote the value, which may
-            contain a password.
-    """
-    value = url(
-        name, *redis_url.SINGLE, "memory", *redis_url.SENTINEL, *redis_url.CLUSTER, help=help
-    )
-    try:
-        redis_url.parse(value)
-    except ValueError:
-        raise ImproperlyConfigured(
-            f"{name} must be redis://HOST:PORT/NUMBER, redis+cluster://HOST:PORT,HOST:PORT or "
-            "redis+sentinel://HOST:PORT,HOST:PORT/MASTER/NUMBER."
-        ) from None
     return value
 
 

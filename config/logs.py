@@ -24,7 +24,6 @@ _CREDENTIAL = re.compile(r"(X-Amz-(?:Credential|Security-Token)=)[^&\s\"'\\,]+")
 # A person with the token of such a link may set an account's password.
 _RESET_TOKEN = re.compile(r"(/reset/[^/\s\"]+/)[^/\s\"]+")
 _URL_PASSWORD = re.compile(r"(://[^\s:/@\"]*:)[^\s/@\"]+(?=@)")
-_SENTINEL_PASSWORD = re.compile(r"(sentinel_password=)[^&\s\"]+")
 
 # What a line of text in the access log has after its message. The reason may have spaces.
 TEXT_FIELDS = ("bytes", "key_prefix", "workspace_id", "client_address", "reason")
@@ -33,7 +32,7 @@ TEXT_FIELDS = ("bytes", "key_prefix", "workspace_id", "client_address", "reason"
 def redact(text: str) -> str:
     """`text` with raw API keys cut to their public part, without signatures, tokens, passwords."""
     text = cut_raw_keys(text)
-    for secret in (_SIGNATURE, _CREDENTIAL, _RESET_TOKEN, _URL_PASSWORD, _SENTINEL_PASSWORD):
+    for secret in (_SIGNATURE, _CREDENTIAL, _RESET_TOKEN, _URL_PASSWORD):
         text = secret.sub(_cut, text)
     return text
 

@@ -291,11 +291,13 @@ USAGE_FLUSH_SECONDS = env.integer(
 
 # --- Counters: the rate limit (`apikeys.counter`) and sign-ins (django-ratelimit, in the cache) ---
 
-REDIS_URL = env.redis(
+REDIS_URL = env.url(
     "REDIS_URL",
-    help="`redis://HOST:PORT/NUMBER`, `redis+sentinel://HOST:PORT,HOST:PORT/MASTER/NUMBER` or "
-    "`redis+cluster://HOST:PORT,HOST:PORT`, with `:PASSWORD@` before the hosts, and `rediss` for "
-    "TLS; or `memory://` if the service is one process",
+    "redis",
+    "rediss",
+    "memory",
+    help="`redis://:PASSWORD@HOST:PORT/NUMBER`, or `rediss://` for TLS; or `memory://` if the "
+    "service is one process",
 )
 COUNT_IN_PROCESS = REDIS_URL.startswith("memory://")
 REDIS_TIMEOUT = 0.25  # seconds; after that a request passes uncounted
