@@ -24,16 +24,14 @@ class Completion:
         at: when.
         bytes_sent: of the response's body.
         length: bytes of the whole body; None if it is not known.
-        damaged: whether a whole file had another digest than when it was stored.
     """
 
     at: Annotated[datetime, msgspec.Meta(tz=True)]
     bytes_sent: _Bytes
     length: _Bytes | None
-    damaged: bool
 
 
-def completion_text(*, bytes_sent: int, length: int | None, size: int | None, damaged: bool) -> str:
+def completion_text(*, bytes_sent: int, length: int | None, size: int | None) -> str:
     """How a download ended, in words.
 
     Args:
@@ -48,19 +46,12 @@ def completion_text(*, bytes_sent: int, length: int | None, size: int | None, da
         text = "whole file"
     else:
         return f"part: {length:,} of {size:,} bytes"
-    if damaged:
-        return f"damaged: its SHA-256 is not that of the stored file; {text}"
     return text if length == size else f"part, {text}"
 
 
 def _completion(started: AuditEntry, completion: Completion) -> AuditEntry:
     size = int(started.byte_range.rpartition("/")[2]) if started.byte_range else completion.length
-    text = completion_text(
-        bytes_sent=completion.bytes_sent,
-        length=completion.length,
-        size=size,
-        damaged=completion.damaged,
-    )
+    text = completion_text(bytes_sent=completion.bytes_sent, length=completion.length, size=size)
     action = Action.DOWNLOAD_ENDED
     return ending(started, action=action, bytes_sent=completion.bytes_sent, detail=text)
 

@@ -70,7 +70,7 @@ def outcome(started: AuditEntry, ended: AuditEntry | None) -> Outcome:
         return Outcome("unknown", ended.detail or "ended")
     broken_off = _BROKEN_OFF.search(ended.detail)
     length = asked or size or _number(broken_off) or (None if broken_off else sent)
-    if ended.detail.startswith("damaged"):
+    if ended.detail.startswith("damaged"):  # of releases that checked files while sending them
         return Outcome("damaged", f"damaged file, {_broken_off(sent, length)}")
     if length is None or sent < length:
         return Outcome("broken off", f"{'part, ' if asked else ''}{_broken_off(sent, length)}")

@@ -54,7 +54,7 @@ DOWNLOADS_STARTED = Counter(
 DOWNLOADS_ENDED = Counter(
     "documents_downloads_ended", "Downloads in process that ended", ["completion"]
 )
-for _completion in ("complete", "broken_off", "damaged"):
+for _completion in ("complete", "broken_off"):
     DOWNLOADS_ENDED.labels(_completion)  # from 0 on: Prometheus sees no increase to a first value
 DOWNLOAD_BYTES = Counter("documents_download_bytes", "Bytes of downloads sent in process")
 COMPLETIONS_SPOOLED = Gauge(

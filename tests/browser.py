@@ -216,9 +216,10 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chr
     """One Chromium for all tests; they use it through `browser`."""
     program, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if not (program and driver):
+        missing = "chromedriver (chromium-driver)" if program else "Chromium (chromium)"
         if os.environ.get("CI"):
-            pytest.fail("CI needs Chromium: apt-get install chromium chromium-driver")
-        pytest.skip("Chromium is not installed: apt-get install chromium chromium-driver")
+            pytest.fail(f"CI needs {missing}: apt-get install chromium chromium-driver")
+        pytest.skip(f"{missing} is not installed: apt-get install chromium chromium-driver")
     options = webdriver.ChromeOptions()
     options.binary_location = program
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})

@@ -285,6 +285,10 @@ def interrupt(run: Run) -> None:
         child.send_signal(signal.SIGINT)
 
 
+def interrupt_make(run: Run) -> None:
+    run.process.send_signal(signal.SIGINT)
+
+
 def terminate_make(run: Run) -> None:
     run.process.terminate()
 
@@ -303,7 +307,9 @@ def kill_all(run: Run) -> None:
         child.kill()
 
 
-@pytest.mark.parametrize("end", [interrupt, terminate_make, kill_make, kill_server, kill_all])
+@pytest.mark.parametrize(
+    "end", [interrupt, interrupt_make, terminate_make, kill_make, kill_server, kill_all]
+)
 def test_run_leaves_no_process_and_intact_data_however_it_ends(
     run: Run, folder: Path, end: Callable[[Run], None]
 ) -> None:

@@ -40,14 +40,24 @@ def worker(instance: Server) -> psutil.Process:
     return found
 
 
-def test_killed_worker_is_replaced(instance: Server, acme: Tenant) -> None:
-    instance.wait()
-    killed = worker(instance)
-    killed.kill()
-    killed.wait()
+def test_killed_workers_are_replaced_however_soon(instance: Server, acme: Tenant) -> None:
+    for _ in range(3):
+        instance.wait()
+        killed = worker(instance)
+        killed.kill()
+        killed.wait()
     instance.wait()
     assert instance.get("/me", acme.raw).status == 200
     assert worker(instance).pid != killed.pid
+
+
+def test_instance_whose_workers_cannot_start_ends(instance: Server) -> None:
+    instance.wait()
+    while instance.wait_for_end(0.01) is None:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if found := worker_of(instance.pid):
+                found.kill()
+    assert "Worker crash loop detected" in instance.log()
 
 
 def test_frozen_worker_is_replaced_within_30_seconds(instance: Server, acme: Tenant) -> None:

@@ -8,6 +8,7 @@ import os
 import socket
 import threading
 import time
+from typing import Any
 
 from django.conf import settings
 from granian.constants import HTTPModes, Interfaces
@@ -71,10 +72,21 @@ class Supervisor(MPServer):
         self._load = functools.partial(load_application, self._heartbeat, grace)
 
     def run(self) -> None:
-        """Serves until a signal stops it; exits with status 1 when workers fail repeatedly."""
+        """Serves until a signal stops it; exits with status 1 when workers cannot start."""
         threading.Thread(target=self._watch, name="watcher", daemon=True).start()
         # Not MPServer.serve, which warns of many threads: ours mostly wait for a slot.
         super(MPServer, self).serve(target_loader=self._load)
+
+    def _respawn_workers(self, *args: Any, **options: Any) -> None:
+        """Replaces the worker. granian gives up if the new one ends within 5.5 seconds.
+
+        That is right if no worker can start. It is wrong if the last one lived, and something
+        kills it again and again.
+        """
+        lived, self._heartbeat.value = self._heartbeat.value, 0
+        super()._respawn_workers(*args, **options)
+        if lived:
+            self.respawned_wrks.clear()
 
     def _watch(self) -> None:
         """Kills a worker that shows no sign of life; granian's main loop replaces it.
@@ -94,7 +106,7 @@ class Supervisor(MPServer):
             last = beat
             if unchanged >= (FROZEN_AFTER if beat else START_TIMEOUT):
                 logger.error("The worker has not responded for %d seconds: killed", unchanged)
-                last = unchanged = self._heartbeat.value = 0
+                last = unchanged = 0
                 for worker in list(self.wrks):
                     worker.inner.kill()
 

@@ -25,7 +25,7 @@ def load_application(heartbeat: Heartbeat, grace: float, target: str) -> Callabl
     """Loads the WSGI application in the worker.
 
     Args:
-        heartbeat: set once a second from now on.
+        heartbeat: set once the application is loaded, and then once a second.
         grace: seconds between SIGTERM and the end.
         target: granian's argument; not used.
     """
@@ -36,9 +36,10 @@ def load_application(heartbeat: Heartbeat, grace: float, target: str) -> Callabl
     # Ctrl-C is for the supervisor, which then stops its worker. A worker that gets both signals at
     # once can hang until it is killed.
     os.setpgid(0, 0)
-    threading.Thread(target=_beat, args=(heartbeat,), name="heartbeat", daemon=True).start()
     from config.wsgi import application  # noqa: PLC0415 - only the worker is the server
 
+    heartbeat.value = time.monotonic()  # before it responds: a worker killed then has lived
+    threading.Thread(target=_beat, args=(heartbeat,), name="heartbeat", daemon=True).start()
     _break_off_after_sigterm(grace)
     # granian ends when the last byte is sent, which is before its thread has recorded that.
     atexit.register(breaking_off.send, None, patience=RECORDING)

@@ -50,7 +50,6 @@ def parse(line: bytes) -> tuple[str, completions.Completion] | None:
         at=datetime.fromtimestamp(float(completed_at), UTC),
         bytes_sent=int(sent) if served else 0,
         length=int(length) if served and length != b"-" else None,
-        damaged=False,  # nginx does not know
     )
 
 

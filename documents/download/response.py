@@ -155,7 +155,7 @@ def open_stream(download: Download, part: ByteRange | None, length: int) -> Reco
         undo.callback(opened.close)
         entry = record_download(download, part)
         undo.pop_all()
-    return RecordedStream(opened, download.file, entry)
+    return RecordedStream(opened, entry)
 
 
 def record_download(download: Download, part: ByteRange | None) -> AuditEntry:

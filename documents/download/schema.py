@@ -55,7 +55,8 @@ FILE_HEADERS = [
         "Repr-Digest",
         pattern("^sha-256=:[A-Za-z0-9+/]{43}=:$", f"sha-256=:{DIGEST}:"),
         FILE,
-        "The SHA-256 of the whole file, also in a partial response (RFC 9530).",
+        "The SHA-256 of the whole file, also in a partial response (RFC 9530). Compare the file "
+        "that you have received with it.",
     ),
 ]
 

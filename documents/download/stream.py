@@ -19,8 +19,6 @@ from config.api.errors import TooManyDownloads
 from config.logs import request_id
 from config.signals import breaking_off
 from documents.download import spool
-from documents.download.integrity import CheckedChunks, DamagedObject
-from documents.download.queries import FileRow
 from documents.storage_reading import OpenObject
 
 logger = logging.getLogger(__name__)
@@ -72,25 +70,20 @@ _open: "set[RecordedStream]" = set()
 class RecordedStream:
     """An object's bytes on their way to the client; its completion is a separate audit entry.
 
-    If object storage breaks off, or if a whole file does not have the digest that it had when it
-    was stored, the iteration raises and the server closes the connection, so that a short body
-    never looks complete.
+    If object storage breaks off, the iteration raises and the server closes the connection, so that
+    a short body never looks complete.
 
     Args:
         opened: the object or a part of it, not read yet.
-        file: the whole file.
         entry: the audit entry of the download, which counts in `STREAMS`.
     """
 
-    def __init__(self, opened: OpenObject, file: FileRow, entry: AuditEntry) -> None:
+    def __init__(self, opened: OpenObject, entry: AuditEntry) -> None:
         self._opened = opened
-        self._file = file
         self._entry = entry
-        whole = opened.length == file.size
-        self._chunks = CheckedChunks(opened, file.sha256) if whole else iter(opened)
+        self._chunks = iter(opened)
         self._last = 0  # bytes of the last chunk
         self._sent = 0  # bytes that the server has taken
-        self._damage = ""  # the wrong SHA-256 of a damaged object
         self._ending = threading.Lock()  # taken once, for good
         _open.add(self)
 
@@ -104,11 +97,7 @@ class RecordedStream:
         self._last = 0
         if self._ending.locked():
             raise ConnectionAbortedError("the process ends")
-        try:
-            chunk = next(self._chunks)
-        except DamagedObject as exc:
-            self._damage = exc.found
-            raise
+        chunk = next(self._chunks)
         self._last = len(chunk)
         return chunk
 
@@ -118,7 +107,6 @@ class RecordedStream:
             token = request_id.set(self._entry.request_id)  # the request itself has ended
             try:
                 self._opened.close()
-                self._log_damage()
                 self._record(self._completion())
             finally:
                 request_id.reset(token)
@@ -141,14 +129,12 @@ class RecordedStream:
             at=datetime.now(UTC),
             bytes_sent=self._sent,
             length=self._opened.length,
-            damaged=bool(self._damage),
         )
 
     def _record(self, completion: completions.Completion) -> None:
         """Writes the audit entry; if the database fails, it is written later."""
         complete = completion.bytes_sent == completion.length
-        state = "damaged" if completion.damaged else "complete" if complete else "broken_off"
-        metrics.DOWNLOADS_ENDED.labels(state).inc()
+        metrics.DOWNLOADS_ENDED.labels("complete" if complete else "broken_off").inc()
         metrics.DOWNLOAD_BYTES.inc(completion.bytes_sent)
         try:
             with spool.recording():
@@ -157,16 +143,6 @@ class RecordedStream:
             # The download itself is recorded and its bytes have been sent.
             logger.warning("The completion of a download is recorded later: %r", exc)
             spool.add(self._entry.request_id, completion)
-
-    def _log_damage(self) -> None:
-        if self._damage:
-            logger.error(
-                "Object %s is damaged: its SHA-256 is %s instead of %s. This download was broken "
-                "off before its last bytes. Parts of it, and what nginx serves, are not checked.",
-                self._file.object_key,
-                self._damage,
-                self._file.sha256,
-            )
 
 
 @receiver(breaking_off)

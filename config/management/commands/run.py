@@ -30,7 +30,7 @@ from config import static_files
 from config.embedded import data_dir
 from config.management.companions import ROOT, Companion, command, program, running
 from config.management.progress import ProgressCommand
-from config.management.shutdown import when_parent_dies
+from config.management.shutdown import when_make_ends
 from config.ports import usable_port
 from config.server.supervisor import Supervisor
 from documents import demo
@@ -50,13 +50,15 @@ class Command(ProgressCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--port", default=os.environ.get("PORT") or "8000")
         parser.add_argument(
-            "--stop-with-parent", action="store_true", help="end when the parent process ends"
+            "--stop-with-parent",
+            action="store_true",
+            help="end when make, the parent process, ends",
         )
 
     def handle(self, *, port: str, stop_with_parent: bool, **options: Any) -> None:
         os.environ.setdefault("WEBHOOK_TARGETS", "any")  # a laptop has no public address
         if stop_with_parent:
-            when_parent_dies(os.getppid(), lambda: os.kill(os.getpid(), signal.SIGTERM))
+            when_make_ends(os.getppid(), lambda: os.kill(os.getpid(), signal.SIGTERM))
         try:
             number = usable_port(HOST, port)
         except ValueError as exc:
