@@ -21,7 +21,7 @@ install = total=$$(grep -c '==' $(1)); { $(BIN)/python -m pip install --disable-
 	/^(Collecting|Installing)/ {printf "\r$(1): %d of %d packages", n, total; fflush()} END {print ""}'; \
 	[ "$$(cat $(VENV)/pip.status)" = 0 ] || { cat $(VENV)/pip.log >&2; exit 1; }
 
-.PHONY: help install run test drill pictures bench faults check format openapi fuzz lock
+.PHONY: help install run test drill pictures bench faults check format openapi sbom fuzz lock
 .DEFAULT_GOAL := help
 
 help:
@@ -34,6 +34,7 @@ help:
 	@echo "make check    lint, format, types, migrations"
 	@echo "make format   write the code in its format"
 	@echo "make openapi  write the OpenAPI document, docs/openapi.json"
+	@echo "make sbom     write the list of the service's packages, docs/sbom.json"
 	@echo "make fuzz     look for flaws of the API at random for SECONDS=300"
 	@echo "make install  make the virtual environment .venv"
 	@echo "make lock     pin the newest versions that pyproject.toml allows"
@@ -97,6 +98,9 @@ format: $(STAMP)
 openapi: $(STAMP)
 	$(BIN)/python manage.py spectacular --format openapi-json --fail-on-warn --file docs/openapi.json
 
+sbom: $(STAMP)
+	$(BIN)/python deploy/sbom.py >docs/sbom.json
+
 fuzz: $(STAMP)
 	@FUZZ_SECONDS=$(or $(SECONDS),300) $(BIN)/python -m pytest tests/test_openapi_fuzzed.py
 
@@ -105,6 +109,7 @@ COMPILE = $(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes 
 	--custom-compile-command "make lock" pyproject.toml
 lock: $(STAMP)
 	$(COMPILE) -o requirements.txt
+	$(BIN)/python deploy/sbom.py >docs/sbom.json
 	$(COMPILE) -c requirements.txt --group run -o requirements-run.txt
 	$(COMPILE) -c requirements-run.txt --group dev -o requirements-dev.txt
 	$(COMPILE) -c requirements-dev.txt --group dev --group bench -o requirements-bench.txt

@@ -6,6 +6,7 @@ database, object storage or a secret.
 """
 
 import os
+import re
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
@@ -99,6 +100,18 @@ def choice(name: str, *allowed: str, help: str) -> str:
     value = text(name, allowed[0], help=help).lower()
     if value not in allowed:
         raise ImproperlyConfigured(f"{name} must be one of {', '.join(allowed)}.")
+    return value
+
+
+def contact(name: str, *, help: str) -> str:
+    """The variable as an address that a person can write to; empty if it is not set.
+
+    Raises:
+        ImproperlyConfigured: it is neither mailto: nor https:, or has a space or line break.
+    """
+    value = text(name, help=help)
+    if value and not re.fullmatch(r"(mailto:|https://)[!-~]+", value):
+        raise ImproperlyConfigured(f"{name} must be mailto:ADDRESS or https://….")
     return value
 
 

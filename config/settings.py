@@ -353,6 +353,11 @@ UPGRADE_URL = env.text(
 SUPPORT_EMAIL = env.text(
     "SUPPORT_EMAIL", help="the e-mail address that pages name where users need help; none if empty"
 )
+SECURITY_CONTACT = env.contact(
+    "SECURITY_CONTACT",
+    help="whom to tell about a vulnerability, `mailto:ADDRESS` or `https://…`, for "
+    "`/.well-known/security.txt`; without it that is a 404",
+)
 # The rest of an API view's behaviour is in `config.api.viewsets`. These are settings, since
 # `config` does not import the apps.
 REST_FRAMEWORK = {

@@ -11,6 +11,7 @@ from django.views.generic import RedirectView
 from config.api.viewsets import UnknownPath
 from config.openapi import views as docs
 from config.openapi.views import SchemaViewSet
+from config.security_txt import page as security_txt
 from config.system import page as system
 from documents.api.views import DocumentViewSet, UnknownDocumentPath
 from documents.download.views import DownloadViewSet
@@ -39,6 +40,7 @@ urlpatterns = [
     path("api/docs", docs.page, name="docs"),
     path("api/docs/", RedirectView.as_view(pattern_name="docs")),
     path("favicon.ico", favicon),
+    path(".well-known/security.txt", security_txt),
     path("", RedirectView.as_view(pattern_name="docs")),
     path("admin/invitation/", invitation, name="invitation"),
     path("admin/system/", admin.site.admin_view(system.page), name="system"),

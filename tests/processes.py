@@ -45,6 +45,8 @@ def start(*command: str | Path, folder: Path, **options: str) -> "subprocess.Pop
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
+        # What a shell has started in the background ignores it, and so do its children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 

@@ -274,3 +274,15 @@ def test_compose_file_has_variables_that_exist_and_the_owner_s_url_for_migration
         assert ("DATABASE_OWNER_URL" in given) == (name == "prepare")
     (command,) = re.findall(r"^CMD (.*)$", (DEPLOY / "Containerfile").read_text(), re.MULTILINE)
     assert images["app-8001"]["command"] == json.loads(command)
+
+
+def test_list_of_packages_is_that_of_the_requirements() -> None:
+    script = [sys.executable, str(DEPLOY / "sbom.py")]
+    printed = subprocess.run(script, capture_output=True, text=True, check=True).stdout
+    kept = (ROOT / "docs" / "sbom.json").read_text()
+    assert kept == printed, "make sbom"
+    pins = re.findall(r"^([\w.-]+)==([^ ]+)", (ROOT / "requirements.txt").read_text(), re.M)
+    components = json.loads(kept)["components"]
+    assert [(each["name"], each["version"]) for each in components] == pins
+    assert all(len(hash["content"]) == 64 for each in components for hash in each["hashes"])
+    assert all(each["hashes"] for each in components)

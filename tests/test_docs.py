@@ -5,12 +5,15 @@ import html
 import os
 import re
 import subprocess
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.exceptions import ImproperlyConfigured
 from django.test import Client
 
+from config import env
 from tests import factories
 from tests.client import golden
 from tests.factories import Tenant
@@ -128,3 +131,31 @@ def test_docs_page_works_without_the_database(server: Server) -> None:
     server.database.refuse()
     request = f"GET {PAGE} HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n"
     assert server.raw(request.encode()).startswith(b"HTTP/1.1 200 OK\r\n")
+
+
+@pytest.mark.parametrize("contact", ["mailto:security@acme.example", "https://acme.example/help"])
+def test_security_txt_has_the_operator_s_contact(settings: Any, contact: str) -> None:
+    settings.SECURITY_CONTACT = contact
+    response = Client().get("/.well-known/security.txt", headers={"Host": "localhost"})
+    assert response["Content-Type"] == "text/plain; charset=utf-8"
+    named = dict(line.split(": ", 1) for line in response.content.decode().splitlines())
+    assert named.keys() == {"Contact", "Expires", "Canonical"}
+    assert (named["Contact"], named["Canonical"]) == (
+        contact,
+        "http://localhost/.well-known/security.txt",
+    )
+    left = datetime.fromisoformat(named["Expires"]) - datetime.now(UTC)
+    assert timedelta(0) < left < timedelta(days=365)
+
+
+def test_security_txt_without_a_contact_is_404() -> None:
+    assert Client().get("/.well-known/security.txt").status_code == 404
+
+
+@pytest.mark.parametrize("value", ["security@acme.example", "mailto:a@b\nContact: x", "http://a"])
+def test_security_contact_that_is_no_address_is_refused(
+    monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    monkeypatch.setenv("SECURITY_CONTACT", value)
+    with pytest.raises(ImproperlyConfigured, match="SECURITY_CONTACT must be mailto:"):
+        env.contact("SECURITY_CONTACT", help="")

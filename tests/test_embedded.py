@@ -3,6 +3,7 @@
 import os
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import tempfile
@@ -162,6 +163,18 @@ def test_embedded_credentials_are_for_the_owner_only(folder: Path) -> None:
     assert {oct(file.stat().st_mode & 0o777) for file in secrets} == {"0o600"}
     keys = [word for word in find(folder, "rclone serve").cmdline() if "auth" in word]
     assert keys == []
+
+
+def test_embedded_data_is_for_the_owner_only(folder: Path) -> None:
+    """Also that of an earlier release. PostgreSQL, another user, may pass through for root."""
+    folder.mkdir(mode=0o755)
+    (folder / "checkpoints").touch(mode=0o644)
+    User(folder)
+    passes = 0o011 if os.geteuid() == 0 else 0
+    for path in (folder, *folder.rglob("*")):
+        allowed = 0o700 | passes if path in (folder, folder / "postgres") else 0o700
+        if not path.is_symlink():
+            assert not stat.S_IMODE(path.lstat().st_mode) & ~allowed, path
 
 
 def test_embedded_database_s_roles_are_no_superusers_and_one_cannot_create_tables(

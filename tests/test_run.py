@@ -201,6 +201,9 @@ def test_run_prints_a_line_that_completes_a_document_which_then_arrives(
     saved = Path(run.line_with("saved ").removeprefix("saved ").strip())
     assert saved.parent == folder / "received" / id
     assert saved.read_bytes() == (DATA / "agreement-5-signed.pdf").read_bytes()
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (saved, folder / "checkpoints")} == {
+        0o600
+    }
 
 
 ENDED = {

@@ -5,7 +5,10 @@ starts it, restarts it if it dies, and stops it after the last process that uses
 These processes hold a file lock, which the kernel releases however they end.
 """
 
+import contextlib
+import os
 import secrets
+import stat
 from collections.abc import Callable, MutableMapping
 from pathlib import Path
 
@@ -34,7 +37,8 @@ def provide(
 
     Also sets SECRET_KEY, SPOOL_DIR and STATIC_ROOT if `environ` lacks them.
 
-    The service stays up at least as long as this process.
+    The service stays up at least as long as this process. What this process and its children write
+    from now on is for this user only, as is the folder.
 
     Args:
         environ: usually os.environ; changed in place.
@@ -47,7 +51,9 @@ def provide(
     wanted = [name for name in services if not environ.get(SERVICES[name].variable)]
     try:
         if wanted:
+            os.umask(0o077)
             folder.mkdir(parents=True, exist_ok=True)
+            _make_private(folder)
         if not environ.get("SECRET_KEY"):
             environ["SECRET_KEY"] = generated_once(
                 folder / "secret_key", lambda: secrets.token_urlsafe(48)
@@ -63,6 +69,19 @@ def provide(
             f"The data folder {folder} cannot be used: {exc.strerror or exc}. "
             "Choose another one with DATA_DIR=/path/to/folder."
         ) from exc
+
+
+def _make_private(folder: Path) -> None:
+    """Takes rights of others away that a folder of an earlier release has.
+
+    PostgreSQL runs as another user if this one is root, and has to pass through the folder.
+    """
+    names = ("checkpoints", "received", "s3", "spool")
+    for path in (folder, *filter(Path.exists, map(folder.joinpath, names))):
+        mode = stat.S_IMODE(path.stat().st_mode)
+        if not mode & stat.S_ISVTX:  # such as /tmp, which is not ours
+            with contextlib.suppress(PermissionError):  # nor is that of another user
+                path.chmod(mode & (~0o066 if os.geteuid() == 0 else ~0o077))
 
 
 def generated_once(file: Path, generate: Callable[[], str]) -> str:

@@ -132,11 +132,15 @@ def wait_for_completions(root: Root, files: int) -> None:
     sys.exit(f"Of {files} downloads, {started} have an entry and {ended} a completion.")
 
 
+def instructions(text: str) -> list[tuple[str, str]]:
+    r"""The instructions of a Containerfile; one that ends with `\` goes on in the next line."""
+    return re.findall(r"^([A-Z]+) (.*)$", re.sub(r"\\\n\s*", "", text), re.M)
+
+
 def build_image(folder: Path, root: Root) -> str:
     """Runs the Containerfile's instructions in another bare Debian; returns the image's command."""
-    text = (CHECKOUT / "deploy/Containerfile").read_text()
     work, command = "", ""
-    for name, rest in re.findall(r"^([A-Z]+) (.*)$", text, re.M):
+    for name, rest in instructions((CHECKOUT / "deploy/Containerfile").read_text()):
         if name == "WORKDIR":
             work = rest
         elif name == "COPY":
