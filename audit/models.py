@@ -60,6 +60,7 @@ class Action(models.TextChoices):
     LOG_EXPORT_ENDED = "audit.export_ended", "Export ended"
     LOG_VERIFIED = "audit.verified", "Audit log verified"
     LOG_DAMAGED = "audit.verification_failed", "Audit log is damaged"
+    COMMAND_RUN = "command.run", "Command run"
     BACKUP_MADE = "backup.made", "Backup made"
     LOG_RESTORED = "audit.restored", "Audit log restored from a backup"
 

@@ -1,11 +1,15 @@
-"""Writes an audit entry for each signal of `config.admin.signin.signals`."""
+"""Writes an audit entry for each signal of `config.admin.signin.signals`, and for migrations."""
 
 from typing import Any
 
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
 from django.dispatch import receiver
 
 from audit import record
 from config.admin.signin import signals
+from config.request_context import actor
+from config.signals import migrated
 
 
 @receiver(signals.signed_in)
@@ -51,3 +55,10 @@ def record_recovery_codes(*, login: str, by: str, **kwargs: Any) -> None:
 @receiver(signals.recovery_code_used)
 def record_used_recovery_code(*, login: str, **kwargs: Any) -> None:
     record.recovery_code_used(person=login)
+
+
+@receiver(migrated)
+def record_migrations(*, names: list[str], **kwargs: Any) -> None:
+    loader = MigrationLoader(connection)
+    if set(loader.graph.leaf_nodes("audit")) <= loader.applied_migrations.keys():  # else no table
+        record.command_run(person=actor(), detail=f"Migrations: {', '.join(names)}")

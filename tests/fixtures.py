@@ -49,6 +49,7 @@ def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -
     """The tests use the test database as the role that serves."""
     owner = connection.settings_dict
     with django_db_blocker.unblock():
+        empty_tables()  # `migrate` has recorded itself
         allow_backdating()
     connection.close()
     connection.settings_dict = settings.DATABASES["default"]
@@ -220,7 +221,9 @@ def nginx(the_nginx: Nginx, transactional_db: None) -> Iterator[Nginx]:
 @pytest.fixture(scope="session")
 def the_gate(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nginx]:
     """One nginx with TLS, for all tests; they use it through `gate`."""
-    with running(Nginx(tmp_path_factory.mktemp("gate"), tls=True, instances=2)) as gate:
+    variables = {"SECURITY_CONTACT": "mailto:security@acme.example"}
+    folder = tmp_path_factory.mktemp("gate")
+    with running(Nginx(folder, tls=True, instances=2, **variables)) as gate:
         yield gate
 
 

@@ -11,6 +11,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 from django.utils import timezone
 
+from audit.models import AuditEntry
 from config.database import fetch
 from documents.models import Document
 from tests import factories
@@ -70,7 +71,9 @@ def test_check_document_counts_reports_each_difference_and_changes_it_only_when_
     ]
     assert check() == (differences, 1)
     assert check() == (differences, 1)
+    assert not AuditEntry.objects.exists()
     assert check("--fix") == (differences, 0)
+    assert AuditEntry.objects.get().detail == f"Counts corrected: {len(differences)}"
     assert check() == ([], 0)
     assert exact(acme)
     assert exact(umbrella)

@@ -8,6 +8,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connection, transaction
 
+from audit.models import AuditEntry
 from documents.models import Document
 from events.models import Event, public_id
 from tests import factories
@@ -110,6 +111,7 @@ def test_events_after_a_restore_start_anew(acme: Tenant, capsys: Any) -> None:
     cursor = request(acme, after="now")["nextCursor"]
     call_command("restart_events")
     assert "starts anew" in capsys.readouterr().out
+    assert AuditEntry.objects.get(action="command.run").detail == "The feed of events starts anew"
     assert acme.get(f"/events?after={cursor}").status == 410
     assert feed(acme) == before
     [new] = factories.listed(acme.workspace, 1, status="DRAFT")

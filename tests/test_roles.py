@@ -242,6 +242,15 @@ def test_deploy_check_runs_with_the_others(transactional_db: None) -> None:
     assert "audit." not in done.stderr
 
 
+def test_migrate_is_recorded_if_it_has_changed_something(transactional_db: None) -> None:
+    recorded = AuditEntry.objects.filter(action="command.run").values_list("detail", flat=True)
+    call_command("migrate", verbosity=0)
+    assert list(recorded) == []
+    for target in ("zero", "0001"):
+        call_command("migrate", "sessions", target, fake=True, verbosity=0)
+    assert list(recorded) == ["Migrations: sessions.0001_initial"] * 2
+
+
 def test_migrate_with_one_role_grants_nothing(transactional_db: None) -> None:
     before = privileges()
     with pytest.MonkeyPatch.context() as patch:

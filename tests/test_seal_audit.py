@@ -214,10 +214,12 @@ def test_seal_audit_killed_at_any_moment_loses_nothing(
 
 def test_seal_audit_follows_until_a_signal(transactional_db: None, tmp_path: Path) -> None:
     one = start(tmp_path, "--follow", "--every", "0.1")
+    assert eventually(lambda: len(sealed_ids()) == 1)
+    assert AuditEntry.objects.get().detail == f"Seals with {KEY.public}"
     written(3)
-    assert eventually(lambda: len(sealed_ids()) == 3)
+    assert eventually(lambda: len(sealed_ids()) == 4)
     written(2)
-    assert eventually(lambda: len(sealed_ids()) == 5)
+    assert eventually(lambda: len(sealed_ids()) == 6)
     one.send_signal(signal.SIGTERM)
     output, errors = one.communicate(timeout=20)
     assert (one.returncode, errors) == (0, "")

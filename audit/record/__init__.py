@@ -34,6 +34,7 @@ from audit.record.documents import (
 from audit.record.keys import key_created, key_deleted, key_is_recorded, key_revoked, key_rolled
 from audit.record.log import (
     backup_made,
+    command_run,
     log_damaged,
     log_export_ended,
     log_exported,
@@ -77,6 +78,7 @@ __all__ = [
     "account_created",
     "account_deleted",
     "backup_made",
+    "command_run",
     "damage_is_recorded",
     "document_changed",
     "document_downloaded",

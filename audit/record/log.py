@@ -1,4 +1,4 @@
-"""The audit log itself, and backups."""
+"""The audit log itself, backups and commands."""
 
 from dataclasses import asdict
 
@@ -20,6 +20,11 @@ def log_damaged(*, person: str, detail: str) -> None:
 def log_restored(*, person: str, detail: str) -> None:
     """The database was restored from a backup and lacks sealed entries; sealing goes on."""
     write(Action.LOG_RESTORED, person=person, detail=detail)
+
+
+def command_run(*, person: str, detail: str) -> None:
+    """A command has changed what no other action names, as `detail` says; `person` names it."""
+    write(Action.COMMAND_RUN, person=person, detail=detail[:1000])
 
 
 def backup_made(*, person: str, detail: str) -> None:

@@ -12,6 +12,7 @@ from django.core.management.base import CommandError
 from django.db import Error as DatabaseError
 from django.db import connection
 
+from audit import record
 from audit.models import Checkpoint
 from audit.tree.keys import public_keys, signing_key
 from audit.tree.sealer import BATCH, Sealer, SealRefused
@@ -24,7 +25,7 @@ from config.management.shutdown import (
     graceful_shutdown,
     when_parent_dies,
 )
-from config.request_context import deadline
+from config.request_context import actor, deadline
 
 SECONDS = 60.0  # that a seal may need
 POLL = 0.25  # seconds between two looks at signals
@@ -69,6 +70,8 @@ class Command(ProgressCommand):
             raise CommandError(str(exc)) from exc
         with graceful_shutdown() as shutdown:
             try:
+                if follow:
+                    record.command_run(person=actor(), detail=f"Seals with {key.public}")
                 if after_restore:
                     self.sealer.accept_loss()
                 self.seal(shutdown)

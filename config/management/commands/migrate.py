@@ -5,19 +5,29 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandError
 from django.core.management.commands import migrate
-from django.db import DatabaseError
+from django.db import DatabaseError, connection
+from django.db.migrations.recorder import MigrationRecorder
 
 from config.management.progress import first_line
 from config.postgresql.roles import as_owner, grant_privileges
+from config.signals import migrated
+
+
+def applied() -> set[str]:
+    """The migrations that the database has, as "audit.0001_initial"."""
+    return {".".join(each) for each in MigrationRecorder(connection).applied_migrations()}
 
 
 class Command(migrate.Command):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
+            before = applied()
             with as_owner():
                 super().handle(*args, **options)
                 if not (options["plan"] or options["check_unapplied"]):
                     grant_privileges()
+            if changed := applied() ^ before:
+                migrated.send(None, names=sorted(changed))
         except DatabaseError as exc:
             if settings.DATABASE_OWNER:
                 raise

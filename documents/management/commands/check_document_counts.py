@@ -8,8 +8,10 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.db import Error as DatabaseError
 
+from audit import record
 from config.management.progress import ProgressCommand, first_line
 from config.management.shutdown import Stopped, graceful_shutdown
+from config.request_context import actor
 from documents.counts.check import differences
 
 
@@ -29,9 +31,13 @@ class Command(ProgressCommand):
         different = 0
         with graceful_shutdown() as shutdown:
             try:
-                for each in differences(self.report, shutdown, fix=fix):
-                    different += 1
-                    self.stdout.write(json.dumps(asdict(each), default=str))
+                try:
+                    for each in differences(self.report, shutdown, fix=fix):
+                        different += 1
+                        self.stdout.write(json.dumps(asdict(each), default=str))
+                finally:
+                    if fix and different:  # also if it was stopped before the end
+                        record.command_run(person=actor(), detail=f"Counts corrected: {different}")
             except Stopped as exc:
                 raise CommandError("Stopped before the end.", returncode=exc.status) from exc
             except DatabaseError as exc:

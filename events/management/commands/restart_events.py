@@ -5,7 +5,9 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.db import connection, transaction
 
+from audit import record
 from config.postgresql.roles import as_owner
+from config.request_context import actor
 
 # They keep their order: all have the same position, except for their ids.
 _RESTART = """
@@ -25,4 +27,5 @@ class Command(BaseCommand):
     def handle(self, **options: Any) -> None:
         with as_owner(), transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(_RESTART)
+        record.command_run(person=actor(), detail="The feed of events starts anew")
         self.stdout.write("The feed of events starts anew.")
