@@ -94,6 +94,17 @@ def test_session_is_stored_once_a_minute(acme: Tenant, wait: Wait) -> None:
     assert stored() == []
 
 
+def test_access_log_names_the_user_of_a_page(
+    acme: Tenant, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("INFO", "access"):
+        staff.signed_in(acme.admin).get(INDEX)
+        Client().get(INDEX)
+    page, anonymous = (vars(record)["fields"] for record in caplog.records)
+    assert page["user"] == str(acme.admin.pk)
+    assert "user" not in anonymous
+
+
 def test_signing_out_is_recorded_and_ends_the_session(acme: Tenant) -> None:
     ada = staff.signed_in(acme.admin)
     key = str(ada.session.session_key)

@@ -16,6 +16,8 @@ from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
+from config.request_context import note
+
 STORED_EVERY = timedelta(minutes=1)
 _KEY = "signed_in_at"  # of the session: seconds since 1970
 
@@ -39,7 +41,10 @@ def move_end(session: SessionBase) -> None:
 
 
 class SessionEndMiddleware:
-    """Moves the end of a signed-in user's session, if the page has read the session."""
+    """Moves the end of a signed-in user's session, and names the user in the access log.
+
+    Pages that have not read the session have no user.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -48,4 +53,5 @@ class SessionEndMiddleware:
         response = self.get_response(request)
         if request.session.accessed and SESSION_KEY in request.session:
             move_end(request.session)
+            note(user=request.session[SESSION_KEY])
         return response
