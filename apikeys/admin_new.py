@@ -36,8 +36,7 @@ class NewKeyAdmin(KeyActionsAdmin):
     ) -> HttpResponse:
         if not self.has_add_permission(request):
             raise PermissionDenied
-        if response := recent_sign_in_required(request):
-            return response
+        recent_sign_in_required(request)
         user = request_user(request)
         form = NewKeyForm(request.POST or None, by=user)
         if request.method == "POST" and form.is_valid():
@@ -69,8 +68,7 @@ class NewKeyAdmin(KeyActionsAdmin):
     def roll_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Asks for the key that replaces this one, and when this one ends."""
         key = self.own_key(request, object_id)
-        if response := recent_sign_in_required(request):
-            return response
+        recent_sign_in_required(request)
         if key.state.has_ended:
             return self.ended_already(request, key)
         initial = {"name": key.name, "note": key.note}

@@ -17,6 +17,7 @@ from audit.links import log_url
 from audit.search import without_raw_key
 from config.admin.base import request_user
 from config.admin.changelist import ReadOnlyAdmin
+from config.admin.reauthentication import recent_sign_in_required
 
 MOST_COUNTED = 100_000  # entries that are counted before an export
 
@@ -79,13 +80,19 @@ class ExportViews(ReadOnlyAdmin):
         return export.csv_response(export.Lines(found, started), export.file_name(form))
 
     def _form_of_export(self, request: HttpRequest) -> AuditLogFilter | HttpResponse:
-        """The valid filters of an export, or the response without them."""
+        """The valid filters of an export, or the response without them.
+
+        Raises:
+            PermissionDenied: the user may not see the log.
+            PasswordNeeded: the password must be entered again.
+        """
         if not self.has_view_permission(request):
             raise PermissionDenied
         if request.method != "GET":
             return HttpResponseNotAllowed(["GET"])
         if redirect := redirect_without_key(request):
             return redirect
+        recent_sign_in_required(request)
         form = self.get_filter_form(request)
         if form.is_valid():
             return form

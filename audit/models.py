@@ -44,6 +44,7 @@ class Action(models.TextChoices):
     INVITATION_ACCEPTED = "invitation.accepted", "Invitation accepted"
     INVITATION_REVOKED = "invitation.revoked", "Invitation revoked"
     LOGIN = "login.succeeded", "Signed in"
+    LOGOUT = "login.signed_out", "Signed out"
     LOGIN_FAILED = "login.failed", "Sign-in failed"
     ACCOUNT_CREATED = "account.created", "Account created"
     ACCOUNT_CHANGED = "account.changed", "Account changed"

@@ -1,7 +1,9 @@
-"""Writes an audit entry for each signal of `config.admin.signin.signals`, and for migrations."""
+"""Writes audit entries for the signals of `config.admin.signin.signals`, sign-outs, migrations."""
 
 from typing import Any
 
+from django.contrib.auth.models import User
+from django.contrib.auth.signals import user_logged_out
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.dispatch import receiver
@@ -17,6 +19,12 @@ def record_sign_in(*, login: str, **kwargs: Any) -> None:
     record.logged_in(person=login)
 
 
+@receiver(user_logged_out)
+def record_sign_out(*, user: User | None, **kwargs: Any) -> None:
+    if user is not None:
+        record.logged_out(person=user.get_username())
+
+
 @receiver(signals.sign_in_failed)
 def record_failed_sign_in(*, login: str, detail: str = "", **kwargs: Any) -> None:
     record.login_failed(person=login, detail=detail)
@@ -28,8 +36,8 @@ def record_confirmed_password(*, login: str, **kwargs: Any) -> None:
 
 
 @receiver(signals.password_refused)
-def record_refused_password(*, login: str, **kwargs: Any) -> None:
-    record.password_refused(person=login)
+def record_refused_password(*, login: str, detail: str = "", **kwargs: Any) -> None:
+    record.password_refused(person=login, detail=detail)
 
 
 @receiver(signals.password_reset_requested)

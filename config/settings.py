@@ -64,6 +64,13 @@ SILENCED_SYSTEM_CHECKS = [
 CSRF_FAILURE_VIEW = "config.error_pages.form_refused"
 CSRF_COOKIE_HTTPONLY = True  # like the session cookie; both are SameSite=Lax
 SESSION_COOKIE_AGE = 8 * 60 * 60  # seconds after signing in: a working day
+SESSION_IDLE_MINUTES = env.integer(
+    "SESSION_IDLE_MINUTES",
+    60,
+    minimum=5,
+    help="minutes without a request after which a user of the admin is signed out; 8 hours after "
+    "signing in, every user is",
+)
 X_FRAME_OPTIONS = "DENY"
 # Bytes of a form; `config.middleware.BodyLimitMiddleware` refuses more before it is read.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 64 * 1024
@@ -107,6 +114,7 @@ MIDDLEWARE = [
     "config.middleware.PageTimeouts",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
+    "config.admin.signin.session_end.SessionEndMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django_otp.middleware.OTPMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
@@ -409,11 +417,11 @@ AUTH_PASSWORD_VALIDATORS = [
 # Who needs a second factor to sign in (`config.admin.second_factor`). Everybody may set one up.
 SECOND_FACTOR = env.choice(
     "SECOND_FACTOR",
-    "operators",
     "admins",
+    "operators",
     "nobody",
-    help="who needs a second factor to sign in: `operators`; `admins`, which is everybody who may "
-    "sign in; or `nobody`",
+    help="who needs a second factor to sign in: `admins`, which is everybody who may sign in; "
+    "`operators`; or `nobody`",
 )
 # Seconds that the next code must wait after a wrong one; they double with each further one.
 OTP_TOTP_THROTTLE_FACTOR = OTP_STATIC_THROTTLE_FACTOR = 0.25

@@ -9,6 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from audit.models import AuditEntry
+from config.admin import reauthentication
 from tests import factories
 from tests.database import backdated
 from tests.factories import at
@@ -43,6 +44,14 @@ def signed_in(user: User) -> Client:
     """A client that the user is logged in with."""
     client = Client()
     client.force_login(user)
+    return client
+
+
+def not_recent(client: Client) -> Client:
+    """The client, whose user has not entered the password for 15 minutes."""
+    session = client.session
+    session[reauthentication._KEY] -= reauthentication.RECENT_SECONDS
+    session.save()
     return client
 
 

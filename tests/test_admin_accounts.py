@@ -102,24 +102,6 @@ def test_account_form_names_what_it_cannot_use(
     assert User.objects.count() == 1
 
 
-def test_accounts_ask_for_the_password_again_before_they_give_rights(
-    acme: Tenant, desk: Client
-) -> None:
-    session = desk.session
-    session["password_entered_at"] = 0
-    session.save()
-    bob = factories.user("bob@x.example")
-    for response in (
-        desk.post(ADD, {**NEW, **PASSWORDS}),
-        desk.post(page(bob, "password_change"), PASSWORDS),
-        desk.post(page(bob), {"email": bob.email, "is_operator": "on"}),
-    ):
-        assert response["Location"].startswith(reverse("admin:confirm_password"))
-    assert told() == []
-    assert change(desk, bob, first_name="Bob").status_code == 200
-    assert len(told()) == 1
-
-
 def change(desk: Client, user: User, **changed: str | None) -> Any:
     form = {"email": user.email, "first_name": "", "last_name": "", **changed}
     filled = {name: value for name, value in form.items() if value is not None}

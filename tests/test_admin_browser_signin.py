@@ -151,7 +151,7 @@ def test_admin_visits_the_pages_of_the_own_account(acme: Tenant, browser: Browse
 
 def test_password_is_asked_for_again_after_15_minutes(acme: Tenant, browser: Browser) -> None:
     ada = with_password(acme.admin)
-    TOTPDevice.objects.create(user=ada, name="app")
+    device = TOTPDevice.objects.create(user=ada, name="app")
     browser.log_in(ada)
     [key] = Session.objects.values_list("session_key", flat=True)
     session = SessionStore(key)
@@ -159,7 +159,8 @@ def test_password_is_asked_for_again_after_15_minutes(acme: Tenant, browser: Bro
     session.save()
     browser.open(reverse("admin:security_codes"))
     browser.check_layout("confirm-password")
-    enter_code(browser, PASSWORD)
+    browser.driver.switch_to.active_element.send_keys(PASSWORD)
+    browser.submit(browser.find("#id_code"), code(device))
     assert "ten new recovery codes" in browser.text
 
 

@@ -211,7 +211,12 @@ def text_of(response: Any) -> str:
     return f"{response.headers}{response.cookies}{content.decode()}"
 
 
-OF_READERS = (Action.DOCUMENT_VIEWED, Action.LOG_EXPORTED, Action.LOG_EXPORT_ENDED)
+OF_READERS = (
+    Action.DOCUMENT_VIEWED,
+    Action.LOG_EXPORTED,
+    Action.LOG_EXPORT_ENDED,
+    Action.LOGOUT,
+)
 
 
 def database() -> dict[str, str]:

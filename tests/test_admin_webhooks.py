@@ -17,7 +17,6 @@ from psycopg import sql
 
 from audit.models import Action, AuditEntry
 from config.admin.formatting import exact
-from config.admin.reauthentication import RECENT_SECONDS
 from events.webhooks import life, secrets
 from events.webhooks.models import TEST_EVENT, Delivery, Endpoint
 from tests import factories, staff, webhooks
@@ -188,9 +187,7 @@ def test_workspace_may_have_twenty_webhooks(acme: Tenant, ada: Client) -> None:
 def test_webhook_pages_that_change_something_ask_for_the_password_again(
     hook: Endpoint, ada: Client, name: str
 ) -> None:
-    session = ada.session
-    session["password_entered_at"] -= RECENT_SECONDS + 1
-    session.save()
+    staff.not_recent(ada)
     url = NEW if name == "add" else page(hook, name)
     for response in (ada.get(url), ada.post(url, {"url": "https://other.example/"})):
         assert response.status_code == 302

@@ -95,6 +95,34 @@ def test_link_of_an_email_sets_a_new_password(ada: User) -> None:
     assert "not valid" in Client().get(link(text)).content.decode()  # it works once
 
 
+@pytest.mark.parametrize("email", ["", "admin@acme.example"])
+def test_address_that_is_changed_is_told_and_its_links_end(ada: User, email: str) -> None:
+    User.objects.filter(pk=ada.pk).update(email=email)  # the login is an address anyway
+    ask(ada.username)
+    reset = link(sent_to(ada))
+    outgoing.outbox.clear()
+    desk, page = staff.signed_in(staff.operator()), reverse("admin:auth_user_change", args=[ada.pk])
+    desk.post(page, {"email": ada.username, "first_name": "Ada"})
+    desk.post(page, {"email": "mallory@evil.example", "first_name": "Ada"})
+    text = sent_to(ada)  # one e-mail only
+    assert "olga@operators.example has changed the e-mail address of the account admin@acme" in text
+    assert "evil" not in text
+    assert "/reset/" not in text
+    ada.refresh_from_db()
+    assert (ada.username, ada.email) == ("mallory@evil.example",) * 2
+    assert "not valid" in Client().get(reset, follow=True).content.decode()
+
+
+def test_address_is_not_changed_while_its_owner_cannot_be_told(
+    ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mail, "_slots", threading.BoundedSemaphore(0))  # as many are being sent
+    desk, page = staff.signed_in(staff.operator()), reverse("admin:auth_user_change", args=[ada.pk])
+    response = desk.post(page, {"email": "mallory@evil.example"})
+    assert "Too many e-mails are being sent" in response.content.decode()
+    assert User.objects.filter(username=ada.username, email=ada.email).exists()
+
+
 def test_new_password_signs_nobody_in_and_ends_other_sessions(ada: User) -> None:
     other = staff.signed_in(ada)
     TOTPDevice.objects.create(user=ada, name="app")

@@ -2,20 +2,24 @@
 
 import time
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
 from django.test import Client, RequestFactory
 from django.urls import reverse
 
 from apikeys.models import ApiKey
+from audit import record
 from audit.models import Action, AuditEntry
 from config.admin import reauthentication
-from config.admin.reauthentication import RECENT_SECONDS, recent_sign_in_required
+from config.admin.reauthentication import asks_for_password, recent_sign_in_required
 from config.admin.signin.throttle import SIGNED_IN
-from tests import staff
+from tests import factories, staff
 from tests.factories import Tenant
 from tests.staff import give_password
+from workspaces.models import Invitation, Membership, Workspace
 
 pytestmark = pytest.mark.usefixtures("still_windows")
 
@@ -34,19 +38,20 @@ def ada(acme: Tenant, settings: Any) -> User:
 @pytest.fixture
 def client(ada: User) -> Client:
     """A session that is older than 15 minutes."""
-    client = staff.signed_in(ada)
-    session = client.session
-    session[reauthentication._KEY] -= RECENT_SECONDS
-    session.save()
-    return client
+    return staff.not_recent(staff.signed_in(ada))
+
+
+@asks_for_password
+def sensitive(request: HttpRequest) -> HttpResponse:
+    recent_sign_in_required(request)
+    return HttpResponse()
 
 
 def asked(client: Client, method: str = "GET") -> str:
     """Where a sensitive page would redirect this client to; "" if it would not."""
     request = RequestFactory().generic(method, SENSITIVE)
     request.session = client.session
-    response = recent_sign_in_required(request)
-    return response["Location"] if response else ""
+    return str(sensitive(request).headers.get("Location", ""))
 
 
 def entries() -> list[tuple[str, str]]:
@@ -86,6 +91,77 @@ def test_no_key_is_created_or_rolled_without_a_recent_sign_in(client: Client, ac
     assert ApiKey.objects.count() == 1
     client.post(CONFIRM, {"password": PASSWORD})
     assert [client.get(url).status_code for url in urls] == [200, 200]
+
+
+def everything() -> list[Any]:
+    """What a page of accounts or workspaces could change."""
+    tables = (User, User.groups.through, Workspace, Membership, Invitation, AuditEntry)
+    return [list(table._default_manager.order_by("pk").values()) for table in tables]
+
+
+def test_nothing_about_accounts_or_workspaces_changes_without_a_recent_sign_in(
+    acme: Tenant,
+) -> None:
+    desk = staff.not_recent(staff.signed_in(staff.operator()))
+    bob = staff.member(acme.workspace, "bob@acme.example")
+    role = {"member": str(Membership.objects.get(user=bob).pk), "role": "ADMIN"}
+    names = {"email": bob.email, "first_name": "", "last_name": ""}
+    acts: list[tuple[str, dict[str, str]]] = [
+        ("auth_user_change", {**names, "email": "olga+bob@operators.example"}),
+        ("auth_user_change", {**names, "is_support": "on"}),
+        ("auth_user_change", {**names, "is_operator": "on"}),
+        ("auth_user_activate", {"activate": "yes"}),
+        ("auth_user_deactivate", {"deactivate": "yes"}),
+        ("auth_user_password_change", {"password1": PASSWORD, "password2": PASSWORD}),
+        ("auth_user_add", {"email": "eve@x.example", "kind": "support"}),
+        ("workspaces_workspace_add", {"name": "New", "plan": "PRO"}),
+        ("workspaces_workspace_suspend", {"reason": "unpaid"}),
+        ("workspaces_workspace_reinstate", {"reason": "paid"}),
+        ("workspaces_workspace_plan", {"plan": "FREE", "reason": "x", "confirmed": "yes"}),
+        ("workspaces_workspace_invite", {"email": "eve@x.example", "role": "ADMIN"}),
+        ("workspaces_workspace_members", role),
+        ("workspaces_workspace_revoke_invitation", {"invitation": "1"}),
+    ]
+    before = everything()
+    for name, form in acts:
+        pk = [] if name.endswith("_add") else [bob.pk if "user" in name else acme.workspace.pk]
+        url = reverse(f"admin:{name}", args=pk)
+        response: Any = desk.post(url, form)
+        expected = f"{CONFIRM}?{urlencode({'next': url, 'unsent': '1'})}"
+        assert response.headers.get("Location") == expected, name
+        if name != "auth_user_change":  # it is to be read too
+            assert desk.get(url).headers["Location"].startswith(CONFIRM), name
+    assert everything() == before
+
+
+def test_workspace_admin_makes_an_admin_after_the_password(client: Client, acme: Tenant) -> None:
+    bob = Membership.objects.get(user=staff.member(acme.workspace, "bob@acme.example"))
+    page, members = (
+        reverse(f"admin:workspaces_workspace_{name}", args=[acme.workspace.pk])
+        for name in ("change", "members")
+    )
+    form = {"member": str(bob.pk), "role": "ADMIN"}
+    asks: Any = client.post(members, form)
+    back: Any = client.post(asks["Location"], {"password": PASSWORD, "next": members}, follow=True)
+    assert back.redirect_chain == [(members, 302), (page, 302)]
+    assert Membership.objects.filter(role="ADMIN").count() == 1
+    client.post(members, form)
+    assert Membership.objects.filter(role="ADMIN").count() == 2
+
+
+def test_no_file_of_the_log_is_handed_out_without_a_recent_sign_in(
+    client: Client, acme: Tenant
+) -> None:
+    document = factories.document(acme.workspace)
+    record.document_viewed(
+        workspace=acme.workspace.snapshot(), document=document.snapshot(), person="sam@x.example"
+    )
+    evidence = reverse("admin:documents_document_evidence", args=[document.pk])
+    before = AuditEntry.objects.count()
+    for url in (staff.EXPORT, staff.EXPORT.replace("export", "export-of"), evidence):
+        response: Any = client.get(f"{url}?q=lease")
+        assert response["Location"] == f"{CONFIRM}?{urlencode({'next': f'{url}?q=lease'})}"
+    assert AuditEntry.objects.count() == before
 
 
 @pytest.mark.parametrize("stored", [None, 0, 2**40])

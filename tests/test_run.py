@@ -136,6 +136,7 @@ def test_run_prints_logins_that_open_the_admin(run: Run) -> None:
 def test_run_prints_a_login_of_each_kind(run: Run) -> None:
     for kind in ("admin of Acme", "member of Acme", "support", "operator"):
         assert re.search(rf"^  \S+@\S+ +\S+ +{kind}$", run.printed, re.MULTILINE), kind
+    assert "They need no second factor." in run.printed
 
 
 def test_readme_shows_a_line_that_makes_an_operator(run: Run, folder: Path) -> None:

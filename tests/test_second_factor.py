@@ -23,7 +23,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from audit.models import Action, AuditEntry
 from config import embedded
-from config.admin import reauthentication, recovery_codes
+from config.admin import recovery_codes
 from config.admin.signin import steps
 from config.admin.signin.throttle import ADDRESS
 from tests import factories, staff
@@ -443,14 +443,37 @@ def test_operator_without_the_phone_gets_new_codes_and_a_new_app(olga: User) -> 
 def test_changing_the_second_factor_needs_a_recent_password(ada: User, url: str) -> None:
     app(ada)
     client = signed_in(ada)
-    session = client.session
-    session[reauthentication._KEY] -= reauthentication.RECENT_SECONDS
-    session.save()
+    staff.not_recent(client)
     before = list(TOTPDevice.objects.values()), entries()
     for method in (client.get, client.post):
         response: Any = method(url, {"start": "yes", "confirmed": "yes"})
         assert response["Location"].startswith(reverse("admin:confirm_password"))
     assert (list(TOTPDevice.objects.values()), entries()) == before
+
+
+def test_password_again_is_asked_for_with_a_code_of_whoever_has_an_app(ada: User) -> None:
+    device = app(ada)
+    client = staff.not_recent(staff.signed_in(ada))
+    confirm = client.get(CODES)["Location"]
+    assert "or a recovery code" in text_of(client.get(confirm))
+    now = code(device)
+    for form, text in (
+        ({"password": PASSWORD}, "This field is required"),
+        ({"password": "wrong", "code": now}, "The password is wrong"),  # and no code is used up
+        ({"password": PASSWORD, "code": code(device, 9)}, "The code is wrong"),
+    ):
+        assert text in text_of(client.post(confirm, form))
+        assert client.get(CODES)["Location"] == confirm
+    assert AuditEntry.objects.latest("id").detail == "right password, wrong code"
+    assert entries()[-2:] == [(Action.PASSWORD_REFUSED, "", ada.username)] * 2
+    TOTPDevice.objects.update(throttling_failure_count=10)
+    form = {"password": PASSWORD, "code": now}
+    assert client.post(confirm, form).status_code == 429
+    TOTPDevice.objects.update(throttling_failure_count=0)
+    assert client.post(confirm, form)["Location"] == CODES
+    assert client.get(CODES).status_code == 200
+    staff.not_recent(client)
+    assert "was used before" in text_of(client.post(confirm, form))  # somebody has watched
 
 
 def removal_of(user: User) -> str:

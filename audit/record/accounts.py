@@ -10,6 +10,11 @@ def logged_in(*, person: str) -> None:
     write(Action.LOGIN, person=person)
 
 
+def logged_out(*, person: str) -> None:
+    """A user signed out of the admin."""
+    write(Action.LOGOUT, person=person)
+
+
 def login_failed(*, person: str, detail: str) -> None:
     """A sign-in to the admin as `person` failed, as `detail` says; the account may not exist."""
     write(Action.LOGIN_FAILED, person=redact(person)[:254], detail=detail)
@@ -40,9 +45,9 @@ def password_confirmed(*, person: str) -> None:
     write(Action.PASSWORD_CONFIRMED, person=person)
 
 
-def password_refused(*, person: str) -> None:
-    """A signed-in user entered a wrong password, to confirm something or to change it."""
-    write(Action.PASSWORD_REFUSED, person=person)
+def password_refused(*, person: str, detail: str) -> None:
+    """A signed-in user entered a wrong password, or code, to confirm something or to change it."""
+    write(Action.PASSWORD_REFUSED, person=person, detail=detail)
 
 
 def password_reset_requested(*, member: str) -> None:

@@ -7,6 +7,7 @@ from base64 import b32encode
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser, User
 from django.db import transaction
+from django.dispatch import Signal
 from django.http import HttpRequest
 from django.utils import timezone
 from django_otp.models import Device
@@ -17,6 +18,7 @@ from config.admin import recovery_codes
 from config.admin.signin import signals
 from config.admin.signin.throttle import Attempt, refused
 
+WRONG_CODE = "The code is wrong, or was used before."
 _APP_CODE = re.compile(r"[0-9]{6}")
 
 
@@ -81,7 +83,7 @@ def confirm(request: HttpRequest, user: User, typed: str, *, by: str) -> list[st
 
 
 @transaction.atomic
-def verify(request: HttpRequest, user: User, typed: str) -> Device | None:
+def verify(request: HttpRequest, user: User, typed: str, *, refused: Signal) -> Device | None:
     """The user's device that the typed code is of; None if it is wrong. A code works once.
 
     Raises:
@@ -95,7 +97,7 @@ def verify(request: HttpRequest, user: User, typed: str) -> Device | None:
         if device is not None:
             signals.recovery_code_used.send(User, login=login, by=login)
     if device is None:
-        signals.sign_in_failed.send(User, login=login, detail="right password, wrong code")
+        refused.send(User, login=login, detail="right password, wrong code")
     return device
 
 

@@ -107,8 +107,7 @@ class OwnSetUp(SetUp):
     back = "admin:security"
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        if to_confirm := recent_sign_in_required(request):
-            return to_confirm
+        recent_sign_in_required(request)
         self.user = request_user(request)
         if "start" in request.POST:
             second_factor.begin_set_up(self.user)
@@ -125,8 +124,7 @@ class OwnSetUp(SetUp):
 
 def new_recovery_codes(request: HttpRequest) -> HttpResponse:
     """Asks, then replaces the user's recovery codes."""
-    if to_confirm := recent_sign_in_required(request):
-        return to_confirm
+    recent_sign_in_required(request)
     user = request_user(request)
     if second_factor.app_of(user) is None:
         return HttpResponseRedirect(reverse("admin:security"))
@@ -175,8 +173,7 @@ def remove_of(request: HttpRequest, object_id: str) -> HttpResponse:
 
 
 def _remove(request: HttpRequest, user: User, back: str) -> HttpResponse:
-    if to_confirm := recent_sign_in_required(request):
-        return to_confirm
+    recent_sign_in_required(request)
     if second_factor.app_of(user) is None:
         messages.info(request, f"{user} has no second factor.")
         return HttpResponseRedirect(back)

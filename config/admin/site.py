@@ -12,6 +12,7 @@ from django.urls import URLPattern, URLResolver, reverse
 
 from config.admin import second_factor
 from config.admin.base import SectionAdmin
+from config.admin.reauthentication import asks_for_password
 from config.admin.signin import passwords
 from config.admin.signin.urls import urls as signin_urls
 from config.admin.signin.views import sign_in
@@ -48,8 +49,8 @@ class Site(admin.AdminSite):
         return super().has_permission(request) and second_factor.is_satisfied(request.user)
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
-        """No page may be cached, not even those that Django allows."""
-        return with_csp(super().admin_view(view, cacheable=False))
+        """Any page may ask for the password; none may be cached, not even if Django allows it."""
+        return with_csp(super().admin_view(asks_for_password(view), cacheable=False))
 
     def login(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None

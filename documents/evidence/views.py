@@ -15,6 +15,7 @@ from django.http.response import HttpResponseBase
 
 from audit.links import filtered_log_url
 from audit.scope import scope_of
+from config.admin.reauthentication import recent_sign_in_required
 from documents.evidence import EvidenceRefused, Trail, export
 
 MOST = 50_000  # entries; that takes a few seconds, and a page has 30
@@ -37,6 +38,7 @@ def evidence_file(request: HttpRequest, object_id: str) -> HttpResponseBase:
         raise Http404
     if request.method != "GET":
         return HttpResponseNotAllowed(["GET"])
+    recent_sign_in_required(request)
     try:
         file = export(trail, most=MOST)
     except EvidenceRefused as exc:

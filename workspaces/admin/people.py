@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path
 
 from config.admin.base import SectionAdmin, request_user
+from config.admin.reauthentication import recent_sign_in_required
 from workspaces.models import Workspace
 from workspaces.permissions import may_manage_members
 
@@ -27,15 +28,17 @@ class PeoplePages(SectionAdmin):
         ]
 
     def for_manager(self, request: HttpRequest, object_id: str) -> Workspace:
-        """The workspace.
+        """The workspace, to change who is in it.
 
         Raises:
             PermissionDenied: the user may not manage its members.
             Http404: the user may see no such workspace.
+            PasswordNeeded: the password must be entered again.
         """
         workspace: Workspace = self.visible_or_404(request, object_id)
         if not may_manage_members(request_user(request), workspace):
             raise PermissionDenied
+        recent_sign_in_required(request)
         return workspace
 
     def place(self, request: HttpRequest, workspace: Workspace) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from audit.links import AuditHistory
 from audit.models import Action, AuditEntry
 from config.admin.base import SectionAdmin, request_user
 from config.admin.formatting import date_column
+from config.admin.reauthentication import recent_sign_in_required
 from workspaces import changes
 from workspaces.admin.access import CONFIRM, AccessPages, plan_of, state_of
 from workspaces.admin.invitations import InvitationPages
@@ -142,6 +143,7 @@ class WorkspaceAdmin(MemberPages, InvitationPages, AccessPages, AuditHistory, Se
     ) -> HttpResponse:
         if not self.has_add_permission(request):
             raise PermissionDenied
+        recent_sign_in_required(request)
         form = NewWorkspaceForm(request.POST if request.method == "POST" else None)
         place = {"back": reverse(LIST)}
         if not form.is_valid():

@@ -1,5 +1,6 @@
-"""An e-mail to the user when a browser signs in to the account for the first time."""
+"""E-mails to a user: a browser has signed in for the first time, the address was changed."""
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
@@ -8,6 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from config import mail
+from config.admin.base import request_user
 from config.admin.formatting import exact
 from config.request_context import client_info
 
@@ -26,6 +28,24 @@ def new_browser(request: HttpRequest, user: User) -> None:
             "url": request.build_absolute_uri(reverse("admin:security")),
         }
         mail.send("A new browser has signed in", "registration/new_browser_email.txt", context, to)
+
+
+def email_changed(request: HttpRequest, login: str, to: str) -> bool:
+    """Tells the former address of the account `login` that it is not the account's any more.
+
+    Returns:
+        False if there is a mail server, but it is too slow for one more e-mail now.
+    """
+    context = {
+        "login": login,
+        "host": request.get_host(),
+        "when": exact(timezone.now()),
+        "by": request_user(request).get_username(),
+        "support_email": settings.SUPPORT_EMAIL,
+    }
+    subject = "The e-mail address of your account was changed"
+    template = "registration/email_changed_email.txt"
+    return not (to and mail.available()) or mail.send(subject, template, context, to)
 
 
 def address_of(user: User) -> str:

@@ -11,7 +11,7 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 
 from config.admin import second_factor
-from config.admin.signin import steps
+from config.admin.signin import signals, steps
 from config.admin.signin.form import LoginForm
 from config.admin.signin.pages import FormView, SitePage
 from config.admin.signin.throttle import responds_429
@@ -63,12 +63,14 @@ class EnterCode(SitePage, FormView):
 
     def form_valid(self, form: CodeForm) -> HttpResponse:
         try:
-            device = second_factor.verify(self.request, self.user, form.cleaned_data["code"])
+            device = second_factor.verify(
+                self.request, self.user, form.cleaned_data["code"], refused=signals.sign_in_failed
+            )
         except ValidationError as exc:
             form.add_error("code", exc)
             return self.form_invalid(form)
         if device is None:
-            form.add_error("code", "The code is wrong, or was used before.")
+            form.add_error("code", second_factor.WRONG_CODE)
             return self.form_invalid(form)
         response = HttpResponseRedirect(steps.next_url(self.request))
         steps.complete(self.request, response, self.user, device)

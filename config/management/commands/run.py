@@ -192,6 +192,8 @@ def welcome(base: str, *, has_receiver: bool) -> str:
     for person in demo.PEOPLE:
         if user := User.objects.filter(username=person.login).first():
             lines.append(f"  {user.username:<24}{demo_password(user):<18}{person.does}")
+    if settings.SECOND_FACTOR == "nobody":
+        lines.append("  They need no second factor. With one: SECOND_FACTOR=admins make run")
     if has_receiver:
         lines.append(f"\nWebhooks: examples/receive.py saves what Acme completes in {received()}")
         lines.append("Complete a document in another terminal, and watch it arrive here:")

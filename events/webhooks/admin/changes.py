@@ -92,7 +92,8 @@ class EndpointChanges(SecretPages):
         try:
             if name not in BUTTONS:
                 page: Callable[..., HttpResponse] = getattr(self, name)
-                return recent_sign_in_required(request) or page(request, endpoint)
+                recent_sign_in_required(request)
+                return page(request, endpoint)
             if request.method != "POST":
                 return HttpResponseNotAllowed(["POST"])
             if text := BUTTONS[name](endpoint, request_user(request)):

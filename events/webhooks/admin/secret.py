@@ -41,8 +41,7 @@ class SecretPages(WebhookAccess):
     ) -> HttpResponse:
         if not self.has_add_permission(request):
             raise PermissionDenied
-        if response := recent_sign_in_required(request):
-            return response
+        recent_sign_in_required(request)
         user = request_user(request)
         form = NewEndpointForm(request.POST if request.method == "POST" else None, by=user)
         if form.is_valid() and (response := self.create(request, form)):
