@@ -2,6 +2,7 @@
 
 import logging
 import re
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.core import mail
+from django.db import connection, transaction
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -16,6 +18,7 @@ from django.utils import timezone
 from audit.models import Action, AuditEntry
 from config.admin.signin.throttle import Limit
 from tests import factories, staff
+from tests.database import waiting_for_lock
 from tests.factories import Tenant
 from tests.server import eventually
 from workspaces import invitation_views, invitations
@@ -291,6 +294,37 @@ def test_invitation_is_used_once(acme: Tenant) -> None:
     assert "has been accepted already" in body(response)
     assert second.post(PAGE, ACCOUNT).status_code == 410
     assert User.objects.filter(username=EVE).count() == 1
+
+
+@pytest.mark.parametrize("workspaces", [1, 2])
+def test_invitations_that_are_accepted_at_once_make_one_account(
+    transactional_db: None, acme: Tenant, umbrella: Tenant, settings: Any, workspaces: int
+) -> None:
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    urls = (link(acme), link(umbrella)) if workspaces == 2 else [link(acme)] * 2
+    browsers = [opened(url, Client(raise_request_exception=False)) for url in urls]
+
+    def post(browser: Client) -> Any:
+        try:
+            return browser.post(PAGE, ACCOUNT)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(2) as pool:
+        with transaction.atomic():
+            list(Invitation.objects.select_for_update())
+            posted = [pool.submit(post, browser) for browser in browsers]
+            assert eventually(lambda: waiting_for_lock() == 2)  # both forms are valid
+        responses = [each.result() for each in posted]
+    assert User.objects.filter(username=EVE).count() == 1
+    if workspaces == 1:
+        assert sorted(each.status_code for each in responses) == [302, 410]
+    else:
+        places = {
+            each["Location"]: browser for each, browser in zip(responses, browsers, strict=True)
+        }
+        assert set(places) == {reverse("admin:login"), PAGE}
+        assert "Sign in to accept." in body(places[PAGE].get(PAGE))
 
 
 def test_invitation_that_has_expired_says_what_to_do(acme: Tenant) -> None:
