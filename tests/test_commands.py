@@ -114,7 +114,13 @@ def test_create_workspace_records_that_a_known_user_may_sign_in_to_the_admin(db:
             ("A", "--plan", "GOLD", "--admin", "a@b.example"),
             "--plan must be one of FREE, PERSONAL, PRO, BUSINESS.",
         ),
-        (("A", "--plan", "PRO", "--admin", "nobody"), "--admin must be an e-mail address."),
+        *(
+            (
+                ("A", "--plan", "PRO", "--admin", login),
+                "--admin must be an e-mail address in ASCII letters.",
+            )
+            for login in ("nobody", "ceo@bıg.example")
+        ),
         (
             ("A", "--plan", "PRO", "--admin", "a@" + ("b" * 60 + ".") * 3 + "example"),
             "--admin must be an e-mail address of at most 150 characters.",

@@ -123,6 +123,8 @@ def test_invitation_form_names_what_it_cannot_use(acme: Tenant) -> None:
     for email, role, text in (
         ("nobody", "ADMIN", "Enter a valid email address."),
         (f"{'e' * 140}@acme.example", "ADMIN", "at most 150 characters"),
+        ("ceo@bıg.example", "ADMIN", "Use only ASCII letters"),
+        ("ceo\0@big.example", "ADMIN", "Null characters are not allowed."),
         (acme.admin.username.upper(), "ADMIN", "This person is a member already:"),
         (EVE, "OWNER", "OWNER is not one of the available choices."),
     ):

@@ -13,6 +13,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from audit import record
+from config.admin.signin.form import with_login
 from workspaces import changes
 from workspaces.models import Invitation, Membership, Workspace
 
@@ -53,7 +54,7 @@ def create(workspace: Workspace, email: str, role: str, *, by: User) -> tuple[In
     email = email.lower()
     # One after the other: only one may be pending for each address.
     locked = Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
-    if locked.memberships.filter(user__username__iexact=email).exists():
+    if locked.memberships.filter(user__in=with_login(email)).exists():
         raise AlreadyMember
     today = timezone.now() - timedelta(days=1)
     if locked.invitations.filter(created_at__gt=today).count() >= MOST_A_DAY:
@@ -118,7 +119,7 @@ def _open(invitation: Invitation | None) -> Invitation:
 
 def account_of(invitation: Invitation) -> User | None:
     """The account whose login is the invitation's e-mail address."""
-    return User.objects.filter(username__iexact=invitation.email).first()
+    return with_login(invitation.email).first()
 
 
 @transaction.atomic
