@@ -6,6 +6,7 @@ database, object storage or a secret.
 """
 
 import os
+import re
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
@@ -121,6 +122,18 @@ def choice(name: str, *allowed: str, help: str) -> str:
     value = text(name, allowed[0], help=help).lower()
     if value not in allowed:
         raise ImproperlyConfigured(f"{name} must be one of {', '.join(allowed)}.")
+    return value
+
+
+def origin(name: str, default: str, *, help: str) -> str:
+    """The variable as the scheme, host and perhaps port of a URL; `default` if unset.
+
+    Raises:
+        ImproperlyConfigured: it is set to anything else.
+    """
+    value = text(name, help=help).rstrip("/") or default
+    if value and not re.fullmatch(r"https?://[\w.:\[\]-]+", value, re.ASCII):
+        raise ImproperlyConfigured(f"{name} must be https://HOST, without a path.")
     return value
 
 

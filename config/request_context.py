@@ -96,6 +96,11 @@ def _command() -> str:
     return " ".join([program, *sys.argv[1:2]]) if program == "manage.py" else program
 
 
+def base_url(request: HttpRequest) -> str:
+    """Where links to this service lead, as https://HOST: not where a client's Host header says."""
+    return settings.BASE_URL or f"{request.scheme}://{request.get_host()}"
+
+
 def client_info() -> tuple[str, str]:
     """The address and the user agent of the current request's client; "" and "" without one."""
     request = current_request.get()

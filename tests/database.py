@@ -47,6 +47,7 @@ def waiting_for_lock() -> int:
         "SELECT DISTINCT pid FROM pg_locks JOIN pg_stat_activity USING (pid) "
         "WHERE NOT granted AND datname = current_database() AND usename IS NOT NULL"
     )
+    fetch("SELECT pg_stat_clear_snapshot()", [])  # in a transaction, connections are listed once
     return len(fetch(waiting, []))
 
 

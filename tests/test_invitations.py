@@ -105,6 +105,16 @@ def test_invitation_is_sent_by_mail_if_there_is_a_mail_server(acme: Tenant, sett
     opened(path)
 
 
+def test_invitation_s_link_leads_to_the_service_whatever_the_host_header_says(
+    acme: Tenant, settings: Any
+) -> None:
+    settings.BASE_URL = "https://api.acme.example"
+    desk = staff.signed_in(staff.operator())
+    url, form = workspace_page(acme.workspace, "invite"), {"email": EVE, "role": "ADMIN"}
+    html = body(desk.post(url, form, headers={"host": "testserver:1337"}))
+    assert 'copyable">https://api.acme.example/admin/invitation/?token=' in html
+
+
 def test_invitation_asks_for_the_password_if_the_sign_in_is_not_recent(acme: Tenant) -> None:
     ada = staff.signed_in(acme.admin)
     session = ada.session

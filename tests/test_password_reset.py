@@ -95,6 +95,19 @@ def test_link_of_an_email_sets_a_new_password(ada: User) -> None:
     assert "not valid" in Client().get(link(text)).content.decode()  # it works once
 
 
+@pytest.mark.parametrize("host", ["testserver:1337", "testserver.", "testserver"])
+def test_links_of_emails_lead_to_the_service_whatever_the_host_header_says(
+    ada: User, settings: Any, host: str
+) -> None:
+    settings.BASE_URL = "https://api.acme.example"
+    Client().post(RESET, {"email": ada.username}, headers={"host": host})
+    Client().post(LOGIN, {"username": ada.username, "password": PASSWORD}, headers={"host": host})
+    assert eventually(lambda: len(outgoing.outbox) == 2)
+    for message in outgoing.outbox:
+        assert f"{settings.BASE_URL}/admin/" in message.body
+        assert "testserver" not in message.body
+
+
 def test_new_password_signs_nobody_in_and_ends_other_sessions(ada: User) -> None:
     other = staff.signed_in(ada)
     TOTPDevice.objects.create(user=ada, name="app")

@@ -10,6 +10,7 @@ from django.urls import URLPattern, reverse
 from config import mail
 from config.admin.base import request_user
 from config.admin.reauthentication import recent_sign_in_required
+from config.request_context import base_url
 from workspaces import invitations
 from workspaces.admin.people import PeoplePages, chosen
 from workspaces.forms import InvitationForm
@@ -62,7 +63,7 @@ class InvitationPages(PeoplePages):
             form.cleaned_data["role"],
             by=request_user(request),
         )
-        link = request.build_absolute_uri(f"{reverse('invitation')}?{urlencode({'token': token})}")
+        link = f"{base_url(request)}{reverse('invitation')}?{urlencode({'token': token})}"
         text = {
             "link": link,
             "invited_by": request_user(request).get_username(),

@@ -1,5 +1,7 @@
 """An e-mail to the user when a browser signs in to the account for the first time."""
 
+from urllib.parse import urlsplit
+
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
@@ -9,7 +11,7 @@ from django.utils import timezone
 
 from config import mail
 from config.admin.formatting import exact
-from config.request_context import client_info
+from config.request_context import base_url, client_info
 
 
 def new_browser(request: HttpRequest, user: User) -> None:
@@ -19,11 +21,11 @@ def new_browser(request: HttpRequest, user: User) -> None:
     if to:
         context = {
             "login": user.get_username(),
-            "host": request.get_host(),
+            "host": urlsplit(base_url(request)).netloc,
             "when": exact(timezone.now()),
             "address": address,
             "user_agent": user_agent,
-            "url": request.build_absolute_uri(reverse("admin:security")),
+            "url": base_url(request) + reverse("admin:security"),
         }
         mail.send("A new browser has signed in", "registration/new_browser_email.txt", context, to)
 
