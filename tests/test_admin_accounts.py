@@ -8,6 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from audit.models import Action, AuditEntry
+from audit.record.accounts import NOT_CONFIRMED
 from tests import factories, staff
 from tests.factories import Tenant
 from workspaces.models import Membership, Workspace
@@ -68,7 +69,7 @@ def test_account_of_support_needs_no_more_than_an_address_a_kind_and_a_password(
     assert is_support(eve)
     assert not is_operator(eve)
     assert told() == [
-        (Action.ACCOUNT_CREATED, eve.username, "staff status: no → yes"),
+        (Action.ACCOUNT_CREATED, eve.username, f"staff status: no → yes; {NOT_CONFIRMED}"),
         (Action.ACCOUNT_CHANGED, eve.username, "groups: +Support"),
     ]
 

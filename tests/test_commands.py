@@ -9,6 +9,7 @@ from django.core.management import CommandError, call_command
 
 from apikeys.models import ApiKey
 from audit.models import Action, AuditEntry
+from audit.record.accounts import NOT_CONFIRMED
 from config.request_context import actor
 from tests import factories
 from tests.factories import Tenant
@@ -77,7 +78,7 @@ def test_create_workspace_is_recorded_with_its_admin_s_account(db: None) -> None
     command("create_workspace", "One", "--plan", "PRO", "--admin", "eva@example.com")
     assert recorded() == [
         (Action.WORKSPACE_CREATED, "", "PRO"),
-        (Action.ACCOUNT_CREATED, "eva@example.com", "staff status: no → yes"),
+        (Action.ACCOUNT_CREATED, "eva@example.com", f"staff status: no → yes; {NOT_CONFIRMED}"),
         (Action.MEMBER_ADDED, "eva@example.com", "ADMIN"),
     ]
     one = Workspace.objects.get()

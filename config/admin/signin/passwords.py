@@ -147,6 +147,14 @@ class ResetConfirm(SitePage, PasswordResetConfirmView):
         user: User | None = super().get_user(uidb64)
         return user if user and user.is_active and user.is_staff else None
 
+    def form_valid(self, form: Any) -> HttpResponse:
+        response = super().form_valid(form)
+        user: User = form.user
+        signals.password_reset.send(
+            ResetConfirm, login=user.get_username(), user=user, email=address_of(user)
+        )
+        return response
+
 
 @method_decorator(never_cache, name="dispatch")
 class ResetComplete(SitePage, PasswordResetCompleteView):
