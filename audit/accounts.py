@@ -44,7 +44,12 @@ def record_save(*, instance: User, update_fields: Iterable[str] | None, **kwargs
     before = User.objects.select_for_update().filter(pk=instance.pk).first()
     if before is None:
         rights = _differences(User(), instance, RIGHTS)
-        record.account_created(member=instance.username, person=actor(), detail=rights)
+        record.account_created(
+            member=instance.username,
+            person=actor(),
+            detail=rights,
+            confirmed=hasattr(instance, "confirmed_address"),
+        )
         return
     # The login as it was: the account's earlier entries have it too.
     who = {"member": before.username, "person": actor()}

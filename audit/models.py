@@ -53,6 +53,7 @@ class Action(models.TextChoices):
     PASSWORD_CONFIRMED = "account.password_confirmed", "Password entered again"
     PASSWORD_REFUSED = "account.password_refused", "Password entered again, but wrong"
     PASSWORD_RESET_REQUESTED = "account.password_reset_requested", "Password reset requested"
+    ADDRESS_CONFIRMED = "account.address_confirmed", "E-mail address confirmed"
     SECOND_FACTOR_ADDED = "account.second_factor_added", "Second factor set up"
     SECOND_FACTOR_REMOVED = "account.second_factor_removed", "Second factor removed"
     RECOVERY_CODES_MADE = "account.recovery_codes_made", "Recovery codes made"

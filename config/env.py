@@ -115,6 +115,18 @@ def contact(name: str, *, help: str) -> str:
     return value
 
 
+def origin(name: str, default: str, *, help: str) -> str:
+    """The variable as the scheme, host and perhaps port of a URL; `default` if unset.
+
+    Raises:
+        ImproperlyConfigured: it is set to anything else.
+    """
+    value = text(name, help=help).rstrip("/") or default
+    if value and not re.fullmatch(r"https?://[\w.:\[\]-]+", value, re.ASCII):
+        raise ImproperlyConfigured(f"{name} must be https://HOST, without a path.")
+    return value
+
+
 MAIL_PORTS = {"": 0, "smtp": 25, "smtp+tls": 587, "smtps": 465}  # by scheme
 
 

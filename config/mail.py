@@ -35,7 +35,10 @@ def send(subject: str, template: str, context: Mapping[str, Any], to: str) -> bo
         Whether it is on its way: False without a mail server, or while that is too slow for more.
         Later failures are only in the log, without the text, which may have a secret link.
     """
-    if not available() or not _slots.acquire(blocking=False):
+    if not available():
+        return False
+    if not _slots.acquire(blocking=False):
+        logger.error("An e-mail was not sent: %d others are still being sent", MOST)
         return False
     run = contextvars.copy_context().run  # the log's lines have the request's id
     threading.Thread(

@@ -72,18 +72,20 @@ def actor() -> str:
     """Who acts: the login of the signed-in user, "" without one.
 
     Outside of a request, the system's user and the command: "root (manage.py createsuperuser)".
+    With sudo also SUDO_USER, which is only a hint: whoever starts the command can set it.
     """
     request = current_request.get()
     if request is None:
-        return f"{_system_user()} ({_command()})"
+        hint = os.environ.get("SUDO_USER", "")[:32]
+        return f"{_system_user()} ({_command()}{f', sudo says {hint!a}' if hint else ''})"
     user = getattr(request, "user", None)
     return user.get_username() if user else ""  # the API has no users; "" is the anonymous one's
 
 
 def _system_user() -> str:
-    """The user who started this process; with sudo, the one who called it."""
+    """The user as whom this process runs."""
     try:
-        return os.environ.get("SUDO_USER") or pwd.getpwuid(os.getuid()).pw_name
+        return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:  # in a container
         return str(os.getuid())
 
@@ -92,6 +94,11 @@ def _command() -> str:
     """The program's name, and the management command; other arguments may be secrets."""
     program = Path(sys.argv[0]).name
     return " ".join([program, *sys.argv[1:2]]) if program == "manage.py" else program
+
+
+def base_url(request: HttpRequest) -> str:
+    """Where links to this service lead, as https://HOST: not where a client's Host header says."""
+    return settings.BASE_URL or f"{request.scheme}://{request.get_host()}"
 
 
 def client_info() -> tuple[str, str]:

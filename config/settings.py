@@ -50,6 +50,13 @@ HTTPS_ONLY = env.boolean(
     help="whether plain HTTP is refused (the API) or redirected (pages), and cookies and HSTS "
     "are for HTTPS only",
 )
+# Of links in e-mails and of invitations: a Host header may have any port. On a laptop it has to do.
+BASE_URL = env.origin(
+    "BASE_URL",
+    f"https://{ALLOWED_HOSTS[0].lstrip('.')}" if HTTPS_ONLY and ALLOWED_HOSTS else "",
+    help="`https://HOST`, where links in e-mails and of invitations lead; if not set, the first of "
+    "`ALLOWED_HOSTS`, or without `HTTPS_ONLY` the host that the page was opened with",
+)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS_ONLY
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUSTED_PROXIES else None
 SECURE_SSL_REDIRECT = HTTPS_ONLY

@@ -60,7 +60,14 @@ def pytest_configure(config: pytest.Config) -> None:
     """Prepares the environment, then loads Django and the fixtures, which read it."""
     keep_bytecode()
     # What would change responses that the golden files hold.
-    for name in ("ALLOWED_HOSTS", "LOG_FORMAT", "LOG_LEVEL", "TRUSTED_PROXIES", "UPGRADE_URL"):
+    for name in (
+        "ALLOWED_HOSTS",
+        "BASE_URL",
+        "LOG_FORMAT",
+        "LOG_LEVEL",
+        "TRUSTED_PROXIES",
+        "UPGRADE_URL",
+    ):
         os.environ.pop(name, None)
     os.environ["HTTPS_ONLY"] = "no"
     os.environ["SECOND_FACTOR"] = "nobody"  # tests/test_second_factor.py has the tests of others

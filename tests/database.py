@@ -41,13 +41,14 @@ def without_triggers() -> Iterator[None]:
             cursor.execute(f"ALTER TABLE {table} ENABLE ALWAYS TRIGGER audit_append_only")
 
 
-def waits_for_lock() -> bool:
-    """Whether a connection to the tests' database waits for a lock; autovacuum has no role."""
+def waiting_for_lock() -> int:
+    """How many connections to the tests' database wait for a lock; autovacuum has no role."""
     waiting = (
-        "SELECT FROM pg_locks JOIN pg_stat_activity USING (pid) "
+        "SELECT DISTINCT pid FROM pg_locks JOIN pg_stat_activity USING (pid) "
         "WHERE NOT granted AND datname = current_database() AND usename IS NOT NULL"
     )
-    return bool(fetch(waiting, []))
+    fetch("SELECT pg_stat_clear_snapshot()", [])  # in a transaction, connections are listed once
+    return len(fetch(waiting, []))
 
 
 # Their rows are made by `migrate`; no test commits a change of them.

@@ -16,6 +16,7 @@ from django.test import Client
 from django.urls import reverse
 
 from audit.models import Action, AuditEntry
+from audit.record.accounts import NOT_CONFIRMED
 from tests import factories
 from tests.database import no_entries
 from tests.server import ROOT
@@ -66,8 +67,8 @@ def save(desk: Client, user: User, **changed: Any) -> None:
 def test_account_that_an_operator_adds_is_recorded(desk: Client) -> None:
     form = {"email": BOB, "kind": "operator", "password1": SECRET, "password2": SECRET}
     assert desk.post(reverse("admin:auth_user_add"), form).status_code == 302
-    rights = "superuser status: no → yes; staff status: no → yes"
-    assert told() == [(Action.ACCOUNT_CREATED, BOB, OLGA, rights)]
+    detail = f"superuser status: no → yes; staff status: no → yes; {NOT_CONFIRMED}"
+    assert told() == [(Action.ACCOUNT_CREATED, BOB, OLGA, detail)]
 
 
 def test_account_that_is_promoted_and_demoted_is_recorded(desk: Client, bob: User) -> None:
@@ -181,16 +182,17 @@ def test_createsuperuser_is_recorded_with_the_system_s_user(transactional_db: No
     words = ("createsuperuser", "--noinput", "--username", "root@x.example", "--email", "a@b.cz")
     command(*words, SUDO_USER="")
     me = pwd.getpwuid(os.getuid()).pw_name
-    rights = "superuser status: no → yes; staff status: no → yes"
+    detail = f"superuser status: no → yes; staff status: no → yes; {NOT_CONFIRMED}"
     assert told() == [
-        (Action.ACCOUNT_CREATED, "root@x.example", f"{me} (manage.py createsuperuser)", rights)
+        (Action.ACCOUNT_CREATED, "root@x.example", f"{me} (manage.py createsuperuser)", detail)
     ]
 
 
-def test_createsuperuser_is_recorded_with_the_user_who_called_sudo(transactional_db: None) -> None:
+def test_createsuperuser_is_recorded_with_sudo_s_user_as_a_hint(transactional_db: None) -> None:
     words = ("createsuperuser", "--noinput", "--username", "root@x.example", "--email", "a@b.cz")
     command(*words, SUDO_USER="petra")
-    assert told()[0][2] == "petra (manage.py createsuperuser)"
+    me = pwd.getpwuid(os.getuid()).pw_name
+    assert told()[0][2] == f"{me} (manage.py createsuperuser, sudo says 'petra')"
 
 
 def test_changepassword_is_recorded(bob: User, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from audit.models import Action, AuditEntry
+from audit.record.accounts import NOT_CONFIRMED
 from tests import factories, staff
 from tests.factories import Tenant
 from workspaces.models import Membership, Workspace
@@ -68,7 +69,7 @@ def test_account_of_support_needs_no_more_than_an_address_a_kind_and_a_password(
     assert is_support(eve)
     assert not is_operator(eve)
     assert told() == [
-        (Action.ACCOUNT_CREATED, eve.username, "staff status: no → yes"),
+        (Action.ACCOUNT_CREATED, eve.username, f"staff status: no → yes; {NOT_CONFIRMED}"),
         (Action.ACCOUNT_CHANGED, eve.username, "groups: +Support"),
     ]
 
@@ -85,6 +86,8 @@ def test_account_of_an_operator_is_one(desk: Client) -> None:
     [
         ({"email": "nobody"}, "Enter a valid email address."),
         ({"email": f"{'e' * 140}@support.example"}, "at most 150 characters"),
+        ({"email": "eve@ſupport.example"}, "Use only ASCII letters"),
+        ({"email": "eve@b\0.example"}, "Null characters are not allowed."),
         ({"email": "OLGA@operators.example"}, "There is an account with this e-mail address"),
         ({"kind": ""}, "This field is required."),
         ({"kind": "god"}, "god is not one of the available choices."),
@@ -133,6 +136,15 @@ def test_account_with_a_login_that_is_no_address_keeps_it(desk: Client) -> None:
     change(desk, root, email="eva@x.example")
     root.refresh_from_db()
     assert (root.username, root.email) == ("root", "eva@x.example")
+
+
+def test_account_with_an_address_of_other_letters_can_still_be_changed(desk: Client) -> None:
+    bob = factories.user("bob@bıg.example", is_staff=True)
+    assert change(desk, bob, first_name="Bob").status_code == 200
+    html = body(change(desk, bob, email="rob@bıg.example"))
+    assert "Use only ASCII letters" in html
+    bob.refresh_from_db()
+    assert (bob.username, bob.first_name) == ("bob@bıg.example", "Bob")
 
 
 def test_account_page_shows_workspaces_last_sign_in_and_the_audit_log(

@@ -141,7 +141,7 @@ def test_workspace_page_fits_and_is_accessible(acme: Tenant, browser: Browser, w
     staff.member(acme.workspace, "bob@acme.example")
     closed = staff.member(acme.workspace, "a-very-long-address-of-somebody@subsidiary.acme.example")
     User.objects.filter(pk=closed.pk).update(is_active=False)
-    invitations.create(acme.workspace, EVE, "ADMIN", by=acme.admin)
+    invitations.create(acme.workspace, EVE, "ADMIN", by=acme.admin, mailed=False)
     people = {"admin": lambda: acme.admin, "support": staff.support, "operator": staff.operator}
     browser.log_in(people[who]())
     browser.open(page(acme.workspace))

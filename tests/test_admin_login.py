@@ -1,6 +1,7 @@
 """Signing in: throttled, recorded, silent about who exists; and sessions that end."""
 
 import logging
+import unicodedata
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +15,7 @@ from django.urls import reverse
 from psycopg import sql
 
 from audit.models import Action, AuditEntry
+from config.admin.signin.form import account
 from config.admin.signin.throttle import ACCOUNT, ADDRESS, BROWSER
 from config.cache import breaker
 from tests import factories
@@ -65,6 +67,19 @@ def test_login_accepts_a_capital_first_letter_as_phones_write_it(ada: User) -> N
     response = sign_in(ada.username.capitalize(), PASSWORD)
     assert response.status_code == 302
     assert [entry[:2] for entry in entries()] == [("login.succeeded", ada.username)]
+
+
+@pytest.mark.parametrize("login", ["ceo@bıg.example", "ceo@ſun.example", "ceo@ban\u212a.example"])
+def test_login_is_no_other_one_that_only_looks_like_it(db: None, settings: Any, login: str) -> None:
+    stored = give_password(factories.user(login, is_staff=True), PASSWORD, settings)
+    lookalike = unicodedata.normalize("NFKC", login).upper().lower()
+    assert lookalike.isascii()
+    assert account(lookalike) is None
+    assert account(login.replace("ceo", "Ceo")) == stored
+    other = factories.user(lookalike)
+    assert (account(login), account(lookalike.upper())) == (stored, other)
+    if "ı" in login:  # Django's form makes the other two letters ASCII ones
+        assert sign_in(login.replace("ceo", "Ceo"), PASSWORD).status_code == 302
 
 
 def test_login_that_fails_looks_the_same_whoever_it_was(ada: User) -> None:

@@ -9,6 +9,7 @@ from django.core.management import CommandError, call_command
 
 from apikeys.models import ApiKey
 from audit.models import Action, AuditEntry
+from audit.record.accounts import NOT_CONFIRMED
 from config.request_context import actor
 from tests import factories
 from tests.factories import Tenant
@@ -77,7 +78,7 @@ def test_create_workspace_is_recorded_with_its_admin_s_account(db: None) -> None
     command("create_workspace", "One", "--plan", "PRO", "--admin", "eva@example.com")
     assert recorded() == [
         (Action.WORKSPACE_CREATED, "", "PRO"),
-        (Action.ACCOUNT_CREATED, "eva@example.com", "staff status: no → yes"),
+        (Action.ACCOUNT_CREATED, "eva@example.com", f"staff status: no → yes; {NOT_CONFIRMED}"),
         (Action.MEMBER_ADDED, "eva@example.com", "ADMIN"),
     ]
     one = Workspace.objects.get()
@@ -114,7 +115,13 @@ def test_create_workspace_records_that_a_known_user_may_sign_in_to_the_admin(db:
             ("A", "--plan", "GOLD", "--admin", "a@b.example"),
             "--plan must be one of FREE, PERSONAL, PRO, BUSINESS.",
         ),
-        (("A", "--plan", "PRO", "--admin", "nobody"), "--admin must be an e-mail address."),
+        *(
+            (
+                ("A", "--plan", "PRO", "--admin", login),
+                "--admin must be an e-mail address in ASCII letters.",
+            )
+            for login in ("nobody", "ceo@bıg.example")
+        ),
         (
             ("A", "--plan", "PRO", "--admin", "a@" + ("b" * 60 + ".") * 3 + "example"),
             "--admin must be an e-mail address of at most 150 characters.",

@@ -14,7 +14,7 @@ from django.utils import timezone
 from config.database import fetch
 from documents.models import Document
 from tests import factories
-from tests.database import waits_for_lock
+from tests.database import waiting_for_lock
 from tests.factories import Tenant
 from tests.server import eventually
 from workspaces import counts
@@ -254,7 +254,7 @@ def test_document_counts_of_a_table_that_is_emptied_during_a_fold_are_nothing(ac
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SELECT workspaces_fold_counts(ARRAY[%s])", [acme.workspace.id])
             emptied = thread.submit(empty)
-            assert eventually(waits_for_lock)
+            assert eventually(waiting_for_lock)
         emptied.result()
     assert exact(acme)
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 from documents.models import Document
 from tests import factories
 from tests.client import compact, golden
-from tests.database import locked, waits_for_lock
+from tests.database import locked, waiting_for_lock
 from tests.factories import Tenant, at, recipient, uid
 from tests.server import Server, eventually
 
@@ -294,7 +294,7 @@ def test_list_has_its_recipients_although_documents_change_while_it_is_read(
     with ThreadPoolExecutor(1) as pool:
         with locked("documents_recipient"):
             listing = pool.submit(server.get, "/documents?limit=2", acme.raw)
-            eventually(waits_for_lock)
+            eventually(waiting_for_lock)
             if change == "added":
                 factories.recipient(factories.document(acme.workspace))
             else:

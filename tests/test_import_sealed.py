@@ -16,7 +16,7 @@ from config.request_context import actor
 from documents import storage
 from documents.models import Document, StoredFile
 from tests import factories
-from tests.database import waits_for_lock
+from tests.database import waiting_for_lock
 from tests.factories import Tenant, pdf, uid
 from tests.inbox import Inbox, Value, completed, objects, rows, sent, signer
 from tests.server import eventually
@@ -201,7 +201,7 @@ def test_import_does_not_replace_files_of_a_document_that_becomes_complete_meanw
             now.signed, now.certificate = sealed
             now.save()
             importing = pool.submit(import_it)
-            assert eventually(waits_for_lock)
+            assert eventually(waiting_for_lock)
         assert importing.result() == (
             f"line 1, document {ID}, files.signed, files.original, files.certificate: {SEALED}; "
             "nothing was imported."

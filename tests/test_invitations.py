@@ -2,6 +2,9 @@
 
 import logging
 import re
+import socket
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
@@ -9,13 +12,17 @@ import pytest
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.core import mail
+from django.db import connection, transaction
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
 from audit.models import Action, AuditEntry
+from audit.record.accounts import NOT_CONFIRMED
+from config import mail as sending
 from config.admin.signin.throttle import Limit
 from tests import factories, staff
+from tests.database import waiting_for_lock
 from tests.factories import Tenant
 from tests.server import eventually
 from workspaces import invitation_views, invitations
@@ -41,8 +48,8 @@ def invite(client: Client, workspace: Workspace, email: str = EVE, role: str = "
 
 
 def link(acme: Tenant, email: str = EVE, role: str = "ADMIN") -> str:
-    """The link that an invitation shows."""
-    html = body(invite(staff.signed_in(acme.admin), acme.workspace, email, role))
+    """The link that an invitation shows to an operator, without a mail server."""
+    html = body(invite(staff.signed_in(staff.operator()), acme.workspace, email, role))
     [found] = re.findall(r'<code class="secret copyable">http://testserver(\S+)</code>', html)
     return str(found)
 
@@ -62,11 +69,18 @@ def told() -> list[tuple[str, str, str, str]]:
 # --- Inviting
 
 
-@pytest.mark.parametrize("who", ["operator", "admin"])
-def test_invitation_s_link_is_shown_once_and_only_its_hash_is_stored(
-    acme: Tenant, who: str
-) -> None:
-    client = staff.signed_in(staff.operator() if who == "operator" else acme.admin)
+def mailed_link(acme: Tenant, settings: Any, email: str = EVE, role: str = "ADMIN") -> str:
+    """The link in the e-mail of an invitation."""
+    settings.EMAIL_HOST = "mail.example"
+    mail.outbox.clear()
+    assert invite(staff.signed_in(acme.admin), acme.workspace, email, role).status_code == 302
+    assert eventually(lambda: mail.outbox)
+    [path] = re.findall(r"^http://testserver(\S+)$", str(mail.outbox[0].body), re.MULTILINE)
+    return str(path)
+
+
+def test_invitation_s_link_is_shown_once_and_only_its_hash_is_stored(acme: Tenant) -> None:
+    client = staff.signed_in(staff.operator())
     html = body(invite(client, acme.workspace, "Eve@Acme.example"))
     [token] = re.findall(r"\?token=(\S+)</code>", html)
     assert len(token) == 43
@@ -86,7 +100,6 @@ def test_invitation_s_link_is_shown_once_and_only_its_hash_is_stored(
 
 def test_invitation_is_sent_by_mail_if_there_is_a_mail_server(acme: Tenant, settings: Any) -> None:
     settings.EMAIL_HOST = "mail.example"
-    mail.outbox.clear()
     html = body(
         invite(staff.signed_in(acme.admin), acme.workspace).client.get(
             workspace_page(acme.workspace)
@@ -102,7 +115,59 @@ def test_invitation_is_sent_by_mail_if_there_is_a_mail_server(acme: Tenant, sett
     opened(path)
 
 
-def test_invitation_asks_for_the_password_if_the_sign_in_is_not_recent(acme: Tenant) -> None:
+def test_invitation_s_link_leads_to_the_service_whatever_the_host_header_says(
+    acme: Tenant, settings: Any
+) -> None:
+    settings.BASE_URL = "https://api.acme.example"
+    desk = staff.signed_in(staff.operator())
+    url, form = workspace_page(acme.workspace, "invite"), {"email": EVE, "role": "ADMIN"}
+    html = body(desk.post(url, form, headers={"host": "testserver:1337"}))
+    assert 'copyable">https://api.acme.example/admin/invitation/?token=' in html
+
+
+@pytest.mark.parametrize("contact", ["help@example.com", ""])
+def test_without_a_mail_server_an_admin_is_told_whom_to_ask_and_gets_no_link(
+    acme: Tenant, settings: Any, contact: str
+) -> None:
+    settings.SUPPORT_EMAIL = contact
+    ada = staff.signed_in(acme.admin)
+    for response in (
+        ada.get(workspace_page(acme.workspace, "invite")),
+        invite(ada, acme.workspace),
+    ):
+        assert (contact or "the operator of this service") in body(response)
+        assert "token=" not in body(response)
+        assert 'name="email"' not in body(response)
+    assert not Invitation.objects.exists()
+    assert told() == []
+
+
+@pytest.mark.parametrize("who", ["operator", "admin"])
+def test_invitation_s_link_is_not_shown_while_the_mail_server_is_too_slow(
+    acme: Tenant, settings: Any, who: str
+) -> None:
+    first = mailed_link(acme, settings)
+    inviter = staff.signed_in(staff.operator() if who == "operator" else acme.admin)
+    before = told()
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # accepts, and says nothing
+        settings.EMAIL_HOST, settings.EMAIL_PORT = silent.getsockname()
+        settings.EMAIL_TIMEOUT = 60
+        template = "registration/password_reset_email.txt"
+        while sending.send("Hello", template, {"uid": "MQ", "token": "x"}, "a@b.example"):
+            pass
+        html = body(invite(inviter, acme.workspace))
+    assert "no e-mail was sent, and no invitation made" in html
+    assert "token=" not in html
+    assert told() == before
+    opened(first)  # the earlier one still works
+    assert eventually(lambda: not [t for t in threading.enumerate() if t.name == "mail"])
+
+
+def test_invitation_asks_for_the_password_if_the_sign_in_is_not_recent(
+    acme: Tenant, settings: Any
+) -> None:
+    settings.EMAIL_HOST = "mail.example"
     ada = staff.signed_in(acme.admin)
     session = ada.session
     session["password_entered_at"] = 0
@@ -115,11 +180,14 @@ def test_invitation_asks_for_the_password_if_the_sign_in_is_not_recent(acme: Ten
     assert told() == []
 
 
-def test_invitation_form_names_what_it_cannot_use(acme: Tenant) -> None:
+def test_invitation_form_names_what_it_cannot_use(acme: Tenant, settings: Any) -> None:
+    settings.EMAIL_HOST = "mail.example"
     ada = staff.signed_in(acme.admin)
     for email, role, text in (
         ("nobody", "ADMIN", "Enter a valid email address."),
         (f"{'e' * 140}@acme.example", "ADMIN", "at most 150 characters"),
+        ("ceo@bıg.example", "ADMIN", "Use only ASCII letters"),
+        ("ceo\0@big.example", "ADMIN", "Null characters are not allowed."),
         (acme.admin.username.upper(), "ADMIN", "This person is a member already:"),
         (EVE, "OWNER", "OWNER is not one of the available choices."),
     ):
@@ -129,11 +197,11 @@ def test_invitation_form_names_what_it_cannot_use(acme: Tenant) -> None:
 
 def test_invitations_a_day_are_limited(acme: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(invitations, "MOST_A_DAY", 1)
-    ada = staff.signed_in(acme.admin)
-    invite(ada, acme.workspace)
-    assert "Try again tomorrow." in body(invite(ada, acme.workspace))
+    desk = staff.signed_in(staff.operator())
+    invite(desk, acme.workspace)
+    assert "Try again tomorrow." in body(invite(desk, acme.workspace))
     Invitation.objects.update(created_at=timezone.now() - timedelta(days=2))
-    assert "Copy this link now" in body(invite(ada, acme.workspace))
+    assert "Copy this link now" in body(invite(desk, acme.workspace))
 
 
 def test_invitation_is_for_operators_and_the_workspace_s_own_admins(
@@ -156,7 +224,11 @@ def test_invited_user_chooses_a_password_and_is_a_member_then(acme: Tenant) -> N
     url = link(acme)
     eve = opened(url)
     html = body(eve.get(PAGE))
-    for text in ("Invitation to Acme", f"{acme.admin} invites {EVE} as admin", "new-password"):
+    for text in (
+        "Invitation to Acme",
+        f"{staff.operator()} invites {EVE} as admin",
+        "new-password",
+    ):
         assert text in html
     assert not User.objects.filter(username=EVE).exists()
     response = eve.post(PAGE, ACCOUNT, follow=True)
@@ -167,12 +239,54 @@ def test_invited_user_chooses_a_password_and_is_a_member_then(acme: Tenant) -> N
     assert (account.is_staff, account.is_superuser) == (True, False)
     assert Membership.objects.admins().filter(user=account, workspace=acme.workspace).exists()
     assert told()[1:] == [
+        (Action.ACCOUNT_CREATED, EVE, EVE, f"staff status: no → yes; {NOT_CONFIRMED}"),
+        (
+            Action.INVITATION_ACCEPTED,
+            EVE,
+            EVE,
+            f"invited by {staff.operator()}; {NOT_CONFIRMED}",
+        ),
+        (Action.MEMBER_ADDED, EVE, EVE, "ADMIN"),
+    ]
+    assert marked(acme, account) == (True, True)
+    form = {"username": EVE, "password": SECRET, "next": reverse("admin:index")}
+    assert Client().post(reverse("admin:login"), form).status_code == 302
+
+
+def marked(acme: Tenant, account: User) -> tuple[bool, bool]:
+    """Whether the workspace's and the account's page say that the address is not confirmed."""
+    desk = staff.signed_in(staff.operator())
+    row = body(desk.get(workspace_page(acme.workspace))).partition(f">{account}</a>")[2]
+    page = body(desk.get(reverse("admin:auth_user_change", args=[account.pk])))
+    assert ("Not confirmed" in page) != ("Confirmed <time" in page)
+    return "Address not confirmed" in row.partition("</tr>")[0], "Not confirmed" in page
+
+
+def test_invitation_that_was_sent_by_mail_confirms_the_address(acme: Tenant, settings: Any) -> None:
+    opened(mailed_link(acme, settings)).post(PAGE, ACCOUNT)
+    account = User.objects.get(username=EVE)
+    assert told()[1:] == [
         (Action.ACCOUNT_CREATED, EVE, EVE, "staff status: no → yes"),
+        (Action.ADDRESS_CONFIRMED, EVE, EVE, EVE),
         (Action.INVITATION_ACCEPTED, EVE, EVE, f"invited by {acme.admin}"),
         (Action.MEMBER_ADDED, EVE, EVE, "ADMIN"),
     ]
-    form = {"username": EVE, "password": SECRET, "next": reverse("admin:index")}
-    assert Client().post(reverse("admin:login"), form).status_code == 302
+    assert marked(acme, account) == (False, False)
+    account.username = account.email = "mallory@x.example"
+    account.save()
+    assert marked(acme, account) == (True, True)
+
+
+def test_invitation_by_mail_confirms_the_address_of_an_earlier_account_once(
+    acme: Tenant, umbrella: Tenant, settings: Any
+) -> None:
+    for tenant in (acme, umbrella):
+        eve = factories.user("Eve@Acme.example", is_staff=True)
+        opened(mailed_link(tenant, settings), staff.signed_in(eve)).post(PAGE)
+        assert tenant.workspace.memberships.filter(user=eve).exists()
+    confirmed = AuditEntry.objects.filter(action=Action.ADDRESS_CONFIRMED)
+    assert list(confirmed.values_list("member", "detail")) == [("Eve@Acme.example", EVE)]
+    assert marked(acme, eve) == (False, False)
 
 
 @pytest.mark.parametrize(
@@ -221,7 +335,11 @@ def test_invited_user_with_an_account_signs_in_and_accepts(acme: Tenant, umbrell
     assert "You are now a member of Acme." in body(response)
     assert acme.workspace.memberships.get(user=umbrella.admin).role == "MEMBER"
     assert told()[1:] == [
-        (Action.INVITATION_ACCEPTED, *[umbrella.admin.username] * 2, f"invited by {acme.admin}"),
+        (
+            Action.INVITATION_ACCEPTED,
+            *[umbrella.admin.username] * 2,
+            f"invited by {staff.operator()}; {NOT_CONFIRMED}",
+        ),
         (Action.MEMBER_ADDED, *[umbrella.admin.username] * 2, "MEMBER"),
     ]
 
@@ -291,6 +409,37 @@ def test_invitation_is_used_once(acme: Tenant) -> None:
     assert "has been accepted already" in body(response)
     assert second.post(PAGE, ACCOUNT).status_code == 410
     assert User.objects.filter(username=EVE).count() == 1
+
+
+@pytest.mark.parametrize("workspaces", [1, 2])
+def test_invitations_that_are_accepted_at_once_make_one_account(
+    transactional_db: None, acme: Tenant, umbrella: Tenant, settings: Any, workspaces: int
+) -> None:
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    urls = (link(acme), link(umbrella)) if workspaces == 2 else [link(acme)] * 2
+    browsers = [opened(url, Client(raise_request_exception=False)) for url in urls]
+
+    def post(browser: Client) -> Any:
+        try:
+            return browser.post(PAGE, ACCOUNT)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(2) as pool:
+        with transaction.atomic():
+            list(Invitation.objects.select_for_update())
+            posted = [pool.submit(post, browser) for browser in browsers]
+            assert eventually(lambda: waiting_for_lock() == 2)  # both forms are valid
+        responses = [each.result() for each in posted]
+    assert User.objects.filter(username=EVE).count() == 1
+    if workspaces == 1:
+        assert sorted(each.status_code for each in responses) == [302, 410]
+    else:
+        places = {
+            each["Location"]: browser for each, browser in zip(responses, browsers, strict=True)
+        }
+        assert set(places) == {reverse("admin:login"), PAGE}
+        assert "Sign in to accept." in body(places[PAGE].get(PAGE))
 
 
 def test_invitation_that_has_expired_says_what_to_do(acme: Tenant) -> None:

@@ -25,6 +25,7 @@ from tests.factories import Tenant
 from tests.nginx import Nginx
 from tests.server import Server, eventually
 from tests.staff import give_password
+from workspaces.models import ConfirmedAddress
 
 pytestmark = pytest.mark.usefixtures("still_windows")
 
@@ -92,6 +93,9 @@ def test_link_of_an_email_sets_a_new_password(ada: User) -> None:
         (Action.PASSWORD_RESET_REQUESTED, ada.username.capitalize(), ""),
         (Action.PASSWORD_CHANGED, ada.username, ""),
     ]
+    confirmed = AuditEntry.objects.get(action=Action.ADDRESS_CONFIRMED)
+    assert (confirmed.member, confirmed.person, confirmed.detail) == (ada.username, "", ada.email)
+    assert ConfirmedAddress.of(ada)
     assert "not valid" in Client().get(link(text)).content.decode()  # it works once
 
 
@@ -121,6 +125,19 @@ def test_address_is_not_changed_while_its_owner_cannot_be_told(
     response = desk.post(page, {"email": "mallory@evil.example"})
     assert "Too many e-mails are being sent" in response.content.decode()
     assert User.objects.filter(username=ada.username, email=ada.email).exists()
+
+
+@pytest.mark.parametrize("host", ["testserver:1337", "testserver.", "testserver"])
+def test_links_of_emails_lead_to_the_service_whatever_the_host_header_says(
+    ada: User, settings: Any, host: str
+) -> None:
+    settings.BASE_URL = "https://api.acme.example"
+    Client().post(RESET, {"email": ada.username}, headers={"host": host})
+    Client().post(LOGIN, {"username": ada.username, "password": PASSWORD}, headers={"host": host})
+    assert eventually(lambda: len(outgoing.outbox) == 2)
+    for message in outgoing.outbox:
+        assert f"{settings.BASE_URL}/admin/" in message.body
+        assert "testserver" not in message.body
 
 
 def test_new_password_signs_nobody_in_and_ends_other_sessions(ada: User) -> None:
@@ -154,6 +171,18 @@ def test_inactive_account_cannot_use_a_link_that_it_got_before(ada: User) -> Non
     path = link(sent_to(ada))
     User.objects.filter(pk=ada.pk).update(is_staff=False)
     assert "not valid" in Client().get(path).content.decode()
+
+
+@pytest.mark.parametrize(("login", "confirmed"), [("root", True), ("ceo@acme.example", False)])
+def test_link_of_an_email_confirms_no_other_address(ada: User, login: str, confirmed: bool) -> None:
+    ada.username = login
+    ada.save()
+    ask(login)
+    assert eventually(lambda: outgoing.outbox)
+    set_password(link(str(outgoing.outbox[0].body)))
+    ada.refresh_from_db()
+    assert ada.confirmed_address.email == "admin@acme.example"
+    assert bool(ConfirmedAddress.of(ada)) == confirmed
 
 
 def test_account_without_a_password_gets_a_link_too(ada: User) -> None:

@@ -79,9 +79,16 @@ def test_actor_outside_of_a_request_is_the_system_s_user_and_the_command(
 ) -> None:
     monkeypatch.setattr("sys.argv", words)
     monkeypatch.delenv("SUDO_USER", raising=False)
-    assert actor() == f"{pwd.getpwuid(os.getuid()).pw_name} ({command})"
-    monkeypatch.setenv("SUDO_USER", "petra")
-    assert actor() == f"petra ({command})"
+    me = pwd.getpwuid(os.getuid()).pw_name
+    assert actor() == f"{me} ({command})"
+    for claimed, quoted in (
+        ("petra", "'petra'"),
+        ("a)\udce9\n", "'a)\\udce9\\n'"),
+        ("x" * 99, "'xxx"),
+    ):
+        monkeypatch.setenv("SUDO_USER", claimed)
+        assert actor().startswith(f"{me} ({command}, sudo says {quoted}")
+        assert len(actor()) < 120
 
 
 def test_actor_is_a_number_where_the_system_has_no_name_for_it(

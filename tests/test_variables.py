@@ -1,8 +1,13 @@
 """The variables: each has a text, and every list of them is the settings' own."""
 
+import os
 import re
+import subprocess
+import sys
 from io import StringIO
 
+import pytest
+from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
 
 from config import env
@@ -32,6 +37,32 @@ def test_variable_that_is_read_again_keeps_its_row() -> None:
     table = env.table()
     assert env.text("LOG_LEVEL", "another", help="")
     assert env.table() == table
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({"HTTPS_ONLY": "yes", "ALLOWED_HOSTS": ".example.com,x.example"}, "https://example.com"),
+        ({"HTTPS_ONLY": "yes", "BASE_URL": "https://a.example:8443/"}, "https://a.example:8443"),
+        ({"HTTPS_ONLY": "no"}, ""),
+    ],
+)
+def test_variable_of_the_links_is_the_first_allowed_host_by_default(
+    variables: dict[str, str], expected: str
+) -> None:
+    program = [sys.executable, "-c", "from config import settings; print(settings.BASE_URL)"]
+    environment = {**os.environ, **variables}
+    done = subprocess.run(program, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.stdout == f"{expected}\n", done.stderr
+
+
+@pytest.mark.parametrize(
+    "url", ["api.example.com", "https://", "https://x/y", "ftp://x", "https://ü"]
+)
+def test_variable_of_the_links_that_is_not_valid(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("BASE_URL", url)
+    with pytest.raises(ImproperlyConfigured, match="BASE_URL must be https://HOST, without"):
+        env.origin("BASE_URL", "", help="")
 
 
 def test_env_example_has_every_variable_and_no_other() -> None:

@@ -7,6 +7,8 @@ from django.contrib.auth.forms import SetPasswordMixin
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 
+from config.admin.signin.form import with_login
+from workspaces.forms import login_of
 from workspaces.models import LOGIN_LENGTH
 
 if TYPE_CHECKING:
@@ -46,9 +48,10 @@ class LoginForm(AccountForm):
     )
 
     def clean_email(self) -> str:
-        email: str = self.cleaned_data["email"].lower()
-        others = User.objects.exclude(pk=self.instance.pk)
-        if others.filter(username__iexact=email).exists():
+        email: str = self.cleaned_data["email"]
+        if email != self.instance.email:
+            email = login_of(email)
+        if with_login(email).exclude(pk=self.instance.pk).exists():
             raise ValidationError("There is an account with this e-mail address already.")
         return email
 

@@ -1,9 +1,15 @@
-"""What an account is: an operator, support staff, a member of workspaces."""
+"""What an account is: an operator, support staff, a member of workspaces; and whose it is."""
+
+from typing import Any
 
 from django.contrib.auth.models import Group, User
 from django.db import transaction
+from django.dispatch import receiver
 
-from workspaces.models import Membership
+from audit import record
+from config.admin.signin import signals
+from config.request_context import actor
+from workspaces.models import ConfirmedAddress, Membership
 from workspaces.permissions import SUPPORT
 
 
@@ -41,3 +47,17 @@ def kinds_of(account: User) -> str:
             parts.append(f"{role.label.lower()} of {places}")
     text = ", ".join(parts) or "nothing yet"
     return text[0].upper() + text[1:]
+
+
+@transaction.atomic
+def confirm_address(account: User, email: str) -> None:
+    """Stores that a link, which was only sent to this address, was used for the account."""
+    email = email.lower()
+    if not ConfirmedAddress.objects.filter(user=account, email=email).exists():
+        ConfirmedAddress(user=account, email=email).save()
+        record.address_confirmed(member=account.get_username(), person=actor(), email=email)
+
+
+@receiver(signals.password_reset)
+def confirm_reset_address(*, user: User, email: str, **kwargs: Any) -> None:
+    confirm_address(user, email)

@@ -33,6 +33,20 @@ def without_secrets(text: str) -> str:
     return text
 
 
+def login_of(email: str) -> str:
+    """The login that the owner of a valid e-mail address gets.
+
+    Raises:
+        ValidationError: it has letters that only look like others, such as "ı" in "bıg.example".
+    """
+    if not email.isascii():
+        raise ValidationError(
+            "Use only ASCII letters: write a domain such as bücher.example as "
+            "xn--bcher-kva.example."
+        )
+    return email.lower()
+
+
 class NewWorkspaceForm(WorkspaceModelForm):
     """A new workspace."""
 
@@ -93,5 +107,4 @@ class InvitationForm(forms.Form):
     )
 
     def clean_email(self) -> str:
-        email: str = self.cleaned_data["email"]
-        return email.lower()
+        return login_of(self.cleaned_data["email"])

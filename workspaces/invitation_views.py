@@ -11,7 +11,6 @@ from typing import Any
 from django.contrib import messages
 from django.contrib.admin import site
 from django.contrib.auth.models import User
-from django.core.exceptions import BadRequest
 from django.db import IntegrityError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
@@ -105,7 +104,6 @@ def new_account(request: HttpRequest, opened: Invitation) -> HttpResponse:
     form = InvitedAccountForm(data, instance=account)
     if not form.is_valid():
         return page(request, title_of(opened), opened, form=form)
-    request.user = account  # who acts from here on, for the audit log
 
     def done() -> HttpResponse:
         messages.success(
@@ -119,12 +117,14 @@ def new_account(request: HttpRequest, opened: Invitation) -> HttpResponse:
 def accept(
     request: HttpRequest, opened: Invitation, account: User, done: Callable[[], HttpResponse]
 ) -> HttpResponse:
+    before, request.user = request.user, account  # who acts, for the audit log
     try:
         invitations.accept(opened, account)
-    except NotOpen as exc:
-        return problem(request, exc.why)
-    except IntegrityError as exc:  # two forms at the same time, the other one was quicker
-        raise BadRequest from exc
+    except (NotOpen, IntegrityError) as exc:  # another form was quicker
+        request.user = before  # no page is for an account that is not stored
+        if isinstance(exc, NotOpen):
+            return problem(request, exc.why)
+        return HttpResponseRedirect(reverse("invitation"))
     del request.session[KEY]
     return done()
 

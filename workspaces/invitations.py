@@ -13,8 +13,10 @@ from django.db import transaction
 from django.utils import timezone
 
 from audit import record
+from config.admin.signin.form import with_login
 from workspaces import changes
-from workspaces.models import Invitation, Membership, Workspace
+from workspaces.accounts import confirm_address
+from workspaces.models import ConfirmedAddress, Invitation, Membership, Workspace
 
 DAYS = 7  # that an invitation is valid
 MOST_A_DAY = 50  # in one workspace: the service must not send masses of mail
@@ -26,6 +28,10 @@ class AlreadyMember(Exception):
 
 class TooMany(Exception):
     """The workspace has made `MOST_A_DAY` invitations today."""
+
+
+class NotSent(Exception):
+    """The mail server is too slow for another e-mail."""
 
 
 class NotOpen(Exception):
@@ -40,8 +46,13 @@ def hash_of(token: str) -> str:
 
 
 @transaction.atomic
-def create(workspace: Workspace, email: str, role: str, *, by: User) -> tuple[Invitation, str]:
+def create(
+    workspace: Workspace, email: str, role: str, *, by: User, mailed: bool
+) -> tuple[Invitation, str]:
     """Invites the owner of an e-mail address; an earlier invitation of theirs stops working.
+
+    Args:
+        mailed: whether the link will be sent to the address, and be shown to nobody.
 
     Returns:
         The invitation, and its token, which is not stored.
@@ -53,7 +64,7 @@ def create(workspace: Workspace, email: str, role: str, *, by: User) -> tuple[In
     email = email.lower()
     # One after the other: only one may be pending for each address.
     locked = Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
-    if locked.memberships.filter(user__username__iexact=email).exists():
+    if locked.memberships.filter(user__in=with_login(email)).exists():
         raise AlreadyMember
     today = timezone.now() - timedelta(days=1)
     if locked.invitations.filter(created_at__gt=today).count() >= MOST_A_DAY:
@@ -64,6 +75,7 @@ def create(workspace: Workspace, email: str, role: str, *, by: User) -> tuple[In
         email=email,
         role=role,
         digest=hash_of(token),
+        mailed=mailed,
         created_by=by,
         expires_at=timezone.now() + timedelta(days=DAYS),
     )
@@ -118,7 +130,7 @@ def _open(invitation: Invitation | None) -> Invitation:
 
 def account_of(invitation: Invitation) -> User | None:
     """The account whose login is the invitation's e-mail address."""
-    return User.objects.filter(username__iexact=invitation.email).first()
+    return with_login(invitation.email).first()
 
 
 @transaction.atomic
@@ -132,7 +144,11 @@ def accept(invitation: Invitation, user: User) -> None:
     locked = Invitation.objects.select_for_update(of=("self",)).select_related("workspace")
     invitation = _open(locked.filter(pk=invitation.pk).first())
     if user.pk is None:
+        if invitation.mailed:
+            user.confirmed_address = ConfirmedAddress()  # for the entry of the account's creation
         user.save()
+    if invitation.mailed:
+        confirm_address(user, invitation.email)
     Invitation.objects.filter(pk=invitation.pk).update(accepted_at=timezone.now())
     login = user.get_username()
     record.invitation_accepted(
@@ -140,6 +156,7 @@ def accept(invitation: Invitation, user: User) -> None:
         person=login,
         member=login,
         invited_by=invitation.created_by.get_username() if invitation.created_by else "",
+        confirmed=ConfirmedAddress.of(user) is not None,
     )
     membership = Membership(workspace=invitation.workspace, user=user, role=invitation.role)
     if not Membership.objects.filter(workspace=invitation.workspace, user=user).exists():

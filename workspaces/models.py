@@ -3,6 +3,7 @@
 import uuid
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import models
 from django.utils import timezone
 
@@ -92,8 +93,35 @@ class Membership(models.Model):
         """Whether the user's account is open: only then the role means something."""
         return self.user.is_active and self.user.is_staff
 
+    @property
+    def confirmed_address(self) -> "ConfirmedAddress | None":
+        return ConfirmedAddress.of(self.user)
+
 
 LOGIN_LENGTH = 150  # characters of an e-mail address that is a login
+
+
+class ConfirmedAddress(models.Model):
+    """The e-mail address that an account's user has last shown to read.
+
+    An account without one, or with another login now, has an address that nobody has confirmed.
+    """
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="confirmed_address"
+    )
+    email = models.EmailField()  # in lower case
+    confirmed_at = models.DateTimeField(auto_now=True)
+
+    def __str__(self) -> str:
+        return f"{self.email} of {self.user}"
+
+    @classmethod
+    def of(cls, user: User) -> "ConfirmedAddress | None":
+        """The user's, if that is the account's login, or its e-mail address, until now."""
+        confirmed = getattr(user, "confirmed_address", None)
+        address = user.username if "@" in user.username else user.email
+        return confirmed if confirmed and confirmed.email == address.lower() else None
 
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):
@@ -116,6 +144,9 @@ class Invitation(models.Model):
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )
+    # Whether the link was sent to the address, and shown to nobody. With a default in the database,
+    # for the release before.
+    mailed = models.BooleanField(default=False, db_default=False)
     expires_at = models.DateTimeField()
     accepted_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)

@@ -4,6 +4,8 @@ from audit.models import Action
 from audit.record.writing import write
 from config.logs import redact
 
+NOT_CONFIRMED = "e-mail address not confirmed"  # nobody has shown to read it
+
 
 def logged_in(*, person: str) -> None:
     """A user signed in to the admin."""
@@ -20,9 +22,16 @@ def login_failed(*, person: str, detail: str) -> None:
     write(Action.LOGIN_FAILED, person=redact(person)[:254], detail=detail)
 
 
-def account_created(*, member: str, person: str, detail: str) -> None:
-    """Somebody created the account `member`; `detail` has its rights."""
-    write(Action.ACCOUNT_CREATED, member=member, person=person, detail=detail)
+def account_created(*, member: str, person: str, detail: str, confirmed: bool) -> None:
+    """Somebody created the account `member`; `detail` has its rights.
+
+    Args:
+        confirmed: whether its user has shown to read the e-mails of its address.
+    """
+    parts = [detail, "" if confirmed else NOT_CONFIRMED]
+    write(
+        Action.ACCOUNT_CREATED, member=member, person=person, detail="; ".join(filter(None, parts))
+    )
 
 
 def account_changed(*, member: str, person: str, detail: str) -> None:
@@ -53,6 +62,11 @@ def password_refused(*, person: str, detail: str) -> None:
 def password_reset_requested(*, member: str) -> None:
     """Somebody asked for a link to set a new password; the account may not exist."""
     write(Action.PASSWORD_RESET_REQUESTED, member=redact(member)[:254])
+
+
+def address_confirmed(*, member: str, person: str, email: str) -> None:
+    """The user of the account `member` used a link that was sent to its e-mail address."""
+    write(Action.ADDRESS_CONFIRMED, member=member, person=person, detail=email)
 
 
 def second_factor_added(*, member: str, person: str) -> None:

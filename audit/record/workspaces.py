@@ -4,6 +4,7 @@ from dataclasses import asdict
 from uuid import UUID
 
 from audit.models import NEWEST_FIRST, Action, AuditEntry
+from audit.record.accounts import NOT_CONFIRMED
 from audit.record.snapshots import WorkspaceSnapshot
 from audit.record.writing import write
 
@@ -84,13 +85,14 @@ def invitation_revoked(
 
 
 def invitation_accepted(
-    *, workspace: WorkspaceSnapshot, person: str, member: str, invited_by: str
+    *, workspace: WorkspaceSnapshot, person: str, member: str, invited_by: str, confirmed: bool
 ) -> None:
-    """The invited user accepted."""
+    """The invited user accepted; `confirmed` says whether the user reads the e-mail address."""
     write(
         Action.INVITATION_ACCEPTED,
         **asdict(workspace),
         person=person,
         member=member,
-        detail=f"invited by {invited_by or 'a deleted account'}",
+        detail=f"invited by {invited_by or 'a deleted account'}"
+        + ("" if confirmed else f"; {NOT_CONFIRMED}"),
     )

@@ -25,6 +25,7 @@ from workspaces.account_forms import ChangedAccountForm, NewAccountForm, Passwor
 from workspaces.accounts import can_sign_in, is_support_staff, kinds_of, save_rights
 from workspaces.admin.account_filters import KindFilter, StateFilter
 from workspaces.admin.closing import ClosingPages, account_url
+from workspaces.models import ConfirmedAddress
 from workspaces.permissions import is_operator
 
 if TYPE_CHECKING:
@@ -164,6 +165,7 @@ class AccountsAdmin(OperatorsOnly, ClosingPages, AccountAdmin):
             pill=state_pill(account),
             can_sign_in=can_sign_in(account),
             kinds=kinds_of(account),
+            confirmed=ConfirmedAddress.of(account),
             memberships=memberships.order_by("workspace__name", "workspace_id"),
             history_url=filtered_log_url(q=login),
             password_url=reverse("admin:auth_user_password_change", args=[account.pk]),

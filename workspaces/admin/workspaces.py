@@ -112,7 +112,7 @@ class WorkspaceAdmin(MemberPages, InvitationPages, AccessPages, AuditHistory, Se
             return HttpResponseNotAllowed(["GET", "HEAD"])
         user = request_user(request)
         own = administered_by(user).filter(pk=workspace.pk).exists()
-        members: Any = workspace.memberships.select_related("user")
+        members: Any = workspace.memberships.select_related("user__confirmed_address")
         pending: Any = workspace.invitations.pending()
         return self.page(
             request,

@@ -7,6 +7,8 @@ from django.contrib.admin.forms import AdminAuthenticationForm
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
+from django.db.models import QuerySet, Value
+from django.db.models.functions import Collate, Lower
 from django.http import HttpRequest
 
 from config.admin.signin import known_browser, signals
@@ -49,9 +51,19 @@ class LoginForm(AdminAuthenticationForm):
         return cleaned
 
 
+def with_login(login: str) -> QuerySet[User]:
+    """The accounts with this login, whatever the case of its ASCII letters.
+
+    In Unicode, and so in `iexact`, "ı" is an "i" and "ſ" an "s": the login of another domain's
+    owner.
+    """
+    folded = Lower(Collate("username", "C"))
+    return User.objects.alias(folded=folded).filter(folded=Lower(Collate(Value(login), "C")))
+
+
 def account(login: str) -> User | None:
     """The account of a typed login: phones begin an e-mail address with a capital letter."""
-    found = User.objects.filter(username__iexact=login)[:2]
+    found = with_login(login)[:2]
     return found[0] if len(found) == 1 else User.objects.filter(username=login).first()
 
 

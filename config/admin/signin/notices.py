@@ -1,5 +1,7 @@
 """E-mails to a user: a browser has signed in for the first time, the address was changed."""
 
+from urllib.parse import urlsplit
+
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
@@ -11,7 +13,7 @@ from django.utils import timezone
 from config import mail
 from config.admin.base import request_user
 from config.admin.formatting import exact
-from config.request_context import client_info
+from config.request_context import base_url, client_info
 
 
 def new_browser(request: HttpRequest, user: User) -> None:
@@ -21,11 +23,11 @@ def new_browser(request: HttpRequest, user: User) -> None:
     if to:
         context = {
             "login": user.get_username(),
-            "host": request.get_host(),
+            "host": urlsplit(base_url(request)).netloc,
             "when": exact(timezone.now()),
             "address": address,
             "user_agent": user_agent,
-            "url": request.build_absolute_uri(reverse("admin:security")),
+            "url": base_url(request) + reverse("admin:security"),
         }
         mail.send("A new browser has signed in", "registration/new_browser_email.txt", context, to)
 

@@ -1,6 +1,7 @@
 """Changing one's password, and resetting it with a link that is sent by e-mail."""
 
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.contrib.admin.forms import AdminPasswordChangeForm
 from django.contrib.auth.forms import PasswordResetForm
@@ -25,6 +26,7 @@ from config.admin.signin.form import account
 from config.admin.signin.notices import address_of
 from config.admin.signin.pages import SitePage
 from config.admin.signin.throttle import Attempt, Limit, responds_429
+from config.request_context import base_url
 
 # E-mails that are requested within an hour, whether the account exists or not.
 RESETS_BY_ADDRESS = Limit("address, reset", 20, minutes=60)
@@ -87,6 +89,8 @@ class ResetForm(PasswordResetForm):
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         signals.password_reset_requested.send(ResetForm, login=self.cleaned_data["email"])
+        base = urlsplit(base_url(self._request))
+        kwargs |= {"domain_override": base.netloc, "use_https": base.scheme == "https"}
         super().save(*args, **kwargs)
 
     def send_mail(
@@ -142,6 +146,14 @@ class ResetConfirm(SitePage, PasswordResetConfirmView):
     def get_user(self, uidb64: str) -> User | None:
         user: User | None = super().get_user(uidb64)
         return user if user and user.is_active and user.is_staff else None
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        response = super().form_valid(form)
+        user: User = form.user
+        signals.password_reset.send(
+            ResetConfirm, login=user.get_username(), user=user, email=address_of(user)
+        )
+        return response
 
 
 @method_decorator(never_cache, name="dispatch")

@@ -12,6 +12,7 @@ sign_in_failed = Signal()
 password_confirmed = Signal()
 password_refused = Signal()
 password_reset_requested = Signal()
+password_reset = Signal()  # with `user` and `email`, to which the link was sent
 second_factor_added = Signal()
 second_factor_removed = Signal()
 recovery_codes_made = Signal()

@@ -14,6 +14,7 @@ from django.db import transaction
 
 from config.request_context import actor
 from workspaces import changes
+from workspaces.forms import login_of
 from workspaces.models import Membership, Workspace
 from workspaces.plans import Plan
 
@@ -28,15 +29,16 @@ class Command(BaseCommand):
         parser.add_argument("--admin", required=True, metavar="EMAIL", help="the first admin")
 
     def handle(self, *, name: str, plan: str, admin: str, **options: Any) -> None:
-        name, plan, login = name.strip(), plan.strip().upper(), admin.strip().lower()
+        name, plan, login = name.strip(), plan.strip().upper(), admin.strip()
         if not 1 <= len(name) <= 200 or "\0" in name:
             raise CommandError("NAME must have 1 to 200 characters.")
         if plan not in Plan.values:
             raise CommandError(f"--plan must be one of {', '.join(Plan.values)}.")
         try:
             validate_email(login)
+            login = login_of(login)
         except ValidationError:
-            raise CommandError("--admin must be an e-mail address.") from None
+            raise CommandError("--admin must be an e-mail address in ASCII letters.") from None
         if len(login) > 150:
             raise CommandError("--admin must be an e-mail address of at most 150 characters.")
         for other in changes.with_the_same_name(name):
