@@ -158,7 +158,8 @@ class EntryFields:
                 "{} ({}) {}", self.what_happened(entry), entry.file_type, self.download(entry)
             )
         key = self.key_link(entry) if entry.person else ""
-        parts = [each for each in (key, self.member_link(entry), entry.detail) if each]
+        facts = (key, self.member_link(entry), entry.file_type, entry.detail)
+        parts = [each for each in facts if each]
         if not parts:
             return self.what_happened(entry)
         named = format_html_join(", ", "{}", ((part,) for part in parts))

@@ -29,6 +29,8 @@ class Action(models.TextChoices):
     DOCUMENT_DOWNLOADED = "document.downloaded", "Document downloaded"
     DOWNLOAD_ENDED = "document.download_ended", "Download ended"
     DOCUMENT_VIEWED = "document.viewed", "Document's page opened"
+    DOCUMENT_IMPORTED = "document.imported", "Document imported"
+    FILE_IMPORTED = "document.file_imported", "File imported"
     DOCUMENT_CHANGED = "document.changed", "Completed document changed"
     FILE_REPLACED = "document.file_replaced", "Sealed file replaced"
     FILE_DAMAGED = "document.file_damaged", "Damaged file found"

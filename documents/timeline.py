@@ -99,5 +99,7 @@ def _of_entries(request: HttpRequest, entries: list[AuditEntry]) -> Iterator[Eve
             text = format_html("Downloaded ({}) with {} {}", entry.file_type, key, pill)
         else:
             by = f" by {entry.person}" if entry.person else ""
-            text = format_html("{}{}", entry.action_label, by)
+            imported = entry.action == Action.DOCUMENT_IMPORTED
+            fact = entry.detail.partition(";")[0] if imported else entry.file_type
+            text = format_html("{}{}{}", entry.action_label, f" ({fact})" if fact else "", by)
         yield Event(entry.created_at, "done", text)

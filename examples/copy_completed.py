@@ -11,7 +11,9 @@ in a folder, `sha256sum --check SHA256SUMS` checks all of them.
 
 The first run lists all completed agreements. Later ones request the events since the run before: if
 nothing is new, that is one request. The file STATE.cursor says where they go on. Without it, or if
-it is too old, a run lists all agreements again.
+it is too old, a run lists all agreements again. The file STATE.workspace has the id of the
+workspace, so that agreements of two are never mixed, and is locked while a run lasts: another run
+ends at once, with exit status 75.
 
   DTD_BASE_URL  address of the service, without /api/v1: https://…
   DTD_API_KEY   a key from the workspace's developer settings: dtd_…
@@ -22,13 +24,13 @@ profile, or a role), AWS_REGION, and AWS_ENDPOINT_URL if the bucket is not Amazo
 
 import argparse
 import base64
+import contextlib
 import hashlib
 import os
 import re
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -36,8 +38,14 @@ from urllib.parse import quote
 
 import httpx
 
+try:
+    import fcntl
+except ImportError:  # Windows, whose scheduler starts no second run by default
+    fcntl = None  # type: ignore[assignment]
+
 EVENTS = "/api/v1/events"
 KINDS = ("signed", "certificate")
+LOCKED = 75  # exit status: EX_TEMPFAIL of sysexits.h
 # A line of the state, as sha256sum writes it: the digest and the name, which ends in "ID KIND.pdf".
 LINE = re.compile(rb"^[0-9a-f]{64}  .+ ([0-9a-f-]{36} (?:signed|certificate)\.pdf)\n", re.MULTILINE)
 CLEAR = "\r\x1b[K" if sys.stderr.isatty() else ""  # clears a terminal's line, for the progress bar
@@ -116,11 +124,21 @@ def completed(api: httpx.Client) -> Iterator[dict[str, Any]]:
         params["cursor"] = page["nextCursor"]
 
 
+@contextlib.contextmanager
+def named(path: Path) -> Iterator[None]:
+    """Adds the path to an error that lacks it, such as that of a full disk."""
+    try:
+        yield
+    except OSError as exc:
+        exc.filename = exc.filename or str(path)
+        raise
+
+
 def save_in_folder(folder: Path, name: str, content: bytes) -> None:
     """Saves a file as a whole or not at all, whatever happens."""
     folder.mkdir(parents=True, exist_ok=True)
     part = folder / f"{name}.part"
-    with part.open("wb") as file:
+    with named(part), part.open("wb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
@@ -157,6 +175,26 @@ def bucket(url: str) -> Callable[[str, bytes], None]:
     return save
 
 
+def workspace_file(state: Path) -> Path:
+    return state.with_name(f"{state.name}.workspace")
+
+
+@contextlib.contextmanager
+def alone(state: Path) -> Iterator[None]:
+    """Ends the program if another run uses the state; a run that was killed does not."""
+    state.parent.mkdir(parents=True, exist_ok=True)
+    path = workspace_file(state)
+    with path.open("a") as file:
+        try:
+            if fcntl:
+                with named(path):
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            log(f"Another run uses {state}, so this one copies nothing.")
+            sys.exit(LOCKED)
+        yield
+
+
 class Copier:
     """Copies what the state does not list yet.
 
@@ -169,7 +207,7 @@ class Copier:
         self.api, self.save, self.state = api, save, state
         self.cursor = state.with_name(f"{state.name}.cursor")
         self.new = self.failed = self.in_a_row = 0
-        state.parent.mkdir(parents=True, exist_ok=True)
+        self.workspace = workspace_file(state)
         state.touch()
         content = state.read_bytes()
         self.known = {line[1].decode() for line in LINE.finditer(content)}
@@ -179,7 +217,10 @@ class Copier:
 
     def run(self) -> None:
         try:
-            self.copy_since(self.kept_cursor())
+            cursor = self.kept_cursor()
+            if not self.workspace.read_text(encoding="utf-8"):  # of an earlier release
+                self.check_workspace()
+            self.copy_since(cursor)
         except Expired as exc:
             if exc.code:
                 log(f"{exc} Listing all agreements.")
@@ -196,17 +237,32 @@ class Copier:
             events, cursor = page.json()["data"], page.json()["nextCursor"]
             for id in (event["data"]["id"] for event in events):
                 if not all(f"{id} {kind}.pdf" in self.known for kind in KINDS):
-                    with suppress(Missing):  # deleted since
+                    with contextlib.suppress(Missing):  # deleted since
                         document = get(self.api, f"/api/v1/documents/{id}").json()["data"]
                         if document["status"] == "COMPLETED":
                             self.copy(document)
             self.keep_cursor(cursor)
 
+    def check_workspace(self) -> int:
+        """Returns how many completed documents the workspace has; the state must be of it."""
+        data = get(self.api, "/api/v1/me").json()["data"]
+        id, name = data["workspace"]["id"], data["workspace"]["name"]
+        with named(self.workspace):
+            before = self.workspace.read_text(encoding="utf-8").strip()
+            if not before:
+                self.workspace.write_text(f"{id}\n", encoding="utf-8")
+            elif before != id:
+                sys.exit(
+                    f"{self.state} is of the workspace {before}, and this key is of {id} ({name}). "
+                    "Choose another TARGET for it, or another --state."
+                )
+        return int(data["documents"]["completed"])
+
     def copy_all(self) -> None:
         """Copies all completed documents. Those that are completed meanwhile are for the next run:
         they may be on pages that were already read."""
         cursor = get(self.api, EVENTS, after="now").json()["nextCursor"]
-        total = get(self.api, "/api/v1/me").json()["data"]["documents"]["completed"]
+        total = self.check_workspace()
         for seen, document in enumerate(completed(self.api), 1):
             self.copy(document)
             if CLEAR or seen % 100 == 0:
@@ -234,7 +290,10 @@ class Copier:
                 continue
             name = f"{document['completedAt'][:10]} {title or 'agreement'} {file}"
             self.save(name, content)
-            with self.state.open("a", encoding="utf-8") as lines:  # after the file: none is lost
+            with (
+                named(self.state),
+                self.state.open("a", encoding="utf-8") as lines,
+            ):  # after the file: none is lost
                 lines.write(f"{hashlib.sha256(content).hexdigest()}  {name}\n")
             self.known.add(file)
             self.new, self.in_a_row = self.new + 1, 0
@@ -281,6 +340,8 @@ def main() -> None:
     if missing := [name for name in ("DTD_BASE_URL", "DTD_API_KEY") if not os.environ.get(name)]:
         sys.exit(f"Set {' and '.join(missing)}; see --help.")
     base, key = os.environ["DTD_BASE_URL"], os.environ["DTD_API_KEY"].strip()
+    if not (key.isascii() and key.isprintable()):
+        sys.exit("DTD_API_KEY has a character that is in no key; copy it again.")
     try:
         if options.target.startswith("s3://"):
             url = options.target.removeprefix("s3://").strip("/")
@@ -290,11 +351,14 @@ def main() -> None:
             save = partial(save_in_folder, Path(options.target))
             state = Path(options.target, "SHA256SUMS")
         headers = {"Authorization": f"Bearer {key}"}
-        with httpx.Client(base_url=base, headers=headers, timeout=60) as api:
-            Copier(api, save, options.state or state).run()
+        state = options.state or state
+        with alone(state), httpx.Client(base_url=base, headers=headers, timeout=60) as api:
+            Copier(api, save, state).run()
     except KeyboardInterrupt:
         sys.exit("Interrupted; the next run goes on from here.")
-    except (OSError, ValueError, httpx.HTTPError, httpx.InvalidURL) as exc:
+    except OSError as exc:
+        sys.exit(f"{exc.filename or type(exc).__name__}: {exc.strerror or exc}")
+    except (ValueError, httpx.HTTPError, httpx.InvalidURL) as exc:
         sys.exit(f"{type(exc).__name__}: {exc}")
     finally:
         log("", end="")

@@ -8,9 +8,10 @@
 It needs Python 3.11 or newer and one package: pip install cryptography
 
 Do not copy the public key from the evidence file: get it from the service, from a contract, or
-from a witness. The exit status is 0 if the file is valid and 1 if it is not. The checks: the
-checkpoint is signed with the key (C2SP signed-note, Ed25519), and each entry, as canonical JSON
-(RFC 8785), is in the tree of that checkpoint (RFC 9162, section 2.1.3.2).
+from a witness. The exit status is 0 if the file is valid, 1 if it is not, and 3 if there is nothing
+to prove: the file has no sealed entry. The checks: the checkpoint is signed with the key (C2SP
+signed-note, Ed25519), and each entry, as canonical JSON (RFC 8785), is in the tree of that
+checkpoint (RFC 9162, section 2.1.3.2).
 """
 
 import argparse
@@ -33,6 +34,13 @@ except ImportError:
 
 FORMAT = "document-evidence/1"
 ED25519 = b"\x01"  # the number of the algorithm
+NOTHING = 3  # exit status
+
+# The entries that name a file of the document: by `file_type` and `file_sha256` …
+STORED = ("document.file_imported", "document.file_replaced")
+DOWNLOADED = ("document.downloaded", "document.download_ended")
+# … and the one that was replaced in the detail.
+REPLACED = re.compile(r"before: SHA-256 ([0-9a-f]{64}); after: (?:[0-9a-f]{64}|none)")
 
 
 class NotValid(Exception):
@@ -216,36 +224,65 @@ def label(item: object, number: int) -> str:
     return f"{number} of the file" + (f" (id {id})" if type(id) is int and id < 2**63 else "")
 
 
-def check_pdf(path: Path, evidence: dict[str, Any], entries: list[dict[str, Any]]) -> str:
-    """A sentence about a PDF that is one of the document's files."""
+def check_pdf(path: Path, entries: list[dict[str, Any]]) -> str:
+    """A sentence about a PDF that the proven entries name as one of the document's files.
+
+    Nothing else in the evidence file is proven, so nothing else says what the document's files are.
+    """
     try:
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as exc:
         raise NotValid(f"{path} cannot be read: {exc.strerror}.") from exc
-    types = [
-        each.get("type")
-        for each in evidence["files"]
-        if isinstance(each, dict) and each.get("sha256") == digest
-    ]
-    if not types:
-        raise NotValid(f"{path} is not one of the document's files, or was changed.")
-    naming = [
-        each for each in entries if digest in (each.get("file_sha256"), *words(each.get("detail")))
-    ]
+    damaged = [each for each in entries if each["action"] == "document.file_damaged"]
+    for each in damaged:
+        if each.get("detail") == f"damaged: SHA-256 is {digest}":
+            raise NotValid(
+                f"{path} is a damaged file: the service found it in place of the document's "
+                f"{each.get('file_type')} file ({entry_text(each)})."
+            )
+    naming = [each for each in entries if digest in files_of(each)]
     if not naming:
-        raise NotValid(f"{path}: no sealed entry names this file, so nothing proves that it is it.")
-    first = naming[0]
-    return (
-        f"{path} is unchanged: it is a file of the document, of type {first['file_type']}. "
-        f"{len(naming)} of these entries name its SHA-256, first entry {first['id']} "
-        f"({first['action']}, {first['created_at']})."
-    )
+        raise NotValid(
+            f"{path}: no sealed entry names this file, so nothing proves that it is one of the "
+            "document's files. Perhaps it was changed."
+        )
+    first, type_ = naming[0], naming[0]["file_type"]
+    # Documents that were not imported have only entries of downloads.
+    stored = [
+        each for each in entries if each["action"] in STORED and each.get("file_type") == type_
+    ]
+    last = stored[-1] if stored else first
+    now, later = last.get("file_sha256"), entries.index(first) > entries.index(last)
+    if now == digest or (later and not now):
+        text = f"{path} is unchanged: it is a file of the document, of type {type_}."
+    elif later:
+        raise NotValid(
+            f"{path}: the entries contradict each other. After another file of type {type_} was "
+            f"stored ({entry_text(last)}), no entry says that this one replaced it."
+        )
+    else:
+        text = (
+            f"{path} is unchanged: it was a file of the document, of type {type_}, until it was "
+            f"replaced or removed ({entry_text(last)})."
+        )
+    text += f" {len(naming)} of these entries name its SHA-256, first {entry_text(first)}."
+    if found := [each for each in damaged if each.get("file_sha256") == digest]:
+        text += f" The service found its own copy damaged or missing ({entry_text(found[0])})."
+    return text
 
 
-def words(detail: object) -> list[str]:
-    """An entry of a replaced file names the earlier one in its detail."""
-    return str(detail).replace(";", " ").split()
+def files_of(entry: dict[str, Any]) -> list[str]:
+    """The digests that an entry names as files of the document."""
+    if entry["action"] not in (*STORED, *DOWNLOADED):
+        return []
+    replaced = entry["action"] == "document.file_replaced"
+    before = REPLACED.fullmatch(entry.get("detail", "")) if replaced else None
+    return [entry.get("file_sha256", ""), *(before.groups() if before else ())]
+
+
+def entry_text(entry: dict[str, Any]) -> str:
+    return f"entry {entry['id']} ({entry['action']}, {entry['created_at']})"
 
 
 def report(
@@ -253,26 +290,26 @@ def report(
 ) -> None:
     """Prints what is proven and what is not."""
     count, unsealed = len(entries), len(evidence["unsealed"])
-    print(f"VALID. Proven for the document {evidence['document_id']}:")
     if entries:
         print(
+            f"VALID. Proven for the document {evidence['document_id']}:\n"
             f"- Entries: {count:,}. Each was in the log {checkpoint.log} at the latest at "
             f"{checkpoint.time}, and none of them was changed since."
         )
     else:
-        print("- Nothing: the file has no sealed entry. Only its checkpoint is genuine.")
+        print("NOTHING TO PROVE: the file has no sealed entry. Only its checkpoint is genuine.")
     for sentence in pdfs:
         print(f"- {sentence}")
     print("Not proven:")
     if unsealed:
         print(
-            f"- {unsealed:,} entries are not sealed yet. A file that is made a minute later proves "
-            "them."
+            f'- {unsealed:,} entries under "unsealed", which anybody could have written. A file '
+            "that the service makes a minute later proves them if they are genuine."
         )
     print(
-        "- That the file has every entry of the document. Only a comparison with the whole log "
-        "shows that.\n"
-        "- What the file says besides its entries: the document's title, status and dates.\n"
+        "- That the file has every entry of the document: who passed it on may have left some out. "
+        "Only a comparison with the whole log shows that.\n"
+        "- What the file says besides its entries: the document's title, status, dates and files.\n"
         "- Times: they are those of the service's clock."
     )
     print(
@@ -294,14 +331,15 @@ def main() -> None:
     try:
         evidence = read(options.evidence)
         checkpoint, entries = check(evidence, options.key)
-        pdfs = [check_pdf(path, evidence, entries) for path in options.file]
+        pdfs = [check_pdf(path, entries) for path in options.file if entries]
     except NotValid as exc:
         sys.exit(f"NOT VALID: {exc}")
     try:
         report(evidence, checkpoint, entries, pdfs)
         sys.stdout.flush()
     except BrokenPipeError:  # the reader, `head` for example, has enough
-        os._exit(0)
+        os._exit(0 if entries else NOTHING)
+    sys.exit(0 if entries else NOTHING)
 
 
 if __name__ == "__main__":

@@ -297,4 +297,6 @@ def test_demo_records_its_workspaces_accounts_and_members() -> None:
         "account.created": len(demo.PEOPLE),
         "member.added": len([person for person in demo.PEOPLE if person.tenant]),
         "account.changed": 1,  # put into the group Support
+        "document.imported": len(everything()),
+        "document.file_imported": StoredFile.objects.count(),
     }

@@ -162,7 +162,7 @@ def test_entries_that_are_not_sealed_come_without_a_proof_in_the_order_of_the_lo
     call_command("export_evidence", str(lease.id), output=file)
     status, printed = verify(file)
     assert status == 0
-    assert f"- {len(found['unsealed']) + 1} entries are not sealed yet." in printed
+    assert f'- {len(found["unsealed"]) + 1} entries under "unsealed", which' in printed
 
 
 def test_evidence_of_a_document_without_entries_proves_nothing_and_says_so(
@@ -174,8 +174,15 @@ def test_evidence_of_a_document_without_entries_proves_nothing_and_says_so(
     call_command("export_evidence", str(document.id), output=file)
     assert json.loads(file.read_bytes())["entries"] == []
     status, printed = verify(file)
-    assert status == 0
-    assert "- Nothing: the file has no sealed entry." in printed
+    assert status == 3
+    assert printed.startswith("NOTHING TO PROVE: the file has no sealed entry.")
+    evidence = json.loads(file.read_bytes())
+    evidence["unsealed"] = [{"document_id": str(document.id), "action": "document.downloaded"}]
+    file.write_text(json.dumps(evidence))
+    status, printed = verify(file, "--file", str(file))
+    assert status == 3
+    assert '- 1 entries under "unsealed", which anybody could have written.' in printed
+    assert "VALID" not in printed
 
 
 def test_evidence_of_a_document_whose_row_is_gone_has_its_trail(

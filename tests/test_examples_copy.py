@@ -1,6 +1,7 @@
 """examples/copy_completed.py: copies every completed agreement once, whatever happens."""
 
 import contextlib
+import fcntl
 import hashlib
 import os
 import pty
@@ -81,7 +82,7 @@ def copies(folder: Path) -> Copies:
 
 
 def in_names(contents: dict[str, bytes]) -> Copies:
-    for name in ("SHA256SUMS", "SHA256SUMS.cursor"):
+    for name in ("SHA256SUMS", "SHA256SUMS.cursor", "SHA256SUMS.workspace"):
         contents.pop(name, None)
     found = {}
     for name, content in contents.items():
@@ -188,8 +189,8 @@ def test_copy_lists_all_documents_if_the_cursor_is_damaged(
     assert requests()[3:] == ["events 200"]
 
 
-def test_copy_lists_all_documents_if_the_cursor_is_too_old_or_another_workspace_s(
-    as_owner: None, examples: Examples, agreements: list[Document], umbrella: Tenant
+def test_copy_lists_all_documents_if_the_cursor_is_too_old(
+    as_owner: None, examples: Examples, agreements: list[Document]
 ) -> None:
     examples.run("copy_completed", "here")
     with (examples.folder / "here" / "SHA256SUMS").open("a") as state:
@@ -200,9 +201,65 @@ def test_copy_lists_all_documents_if_the_cursor_is_too_old_or_another_workspace_
     assert "/events?" in (printed := examples.run("copy_completed", "here"))
     assert printed.endswith(" Listing all agreements.\n0 new files.\n")
     assert requests() == ["events 410", "events 200", "me 200", "documents 200"]
+
+
+def test_copy_refuses_a_key_of_another_workspace_in_the_same_folder(
+    examples: Examples, agreements: list[Document], umbrella: Tenant, acme: Tenant
+) -> None:
+    examples.run("copy_completed", "here")
+    folder, own = examples.folder / "here", examples.environment["DTD_API_KEY"]
+    before = sorted(file.name for file in folder.iterdir())
     examples.environment["DTD_API_KEY"] = umbrella.raw
-    assert examples.run("copy_completed", "here").endswith("\n2 new files.\n")
-    assert requests()[4] == "events 400"
+    for _ in range(2):
+        printed = examples.run("copy_completed", "here", status=1)
+        assert printed.endswith(
+            f"\nhere/SHA256SUMS is of the workspace {acme.workspace.id}, and this key is of "
+            f"{umbrella.workspace.id} (Umbrella). Choose another TARGET for it, or another "
+            "--state.\n"
+        )
+        (folder / "SHA256SUMS.cursor").write_text("")
+    assert sorted(file.name for file in folder.iterdir()) == before
+    examples.environment["DTD_API_KEY"] = own
+    assert examples.run("copy_completed", "here") == NOTHING_NEW
+
+
+def test_copy_adopts_a_state_without_a_workspace(
+    examples: Examples, agreements: list[Document], acme: Tenant
+) -> None:
+    examples.run("copy_completed", "here")
+    owner = examples.folder / "here" / "SHA256SUMS.workspace"
+    owner.unlink()  # an earlier release made none
+    requests = Requests(examples.server)
+    assert examples.run("copy_completed", "here") == NOTHING_NEW
+    assert requests() == ["me 200", "events 200"]
+    assert owner.read_text() == f"{acme.workspace.id}\n"
+    assert examples.run("copy_completed", "here") == NOTHING_NEW
+    assert requests()[2:] == ["events 200"]
+
+
+def test_copy_does_nothing_while_another_run_copies(
+    examples: Examples, agreements: list[Document]
+) -> None:
+    folder = examples.folder / "here"
+    folder.mkdir()
+    with (folder / "SHA256SUMS.workspace").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        requests = Requests(examples.server)
+        assert examples.run("copy_completed", "here", status=75) == (
+            "Another run uses here/SHA256SUMS, so this one copies nothing.\n"
+        )
+        assert requests() == []
+        assert [file.name for file in folder.iterdir()] == ["SHA256SUMS.workspace"]
+    examples.run("copy_completed", "here")
+    assert copies(folder) == wanted(agreements)
+
+
+@pytest.mark.parametrize("raw", ["dtd_Schlüssel", "dtd_\u200b", "dtd_a\nb", "dtd_\x7f"])
+def test_copy_says_that_a_key_has_a_character_that_no_key_has(examples: Examples, raw: str) -> None:
+    examples.environment["DTD_API_KEY"] = raw
+    assert examples.run("copy_completed", "here", status=1) == (
+        "DTD_API_KEY has a character that is in no key; copy it again.\n"
+    )
 
 
 def test_copy_reads_every_page(examples: Examples, acme: Tenant) -> None:
@@ -371,8 +428,10 @@ def test_copy_leaves_no_half_written_file(examples: Examples, acme: Tenant) -> N
     signed = factories.stored(bytes(200_000))
     document = factories.document(acme.workspace, "COMPLETED", signed=signed)
     with file_size_limit(100_000):
-        assert "File too large\n" in examples.run("copy_completed", "here", status=1)
+        printed = examples.run("copy_completed", "here", status=1)
     folder = examples.folder / "here"
+    [part] = folder.glob("*.part")
+    assert printed.endswith(f"here/{part.name}: File too large\n")
     assert [file.stat().st_size for file in folder.glob("*.part")] == [100_000]
     assert not list(folder.glob("*.pdf"))
     examples.run("copy_completed", "here")

@@ -1,27 +1,32 @@
 """examples/verify_evidence.py: what is proven, and what is wrong with a file that is not valid."""
 
 import base64
+import hashlib
 import json
 import runpy
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import call_command
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+from django.core.management import CommandError, call_command
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from audit import record
 from audit.models import AuditEntry
 from audit.tree.note import PrivateKey
+from documents import storage
 from documents.models import Document
 from tests import factories
 from tests.evidence import verify
 from tests.examples import path_of
 from tests.factories import Tenant
+from tests.inbox import Inbox, completed, objects
 from tests.seals import KEY, seal
 
 pytestmark = pytest.mark.usefixtures("transactional_db")
@@ -73,9 +78,10 @@ def test_valid_evidence_is_reported_in_plain_sentences(lease: Document, file: Pa
         f"- Entries: {count}. Each was in the log documents.example.com/audit at the latest at "
         f"{time}, and none of them was changed since.\n"
         "Not proven:\n"
-        "- That the file has every entry of the document. Only a comparison with the whole log "
-        "shows that.\n"
-        "- What the file says besides its entries: the document's title, status and dates.\n"
+        "- That the file has every entry of the document: who passed it on may have left some "
+        "out. Only a comparison with the whole log shows that.\n"
+        "- What the file says besides its entries: the document's title, status, dates and "
+        "files.\n"
         "- Times: they are those of the service's clock.\n"
         f"A witness must have the same checkpoint: {size} entries, root {root}.\n",
     )
@@ -95,7 +101,8 @@ def test_a_pdf_is_compared_with_the_document_s_files_and_its_sealed_entries(
     signed.write_bytes(signed.read_bytes() + b"\n")
     status, printed = verify(file, "--file", str(signed))
     assert status == 1
-    assert printed.startswith(f"NOT VALID: {signed} is not one of the document's files")
+    assert printed.startswith(f"NOT VALID: {signed}: no sealed entry names this file")
+    assert printed.endswith(" Perhaps it was changed.\n")
 
 
 def test_a_pdf_that_no_sealed_entry_names_is_not_proven(
@@ -113,7 +120,7 @@ def test_a_replaced_file_is_found_in_the_entry_of_its_replacement(
 ) -> None:
     earlier = file.parent / "earlier.pdf"
     earlier.write_bytes(b"%PDF-1.7")
-    sha256 = PROGRAM["hashlib"].sha256(b"%PDF-1.7").hexdigest()
+    sha256 = hashlib.sha256(b"%PDF-1.7").hexdigest()
     record.file_replaced(
         workspace=acme.workspace.snapshot(),
         document=record.DocumentSnapshot(document_id=lease.id, document_title=lease.title),
@@ -126,8 +133,137 @@ def test_a_replaced_file_is_found_in_the_entry_of_its_replacement(
     call_command("export_evidence", str(lease.id), output=file)
     status, printed = verify(file, "--file", str(earlier))
     assert status == 0
-    assert "earlier.pdf is unchanged: it is a file of the document, of type signed." in printed
+    assert (
+        "earlier.pdf is unchanged: it was a file of the document, of type signed, until it was "
+        "replaced or removed (entry "
+    ) in printed
     assert "(document.file_replaced, " in printed
+
+
+@pytest.mark.parametrize("left_out", [(), ("document.downloaded", "document.download_ended")])
+def test_a_pdf_that_the_log_calls_damaged_is_not_valid_whatever_the_file_says(
+    acme: Tenant, lease: Document, file: Path, left_out: tuple[str, ...]
+) -> None:
+    """Somebody changed the object, and added its digest to the files of a genuine evidence file."""
+    signed, forged = file.parent / "signed.pdf", file.parent / "forged.pdf"
+    signed.write_bytes(acme.get(f"/documents/{lease.id}/download").body)
+    forged.write_bytes(signed.read_bytes()[:-1] + b"?")
+    assert lease.signed
+    default_storage.delete(lease.signed.object_key)
+    default_storage.save(lease.signed.object_key, ContentFile(forged.read_bytes()))
+    with pytest.raises(CommandError):
+        call_command("check_files")
+    seal()
+    call_command("export_evidence", str(lease.id), output=file)
+    digest = hashlib.sha256(forged.read_bytes()).hexdigest()
+    assert digest in file.read_text()
+
+    def forge(evidence: Any) -> None:
+        evidence["files"].append({"type": "signed", "sha256": digest})
+        kept = [e for e in evidence["entries"] if e["entry"]["action"] not in left_out]
+        evidence["entries"] = kept
+
+    assert changed(file, forge)[0] == 0
+    status, printed = verify(file, "--file", str(forged))
+    assert status == 1
+    assert printed.startswith(
+        f"NOT VALID: {forged} is a damaged file: the service found it in place of the document's "
+        "signed file (entry "
+    )
+    status, printed = verify(file, "--file", str(signed))
+    assert status == (1 if left_out else 0)
+    assert ("The service found its own copy damaged or missing (entry " in printed) != bool(
+        left_out
+    )
+
+
+NOTHING_SAYS: dict[str, dict[str, Any]] = {
+    "digests of other actions": {"action": "document.viewed", "file_sha256": "{}"},
+    "a damaged file of another size": {
+        "action": "document.file_damaged",
+        "file_sha256": "a" * 64,
+        "detail": "has 8 bytes instead of 9; {}",
+    },
+    "a word of a detail": {"action": "document.changed", "detail": "title {}"},
+    "an import file": {
+        "action": "document.imported",
+        "detail": "created; import file: SHA-256 {}",
+    },
+    "another text of a replacement": {
+        "action": "document.file_replaced",
+        "file_sha256": "a" * 64,
+        "detail": "before: SHA-256 {}; after: " + "a" * 64 + " or so",
+    },
+}
+
+
+@pytest.mark.parametrize("case", NOTHING_SAYS)
+def test_a_pdf_is_not_proven_by_a_digest_that_is_no_file_of_the_document(
+    acme: Tenant, lease: Document, file: Path, case: str
+) -> None:
+    forged = file.parent / "forged.pdf"
+    forged.write_bytes(b"%PDF-1.7")
+    digest = hashlib.sha256(b"%PDF-1.7").hexdigest()
+    facts = {name: value.replace("{}", digest) for name, value in NOTHING_SAYS[case].items()}
+    AuditEntry.objects.create(
+        workspace_id=acme.workspace.id, document_id=lease.id, file_type="signed", **facts
+    )
+    seal()
+    call_command("export_evidence", str(lease.id), output=file)
+    evidence = json.loads(file.read_bytes())
+    evidence["files"].append({"type": "signed", "sha256": digest})
+    file.write_text(json.dumps(evidence))
+    status, printed = verify(file, "--file", str(forged))
+    assert status == 1
+    assert "no sealed entry names this file" in printed
+
+
+@pytest.fixture
+def imported(acme: Tenant, tmp_path: Path, settings: Any) -> Iterator[tuple[Inbox, Path]]:
+    """A complete document that was imported, and its evidence."""
+    settings.AUDIT_PUBLIC_KEYS = [str(KEY.public)]
+    before = objects()
+    inbox = Inbox(tmp_path)
+    inbox.take(acme.workspace, completed(id=str(factories.uid(1))))
+    seal()
+    path = tmp_path / "evidence.json"
+    call_command("export_evidence", str(factories.uid(1)), output=path)
+    yield inbox, path
+    storage.delete(objects() - before)
+
+
+def test_an_imported_pdf_is_proven_before_anybody_downloads_it(
+    imported: tuple[Inbox, Path],
+) -> None:
+    inbox, path = imported
+    status, printed = verify(path, "--file", "signed.pdf", "--file", "original.pdf")
+    assert status == 0
+    for name in ("signed", "original"):
+        assert (
+            f"- {name}.pdf is unchanged: it is a file of the document, of type {name}. 1 of these "
+            "entries name its SHA-256, first entry "
+        ) in printed
+    assert printed.count("(document.file_imported, ") == 2
+    inbox.put("original.pdf", b"%PDF-1.7")
+    assert verify(path, "--file", "original.pdf")[0] == 1
+
+
+def test_a_file_that_came_after_another_one_without_an_entry_is_not_valid(
+    acme: Tenant, imported: tuple[Inbox, Path]
+) -> None:
+    """Somebody changed the database and the object, or left out the entry of the replacement."""
+    _, path = imported
+    document = Document.objects.get()
+    document.signed = factories.stored(b"%PDF-1.7 forged")
+    document.save()
+    forged = path.parent / "forged.pdf"
+    forged.write_bytes(acme.get(f"/documents/{document.id}/download").body)
+    seal()
+    call_command("export_evidence", str(document.id), output=path)
+    status, printed = verify(path, "--file", "forged.pdf")
+    assert status == 1
+    assert "NOT VALID: forged.pdf: the entries contradict each other. After another file" in printed
+    assert verify(path, "--file", "signed.pdf")[0] == 0
 
 
 def leaves_of(value: Any) -> list[tuple[Any, Any]]:
@@ -229,6 +365,10 @@ WRONG: dict[str, tuple[Callable[[Any], object], str]] = {
         "it has no canonical form",
     ),
     "no checkpoint": (lambda found: found.pop("checkpoint"), 'no proper "checkpoint"'),
+    "a number that is none": (
+        lambda found: found["entries"][0]["entry"].update(id=float("nan")),
+        "it was changed, or its proof was",
+    ),
     "no files": (lambda found: found.update(files=None), 'no proper "files"'),
     "a document id for a terminal": (
         lambda found: found.update(document_id="\x1b[2J", document=None, entries=[], unsealed=[]),

@@ -41,8 +41,9 @@ def document(**fields: Any) -> Value:
 
 
 def entries() -> list[tuple[str, str, str, str]]:
-    """Action, detail, type and digest of the imports' audit entries, oldest first."""
-    imports = AuditEntry.objects.exclude(action=Action.KEY_CREATED)
+    """Action, detail, type and digest of the entries of complete documents, oldest first."""
+    others = (Action.KEY_CREATED, Action.DOCUMENT_IMPORTED, Action.FILE_IMPORTED)
+    imports = AuditEntry.objects.exclude(action__in=others)
     return list(imports.order_by("id").values_list("action", "detail", "file_type", "file_sha256"))
 
 

@@ -1,5 +1,6 @@
 """Validation of imported documents: every problem names its field and what the field must be."""
 
+import hashlib
 import io
 import json
 import os
@@ -329,7 +330,7 @@ def test_check_files_compares_page_count_and_size_with_the_original(
 def line_problems(content: bytes) -> list[str]:
     """The problems of a file's lines, before their fields are looked at."""
     problems = Problems()
-    for number, line in lines(io.BytesIO(content), problems):
+    for number, line in lines(io.BytesIO(content), problems, hashlib.sha256()):
         try:
             parse(line)
         except Invalid as exc:

@@ -9,6 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import override_settings
 
+from audit.models import AuditEntry
 from config.management.commands import run
 from documents import demo
 from documents.demo.completing import complete_next
@@ -104,6 +105,13 @@ def test_complete_document_completes_the_oldest_one_that_waits(
         recipients = dict(document.recipients.values_list("role", "status"))
         assert recipients == {"SIGNER": "SIGNED", "APPROVER": "APPROVED", "CC": "SENT"}
         assert document.recipients.filter(completed_at=None).count() == 2
+        assert document.signed
+        entries = AuditEntry.objects.filter(document_id=document.pk).order_by("id")
+        assert list(entries.values_list("action", "detail", "file_type"))[:2] == [
+            ("document.imported", "completed", ""),
+            ("document.file_imported", "", "signed"),
+        ]
+        assert entries[1].file_sha256 == document.signed.sha256
     with pytest.raises(CommandError, match="No document of the demo's workspace Acme waits"):
         call_command("complete_document")
     assert complete_next() is None

@@ -26,9 +26,11 @@ from audit.record.documents import (
     damage_is_recorded,
     document_changed,
     document_downloaded,
+    document_imported,
     document_viewed,
     evidence_exported,
     file_damaged,
+    file_imported,
     file_replaced,
     owners_before_replacement,
     sha256_before,
@@ -68,7 +70,7 @@ from audit.record.workspaces import (
     workspace_reinstated,
     workspace_suspended,
 )
-from audit.record.writing import USER_AGENT_LENGTH, ending, stored_client, values
+from audit.record.writing import USER_AGENT_LENGTH, ending, stored_client, together, values
 
 __all__ = [
     "DocumentSnapshot",
@@ -85,10 +87,12 @@ __all__ = [
     "damage_is_recorded",
     "document_changed",
     "document_downloaded",
+    "document_imported",
     "document_viewed",
     "ending",
     "evidence_exported",
     "file_damaged",
+    "file_imported",
     "file_replaced",
     "invitation_accepted",
     "invitation_created",
@@ -122,6 +126,7 @@ __all__ = [
     "second_factor_removed",
     "sha256_before",
     "stored_client",
+    "together",
     "values",
     "webhook_changed",
     "webhook_created",

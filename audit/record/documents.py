@@ -58,6 +58,49 @@ def evidence_exported(
     )
 
 
+def document_imported(
+    *,
+    workspace: WorkspaceSnapshot,
+    document: DocumentSnapshot,
+    happened: Iterable[str],
+    person: str,
+    import_sha256: str,
+) -> None:
+    """An import stored a document, or changed one; `file_imported` has its files.
+
+    Args:
+        happened: "created", "completed", "deleted", "restored" or "changed".
+        import_sha256: that of the imported file of documents; "" without one.
+    """
+    file = f"; import file: SHA-256 {import_sha256}" if import_sha256 else ""
+    write(
+        Action.DOCUMENT_IMPORTED,
+        **asdict(workspace),
+        **asdict(document),
+        person=person,
+        detail=f"{', '.join(happened)}{file}",
+    )
+
+
+def file_imported(
+    *,
+    workspace: WorkspaceSnapshot,
+    document: DocumentSnapshot,
+    file_type: str,
+    file_sha256: str,
+    person: str,
+) -> None:
+    """An import stored a file of a document that was not complete before."""
+    write(
+        Action.FILE_IMPORTED,
+        **asdict(workspace),
+        **asdict(document),
+        file_type=file_type,
+        file_sha256=file_sha256,
+        person=person,
+    )
+
+
 def document_changed(
     *,
     workspace: WorkspaceSnapshot,

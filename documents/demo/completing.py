@@ -2,10 +2,13 @@
 
 import hashlib
 import io
+from typing import Any
 
 from django.db import transaction
 from django.db.models.functions import Coalesce, Now
 
+from audit import record
+from config.request_context import actor
 from documents import storage
 from documents.demo.cast import ACME
 from documents.demo.loading import DATA
@@ -39,6 +42,14 @@ def complete_next() -> Document | None:
             viewed_at=Coalesce("viewed_at", Now()),
             completed_at=Now(),
         )
+    facts: Any = {
+        "workspace": document.workspace.snapshot(),
+        "document": document.snapshot(),
+        "person": actor(),
+    }
+    record.document_imported(**facts, happened=["completed"], import_sha256="")
+    for file_type, file in (("signed", document.signed), ("certificate", document.certificate)):
+        record.file_imported(**facts, file_type=file_type, file_sha256=file.sha256)
     return document
 
 

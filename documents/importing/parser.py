@@ -1,5 +1,6 @@
 """Reads JSON Lines: one object a line, one line at a time in memory."""
 
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -15,10 +16,17 @@ LINE_LENGTH = 8 * 1024 * 1024
 ARRAY = "is a JSON array; write one object a line instead: jq -c '.[]' FILE > FILE.jsonl"
 
 
-def lines(file: IO[bytes], problems: Problems) -> Iterator[tuple[int, bytes]]:
-    """The lines that are not blank, each with its number; a line that is too long is a problem."""
+def lines(
+    file: IO[bytes], problems: Problems, digest: "hashlib._Hash"
+) -> Iterator[tuple[int, bytes]]:
+    """The lines that are not blank, each with its number; a line that is too long is a problem.
+
+    Args:
+        digest: gets all that is read, unless there is a problem.
+    """
     number, first = 0, True
     while raw := file.readline(LINE_LENGTH + 1):
+        digest.update(raw)
         number += 1
         line = raw.removeprefix(BOM) if number == 1 else raw
         if first and line.lstrip().startswith(b"["):

@@ -1,6 +1,7 @@
 """An import from beginning to end: check everything, then write everything or nothing."""
 
 import contextlib
+import hashlib
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from typing import IO
 
 from django.db import transaction
 
+from audit import record
 from config.management.progress import Progress, Report
 from config.management.shutdown import Shutdown, graceful_shutdown
 from documents.importing.files import Folder
@@ -66,10 +68,7 @@ def import_file(
         contextlib.closing(Folder(file.parent)) as folder,
     ):
         uploads = Uploads(folder)
-        writer = Writer(
-            workspace, uploads, shutdown, by=by, replace_sealed_files=replace_sealed_files
-        )
-        progress = Progress(report)
+        progress, digest = Progress(report), hashlib.sha256()
         committing = False
         try:
             # One transaction from here on: a PgBouncer may give the next one another connection,
@@ -77,15 +76,24 @@ def import_file(
             with transaction.atomic(durable=True):
                 staging = Staging()
                 problems = Problems()
-                staging.fill(_records(content, folder, problems, shutdown, progress))
+                staging.fill(_records(content, digest, folder, problems, shutdown, progress))
                 staging.check_ids(workspace, problems)
                 if not replace_sealed_files:
                     staging.check_sealed(workspace, problems)
                 problems.raise_if_any(file.name)
-                for batch in staging.batches():
-                    writer.write(batch)
-                    done = writer.created + writer.updated
-                    progress.note(f"{done:,} of {staging.documents:,} documents imported …")
+                writer = Writer(
+                    workspace,
+                    uploads,
+                    shutdown,
+                    by=by,
+                    import_sha256=digest.hexdigest(),
+                    replace_sealed_files=replace_sealed_files,
+                )
+                with record.together():
+                    for batch in staging.batches():
+                        writer.write(batch)
+                        done = writer.created + writer.updated
+                        progress.note(f"{done:,} of {staging.documents:,} documents imported …")
                 staging.drop()
                 shutdown.check()
                 committing = True
@@ -106,10 +114,15 @@ def import_file(
 
 
 def _records(
-    content: IO[bytes], folder: Folder, problems: Problems, shutdown: Shutdown, progress: Progress
+    content: IO[bytes],
+    digest: "hashlib._Hash",
+    folder: Folder,
+    problems: Problems,
+    shutdown: Shutdown,
+    progress: Progress,
 ) -> Iterator[Record]:
     """The valid documents of the file; what is wrong with the others is added to `problems`."""
-    for checked, (number, line) in enumerate(lines(content, problems)):
+    for checked, (number, line) in enumerate(lines(content, problems, digest)):
         shutdown.check()
         progress.note(f"{checked:,} documents checked …")
         name = ""

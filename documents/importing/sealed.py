@@ -1,10 +1,11 @@
-"""What an import changes of complete documents, for the audit log.
+"""What an import creates and changes, for the audit log.
 
 The files of a complete document are sealed: an import replaces or removes them only with an option.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
 import msgspec
@@ -17,6 +18,7 @@ from documents.importing.validation import DocumentEntry, RecipientEntry, Record
 from documents.models import Document, Recipient
 
 OPTION = "--replace-sealed-files"
+COMPLETED = Document.Status.COMPLETED
 # The columns of a document, with the names of their fields in the API.
 FIELDS = {
     column: name
@@ -29,20 +31,22 @@ Recipients = dict[UUID, tuple[object, ...]]  # a document's, by their ids
 
 
 class Replacement(Struct, frozen=True):
-    """A sealed file that is replaced, or removed."""
+    """A file that a document gets, or has no more."""
 
     file_type: str
-    before: str  # SHA-256
+    before: str  # SHA-256; "" without one
     after: str  # SHA-256; "" if it is removed
 
 
 class Change(Struct, frozen=True):
-    """What a record changes of a document that is complete."""
+    """What a record changes, as far as the audit log has it."""
 
     record: Record
-    document: DocumentSnapshot  # before the change
+    document: DocumentSnapshot
+    sealed: bool  # whether the document was complete before
+    happened: list[str]  # `audit.record.document_imported` has the words
     files: list[Replacement]
-    fields: list[str]  # as the API names them
+    fields: list[str]  # of a complete document, as the API names them
 
 
 def problem(label: str, file_types: Iterable[str]) -> str:
@@ -59,41 +63,56 @@ def find_changes(
     recipients: Mapping[UUID, Recipients],
     batch: Sequence[Record],
 ) -> list[Change]:
-    """What the records change of those documents that are complete, before they are changed."""
+    """What the records change, before the documents are changed."""
     changes = []
     for record in batch:
-        document = existing.get(UUID(record.document.id))
-        if document is None or document.status != Document.Status.COMPLETED:
-            continue
+        id, fields = UUID(record.document.id), list[str]()
+        document = existing.get(id)
+        if document and document.status == COMPLETED:
+            sealed, snapshot = True, document.snapshot()
+            fields += _changed_fields(document, recipients[id], record.document)
+        else:
+            sealed = False
+            snapshot = DocumentSnapshot(document_id=id, document_title=record.document.title)
         files = list(_replacements(document, record))
-        fields = list(_changed_fields(document, recipients[document.pk], record.document))
-        if files or fields:
-            changes.append(Change(record, document.snapshot(), files, fields))
+        happened = list(_happened(document, record.document))
+        if happened or files or fields:
+            happened = happened or ["changed"]
+            changes.append(Change(record, snapshot, sealed, happened, files, fields))
     return changes
 
 
-def record_changes(changes: Sequence[Change], workspace: WorkspaceSnapshot, by: str) -> None:
+def record_changes(
+    changes: Sequence[Change], workspace: WorkspaceSnapshot, by: str, import_sha256: str
+) -> None:
     """Adds the changes to the audit log."""
     for change in changes:
+        who: Any = {"workspace": workspace, "document": change.document, "person": by}
+        audit.document_imported(**who, happened=change.happened, import_sha256=import_sha256)
         for file in change.files:
-            audit.file_replaced(
-                workspace=workspace,
-                document=change.document,
-                file_type=file.file_type,
-                before=file.before,
-                after=file.after,
-                person=by,
-            )
+            type_, before, after = msgspec.structs.astuple(file)
+            if change.sealed:
+                audit.file_replaced(**who, file_type=type_, before=before, after=after)
+            elif after:
+                audit.file_imported(**who, file_type=type_, file_sha256=after)
         if change.fields:
-            audit.document_changed(
-                workspace=workspace, document=change.document, fields=change.fields, person=by
-            )
+            audit.document_changed(**who, fields=change.fields)
 
 
-def _replacements(document: Document, record: Record) -> Iterator[Replacement]:
+def _happened(document: Document | None, entry: DocumentEntry) -> Iterator[str]:
+    if document is None:
+        yield "created"
+    if entry.status == COMPLETED and (document is None or document.status != COMPLETED):
+        yield "completed"
+    deleted = document is not None and document.deleted_at is not None
+    if deleted != (entry.deleted_at is not None):
+        yield "restored" if deleted else "deleted"
+
+
+def _replacements(document: Document | None, record: Record) -> Iterator[Replacement]:
     for file_type in FILE_TYPES:
-        file = record.files.get(file_type)
-        before, after = getattr(document, file_type).sha256, file.sha256 if file else ""
+        stored, file = document and getattr(document, file_type), record.files.get(file_type)
+        before, after = stored.sha256 if stored else "", file.sha256 if file else ""
         if before != after:
             yield Replacement(file_type, before, after)
 

@@ -12,6 +12,7 @@ from documents.api.parameters import FILE_TYPES
 from documents.importing.files import CheckedFile
 from documents.importing.problems import ImportRefused
 from documents.importing.sealed import (
+    COMPLETED,
     FIELDS,
     Change,
     Recipients,
@@ -26,14 +27,13 @@ from documents.importing.validation import Record
 from documents.models import Document, Recipient, StoredFile
 from workspaces.models import Workspace
 
-COMPLETED = Document.Status.COMPLETED
-
 
 class Writer:
     """Writes batches of records within one transaction, which is the caller's.
 
     Args:
         by: who imports, for the audit log.
+        import_sha256: the digest of the imported file, for the audit log.
         replace_sealed_files: whether files of complete documents may be replaced and removed.
 
     Attributes:
@@ -49,12 +49,14 @@ class Writer:
         shutdown: Shutdown,
         *,
         by: str,
+        import_sha256: str,
         replace_sealed_files: bool,
     ) -> None:
         self.workspace = workspace
         self.uploads = uploads
         self.shutdown = shutdown
         self.by = by
+        self.import_sha256 = import_sha256
         self.replace_sealed_files = replace_sealed_files
         self.created = 0
         self.updated = 0
@@ -85,7 +87,7 @@ class Writer:
         workspace = WorkspaceSnapshot(
             workspace_id=self.workspace.pk, workspace_name=self.workspace.name
         )
-        record_changes(changes, workspace, self.by)
+        record_changes(changes, workspace, self.by, self.import_sha256)
 
     def _existing(self, batch: Sequence[Record]) -> dict[UUID, Document]:
         """The documents to update, locked against another import."""
@@ -101,7 +103,7 @@ class Writer:
         if self.replace_sealed_files:
             return
         for change in changes:
-            if change.files:
+            if change.sealed and change.files:
                 text = problem(change.record.label, [file.file_type for file in change.files])
                 raise ImportRefused(f"line {change.record.line}, {text}; nothing was imported.")
 
