@@ -43,8 +43,9 @@ No event is skipped and none is shown twice, whatever happens at the same time. 
 document are in the order in which they happened. A page with fewer than `limit` events is the last
 one for now; as long as nothing is new, its `nextCursor` and `ETag` stay the same.
 
-A document that is not found any more (404) was deleted: delete your copy. A restored one is created
-again. What does not change the status is no event: a second signature, or another title.
+A document that is not found any more (404 with the `Error-Code` `document_not_found`) was deleted:
+delete your copy. A restored one is created again. What does not change the status is no event: a
+second signature, or another title.
 
 Events are kept for {KEEP_DAYS} days, and a cursor works for {KEEP_DAYS} days after the last event
 before it. One that a response has just returned works for a day at least, unless the cursor of that
