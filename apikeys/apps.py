@@ -1,6 +1,7 @@
 """The app's name on the admin's pages, its health check, and what a suspension stops."""
 
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 from django.apps import AppConfig
 
@@ -21,10 +22,13 @@ class ApiKeysConfig(AppConfig):
 
 
 def check_counter() -> None:
-    """Raises an exception if the rate limit's counter is out of reach."""
+    """Raises an exception if the rate limit's counter is out of reach or refuses to count.
+
+    Redis responds to a PING when its memory is full, and while it is a replica.
+    """
     from apikeys.throttling import KeyThrottle  # noqa: PLC0415 - loaded with the views
 
-    KeyThrottle.counter.ping()
+    KeyThrottle.counter.increment(UUID(int=0), 0)  # no key has this id
 
 
 def count_active_keys(workspace: "Workspace") -> int:

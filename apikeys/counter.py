@@ -58,15 +58,6 @@ class RedisCounter:
             except NoScriptError:  # Redis has started since
                 return int(_ask(connection, "EVAL", _INCREMENT, 1, counter))
 
-    def ping(self) -> None:
-        """Returns if Redis responds.
-
-        Raises:
-            redis.RedisError: it does not.
-        """
-        with self._connection() as connection:
-            _ask(connection, "PING")
-
     @contextmanager
     def _connection(self) -> Iterator[ConnectionInterface]:
         """A connection that no other thread uses; it connects with its first command."""
@@ -123,9 +114,6 @@ class ProcessCounter:
             window = self._windows[window_end]
             window[key_id] += 1
             return window[key_id]
-
-    def ping(self) -> None:
-        """As `RedisCounter.ping`: this counter is always in reach."""
 
 
 def choose(url: str, timeout: float) -> RedisCounter | ProcessCounter:

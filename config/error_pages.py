@@ -4,6 +4,7 @@ import sys
 from typing import Any
 
 from django.contrib.admin import site
+from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -14,14 +15,25 @@ from config.admin.site import with_csp
 from config.api.errors import ApiError, Busy, InvalidRequest, PathNotFound, ServerError
 from config.api.responses import as_api_error, error_response, note_error
 
+HOST_LENGTH = 100  # characters of a foreign host's name that an error quotes
+
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """400: Django cannot read the request."""
+    """400: Django cannot read the request, or the host is not one of ours."""
     if is_api(request):
-        error = InvalidRequest()
+        unknown_host = isinstance(exception, DisallowedHost)
+        error = InvalidRequest(_unknown_host(request) if unknown_host else None)
         error.reason = str(exception)
         return error_response(error)
     return defaults.bad_request(request, exception)
+
+
+def _unknown_host(request: HttpRequest) -> str:
+    host = request.META.get("HTTP_HOST")
+    if not host:
+        return "The request has no Host header."
+    shown = ascii(host[:HOST_LENGTH])[1:-1]
+    return f"This service is not reached as '{shown}': check the name in the URL, or the Host header."
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:

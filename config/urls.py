@@ -13,7 +13,7 @@ from config.openapi import views as docs
 from config.openapi.views import SchemaViewSet
 from config.security_txt import page as security_txt
 from config.system import page as system
-from documents.api.views import DocumentViewSet, UnknownDocumentPath
+from documents.api.views import DocumentViewSet
 from documents.download.views import DownloadViewSet
 from events.views import EventViewSet
 from workspaces.invitation_views import invitation
@@ -35,7 +35,6 @@ urlpatterns = [
     path("api/v1/events", EventViewSet.as_view({"get": "list"})),
     path("api/v1/openapi.json", SchemaViewSet.as_view(get)),
     # Not <path:rest>, which does not match a line break. Not (?s), which breaks reverse().
-    re_path(r"^api/v1/documents/(?P<rest>[\s\S]+)$", UnknownDocumentPath.as_view(get)),
     re_path(r"^api/v1(?P<rest>(?:/[\s\S]*)?)$", UnknownPath.as_view(get)),
     path("api/docs", docs.page, name="docs"),
     path("api/docs/", RedirectView.as_view(pattern_name="docs")),

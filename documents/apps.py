@@ -22,7 +22,7 @@ class DocumentsConfig(AppConfig):
         # auth, the permissions of the apps before it, including ours, exist.
         post_migrate.connect(make_group, apps.get_app_config("auth"), dispatch_uid="support")
         register_reasons()
-        health.register("object_storage", check_storage, required=True)
+        health.register("object_storage", check_storage, required=False)
         system.register("Completions of downloads", read_spool)
 
 

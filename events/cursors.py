@@ -12,6 +12,8 @@ from config.api.errors import CursorExpired, InvalidParameter
 from events.models import KEEP_DAYS
 
 NOW = "now"  # instead of a cursor: those to come
+KEPT = timedelta(days=KEEP_DAYS)
+LEAST = timedelta(days=1)  # for which a cursor works that a response has just returned
 EXPECTED = f"the nextCursor of an earlier response, or '{NOW}'"
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -22,7 +24,8 @@ class Position(NamedTuple):
     """A place in the feed; the events with a greater (transaction, id) follow it.
 
     Attributes:
-        time: events that follow it are not much older; with it, the cursor gets too old.
+        time: when the cursor gets too old depends on it. Events that follow are older by `LEAST`
+            at most, apart from those of transactions that ran for long.
         generation: of the numbers of transactions (`events.models.Generation`).
     """
 
@@ -54,6 +57,15 @@ def decode(cursor: str, workspace_id: UUID) -> Position:
     return Position(transaction, id, time, generation)
 
 
+def time_of(last: datetime, now: datetime) -> datetime:
+    """The time in the position of an event.
+
+    It is later than the event if the cursor would not work for `LEAST` otherwise, but not by more:
+    events that follow could be deleted.
+    """
+    return max(last, min(last + LEAST, now - KEPT + LEAST))
+
+
 def check(after: Position, end: Position) -> None:
     """Raises CursorExpired if events between two positions may be missing.
 
@@ -61,7 +73,7 @@ def check(after: Position, end: Position) -> None:
         end: the present end of the feed. A position after it is one of a database that has since
             been restored, or replaced by a copy that had not received everything.
     """
-    too_old = after.time < end.time - timedelta(days=KEEP_DAYS)
+    too_old = after.time < end.time - KEPT
     if too_old or after.generation != end.generation or after.transaction > end.transaction:
         raise CursorExpired
 

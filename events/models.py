@@ -5,7 +5,7 @@ import uuid
 from django.db import models
 from django.db.models.functions import Now
 
-KEEP_DAYS = 30  # at least; `events.purge` deletes them a day later
+KEEP_DAYS = 30  # that a cursor works after the last event before it; events are kept longer
 
 
 class EventType(models.TextChoices):

@@ -2,20 +2,24 @@
 
 from django.db import connection
 
+from events.cursors import LEAST
 from events.models import KEEP_DAYS
 
 BATCH = 1000  # events that are deleted at once
+# A cursor after an event works for so long at most. A day more, since the events that follow may be
+# a little older.
+DELETED_DAYS = KEEP_DAYS + LEAST.days + 1
 
 _PURGE = f"""
     DELETE FROM events_event WHERE id IN (
         SELECT id FROM (
             SELECT id, occurred_at FROM events_event ORDER BY id LIMIT {BATCH}
-        ) AS first WHERE occurred_at < now() - interval '{KEEP_DAYS + 1} days')
+        ) AS first WHERE occurred_at < now() - interval '{DELETED_DAYS} days')
 """  # noqa: S608 - made of constants
 
 
 def purge() -> bool:
-    """Deletes a batch of the events that are a day older than they are kept.
+    """Deletes a batch of the events that no cursor can have before it any more.
 
     Returns:
         Whether there may be more.

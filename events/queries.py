@@ -7,7 +7,7 @@ from uuid import UUID
 
 from config.database import Row, fetch
 from config.replica import settled
-from events.cursors import Position, check
+from events.cursors import KEPT, LEAST, Position, check, time_of
 from events.serializers import DocumentEvent, event
 
 # Only events of transactions before the oldest one that still runs: a later page could not show
@@ -36,6 +36,24 @@ _NEXT = """
 """
 _FEED = 3  # columns about the feed itself
 _START = (0, 0)  # the position before all events
+_END = (1 << 62, 0)  # and after them
+# The position before the first event that is young enough: a cursor that follows it works for a
+# day. Found by halving, since there is no index on time and ids are in its order.
+_FIRST = f"""
+    WITH RECURSIVE halving (low, high) AS (
+        SELECT min(id), max(id) + 1 FROM "events_event"
+        UNION ALL
+        SELECT CASE WHEN event.is_young THEN low ELSE event.id + 1 END,
+            CASE WHEN event.is_young THEN (low + high) / 2 ELSE high END
+        FROM halving CROSS JOIN LATERAL (
+            SELECT id, occurred_at > now() - interval '{(KEPT - LEAST).days} days' AS is_young
+            FROM "events_event" WHERE id >= (low + high) / 2 ORDER BY id LIMIT 1
+        ) AS event
+        WHERE low < high
+    )
+    SELECT transaction, id - 1 FROM "events_event"
+    WHERE id >= (SELECT max(low) FROM halving) ORDER BY id LIMIT 1
+"""  # noqa: S608 - made of constants
 _RECENT = timedelta(days=1)
 
 
@@ -62,12 +80,14 @@ def page(workspace_id: UUID, types: Sequence[str], after: Position | None, size:
     """The first events of these types that follow a position.
 
     Args:
+        after: None for the first events after which a cursor works for a day.
         size: how many at most.
 
     Raises:
         CursorExpired: events that follow the position may be missing.
     """
-    end, rows = _following(workspace_id, types, after[:2] if after else _START, size + 1)
+    start = after[:2] if after else next(iter(fetch(_FIRST, [])), _END)
+    end, rows = _following(workspace_id, types, start, size + 1)
     if after:
         check(after, end)
     more = len(rows) > size
@@ -75,7 +95,8 @@ def page(workspace_id: UUID, types: Sequence[str], after: Position | None, size:
     last = after
     if events:
         transaction, id = rows[len(events) - 1][:2]
-        last = end._replace(transaction=transaction, id=id, time=events[-1].timestamp)
+        time = time_of(events[-1].timestamp, end.time)
+        last = end._replace(transaction=transaction, id=id, time=time)
     # The same cursor as long as nothing is new, so that the response is a 304; but no old one,
     # which would expire.
     is_recent = last is not None and last.time > end.time - _RECENT

@@ -12,7 +12,7 @@ from config.api import errors
 from config.api.parameters import LIMIT_EXPECTED
 from config.openapi.headers import JSON_HEADERS, LINK
 from config.openapi.operations import IF_NONE_MATCH, json_responses, limit, query
-from events.cursors import EXPECTED, NOW
+from events.cursors import EXPECTED, LEAST, NOW
 from events.models import KEEP_DAYS, EventType
 from events.serializers import EventPage
 
@@ -43,10 +43,13 @@ No event is skipped and none is shown twice, whatever happens at the same time. 
 document are in the order in which they happened. A page with fewer than `limit` events is the last
 one for now; as long as nothing is new, its `nextCursor` and `ETag` stay the same.
 
-A document that is not found any more (404) was deleted: delete your copy. A restored one is created
-again. What does not change the status is no event: a second signature, or another title.
+A document that is not found any more (404 with the `Error-Code` `document_not_found`) was deleted:
+delete your copy. A restored one is created again. What does not change the status is no event: a
+second signature, or another title.
 
-Events are kept for {KEEP_DAYS} days. After a 410, start again with step 1.
+Events are kept for {KEEP_DAYS} days, and a cursor works for {KEEP_DAYS} days after the last event
+before it. One that a response has just returned works for a day at least, unless the cursor of that
+request was itself that old. After a 410, start again with step 1.
 
 Webhooks send the same objects to an address of yours as soon as they happen; a workspace admin
 registers it in the developer settings.""",
@@ -55,8 +58,8 @@ registers it in the developer settings.""",
         query(
             "after",
             {"type": "string", "minLength": 1},
-            f"The `nextCursor` of an earlier response. Without it, the list begins with the oldest "
-            f"event that is kept. `{NOW}` returns no events, and the cursor of those to come; "
+            f"The `nextCursor` of an earlier response. Without it, the list begins with the events "
+            f"of {KEEP_DAYS - LEAST.days} days ago. `{NOW}` returns no events, and the cursor of those to come; "
             f"a few of the last seconds may be among them.",
         ),
         query(

@@ -42,6 +42,7 @@ OF_NGINX = {
     "body_too_large": 413,
     "url_too_long": 414,
     "headers_too_large": 431,
+    "transfer_encoding_not_supported": 501,
     "http_version_not_supported": 505,
 }
 
@@ -93,7 +94,7 @@ def test_code_tells_the_errors_of_one_status_apart(
         (freebie.get("/me"), "plan_limit"),
         (frozen.get("/me"), "workspace_suspended"),
         (acme.get("/documents/x"), "document_not_found"),
-        (acme.get("/documents/x/y"), "document_not_found"),
+        (acme.get("/documents/x/y"), "path_not_found"),
         (acme.get(f"{file}?type=signed"), "document_not_complete"),
         (acme.get("/nothing"), "path_not_found"),
         (get("/api/nothing"), "path_not_found"),

@@ -13,6 +13,7 @@ from config.logs import RedactingFormatter
 from tests import factories
 from tests.client import get, golden
 from tests.factories import Tenant
+from tests.nginx import Nginx, exchange
 from tests.server import Server, end_connections, eventually
 
 PATHS = ("/me", "/documents", "/documents/{id}", "/documents/{id}/download")
@@ -132,11 +133,36 @@ def test_error_of_more_parameters_than_are_read_is_400(acme: Tenant) -> None:
     assert response.error == "The request is not valid."
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "a b", "[::1", "\xe9"])
-def test_error_of_a_foreign_host_header_is_400_in_json(acme: Tenant, host: str) -> None:
+HOSTS = {
+    "evil.example": "evil.example",
+    "evil.example:80": "evil.example:80",
+    "a b": "a b",
+    "[::1": "[::1",
+    "\xe9": "\\xe9",
+    "a\r\nX: y": "a\\r\\nX: y",
+    "x" * 5000: "x" * 100,
+}
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_error_of_a_foreign_host_header_is_400_in_json_with_the_name(
+    acme: Tenant, host: str
+) -> None:
     response = acme.get("/me", host=host)
     assert response.status == 400
-    assert response.json() == golden("bad_request")
+    assert f"'{HOSTS[host]}'" in response.error
+    assert response.headers["error-code"] == "invalid_request"
+
+
+def test_error_without_a_host_header_says_so(server: Server, gate: Nginx) -> None:
+    for received in (
+        server.raw(b"GET /api/v1/me HTTP/1.0\r\n\r\n"),
+        exchange(gate.tls(), b"GET /api/v1/me HTTP/1.0\r\n\r\n").body,
+        exchange(gate.tls(), b"GET /api/v1/me HTTP/1.1\r\n\r\n").body,
+    ):
+        assert b'{"error":"The request has no Host header."}' in received
+    foreign = gate.get("/me", host="evil.example")
+    assert "'evil.example'" in foreign.error
 
 
 def test_error_does_not_depend_on_a_body_or_its_type(server: Server, acme: Tenant) -> None:

@@ -1,18 +1,25 @@
 """GET /api/v1/events: what happened to the workspace's documents, oldest first, nothing twice."""
 
+import re
 from datetime import timedelta
 from typing import Any
 from urllib.parse import quote
+from uuid import uuid4
 
 import pytest
 from django.db import connection, transaction
+from django.db.models import F
 from django.utils import timezone
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
 
+from config.api.errors import CursorExpired
 from documents.models import Document
-from events import cursors, queries
-from events.models import Event, EventType
+from events import cursors, purge, queries
+from events.models import KEEP_DAYS, Event, EventType, public_id
 from tests import factories
-from tests.client import forget_requests
+from tests.client import forget_requests, get
 from tests.factories import Tenant, uid
 from tests.server import eventually
 from workspaces.models import Workspace
@@ -234,6 +241,96 @@ def test_events_cursor_that_may_miss_events_is_410(acme: Tenant) -> None:
     assert expired(acme, time=now - timedelta(days=30, minutes=1))
     assert expired(acme, transaction=1 << 60)  # of a database that a copy has replaced
     assert expired(acme, generation=1)  # of another one than this
+
+
+def store_events(tenant: Tenant, hours: list[int], types: list[str]) -> None:
+    """Replaces all events: one of each of these ages, in their order."""
+    Event.objects.all().delete()
+    now = timezone.now()
+    Event.objects.bulk_create(
+        Event(
+            transaction=number,
+            uuid=uuid4(),
+            workspace_id=tenant.workspace.id,
+            type=types[number % len(types)],
+            occurred_at=now - timedelta(hours=age),
+            document_id=uid(1),
+            status="SENT",
+        )
+        for number, age in enumerate(sorted(hours, reverse=True), start=1)
+    )
+
+
+DAY = 24  # hours
+OLDEST = KEEP_DAYS * DAY
+
+
+@pytest.mark.usefixtures("as_owner")
+def test_events_of_a_busy_workspace_can_be_paged_through_from_the_beginning(acme: Tenant) -> None:
+    store_events(acme, [OLDEST + DAY // 2] * 75 + [OLDEST - DAY - 1] * 30, ["document.sent"])
+    first = acme.get("/events?limit=25")
+    assert first.status == 200
+    [link] = re.findall("<(.+)>; rel", first.headers["link"])
+    assert get(link, acme.bearer).status == 200
+    assert acme.get(f"/events?after={quote(first.json()['nextCursor'])}").status == 200
+    assert len(feed(acme, limit="25")) == 30
+
+
+def wait(hours: int) -> None:
+    """So much time passes, and what is old is deleted."""
+    Event.objects.update(occurred_at=F("occurred_at") - timedelta(hours=hours))
+    assert not purge.purge()
+
+
+@pytest.mark.usefixtures("as_owner")
+@hypothesis_settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    ages=st.lists(st.integers(OLDEST - 40, OLDEST + 70), min_size=30, max_size=60),
+    types=st.lists(st.sampled_from(["document.sent", "document.viewed"]), min_size=1, max_size=3),
+    wanted=st.sampled_from([("document.sent",), tuple(EventType.values)]),
+    size=st.integers(1, 5),
+    start=st.none() | st.integers(OLDEST - 30, OLDEST - 1),
+    waits=st.lists(st.just(DAY - 1) | st.integers(0, DAY + 1), min_size=1, max_size=5),
+)
+def test_events_cursor_that_was_just_returned_works_for_a_day_and_misses_nothing(
+    acme: Tenant,
+    ages: list[int],
+    types: list[str],
+    wanted: tuple[str, ...],
+    size: int,
+    start: int | None,
+    waits: list[int],
+) -> None:
+    """A reader begins without a cursor, or with one of the age `start`, and is slow."""
+    store_events(acme, ages, types)
+    stored = Event.objects.filter(type__in=wanted).order_by("id").values_list("transaction", "uuid")
+    events = [(number, public_id(uuid)) for number, uuid in stored]
+    begins = OLDEST - DAY if start is None else start
+    number = len([age for age in ages if age >= begins])
+    after = None
+    if start is not None:
+        end = queries.end_of_feed(acme.workspace.id).next
+        time = end.time - timedelta(hours=start)
+        after = end._replace(transaction=number, id=1 << 60, time=time)
+    promised = True
+    for hours in [0, *waits]:
+        wait(hours)
+        if after:
+            after = after._replace(time=after.time - timedelta(hours=hours))
+        try:
+            page = queries.page(acme.workspace.id, wanted, after, size)
+        except CursorExpired:
+            assert not promised or hours >= DAY
+            return
+        following = [id for each, id in events if each > number]
+        assert [event.id for event in page.events] == following[:size]
+        number, after = page.next.transaction, page.next
+        last = page.events[-1].timestamp if page.events else timezone.now()
+        promised = last > timezone.now() - cursors.KEPT  # not if it was late before this page
 
 
 def test_events_access_is_checked_as_everywhere(

@@ -1,20 +1,26 @@
 """`/healthz` and `/readyz`: what they say while a part is gone or silent, and what they hide."""
 
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from django.db import connection
+from redis import RedisError
 
+from apikeys.apps import check_counter
+from apikeys.counter import RedisCounter
+from apikeys.throttling import KeyThrottle
 from tests import seals
 from tests.client import Response
 from tests.factories import Tenant
 from tests.nginx import Nginx
-from tests.proxy import Proxy
+from tests.proxy import HOST, Proxy
+from tests.redis_servers import BOTH, started
 from tests.server import Server, eventually
 
 LONGEST = 3.0  # seconds that a response may take, whatever is silent
-PARTS = {"database": 503, "object_storage": 503, "counter": 200}  # the status without each part
+PARTS = {"database": 503, "object_storage": 200, "counter": 200}  # the status without each part
 CHECKS = {*PARTS, "audit_seals"}
 # Without the database nothing is known of the audit log's seals.
 FAILED = {name: {name} for name in PARTS} | {"database": {"database", "audit_seals"}}
@@ -109,6 +115,23 @@ def test_readiness_is_degraded_while_seals_are_late_or_the_last_verification_has
     assert becomes(200, "degraded", "failed")
     seals.verified()
     assert becomes(200, "ok", "ok")
+
+
+def test_readiness_notices_a_redis_that_responds_but_does_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ExitStack() as stopping:
+        redis = started(stopping, tmp_path / "redis", BOTH)
+        monkeypatch.setattr(KeyThrottle, "counter", RedisCounter(redis.url, 2))
+        check_counter()
+        redis.call("CONFIG", "SET", "maxmemory-policy", "noeviction", "maxmemory", "1")
+        with pytest.raises(RedisError):
+            check_counter()
+        redis.call("CONFIG", "SET", "maxmemory", "0")
+        check_counter()
+        redis.call("REPLICAOF", HOST, redis.port)  # read-only from now on
+        with pytest.raises(RedisError):
+            check_counter()
 
 
 @pytest.mark.usefixtures("as_owner")

@@ -9,10 +9,12 @@ import pytest
 from audit.models import Action, AuditEntry
 from config.api import errors
 from tests import factories
+from tests.client import golden
 from tests.factories import Tenant
 from tests.nginx import Nginx, exchange, request
 from tests.proxy import HOST
 
+NO_HOST = "The request has no Host header."
 ERROR_TEXTS = {
     400: errors.InvalidRequest.text,
     403: errors.HttpsRequired.text,
@@ -74,6 +76,9 @@ MALFORMED = {
     "large body": (request("/api/v1/me", "Content-Length: 65537", method="POST"), 413),
     "metrics": (request("/metrics"), 404),
     "storage": (request("/_storage/a/b"), 404),
+    "headers": (request("/api/v1/me", *[f"X-{n}: y" for n in range(120)]), 431),
+    "headers of the schema": (request("/api/v1/openapi.json", *["X: y"] * 300), 431),
+    "transfer coding": (request("/api/v1/me", "Transfer-Encoding: x"), 501),
     "no request": (b"\x16\x03\x01nonsense\r\n\r\n", 400),
     "version": (b"GET /api/v1/me HTTP/9.9\r\n\r\n", 505),
 }
@@ -84,11 +89,35 @@ def test_nginx_errors_of_its_own_are_json(gate: Nginx, name: str) -> None:
     sent, status = MALFORMED[name]
     response = exchange(gate.tls(), sent)
     assert response.status == status
-    assert response.error == ERROR_TEXTS.get(status, response.error)
+    host = name not in ("no host", "no request")
+    assert response.error == (ERROR_TEXTS.get(status, response.error) if host else NO_HOST)
+    assert "went wrong on our side" not in response.error
     assert (
         response.headers["request-id"] == gate.logged(response.headers["request-id"])["request_id"]
     )
     assert ("allow" in response.headers) == (status == 405)
+
+
+def test_nginx_passes_ninety_headers(gate: Nginx, acme: Tenant) -> None:
+    headers = [f"Authorization: {acme.bearer}", *[f"X-{n}: y" for n in range(87)]]
+    assert exchange(gate.tls(), request("/api/v1/me", *headers)).status == 200
+
+
+def test_nginx_does_not_ask_again_for_a_redirect_of_another_release(
+    nginx: Nginx, acme: Tenant
+) -> None:
+    document = factories.document(acme.workspace)
+    nginx.change({'"\\^/_storage/': '"^/_known/'})
+    try:
+        response = nginx.get(f"/documents/{document.id}/download", acme.raw)
+    finally:
+        nginx.change({'"\\^/_known/': '"^/_storage/'})
+    assert response.status == 503
+    assert response.json() == golden("unavailable")
+    assert response.headers["content-type"] == "application/json"
+    assert response.headers["retry-after"] == "5"
+    entry = AuditEntry.objects.filter(action=Action.DOCUMENT_DOWNLOADED).get()
+    assert entry.request_id == response.headers["request-id"]
 
 
 @pytest.mark.parametrize("slash", ["%2F", "%2f"])

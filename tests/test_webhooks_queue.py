@@ -385,7 +385,7 @@ def test_metrics_have_the_state(acme: Tenant) -> None:
 # --- Deleting what is old, new keys ------------------------------------------------------------
 
 
-def test_deliveries_are_deleted_after_30_days_and_events_after_31(
+def test_deliveries_are_deleted_after_30_days_and_events_after_32(
     acme: Tenant, as_owner: None
 ) -> None:
     endpoint(acme, URL)
@@ -396,7 +396,7 @@ def test_deliveries_are_deleted_after_30_days_and_events_after_31(
         created = now - timedelta(days=30.5 if number < 2 else 29.5)
         Delivery.objects.filter(pk=delivery.pk).update(created_at=created)
     for number, event in enumerate(Event.objects.order_by("id")):
-        occurred = now - timedelta(days=31.5 if number < 3 else 30.5)
+        occurred = now - timedelta(days=32.5 if number < 3 else 31.5)
         Event.objects.filter(pk=event.pk).update(occurred_at=occurred)
     assert upkeep.purge() is False
     assert Delivery.objects.count() == Attempt.objects.count() == 2

@@ -7,7 +7,7 @@ import subprocess
 import threading
 import uuid
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -137,7 +137,8 @@ def test_response_that_is_no_text_is_kept_without_what_the_database_refuses(
 
 @pytest.mark.parametrize(
     ("value", "seconds"),
-    [("120", 120), ("0", 0), ("-1", 0), ("soon", 0), ("9" * 5000, 999_999_999)],
+    [("120", 120), ("0", 0), ("-1", 0), ("soon", 0), ("9" * 5000, 999_999_999)]
+    + [(f"Sun, {day} Nov {year} 08:49:37 GMT", 0) for day, year in [(32, 2026), (1, "9" * 20)]],
 )
 def test_retry_after_counts_with_429_and_503(
     laptop: None, receiver: Receiver, value: str, seconds: int
@@ -146,6 +147,17 @@ def test_retry_after_counts_with_429_and_503(
     assert send(receiver.url("/429")).retry_after == seconds
     assert send(receiver.url("/503")).retry_after == seconds
     assert send(receiver.url("/500")).retry_after == 0
+
+
+@pytest.mark.parametrize("form", ["%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%y %H:%M:%S GMT", "%c"])
+def test_retry_after_may_be_a_date(laptop: None, receiver: Receiver, form: str) -> None:
+    def asked(seconds: int) -> int:
+        date = datetime.now(UTC) + timedelta(seconds=seconds)
+        receiver.headers = {"Retry-After": date.strftime(form)}
+        return send(receiver.url("/503")).retry_after
+
+    assert 900 < asked(1000) <= 1000
+    assert asked(-1000) == 0
 
 
 @pytest.mark.parametrize(

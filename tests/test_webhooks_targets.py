@@ -106,7 +106,10 @@ def test_laptop_may_have_any_target(settings: Any) -> None:
         "127.255.255.254",
         "169.254.169.254",
         "172.16.0.1",
+        "168.63.129.16",  # of Azure's machines
         "192.0.0.1",
+        "192.0.0.192",  # of Oracle's
+        "192.88.99.1",
         "192.0.2.1",
         "192.168.0.1",
         "198.18.0.1",
@@ -121,6 +124,12 @@ def test_laptop_may_have_any_target(settings: Any) -> None:
         "::ffff:10.0.0.1",
         "64:ff9b::127.0.0.1",
         "64:ff9b::169.254.169.254",
+        "64:ff9b::168.63.129.16",
+        "64:ff9b::192.0.0.192",
+        "::ffff:168.63.129.16",
+        "2002:a83f:8110::1",  # 168.63.129.16 by 6to4
+        "3fff::1",
+        "3fff:fff::1",
         "64:ff9b:1::1",
         "100::1",
         "2001:0:4136:e378:8000:63bf:3fff:fdd2",  # Teredo
@@ -139,7 +148,7 @@ def test_address_is_not_public(address: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "address", ["1.1.1.1", "93.184.216.34", "2606:4700::1111", "64:ff9b::1.1.1.1"]
+    "address", ["1.1.1.1", "168.63.129.17", "192.88.98.1", "93.184.216.34", "2606:4700::1111", "64:ff9b::1.1.1.1"]
 )
 def test_address_is_public(address: str) -> None:
     assert is_public(address)

@@ -1,10 +1,7 @@
 """GET /documents and GET /documents/{id}."""
 
-from typing import NoReturn
-
 from django.http import HttpResponse
 
-from config.api.errors import DocumentNotFound
 from config.api.request import ApiRequest, Reading
 from config.api.responses import cacheable_response
 from config.api.viewsets import ApiViewSet
@@ -29,12 +26,3 @@ class DocumentViewSet(ApiViewSet):
     def retrieve(self, request: ApiRequest, id: str) -> HttpResponse:
         document = document_object(*queries.with_recipients(request.rows()))
         return cacheable_response(request, DocumentAnswer(document))
-
-
-class UnknownDocumentPath(ApiViewSet):
-    """A path below /documents/ that no endpoint has, such as an id with a slash in it."""
-
-    schema = None  # the schema describes it with the other unknown paths
-
-    def retrieve(self, request: ApiRequest, rest: str) -> NoReturn:
-        raise DocumentNotFound

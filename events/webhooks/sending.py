@@ -9,7 +9,9 @@ import ssl
 import time
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from functools import cache
+from math import ceil
 from typing import Any
 
 import httpcore
@@ -117,10 +119,16 @@ def signature(secret: str, content: bytes) -> str:
 
 
 def _retry_after(headers: Iterable[tuple[bytes, bytes]]) -> int:
-    for name, value in headers:
-        if name.lower() == b"retry-after" and value.isdigit():
-            return int(value[:9])
-    return 0
+    """Seconds, which the header has as such or as a date; 0 without a valid one."""
+    value = next((value for name, value in headers if name.lower() == b"retry-after"), b"")
+    if value.isdigit():
+        return int(value[:9])
+    try:
+        date = parsedate_to_datetime(value.decode("latin-1"))
+    except (ValueError, OverflowError):
+        return 0
+    date = date if date.tzinfo else date.replace(tzinfo=UTC)
+    return max(0, ceil((date - datetime.now(UTC)).total_seconds()))
 
 
 def _text(content: bytes) -> str:

@@ -6,7 +6,7 @@ attempt resolves the name once, checks every address, and connects to one of tho
 """
 
 import re
-from ipaddress import IPv4Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv6Network, ip_address, ip_network
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -20,6 +20,12 @@ _UNICAST = IPv6Network("2000::/3")
 _NAT64 = IPv6Network("64:ff9b::/96")  # the last 32 bits are an IPv4 address
 # Tunnels to an IPv4 address inside of the address: Teredo and 6to4, which nobody needs.
 _TUNNELS = (IPv6Network("2001::/32"), IPv6Network("2002::/16"))
+# Python counts these as public: clouds' services for their own machines (Azure, Oracle), the relays of
+# 6to4, and examples in texts (RFC 9637).
+_RESERVED = [
+    ip_network(each)
+    for each in ("168.63.129.16/32", "192.0.0.0/24", "192.88.99.0/24", "3fff::/20")
+]
 
 
 class Target(NamedTuple):
@@ -106,6 +112,8 @@ def is_public(address: str) -> bool:
         found not in _UNICAST or any(found in tunnel for tunnel in _TUNNELS)
     ):
         return False  # such as ::ffff:127.0.0.1, which is IPv4 in disguise
+    if any(found in network for network in _RESERVED):
+        return False
     return found.is_global and not found.is_multicast
 
 
