@@ -331,6 +331,12 @@ AUDIT_WITNESSES = env.words(
     "commas",
 )
 
+AUDIT_DAMAGE_SETTLED = env.time(
+    "AUDIT_DAMAGE_SETTLED",
+    help="the time of the last failed verification that the operator has looked into, such as "
+    "2026-11-22T09:30:00Z; the warning about it ends",
+)
+
 # --- Webhooks --------------------------------------------------------------------------------
 
 WEBHOOK_TARGETS = env.choice(

@@ -264,10 +264,10 @@ def test_a_log_that_was_written_anew_is_found_with_yesterday_s_checkpoint(witnes
         "DELETE FROM audit_checkpoint",
         f"UPDATE audit_auditentry SET person = 'eve' WHERE id = {ids[1]}",
     )
-    Sealer(PrivateKey.generate(KEY.name), [], None).seal()
+    Sealer(PrivateKey.generate(KEY.name), [], None, print).seal()
     assert len(problems()) == 2  # not signed by a known key
     as_owner("DELETE FROM audit_leaf", "DELETE FROM audit_checkpoint")
-    Sealer(KEY, [], None).seal()
+    Sealer(KEY, [], None, print).seal()
     assert problems() == []  # as if it had always been so
     [found] = problems("--checkpoint", str(witness))
     assert found.startswith(f"Among the entries {ids[0]} to {ids[2]} (leaves 0 to 2), some were ")
