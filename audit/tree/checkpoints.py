@@ -18,7 +18,7 @@ LOOKED_AT = 8  # of the newest checkpoints; one of them should be signed
 _NEWEST = f"""
     SELECT tree.leaves, newest.* FROM (SELECT max(index) + 1 AS leaves FROM audit_leaf) AS tree
     LEFT JOIN LATERAL (
-        SELECT {", ".join(field.column for field in Checkpoint._meta.concrete_fields)}
+        SELECT {", ".join(str(field.column) for field in Checkpoint._meta.concrete_fields)}
         FROM audit_checkpoint ORDER BY size DESC LIMIT {LOOKED_AT}
     ) AS newest ON true
 """  # noqa: S608 - made of constants
@@ -71,7 +71,7 @@ def newest(
         cursor.execute(_NEWEST)
         rows = cursor.fetchall()
     leaves = rows[0][0] or 0
-    unsigned = []
+    unsigned: list[int] = []
     for _, *values in rows:
         if values[0] is None:
             continue
@@ -83,6 +83,25 @@ def newest(
                 return Newest(checkpoint, statement, unsigned, leaves)
         unsigned.append(checkpoint.size)
     return Newest(None, None, unsigned, leaves)
+
+
+def last_signed(
+    start: int, stop: int, keys: Sequence[PublicKey]
+) -> tuple[Statement | None, list[int]]:
+    """The database's last checkpoint of a tree larger than `start`, up to `stop` leaves.
+
+    Returns:
+        What it says, and the sizes of those after it that no known key has signed.
+    """
+    unsigned: list[int] = []
+    rows = Checkpoint.objects.filter(size__gt=start, size__lte=stop).order_by("-size")
+    for checkpoint in rows.iterator(LOOKED_AT):
+        with contextlib.suppress(NoteError):
+            statement = Statement.opened(checkpoint.note, keys)
+            if statement.size == checkpoint.size:
+                return statement, unsigned
+        unsigned.append(checkpoint.size)
+    return None, unsigned
 
 
 def stored(start: int, stop: int) -> list[Statement]:

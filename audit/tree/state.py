@@ -27,7 +27,6 @@ EVER, NEVER = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
 LATE_SECONDS = 600  # an entry is usually sealed seconds after it was written
 
 
-
 def _oldest_unsealed(condition: str, order: str) -> str:
     """SQL for the time of the oldest entry without a leaf, in the order of an index.
 
@@ -143,9 +142,7 @@ def read(connection: BaseDatabaseWrapper = default_connection) -> State:
             sealed_at, complete_to = NEVER, 2**63 - 1
         cursor.execute(_STATE, {"sealed_at": sealed_at, "complete_to": complete_to})
         [(unsealed_seconds, intact_at, damaged_at)] = cursor.fetchall()
-    return State(
-        unsealed_seconds, newest.size, intact_at, damaged_at, _foreign(newest), unverified
-    )
+    return State(unsealed_seconds, newest.size, intact_at, damaged_at, _foreign(newest), unverified)
 
 
 def _foreign(newest: Newest) -> str:

@@ -61,16 +61,16 @@ class Seal:
         except ImproperlyConfigured as exc:
             raise EvidenceRefused(str(exc)) from exc
         newest = checkpoints.newest(keys)
-        checkpoint = newest.checkpoint
-        if checkpoint is None and not newest.unsigned:
+        if checkpoint := newest.checkpoint:
+            for key in keys:
+                with suppress(NoteError):
+                    statement = Statement.opened(checkpoint.note, [key])
+                    return cls(checkpoint, statement, key, newest.horizon.complete_to)
+        elif not newest.unsigned:
             raise EvidenceRefused(
                 "No entry is sealed yet, so nothing can be proven. The operator has to run "
                 "`manage.py seal_audit`."
             )
-        for key in keys if checkpoint else []:
-            with suppress(NoteError):
-                statement = Statement.opened(checkpoint.note, [key])
-                return cls(checkpoint, statement, key, newest.horizon.complete_to)
         raise EvidenceRefused(
             "None of AUDIT_PUBLIC_KEYS has signed the newest checkpoint. Add the key that has; "
             "`manage.py verify_audit` says whether the audit log is damaged."
