@@ -6,7 +6,7 @@ a sealer was down for an hour, its entries were sealed late for ever.
 
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import chain
 
 from audit.models import Checkpoint
@@ -34,7 +34,7 @@ class Lateness:
         # A checkpoint that has the latest leaf: entries before its limit were sealed late, if it
         # is the first one with that leaf; others have been sealed in time.
         self._size, self._limit, self._first = 0, b"", True
-        self._sealed_at = datetime.min
+        self._sealed_at = datetime.max.replace(tzinfo=UTC)  # of that checkpoint
 
     @property
     def warnings(self) -> list[str]:

@@ -99,7 +99,7 @@ class Bucket:
     FOLDER = "sealed/"
 
     def __init__(self) -> None:
-        self._storage: Any = storages["witness"]
+        self._storage = cast("Any", storages["witness"])
         self._bucket: str = self._storage.bucket_name
         self.name = f"bucket {self._bucket}"
 
@@ -129,8 +129,8 @@ class Bucket:
         if locked:
             return ""
         return (
-            f"The {self.name} has no object lock with a default retention: whoever has its keys can "
-            "delete checkpoints, or write others."
+            f"The {self.name} has no object lock with a default retention: whoever has its keys "
+            "can delete checkpoints, or write others."
         )
 
     def _client(self) -> "S3Client":
