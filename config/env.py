@@ -7,7 +7,6 @@ database, object storage or a secret.
 
 import os
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from urllib.parse import unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
@@ -77,23 +76,6 @@ def boolean(name: str, *, default: bool, help: str) -> bool:
     if value not in TRUE + FALSE:
         raise ImproperlyConfigured(f"{name} must be one of {', '.join(TRUE + FALSE)}.")
     return value in TRUE
-
-
-def time(name: str, *, help: str) -> datetime | None:
-    """The variable as a time; None if it is not set.
-
-    Raises:
-        ImproperlyConfigured: it is set to anything else.
-    """
-    value = _read(name, "", help)
-    if not value:
-        return None
-    try:
-        return datetime.strptime(value, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
-    except ValueError:
-        raise ImproperlyConfigured(
-            f"{name} must be a time of UTC such as 2026-11-22T09:30:00Z."
-        ) from None
 
 
 def url(name: str, *schemes: str, help: str) -> str:

@@ -339,10 +339,10 @@ AUDIT_WITNESSES = env.words(
     "commas",
 )
 
-AUDIT_DAMAGE_SETTLED = env.time(
+AUDIT_DAMAGE_SETTLED = env.text(
     "AUDIT_DAMAGE_SETTLED",
-    help="the time of the last failed verification that the operator has looked into, such as "
-    "2026-11-22T09:30:00Z; the warning about it ends",
+    help="the time of the failed verification that the operator has looked into, as the warning "
+    "has it; the warning ends",
 )
 
 # --- Webhooks --------------------------------------------------------------------------------

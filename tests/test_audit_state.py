@@ -3,6 +3,8 @@
 import io
 import re
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -19,11 +21,13 @@ from django.utils import timezone
 
 from audit.models import AuditEntry, Checkpoint
 from audit.tree import state
+from audit.tree.horizon import Horizon
 from audit.tree.note import Statement, open_note
 from audit.tree.witnesses import Bucket, object_lock
 from config import system
 from config.admin.formatting import exact
 from tests import factories, seals
+from tests.database import without_triggers
 from tests.factories import Tenant
 from tests.staff import HISTORY, analyze, happened, member, operator, signed_in, support
 from tests.test_queries import nodes
@@ -93,10 +97,11 @@ def test_state_reads_a_few_rows_of_indexes(as_owner: None, db: None, sealed: int
     happened(sealed)
     if sealed:
         seals.seal()
-        with connection.cursor() as cursor:  # as after the next seal, when all others have ended
-            cursor.execute("ALTER TABLE audit_checkpoint DISABLE TRIGGER USER")
-            Checkpoint.objects.update(complete_to=AuditEntry.objects.latest("id").pk)
-            cursor.execute("ALTER TABLE audit_checkpoint ENABLE ALWAYS TRIGGER audit_append_only")
+        # As after the next seal, when all others have ended.
+        signed = Statement.opened(Checkpoint.objects.get().note, [seals.KEY.public])
+        later = replace(signed, horizon=Horizon(AuditEntry.objects.latest("id").pk))
+        with without_triggers():
+            Checkpoint.objects.update(note=seals.KEY.sign(later.text()))
     happened(6000 - sealed)
     analyze("audit_auditentry", "audit_leaf", "audit_checkpoint")
     with CaptureQueriesContext(connection) as captured:
@@ -210,7 +215,8 @@ def test_witness_bucket_with_object_lock_is_said_to_be_one(db: None, bucket: Any
 def test_witness_bucket_that_knows_more_than_the_database_stops_sealing(
     db: None, bucket: Any
 ) -> None:
-    lost = Statement("tests.example/audit", 7, b"0" * 32, timezone.now())
+    time = timezone.now() - timedelta(minutes=1)
+    lost = Statement("tests.example/audit", 7, b"0" * 32, time)
     bucket.put_object(Key="sealed/2026-01-01/000000-1", Body=b"no checkpoint")
     Bucket().publish(lost.size, seals.KEY.sign(lost.text()))
     seals.written(2)
@@ -293,7 +299,7 @@ def test_audit_list_and_start_page_warn_of_late_seals_and_a_failed_verification(
         assert DAMAGED in damaged
         assert "<code>manage.py verify_audit</code>" in damaged
     seals.seal()
-    settings.AUDIT_DAMAGE_SETTLED = state.read().damaged_at
+    settings.AUDIT_DAMAGE_SETTLED = f"{state.read().damaged_at:%Y-%m-%dT%H:%M:%SZ}"
     for url in (HISTORY, start):
         assert banners(client, url) == []
 

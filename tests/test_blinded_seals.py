@@ -7,7 +7,6 @@ from typing import Any
 import psycopg
 import pytest
 from django.core.management import call_command
-from django.db import connection
 
 from audit.models import AuditEntry, Checkpoint, Leaf
 from audit.tree import sealer as sealing
@@ -111,7 +110,6 @@ def test_whoever_holds_the_sealers_lock_delays_them_for_a_moment(
     assert one.seal() == 2
     [said] = reported
     assert "holds the lock of the sealers" in said
-    assert str(other.info.backend_pid) in said
     check_tree()
 
 
@@ -130,10 +128,11 @@ def test_the_horizon_is_what_was_signed_whatever_its_columns_say(column: str) ->
 
 
 def without_horizon() -> None:
-    """The newest checkpoint is one of the release before, which did not sign its horizon."""
+    """The newest checkpoint is ten seconds old, and of a release that did not sign its horizon."""
     newest = Checkpoint.objects.latest("size")
     statement = Statement.opened(newest.note, [KEY.public])
-    old = Statement(statement.origin, statement.size, statement.root, statement.sealed_at)
+    time = statement.sealed_at - timedelta(seconds=10)
+    old = Statement(statement.origin, statement.size, statement.root, time)
     assert "complete" not in old.text()
     as_owner(f"UPDATE audit_checkpoint SET note = '{KEY.sign(old.text())}'")
 
@@ -156,8 +155,6 @@ def test_the_horizon_of_an_old_checkpoint_cannot_hide_entries_after_its_time() -
     seal()
     without_horizon()
     as_owner(f"UPDATE audit_checkpoint SET complete_to = {HUGE}")
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_sleep(1.1)")  # the time of a checkpoint is in seconds
     written()
     found = state.read().unsealed_seconds
     assert found is not None
@@ -185,10 +182,10 @@ def test_a_newer_result_does_not_undo_damage_before_the_operator_has_settled_it(
     found = state.read()
     assert found.damaged
     assert f"AUDIT_DAMAGE_SETTLED={found.damaged_at:%Y-%m-%dT%H:%M:%SZ}" in warning("is damaged")
-    assert found.damaged_at is not None
-    settings.AUDIT_DAMAGE_SETTLED = found.damaged_at - timedelta(seconds=1)
-    assert state.read().damaged
-    settings.AUDIT_DAMAGE_SETTLED = found.damaged_at
+    for text in ("", "yes", "2999-01-01T00:00:00Z"):
+        settings.AUDIT_DAMAGE_SETTLED = text
+        assert state.read().damaged
+    settings.AUDIT_DAMAGE_SETTLED = f"{found.damaged_at:%Y-%m-%dT%H:%M:%SZ}"
     assert not state.read().damaged
 
 

@@ -85,25 +85,6 @@ def newest(
     return Newest(None, None, unsigned, leaves)
 
 
-def last_signed(
-    start: int, stop: int, keys: Sequence[PublicKey]
-) -> tuple[Statement | None, list[int]]:
-    """The database's last checkpoint of a tree larger than `start`, up to `stop` leaves.
-
-    Returns:
-        What it says, and the sizes of those after it that no known key has signed.
-    """
-    unsigned: list[int] = []
-    rows = Checkpoint.objects.filter(size__gt=start, size__lte=stop).order_by("-size")
-    for checkpoint in rows.iterator(LOOKED_AT):
-        with contextlib.suppress(NoteError):
-            statement = Statement.opened(checkpoint.note, keys)
-            if statement.size == checkpoint.size:
-                return statement, unsigned
-        unsigned.append(checkpoint.size)
-    return None, unsigned
-
-
 def stored(start: int, stop: int) -> list[Statement]:
     """What the database's checkpoints say of trees larger than `start`, up to `stop` leaves.
 

@@ -24,6 +24,7 @@ from audit.tree.leaves import DATA
 from audit.tree.merkle import leaf_hash
 
 EVER, NEVER = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
+_SETTLED = "%Y-%m-%dT%H:%M:%SZ"  # the form of AUDIT_DAMAGE_SETTLED
 LATE_SECONDS = 600  # an entry is usually sealed seconds after it was written
 
 
@@ -51,7 +52,7 @@ def _newest(action: Action) -> str:
 _STATE = f"""
     SELECT extract(epoch FROM clock_timestamp() - least(
             ({_oldest_unsealed("id > %(complete_to)s", "id")}),
-            ({_oldest_unsealed("created_at > %(sealed_at)s", "created_at, id")})))::float8,
+            ({_oldest_unsealed("created_at > %(sealed_at)s + interval '1s'", "created_at, id")})))::float8,
         ({_newest(Action.LOG_VERIFIED)}), ({_newest(Action.LOG_DAMAGED)})
 """  # noqa: S608 - made of constants
 
@@ -87,9 +88,8 @@ class State:
 
         A newer result does not count: the role that serves can add one.
         """
-        settled = settings.AUDIT_DAMAGE_SETTLED
         at = self.damaged_at
-        return at is not None and (settled is None or at.replace(microsecond=0) > settled)
+        return at is not None and f"{at:{_SETTLED}}" != settings.AUDIT_DAMAGE_SETTLED
 
     @property
     def verified_at(self) -> datetime | None:
@@ -105,7 +105,7 @@ class State:
                 "log is damaged. The operator of this service must find out which entries can "
                 "still be relied on: `manage.py verify_audit` names those that cannot. This "
                 "warning stays until the operator sets "
-                f"`AUDIT_DAMAGE_SETTLED={self.damaged_at:%Y-%m-%dT%H:%M:%SZ}`."
+                f"`AUDIT_DAMAGE_SETTLED={self.damaged_at:{_SETTLED}}`."
             )
         if self.foreign:
             found.append(

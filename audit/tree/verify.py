@@ -119,7 +119,10 @@ class Verifier:
     def _check_size(self, newest: Newest) -> int:
         """Compares the number of leaves with the largest checkpoint; returns how many to read."""
         signed = list(self._outside[-1:])
-        self._unsigned(newest.unsigned)
+        for each in newest.unsigned:
+            self._problem(
+                f"The checkpoint of {each:,} entries in the database is not signed by a known key."
+            )
         if newest.statement:
             signed.append(newest.statement)
         size = max((statement.size for statement in signed), default=0)
@@ -140,18 +143,10 @@ class Verifier:
             )
         return leaves
 
-    def _unsigned(self, sizes: list[int]) -> None:
-        for size in sizes:
-            self._problem(
-                f"The checkpoint of {size:,} entries in the database is not signed by a known key."
-            )
-
     def _window(self, start: int, leaves: int) -> tuple[int, list[Statement]]:
         """Where the window ends that begins at a leaf, and the checkpoints of that size."""
         stop = min(start + WINDOW, leaves)
-        last, unsigned = checkpoints.last_signed(start, stop, self._keys)
-        self._unsigned(unsigned)
-        signed = [last] if last else []
+        signed = checkpoints.stored(start, stop)[-1:]
         if outside := [each for each in self._outside if start < each.size <= stop]:
             signed = [each for each in signed if each.size <= outside[0].size]
             signed += [each for each in outside if each.size == outside[0].size]

@@ -7,7 +7,7 @@ least one of the witnesses.
 import os
 import sys
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol, cast
 
@@ -116,10 +116,10 @@ class Bucket:
                 raise
 
     def newest(self) -> str | None:
-        days = [each["Prefix"] for each in self._list(self.FOLDER, "CommonPrefixes", "/")]
+        days = [each["Prefix"] for each in self._list(self.FOLDER).get("CommonPrefixes", [])]
         if not days:
             return None
-        return self._read(max(each["Key"] for each in self._list(max(days), "Contents")))
+        return self._read(max(each["Key"] for each in self._list(max(days))["Contents"]))
 
     def warning(self) -> str:
         try:
@@ -141,10 +141,10 @@ class Bucket:
         client: S3Client = self._storage.connection.meta.client
         return client
 
-    def _list(self, prefix: str, kind: str, delimiter: str = "") -> Iterator[Any]:
+    def _list(self, prefix: str) -> dict[str, Any]:
         pages = self._client().get_paginator("list_objects_v2")
-        for page in pages.paginate(Bucket=self._bucket, Prefix=prefix, Delimiter=delimiter):
-            yield from cast("dict[str, Any]", page).get(kind, [])
+        found = pages.paginate(Bucket=self._bucket, Prefix=prefix, Delimiter="/")
+        return found.build_full_result()
 
     def _read(self, key: str) -> str:
         return self._client().get_object(Bucket=self._bucket, Key=key)["Body"].read().decode()
