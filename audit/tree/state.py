@@ -8,7 +8,7 @@ finds out; its result is an entry.
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
@@ -23,6 +23,7 @@ from audit.tree.keys import public_keys
 from audit.tree.leaves import DATA
 from audit.tree.merkle import leaf_hash
 
+SECOND = timedelta(seconds=1)
 EVER, NEVER = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
 _SETTLED = "%Y-%m-%dT%H:%M:%SZ"  # the form of AUDIT_DAMAGE_SETTLED
 LATE_SECONDS = 600  # an entry is usually sealed seconds after it was written
@@ -52,7 +53,7 @@ def _newest(action: Action) -> str:
 _STATE = f"""
     SELECT extract(epoch FROM clock_timestamp() - least(
             ({_oldest_unsealed("id > %(complete_to)s", "id")}),
-            ({_oldest_unsealed("created_at > %(sealed_at)s + interval '1s'", "created_at, id")})))::float8,
+            ({_oldest_unsealed("created_at > %(sealed_at)s", "created_at, id")})))::float8,
         ({_newest(Action.LOG_VERIFIED)}), ({_newest(Action.LOG_DAMAGED)})
 """  # noqa: S608 - made of constants
 
@@ -136,7 +137,8 @@ def read(connection: BaseDatabaseWrapper = default_connection) -> State:
         keys, unverified = [], str(exc)
     newest = checkpoints.newest(keys, connection)
     with connection.cursor() as cursor:
-        sealed_at = newest.statement.sealed_at if newest.statement else EVER
+        # A checkpoint's time is in whole seconds, and a little before its entries were read.
+        sealed_at = newest.statement.sealed_at + SECOND if newest.statement else EVER
         complete_to = newest.horizon.complete_to
         if newest.statement is None and newest.leaves:  # all entries would have to be looked at
             sealed_at, complete_to = NEVER, 2**63 - 1
