@@ -23,8 +23,13 @@ def read(connection: BaseDatabaseWrapper) -> Iterator[Metric]:
         "documents_audit_sealed_entries", "Audit entries that are sealed", found.sealed
     )
     yield GaugeMetricFamily(
+        "documents_audit_foreign",
+        "1 if somebody else than the sealer has written to the tree of the audit log",
+        int(bool(found.foreign)),
+    )
+    yield GaugeMetricFamily(
         "documents_audit_verification_failed",
-        "1 if the last verification found that the audit log is damaged",
+        "1 if a verification found that the audit log is damaged, until that is settled",
         int(found.damaged),
     )
     yield GaugeMetricFamily(

@@ -34,6 +34,11 @@ def read_log() -> list[Fact]:
     verified = found.verified_at is not None and found.verified_at > limit
     return [
         Fact("Sealed entries", f"{found.sealed:,}"),
+        Fact(
+            "Signatures of checkpoints",
+            found.foreign or (f"not checked: {found.unverified}" if found.unverified else "valid"),
+            "bad" if found.foreign else "warn" if found.unverified else "ok",
+        ),
         Fact("The oldest entry that waits for its seal", waits, "bad" if found.late else "ok"),
         Fact(
             "Last verification",

@@ -242,15 +242,23 @@ STORAGES: dict[str, Any] = {
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 
-if _witness_bucket := env.text(
-    "AUDIT_WITNESS_BUCKET",
-    help="the bucket of the witness `bucket`; one with object lock, if object storage has it",
-):
+_witness = {
+    "bucket_name": env.text(
+        "AUDIT_WITNESS_BUCKET",
+        help="the bucket of the witness `bucket`; one with object lock, if object storage has it",
+    ),
+    "access_key": env.text(
+        "AUDIT_WITNESS_ACCESS_KEY_ID",
+        help="the access key of that bucket, for `seal_audit` only; no server needs it",
+    ),
+    "secret_key": env.text(
+        "AUDIT_WITNESS_SECRET_ACCESS_KEY",
+        help="the secret key of that bucket, for `seal_audit` only; no server needs it",
+    ),
+}
+if _witness["bucket_name"]:
     _default = STORAGES["default"]
-    STORAGES["witness"] = {
-        **_default,
-        "OPTIONS": {**_default["OPTIONS"], "bucket_name": _witness_bucket},
-    }
+    STORAGES["witness"] = {**_default, "OPTIONS": {**_default["OPTIONS"], **_witness}}
 
 X_ACCEL_DOWNLOADS = env.boolean(
     "X_ACCEL_DOWNLOADS",
@@ -346,6 +354,12 @@ AUDIT_WITNESSES = env.words(
     "stdout",
     help="where `seal_audit` writes checkpoints: `stdout`, `file:PATH`, `bucket`; several with "
     "commas",
+)
+
+AUDIT_DAMAGE_SETTLED = env.text(
+    "AUDIT_DAMAGE_SETTLED",
+    help="the time of the failed verification that the operator has looked into, as the warning "
+    "has it; the warning ends",
 )
 
 # --- Webhooks --------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ class DocumentsConfig(AppConfig):
         register_reasons()
         health.register("object_storage", check_storage, required=False)
         system.register("Completions of downloads", read_spool)
+        system.register("Witness of the audit log", read_witness, brief=False)
 
 
 def check_storage() -> None:
@@ -41,3 +42,23 @@ def read_spool() -> list[system.Fact]:
         system.Fact("Waiting on this machine", f"{waiting:,}", "warn" if waiting else "ok"),
         system.Fact("Refused: see the log", f"{refused:,}", "warn" if refused else "ok"),
     ]
+
+
+def read_witness() -> list[system.Fact]:
+    """Whether the audit log's bucket keeps what it has. The service's key may ask no more of it."""
+    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
+
+    from audit.tree.witnesses import object_lock  # noqa: PLC0415
+    from documents import storage  # noqa: PLC0415 - loaded with the views
+
+    label = "The bucket of checkpoints"
+    if "witness" not in settings.STORAGES:
+        return [system.Fact(label, "none: who administers this machine has all copies")]
+    bucket = settings.STORAGES["witness"]["OPTIONS"]["bucket_name"]
+    try:
+        locked = object_lock(storage.client(), bucket)
+    except (BotoCoreError, ClientError) as exc:
+        return [system.Fact(label, f"whether its objects are locked is unknown: {exc}", "warn")]
+    if not locked:
+        return [system.Fact(label, "no object lock: who has its keys can delete them", "warn")]
+    return [system.Fact(label, f"objects are locked: {locked}", "ok")]

@@ -88,7 +88,7 @@ class Checkpoint:
         if not is_signed(f"{text}\n", signatures, key):
             raise NotValid("The checkpoint is not signed with this public key, or was changed.")
         lines = text.split("\n")
-        root = decode(lines[2], 32) if len(lines) == 4 else None
+        root = decode(lines[2], 32) if len(lines) >= 4 else None  # others may follow
         try:
             size = int(lines[1])
             sealed_at = datetime.fromisoformat(lines[3].removeprefix("sealed at "))

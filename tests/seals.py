@@ -24,7 +24,7 @@ def written(count: int = 1) -> list[AuditEntry]:
 
 def seal() -> int:
     """Seals all entries; returns how many."""
-    return Sealer(KEY, [], None).seal()
+    return Sealer(KEY, [], None, print).seal()
 
 
 def complete_to() -> int:

@@ -1,11 +1,16 @@
 """Whether the log is sealed: who sees it where, and what it costs to find out."""
 
+import io
 import re
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from botocore.exceptions import ClientError
+from botocore.stub import Stubber
 from django.core.files.storage import default_storage, storages
 from django.core.management import CommandError, call_command
 from django.db import connection
@@ -16,9 +21,13 @@ from django.utils import timezone
 
 from audit.models import AuditEntry, Checkpoint
 from audit.tree import state
+from audit.tree.horizon import Horizon
 from audit.tree.note import Statement, open_note
+from audit.tree.witnesses import Bucket, object_lock
+from config import system
 from config.admin.formatting import exact
 from tests import factories, seals
+from tests.database import without_triggers
 from tests.factories import Tenant
 from tests.staff import HISTORY, analyze, happened, member, operator, signed_in, support
 from tests.test_queries import nodes
@@ -49,7 +58,7 @@ def of_entry(client: Client, entry: AuditEntry) -> str:
 
 
 def test_state_of_an_empty_log_is_neither_late_nor_damaged(db: None) -> None:
-    assert state.read() == state.State(None, 0, None, None)
+    assert state.read() == state.State(None, 0, None, None, unverified=state.read().unverified)
     assert state.read().warnings() == []
 
 
@@ -69,7 +78,7 @@ def test_state_has_the_age_of_the_oldest_entry_without_a_leaf(as_owner: None, db
     assert state.read().late
 
 
-def test_state_is_damaged_until_a_later_verification_finds_it_intact(db: None) -> None:
+def test_state_is_damaged_also_if_a_later_verification_finds_it_intact(db: None) -> None:
     seals.verified()
     assert not state.read().damaged
     seals.found_damaged()
@@ -79,7 +88,7 @@ def test_state_is_damaged_until_a_later_verification_finds_it_intact(db: None) -
     [warning] = found.warnings()
     assert DAMAGED in warning
     seals.verified()
-    assert not state.read().damaged
+    assert state.read().damaged
     assert state.read().verified_at == state.read().intact_at
 
 
@@ -88,20 +97,22 @@ def test_state_reads_a_few_rows_of_indexes(as_owner: None, db: None, sealed: int
     happened(sealed)
     if sealed:
         seals.seal()
-        with connection.cursor() as cursor:  # as after the next seal, when all others have ended
-            cursor.execute("ALTER TABLE audit_checkpoint DISABLE TRIGGER USER")
-            Checkpoint.objects.update(complete_to=AuditEntry.objects.latest("id").pk)
-            cursor.execute("ALTER TABLE audit_checkpoint ENABLE ALWAYS TRIGGER audit_append_only")
+        # As after the next seal, when all others have ended.
+        signed = Statement.opened(Checkpoint.objects.get().note, [seals.KEY.public])
+        later = replace(signed, horizon=Horizon(AuditEntry.objects.latest("id").pk))
+        with without_triggers():
+            Checkpoint.objects.update(note=seals.KEY.sign(later.text()))
     happened(6000 - sealed)
     analyze("audit_auditentry", "audit_leaf", "audit_checkpoint")
     with CaptureQueriesContext(connection) as captured:
         state.read()
-    [query] = captured
-    with connection.cursor() as cursor:
-        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {query['sql']}")
-        [[[found]]] = cursor.fetchall()
-    for node in nodes(found["Plan"]):
-        assert node["Actual Rows"] + node.get("Rows Removed by Filter", 0) <= 2, node
+    assert len(captured) == 2
+    for query in captured:
+        with connection.cursor() as cursor:
+            cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {query['sql']}")
+            [[[found]]] = cursor.fetchall()
+        for node in nodes(found["Plan"]):
+            assert node["Actual Rows"] + node.get("Rows Removed by Filter", 0) <= 2, node
 
 
 # --- The witness `bucket`
@@ -128,30 +139,91 @@ def in_bucket(bucket: Any) -> dict[str, str]:
     return {each.key: each.get()["Body"].read().decode() for each in bucket.objects.all()}
 
 
-def test_witness_bucket_has_each_checkpoint_and_the_newest(db: None, bucket: Any) -> None:
+def key_of(checkpoint: Checkpoint) -> str:
+    return f"sealed/{checkpoint.sealed_at:%Y-%m-%d/%H%M%S}-{checkpoint.size:020}"
+
+
+def test_witness_bucket_has_each_checkpoint(db: None, bucket: Any) -> None:
     seals.written(2)
     call_command("seal_audit")
     seals.written(1)
     call_command("seal_audit")
     first, second = Checkpoint.objects.order_by("size")
-    assert in_bucket(bucket) == {
-        "checkpoint": second.note,
-        f"checkpoints/{2:020}": first.note,
-        f"checkpoints/{3:020}": second.note,
-    }
-    assert open_note(in_bucket(bucket)["checkpoint"], [seals.KEY.public])
+    assert in_bucket(bucket) == {key_of(first): first.note, key_of(second): second.note}
+    assert open_note(Bucket().newest() or "", [seals.KEY.public])
+    assert Bucket().newest() == second.note
+
+
+def test_witness_bucket_only_gets_objects_that_it_does_not_have(db: None, bucket: Any) -> None:
+    """The tests' object storage does not refuse others, so the requests are compared."""
+    seals.written(2)
+    seals.seal()
+    newest = Checkpoint.objects.get()
+    key = {"Bucket": bucket.name, "Key": key_of(newest)}
+    sent = {**key, "Body": newest.note.encode(), "IfNoneMatch": "*"}
+    witness = Bucket()
+    with Stubber(witness._client()) as stubber:
+        stubber.add_client_error("put_object", "PreconditionFailed", expected_params=sent)
+        stubber.add_response("get_object", {"Body": io.BytesIO(newest.note.encode())}, key)
+        witness.publish(newest.size, newest.note)
+        stubber.add_client_error("put_object", "PreconditionFailed", expected_params=sent)
+        stubber.add_response("get_object", {"Body": io.BytesIO(b"another")}, key)
+        with pytest.raises(ClientError, match="PreconditionFailed"):
+            witness.publish(newest.size, newest.note)
+        stubber.assert_no_pending_responses()
+
+
+def test_witness_bucket_needs_a_key_of_its_own(
+    db: None, bucket: Any, settings: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    storage = settings.STORAGES["witness"]
+    options = {**storage["OPTIONS"], "access_key": ""}
+    settings.STORAGES = {**settings.STORAGES, "witness": {**storage, "OPTIONS": options}}
+    seals.written(2)
+    with pytest.raises(CommandError, match="A witness has not received"):
+        call_command("seal_audit")
+    assert "AUDIT_WITNESS_ACCESS_KEY_ID is not set" in capsys.readouterr().err
+    assert in_bucket(bucket) == {}
+    assert Checkpoint.objects.get().size == 2
+
+
+def test_witness_bucket_without_object_lock_is_said_to_be_one(
+    db: None, bucket: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seals.written(2)
+    call_command("seal_audit")
+    assert "has no object lock with a default retention" in capsys.readouterr().err
+    [fact] = dict(system.parts())["Witness of the audit log"]
+    assert (fact.value[:14], fact.state) == ("no object lock", "warn")
+
+
+def test_witness_bucket_with_object_lock_is_said_to_be_one(db: None, bucket: Any) -> None:
+    client = Bucket()._client()
+    retention = {"Mode": "COMPLIANCE", "Days": 3650}
+    found = {"ObjectLockEnabled": "Enabled", "Rule": {"DefaultRetention": retention}}
+    with Stubber(client) as stubber:
+        stubber.add_response(
+            "get_object_lock_configuration", {"ObjectLockConfiguration": found}, None
+        )
+        assert object_lock(client, "any") == "COMPLIANCE, 3650 days"
+        stubber.add_client_error(
+            "get_object_lock_configuration", "ObjectLockConfigurationNotFoundError"
+        )
+        assert object_lock(client, "any") == ""
 
 
 def test_witness_bucket_that_knows_more_than_the_database_stops_sealing(
     db: None, bucket: Any
 ) -> None:
-    lost = Statement("tests.example/audit", 7, b"0" * 32, timezone.now())
-    bucket.put_object(Key="checkpoint", Body=seals.KEY.sign(lost.text()).encode())
+    time = timezone.now() - timedelta(minutes=1)
+    lost = Statement("tests.example/audit", 7, b"0" * 32, time)
+    bucket.put_object(Key="sealed/2026-01-01/000000-1", Body=b"no checkpoint")
+    Bucket().publish(lost.size, seals.KEY.sign(lost.text()))
     seals.written(2)
     with pytest.raises(CommandError, match="7 entries were sealed at"):
         call_command("seal_audit")
     call_command("seal_audit", "--after-restore")
-    assert Checkpoint.objects.latest("size").note == in_bucket(bucket)["checkpoint"]
+    assert Checkpoint.objects.latest("size").note == Bucket().newest()
 
 
 def test_witness_bucket_that_does_not_exist_is_named(
@@ -207,7 +279,7 @@ def test_audit_list_asks_once_which_entries_are_sealed(db: None) -> None:
 
 @pytest.mark.parametrize("who", ["support", "operator", "admin"])
 def test_audit_list_and_start_page_warn_of_late_seals_and_a_failed_verification(
-    as_owner: None, acme: Tenant, who: str
+    as_owner: None, acme: Tenant, who: str, settings: Any
 ) -> None:
     user = {"support": support, "operator": operator}.get(who, lambda: acme.admin)()
     client = signed_in(user)
@@ -227,7 +299,7 @@ def test_audit_list_and_start_page_warn_of_late_seals_and_a_failed_verification(
         assert DAMAGED in damaged
         assert "<code>manage.py verify_audit</code>" in damaged
     seals.seal()
-    seals.verified()
+    settings.AUDIT_DAMAGE_SETTLED = f"{state.read().damaged_at:%Y-%m-%dT%H:%M:%SZ}"
     for url in (HISTORY, start):
         assert banners(client, url) == []
 

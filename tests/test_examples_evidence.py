@@ -87,6 +87,18 @@ def test_valid_evidence_is_reported_in_plain_sentences(lease: Document, file: Pa
     )
 
 
+def test_evidence_of_an_earlier_release_is_valid(file: Path) -> None:
+    """Its checkpoint has a line less."""
+
+    def older(evidence: Any) -> None:
+        *lines, horizon = evidence["checkpoint"].partition("\n\n")[0].split("\n")
+        assert horizon.startswith("complete to ")
+        evidence["checkpoint"] = KEY.sign("\n".join([*lines, ""]))
+
+    status, printed = changed(file, older)
+    assert (status, printed[:6]) == (0, "VALID.")
+
+
 def test_a_pdf_is_compared_with_the_document_s_files_and_its_sealed_entries(
     acme: Tenant, lease: Document, file: Path
 ) -> None:

@@ -116,24 +116,26 @@ def test_metrics_have_each_breaker() -> None:
 
 
 def test_metrics_have_the_state_of_the_audit_log(as_owner: None, server: Server) -> None:
-    names = ("unsealed_seconds", "sealed_entries", "verification_failed")
+    names = ("unsealed_seconds", "sealed_entries", "verification_failed", "foreign")
 
     def values() -> list[float]:
         return [round(value(server, f"documents_audit_{name}"), -1) for name in names]
 
-    assert values() == [0, 0, 0]
+    assert values() == [0, 0, 0, 0]
     assert value(server, "documents_audit_verified_timestamp_seconds") == 0
     [old, *_] = seals.written(20)
     seals.grow_older(old, seconds=1000)
-    assert values() == [1000, 0, 0]
+    assert values() == [1000, 0, 0, 0]
     seals.seal()
-    assert values() == [0, 20, 0]
+    assert values() == [0, 20, 0, 0]
+    seals.as_owner("DELETE FROM audit_leaf WHERE index = 19")
+    assert value(server, "documents_audit_foreign") == 1
     seals.found_damaged()
     assert value(server, "documents_audit_verification_failed") == 1
     verified = value(server, "documents_audit_verified_timestamp_seconds")
     assert verified == pytest.approx(time.time(), abs=60)
     seals.verified()
-    assert value(server, "documents_audit_verification_failed") == 0
+    assert value(server, "documents_audit_verification_failed") == 1
     assert value(server, "documents_audit_verified_timestamp_seconds") > verified
 
 

@@ -26,7 +26,7 @@ from tests.server import ROOT, eventually
 
 
 def sealer(signed: Statement | None = None) -> Sealer:
-    return Sealer(KEY, [], signed)
+    return Sealer(KEY, [], signed, print)
 
 
 def check_tree() -> None:
@@ -266,8 +266,8 @@ def test_a_new_key_signs_on_if_the_old_one_is_known(transactional_db: None) -> N
     new = PrivateKey.generate(KEY.name)
     written()
     with pytest.raises(SealRefused, match="no known key"):
-        Sealer(new, [], None).seal()
-    assert Sealer(new, [KEY.public], None).seal() == 1
+        Sealer(new, [], None, print).seal()
+    assert Sealer(new, [KEY.public], None, print).seal() == 1
     newest = Checkpoint.objects.order_by("-size")[0]
     assert open_note(newest.note, [new.public])
 

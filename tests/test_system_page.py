@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from audit.models import Action, AuditEntry
 from config import system
-from tests import staff
+from tests import seals, staff
 from tests.database import backdated
 from tests.factories import Tenant
 from tests.staff import of
@@ -130,6 +130,18 @@ def test_system_page_says_if_the_log_was_found_damaged(desk: Client) -> None:
     backdated([AuditEntry(action=Action.LOG_DAMAGED, created_at=timezone.now())])
     assert facts("Audit log")["The log was found"] == ("damaged", "bad")
     assert facts("Audit log")["Last verification"][1] == "ok"
+
+
+def test_system_page_says_whether_somebody_else_wrote_checkpoints(
+    transactional_db: None, settings: Any
+) -> None:
+    label = "Signatures of checkpoints"
+    settings.AUDIT_PUBLIC_KEYS = []
+    assert facts("Audit log")[label][0].startswith("not checked: AUDIT_PUBLIC_KEYS is not set")
+    settings.AUDIT_PUBLIC_KEYS = [str(seals.KEY.public)]
+    assert facts("Audit log")[label] == ("valid", "ok")
+    seals.as_owner("INSERT INTO audit_checkpoint VALUES (7, now(), 'x', 7, 7, 0)")
+    assert facts("Audit log")[label][1] == "bad"
 
 
 def test_system_page_counts_503s_by_their_reason(db: None) -> None:

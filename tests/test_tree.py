@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from pymerkle import InmemoryTree
 
 from audit.tree import merkle
+from audit.tree.horizon import Horizon
 from audit.tree.merkle import Frontier
 from audit.tree.note import NoteError, PrivateKey, PublicKey, Statement, open_note, read_notes
 from audit.tree.witnesses import AppendedFile
@@ -40,7 +41,9 @@ ROOTS = [
     "5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328",
 ]
 KEY = PrivateKey.generate("documents.example.com/audit")
-STATEMENT = Statement(KEY.name, 8, bytes.fromhex(ROOTS[8]), datetime(2026, 3, 1, 9, 30, tzinfo=UTC))
+# Checkpoints of earlier releases, and of this one.
+OLD = Statement(KEY.name, 8, bytes.fromhex(ROOTS[8]), datetime(2026, 3, 1, 9, 30, tzinfo=UTC))
+STATEMENT = replace(OLD, horizon=Horizon(12, 15, 9001))
 
 
 def hashes(size: int) -> list[bytes]:
@@ -114,10 +117,18 @@ def test_checkpoint_is_a_note_that_its_key_opens() -> None:
         "8",
         base64.b64encode(bytes.fromhex(ROOTS[8])).decode(),
         "sealed at 2026-03-01T09:30:00Z",
+        "complete to 12, then to 15 from transaction 9001",
         "",
     ]
     assert note.splitlines()[-1].startswith("— documents.example.com/audit ")
     assert Statement.parse(open_note(note, [KEY.public])) == STATEMENT
+
+
+def test_checkpoint_of_an_earlier_release_has_no_horizon() -> None:
+    note = KEY.sign(OLD.text())
+    assert note.splitlines()[3:5] == ["sealed at 2026-03-01T09:30:00Z", ""]
+    assert Statement.opened(note, [KEY.public]) == OLD
+    assert OLD.horizon is None
 
 
 def test_openssl_agrees_with_the_signature(tmp_path: Path) -> None:
@@ -198,14 +209,20 @@ def test_a_signed_text_that_is_no_checkpoint_is_refused(text: str) -> None:
         Statement.parse(text)
 
 
-def test_a_checkpoint_that_was_cut_short_is_skipped(tmp_path: Path) -> None:
-    note = KEY.sign(STATEMENT.text())
+@pytest.mark.parametrize("statement", [OLD, STATEMENT])
+def test_a_checkpoint_that_was_cut_short_is_skipped(tmp_path: Path, statement: Statement) -> None:
+    note = KEY.sign(statement.text())
     file = tmp_path / "checkpoints"
     for length in range(len(note.encode()) - 1):
         file.write_bytes(note.encode() + note.encode()[:length])
         assert list(read_notes(io.StringIO(file.read_text(errors="replace")))) == [note]
         AppendedFile(file).publish(8, note)
         assert list(read_notes(io.StringIO(file.read_text(errors="replace")))) == [note, note]
+
+
+def test_a_file_may_have_checkpoints_of_several_releases(tmp_path: Path) -> None:
+    notes = [KEY.sign(each.text()) for each in (OLD, STATEMENT, OLD, OLD, STATEMENT, STATEMENT)]
+    assert list(read_notes(io.StringIO("".join(notes)))) == notes
 
 
 def test_the_newest_checkpoint_of_a_file_is_its_last(tmp_path: Path) -> None:

@@ -2,10 +2,87 @@
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+from django.db import connection as default_connection
+from django.db.backends.base.base import BaseDatabaseWrapper
+
 from audit.models import Checkpoint
+from audit.tree.horizon import Horizon
 from audit.tree.note import NoteError, PublicKey, Statement, read_notes, split_note
+
+LOOKED_AT = 8  # of the newest checkpoints; one of them should be signed
+
+# One statement, so that the leaves are those of the same moment.
+_NEWEST = f"""
+    SELECT tree.leaves, newest.* FROM (SELECT max(index) + 1 AS leaves FROM audit_leaf) AS tree
+    LEFT JOIN LATERAL (
+        SELECT {", ".join(str(field.column) for field in Checkpoint._meta.concrete_fields)}
+        FROM audit_checkpoint ORDER BY size DESC LIMIT {LOOKED_AT}
+    ) AS newest ON true
+"""  # noqa: S608 - made of constants
+
+
+@dataclass(frozen=True)
+class Newest:
+    """The newest checkpoint in the database that a known key has signed.
+
+    Attributes:
+        checkpoint: None if there is none.
+        statement: what it says; None if there is none.
+        unsigned: the sizes of newer ones that no known key has signed.
+        leaves: of the tree; the checkpoint has as many unless somebody else wrote there.
+    """
+
+    checkpoint: Checkpoint | None
+    statement: Statement | None
+    unsigned: list[int]
+    leaves: int
+
+    @property
+    def size(self) -> int:
+        return self.statement.size if self.statement else 0
+
+    @property
+    def horizon(self) -> Horizon:
+        """As it was signed; releases before have not signed it."""
+        if self.checkpoint is None or self.statement is None:
+            return Horizon()
+        return self.statement.horizon or Horizon(
+            self.checkpoint.complete_to,
+            self.checkpoint.next_complete_to,
+            self.checkpoint.next_transaction,
+        )
+
+
+def newest(
+    keys: Sequence[PublicKey], connection: BaseDatabaseWrapper = default_connection
+) -> Newest:
+    """Reads it, among the LOOKED_AT newest ones.
+
+    Args:
+        keys: those that may have signed; without any, the newest one counts, whoever wrote it.
+
+    Raises:
+        django.db.Error: the database is out of reach.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_NEWEST)
+        rows = cursor.fetchall()
+    leaves = rows[0][0] or 0
+    unsigned: list[int] = []
+    for _, *values in rows:
+        if values[0] is None:
+            continue
+        checkpoint = Checkpoint(*values)
+        with contextlib.suppress(NoteError):
+            note = checkpoint.note
+            statement = Statement.opened(note, keys) if keys else _unchecked(note)
+            if statement.size == checkpoint.size:
+                return Newest(checkpoint, statement, unsigned, leaves)
+        unsigned.append(checkpoint.size)
+    return Newest(None, None, unsigned, leaves)
 
 
 def stored(start: int, stop: int) -> list[Statement]:

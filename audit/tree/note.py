@@ -1,7 +1,8 @@
 """Signed checkpoints: C2SP's formats tlog-checkpoint and signed-note, with Ed25519.
 
-A checkpoint is a text of a few lines: the log's name, its number of leaves, its root, and, as an
-extension line, the time. A note is a text with signatures. Keys are written as Go's package
+A checkpoint is a text of a few lines: the log's name, its number of leaves, its root, and, as
+extension lines, the time and the horizon (checkpoints of earlier releases lack the horizon). A note
+is a text with signatures. Keys are written as Go's package
 golang.org/x/mod/sumdb/note writes them, so other tools can read them.
 """
 
@@ -18,9 +19,11 @@ from typing import IO
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
+from audit.tree.horizon import Horizon
+
 ED25519 = b"\x01"  # signed-note's number of the algorithm
 _SIGNATURE = "— "  # how a line with a signature begins
-_LINES = 6  # of a note: name, size, root, time, an empty line, a signature
+_LINES = 7  # of a note: name, size, root, time, horizon, an empty line, a signature
 _TIME = "sealed at "  # how our extension line begins
 _SIGNED = re.compile(_SIGNATURE + r"\S+ [A-Za-z0-9+/]{91}=\n")  # the key's id and 64 bytes
 _NAME = re.compile(r"[^\s+]{1,100}")
@@ -178,11 +181,13 @@ class Statement:
     size: int
     root: bytes
     sealed_at: datetime
+    horizon: Horizon | None = None
 
     def text(self) -> str:
         root = base64.b64encode(self.root).decode()
         time = self.sealed_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        return f"{self.origin}\n{self.size}\n{root}\n{_TIME}{time}\n"
+        horizon = f"{self.horizon}\n" if self.horizon else ""
+        return f"{self.origin}\n{self.size}\n{root}\n{_TIME}{time}\n{horizon}"
 
     @classmethod
     def opened(cls, note: str, keys: Sequence[PublicKey]) -> "Statement":
@@ -201,13 +206,13 @@ class Statement:
             NoteError: it is anything else.
         """
         try:
-            origin, size, root, time, *_ = text.split("\n")
+            origin, size, root, time, extension, *_ = text.split("\n")
             if not (size.isascii() and size.isdigit() and time.startswith(_TIME)):
                 raise NoteError("this is no checkpoint")
             sealed_at = datetime.fromisoformat(time.removeprefix(_TIME))
         except ValueError as exc:
             raise NoteError("this is no checkpoint") from exc
-        return cls(origin, int(size), _decode(root), sealed_at)
+        return cls(origin, int(size), _decode(root), sealed_at, Horizon.parse(extension))
 
 
 def read_notes(file: IO[str]) -> Iterator[str]:
@@ -218,6 +223,8 @@ def read_notes(file: IO[str]) -> Iterator[str]:
     lines: deque[str] = deque(maxlen=_LINES)
     for line in file:
         lines.append(line)
-        if _SIGNED.fullmatch(line) and len(lines) == _LINES:
+        if _SIGNED.fullmatch(line) and len(lines) >= _LINES - 1:
+            if len(lines) == _LINES and not Horizon.parse(lines[-3].rstrip("\n")):
+                lines.popleft()
             yield "".join(lines)
             lines.clear()

@@ -7,22 +7,27 @@ not all entries have to be looked at each time, a checkpoint remembers up to whi
 no more (`audit.models.Checkpoint`).
 """
 
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, replace
 
 from django.db import IntegrityError, connection, transaction
 
 from audit import record
 from audit.models import Checkpoint, Leaf, Subtree
+from audit.tree import checkpoints
+from audit.tree.checkpoints import Newest
 from audit.tree.leaves import DATA
 from audit.tree.merkle import Frontier, leaf_hash
-from audit.tree.note import NoteError, PrivateKey, PublicKey, Statement
+from audit.tree.note import PrivateKey, PublicKey, Statement
 from audit.tree.stored import StoredTree, TreeDamaged
 from config.database import current
+from config.management.progress import Report
 from config.request_context import actor
 
 BATCH = 10_000  # entries of one seal
 LOCK = 0x7365616C  # an arbitrary number, unique among our advisory locks
+LOCKED_SECONDS = 60  # without a new checkpoint; a sealer holds the lock for no longer
 
 # A transaction gets its number before an entry gets its id, so a transaction with an id up to
 # max(id) is not newer than xmax.
@@ -49,21 +54,6 @@ class SealRefused(Exception):
     """Sealing would sign a tree that contradicts an earlier checkpoint; the text says which."""
 
 
-@dataclass(frozen=True)
-class Horizon:
-    """Up to which id all entries are visible; see `audit.models.Checkpoint`."""
-
-    complete_to: int = 0
-    next_complete_to: int = 0
-    next_transaction: int = 0
-
-    def advanced(self, xmin: int, xmax: int, newest_id: int) -> "Horizon":
-        """The horizon of a snapshot: no transaction before `xmin` runs any more."""
-        if xmin < self.next_transaction:
-            return self
-        return Horizon(self.next_complete_to, newest_id, xmax)
-
-
 class Sealer:
     """Seals entries; several sealers may run, one seals at a time.
 
@@ -71,14 +61,22 @@ class Sealer:
         key: signs the checkpoints.
         former: the public keys of the keys that signed before.
         signed: a checkpoint that is known to be signed, from a witness. The tree must contain it.
+        report: called with a sentence about what somebody else wrote or locked, once for each.
     """
 
     def __init__(
-        self, key: PrivateKey, former: Sequence[PublicKey], signed: Statement | None
+        self,
+        key: PrivateKey,
+        former: Sequence[PublicKey],
+        signed: Statement | None,
+        report: Report,
     ) -> None:
         self._key = key
         self._keys = [key.public, *former]
         self._signed = signed
+        self._report = report
+        self._reported: set[str] = set()
+        self._waiting: tuple[int, float] | None = None  # for the lock: since this checkpoint, time
 
     @transaction.atomic(durable=True)
     def seal(self) -> int:
@@ -93,11 +91,12 @@ class Sealer:
         """
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [LOCK])
-            if cursor.fetchone() != (True,):
+            locked = cursor.fetchone() == (True,)
+            newest = checkpoints.newest(self._keys)
+            if not self._may_seal(locked, newest):
                 return 0
-            newest = Checkpoint.objects.order_by("-size").first()
             frontier = self._signed_tree(newest)
-            before = horizon_of(newest)
+            before = newest.horizon
             cursor.execute(_HORIZON)
             [(xmin, xmax, newest_id, now)] = cursor.fetchall()
             horizon = before.advanced(xmin, xmax, newest_id)
@@ -107,24 +106,22 @@ class Sealer:
             rows = cursor.fetchall()
             if not rows:
                 return 0
-            try:
-                _append(frontier, rows)
-            except IntegrityError as exc:
-                raise SealRefused(
-                    "The tree has leaves that were not sealed. Run `manage.py verify_audit`."
-                ) from exc
-        complete_to = horizon.complete_to
         if len(rows) == BATCH:
-            complete_to = min(complete_to, rows[-1][0])
-        statement = Statement(self._key.name, frontier.size, frontier.root(), now)
-        Checkpoint.objects.create(
-            size=frontier.size,
-            sealed_at=now,
-            note=self._key.sign(statement.text()),
-            complete_to=complete_to,
-            next_complete_to=horizon.next_complete_to,
-            next_transaction=horizon.next_transaction,
-        )
+            horizon = replace(horizon, complete_to=min(horizon.complete_to, rows[-1][0]))
+        try:
+            _append(frontier, rows)
+            statement = Statement(self._key.name, frontier.size, frontier.root(), now, horizon)
+            Checkpoint.objects.create(
+                size=frontier.size,
+                sealed_at=now,
+                note=self._key.sign(statement.text()),
+                **asdict(horizon),
+            )
+        except IntegrityError as exc:
+            raise SealRefused(
+                "The tree has leaves that were not sealed, or a checkpoint that was not signed, "
+                "where the next ones belong. Run `manage.py verify_audit`."
+            ) from exc
         transaction.on_commit(lambda: self._remember(statement))
         return len(rows)
 
@@ -138,13 +135,53 @@ class Sealer:
             )
         self._signed = None
 
+    def _may_seal(self, locked: bool, newest: Newest) -> bool:
+        """Whether to seal: with the lock, or if whoever holds it does not seal.
+
+        The lock only saves sealers from doing the same work: leaves have unique indexes.
+        """
+        now = time.monotonic()
+        if locked:
+            self._waiting = None
+            return True
+        if self._waiting is None or self._waiting[0] != newest.size:
+            self._waiting = newest.size, now
+        if now - self._waiting[1] < LOCKED_SECONDS:
+            return False
+        self._report_once(
+            f"Another session holds the lock of the sealers (in pg_locks, objid {LOCK}) and seals "
+            "nothing. Sealing goes on without the lock."
+        )
+        return True
+
+    def _report_once(self, sentence: str) -> None:
+        if sentence not in self._reported:
+            self._reported.add(sentence)
+            self._report(sentence)
+
     def _remember(self, statement: Statement) -> None:
         self._signed = statement
 
-    def _signed_tree(self, newest: Checkpoint | None) -> Frontier:
-        """The tree, which is the one that the newest checkpoint signs."""
+    def _signed_tree(self, newest: Newest) -> Frontier:
+        """The tree, which is the one that the newest signed checkpoint signs.
+
+        Newer ones that are not signed are skipped: they say nothing, and if leaves belong to them,
+        these are in the way of the next ones.
+        """
         stored = StoredTree()
-        size = newest.size if newest else 0
+        size = newest.size
+        if newest.unsigned:
+            sizes = ", ".join(f"{each:,}" for each in newest.unsigned)
+            if newest.statement is None:
+                raise SealRefused(
+                    f"There are checkpoints (of {sizes} entries), and no known key has signed the "
+                    "newest ones: AUDIT_PUBLIC_KEYS lacks a key, or somebody else wrote them. Run "
+                    "`manage.py verify_audit`."
+                )
+            self._report_once(
+                f"No known key has signed the checkpoints of {sizes} entries, so somebody else "
+                "wrote them; sealing goes on after the newest signed one."
+            )
         if self._signed and self._signed.size > size:
             raise SealRefused(
                 f"{self._signed.size:,} entries were sealed at {self._signed.sealed_at:%F %T} UTC, "
@@ -154,22 +191,13 @@ class Sealer:
         try:
             frontier = stored.frontier(size)
             root = frontier.root()
-            if newest:
-                signed = Statement.opened(newest.note, self._keys)
-                if (signed.size, signed.root) != (size, root):
-                    raise TreeDamaged("it is not the one that was signed")
+            if newest.statement and newest.statement.root != root:
+                raise TreeDamaged("it is not the one that was signed")
             if self._signed and stored.root(self._signed.size) != self._signed.root:
                 raise TreeDamaged(f"its first {self._signed.size:,} leaves were others before")
-        except (NoteError, TreeDamaged) as exc:
+        except TreeDamaged as exc:
             raise SealRefused(f"The tree is damaged: {exc}. Run `manage.py verify_audit`.") from exc
         return frontier
-
-
-def horizon_of(newest: Checkpoint | None) -> Horizon:
-    """The horizon that the newest checkpoint remembers."""
-    if newest is None:
-        return Horizon()
-    return Horizon(newest.complete_to, newest.next_complete_to, newest.next_transaction)
 
 
 def _append(frontier: Frontier, rows: Sequence[tuple[int, str]]) -> None:

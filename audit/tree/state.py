@@ -1,32 +1,44 @@
 """Whether the audit log is sealed and intact, for those who operate it and those who read it.
 
-It is read in one statement of a few index lookups, however long the log is. Whether the log is
-intact, only `verify_audit` finds out; its result is an entry.
+It is read in two statements of a few index lookups, however long the log is. What is sealed, the
+newest checkpoint says that a known key has signed. Whether the log is intact, only `verify_audit`
+finds out; its result is an entry.
 """
 
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db import connection as default_connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from audit.models import Action, AuditEntry, Checkpoint
+from audit.tree import checkpoints
+from audit.tree.checkpoints import Newest
+from audit.tree.keys import public_keys
 from audit.tree.leaves import DATA
 from audit.tree.merkle import leaf_hash
 
+SECOND = timedelta(seconds=1)
+EVER, NEVER = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
+_SETTLED = "%Y-%m-%dT%H:%M:%SZ"  # the form of AUDIT_DAMAGE_SETTLED
 LATE_SECONDS = 600  # an entry is usually sealed seconds after it was written
 
-# A subquery instead of a join: the planner has no other plan for it than the index.
-_UNSEALED_SECONDS = """
-    SELECT extract(epoch FROM clock_timestamp() - created_at)::float8
-    FROM audit_auditentry AS entry
-    WHERE id > coalesce((SELECT complete_to FROM audit_checkpoint ORDER BY size DESC LIMIT 1), 0)
-        AND (SELECT entry_id FROM audit_leaf WHERE entry_id = entry.id) IS NULL
-    ORDER BY id LIMIT 1
-"""
+
+def _oldest_unsealed(condition: str, order: str) -> str:
+    """SQL for the time of the oldest entry without a leaf, in the order of an index.
+
+    A subquery instead of a join: the planner has no other plan for it than the index.
+    """
+    return f"""
+        SELECT created_at FROM audit_auditentry AS entry WHERE {condition}
+            AND (SELECT entry_id FROM audit_leaf WHERE entry_id = entry.id) IS NULL
+        ORDER BY {order} LIMIT 1
+    """  # noqa: S608 - made of constants
 
 
 def _newest(action: Action) -> str:
@@ -37,8 +49,11 @@ def _newest(action: Action) -> str:
     """  # noqa: S608 - a constant
 
 
+# By id, those that commit late are found too; by time, also those whose ids somebody set back.
 _STATE = f"""
-    SELECT ({_UNSEALED_SECONDS}), (SELECT max(size) FROM audit_checkpoint),
+    SELECT extract(epoch FROM clock_timestamp() - least(
+            ({_oldest_unsealed("id > %(complete_to)s", "id")}),
+            ({_oldest_unsealed("created_at > %(sealed_at)s", "created_at, id")})))::float8,
         ({_newest(Action.LOG_VERIFIED)}), ({_newest(Action.LOG_DAMAGED)})
 """  # noqa: S608 - made of constants
 
@@ -49,15 +64,19 @@ class State:
 
     Attributes:
         unsealed_seconds: the age of the oldest entry that is not sealed; None if all are.
-        sealed: entries in the newest checkpoint.
+        sealed: entries in the newest checkpoint that is signed.
         intact_at: when a verification last found the log intact; None if never.
         damaged_at: when one last found that it differs; None if never.
+        foreign: what somebody else than the sealer has written to the tree; a sentence.
+        unverified: why no signature could be checked; a sentence.
     """
 
     unsealed_seconds: float | None
     sealed: int
     intact_at: datetime | None
     damaged_at: datetime | None
+    foreign: str = ""
+    unverified: str = ""
 
     @property
     def late(self) -> bool:
@@ -66,8 +85,12 @@ class State:
 
     @property
     def damaged(self) -> bool:
-        """Whether the newest verification found that the log differs."""
-        return self.damaged_at is not None and self.damaged_at == self.verified_at
+        """Whether a verification found that the log differs, until the operator has settled it.
+
+        A newer result does not count: the role that serves can add one.
+        """
+        at = self.damaged_at
+        return at is not None and f"{at:{_SETTLED}}" != settings.AUDIT_DAMAGE_SETTLED
 
     @property
     def verified_at(self) -> datetime | None:
@@ -81,7 +104,15 @@ class State:
             found.append(
                 f"The verification of {self.damaged_at:%Y-%m-%d %H:%M:%S} UTC found that the audit "
                 "log is damaged. The operator of this service must find out which entries can "
-                "still be relied on: `manage.py verify_audit` names those that cannot."
+                "still be relied on: `manage.py verify_audit` names those that cannot. This "
+                "warning stays until the operator sets "
+                f"`AUDIT_DAMAGE_SETTLED={self.damaged_at:{_SETTLED}}`."
+            )
+        if self.foreign:
+            found.append(
+                f"{self.foreign} So somebody else than `manage.py seal_audit` has written to the "
+                "audit log's tree. The operator of this service must find out who: "
+                "`manage.py verify_audit` says more."
             )
         if self.late:
             found.append(
@@ -99,10 +130,33 @@ def read(connection: BaseDatabaseWrapper = default_connection) -> State:
     Raises:
         django.db.Error: the database is out of reach.
     """
+    unverified = ""
+    try:
+        keys = public_keys()
+    except ImproperlyConfigured as exc:
+        keys, unverified = [], str(exc)
+    newest = checkpoints.newest(keys, connection)
     with connection.cursor() as cursor:
-        cursor.execute(_STATE)
-        [(unsealed_seconds, sealed, intact_at, damaged_at)] = cursor.fetchall()
-    return State(unsealed_seconds, sealed or 0, intact_at, damaged_at)
+        # A checkpoint's time is in whole seconds, and a little before its entries were read.
+        sealed_at = newest.statement.sealed_at + SECOND if newest.statement else EVER
+        complete_to = newest.horizon.complete_to
+        if newest.statement is None and newest.leaves:  # all entries would have to be looked at
+            sealed_at, complete_to = NEVER, 2**63 - 1
+        cursor.execute(_STATE, {"sealed_at": sealed_at, "complete_to": complete_to})
+        [(unsealed_seconds, intact_at, damaged_at)] = cursor.fetchall()
+    return State(unsealed_seconds, newest.size, intact_at, damaged_at, _foreign(newest), unverified)
+
+
+def _foreign(newest: Newest) -> str:
+    """A sentence about what a sealer would not have written; empty if there is nothing."""
+    if newest.unsigned:
+        sizes = ", ".join(f"{each:,}" for each in newest.unsigned)
+        return f"There are checkpoints that no known key has signed, of {sizes} entries."
+    if newest.leaves > newest.size:
+        return "The tree has leaves that no signed checkpoint has."
+    if newest.leaves < newest.size:
+        return "The tree has lost leaves that the newest signed checkpoint has."
+    return ""
 
 
 def read_apart() -> State:

@@ -6,7 +6,7 @@ right if their root is the signed one; then they show which entries differ.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from django.db import connection, transaction
@@ -14,11 +14,11 @@ from django.db.models import Count, Max
 
 from audit.models import Checkpoint, Leaf, Subtree
 from audit.tree import checkpoints, diagnosis
-from audit.tree.checkpoints import CheckpointFile
+from audit.tree.checkpoints import CheckpointFile, Newest
+from audit.tree.lateness import Lateness
 from audit.tree.merkle import STORED_BITS, Frontier
-from audit.tree.note import NoteError, PublicKey, Statement
+from audit.tree.note import PublicKey, Statement
 from audit.tree.reading import LeafRow, read_leaves
-from audit.tree.sealer import horizon_of
 from config.management.progress import Progress
 from config.management.shutdown import Shutdown
 
@@ -44,13 +44,17 @@ class Result:
         sealed: leaves that were read.
         unsealed: entries that wait for the next seal.
         problems: sentences that were reported.
-        checkpoint: the newest in the database.
+        checkpoint: the newest in the database that is signed.
+        late: entries that were sealed late.
+        warnings: sentences about those; they are no problems.
     """
 
     sealed: int = 0
     unsealed: int = 0
     problems: int = 0
     checkpoint: Checkpoint | None = None
+    late: int = 0
+    warnings: list[str] = field(default_factory=list)
 
 
 class Verifier:
@@ -72,6 +76,7 @@ class Verifier:
     ) -> None:
         self.result = Result()
         self._keys = keys
+        self._lateness = Lateness(keys)
         self._hints = outside.within if outside else checkpoints.stored
         kept = outside.one_for_each(WINDOW) if outside else []
         self._outside = sorted(kept, key=lambda statement: statement.size)
@@ -92,7 +97,8 @@ class Verifier:
         """
         with connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-        newest = self.result.checkpoint = Checkpoint.objects.order_by("-size").first()
+        newest = checkpoints.newest(self._keys)
+        self.result.checkpoint = newest.checkpoint
         leaves = self._check_size(newest)
         start = 0
         while start < leaves:
@@ -102,6 +108,7 @@ class Verifier:
             self._check_window(start, stop, signed)
             start = stop
         self.result.sealed = leaves
+        self.result.late, self.result.warnings = self._lateness.count, self._lateness.warnings
         self._check_entries_without_leaf(newest)
         return self.result
 
@@ -109,14 +116,15 @@ class Verifier:
         self.result.problems += 1
         self._found(sentence)
 
-    def _check_size(self, newest: Checkpoint | None) -> int:
+    def _check_size(self, newest: Newest) -> int:
         """Compares the number of leaves with the largest checkpoint; returns how many to read."""
         signed = list(self._outside[-1:])
-        if newest is not None:
-            try:
-                signed.append(Statement.opened(newest.note, self._keys))
-            except NoteError as exc:
-                self._problem(f"The newest checkpoint in the database is not valid: {exc}.")
+        for each in newest.unsigned:
+            self._problem(
+                f"The checkpoint of {each:,} entries in the database is not signed by a known key."
+            )
+        if newest.statement:
+            signed.append(newest.statement)
         size = max((statement.size for statement in signed), default=0)
         found = Leaf.objects.aggregate(rows=Count("*"), last=Max("index", default=-1))
         leaves: int = min(found["last"] + 1, size if signed else found["rows"])
@@ -148,6 +156,7 @@ class Verifier:
     def _check_window(self, start: int, stop: int, signed: list[Statement]) -> None:
         rows = read_leaves(start, stop)
         self._check_times(rows)
+        self._lateness.check(rows)
         if len(rows) != stop - start:
             for index in sorted(set(range(start, stop)) - {row.leaf for row in rows}):
                 self._problem(f"Leaf {index:,} is missing, and which entry it was of is unknown.")
@@ -201,9 +210,9 @@ class Verifier:
                     "an entry that was sealed before it is more than a day younger."
                 )
 
-    def _check_entries_without_leaf(self, newest: Checkpoint | None) -> None:
+    def _check_entries_without_leaf(self, newest: Newest) -> None:
         self._progress.note("Looking for entries that were never sealed …")
-        complete_to = horizon_of(newest).complete_to
+        complete_to = newest.horizon.complete_to
         with connection.cursor() as cursor:
             cursor.execute("SET LOCAL enable_mergejoin = on; SET LOCAL enable_hashjoin = on")
             cursor.execute(f"DECLARE without_leaf CURSOR FOR {_WITHOUT_LEAF}")

@@ -9,16 +9,19 @@ import sys
 from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO, TYPE_CHECKING, Any, Protocol, cast
 
+from botocore.exceptions import BotoCoreError, ClientError
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
-from django.core.files.base import ContentFile
 from django.core.files.storage import storages
 
 from audit.models import Checkpoint
-from audit.tree.note import PublicKey, Statement, read_notes
+from audit.tree.note import PublicKey, Statement, read_notes, split_note
 from config.management.progress import Report
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
 
 FORMS = "`stdout`, `file:/path/to/file` or `bucket`"
 
@@ -34,6 +37,9 @@ class Witness(Protocol):
     def newest(self) -> str | None:
         """The newest note it has; None if it has none, or cannot be read."""
 
+    def warning(self) -> str:
+        """Why what it keeps is not safe there; empty if that is not known of it."""
+
 
 class StandardOutput:
     """Standard output, for whatever collects the log."""
@@ -46,6 +52,9 @@ class StandardOutput:
 
     def newest(self) -> None:
         return None
+
+    def warning(self) -> str:
+        return ""
 
 
 class AppendedFile:
@@ -76,28 +85,91 @@ class AppendedFile:
             return None
         return notes[0] if notes else None
 
+    def warning(self) -> str:
+        return ""
+
 
 class Bucket:
-    """Objects in a bucket of its own: one for each checkpoint, and `checkpoint`, the newest.
+    """Objects in a bucket of its own, one for each checkpoint, in a folder for each day.
 
-    With object lock in the bucket (a default retention), not even its owner can change them.
+    They are only created, with a key that no server has. With object lock in the bucket (a default
+    retention), not even its owner can change them.
     """
 
-    NEWEST = "checkpoint"
+    FOLDER = "sealed/"
 
     def __init__(self) -> None:
-        self._storage = storages["witness"]
-        self.name = f"bucket {self._storage.bucket_name}"  # type: ignore[attr-defined]
+        self._storage = cast("Any", storages["witness"])
+        self._bucket: str = self._storage.bucket_name
+        self.name = f"bucket {self._bucket}"
 
     def publish(self, size: int, note: str) -> None:
-        for key in (f"checkpoints/{size:020}", self.NEWEST):
-            self._storage.save(key, ContentFile(note.encode()))
+        sealed_at = Statement.parse(split_note(note)[0]).sealed_at
+        key = f"{self.FOLDER}{sealed_at:%Y-%m-%d/%H%M%S}-{size:020}"
+        try:
+            self._client().put_object(
+                Bucket=self._bucket, Key=key, Body=note.encode(), IfNoneMatch="*"
+            )
+        except ClientError as exc:
+            exists = exc.response["Error"]["Code"] == "PreconditionFailed"
+            if not exists or self._read(key) != note:
+                raise
 
     def newest(self) -> str | None:
-        if not self._storage.exists(self.NEWEST):
+        days = [each["Prefix"] for each in self._list(self.FOLDER).get("CommonPrefixes", [])]
+        if not days:
             return None
-        with self._storage.open(self.NEWEST) as file:
-            return str(file.read().decode())
+        return self._read(max(each["Key"] for each in self._list(max(days))["Contents"]))
+
+    def warning(self) -> str:
+        try:
+            locked = object_lock(self._client(), self._bucket)
+        except (BotoCoreError, ClientError, ImproperlyConfigured) as exc:
+            return f"Whether objects are locked in the {self.name} is unknown: {exc}"
+        if locked:
+            return ""
+        return (
+            f"The {self.name} has no object lock with a default retention: whoever has its keys "
+            "can delete checkpoints, or write others."
+        )
+
+    def _client(self) -> "S3Client":
+        if not self._storage.access_key:
+            raise ImproperlyConfigured(
+                "AUDIT_WITNESS_ACCESS_KEY_ID is not set; the witness has a key of its own."
+            )
+        client: S3Client = self._storage.connection.meta.client
+        return client
+
+    def _list(self, prefix: str) -> dict[str, Any]:
+        pages = self._client().get_paginator("list_objects_v2")
+        found = pages.paginate(Bucket=self._bucket, Prefix=prefix, Delimiter="/")
+        return found.build_full_result()
+
+    def _read(self, key: str) -> str:
+        return self._client().get_object(Bucket=self._bucket, Key=key)["Body"].read().decode()
+
+
+def object_lock(client: "S3Client", bucket: str) -> str:
+    """For how long a bucket locks its objects by default, such as "COMPLIANCE, 3650 days".
+
+    Returns:
+        "" if it does not.
+
+    Raises:
+        BotoCoreError, ClientError: object storage is out of reach, or refuses to say it.
+    """
+    try:
+        found = client.get_object_lock_configuration(Bucket=bucket)
+    except ClientError as exc:
+        if exc.response["Error"]["Code"] == "ObjectLockConfigurationNotFoundError":
+            return ""
+        raise
+    rule = found.get("ObjectLockConfiguration", {}).get("Rule", {}).get("DefaultRetention", {})
+    if "Mode" not in rule:
+        return ""
+    length = f"{rule['Days']} days" if "Days" in rule else f"{rule.get('Years')} years"
+    return f"{rule['Mode']}, {length}"
 
 
 def witnesses(configured: Sequence[str]) -> list[Witness]:
@@ -138,9 +210,11 @@ class Publisher:
         self._published: dict[str, str] = {}  # notes
 
     def newest(self, keys: Sequence[PublicKey]) -> Statement | None:
-        """The largest checkpoint that any witness has."""
+        """The largest checkpoint that any witness has. Reports what is not safe about witnesses."""
         found: list[Statement] = []
         for witness in self._witnesses:
+            if warning := witness.warning():
+                self._report(warning)
             try:
                 if note := witness.newest():
                     found.append(Statement.opened(note, keys))

@@ -11,6 +11,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
 
 from audit.models import Checkpoint
+from audit.tree import checkpoints
 from audit.tree.keys import public_keys
 from audit.tree.leaves import DATA
 from audit.tree.merkle import leaf_hash, root_of_proof
@@ -41,11 +42,12 @@ class EvidenceRefused(Exception):
 
 @dataclass(frozen=True)
 class Seal:
-    """The newest checkpoint, and the key that has signed it."""
+    """The newest checkpoint, the key that has signed it, and up to which id all are sealed."""
 
     checkpoint: Checkpoint
     statement: Statement
     key: PublicKey
+    complete_to: int
 
     @classmethod
     def newest(cls) -> "Seal":
@@ -54,19 +56,21 @@ class Seal:
         Raises:
             EvidenceRefused: there is none, or no known key has signed it.
         """
-        checkpoint = Checkpoint.objects.order_by("-size").first()
-        if checkpoint is None:
-            raise EvidenceRefused(
-                "No entry is sealed yet, so nothing can be proven. The operator has to run "
-                "`manage.py seal_audit`."
-            )
         try:
             keys = public_keys()
         except ImproperlyConfigured as exc:
             raise EvidenceRefused(str(exc)) from exc
-        for key in keys:
-            with suppress(NoteError):
-                return cls(checkpoint, Statement.opened(checkpoint.note, [key]), key)
+        newest = checkpoints.newest(keys)
+        if checkpoint := newest.checkpoint:
+            for key in keys:
+                with suppress(NoteError):
+                    statement = Statement.opened(checkpoint.note, [key])
+                    return cls(checkpoint, statement, key, newest.horizon.complete_to)
+        elif not newest.unsigned:
+            raise EvidenceRefused(
+                "No entry is sealed yet, so nothing can be proven. The operator has to run "
+                "`manage.py seal_audit`."
+            )
         raise EvidenceRefused(
             "None of AUDIT_PUBLIC_KEYS has signed the newest checkpoint. Add the key that has; "
             "`manage.py verify_audit` says whether the audit log is damaged."
@@ -103,7 +107,7 @@ class Proofs:
             TreeDamaged: one of them should be sealed.
         """
         for entry_id, data in self._rows("unsealed", _UNSEALED):
-            if entry_id <= self._seal.checkpoint.complete_to:
+            if entry_id <= self._seal.complete_to:
                 raise TreeDamaged(f"entry {entry_id} was added later, or lost its leaf")
             yield data
 

@@ -13,7 +13,7 @@ from django.db import Error as DatabaseError
 from django.db import connection
 
 from audit import record
-from audit.models import Checkpoint
+from audit.tree import checkpoints
 from audit.tree.keys import public_keys, signing_key
 from audit.tree.sealer import BATCH, Sealer, SealRefused
 from audit.tree.witnesses import Publisher, witnesses
@@ -64,8 +64,9 @@ class Command(ProgressCommand):
             when_parent_dies(stop_with, lambda: os.kill(os.getpid(), signal.SIGTERM))
         try:
             key, keys = signing_key(), public_keys()
+            self.keys = keys
             self.publisher = Publisher(witnesses(settings.AUDIT_WITNESSES), self.report)
-            self.sealer = Sealer(key, keys, self.publisher.newest(keys))
+            self.sealer = Sealer(key, keys, self.publisher.newest(keys), self.report)
         except ImproperlyConfigured as exc:
             raise CommandError(str(exc)) from exc
         with graceful_shutdown() as shutdown:
@@ -96,7 +97,7 @@ class Command(ProgressCommand):
             token = deadline.set(time.monotonic() + SECONDS)
             try:
                 added = self.sealer.seal()
-                newest = Checkpoint.objects.order_by("-size").first()
+                newest = checkpoints.newest(self.keys).checkpoint
             finally:
                 deadline.reset(token)
             if newest is not None:

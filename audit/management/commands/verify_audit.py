@@ -55,6 +55,8 @@ class Command(ProgressCommand):
                 raise CommandError(f"{checkpoint}: {exc}.") from exc
             except OSError as exc:
                 raise CommandError(f"{checkpoint} cannot be read: {exc.strerror}.") from exc
+        for sentence in result.warnings:
+            self.stdout.write(f"Warning: {sentence}")
         if result.problems:
             raise CommandError(f"The audit log is damaged. Problems: {result.problems:,}.")
         self.stdout.write(f"The audit log is intact: {summary(result)}.")
@@ -79,4 +81,5 @@ def summary(result: Result) -> str:
     sealed = f"{result.sealed:,} sealed entries"
     if result.checkpoint:
         sealed += f" up to {result.checkpoint.sealed_at:%Y-%m-%d %H:%M:%S} UTC"
-    return f"{sealed}, {result.unsealed:,} not sealed yet"
+    late = f", {result.late:,} sealed late" if result.late else ""
+    return f"{sealed}, {result.unsealed:,} not sealed yet{late}"
