@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from typing import Any
 from urllib.parse import urlsplit
 
 import psycopg
@@ -152,25 +153,27 @@ def empty() -> Iterator[str]:
         owner.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
-def manage(
-    database: str, *words: str, owner: bool, **variables: str
-) -> "subprocess.CompletedProcess[str]":
-    """Runs manage.py on a database of the tests' server."""
-    urls = ("DATABASE_URL", "DATABASE_OWNER_URL")
+def command(database: str, *words: str, owner: bool, **variables: str) -> dict[str, Any]:
+    """manage.py on a database of the tests' server, as arguments of `subprocess.run`."""
+    urls = ("DATABASE_URL", "DATABASE_OWNER_URL", "DATABASE_SEALER_URL")
     on_database = {
         name: urlsplit(os.environ[name])._replace(path=f"/{database}").geturl() for name in urls
     }
     environment = {**os.environ, **on_database, **variables}
     if not owner:
         del environment["DATABASE_OWNER_URL"]
-    return subprocess.run(
-        [sys.executable, "manage.py", *words],
-        cwd=ROOT,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-    )
+    return {
+        "args": [sys.executable, "manage.py", *words],
+        "cwd": ROOT,
+        "env": environment,
+        "stdin": subprocess.DEVNULL,
+        "text": True,
+    }
+
+
+def manage(*words: str, **options: Any) -> "subprocess.CompletedProcess[str]":
+    """Runs manage.py; see `command`."""
+    return subprocess.run(**command(*words, **options), capture_output=True)
 
 
 def test_migrate_without_the_owner_says_what_to_set(empty: str) -> None:

@@ -9,6 +9,7 @@ from django.core.management.base import CommandError
 from django.db import Error as DatabaseError
 
 from audit import record
+from audit.tree import guards
 from audit.tree.checkpoints import CheckpointFile
 from audit.tree.keys import public_keys
 from audit.tree.note import NoteError
@@ -46,6 +47,9 @@ class Command(ProgressCommand):
                 outside = CheckpointFile(checkpoint, keys) if checkpoint else None
                 verifier = Verifier(keys, outside, self.found, Progress(self.report), shutdown)
                 result = verifier.run()
+                for problem in guards.problems():
+                    self.found(problem)
+                    result.problems += 1
                 self.record(result)
             except Stopped as exc:
                 raise CommandError("Stopped before the end.", returncode=exc.status) from exc
