@@ -24,7 +24,6 @@ from bench.scale import SCALES, Scale
 from bench.stack import MB, Stack
 
 KEY = "PRIVATE+KEY+bench.example/audit+8cfd0064+AQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
-ROLES = ("DATABASE_URL", "DATABASE_OWNER_URL", "DATABASE_SEALER_URL")
 VERIFY_SECONDS = 180.0  # for ten million entries, at most
 PROOFS = 1000  # that are made
 WRITERS = (1, 8)
@@ -92,7 +91,7 @@ class Run:
 def variables(stack: Stack, database: str) -> dict[str, str]:
     """The environment of a command on the database."""
     return {
-        **{name: stack.url(database, name) for name in ROLES},
+        **{name: stack.url(database, name) for name in ("DATABASE_URL", "DATABASE_OWNER_URL")},
         "AUDIT_SIGNING_KEY": KEY,
         "AUDIT_WITNESSES": f"file:{stack.folder / 'checkpoints'}",
     }

@@ -199,7 +199,7 @@ REPLICA_MAX_LAG = env.integer(
 def _same_database(url: str) -> dict[str, Any]:
     """What is different for another role on the same database (`config.postgresql.roles`)."""
     parsed: dict[str, Any] = dict(dj_database_url.parse(url)) if url else {}
-    return {name: parsed[name] for name in ("NAME", "USER", "PASSWORD", "HOST", "PORT") if parsed}
+    return {name: parsed[name] for name in ("USER", "PASSWORD", "HOST", "PORT") if parsed}
 
 
 DATABASE_OWNER = _same_database(
