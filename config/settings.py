@@ -148,6 +148,10 @@ def WHITENOISE_ADD_HEADERS_FUNCTION(headers: Headers, path: str, url: str) -> No
 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
+# The API's prepared statements are planned once, since each has one good plan for all values.
+# Django's own statements are not prepared. To compile one (JIT) would take longer than it runs.
+SESSION = "-c plan_cache_mode=force_generic_plan -c jit=off"
+
 
 def _database(url: str) -> dict[str, Any]:
     """The connections of servers and commands to this database."""
@@ -162,11 +166,7 @@ def _database(url: str) -> dict[str, Any]:
     options = parsed.get("OPTIONS", {})
     parsed["OPTIONS"] = {
         **options,
-        # The API's prepared statements are planned once, since each has one good plan for all
-        # values. Django's own statements are not prepared. All are short: compiling one (jit)
-        # takes longer than running it.
-        "options": f"{options.get('options', '')} -c plan_cache_mode=force_generic_plan -c jit=off"
-        "".strip(),
+        "options": f"{options.get('options', '')} {SESSION}".strip(),
         "connect_timeout": 3,  # seconds
         "tcp_user_timeout": 5000,  # milliseconds until a dead connection is closed; Linux only
     }

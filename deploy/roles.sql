@@ -39,7 +39,10 @@ REVOKE ALL ON DATABASE postgres, template1 FROM PUBLIC;
 
 \connect documents
 -- The tables of a database that had one role. It goes on serving with all of them until `migrate`.
-SELECT EXISTS (SELECT FROM pg_class WHERE relowner = :'serving_role'::regrole) AS had_one_role \gset
+SELECT EXISTS (
+    SELECT FROM pg_class
+    WHERE relowner = :'serving_role'::regrole AND relnamespace = 'public'::regnamespace
+) AS had_one_role \gset
 REASSIGN OWNED BY :"serving_role" TO documents_owner;
 \if :had_one_role
 GRANT ALL ON ALL TABLES IN SCHEMA public TO :"serving_role";

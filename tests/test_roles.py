@@ -108,8 +108,8 @@ def privileges() -> dict[str, set[str]]:
 def test_each_role_has_the_privileges_that_are_declared_and_no_others(db: None) -> None:
     declared = roles.declared()
     assert set(declared) == {"documents", "documents_sealer"}
-    for role, tables in declared.items():
-        assert roles.granted(role) == tables
+    for role, by_table in declared.items():
+        assert roles.granted(role) == by_table
     assert privileges() == declared["documents"]
     tables = {model._meta.db_table for model in apps.get_models(include_auto_created=True)}
     everything = {"SELECT", "INSERT", "UPDATE", "DELETE"}

@@ -78,7 +78,7 @@ def _of_triggers() -> Iterator[str]:
     tables = [model._meta.db_table for model in apps.get_app_config("audit").get_models()]
     wanted = {_REFUSES.format(table=table): "A" for table in tables} | {_STAMPS: "O"}
     names = f"{{{','.join(tables)}}}"
-    triggers = dict(fetch(_TRIGGERS, [names]))
+    triggers: dict[str, str] = dict(fetch(_TRIGGERS, [names]))
     for text in sorted(wanted.keys() | triggers.keys()):
         if text not in triggers:
             yield f"The database lacks a trigger: {text}."
@@ -88,7 +88,7 @@ def _of_triggers() -> Iterator[str]:
             yield f"The database has switched a trigger off: {text}."
     for [table] in fetch(_REWRITTEN, [names]):
         yield f"The table {table} has rules or policies, which change what statements do."
-    sources = dict(fetch(_SOURCES, [f"{{{','.join(FUNCTIONS)}}}"]))
+    sources: dict[str, str] = dict(fetch(_SOURCES, [f"{{{','.join(FUNCTIONS)}}}"]))
     for name, digest in FUNCTIONS.items():
         if sources.get(name) != digest:
             yield f"The function {name} is not the one that `migrate` makes."

@@ -54,8 +54,7 @@ CLAIM = f"""
                     WHERE earlier.endpoint_id = endpoint.id
                         AND earlier.document_id = delivery.document_id
                         AND earlier.sequence < delivery.sequence
-                        AND earlier.state = 'PENDING' AND earlier.attempts = 0
-                    OFFSET 0))
+                        AND earlier.state = 'PENDING' AND earlier.attempts = 0))
             ORDER BY delivery.next_attempt_at, delivery.id
             LIMIT greatest(0,
                 CASE WHEN endpoint.troubled THEN {AT_ONCE_TROUBLED} ELSE {AT_ONCE} END - (
