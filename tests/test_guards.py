@@ -23,11 +23,11 @@ def test_what_migrate_leaves_is_no_problem(db: None) -> None:
     [
         (
             "ALTER TABLE audit_leaf DISABLE TRIGGER audit_append_only",
-            "switched a trigger off: .* audit_leaf",
+            r"switched a trigger off: .* public\.audit_leaf",
         ),
         (
             "ALTER TABLE audit_auditentry ENABLE TRIGGER audit_append_only",
-            "switched a trigger off: .*",
+            r"switched a trigger off: .* public\.audit_auditentry",
         ),
         ("DROP TRIGGER audit_stamp ON audit_auditentry", "lacks a trigger: .* audit_stamp"),
         (

@@ -466,7 +466,7 @@ def test_claim_reads_what_it_claims_along_the_indexes(acme: Tenant) -> None:
         [[[plan]]] = cursor.fetchall()
     assert "JIT" not in plan
     scans = list(scans_of("webhooks_delivery", plan["Plan"]))
-    assert {scan["Node Type"] for scan in scans} <= {"Index Scan", "Index Only Scan"}
+    assert "Seq Scan" not in {scan["Node Type"] for scan in scans}
     assert sum(scan["Actual Rows"] * scan["Actual Loops"] for scan in scans) < 10 * 2 * AT_ONCE
 
 

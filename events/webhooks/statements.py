@@ -63,23 +63,25 @@ CLAIM = f"""
                         AND running.claimed_until > statement_timestamp()))
         ) AS first
     ), chosen AS (
-        (SELECT id, troubled FROM due WHERE NOT troubled
+        (SELECT * FROM due WHERE NOT troubled
         ORDER BY turn, next_attempt_at, id LIMIT %s::int)
         UNION ALL
-        (SELECT id, troubled FROM due WHERE troubled
+        (SELECT * FROM due WHERE troubled
         ORDER BY turn, next_attempt_at, id LIMIT %s::int)
+    ), claimed AS (
+        UPDATE webhooks_delivery SET claim = gen_random_uuid(),
+            claimed_until = statement_timestamp() + interval '{CLAIM_SECONDS} s'
+        WHERE id = ANY (ARRAY(SELECT id FROM chosen)) RETURNING *
     )
-    UPDATE webhooks_delivery AS delivery
-    SET claim = gen_random_uuid(),
-        claimed_until = statement_timestamp() + interval '{CLAIM_SECONDS} s'
-    FROM webhooks_endpoint AS endpoint
-    WHERE delivery.id = ANY (ARRAY(SELECT id FROM chosen)) AND endpoint.id = delivery.endpoint_id
-    RETURNING delivery.id, delivery.claim, delivery.failures, delivery.event_id,
+    SELECT delivery.id, delivery.claim, delivery.failures, delivery.event_id,
         delivery.type, delivery.occurred_at, delivery.document_id::text, delivery.status,
         endpoint.id, endpoint.url, endpoint.secret,
         CASE WHEN endpoint.previous_secret_until > statement_timestamp()
             THEN endpoint.previous_secret ELSE '' END,
-        delivery.id = ANY (ARRAY(SELECT id FROM chosen WHERE troubled))
+        chosen.troubled
+    FROM chosen JOIN claimed AS delivery ON delivery.id = chosen.id
+        JOIN webhooks_endpoint AS endpoint ON endpoint.id = delivery.endpoint_id
+    ORDER BY chosen.troubled, chosen.turn, chosen.next_attempt_at, chosen.id
 """  # noqa: S608 - made of constants
 
 RENEW = f"""
