@@ -46,10 +46,11 @@ class Command(ProgressCommand):
             try:
                 outside = CheckpointFile(checkpoint, keys) if checkpoint else None
                 verifier = Verifier(keys, outside, self.found, Progress(self.report), shutdown)
-                result = verifier.run()
-                for problem in guards.problems():
+                unguarded = guards.problems()
+                for problem in unguarded:
                     self.found(problem)
-                    result.problems += 1
+                result = verifier.run()
+                result.problems += len(unguarded)
                 self.record(result)
             except Stopped as exc:
                 raise CommandError("Stopped before the end.", returncode=exc.status) from exc
