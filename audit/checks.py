@@ -8,26 +8,38 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import Error as DatabaseError
 from django.db import connection
 
-from audit.models import AuditEntry
+from audit.models import AuditEntry, Leaf
 
 # A trigger of its own could change what is inserted.
 _MAY_CHANGE = """
     SELECT pg_has_role(relowner, 'MEMBER') OR has_table_privilege(oid, 'DELETE, TRUNCATE, TRIGGER')
-        OR has_any_column_privilege(oid, 'UPDATE')
+        OR has_any_column_privilege(oid, 'UPDATE'),
+        has_table_privilege(to_regclass(%s), 'INSERT')
     FROM pg_class WHERE oid = to_regclass(%s)
 """
+SEALS_TOO = Warning(
+    "The role of DATABASE_URL may add seals to the audit log.",
+    hint="Create the role documents_sealer with deploy/roles.sql, set DATABASE_SEALER_URL for "
+    "`seal_audit`, and run `manage.py migrate`.",
+    id="audit.W004",
+)
 
 
 @register(deploy=True)
 def append_only_role(**kwargs: Any) -> list[CheckMessage]:
-    """audit.E001: the role of DATABASE_URL could change the audit log; audit.W001: unknown."""
+    """What the role of DATABASE_URL may do with the audit log.
+
+    audit.E001: change it.
+    audit.W001: unknown.
+    audit.W004: add seals, as only `seal_audit` needs it.
+    """
     try:
         with connection.cursor() as cursor:
-            cursor.execute(_MAY_CHANGE, [AuditEntry._meta.db_table])
-            may_change = cursor.fetchone()
+            cursor.execute(_MAY_CHANGE, [Leaf._meta.db_table, AuditEntry._meta.db_table])
+            privileges = cursor.fetchone()
     except DatabaseError:
-        may_change = None
-    if may_change is None:
+        privileges = None
+    if privileges is None:
         return [
             Warning(
                 "Whether the role of DATABASE_URL could change the audit log is unknown.",
@@ -35,8 +47,9 @@ def append_only_role(**kwargs: Any) -> list[CheckMessage]:
                 id="audit.W001",
             )
         ]
-    if may_change == (False,):
-        return []
+    may_change, may_seal = privileges
+    if not may_change:
+        return [SEALS_TOO] if may_seal else []
     return [
         Error(
             "The role of DATABASE_URL could change or delete entries of the audit log.",

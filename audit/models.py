@@ -86,7 +86,7 @@ def folded(column: "str | models.Expression") -> Collate:
     return Collate(Upper(column), "C")
 
 
-APPEND_ONLY = "SELECT, INSERT"  # of the role that serves (`config.postgresql.roles`)
+APPEND_ONLY = "SELECT, INSERT"  # privileges (`config.postgresql.roles`)
 
 
 class AuditEntry(models.Model):
@@ -96,7 +96,7 @@ class AuditEntry(models.Model):
     in an entry stays what it was at that time.
     """
 
-    PRIVILEGES = APPEND_ONLY
+    PRIVILEGES = SEALER_PRIVILEGES = APPEND_ONLY
 
     # A trigger sets the id and this time, whatever an INSERT says.
     created_at = models.DateTimeField(db_default=Now(), editable=False)
@@ -218,7 +218,8 @@ class AuditEntry(models.Model):
 class Leaf(models.Model):
     """The leaf of an entry in the tree."""
 
-    PRIVILEGES = APPEND_ONLY
+    PRIVILEGES = "SELECT"
+    SEALER_PRIVILEGES = APPEND_ONLY
 
     index = models.BigIntegerField(primary_key=True)  # from 0, without a gap
     entry_id = models.BigIntegerField(unique=True)
@@ -231,7 +232,8 @@ class Leaf(models.Model):
 class Subtree(models.Model):
     """The hash of a complete subtree of 256 ** level leaves; level 0 is in `Leaf`."""
 
-    PRIVILEGES = APPEND_ONLY
+    PRIVILEGES = "SELECT"
+    SEALER_PRIVILEGES = APPEND_ONLY
 
     pk = models.CompositePrimaryKey("level", "index")
     level = models.SmallIntegerField()
@@ -250,7 +252,8 @@ class Checkpoint(models.Model):
     before `next_transaction` have ended.
     """
 
-    PRIVILEGES = APPEND_ONLY
+    PRIVILEGES = "SELECT"
+    SEALER_PRIVILEGES = APPEND_ONLY
 
     size = models.BigIntegerField(primary_key=True)  # leaves
     sealed_at = models.DateTimeField()

@@ -163,6 +163,10 @@ def WHITENOISE_ADD_HEADERS_FUNCTION(headers: Headers, path: str, url: str) -> No
 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
+# The API's prepared statements are planned once, since each has one good plan for all values.
+# Django's own statements are not prepared. To compile one (JIT) would take longer than it runs.
+SESSION = "-c plan_cache_mode=force_generic_plan -c jit=off"
+
 
 def _database(url: str) -> dict[str, Any]:
     """The connections of servers and commands to this database."""
@@ -177,9 +181,7 @@ def _database(url: str) -> dict[str, Any]:
     options = parsed.get("OPTIONS", {})
     parsed["OPTIONS"] = {
         **options,
-        # The API's prepared statements are planned once, since each has one good plan for all
-        # values. Django's own statements are not prepared.
-        "options": f"{options.get('options', '')} -c plan_cache_mode=force_generic_plan".strip(),
+        "options": f"{options.get('options', '')} {SESSION}".strip(),
         "connect_timeout": 3,  # seconds
         "tcp_user_timeout": 5000,  # milliseconds until a dead connection is closed; Linux only
     }
@@ -208,14 +210,26 @@ REPLICA_MAX_LAG = env.integer(
     "the primary",
 )
 
-# The same database, as the owner of its tables, for `manage.py migrate`. A server does not need it.
-DATABASE_OWNER: dict[str, Any] = {}
-if _owner_url := env.text(
-    "DATABASE_OWNER_URL",
-    help="the same database as the owner of its tables, for `migrate` only; no server needs it",
-):
-    _owner = dict(dj_database_url.parse(_owner_url))
-    DATABASE_OWNER = {name: _owner[name] for name in ("NAME", "USER", "PASSWORD", "HOST", "PORT")}
+
+def _same_database(url: str) -> dict[str, Any]:
+    """What is different for another role on the same database (`config.postgresql.roles`)."""
+    parsed: dict[str, Any] = dict(dj_database_url.parse(url)) if url else {}
+    return {name: parsed[name] for name in ("USER", "PASSWORD", "HOST", "PORT") if parsed}
+
+
+DATABASE_OWNER = _same_database(
+    env.text(
+        "DATABASE_OWNER_URL",
+        help="the same database as the owner of its tables, for `migrate` only; no server needs it",
+    )
+)
+DATABASE_SEALER = _same_database(
+    env.text(
+        "DATABASE_SEALER_URL",
+        help="the same database as the role `documents_sealer`, for `seal_audit` only; without it, "
+        "the role of `DATABASE_URL` seals, which may do so if there is no such role",
+    )
+)
 
 # --- Object storage --------------------------------------------------------------------------
 

@@ -1,10 +1,10 @@
--- Creates the database `documents` and its two roles: documents_owner, which owns the tables and
--- migrates them, and documents, or SERVING_ROLE, which serves. A superuser of PostgreSQL runs it;
--- again, it changes the passwords:
+-- Creates the database `documents` and its three roles: documents_owner, which owns the tables and
+-- migrates them; documents, or SERVING_ROLE, which serves; and documents_sealer, which seals the
+-- audit log. A superuser of PostgreSQL runs it; again, it changes the passwords:
 --
---     OWNER_PASSWORD=… SERVING_PASSWORD=… psql -X -d postgres -f deploy/roles.sql
+--     OWNER_PASSWORD=… SERVING_PASSWORD=… SEALER_PASSWORD=… psql -X -d postgres -f deploy/roles.sql
 --
--- After that, `manage.py migrate` gives the serving role its privileges on each table.
+-- After that, `manage.py migrate` gives the others their privileges on each table and function.
 
 \set ON_ERROR_STOP on
 \set QUIET on
@@ -12,26 +12,40 @@
 \set serving_role documents
 \getenv serving_role SERVING_ROLE
 \getenv serving_password SERVING_PASSWORD
+\getenv sealer_password SEALER_PASSWORD
 -- No password in PostgreSQL's log.
 SET log_statement = 'none';
 SET log_min_duration_statement = -1;
 SET log_min_error_statement = 'panic';
 SET client_min_messages = 'warning';
 
-SELECT format('CREATE ROLE %I', name) FROM unnest(ARRAY['documents_owner', :'serving_role']) AS name
+SELECT format('CREATE ROLE %I', name)
+FROM unnest(ARRAY['documents_owner', 'documents_sealer', :'serving_role']) AS name
 WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = name) \gexec
 ALTER ROLE documents_owner LOGIN NOSUPERUSER PASSWORD :'owner_password';
 ALTER ROLE :"serving_role" LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD :'serving_password';
+ALTER ROLE documents_sealer LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD :'sealer_password';
 -- As config/settings.py asks for it, which a PgBouncer may leave out.
 ALTER ROLE :"serving_role" SET plan_cache_mode = force_generic_plan;
+ALTER ROLE :"serving_role" SET jit = off;
 
 SELECT 'CREATE DATABASE documents ENCODING ''UTF8'' TEMPLATE template0'
 WHERE NOT EXISTS (SELECT FROM pg_database WHERE datname = 'documents') \gexec
 ALTER DATABASE documents OWNER TO documents_owner;
 REVOKE ALL ON DATABASE documents FROM PUBLIC;
 GRANT CONNECT, TEMPORARY ON DATABASE documents TO :"serving_role"; -- imports use a temporary table
+GRANT CONNECT ON DATABASE documents TO documents_sealer;
+REVOKE ALL ON DATABASE postgres, template1 FROM PUBLIC;
 
 \connect documents
--- The tables of a database that had one role.
+-- The tables of a database that had one role. It goes on serving with all of them until `migrate`.
+SELECT EXISTS (
+    SELECT FROM pg_class
+    WHERE relowner = :'serving_role'::regrole AND relnamespace = 'public'::regnamespace
+) AS had_one_role \gset
 REASSIGN OWNED BY :"serving_role" TO documents_owner;
+\if :had_one_role
+GRANT ALL ON ALL TABLES IN SCHEMA public TO :"serving_role";
+GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO :"serving_role";
+\endif
 REVOKE CREATE ON SCHEMA public FROM PUBLIC;

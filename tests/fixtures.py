@@ -39,7 +39,6 @@ def django_db_modify_db_settings(
     django_db_modify_db_settings_parallel_suffix: None,
 ) -> Iterator[None]:
     """The owner creates the test database, and deletes it at the end."""
-    settings.DATABASE_OWNER.pop("NAME", None)  # that of the connection, which is the tests'
     with roles.as_owner():
         yield
 

@@ -15,6 +15,7 @@ from tests.server import ROOT, eventually
 PROVIDED = (
     *(service.variable for service in SERVICES.values()),
     "DATABASE_OWNER_URL",
+    "DATABASE_SEALER_URL",
     "SECRET_KEY",
     "SPOOL_DIR",
     "S3_BUCKET",

@@ -85,8 +85,9 @@ def end_connections() -> int:
 
 
 def serving_environment() -> dict[str, str]:
-    """The environment of a server: without the owner of the tables, as in production."""
-    return {name: value for name, value in os.environ.items() if name != "DATABASE_OWNER_URL"}
+    """The environment of a server: without the other database roles, as in production."""
+    others = ("DATABASE_OWNER_URL", "DATABASE_SEALER_URL")
+    return {name: value for name, value in os.environ.items() if name not in others}
 
 
 def test_database_url() -> str:

@@ -203,6 +203,7 @@ def test_changepassword_is_recorded(bob: User, monkeypatch: pytest.MonkeyPatch) 
     assert person.startswith(pwd.getpwuid(os.getuid()).pw_name)
 
 
+@pytest.mark.usefixtures("as_owner")
 def test_permissions_and_deletion_in_a_shell_are_recorded(bob: User) -> None:
     reading = Permission.objects.get(codename="view_auditentry")
     bob.user_permissions.add(reading)

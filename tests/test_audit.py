@@ -35,6 +35,7 @@ def test_audit_log_has_a_key_s_life(acme: Tenant) -> None:
         }
 
 
+@pytest.mark.usefixtures("as_owner")
 def test_audit_entry_names_survive_what_they_named(acme: Tenant) -> None:
     document = factories.document(acme.workspace, title="Lease")
     assert acme.get(f"/documents/{document.id}/download").status == 200

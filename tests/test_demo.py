@@ -42,15 +42,16 @@ def lines(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator
         demo.load(progress.append, NOW)
         yield progress
         factories.saved_objects.extend(objects() - before)
-        for model in (Document, StoredFile, Workspace, User):
-            model._default_manager.all().delete()
-        with roles.as_owner(), without_triggers():
-            AuditEntry.objects.all().delete()
+        with roles.as_owner():
+            for model in (Document, StoredFile, Workspace, User):
+                model._default_manager.all().delete()
+            with without_triggers():
+                AuditEntry.objects.all().delete()
 
 
 @pytest.fixture(autouse=True)
-def _database(db: None) -> None:
-    """Each test is rolled back."""
+def _database(as_owner: None, db: None) -> None:
+    """Each test is rolled back. Only the owner may delete accounts and workspaces."""
 
 
 def of(tenant: demo.Tenant) -> list[Document]:

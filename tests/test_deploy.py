@@ -168,15 +168,13 @@ def test_unit_of_the_webhooks_delivers_until_it_is_stopped(transactional_db: Non
         assert process.wait(STOP_PATIENCE) == 0
 
 
-def test_only_the_sealer_has_the_key_that_signs() -> None:
+@pytest.mark.parametrize("variable", ["AUDIT_SIGNING_KEY", "DATABASE_SEALER_URL"])
+def test_only_the_sealer_has_the_key_that_signs_and_its_role(variable: str) -> None:
+    assert variable in (DEPLOY / "seal-env.example").read_text()
     having = {unit.stem for unit in SERVICES if "seal-env" in unit.read_text()}
     assert having == {"documents-api-seal"}
     services = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
-    given = {
-        name
-        for name, each in services.items()
-        if "AUDIT_SIGNING_KEY" in each.get("environment", ())
-    }
+    given = {name for name, each in services.items() if variable in each.get("environment", ())}
     assert given == {"seal"}
 
 

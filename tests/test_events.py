@@ -142,6 +142,7 @@ def test_event_is_undone_with_its_change(acme: Tenant) -> None:
     assert feed(acme) == []
 
 
+@pytest.mark.usefixtures("as_owner")
 def test_events_survive_the_workspace_that_is_deleted(acme: Tenant) -> None:
     factories.listed(acme.workspace, 3)
     Workspace.objects.all().delete()

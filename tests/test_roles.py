@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from typing import Any
 from urllib.parse import urlsplit
 
 import psycopg
@@ -104,20 +105,79 @@ def privileges() -> dict[str, set[str]]:
     return found
 
 
-def test_serving_role_has_the_privileges_of_each_model(db: None) -> None:
-    found = privileges()
-    assert found.pop("django_migrations") == {"SELECT"}
-    audit_log = {model._meta.db_table for model in apps.get_app_config("audit").get_models()}
-    assert len(audit_log) == 4
-    for table in audit_log:
-        assert found.pop(table) == {"SELECT", "INSERT"}
-    # Triggers and `restart_events` write these, as the owner.
-    assert found.pop("events_event") == {"SELECT", "DELETE"}
-    assert found.pop("events_generation") == {"SELECT"}
+def test_each_role_has_the_privileges_that_are_declared_and_no_others(db: None) -> None:
+    declared = roles.declared()
+    assert set(declared) == {"documents", "documents_sealer"}
+    for role, by_table in declared.items():
+        assert roles.granted(role) == by_table
+    assert privileges() == declared["documents"]
     tables = {model._meta.db_table for model in apps.get_models(include_auto_created=True)}
-    tables -= {"events_event", "events_generation"}
     everything = {"SELECT", "INSERT", "UPDATE", "DELETE"}
-    assert found == dict.fromkeys(tables - audit_log, everything)
+    less = {table: words for table, words in privileges().items() if words != everything}
+    assert (less.keys() | declared["documents"].keys()) - {"django_migrations"} <= tables
+    assert less == {
+        "audit_auditentry": {"SELECT", "INSERT"},
+        "audit_checkpoint": {"SELECT"},
+        "audit_leaf": {"SELECT"},
+        "audit_subtree": {"SELECT"},
+        "auth_group": {"SELECT"},
+        "auth_group_permissions": {"SELECT"},
+        "auth_permission": {"SELECT"},
+        "auth_user": {"SELECT", "INSERT", "UPDATE"},
+        "auth_user_groups": {"SELECT", "INSERT", "DELETE"},
+        "auth_user_user_permissions": {"SELECT"},
+        "django_content_type": {"SELECT"},
+        "django_migrations": {"SELECT"},
+        # Triggers and `restart_events` write these, as the owner.
+        "events_event": {"SELECT", "DELETE"},
+        "events_generation": {"SELECT"},
+        "otp_static_statictoken": {"SELECT", "INSERT", "DELETE"},
+        "usage_refusedrequest": {"SELECT", "INSERT", "DELETE"},
+        "webhooks_attempt": {"SELECT", "INSERT", "DELETE"},
+        "webhooks_endpoint": {"SELECT", "INSERT", "UPDATE"},
+        "workspaces_invitation": {"SELECT", "INSERT", "UPDATE"},
+        "workspaces_workspace": {"SELECT", "INSERT", "UPDATE"},
+    }
+    assert declared["documents_sealer"] == {
+        table: {"SELECT", "INSERT"}
+        for table in ("audit_auditentry", "audit_checkpoint", "audit_leaf", "audit_subtree")
+    }
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO audit_checkpoint VALUES (4e18, now(), 'x', 4e18, 4e18, 0)",
+        "INSERT INTO audit_leaf VALUES (1000, 1000, '')",
+        "INSERT INTO audit_subtree VALUES (1, 0, '')",
+    ],
+)
+def test_serving_role_cannot_add_seals(db: None, statement: str) -> None:
+    with pytest.raises(DatabaseError, match="permission denied"):
+        execute(statement)
+
+
+def test_without_a_sealer_the_serving_role_seals(transactional_db: None) -> None:
+    """As in an installation whose database was made by a release before."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(roles, "SEALER", "nobody_has_made_it")
+        patch.setattr(settings, "DATABASE_SEALER", {})
+        with roles.as_owner():
+            roles.grant_privileges()
+        seals.written()
+        assert seals.seal() == 1
+        assert [found.id for found in append_only_role()] == ["audit.W004"]
+    with roles.as_owner():
+        roles.grant_privileges()
+    assert append_only_role() == []
+
+
+@pytest.mark.parametrize("database", ["postgres", "template1"])
+@pytest.mark.parametrize("variable", ["DATABASE_URL", "DATABASE_SEALER_URL"])
+def test_roles_cannot_connect_to_other_databases(database: str, variable: str) -> None:
+    url = urlsplit(os.environ[variable])._replace(path=f"/{database}").geturl()
+    with pytest.raises(psycopg.OperationalError, match="permission denied for database"):
+        psycopg.connect(url)
 
 
 @pytest.mark.usefixtures("as_owner")
@@ -152,10 +212,8 @@ def empty() -> Iterator[str]:
         owner.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
-def manage(
-    database: str, *words: str, owner: bool, **variables: str
-) -> "subprocess.CompletedProcess[str]":
-    """Runs manage.py on a database of the tests' server."""
+def command(database: str, *words: str, owner: bool, **variables: str) -> dict[str, Any]:
+    """manage.py on a database of the tests' server, as arguments of `subprocess.run`."""
     urls = ("DATABASE_URL", "DATABASE_OWNER_URL")
     on_database = {
         name: urlsplit(os.environ[name])._replace(path=f"/{database}").geturl() for name in urls
@@ -163,14 +221,18 @@ def manage(
     environment = {**os.environ, **on_database, **variables}
     if not owner:
         del environment["DATABASE_OWNER_URL"]
-    return subprocess.run(
-        [sys.executable, "manage.py", *words],
-        cwd=ROOT,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-    )
+    return {
+        "args": [sys.executable, "manage.py", *words],
+        "cwd": ROOT,
+        "env": environment,
+        "stdin": subprocess.DEVNULL,
+        "text": True,
+    }
+
+
+def manage(*words: str, **options: Any) -> "subprocess.CompletedProcess[str]":
+    """Runs manage.py; see `command`."""
+    return subprocess.run(**command(*words, **options), capture_output=True)
 
 
 def test_migrate_without_the_owner_says_what_to_set(empty: str) -> None:
@@ -251,11 +313,18 @@ def test_migrate_is_recorded_if_it_has_changed_something(transactional_db: None)
     assert list(recorded) == ["Migrations: sessions.0001_initial"] * 2
 
 
+@pytest.mark.usefixtures("as_owner")
 def test_migrate_with_one_role_grants_nothing(transactional_db: None) -> None:
-    before = privileges()
+    before = roles.granted("documents")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(settings, "DATABASE_OWNER", {})
+        patch.setitem(settings.DATABASES["default"], "USER", "documents_owner")
         call_command("migrate", verbosity=0)
+    assert roles.granted("documents") == before
+
+
+def test_migrate_as_another_role_than_the_owner_says_what_to_set(transactional_db: None) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(settings, "DATABASE_OWNER", {})
         with pytest.raises(CommandError, match="DATABASE_OWNER_URL"):
             call_command("migrate", "audit", "zero", verbosity=0)
-    assert privileges() == before

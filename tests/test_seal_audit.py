@@ -133,7 +133,7 @@ def test_a_long_backlog_is_sealed_in_batches(
     monkeypatch.setattr(sealing, "BATCH", 100)
     written(601)
     one = sealer()
-    assert [one.seal() for _ in range(8)] == [100] * 6 + [1, 0]
+    assert [seal(one) for _ in range(8)] == [100] * 6 + [1, 0]
     assert sealed_ids() == all_ids()
     assert Subtree.objects.count() == 2
     check_tree()
@@ -266,8 +266,8 @@ def test_a_new_key_signs_on_if_the_old_one_is_known(transactional_db: None) -> N
     new = PrivateKey.generate(KEY.name)
     written()
     with pytest.raises(SealRefused, match="no known key"):
-        Sealer(new, [], None, print).seal()
-    assert Sealer(new, [KEY.public], None, print).seal() == 1
+        seal(Sealer(new, [], None, print))
+    assert seal(Sealer(new, [KEY.public], None, print)) == 1
     newest = Checkpoint.objects.order_by("-size")[0]
     assert open_note(newest.note, [new.public])
 
@@ -318,10 +318,10 @@ def test_a_sealer_that_runs_notices_that_entries_are_gone(transactional_db: None
     one = sealer()
     for _ in range(2):
         written(3)
-        one.seal()
+        seal(one)
     forget(3)
     with pytest.raises(SealRefused, match="6 entries were sealed .* the database has 3"):
-        one.seal()
+        seal(one)
 
 
 def test_a_sealer_notices_another_tree_than_the_witness_s(

@@ -61,6 +61,7 @@ def test_refused_key_that_has_expired_says_when(acme: Tenant, flusher: Flusher) 
     assert about(row) == of(acme)
 
 
+@pytest.mark.usefixtures("as_owner")
 def test_refused_key_whose_revoker_s_account_is_deleted_is_still_explained(
     acme: Tenant, flusher: Flusher
 ) -> None:

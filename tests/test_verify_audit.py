@@ -18,6 +18,7 @@ from audit.tree import merkle
 from audit.tree.leaves import DATA
 from audit.tree.note import PrivateKey
 from audit.tree.sealer import Sealer
+from tests import seals
 from tests.seals import KEY, as_owner, complete_to, forget, written
 from tests.server import eventually
 
@@ -261,10 +262,10 @@ def test_a_log_that_was_written_anew_is_found_with_yesterday_s_checkpoint(witnes
         "DELETE FROM audit_checkpoint",
         f"UPDATE audit_auditentry SET person = 'eve' WHERE id = {ids[1]}",
     )
-    Sealer(PrivateKey.generate(KEY.name), [], None, print).seal()
+    seals.seal(Sealer(PrivateKey.generate(KEY.name), [], None, print))
     assert len(problems()) == 2  # not signed by a known key
     as_owner("DELETE FROM audit_leaf", "DELETE FROM audit_checkpoint")
-    Sealer(KEY, [], None, print).seal()
+    seals.seal()
     assert problems() == []  # as if it had always been so
     [found] = problems("--checkpoint", str(witness))
     assert found.startswith(f"Among the entries {ids[0]} to {ids[2]} (leaves 0 to 2), some were ")

@@ -1,5 +1,6 @@
 """The queue of deliveries: what is due, in which order, and the schedule of attempts."""
 
+from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -451,3 +452,27 @@ def test_secret_is_stored_encrypted_and_has_the_standard_s_form(acme: Tenant) ->
     assert raw.startswith("whsec_")
     assert raw.removeprefix("whsec_")[:20] not in made.secret
     assert len({secrets.new() for _ in range(10)}) == 10
+
+
+def test_claim_reads_what_it_claims_along_the_indexes(acme: Tenant) -> None:
+    """However old the planner's statistics are; PostgreSQL compiles nothing for it."""
+    endpoints = [endpoint(acme, URL)[0] for _ in range(3)]
+    factories.listed(acme.workspace, 1000)
+    Delivery.objects.filter(endpoint=endpoints[0]).update(state=DELIVERED, next_attempt_at=None)
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SHOW jit")
+        assert cursor.fetchone() == ("off",)
+        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {statements.CLAIM}", [[], 100, 100])
+        [[[plan]]] = cursor.fetchall()
+    assert "JIT" not in plan
+    scans = list(scans_of("webhooks_delivery", plan["Plan"]))
+    assert "Seq Scan" not in {scan["Node Type"] for scan in scans}
+    assert sum(scan["Actual Rows"] * scan["Actual Loops"] for scan in scans) < 10 * 2 * AT_ONCE
+
+
+def scans_of(table: str, node: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The parts of a plan that read a table."""
+    if node.get("Relation Name") == table and node["Node Type"] != "ModifyTable":
+        yield node
+    for part in node.get("Plans", ()):
+        yield from scans_of(table, part)

@@ -24,7 +24,9 @@ class Postgres(Service):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self.passwords = self.secrets("postgres", "documents", "documents_owner")
+        self.passwords = self.secrets(
+            "postgres", "documents", "documents_owner", "documents_sealer"
+        )
         # PostgreSQL refuses to run as root; its files then belong to this user.
         self.system_user = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
         self.home = folder / "cluster"
@@ -108,7 +110,10 @@ class Postgres(Service):
         Raises:
             RuntimeError: PostgreSQL refuses to create them.
         """
-        createdb = "ALTER ROLE documents_owner CREATEDB"  # for the tests and the benchmark
+        createdb = (  # for the tests and the benchmark
+            "ALTER ROLE documents_owner CREATEDB; "
+            "GRANT CONNECT ON DATABASE postgres TO documents_owner"
+        )
         done = subprocess.run(  # noqa: S603 - a command of ours
             [self.program("psql"), "-X", "--file", str(ROLES), "--command", createdb],
             env={
@@ -121,6 +126,7 @@ class Postgres(Service):
                 "PGCONNECT_TIMEOUT": "2",  # seconds
                 "OWNER_PASSWORD": self.passwords["documents_owner"],
                 "SERVING_PASSWORD": self.passwords["documents"],
+                "SEALER_PASSWORD": self.passwords["documents_sealer"],
             },
             capture_output=True,
             text=True,
@@ -135,4 +141,8 @@ class Postgres(Service):
         def url(role: str) -> str:
             return f"postgresql://{role}:{self.passwords[role]}@{HOST}:{self.port}/documents"
 
-        return {"DATABASE_URL": url("documents"), "DATABASE_OWNER_URL": url("documents_owner")}
+        return {
+            "DATABASE_URL": url("documents"),
+            "DATABASE_OWNER_URL": url("documents_owner"),
+            "DATABASE_SEALER_URL": url("documents_sealer"),
+        }

@@ -44,6 +44,8 @@ class Endpoint(models.Model):
         failing_since: the first failed attempt since the last that succeeded.
     """
 
+    PRIVILEGES = "SELECT, INSERT, UPDATE"
+
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="endpoints")
     url = models.CharField(max_length=500)
@@ -200,6 +202,8 @@ class Delivery(models.Model):
 
 class Attempt(models.Model):
     """One request of a delivery."""
+
+    PRIVILEGES = "SELECT, INSERT, DELETE"
 
     # The constraint's index begins with the delivery.
     delivery = models.ForeignKey(

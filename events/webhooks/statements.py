@@ -7,15 +7,11 @@ AT_ONCE = 10  # attempts in progress for an endpoint, over all processes
 AT_ONCE_TROUBLED = 1  # for one that fails or is slow
 LOCK = 0x686F6F6B  # an arbitrary number, unique among our advisory locks
 
-# Any plan but one along the indexes would read all deliveries; a generic plan may be as old as an
-# empty table. Claims are made one after the other, so that AT_ONCE is exact.
-PLANS = ("bitmapscan", "hashjoin", "mergejoin", "seqscan", "sort")
 # Neither claims nor results wait for the disk: if the database's machine crashes, those of the last
 # second are lost, and the attempts are repeated.
 NO_WAIT = "SELECT set_config('synchronous_commit', 'off', true)"
-BEGIN = f"{NO_WAIT}, pg_advisory_xact_lock({LOCK})::text" + "".join(
-    f", set_config('enable_{name}', 'off', true)" for name in PLANS
-)
+# Claims are made one after the other, so that AT_ONCE is exact.
+BEGIN = f"{NO_WAIT}, pg_advisory_xact_lock({LOCK})"
 # `waiting` jumps from endpoint to endpoint along the index delivery_due, so the number of an
 # endpoint's deliveries does not matter. `ready` are those that may receive.
 READY = f"""
@@ -51,7 +47,8 @@ CLAIM = f"""
             SELECT delivery.id, delivery.next_attempt_at FROM webhooks_delivery AS delivery
             WHERE delivery.endpoint_id = endpoint.id AND delivery.state = 'PENDING'
                 AND delivery.next_attempt_at <= statement_timestamp()
-                AND (delivery.claimed_until <= statement_timestamp()) IS NOT FALSE
+                AND (delivery.claimed_until IS NULL
+                    OR delivery.claimed_until <= statement_timestamp())
                 AND (delivery.attempts > 0 OR NOT EXISTS (
                     SELECT FROM webhooks_delivery AS earlier
                     WHERE earlier.endpoint_id = endpoint.id
@@ -66,23 +63,25 @@ CLAIM = f"""
                         AND running.claimed_until > statement_timestamp()))
         ) AS first
     ), chosen AS (
-        (SELECT id, troubled FROM due WHERE NOT troubled
+        (SELECT * FROM due WHERE NOT troubled
         ORDER BY turn, next_attempt_at, id LIMIT %s::int)
         UNION ALL
-        (SELECT id, troubled FROM due WHERE troubled
+        (SELECT * FROM due WHERE troubled
         ORDER BY turn, next_attempt_at, id LIMIT %s::int)
+    ), claimed AS (
+        UPDATE webhooks_delivery SET claim = gen_random_uuid(),
+            claimed_until = statement_timestamp() + interval '{CLAIM_SECONDS} s'
+        WHERE id = ANY (ARRAY(SELECT id FROM chosen)) RETURNING *
     )
-    UPDATE webhooks_delivery AS delivery
-    SET claim = gen_random_uuid(),
-        claimed_until = statement_timestamp() + interval '{CLAIM_SECONDS} s'
-    FROM chosen, webhooks_endpoint AS endpoint
-    WHERE delivery.id = chosen.id AND endpoint.id = delivery.endpoint_id
-    RETURNING delivery.id, delivery.claim, delivery.failures, delivery.event_id,
+    SELECT delivery.id, delivery.claim, delivery.failures, delivery.event_id,
         delivery.type, delivery.occurred_at, delivery.document_id::text, delivery.status,
         endpoint.id, endpoint.url, endpoint.secret,
         CASE WHEN endpoint.previous_secret_until > statement_timestamp()
             THEN endpoint.previous_secret ELSE '' END,
         chosen.troubled
+    FROM chosen JOIN claimed AS delivery ON delivery.id = chosen.id
+        JOIN webhooks_endpoint AS endpoint ON endpoint.id = delivery.endpoint_id
+    ORDER BY chosen.troubled, chosen.turn, chosen.next_attempt_at, chosen.id
 """  # noqa: S608 - made of constants
 
 RENEW = f"""

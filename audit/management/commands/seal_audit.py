@@ -25,6 +25,7 @@ from config.management.shutdown import (
     graceful_shutdown,
     when_parent_dies,
 )
+from config.postgresql.roles import as_sealer
 from config.request_context import actor, deadline
 
 SECONDS = 60.0  # that a seal may need
@@ -62,6 +63,11 @@ class Command(ProgressCommand):
     ) -> None:
         if stop_with is not None:
             when_parent_dies(stop_with, lambda: os.kill(os.getpid(), signal.SIGTERM))
+        with as_sealer():
+            self.run(follow=follow, every=every, after_restore=after_restore)
+
+    def run(self, *, follow: bool, every: float, after_restore: bool) -> None:
+        """Seals once, or until a signal."""
         try:
             key, keys = signing_key(), public_keys()
             self.keys = keys

@@ -9,6 +9,7 @@ from django.core.management.base import CommandError
 from django.db import Error as DatabaseError
 
 from audit import record
+from audit.tree import guards
 from audit.tree.checkpoints import CheckpointFile
 from audit.tree.keys import public_keys
 from audit.tree.note import NoteError
@@ -45,7 +46,11 @@ class Command(ProgressCommand):
             try:
                 outside = CheckpointFile(checkpoint, keys) if checkpoint else None
                 verifier = Verifier(keys, outside, self.found, Progress(self.report), shutdown)
+                unguarded = guards.problems()
+                for problem in unguarded:
+                    self.found(problem)
                 result = verifier.run()
+                result.problems += len(unguarded)
                 self.record(result)
             except Stopped as exc:
                 raise CommandError("Stopped before the end.", returncode=exc.status) from exc

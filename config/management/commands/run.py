@@ -103,7 +103,8 @@ def own_companions() -> list[Companion]:
     """The service's other processes. Takes variables away that the server must not have."""
     os.environ.pop("DATABASE_OWNER_URL", None)  # it must not be able to migrate
     with_key = dict(os.environ)
-    os.environ.pop("AUDIT_SIGNING_KEY", None)  # nor to sign
+    for name in ("AUDIT_SIGNING_KEY", "DATABASE_SEALER_URL"):
+        os.environ.pop(name, None)  # nor to seal
     return [
         command(
             *("seal_audit", "--follow"),

@@ -1,0 +1,101 @@
+"""What protects the audit log in the database: triggers, their functions, and privileges.
+
+An owner of the tables can switch all of it off, change entries, and switch it on again. Only the
+seals show that; this shows what was left off, or was never there.
+"""
+
+from collections.abc import Iterator
+
+from django.apps import apps
+
+from config.database import fetch
+from config.postgresql import roles
+
+# SHA-256 of each function's source in `audit/migrations/`.
+FUNCTIONS = {
+    "audit_refuse_change": "100a6f96b5bc06021787a352d30b52dad8effc0476f713f1f55b11cb647ff1c9",
+    "audit_stamp": "fc0f99fd72a2b7657a3ae8ad9c483d54855077f1b1507108bd5e2212d91c57da",
+}
+_REFUSES = (
+    "CREATE TRIGGER audit_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.{table} "
+    "FOR EACH STATEMENT EXECUTE FUNCTION audit_refuse_change()"
+)
+_STAMPS = (
+    "CREATE TRIGGER audit_stamp BEFORE INSERT ON public.audit_auditentry "
+    "FOR EACH ROW EXECUTE FUNCTION audit_stamp()"
+)
+_TRIGGERS = """
+    SELECT pg_get_triggerdef(oid), tgenabled FROM pg_trigger
+    WHERE tgrelid = ANY (%s::regclass[]) AND NOT tgisinternal ORDER BY 1
+"""
+# Rules rewrite statements, and policies hide rows.
+_REWRITTEN = """
+    SELECT relname FROM pg_class
+    WHERE oid = ANY (%s::regclass[]) AND (relhasrules OR relrowsecurity) ORDER BY 1
+"""
+_SOURCES = """
+    SELECT proname, encode(sha256(convert_to(prosrc, 'UTF8')), 'hex') FROM pg_proc
+    WHERE pronamespace = 'public'::regnamespace AND proname = ANY (%s)
+"""
+_DEFINERS = """
+    SELECT oid::regprocedure::text FROM pg_proc
+    WHERE pronamespace = 'public'::regnamespace AND prosecdef AND (
+        has_function_privilege(%s, oid, 'EXECUTE')
+        OR proowner <> (SELECT relowner FROM pg_class WHERE oid = 'audit_auditentry'::regclass)
+        OR proconfig IS DISTINCT FROM '{"search_path=pg_catalog, pg_temp"}'::text[])
+    ORDER BY 1
+"""
+_SERVES = """
+    SELECT pg_has_role(rolname, relowner, 'MEMBER'), rolcreaterole,
+        has_schema_privilege(rolname, 'public', 'CREATE')
+    FROM pg_roles, pg_class WHERE rolname = %s AND pg_class.oid = 'audit_auditentry'::regclass
+"""
+
+
+def problems() -> list[str]:
+    """What is not as `migrate` leaves it, a sentence each.
+
+    Privileges are left out where one role owns the tables and serves: `check --deploy` says that.
+
+    Raises:
+        django.db.Error: the database is out of reach.
+    """
+    role = roles.serving_role()
+    [(owns, creates_roles, creates)] = fetch(_SERVES, [role])
+    found = [*_of_triggers()]
+    if owns:
+        return found
+    if creates_roles or creates:
+        found.append(f"The role {role} may create roles, or tables and functions.")
+    found += [
+        f"The function {name} runs as its owner, and is not as safe as `migrate` makes it."
+        for [name] in fetch(_DEFINERS, [role])
+    ]
+    return [*found, *_of_privileges()]
+
+
+def _of_triggers() -> Iterator[str]:
+    tables = [model._meta.db_table for model in apps.get_app_config("audit").get_models()]
+    wanted = {_REFUSES.format(table=table): "A" for table in tables} | {_STAMPS: "O"}
+    names = f"{{{','.join(tables)}}}"
+    triggers: dict[str, str] = dict(fetch(_TRIGGERS, [names]))
+    for text in sorted(wanted.keys() | triggers.keys()):
+        if text not in triggers:
+            yield f"The database lacks a trigger: {text}."
+        elif text not in wanted:
+            yield f"The database has a trigger that it should not have: {text}."
+        elif triggers[text] != wanted[text]:
+            yield f"The database has switched a trigger off: {text}."
+    for [table] in fetch(_REWRITTEN, [names]):
+        yield f"The table {table} has rules or policies, which change what statements do."
+    sources: dict[str, str] = dict(fetch(_SOURCES, [f"{{{','.join(FUNCTIONS)}}}"]))
+    for name, digest in FUNCTIONS.items():
+        if sources.get(name) != digest:
+            yield f"The function {name} is not the one that `migrate` makes."
+
+
+def _of_privileges() -> Iterator[str]:
+    for role, declared in roles.declared().items():
+        for table, privileges in sorted(roles.granted(role).items()):
+            if beyond := ", ".join(sorted(privileges - declared[table])):
+                yield f"The role {role} may do more with {table} than `migrate` grants: {beyond}."
