@@ -53,7 +53,7 @@ class Action(models.TextChoices):
     ACCOUNT_DELETED = "account.deleted", "Account deleted"
     PASSWORD_CHANGED = "account.password_changed", "Password changed"
     PASSWORD_CONFIRMED = "account.password_confirmed", "Password entered again"
-    PASSWORD_REFUSED = "account.password_refused", "Password entered again, but wrong"
+    PASSWORD_REFUSED = "account.password_refused", "Password or code entered again, but wrong"
     PASSWORD_RESET_REQUESTED = "account.password_reset_requested", "Password reset requested"
     ADDRESS_CONFIRMED = "account.address_confirmed", "E-mail address confirmed"
     SECOND_FACTOR_ADDED = "account.second_factor_added", "Second factor set up"

@@ -161,6 +161,8 @@ def test_no_file_of_the_log_is_handed_out_without_a_recent_sign_in(
     for url in (staff.EXPORT, staff.EXPORT.replace("export", "export-of"), evidence):
         response: Any = client.get(f"{url}?q=lease")
         assert response["Location"] == f"{CONFIRM}?{urlencode({'next': f'{url}?q=lease'})}"
+    cut: Any = client.get(f"{staff.EXPORT}?q={acme.raw}")
+    assert acme.raw not in cut["Location"]  # of a search for a key; the log keeps no such URL
     assert AuditEntry.objects.count() == before
 
 

@@ -78,7 +78,6 @@ class ConfirmPasswordForm(CodeForm):
         strip=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "current-password", "autofocus": True}),
     )
-
     field_order = ("password", "code")
 
     def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
@@ -96,9 +95,9 @@ class ConfirmPasswordForm(CodeForm):
     def clean_code(self) -> str:
         """Checks the code after the right password only: a code is valid once."""
         code: str = self.cleaned_data["code"]
-        user, refused = request_user(self._request), signals.password_refused
+        user, failed = request_user(self._request), signals.password_refused
         if "password" in self.cleaned_data and not second_factor.verify(
-            self._request, user, code, refused=refused
+            self._request, user, code, failed=failed
         ):
             raise forms.ValidationError(second_factor.WRONG_CODE)
         return code

@@ -83,8 +83,11 @@ def confirm(request: HttpRequest, user: User, typed: str, *, by: str) -> list[st
 
 
 @transaction.atomic
-def verify(request: HttpRequest, user: User, typed: str, *, refused: Signal) -> Device | None:
+def verify(request: HttpRequest, user: User, typed: str, *, failed: Signal) -> Device | None:
     """The user's device that the typed code is of; None if it is wrong. A code works once.
+
+    Args:
+        failed: the signal that is sent if the code is wrong.
 
     Raises:
         TooManyAttempts: there were too many wrong ones.
@@ -97,7 +100,7 @@ def verify(request: HttpRequest, user: User, typed: str, *, refused: Signal) -> 
         if device is not None:
             signals.recovery_code_used.send(User, login=login, by=login)
     if device is None:
-        refused.send(User, login=login, detail="right password, wrong code")
+        failed.send(User, login=login, detail="right password, wrong code")
     return device
 
 

@@ -117,7 +117,7 @@ class InvitationPages(PeoplePages):
 
     def revoke_invitation_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         workspace = self.for_manager(request, object_id)
-        if request.method != "POST":  # the password was asked for again
+        if request.method != "POST":  # after the password was asked for again
             return HttpResponseRedirect(page_url(workspace))
         pending: Any = workspace.invitations.pending().select_related("workspace")
         invitation: Invitation | None = chosen(pending, request.POST.get("invitation"))

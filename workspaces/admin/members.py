@@ -22,7 +22,7 @@ class MemberPages(PeoplePages):
     def members_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Changes the role of a member, or removes one; the forms are on the workspace's page."""
         workspace = self.for_manager(request, object_id)
-        if request.method != "POST":  # the password was asked for again
+        if request.method != "POST":  # after the password was asked for again
             return HttpResponseRedirect(page_url(workspace))
         member = chosen(workspace.memberships.select_related("user"), request.POST.get("member"))
         role = request.POST.get("role", "")

@@ -64,7 +64,7 @@ class EnterCode(SitePage, FormView):
     def form_valid(self, form: CodeForm) -> HttpResponse:
         try:
             device = second_factor.verify(
-                self.request, self.user, form.cleaned_data["code"], refused=signals.sign_in_failed
+                self.request, self.user, form.cleaned_data["code"], failed=signals.sign_in_failed
             )
         except ValidationError as exc:
             form.add_error("code", exc)
