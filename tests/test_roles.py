@@ -248,7 +248,7 @@ def test_migrate_is_recorded_if_it_has_changed_something(transactional_db: None)
     assert list(recorded) == []
     for target in ("zero", "0001"):
         call_command("migrate", "sessions", target, fake=True, verbosity=0)
-    assert list(recorded) == ["Migrations: sessions.0001_initial"] * 2
+    assert list(recorded.all()) == ["Migrations: sessions.0001_initial"] * 2
 
 
 def test_migrate_with_one_role_grants_nothing(transactional_db: None) -> None:
