@@ -310,7 +310,7 @@ def test_migrate_is_recorded_if_it_has_changed_something(transactional_db: None)
     assert list(recorded) == []
     for target in ("zero", "0001"):
         call_command("migrate", "sessions", target, fake=True, verbosity=0)
-    assert list(recorded) == ["Migrations: sessions.0001_initial"] * 2
+    assert list(recorded.all()) == ["Migrations: sessions.0001_initial"] * 2
 
 
 @pytest.mark.usefixtures("as_owner")
