@@ -40,7 +40,7 @@ def email_changed(request: HttpRequest, login: str, to: str) -> bool:
     """
     context = {
         "login": login,
-        "host": request.get_host(),
+        "host": urlsplit(base_url(request)).netloc,
         "when": exact(timezone.now()),
         "by": request_user(request).get_username(),
         "support_email": settings.SUPPORT_EMAIL,
