@@ -121,10 +121,10 @@ def origin(name: str, default: str, *, help: str) -> str:
     Raises:
         ImproperlyConfigured: it is set to anything else.
     """
-    value = text(name, help=help).rstrip("/") or default
+    value = text(name, help=help).rstrip("/")
     if value and not re.fullmatch(r"https?://[\w.:\[\]-]+", value, re.ASCII):
         raise ImproperlyConfigured(f"{name} must be https://HOST, without a path.")
-    return value
+    return value or default
 
 
 MAIL_PORTS = {"": 0, "smtp": 25, "smtp+tls": 587, "smtps": 465}  # by scheme

@@ -34,7 +34,7 @@ from tests.browser import Browser
 from tests.factories import Tenant
 from tests.usage import refused
 from workspaces import invitations
-from workspaces.models import DocumentCount, Invitation, Membership, Workspace
+from workspaces.models import ConfirmedAddress, DocumentCount, Invitation, Membership, Workspace
 
 UNKNOWN_UUID, UNKNOWN_NUMBER = "00000000-0000-4000-8000-00000000dead", "999999999"
 OBJECT_PARTS = {"object_id", "id"}  # the parts of an address that name one object
@@ -382,7 +382,7 @@ def test_admin_is_tried_with_every_kind_of_object() -> None:
     tried |= {RefusedRequest, Endpoint, Delivery, Attempt}
     ours = {m for m in apps.get_models() if m.__module__.split(".")[0] in OUR_APPS}
     without_pages = {DocumentCount, Leaf, Subtree, Checkpoint, KeyUsage, KeyAddress, FlushedBatch}
-    without_pages |= {Event, Generation, Process}
+    without_pages |= {ConfirmedAddress, Event, Generation, Process}
     assert ours == tried | without_pages
     assert not [model for model in without_pages if admin.site.is_registered(model)]
 

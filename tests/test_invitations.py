@@ -259,7 +259,7 @@ def marked(acme: Tenant, account: User) -> tuple[bool, bool]:
     row = body(desk.get(workspace_page(acme.workspace))).partition(f">{account}</a>")[2]
     page = body(desk.get(reverse("admin:auth_user_change", args=[account.pk])))
     assert ("Not confirmed" in page) != ("Confirmed <time" in page)
-    return "Address not confirmed" in row.partition("</tr>")[0], "Not confirmed" in page
+    return "Not confirmed" in row.partition("</tr>")[0], "Not confirmed" in page
 
 
 def test_invitation_that_was_sent_by_mail_confirms_the_address(acme: Tenant, settings: Any) -> None:

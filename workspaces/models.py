@@ -120,10 +120,9 @@ class ConfirmedAddress(models.Model):
 
     @classmethod
     def of(cls, user: User) -> "ConfirmedAddress | None":
-        """The user's, if that is the account's login, or its e-mail address, until now."""
+        """The user's, if it is the account's login, which is what others and the audit log see."""
         confirmed = getattr(user, "confirmed_address", None)
-        address = user.username if "@" in user.username else user.email
-        return confirmed if confirmed and confirmed.email == address.lower() else None
+        return confirmed if confirmed and confirmed.email == user.username.lower() else None
 
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):
