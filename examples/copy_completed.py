@@ -175,19 +175,15 @@ def bucket(url: str) -> Callable[[str, bytes], None]:
     return save
 
 
-def workspace_file(state: Path) -> Path:
-    return state.with_name(f"{state.name}.workspace")
-
-
 @contextlib.contextmanager
 def alone(state: Path) -> Iterator[None]:
     """Ends the program if another run uses the state; a run that was killed does not."""
     state.parent.mkdir(parents=True, exist_ok=True)
-    path = workspace_file(state)
+    path = state.with_name(f"{state.name}.workspace")
     with path.open("a") as file:
         try:
-            if fcntl:
-                with named(path):
+            with named(path):
+                if fcntl:
                     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             log(f"Another run uses {state}, so this one copies nothing.")
@@ -207,7 +203,7 @@ class Copier:
         self.api, self.save, self.state = api, save, state
         self.cursor = state.with_name(f"{state.name}.cursor")
         self.new = self.failed = self.in_a_row = 0
-        self.workspace = workspace_file(state)
+        self.workspace = state.with_name(f"{state.name}.workspace")
         state.touch()
         content = state.read_bytes()
         self.known = {line[1].decode() for line in LINE.finditer(content)}
@@ -290,10 +286,8 @@ class Copier:
                 continue
             name = f"{document['completedAt'][:10]} {title or 'agreement'} {file}"
             self.save(name, content)
-            with (
-                named(self.state),
-                self.state.open("a", encoding="utf-8") as lines,
-            ):  # after the file: none is lost
+            # After the file: none is lost.
+            with named(self.state), self.state.open("a", encoding="utf-8") as lines:
                 lines.write(f"{hashlib.sha256(content).hexdigest()}  {name}\n")
             self.known.add(file)
             self.new, self.in_a_row = self.new + 1, 0

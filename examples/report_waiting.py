@@ -122,6 +122,8 @@ def main() -> None:
     if missing := [name for name in ("DTD_BASE_URL", "DTD_API_KEY") if not os.environ.get(name)]:
         sys.exit(f"Set {' and '.join(missing)}; see --help.")
     base, key = os.environ["DTD_BASE_URL"], os.environ["DTD_API_KEY"].strip()
+    if not (key.isascii() and key.isprintable()):
+        sys.exit("DTD_API_KEY has a character that is in no key; copy it again.")
     now = datetime.now(UTC)
     try:
         headers = {"Authorization": f"Bearer {key}"}

@@ -56,8 +56,7 @@ WRONG = {
     ),
     "letters no key has": (
         {"DTD_API_KEY": "dtd_ключ"},
-        "UnicodeEncodeError: 'ascii' codec can't encode characters in position 11-14: "
-        "ordinal not in range(128)",
+        "DTD_API_KEY has a character that is in no key; copy it again.",
     ),
     "an address with the path": (
         {"DTD_BASE_URL": "{base}/api/v1"},

@@ -213,7 +213,7 @@ def test_copy_refuses_a_key_of_another_workspace_in_the_same_folder(
     for _ in range(2):
         printed = examples.run("copy_completed", "here", status=1)
         assert printed.endswith(
-            f"\nhere/SHA256SUMS is of the workspace {acme.workspace.id}, and this key is of "
+            f"here/SHA256SUMS is of the workspace {acme.workspace.id}, and this key is of "
             f"{umbrella.workspace.id} (Umbrella). Choose another TARGET for it, or another "
             "--state.\n"
         )
@@ -392,7 +392,7 @@ def test_copy_killed_before_each_step_with_a_file_is_completed_by_the_next_run(
     examples: Examples, acme: Tenant
 ) -> None:
     document = factories.document(acme.workspace, "COMPLETED")
-    steps = 17
+    steps = 20
     killed = subprocess.run(
         [sys.executable, "-c", KILLER, path_of("copy_completed"), str(steps)],
         cwd=examples.folder,
