@@ -121,12 +121,16 @@ def test_nginx_passes_an_encoded_slash_on_as_no_slash(
     for path in (
         f"/documents/{document.id}{slash}download",
         f"/documents/{document.id}{slash}download?type=original",
-        f"/documents/{document.id}{slash}download{slash}x?type={slash}",
+        f"/documents/{document.id}{slash}download?type={slash}",
         f"/documents/{document.id}{slash}",
         f"/documents/{slash}",
     ):
         assert gate.get(path, acme.raw).same() == unknown.same(), path
-    assert gate.get(f"{slash}documents/{document.id}", acme.raw).error == errors.PathNotFound.text
+    for path in (
+        f"{slash}documents/{document.id}",
+        f"/documents/{document.id}{slash}download{slash}x",  # only the first one is escaped
+    ):
+        assert gate.get(path, acme.raw).error == errors.PathNotFound.text
     page = gate.get(f"/documents?limit=1&other=a{slash}b", acme.raw)
     assert [each["id"] for each in page.json()["data"]] == [str(document.id)]
     refused = gate.get(f"/documents?status=a{slash}b", acme.raw)

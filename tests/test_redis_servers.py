@@ -266,13 +266,14 @@ def test_redis_url_names_sentinels_and_clusters(url: str) -> None:
 def test_redis_url_with_rediss_begins_with_tls(url: str) -> None:
     with socket.create_server((HOST, 0)) as listener, ThreadPoolExecutor(1) as pool:
         host, port = listener.getsockname()
-        ping = pool.submit(ManagedRedisCounter(url.format(f"{host}:{port}"), timeout=5).ping)
+        counting = ManagedRedisCounter(url.format(f"{host}:{port}"), timeout=5)
+        count = pool.submit(counting.increment, uuid4(), 60)
         connection, _ = listener.accept()
         with connection:
             assert connection.recv(2) == b"\x16\x03"  # a handshake
         listener.close()
         with pytest.raises(RedisError):
-            ping.result()
+            count.result()
 
 
 GUIDE = (ROOT / "docs" / "operations.md").read_text()
