@@ -71,6 +71,7 @@ MALFORMED = {
     "headers": (request("/api/v1/me", *[f"X-{n}: y" for n in range(120)]), 431),
     "headers of the schema": (request("/api/v1/openapi.json", *["X: y"] * 300), 431),
     "transfer coding": (request("/api/v1/me", "Transfer-Encoding: x"), 501),
+    "chunk": (request("/api/v1/me", "Transfer-Encoding: chunked") + b"no size\r\n", 400),
     "no request": (b"\x16\x03\x01nonsense\r\n\r\n", 400),
     "version": (b"GET /api/v1/me HTTP/9.9\r\n\r\n", 505),
 }
