@@ -33,7 +33,7 @@ def _unknown_host(request: HttpRequest) -> str:
     if not host:
         return "The request has no Host header."
     shown = ascii(host[:HOST_LENGTH])[1:-1]
-    return f"This service is not reached as '{shown}': check the name in the URL, or the Host header."
+    return f"This service has no host '{shown}': check the name in the URL, or the Host header."
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:

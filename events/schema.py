@@ -59,8 +59,8 @@ registers it in the developer settings.""",
             "after",
             {"type": "string", "minLength": 1},
             f"The `nextCursor` of an earlier response. Without it, the list begins with the events "
-            f"of {KEEP_DAYS - LEAST.days} days ago. `{NOW}` returns no events, and the cursor of those to come; "
-            f"a few of the last seconds may be among them.",
+            f"of {KEEP_DAYS - LEAST.days} days ago. `{NOW}` returns no events, and the "
+            f"cursor of those to come; a few of the last seconds may be among them.",
         ),
         query(
             "type",

@@ -148,7 +148,15 @@ def test_address_is_not_public(address: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "address", ["1.1.1.1", "168.63.129.17", "192.88.98.1", "93.184.216.34", "2606:4700::1111", "64:ff9b::1.1.1.1"]
+    "address",
+    [
+        "1.1.1.1",
+        "168.63.129.17",
+        "192.88.98.1",
+        "93.184.216.34",
+        "2606:4700::1111",
+        "64:ff9b::1.1.1.1",
+    ],
 )
 def test_address_is_public(address: str) -> None:
     assert is_public(address)

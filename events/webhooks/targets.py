@@ -20,11 +20,10 @@ _UNICAST = IPv6Network("2000::/3")
 _NAT64 = IPv6Network("64:ff9b::/96")  # the last 32 bits are an IPv4 address
 # Tunnels to an IPv4 address inside of the address: Teredo and 6to4, which nobody needs.
 _TUNNELS = (IPv6Network("2001::/32"), IPv6Network("2002::/16"))
-# Python counts these as public: clouds' services for their own machines (Azure, Oracle), the relays of
-# 6to4, and examples in texts (RFC 9637).
+# Python counts these as public: clouds' services for their own machines (Azure, Oracle), the relays
+# of 6to4, and examples in texts (RFC 9637).
 _RESERVED = [
-    ip_network(each)
-    for each in ("168.63.129.16/32", "192.0.0.0/24", "192.88.99.0/24", "3fff::/20")
+    ip_network(each) for each in ("168.63.129.16/32", "192.0.0.0/24", "192.88.99.0/24", "3fff::/20")
 ]
 
 
