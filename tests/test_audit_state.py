@@ -143,7 +143,7 @@ def key_of(checkpoint: Checkpoint) -> str:
     return f"sealed/{checkpoint.sealed_at:%Y-%m-%d/%H%M%S}-{checkpoint.size:020}"
 
 
-def test_witness_bucket_has_each_checkpoint(db: None, bucket: Any) -> None:
+def test_witness_bucket_has_each_checkpoint(transactional_db: None, bucket: Any) -> None:
     seals.written(2)
     call_command("seal_audit")
     seals.written(1)
@@ -154,7 +154,9 @@ def test_witness_bucket_has_each_checkpoint(db: None, bucket: Any) -> None:
     assert Bucket().newest() == second.note
 
 
-def test_witness_bucket_only_gets_objects_that_it_does_not_have(db: None, bucket: Any) -> None:
+def test_witness_bucket_only_gets_objects_that_it_does_not_have(
+    transactional_db: None, bucket: Any
+) -> None:
     """The tests' object storage does not refuse others, so the requests are compared."""
     seals.written(2)
     seals.seal()
@@ -174,7 +176,7 @@ def test_witness_bucket_only_gets_objects_that_it_does_not_have(db: None, bucket
 
 
 def test_witness_bucket_needs_a_key_of_its_own(
-    db: None, bucket: Any, settings: Any, capsys: pytest.CaptureFixture[str]
+    transactional_db: None, bucket: Any, settings: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     storage = settings.STORAGES["witness"]
     options = {**storage["OPTIONS"], "access_key": ""}
@@ -188,7 +190,7 @@ def test_witness_bucket_needs_a_key_of_its_own(
 
 
 def test_witness_bucket_without_object_lock_is_said_to_be_one(
-    db: None, bucket: Any, capsys: pytest.CaptureFixture[str]
+    transactional_db: None, bucket: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     seals.written(2)
     call_command("seal_audit")
@@ -197,7 +199,9 @@ def test_witness_bucket_without_object_lock_is_said_to_be_one(
     assert (fact.value[:14], fact.state) == ("no object lock", "warn")
 
 
-def test_witness_bucket_with_object_lock_is_said_to_be_one(db: None, bucket: Any) -> None:
+def test_witness_bucket_with_object_lock_is_said_to_be_one(
+    transactional_db: None, bucket: Any
+) -> None:
     client = Bucket()._client()
     retention = {"Mode": "COMPLIANCE", "Days": 3650}
     found = {"ObjectLockEnabled": "Enabled", "Rule": {"DefaultRetention": retention}}
@@ -213,7 +217,7 @@ def test_witness_bucket_with_object_lock_is_said_to_be_one(db: None, bucket: Any
 
 
 def test_witness_bucket_that_knows_more_than_the_database_stops_sealing(
-    db: None, bucket: Any
+    transactional_db: None, bucket: Any
 ) -> None:
     time = timezone.now() - timedelta(minutes=1)
     lost = Statement("tests.example/audit", 7, b"0" * 32, time)
@@ -227,7 +231,7 @@ def test_witness_bucket_that_knows_more_than_the_database_stops_sealing(
 
 
 def test_witness_bucket_that_does_not_exist_is_named(
-    db: None, bucket: Any, settings: Any, capsys: pytest.CaptureFixture[str]
+    transactional_db: None, bucket: Any, settings: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options = {**settings.STORAGES["witness"]["OPTIONS"], "bucket_name": "no-such-bucket"}
     witness = {**settings.STORAGES["witness"], "OPTIONS": options}
@@ -242,7 +246,7 @@ def test_witness_bucket_that_does_not_exist_is_named(
 # --- The admin
 
 
-def test_audit_entry_page_names_the_first_checkpoint_with_it(db: None) -> None:
+def test_audit_entry_page_names_the_first_checkpoint_with_it(transactional_db: None) -> None:
     sam = signed_in(support())
     first, second, third = (seals.written()[0] for _ in range(3))
     assert of_entry(sam, first) == "Not sealed yet"
@@ -259,14 +263,14 @@ def test_audit_entry_page_names_the_first_checkpoint_with_it(db: None) -> None:
     )
 
 
-def test_audit_list_says_which_entries_are_sealed(acme: Tenant) -> None:
+def test_audit_list_says_which_entries_are_sealed(transactional_db: None, acme: Tenant) -> None:
     seals.seal()
     factories.issue(acme.workspace, "Nightly copy", acme.admin)
     html = page(signed_in(acme.admin), HISTORY)
     assert re.findall(r'<td [^>]*class="field-sealed">(.*?)</td>', html) == ["not yet", "yes"]
 
 
-def test_audit_list_asks_once_which_entries_are_sealed(db: None) -> None:
+def test_audit_list_asks_once_which_entries_are_sealed(transactional_db: None) -> None:
     sam = signed_in(support())
     seals.written(40)
     seals.seal()

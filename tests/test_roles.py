@@ -132,7 +132,6 @@ def test_each_role_has_the_privileges_that_are_declared_and_no_others(db: None) 
         "events_event": {"SELECT", "DELETE"},
         "events_generation": {"SELECT"},
         "otp_static_statictoken": {"SELECT", "INSERT", "DELETE"},
-        "usage_refusedrequest": {"SELECT", "INSERT", "DELETE"},
         "webhooks_attempt": {"SELECT", "INSERT", "DELETE"},
         "webhooks_endpoint": {"SELECT", "INSERT", "UPDATE"},
         "workspaces_invitation": {"SELECT", "INSERT", "UPDATE"},

@@ -69,8 +69,6 @@ class RefusedRequest(models.Model):
     that have no row.
     """
 
-    PRIVILEGES = "SELECT, INSERT, DELETE"
-
     created_at = models.DateTimeField()  # of the response
     request_id = models.CharField(max_length=32)
     status = models.PositiveSmallIntegerField()
