@@ -2,16 +2,23 @@
 
 import time
 from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 from django.conf import settings
+from django.contrib.auth.models import User
+from django.urls import reverse
 
+from audit.models import AuditEntry
 from documents import storage
 from documents.models import Document
 from tests import factories
 from tests.factories import Tenant
-from tests.server import Server, eventually
-from tests.slow import SIGN_IN_FORM, SlowClients, download_request
+from tests.seals import KEY, seal
+from tests.server import Server, eventually, running
+from tests.slow import SIGN_IN_FORM, SlowClients, Tireless, download_request
+from tests.staff import HISTORY, member, signed_in, support
 
 MANY = 200
 
@@ -92,3 +99,54 @@ def test_slow_downloads_and_slow_forms_together_stop_nobody(
         clients.read(download_request(large.id, acme.raw))
     wait_for_statuses(clients, MANY)
     assert_undisturbed(server, umbrella)
+
+
+def cookie_of(user: User) -> str:
+    name = settings.SESSION_COOKIE_NAME
+    return f"{name}={signed_in(user).cookies[name].value}"
+
+
+def guess(clients: Tireless, address: str) -> None:
+    """Enters wrong passwords from an address, one after the other."""
+    token = "a" * 32
+    form = {"username": f"{address}@acme.example", "password": "x", "csrfmiddlewaretoken": token}
+    clients.send(
+        "POST",
+        reverse("admin:login"),
+        urlencode(form),
+        {
+            "Cookie": f"csrftoken={token}",
+            "Content-Type": "application/x-www-form-urlencoded",
+            "X-Forwarded-For": address,
+        },
+    )
+
+
+def test_wrong_passwords_and_evidence_stop_no_page(
+    transactional_db: None, acme: Tenant, tmp_path: Path
+) -> None:
+    """Of many addresses, and of two admins who export at the same time, again and again."""
+    document = factories.listed(acme.workspace, 1)[0]
+    facts = {"workspace_id": acme.workspace.id, "document_id": document.id}
+    AuditEntry.objects.bulk_create(
+        AuditEntry(action="document.viewed", **facts) for _ in range(5000)
+    )
+    seal()
+    evidence = reverse("admin:documents_document_evidence", args=[document.id])
+    admins = [acme.admin, member(acme.workspace, "ada@acme.example", "ADMIN")]
+    sam = cookie_of(support())
+    variables = {"TRUSTED_PROXIES": "1", "AUDIT_PUBLIC_KEYS": str(KEY.public)}
+    with running(Server(tmp_path, **variables)) as server, Tireless(server.port) as clients:
+        for number in range(12):
+            guess(clients, f"192.0.2.{number}")
+        for number, admin in enumerate(admins * 2):
+            address = f"203.0.113.{number}"
+            headers = {"Cookie": cookie_of(admin), "X-Forwarded-For": address}
+            clients.send("GET", evidence, None, headers)
+        assert eventually(lambda: clients.statuses.total() > 4)
+        for _ in range(10):
+            for path, cookie in {HISTORY: sam, reverse("admin:login"): ""}.items():
+                started = time.monotonic()
+                response = server.request(path, Cookie=cookie, X_Forwarded_For="198.51.100.1")
+                assert response.status == 200
+                assert time.monotonic() - started < 2  # the promise
