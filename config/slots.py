@@ -214,7 +214,7 @@ GATES = {
     "page": Gate(settings.PAGE_SLOTS, _THREADS // 24, max(1, settings.PAGE_SLOTS - 1)),
     # A hash takes a core for some tenths of a second. A long queue is served, rather than refused:
     # each address has its turn, and those who guess wait for theirs.
-    "password": Gate(1, _THREADS // 12, patience=15.0),
+    "password": Gate(1, _THREADS // 12, patience=20.0),
     "static": Gate(_THREADS // 48, _THREADS // 48),
     "completion": Gate(1, settings.STREAMS),  # of downloads, whose threads they hold
     "usage": Gate(1, 1),  # what is counted of keys, and refused requests

@@ -29,8 +29,8 @@ def export(
     """Begins the file and records that, so that nobody has a file without an entry in the log.
 
     The file's own entry is not in it. Its first entries are read and checked at once, so that
-    damage is usually an error before the first byte. Later parts are read one at a time; if there
-    is damage in one of them, the file is broken off, and is no JSON.
+    damage is usually an error before the first byte. Later parts are read one at a time; damage
+    there is said in the file, which ends with it and so is no JSON.
 
     Args:
         trail: it must exist.
@@ -66,7 +66,7 @@ def export(
         sealed=len(proofs.sealed),
         unsealed=len(proofs.unsealed),
     )
-    return started, chain(first, parts)
+    return started, chain(first, _with_reason(parts))
 
 
 @transaction.atomic(durable=True)
@@ -98,6 +98,15 @@ def _parts(facts: dict[str, Any], proofs: Proofs) -> Iterator[tuple[int, str]]:
     yield 0, ',\n"unsealed": ['
     yield from _objects(proofs.unsealed_batches())
     yield 0, "\n}\n"
+
+
+def _with_reason(parts: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """The parts; or as far as they go, and why there are no more."""
+    try:
+        yield from parts
+    except TreeDamaged as exc:
+        yield 0, f"\nThis file is not whole. The audit log is damaged: {exc}.\n"
+        raise
 
 
 def _objects(batches: Iterator[list[str]]) -> Iterator[tuple[int, str]]:
