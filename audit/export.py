@@ -4,28 +4,19 @@ Two entries of the log itself say who exported it, and how much of it was sent.
 """
 
 import csv
-import logging
 import re
-import time
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from django.db import DatabaseError, InterfaceError
 from django.db.models import Q, QuerySet
-from django.http import StreamingHttpResponse
 from django.utils import timezone
-from django.utils.http import content_disposition_header
 from django.utils.text import slugify
 
-from audit import record
-from audit.export_limits import EXPORT_SECONDS, RUNNING, slot
+from audit.export_limits import slot
 from audit.filters import AuditLogFilter
-from audit.models import COLUMNS, LABELS, Action, AuditEntry
+from audit.models import COLUMNS, LABELS, Action
 from config.admin import keyset
-from config.slots import NoSlot
-
-logger = logging.getLogger(__name__)
 
 BATCH = 2000  # entries that are read and sent at a time; no more are ever in memory
 # A spreadsheet treats a cell that begins with one of these as a formula (OWASP, CSV injection);
@@ -87,55 +78,12 @@ def _with_ends(batch: list[dict[str, Any]], among: QuerySet[Any]) -> list[dict[s
     return lines
 
 
-class Lines:
-    """The lines of the file, one batch at a time; their end is another audit entry.
-
-    Args:
-        found: the batches of entries.
-        started: the audit entry of the export, which counts in `RUNNING`.
-    """
-
-    def __init__(self, found: Iterator[list[dict[str, Any]]], started: AuditEntry) -> None:
-        self._writer = csv.writer(_Echo(), quoting=csv.QUOTE_ALL)
-        self._parts = self._write(found)
-        self._started = started
-        self._count = 0  # entries that the server has been given
-        self._last = time.monotonic() + EXPORT_SECONDS
-        self._ended = False
-
-    def _write(self, found: Iterator[list[dict[str, Any]]]) -> Iterator[str]:
-        yield _BYTE_ORDER_MARK + self._writer.writerow(COLUMNS)
-        for batch in found:
-            self._count += len(batch)
-            yield "".join(self._writer.writerow(_cells(row)) for row in batch)
-
-    def __iter__(self) -> Iterator[str]:
-        return self
-
-    def __next__(self) -> str:
-        if time.monotonic() > self._last:
-            raise TimeoutError("the export takes too long")
-        try:
-            return next(self._parts)
-        except StopIteration:
-            self._end(f"{self._count:,} {'entry' if self._count == 1 else 'entries'}")
-            raise
-
-    def close(self) -> None:
-        """The server calls it after the last byte, or if the client left."""
-        self._end(f"broken off after {self._count:,} entries")
-
-    def _end(self, detail: str) -> None:
-        if self._ended:
-            return
-        self._ended = True
-        RUNNING.give_back(self._started.person)
-        try:
-            with slot():
-                record.log_export_ended(self._started, detail=detail)
-        except (DatabaseError, InterfaceError, NoSlot) as exc:
-            # The export itself is recorded, and its bytes have been sent; only log the failure.
-            logger.error("The end of an export could not be recorded: %r", exc)
+def lines(found: Iterator[list[dict[str, Any]]]) -> Iterator[tuple[int, str]]:
+    """The lines of the file, with the number of entries in them: the heading, then each batch."""
+    writer = csv.writer(_Echo(), quoting=csv.QUOTE_ALL)
+    yield 0, _BYTE_ORDER_MARK + writer.writerow(COLUMNS)
+    for batch in found:
+        yield len(batch), "".join(writer.writerow(_cells(row)) for row in batch)
 
 
 def _cells(row: dict[str, Any]) -> list[Any]:
@@ -155,14 +103,3 @@ def file_name(form: AuditLogFilter) -> str:
     filters = form.text()
     words = "" if filters == "no filter" else f"-{slugify(filters)[:80].strip('-_')}"
     return f"audit-log-{timezone.now():%Y-%m-%d}{words}.csv"
-
-
-def csv_response(lines: Lines, name: str) -> StreamingHttpResponse:
-    """The file as a download."""
-    response = StreamingHttpResponse(
-        lines,
-        content_type="text/csv; charset=utf-8",
-        headers={"Content-Disposition": content_disposition_header(True, name)},
-    )
-    response.without_slot = True  # type: ignore[attr-defined] # see `config.admission`
-    return response

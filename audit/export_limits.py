@@ -1,27 +1,42 @@
-"""How many exports a process sends, and the slots that they take.
+"""How many exports a process sends, the slots that they take, and how they end.
 
 A reader may be slow or stop reading, so an export holds a slot of the pages only while it reads.
 """
 
 import contextlib
+import logging
 import threading
 import time
 from collections.abc import Iterator
 
 from django.conf import settings
+from django.db import DatabaseError, InterfaceError
+from django.http import StreamingHttpResponse
+from django.utils.http import content_disposition_header
 
+from audit import record
+from audit.models import AuditEntry
 from config.postgresql.deadlines import PAGE_SECONDS
 from config.request_context import deadline
-from config.slots import GATES, NoSlot
+from config.slots import GATES, NoSlot, SignedIn
+
+logger = logging.getLogger(__name__)
 
 # That a process sends at once, one for each user: each takes a thread.
 EXPORTS = max(1, settings.SERVER_THREADS // 96)
 EXPORT_SECONDS = 900.0  # that an export may take; then it is broken off
 PATIENCE = 30.0  # seconds that a batch waits for a slot
+# All exports are one tenant, so that they leave slots to other pages.
+_TENANT = SignedIn(0)
 
 
 class TooManyExports(Exception):
     """The user already has an export in progress, or the process sends its most exports."""
+
+    text = (
+        "Nothing was exported: another export is still being sent. Wait until it has ended, or "
+        "cancel it."
+    )
 
 
 class Exports:
@@ -31,8 +46,9 @@ class Exports:
         self._lock = threading.Lock()
         self._ends: dict[str, float] = {}  # when an export must have ended, by the user's login
 
-    def take(self, person: str) -> None:
-        """Counts an export that begins.
+    @contextlib.contextmanager
+    def begin(self, person: str) -> Iterator[None]:
+        """Counts an export, whose `Sending` is made within this context.
 
         Raises:
             TooManyExports: there are too many.
@@ -44,6 +60,11 @@ class Exports:
             if person in self._ends or len(self._ends) >= EXPORTS:
                 raise TooManyExports
             self._ends[person] = now + EXPORT_SECONDS
+        try:
+            yield
+        except BaseException:
+            self.give_back(person)
+            raise
 
     def give_back(self, person: str) -> None:
         """Counts an export that has ended."""
@@ -56,15 +77,18 @@ RUNNING = Exports()
 
 @contextlib.contextmanager
 def slot() -> Iterator[None]:
-    """A slot of the pages, with its database connection.
+    """A slot of the pages, with its database connection; within a page its own.
 
     Raises:
         NoSlot: none was free in time.
     """
+    if deadline.get() is not None:
+        yield
+        return
     gate, last = GATES["page"], time.monotonic() + PATIENCE
     while True:
         try:
-            gate.enter()
+            gate.enter(_TENANT)
             break
         except NoSlot:
             if time.monotonic() > last:
@@ -74,4 +98,61 @@ def slot() -> Iterator[None]:
         yield
     finally:
         deadline.reset(token)
-        gate.leave()
+        gate.leave(_TENANT)
+
+
+class Sending:
+    """The parts of an export, one at a time; their end is another audit entry.
+
+    Args:
+        parts: each with the number of entries in it. They are read with a `slot`.
+        started: the audit entry of the export, which counts in `RUNNING`.
+    """
+
+    def __init__(self, parts: Iterator[tuple[int, str]], started: AuditEntry) -> None:
+        self._parts = parts
+        self._started = started
+        self._count = 0  # entries that the server has been given
+        self._last = time.monotonic() + EXPORT_SECONDS
+        self._ended = False
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        if time.monotonic() > self._last:
+            raise TimeoutError("the export takes too long")
+        try:
+            count, text = next(self._parts)
+        except StopIteration:
+            self._end(f"{self._count:,} {'entry' if self._count == 1 else 'entries'}")
+            raise
+        self._count += count
+        return text
+
+    def close(self) -> None:
+        """The server calls it after the last byte, or if the client left."""
+        self._end(f"broken off after {self._count:,} entries")
+
+    def _end(self, detail: str) -> None:
+        if self._ended:
+            return
+        self._ended = True
+        RUNNING.give_back(self._started.person)
+        try:
+            with slot():
+                record.log_export_ended(self._started, detail=detail)
+        except (DatabaseError, InterfaceError, NoSlot) as exc:
+            # The export itself is recorded, and its bytes have been sent; only log the failure.
+            logger.error("The end of an export could not be recorded: %r", exc)
+
+
+def file_response(sending: Sending, name: str, content_type: str) -> StreamingHttpResponse:
+    """The file as a download."""
+    response = StreamingHttpResponse(
+        sending,
+        content_type=content_type,
+        headers={"Content-Disposition": content_disposition_header(True, name)},
+    )
+    response.without_slot = True  # type: ignore[attr-defined] # see `config.admission`
+    return response

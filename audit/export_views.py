@@ -11,7 +11,8 @@ from django.http import (
 )
 from django.urls import reverse
 
-from audit import bars, export, export_limits, record
+from audit import bars, export, record
+from audit.export_limits import RUNNING, Sending, TooManyExports, file_response
 from audit.filters import AuditLogFilter
 from audit.links import log_url
 from audit.search import without_raw_key
@@ -57,27 +58,20 @@ class ExportViews(ReadOnlyAdmin):
         if not isinstance(form, AuditLogFilter):
             return form
         person = request_user(request).get_username()
-        try:
-            export_limits.RUNNING.take(person)
-        except export_limits.TooManyExports:
-            messages.warning(
-                request,
-                "Nothing was exported: another export is still being sent. Wait until it has "
-                "ended, or cancel it.",
-            )
-            return HttpResponseRedirect(f"{log_url()}?{request.GET.urlencode()}")
-        try:
-            # Committed before the first byte.
-            started = record.log_exported(
-                workspace=form.only_workspace(), person=person, detail=form.text()
-            )
-        except BaseException:
-            export_limits.RUNNING.give_back(person)
-            raise
         found = export.batches(
             self.get_filtered(request, form), form.alternatives(), self.get_queryset(request)
         )
-        return export.csv_response(export.Lines(found, started), export.file_name(form))
+        try:
+            with RUNNING.begin(person):
+                # Committed before the first byte.
+                started = record.log_exported(
+                    workspace=form.only_workspace(), person=person, detail=form.text()
+                )
+                sending = Sending(export.lines(found), started)
+        except TooManyExports as exc:
+            messages.warning(request, exc.text)
+            return HttpResponseRedirect(f"{log_url()}?{request.GET.urlencode()}")
+        return file_response(sending, export.file_name(form), "text/csv; charset=utf-8")
 
     def _form_of_export(self, request: HttpRequest) -> AuditLogFilter | HttpResponse:
         """The valid filters of an export, or the response without them.

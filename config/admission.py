@@ -1,16 +1,18 @@
 """Admission: which slots a request needs, and until when it must have ended."""
 
+import re
 import time
 from collections.abc import Callable, Hashable
 from functools import partial
 
+from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
 from config import slots
 from config.error_pages import busy
 from config.postgresql.deadlines import API_SECONDS, PAGE_SECONDS
-from config.request_context import client_address, deadline
+from config.request_context import client_address, deadline, network_of
 
 # Seconds from a request's arrival until its response must be ready.
 SECONDS = {
@@ -18,7 +20,13 @@ SECONDS = {
     "api": API_SECONDS,
     "static": API_SECONDS,
     "page": PAGE_SECONDS,
+    "password": PAGE_SECONDS,
 }
+# The forms that hash a password, which takes as long as some dozen pages. They have a slot of their
+# own, so guessing stops no page.
+_PASSWORD_FORM = re.compile(
+    r"/admin/(login|reset/.+|confirm-password|password_change|invitation)/", re.DOTALL
+)
 
 
 class AdmissionMiddleware:
@@ -33,7 +41,7 @@ class AdmissionMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        kind = _class_of(request.path)
+        kind = class_of(request)
         gate = slots.GATES[kind]
         token = deadline.set(time.monotonic() + SECONDS[kind])
         tenant = _tenant(kind, request)
@@ -65,15 +73,19 @@ def is_api_version(path: str) -> bool:
     return path.startswith("/api/v1/") or path == "/api/v1"
 
 
-def _class_of(path: str) -> str:
+def class_of(request: HttpRequest) -> str:
     """The class of a request, a name in `config.slots.GATES`."""
+    path = request.path
     if is_api_version(path):
         return "download" if path.endswith("/download") else "api"
+    if request.method == "POST" and _PASSWORD_FORM.fullmatch(path):
+        return "password"
     return "static" if path.startswith("/static/") else "page"  # for people
 
 
 def _tenant(kind: str, request: HttpRequest) -> Hashable:
-    """Whose request it is: a workspace's, or for pages an address's."""
+    """Whose request it is: a workspace's, or for pages a signed-in user's or an address's."""
     if kind in ("api", "download"):
         return slots.tenant_of(request.META.get("HTTP_AUTHORIZATION", ""))
-    return client_address(request)
+    session = request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
+    return slots.tenant_of(session) or network_of(client_address(request))

@@ -72,14 +72,14 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 def busy(request: HttpRequest) -> HttpResponse:
     """503: there is no slot for the request (`config.admission`)."""
-    return _failed(request, Busy())
+    return _failed(request, Busy(), "503.html")
 
 
-def _failed(request: HttpRequest, error: ApiError) -> HttpResponse:
+def _failed(request: HttpRequest, error: ApiError, template: str = "500.html") -> HttpResponse:
     if is_api(request):
         return error_response(error)
     note_error(error)
-    response: HttpResponse = defaults.server_error(request)
+    response: HttpResponse = defaults.server_error(request, template)
     response.status_code = error.status_code
     for name, value in error.headers.items():
         response[name] = value

@@ -6,7 +6,7 @@ import pwd
 import sys
 from collections.abc import Iterator
 from contextvars import ContextVar
-from ipaddress import ip_address
+from ipaddress import IPv6Address, ip_address, ip_network
 from pathlib import Path
 from typing import Any
 
@@ -123,3 +123,16 @@ def client_address(request: HttpRequest) -> str:
         return str(ip_address(hops[-settings.TRUSTED_PROXIES].strip()))
     except ValueError:
         return direct
+
+
+def network_of(address: str) -> str:
+    """What counts as one address: of IPv6 the /64 that a connection has."""
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(parsed, IPv6Address):
+        if parsed.ipv4_mapped:
+            return str(parsed.ipv4_mapped)
+        return str(ip_network((parsed.packed, 64), strict=False))
+    return str(parsed)

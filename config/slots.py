@@ -1,9 +1,9 @@
 """Slots: how many requests run at once, so that one kind of request never stops another.
 
-Each class of requests (API, downloads, pages for people, health checks) has its own slots. A
+Each class of requests (API, downloads, pages for people, passwords) has its own slots. A
 request without a free slot waits, at most `PATIENCE` seconds and with a limited number of others;
 then it is refused. Those that wait are served in turn by tenant, so that a workspace with many
-requests delays its own.
+requests delays its own; of two turns one is a signed-in user's, however many others wait.
 
 In a server process each slot has its own database connection: the number of connections depends
 on the slots, not on the number of threads.
@@ -12,6 +12,8 @@ on the slots, not on the number of threads.
 import threading
 from collections import Counter, OrderedDict, deque
 from collections.abc import Hashable
+from itertools import chain
+from typing import NamedTuple
 from uuid import UUID
 
 from django.conf import settings
@@ -26,6 +28,12 @@ class NoSlot(Exception):
     """No slot became free in time, or too many requests wait already."""
 
 
+class SignedIn(NamedTuple):
+    """A signed-in user as a tenant, who does not wait for all who are not signed in."""
+
+    user_id: int
+
+
 class _Waiter:
     """A request that waits; `granted` is None until it is decided, under the gate's lock."""
 
@@ -38,9 +46,12 @@ class _Waiter:
         self.granted = granted
         self._undecided.release()
 
-    def wait(self) -> bool:
-        """Waits for the decision, for `PATIENCE`; returns whether it may run."""
-        return self._undecided.acquire(timeout=PATIENCE) and bool(self.granted)
+    def wait(self, seconds: float) -> bool:
+        """Waits for the decision; returns whether it may run."""
+        return self._undecided.acquire(timeout=seconds) and bool(self.granted)
+
+
+_Queues = OrderedDict[Hashable, deque[_Waiter]]  # by tenant
 
 
 class Gate:
@@ -50,6 +61,7 @@ class Gate:
         slots: requests that run at once.
         places: requests that may wait. If there are more, the tenant with most of them loses one.
         share: slots that one tenant may hold, so that another one's request need not wait.
+        patience: seconds that a request waits instead of `PATIENCE`.
 
     Attributes:
         in_use: slots that are held now.
@@ -59,16 +71,21 @@ class Gate:
 
     _nobody = object()
 
-    def __init__(self, slots: int, places: int, share: int | None = None) -> None:
+    def __init__(
+        self, slots: int, places: int, share: int | None = None, patience: float | None = None
+    ) -> None:
         self.in_use = 0
         self.waiting = 0
         self.refused = 0
         self._slots = slots
         self._places = places
         self._share = slots if share is None else share
+        self._patience = PATIENCE if patience is None else patience
         self._held: Counter[Hashable] = Counter()  # slots, by tenant
         self._lock = threading.Lock()
-        self._queues: OrderedDict[Hashable, deque[_Waiter]] = OrderedDict()  # one per tenant
+        # Of signed-in users (True), and of all others.
+        self._queues: dict[bool, _Queues] = {True: OrderedDict(), False: OrderedDict()}
+        self._turn = True  # whose turn is next, if they wait
         self._connections: list[BaseDatabaseWrapper] = []
         self._free: list[BaseDatabaseWrapper] = []
 
@@ -100,11 +117,12 @@ class Gate:
                 waiter = None
             else:
                 waiter = _Waiter()
-                self._queues.setdefault(tenant, deque()).append(waiter)
+                queues = self._queues[isinstance(tenant, SignedIn)]
+                queues.setdefault(tenant, deque()).append(waiter)
                 self.waiting += 1
                 if self.waiting > self._places:
                     self._refuse_one()
-        if waiter and not waiter.wait():
+        if waiter and not waiter.wait(self._patience):
             self._give_up(tenant, waiter)
         if self._connections:
             connections[DEFAULT_DB_ALIAS] = self._free.pop()
@@ -114,16 +132,21 @@ class Gate:
         self._held[tenant] += 1
 
     def _refuse_one(self) -> None:
-        """Refuses the last request of the tenant that has most waiting. Needs the lock."""
-        tenant = max(self._queues, key=lambda each: len(self._queues[each]))
-        waiter = self._queues[tenant][-1]
+        """Refuses the last request of the tenant that has most waiting. Needs the lock.
+
+        Signed-in users are refused only if nobody else waits.
+        """
+        queues = self._queues[False] or self._queues[True]
+        tenant = max(queues, key=lambda each: len(queues[each]))
+        waiter = queues[tenant][-1]
         self._remove(tenant, waiter)
         waiter.decide(granted=False)
 
     def _remove(self, tenant: Hashable, waiter: _Waiter) -> None:
-        self._queues[tenant].remove(waiter)
-        if not self._queues[tenant]:
-            del self._queues[tenant]
+        queues = self._queues[isinstance(tenant, SignedIn)]
+        queues[tenant].remove(waiter)
+        if not queues[tenant]:
+            del queues[tenant]
         self.waiting -= 1
         self.refused += 1
 
@@ -147,14 +170,18 @@ class Gate:
             self._held[tenant] -= 1
             if not self._held[tenant]:
                 del self._held[tenant]
-            waiting = (each for each in self._queues if self._held[each] < self._share)
+            in_turn = chain(self._queues[self._turn], self._queues[not self._turn])
+            waiting = (each for each in in_turn if self._held[each] < self._share)
             following = next(waiting, self._nobody)
             if following is self._nobody:
                 return
-            queue = self._queues.pop(following)
+            signed_in = isinstance(following, SignedIn)
+            self._turn = not signed_in
+            queues = self._queues[signed_in]
+            queue = queues.pop(following)
             waiter = queue.popleft()
             if queue:
-                self._queues[following] = queue  # at the end: the other tenants are first
+                queues[following] = queue  # at the end: the other tenants are first
             self.waiting -= 1
             self._take(following)
             waiter.decide(granted=True)
@@ -184,7 +211,10 @@ GATES = {
     "api": Gate(settings.API_SLOTS, _THREADS // 2, max(1, settings.API_SLOTS - 1)),
     # Until the first byte of the file.
     "download": Gate(settings.DOWNLOAD_SLOTS, _THREADS // 12, max(1, settings.DOWNLOAD_SLOTS - 1)),
-    "page": Gate(settings.PAGE_SLOTS, _THREADS // 24),
+    "page": Gate(settings.PAGE_SLOTS, _THREADS // 24, max(1, settings.PAGE_SLOTS - 1)),
+    # A hash takes a core for some tenths of a second. A long queue is served, rather than refused:
+    # each address has its turn, and those who guess wait for theirs.
+    "password": Gate(1, _THREADS // 12, patience=20.0),
     "static": Gate(_THREADS // 48, _THREADS // 48),
     "completion": Gate(1, settings.STREAMS),  # of downloads, whose threads they hold
     "usage": Gate(1, 1),  # what is counted of keys, and refused requests
@@ -199,20 +229,24 @@ def open_connections() -> None:
             gate.open()
 
 
-_tenants: dict[int, UUID] = {}  # workspaces by the hash of the Authorization header
+Tenant = UUID | SignedIn  # a workspace, or a user
+_tenants: dict[int, Tenant] = {}  # by the hash of the Authorization header or the session's cookie
 _TENANTS = 10_000  # how many are remembered
 
 
-def tenant_of(authorization: str) -> UUID | None:
-    """The workspace that last used this header; None if it is not known yet.
+def tenant_of(credential: str) -> Tenant | None:
+    """Who last used this header or cookie; None if it is not known yet.
 
     It only determines the queue: each request is authenticated by itself.
     """
-    return _tenants.get(hash(authorization))
+    return _tenants.get(hash(credential))
 
 
-def remember_tenant(authorization: str, workspace_id: UUID) -> None:
-    """Notes whose key this is."""
+def remember_tenant(credential: str, tenant: Tenant | None) -> None:
+    """Notes whose key or session this is; None if it is nobody's, or not any more."""
+    if tenant is None:
+        _tenants.pop(hash(credential), None)
+        return
     if len(_tenants) >= _TENANTS:
         _tenants.clear()
-    _tenants[hash(authorization)] = workspace_id
+    _tenants[hash(credential)] = tenant

@@ -7,22 +7,23 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
 from audit.models import AuditEntry
 from config.postgresql import roles
-from documents.evidence import IN_MEMORY
+from config.slots import GATES
+from documents.evidence.proofs import BATCH
 from documents.models import Document
 from tests import factories
 from tests.database import without_triggers
 from tests.evidence import verify
 from tests.factories import Tenant, uid
-from tests.proxy import HOST
 from tests.seals import KEY, seal
-from tests.server import Server, running
-from tests.staff import HISTORY, member, operator, signed_in, support
+from tests.server import Server, eventually, running
+from tests.staff import EXPORT, HISTORY, member, operator, signed_in, support
 from tests.test_admin_isolation import normal
 
 pytestmark = pytest.mark.usefixtures("transactional_db")
@@ -56,6 +57,12 @@ def downloaded(user: User, document_id: object) -> Any:
     )
     assert "no-store" in response["Cache-Control"]
     return json.loads(b"".join(response.streaming_content))
+
+
+def ended() -> list[str]:
+    """What the log says of the ends of exports."""
+    entries = AuditEntry.objects.filter(action="audit.export_ended").order_by("id")
+    return list(entries.values_list("detail", flat=True))
 
 
 def people(workspace: Any) -> dict[str, User]:
@@ -100,18 +107,75 @@ def test_evidence_from_a_real_server_is_whole_and_valid(
     name = settings.SESSION_COOKIE_NAME
     session = signed_in(acme.admin).cookies[name].value
     with running(Server(tmp_path, AUDIT_PUBLIC_KEYS=str(KEY.public))) as server:
-        head, _, body = server.raw(
-            f"GET {url_of(lease.id)} HTTP/1.1\r\nHost: {HOST}:{server.port}\r\n"
-            f"Cookie: {name}={session}\r\nConnection: close\r\n\r\n".encode()
-        ).partition(b"\r\n\r\n")
-    assert f"content-length: {len(body)}".encode() in head.lower()
-    assert len(body) > IN_MEMORY
+        response = server.request(url_of(lease.id), Cookie=f"{name}={session}")
+    assert "content-length" not in response.headers  # it is sent while it is made
     file = tmp_path / "evidence.json"
-    file.write_bytes(body)
+    file.write_bytes(response.body)
     status, printed = verify(file)
     assert status == 0
     assert "- Entries: 3,002. " in printed
     assert EXPORTS.count() == 1
+    assert ended() == ["3,002 entries"]
+
+
+def test_evidence_that_meets_damage_later_on_is_broken_off_and_not_valid(
+    lease: Document, acme: Tenant, tmp_path: Path
+) -> None:
+    facts = {"workspace_id": acme.workspace.id, "document_id": lease.id}
+    AuditEntry.objects.bulk_create(
+        AuditEntry(action="document.viewed", **facts) for _ in range(BATCH)
+    )
+    seal()
+    with roles.as_owner(), without_triggers(), connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE audit_auditentry SET key_name = 'Another'"
+            " WHERE id = (SELECT max(id) FROM audit_auditentry)"
+        )
+    name = settings.SESSION_COOKIE_NAME
+    session = signed_in(acme.admin).cookies[name].value
+    with running(Server(tmp_path, AUDIT_PUBLIC_KEYS=str(KEY.public))) as server:
+        response = server.request(url_of(lease.id), Cookie=f"{name}={session}")
+        assert eventually(ended) == [f"broken off after {BATCH} entries"]
+        assert "does not match the signed checkpoint" in server.log()
+    file = tmp_path / "evidence.json"
+    file.write_bytes(response.body)
+    assert response.body.endswith(b"does not match the signed checkpoint.\n")
+    status, printed = verify(file)
+    assert status == 1
+    assert "perhaps it was cut off" in printed
+    assert EXPORTS.count() == 1
+    with pytest.raises(CommandError, match="does not match"):
+        call_command("export_evidence", str(lease.id), output=tmp_path / "whole.json")
+    assert not (tmp_path / "whole.json").exists()
+
+
+def test_evidence_waits_for_the_export_before_of_the_same_user(
+    lease: Document, acme: Tenant
+) -> None:
+    seal()
+    ada, sam = signed_in(acme.admin), signed_in(support())
+    for first in (url_of(lease.id), EXPORT):
+        running: Any = ada.get(first)
+        for second in (url_of(lease.id), EXPORT):
+            page = ada.get(second, follow=True).content.decode()
+            assert "another export is still being sent" in page
+        other: Any = sam.get(url_of(lease.id))
+        assert json.loads(b"".join(other.streaming_content))
+        running.close()
+        other.close()
+    assert downloaded(acme.admin, lease.id)
+
+
+def test_evidence_holds_no_slot_of_the_pages_while_it_is_sent(
+    lease: Document, acme: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("documents.evidence.proofs.BATCH", 1)
+    seal()
+    response: Any = signed_in(acme.admin).get(url_of(lease.id))
+    for _ in response.streaming_content:
+        assert GATES["page"].in_use == 0
+    response.close()
+    assert ended() == ["2 entries"]
 
 
 def test_evidence_is_recorded_before_its_first_byte(lease: Document, acme: Tenant) -> None:
@@ -119,6 +183,7 @@ def test_evidence_is_recorded_before_its_first_byte(lease: Document, acme: Tenan
     response: Any = signed_in(acme.admin).get(url_of(lease.id))
     assert EXPORTS.count() == 1
     response.close()
+    assert ended() == ["broken off after 0 entries"]
 
 
 def test_evidence_of_a_document_that_is_gone_is_for_its_workspace_s_admin(

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from audit import export, export_views
+from audit import export, export_limits, export_views
 from audit.models import COLUMNS, Action, AuditEntry
 from tests import factories
 from tests.database import no_entries
@@ -322,7 +322,7 @@ def test_export_of_a_user_waits_for_the_one_before(transactional_db: None, acme:
 def test_export_that_takes_too_long_is_broken_off(
     transactional_db: None, sam: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(export, "EXPORT_SECONDS", -1.0)
+    monkeypatch.setattr(export_limits, "EXPORT_SECONDS", -1.0)
     response: Any = sam.get(EXPORT)
     with pytest.raises(TimeoutError):
         list(response)

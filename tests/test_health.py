@@ -16,8 +16,8 @@ from tests.client import Response
 from tests.factories import Tenant
 from tests.nginx import Nginx
 from tests.proxy import HOST, Proxy
-from tests.redis_servers import BOTH, started
 from tests.server import Server, eventually
+from tests.test_redis_servers import RedisServer
 
 LONGEST = 3.0  # seconds that a response may take, whatever is silent
 PARTS = {"database": 503, "object_storage": 200, "counter": 200}  # the status without each part
@@ -121,7 +121,8 @@ def test_readiness_notices_a_redis_that_responds_but_does_not_count(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with ExitStack() as stopping:
-        redis = started(stopping, tmp_path / "redis", BOTH)
+        redis = RedisServer(tmp_path / "redis")
+        stopping.callback(redis.kill)
         monkeypatch.setattr(KeyThrottle, "counter", RedisCounter(redis.url, 2))
         check_counter()
         redis.call("CONFIG", "SET", "maxmemory", "1")

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from config import slots
-from config.slots import Gate, NoSlot
+from config.slots import Gate, NoSlot, SignedIn
 from tests.server import eventually
 
 
@@ -138,3 +138,43 @@ def test_gate_keeps_a_slot_for_another_tenant(threads: ThreadPoolExecutor) -> No
     gate.leave("big")
     waiting.result(1)
     assert (gate.in_use, gate.waiting) == (2, 0)
+
+
+def test_gate_gives_signed_in_users_every_second_turn(threads: ThreadPoolExecutor) -> None:
+    gate, served = Gate(1, 20), []
+    gate.enter()
+
+    def request(tenant: object) -> None:
+        gate.enter(tenant)
+        served.append(tenant)
+        gate.leave(tenant)
+
+    ada, bob = SignedIn(1), SignedIn(2)
+    for number, tenant in enumerate(["a", "b", "c", "d", ada, ada, bob]):
+        threads.submit(request, tenant)
+        wait_until_waiting(gate, number + 1)
+    gate.leave()
+    assert eventually(lambda: len(served) == 7)
+    assert served == [ada, "a", bob, "b", ada, "c", "d"]
+
+
+def test_gate_refuses_signed_in_users_last(threads: ThreadPoolExecutor) -> None:
+    gate = Gate(1, 2)
+    gate.enter()
+    waiting = [threads.submit(gate.enter, SignedIn(1)) for _ in range(2)]
+    wait_until_waiting(gate, 2)
+    with pytest.raises(NoSlot):
+        gate.enter("a crowd")
+    assert not any(each.done() for each in waiting)
+    for tenant in (None, SignedIn(1), SignedIn(1)):
+        gate.leave(tenant)
+        eventually(lambda: gate.in_use or not gate.waiting)
+    assert (gate.in_use, gate.waiting, gate.refused) == (0, 0, 1)
+
+
+def test_gate_waits_as_long_as_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slots, "PATIENCE", 60.0)
+    gate = Gate(1, 20, patience=0.05)
+    gate.enter()
+    with pytest.raises(NoSlot):
+        gate.enter()

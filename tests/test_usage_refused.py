@@ -1,5 +1,7 @@
 """Refused requests: each response of 400 or above leads support to its true reason."""
 
+from collections.abc import Iterable
+from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -19,9 +21,9 @@ from documents.models import Document
 from tests import factories
 from tests.client import Response, get
 from tests.database import execute
-from tests.factories import Tenant
+from tests.factories import Tenant, uid
 from tests.test_queries import statements
-from tests.usage import refused
+from tests.usage import now, refused
 
 
 def row_of(response: Response, flusher: Flusher) -> RefusedRequest:
@@ -265,7 +267,7 @@ def test_flood_without_a_key_is_counted_by_address(
 def test_flood_from_many_addresses_stores_some_rows_of_each_flush(
     db: None, flusher: Flusher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recorder.REFUSALS, "limit", 3)
+    monkeypatch.setattr(recorder.REFUSALS, "limit", 6)
     monkeypatch.setattr(recorder.REFUSALS, "dropped", 0)
     for status in ("GET", "POST"):  # 404 and 404: one group
         get("/api/nothing", method=status)
@@ -276,6 +278,66 @@ def test_flood_from_many_addresses_stores_some_rows_of_each_flush(
     flusher.flush()
     assert RefusedRequest.objects.count() == 3
     assert sum(row.more for row in RefusedRequest.objects.all()) == 3
+
+
+def unknown(addresses: Iterable[str], **headers: str) -> None:
+    """Sends a request without a key from each address."""
+    for address in addresses:
+        assert get("/api/v1/me", X_Forwarded_For=address, **headers).status == 401
+
+
+@pytest.fixture
+def proxied(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The address is what X-Forwarded-For says, and the minute does not end."""
+    settings.TRUSTED_PROXIES = 1
+    monkeypatch.setattr(refusals, "MINUTE", 10**12)
+
+
+def test_flood_from_a_network_of_ipv6_is_that_of_one_address(
+    db: None, proxied: None, flusher: Flusher
+) -> None:
+    unknown(f"2001:db8:1:2::{number:x}" for number in range(25))
+    unknown(["2001:db8:1:3::1"])
+    flusher.flush()
+    assert RefusedRequest.objects.count() == 21
+    assert RefusedRequest.objects.get(more=5).address == "2001:db8:1:2::13"
+
+
+def test_flood_without_keys_has_one_budget_and_leaves_room_for_keys(
+    acme: Tenant, proxied: None, flusher: Flusher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(refusals, "ROWS_WITHOUT_KEY", 5)
+    for start in (0, 10):
+        unknown(f"192.0.2.{number}" for number in range(start, start + 10))
+        flusher.flush()
+    assert RefusedRequest.objects.count() == 5
+    row_of(acme.get("/nothing"), flusher)
+    # A key that worked a moment ago is not a stranger's.
+    acme.key.revoke(by=acme.admin)
+    assert row_of(acme.get("/me"), flusher).key_id == acme.key.pk
+
+
+def test_flood_without_keys_leaves_half_of_a_buffer_that_is_not_written(
+    acme: Tenant, proxied: None, flusher: Flusher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder.REFUSALS, "limit", 6)
+    monkeypatch.setattr(recorder.REFUSALS, "dropped", 0)
+    unknown(f"192.0.2.{number}" for number in range(10))
+    for _ in range(3):
+        acme.get("/nothing")
+    flusher.flush()
+    assert RefusedRequest.objects.filter(key_id=None).count() == 3
+    assert RefusedRequest.objects.filter(key_id=acme.key.pk).count() == 3
+    assert recorder.REFUSALS.dropped == 7
+
+
+def test_refused_request_s_texts_are_cut(db: None, proxied: None, flusher: Flusher) -> None:
+    unknown(["192.0.2.1"], User_Agent="x" * 1000)
+    get(f"/api/v1/{'y' * 1000}")
+    flusher.flush()
+    [agent, path] = RefusedRequest.objects.order_by("id")
+    assert agent.user_agent == "x" * 120
+    assert path.path == f"/api/v1/{'y' * 112}"
 
 
 def test_refusals_cost_no_query_before_the_response(acme: Tenant, flusher: Flusher) -> None:
@@ -317,6 +379,20 @@ def test_purge_deletes_refused_requests_after_thirty_days(db: None) -> None:
     refused(1)
     assert not purge.purge()
     assert RefusedRequest.objects.count() == 1
+
+
+def test_purge_keeps_the_newest_and_those_of_keys_longest(
+    db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = dict(zip(purge._BEYOND, (3, 3, 8), strict=True))
+    monkeypatch.setattr(purge, "_BEYOND", kept)
+    refused(5)
+    refused(4, key_id=uid(1), status=401)
+    old = refused(4, key_id=uid(1), created_at=now() - timedelta(days=1))
+    assert not purge.purge()
+    rows = RefusedRequest.objects.order_by("created_at", "id")
+    assert [row.created_at for row in rows[:2]] == [each.created_at for each in old[2:]]
+    assert [rows.filter(key_id=key).count() for key in (None, uid(1))] == [3, 5]
 
 
 def test_serving_role_cannot_truncate_refused_requests(db: None) -> None:

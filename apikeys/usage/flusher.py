@@ -131,14 +131,14 @@ class Flusher:
         while True:
             time.sleep(settings.USAGE_FLUSH_SECONDS)
             try:
-                today = time.time() // (24 * 60 * 60)
-                if self.flush() and purged != today and not self._purge():
-                    purged = today
+                hour = time.time() // (60 * 60)
+                if self.flush() and purged != hour and not self._purge():
+                    purged = hour
             except Exception:  # the thread must live as long as the process
                 logger.exception("The usage of keys cannot be written")
 
     def _purge(self) -> bool:
-        """Deletes some rows that are too old; returns whether there may be more."""
+        """Deletes some rows that are too old or too much; returns whether there may be more."""
         try:
             with writing(SECONDS):
                 return purge.purge()

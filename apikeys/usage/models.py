@@ -14,6 +14,9 @@ from workspaces.models import label
 
 KEEP_USAGE = timedelta(days=400)
 KEEP_REFUSED = timedelta(days=30)
+REFUSED_KEPT = 1_000_000  # rows, about 1 GB; the newest
+# Of these, rows without a key, and rows of keys that were not valid: anybody can cause both.
+UNAUTHENTICATED_KEPT = 100_000
 ADDRESSES_KEPT = 50  # of each key, those that were seen last
 
 REQUEST_ID_SHORT = 8  # characters, as lists show it

@@ -1,9 +1,14 @@
-"""Deletes what is too old, some rows at a time."""
+"""Deletes what is too old or too much, some rows at a time."""
 
 from django.db import connection
 from django.utils import timezone
 
-from apikeys.usage.models import KEEP_REFUSED, KEEP_USAGE
+from apikeys.usage.models import (
+    KEEP_REFUSED,
+    KEEP_USAGE,
+    REFUSED_KEPT,
+    UNAUTHENTICATED_KEPT,
+)
 
 ROWS = 1000  # of each table, at a time
 
@@ -23,12 +28,27 @@ _OLD = {
 }
 
 
+# What to delete beyond a number of rows, each in the order of an index. A flood without a valid key
+# displaces no rows of valid keys.
+_BEYOND = {
+    'DELETE FROM "usage_refusedrequest" WHERE id IN ('  # noqa: S608 - made of constants
+    f'SELECT id FROM "usage_refusedrequest" {rows} OFFSET %s LIMIT %s)': kept
+    for rows, kept in {
+        "WHERE key_id IS NULL ORDER BY key_id, created_at DESC, id DESC": UNAUTHENTICATED_KEPT,
+        "WHERE key_id IS NOT NULL AND status = 401 "
+        "ORDER BY created_at DESC, id DESC": UNAUTHENTICATED_KEPT,
+        "ORDER BY created_at DESC, id DESC": REFUSED_KEPT,
+    }.items()
+}
+
+
 def purge() -> bool:
-    """Deletes at most `ROWS` old rows of each table; returns whether there may be more."""
+    """Deletes at most `ROWS` rows of each table and rule; returns whether there may be more."""
     now = timezone.now()
+    limits = {statement: now - keep for statement, keep in _OLD.items()} | _BEYOND
     more = False
     with connection.cursor() as cursor:
-        for statement, keep in _OLD.items():
-            cursor.execute(statement, [now - keep, ROWS])
+        for statement, limit in limits.items():
+            cursor.execute(statement, [limit, ROWS])
             more |= cursor.rowcount == ROWS
     return more

@@ -9,24 +9,28 @@ from django.http import HttpRequest
 
 from apikeys import keys
 from apikeys.usage import reasons
-from apikeys.usage.buffers import ADDRESS_LENGTH, USER_AGENT_LENGTH, Buffer, clean, instant
+from apikeys.usage.buffers import ADDRESS_LENGTH, Buffer, clean, instant
 from apikeys.usage.models import RefusedRequest
 from apikeys.usage.reasons import Refusal
 from config.api.errors import ApiError
 from config.api.request import ActiveKey
 from config.listeners import Facts
 from config.logs import request_id
+from config.request_context import network_of
+from config.slots import tenant_of
 
 MINUTE = 60  # seconds
-ROWS_A_MINUTE = 20  # that a key or an address gets for each status
+ROWS_A_MINUTE = 20  # that a key or a network gets for each status
+ROWS_WITHOUT_KEY = 300  # that all requests without a key get in a minute
 ROWS_A_FLUSH = 500
 METHOD_LENGTH = 20
-TEXT_LENGTH = 500  # characters of the path, the reason and the response's text
+SENT_LENGTH = 120  # characters that are stored of the path and the user agent
+TEXT_LENGTH = 500  # the same of our texts: the reason and the response
 
 
 @dataclass
 class _Group:
-    """The refused requests of a key or an address, with one status, in one minute."""
+    """The refused requests of a key or a network, with one status, in one minute."""
 
     rows: int = 0
     last: str = ""  # the request id of its last row
@@ -60,6 +64,7 @@ class Refusals(Buffer):
         self._batch = Batch()
         self._minute = 0
         self._groups: dict[tuple[Any, int], _Group] = {}  # of this minute, each with a row
+        self._without_key = 0  # rows in this minute
 
     def __len__(self) -> int:
         return len(self._batch.refusals)
@@ -71,7 +76,9 @@ class Refusals(Buffer):
             now: seconds since the epoch.
         """
         key: ActiveKey | None = facts.get("key")
-        who = (key.id if key else fields["client_address"], fields["status"])
+        # Of a known key that could not be checked, or was revoked a moment ago: its workspace.
+        known = key.id if key else tenant_of(request.META.get("HTTP_AUTHORIZATION", ""))
+        who = (known or network_of(fields["client_address"]), fields["status"])
         with self.lock:
             minute = int(now // MINUTE)
             if minute != self._minute:
@@ -81,7 +88,10 @@ class Refusals(Buffer):
             if group is not None and group.rows >= ROWS_A_MINUTE:
                 self._batch.more[group.last] += 1
                 return
-            if len(self._batch.refusals) >= self.limit:
+            # Requests without a key leave half of the buffer to the others.
+            if len(self._batch.refusals) >= (self.limit if known else self.limit // 2) or (
+                known is None and self._without_key >= ROWS_WITHOUT_KEY
+            ):
                 if group is None:
                     self.dropped += 1
                 else:
@@ -89,6 +99,7 @@ class Refusals(Buffer):
                 return
             if group is None:
                 group = self._groups[who] = _Group()
+            self._without_key += known is None
             group.rows += 1
             group.last = request_id.get()
             self._batch.refusals.append(_refusal(request, fields, facts, now))
@@ -96,6 +107,7 @@ class Refusals(Buffer):
     def forget_groups(self) -> None:
         """Begins a new minute, as the clock does it."""
         self._groups = {}
+        self._without_key = 0
 
     def take(self) -> Batch:
         with self.lock:
@@ -141,9 +153,9 @@ def _refusal(request: HttpRequest, fields: Facts, facts: Facts, now: float) -> R
         prefix=(keys.loggable(raw) or "") if raw else "",
         digest=keys.digest(raw) if raw else "",
         address=fields["client_address"],
-        user_agent=clean(fields["user_agent"], USER_AGENT_LENGTH),
+        user_agent=clean(fields["user_agent"], SENT_LENGTH),
         method=clean(fields["method"], METHOD_LENGTH),
-        path=clean(fields["path"], TEXT_LENGTH),
+        path=clean(fields["path"], SENT_LENGTH),
     )
 
 

@@ -47,9 +47,9 @@ def evidence_exported(
     person: str,
     sealed: int,
     unsealed: int,
-) -> None:
-    """A user made a document's evidence file, with so many entries."""
-    write(
+) -> AuditEntry:
+    """A user exports a document's evidence file, with so many entries."""
+    return write(
         Action.EVIDENCE_EXPORTED,
         **asdict(workspace),
         **asdict(document),

@@ -4,12 +4,14 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth import SESSION_KEY
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, reverse
 
+from config import slots
 from config.admin import second_factor
 from config.admin.base import SectionAdmin
 from config.admin.reauthentication import asks_for_password
@@ -46,7 +48,11 @@ class Site(admin.AdminSite):
 
     def has_permission(self, request: HttpRequest) -> bool:
         """Whether the user may see the site: active staff, with a second factor if it is needed."""
-        return super().has_permission(request) and second_factor.is_satisfied(request.user)
+        user = request.user
+        may = super().has_permission(request) and second_factor.is_satisfied(user)
+        session = request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
+        slots.remember_tenant(session, slots.SignedIn(user.pk) if may and user.pk else None)
+        return may
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
         """Any page may ask for the password; none may be cached, not even if Django allows it."""

@@ -5,40 +5,43 @@
 
 import json
 from collections.abc import Iterator
-from tempfile import SpooledTemporaryFile
-from typing import IO, Any
+from itertools import chain, islice
+from typing import Any
 
 from django.db import connection, transaction
 from django.utils import timezone
 
 from audit import record
+from audit.models import AuditEntry
 from audit.tree.stored import TreeDamaged
 from config.request_context import actor
 from documents.evidence.facts import Trail, time_text
 from documents.evidence.proofs import EvidenceRefused, Proofs, Seal
 
 FORMAT = "document-evidence/1"
-IN_MEMORY = 1 << 20  # bytes; a longer file is on the disk until it was sent
 
 __all__ = ["EvidenceRefused", "Trail", "export"]
 
 
-def export(trail: Trail, *, most: int | None = None) -> IO[bytes]:
-    """Makes the file and records that, so that nobody has a file without an entry in the log.
+def export(
+    trail: Trail, *, most: int | None = None
+) -> tuple[AuditEntry, Iterator[tuple[int, str]]]:
+    """Begins the file and records that, so that nobody has a file without an entry in the log.
 
-    The whole file is made first: its own entry is not in it, and damage is an error before the
-    first byte instead of half a file.
+    The file's own entry is not in it. Its first entries are read and checked at once, so that
+    damage is usually an error before the first byte. Later parts are read one at a time; damage
+    there is said in the file, which ends with it and so is no JSON.
 
     Args:
         trail: it must exist.
         most: entries that the file may have.
 
     Returns:
-        The file, at its start.
+        The audit entry; the parts of the file, each with the number of entries in it. To take a
+        part may raise TreeDamaged.
 
     Raises:
-        EvidenceRefused: nothing is sealed, the tree is damaged, there are too many entries, or
-            there is no space for the file.
+        EvidenceRefused: nothing is sealed, the tree is damaged, or there are too many entries.
         django.db.Error: the database is out of reach.
     """
     if most is not None and trail.entries[: most + 1].count() > most:
@@ -47,45 +50,34 @@ def export(trail: Trail, *, most: int | None = None) -> IO[bytes]:
             f"make the file with `manage.py export_evidence {trail.document_id}`."
         )
     seal = Seal.newest()
-    file: Any = SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - the caller closes it
     try:
-        sealed, unsealed = _write(file, trail, seal)
-        workspace, document = trail.snapshots()
-        record.evidence_exported(
-            workspace=workspace,
-            document=document,
-            person=actor(),
-            sealed=sealed,
-            unsealed=unsealed,
-        )
+        facts, proofs = _begin(trail, seal)
+        parts = _parts(facts, proofs)
+        first = list(islice(parts, 2))
     except TreeDamaged as exc:
-        file.close()
         raise EvidenceRefused(
             f"The audit log is damaged: {exc}. Run `manage.py verify_audit`, which says more."
         ) from exc
-    except OSError as exc:
-        file.close()
-        raise EvidenceRefused(f"The file cannot be written: {exc.strerror}.") from exc
-    except BaseException:
-        file.close()
-        raise
-    file.seek(0)
-    opened: IO[bytes] = file
-    return opened
+    workspace, document = trail.snapshots()
+    started = record.evidence_exported(
+        workspace=workspace,
+        document=document,
+        person=actor(),
+        sealed=len(proofs.sealed),
+        unsealed=len(proofs.unsealed),
+    )
+    return started, chain(first, _with_reason(parts))
 
 
 @transaction.atomic(durable=True)
-def _write(file: IO[bytes], trail: Trail, seal: Seal) -> tuple[int, int]:
-    """Writes the file, in one snapshot of the database.
+def _begin(trail: Trail, seal: Seal) -> tuple[dict[str, Any], Proofs]:
+    """What the file says of the document, and which entries it has: one snapshot of the database.
 
-    A checkpoint never changes, so `seal` may be older than the snapshot.
-
-    Returns:
-        How many entries are sealed, and how many are not.
+    The entries themselves never change, nor do the leaves of a checkpoint, so they can be read
+    later. `seal` may be older than the snapshot.
     """
     with connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-    proofs = Proofs(trail, seal)
     facts = {
         "format": FORMAT,
         "made_at": time_text(timezone.now()),
@@ -95,23 +87,32 @@ def _write(file: IO[bytes], trail: Trail, seal: Seal) -> tuple[int, int]:
         "checkpoint": seal.checkpoint.note,
         "public_key": str(seal.key),
     }
-    file.write(b"{\n")
-    for name, value in facts.items():
-        file.write(f'"{name}": {json.dumps(value, ensure_ascii=False)},\n'.encode())
-    sealed = _write_array(file, "entries", proofs.sealed())
-    file.write(b",\n")
-    unsealed = _write_array(file, "unsealed", proofs.unsealed())
-    file.write(b"\n}\n")
-    return sealed, unsealed
+    return facts, Proofs(trail, seal)
 
 
-def _write_array(file: IO[bytes], name: str, objects: Iterator[str]) -> int:
-    """Writes one object on each line; returns how many."""
-    count = 0
-    file.write(f'"{name}": ['.encode())
-    for each in objects:
-        file.write(b",\n" if count else b"\n")
-        file.write(each.encode())
-        count += 1
-    file.write(b"\n]" if count else b"]")
-    return count
+def _parts(facts: dict[str, Any], proofs: Proofs) -> Iterator[tuple[int, str]]:
+    """The text of the file; the second part has the first entries."""
+    members = [f'"{name}": {json.dumps(facts[name], ensure_ascii=False)},\n' for name in facts]
+    yield 0, "{\n" + "".join(members) + '"entries": ['
+    yield from _objects(proofs.sealed_batches())
+    yield 0, ',\n"unsealed": ['
+    yield from _objects(proofs.unsealed_batches())
+    yield 0, "\n}\n"
+
+
+def _with_reason(parts: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """The parts; or as far as they go, and why there are no more."""
+    try:
+        yield from parts
+    except TreeDamaged as exc:
+        yield 0, f"\nThis file is not whole. The audit log is damaged: {exc}.\n"
+        raise
+
+
+def _objects(batches: Iterator[list[str]]) -> Iterator[tuple[int, str]]:
+    """The rest of an array: one object on each line."""
+    before = "\n"
+    for batch in batches:
+        yield len(batch), before + ",\n".join(batch)
+        before = ",\n"
+    yield 0, "]" if before == "\n" else "\n]"

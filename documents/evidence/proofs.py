@@ -10,6 +10,7 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
 
+from audit.export_limits import slot
 from audit.models import Checkpoint
 from audit.tree import checkpoints
 from audit.tree.keys import public_keys
@@ -19,21 +20,16 @@ from audit.tree.note import NoteError, PublicKey, Statement
 from audit.tree.stored import StoredTree, TreeDamaged
 from documents.evidence.facts import Trail
 
-BATCH = 2000  # entries that are read at a time; no more are ever in memory
+BATCH = 500  # entries that are read and sent at a time
 
-_OF_DOCUMENT = """entry.document_id = %(document_id)s AND entry.workspace_id IS NOT NULL
-    AND (%(everything)s OR entry.workspace_id = ANY(%(workspaces)s::uuid[]))"""
-_SEALED = f"""
-    SELECT entry.id, {DATA}, leaf.index FROM audit_auditentry AS entry
-    JOIN audit_leaf AS leaf ON leaf.entry_id = entry.id
-    WHERE leaf.index < %(size)s AND {_OF_DOCUMENT} ORDER BY leaf.index
-"""  # noqa: S608 - made of constants
-_UNSEALED = f"""
-    SELECT entry.id, {DATA} FROM audit_auditentry AS entry
-    WHERE {_OF_DOCUMENT} AND NOT EXISTS (
-        SELECT FROM audit_leaf AS leaf WHERE leaf.entry_id = entry.id AND leaf.index < %(size)s)
-    ORDER BY entry.id
-"""  # noqa: S608 - made of constants
+_ENTRIES = """
+    SELECT entry.id, leaf.index FROM audit_auditentry AS entry
+    LEFT JOIN audit_leaf AS leaf ON leaf.entry_id = entry.id AND leaf.index < %(size)s
+    WHERE entry.document_id = %(document_id)s AND entry.workspace_id IS NOT NULL
+    AND (%(everything)s OR entry.workspace_id = ANY(%(workspaces)s::uuid[]))
+    ORDER BY leaf.index, entry.id
+"""
+_DATA = f"SELECT entry.id, {DATA} FROM audit_auditentry AS entry WHERE entry.id = ANY(%s)"  # noqa: S608 - made of constants
 
 
 class EvidenceRefused(Exception):
@@ -78,53 +74,72 @@ class Seal:
 
 
 class Proofs:
-    """Reads a document's entries, within a transaction."""
+    """The entries of a document, and their proofs.
+
+    Attributes:
+        sealed: the ids of the sealed entries, each with the index of its leaf, in that order.
+        unsealed: the ids of the others, in order.
+
+    Raises:
+        TreeDamaged: an entry should be sealed, and is not.
+    """
 
     def __init__(self, trail: Trail, seal: Seal) -> None:
-        self._trail = trail
         self._seal = seal
         self._tree = StoredTree()
+        values: dict[str, Any] = {
+            "document_id": trail.document_id,
+            "everything": trail.scope.everything,
+            "workspaces": list(trail.scope.workspaces),
+            "size": seal.statement.size,
+        }
+        with connection.cursor() as cursor:
+            cursor.execute(_ENTRIES, values)
+            rows = cursor.fetchall()
+        self.sealed = [(id, index) for id, index in rows if index is not None]
+        self.unsealed = [id for id, index in rows if index is None]
+        if self.unsealed and self.unsealed[0] <= seal.complete_to:
+            raise TreeDamaged(f"entry {self.unsealed[0]} was added later, or lost its leaf")
 
-    def sealed(self) -> Iterator[str]:
-        """JSON of each sealed entry with its proof, in the order of the leaves.
+    def sealed_batches(self) -> Iterator[list[str]]:
+        """JSON of each sealed entry with its proof; each batch is read with a slot of its own.
 
         Raises:
             TreeDamaged: an entry or the tree differs from what was signed.
         """
-        size = self._seal.statement.size
-        for entry_id, data, index in self._rows("sealed", _SEALED):
-            proof = self._tree.proof(index, size)
-            leaf = leaf_hash(data.encode())
-            if root_of_proof(leaf, index, size, proof) != self._seal.statement.root:
-                raise TreeDamaged(f"entry {entry_id} does not match the signed checkpoint")
-            hashes = [b64encode(each).decode() for each in proof]
-            yield f'{{"index": {index}, "entry": {data}, "proof": {json.dumps(hashes)}}}'
+        for start in range(0, len(self.sealed), BATCH):
+            batch = self.sealed[start : start + BATCH]
+            with slot():
+                data = _data_of([id for id, _ in batch])
+                proven = [self._proven(id, index, data[id]) for id, index in batch]
+            yield proven
 
-    def unsealed(self) -> Iterator[str]:
-        """JSON of each other entry, in the order of their ids.
+    def _proven(self, entry_id: int, index: int, data: str) -> str:
+        size = self._seal.statement.size
+        proof = self._tree.proof(index, size)
+        if root_of_proof(leaf_hash(data.encode()), index, size, proof) != self._seal.statement.root:
+            raise TreeDamaged(f"entry {entry_id} does not match the signed checkpoint")
+        hashes = [b64encode(each).decode() for each in proof]
+        return f'{{"index": {index}, "entry": {data}, "proof": {json.dumps(hashes)}}}'
+
+    def unsealed_batches(self) -> Iterator[list[str]]:
+        """JSON of each other entry; each batch is read with a slot of its own.
 
         Raises:
-            TreeDamaged: one of them should be sealed.
+            TreeDamaged: one of them is gone.
         """
-        for entry_id, data in self._rows("unsealed", _UNSEALED):
-            if entry_id <= self._seal.complete_to:
-                raise TreeDamaged(f"entry {entry_id} was added later, or lost its leaf")
-            yield data
+        for start in range(0, len(self.unsealed), BATCH):
+            batch = self.unsealed[start : start + BATCH]
+            with slot():
+                data = _data_of(batch)
+            yield [data[id] for id in batch]
 
-    def _rows(self, name: str, query: str) -> Iterator[tuple[Any, ...]]:
-        values: dict[str, Any] = {
-            "document_id": self._trail.document_id,
-            "everything": self._trail.scope.everything,
-            "workspaces": list(self._trail.scope.workspaces),
-            "size": self._seal.statement.size,
-        }
-        with connection.cursor() as cursor:
-            # All rows will be read; the plan for the first ones would go through all leaves.
-            cursor.execute("SET LOCAL cursor_tuple_fraction = 1")
-            cursor.execute(f"DECLARE {name} CURSOR FOR {query}", values)
-            while True:
-                cursor.execute(f"FETCH {BATCH} FROM {name}")
-                rows = cursor.fetchall()
-                yield from rows
-                if len(rows) < BATCH:
-                    return
+
+def _data_of(ids: list[int]) -> dict[int, str]:
+    """JSON of these entries."""
+    with connection.cursor() as cursor:
+        cursor.execute(_DATA, [ids])
+        data: dict[int, str] = dict(cursor.fetchall())
+    if missing := set(ids) - data.keys():
+        raise TreeDamaged(f"entry {min(missing)} is gone")
+    return data

@@ -5,7 +5,6 @@ from uuid import UUID
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import (
-    FileResponse,
     Http404,
     HttpRequest,
     HttpResponseNotAllowed,
@@ -13,12 +12,14 @@ from django.http import (
 )
 from django.http.response import HttpResponseBase
 
+from audit.export_limits import RUNNING, Sending, TooManyExports, file_response
 from audit.links import filtered_log_url
 from audit.scope import scope_of
+from config.admin.base import request_user
 from config.admin.reauthentication import recent_sign_in_required
 from documents.evidence import EvidenceRefused, Trail, export
 
-MOST = 50_000  # entries; that takes a few seconds, and a page has 30
+MOST = 50_000  # entries, in some 70 MB; the command has no limit
 
 
 def evidence_file(request: HttpRequest, object_id: str) -> HttpResponseBase:
@@ -40,13 +41,13 @@ def evidence_file(request: HttpRequest, object_id: str) -> HttpResponseBase:
         return HttpResponseNotAllowed(["GET"])
     recent_sign_in_required(request)
     try:
-        file = export(trail, most=MOST)
+        with RUNNING.begin(request_user(request).get_username()):
+            started, parts = export(trail, most=MOST)
+            sending = Sending(parts, started)
+    except TooManyExports as exc:
+        messages.warning(request, exc.text)
     except EvidenceRefused as exc:
         messages.error(request, f"No evidence file was made. {exc}")
-        return HttpResponseRedirect(filtered_log_url(document_id__exact=trail.document_id))
-    return FileResponse(
-        file,
-        as_attachment=True,
-        filename=f"evidence-{trail.document_id}.json",
-        content_type="application/json",
-    )
+    else:
+        return file_response(sending, f"evidence-{trail.document_id}.json", "application/json")
+    return HttpResponseRedirect(filtered_log_url(document_id__exact=trail.document_id))

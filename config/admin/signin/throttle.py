@@ -4,7 +4,6 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
-from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -12,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django_ratelimit import ALL
 from django_ratelimit.core import get_usage
 
-from config.request_context import client_address
+from config.request_context import client_address, network_of
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +40,7 @@ class Attempt:
 
     The limits are checked before the password, so the response does not reveal whether it was
     right. Attempts that run at the same moment are all checked before one of them counts: a limit
-    can be exceeded by the number of pages that all processes render at once.
+    can be exceeded by one for each process (`config.slots`).
 
     Args:
         counters: what is limited besides the address, each by a value such as an account's login.
@@ -92,19 +91,6 @@ def refused(request: HttpRequest, seconds: int) -> TooManyAttempts:
     return TooManyAttempts(
         f"Too many attempts. Try again in {number} {unit}{'' if number == 1 else 's'}."
     )
-
-
-def network_of(address: str) -> str:
-    """What counts as one address: of IPv6 the /64 that a connection has."""
-    try:
-        parsed = ip_address(address)
-    except ValueError:
-        return address
-    if isinstance(parsed, IPv6Address):
-        if parsed.ipv4_mapped:
-            return str(parsed.ipv4_mapped)
-        return str(ip_network((parsed.packed, 64), strict=False))
-    return str(parsed)
 
 
 def responds_429(view: Callable[..., Any]) -> Callable[..., HttpResponse]:

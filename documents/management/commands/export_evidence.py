@@ -1,9 +1,9 @@
 """export_evidence DOCUMENT_ID [--output FILE]"""
 
-import io
 import shutil
 from argparse import ArgumentParser
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 from uuid import UUID
 
@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import Error as DatabaseError
 
 from audit.scope import Scope
+from audit.tree.stored import TreeDamaged
 from config.management.progress import first_line
 from documents.evidence import EvidenceRefused, Trail, export
 
@@ -36,14 +37,16 @@ class Command(BaseCommand):
         try:
             if not trail.exists():
                 raise CommandError("There is no such document, and no entry about one.")
-            with export(trail) as evidence:
+            # Whole before any of it is written, so that nobody takes a part for a file.
+            with TemporaryFile("w+", encoding="utf-8") as made:
+                made.writelines(text for _, text in export(trail)[1])
+                made.seek(0)
                 if output is None:
-                    for line in io.TextIOWrapper(evidence, encoding="utf-8"):
-                        self.stdout.write(line, ending="")
+                    self.stdout.writelines(made)
                     return
-                with output.open("wb") as file:
-                    shutil.copyfileobj(evidence, file)
-        except EvidenceRefused as exc:
+                with output.open("w", encoding="utf-8") as file:
+                    shutil.copyfileobj(made, file)
+        except (EvidenceRefused, TreeDamaged) as exc:
             raise CommandError(str(exc)) from exc
         except DatabaseError as exc:
             raise CommandError(f"The database: {first_line(exc)}.") from exc
