@@ -20,6 +20,7 @@ from django.utils import timezone
 from audit.models import Action, AuditEntry
 from audit.record.accounts import NOT_CONFIRMED
 from config import mail as sending
+from config import slots
 from config.admin.signin.throttle import Limit
 from tests import factories, staff
 from tests.database import waiting_for_lock
@@ -413,9 +414,15 @@ def test_invitation_is_used_once(acme: Tenant) -> None:
 
 @pytest.mark.parametrize("workspaces", [1, 2])
 def test_invitations_that_are_accepted_at_once_make_one_account(
-    transactional_db: None, acme: Tenant, umbrella: Tenant, settings: Any, workspaces: int
+    transactional_db: None,
+    acme: Tenant,
+    umbrella: Tenant,
+    settings: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    workspaces: int,
 ) -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    monkeypatch.setitem(slots.GATES, "password", slots.Gate(2, 2))  # as two processes have
     urls = (link(acme), link(umbrella)) if workspaces == 2 else [link(acme)] * 2
     browsers = [opened(url, Client(raise_request_exception=False)) for url in urls]
 

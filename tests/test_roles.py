@@ -126,6 +126,7 @@ def test_each_role_has_the_privileges_that_are_declared_and_no_others(db: None) 
         "auth_user": {"SELECT", "INSERT", "UPDATE"},
         "auth_user_groups": {"SELECT", "INSERT", "DELETE"},
         "auth_user_user_permissions": {"SELECT"},
+        "django_admin_log": {"SELECT"},
         "django_content_type": {"SELECT"},
         "django_migrations": {"SELECT"},
         # Triggers and `restart_events` write these, as the owner.

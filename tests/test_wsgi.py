@@ -13,6 +13,7 @@ from config.ports import free_port
 from tests import server as servers
 from tests.proxy import Proxy
 from tests.server import ROOT, Server, eventually
+from tests.test_roles import empty  # noqa: F401 - a fixture
 
 GRANIAN = [str(Path(sys.executable).parent / "granian"), "--interface", "wsgi"]
 
@@ -80,9 +81,10 @@ def test_wsgi_names_a_variable_that_it_cannot_use_and_its_valid_values(
     assert [line for line in done.stdout.splitlines() if not line.startswith("[")] == [takes]
 
 
-def test_wsgi_before_migrate_ends_with_one_line_that_says_so() -> None:
-    # No test has migrated the database that the tests' own ones are created beside.
-    url = urlsplit(os.environ["DATABASE_URL"])._replace(path="/postgres").geturl()
+def test_wsgi_before_migrate_ends_with_one_line_that_says_so(
+    empty: str,  # noqa: F811 - the fixture
+) -> None:
+    url = urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{empty}").geturl()
     done = serve(DATABASE_URL=url)
     assert done.returncode == 1
     [line] = [line for line in done.stdout.splitlines() if not line.startswith("[")]

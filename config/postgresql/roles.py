@@ -26,7 +26,7 @@ THIRD_PARTY = {
     "auth_user": "SELECT, INSERT, UPDATE",
     "auth_user_groups": "SELECT, INSERT, DELETE",
     "auth_user_user_permissions": "SELECT",
-    "django_admin_log": "",
+    "django_admin_log": "SELECT",
     "django_content_type": "SELECT",
     "otp_static_statictoken": "SELECT, INSERT, DELETE",
 }

@@ -52,6 +52,11 @@ class Seal:
         Raises:
             EvidenceRefused: there is none, or no known key has signed it.
         """
+        if not Checkpoint.objects.exists():
+            raise EvidenceRefused(
+                "No entry is sealed yet, so nothing can be proven. The operator has to run "
+                "`manage.py seal_audit`."
+            )
         try:
             keys = public_keys()
         except ImproperlyConfigured as exc:
@@ -62,11 +67,6 @@ class Seal:
                 with suppress(NoteError):
                     statement = Statement.opened(checkpoint.note, [key])
                     return cls(checkpoint, statement, key, newest.horizon.complete_to)
-        elif not newest.unsigned:
-            raise EvidenceRefused(
-                "No entry is sealed yet, so nothing can be proven. The operator has to run "
-                "`manage.py seal_audit`."
-            )
         raise EvidenceRefused(
             "None of AUDIT_PUBLIC_KEYS has signed the newest checkpoint. Add the key that has; "
             "`manage.py verify_audit` says whether the audit log is damaged."
