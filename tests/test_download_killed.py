@@ -63,12 +63,14 @@ def test_download_has_its_entry_if_a_byte_was_seen_before_the_server_was_killed(
 
     seen = [response for response in got if response]
     assert enough <= len(seen) < DOWNLOADS
+    started = [each for each in seen if each.startswith(b"HTTP/1.1 200 OK\r\n")]
+    # On a busy machine, some of so many at once are refused.
+    assert all(b"The service is busy" in each for each in seen if each not in started)
     ids = set()
-    for response in seen:
-        assert response.startswith(b"HTTP/1.1 200 OK\r\n")
+    for response in started:
         found = REQUEST_ID.search(response)
         assert found, response
         ids.add(found[1].decode())
-    assert len(ids) == len(seen)
+    assert len(ids) == len(started) > 0
     recorded = AuditEntry.objects.filter(action="document.downloaded")
     assert ids <= set(recorded.values_list("request_id", flat=True))
