@@ -20,11 +20,13 @@ HOST_LENGTH = 100  # characters of a foreign host's name that an error quotes
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """400: Django cannot read the request, or the host is not one of ours."""
+    text = _unknown_host(request) if isinstance(exception, DisallowedHost) else None
     if is_api(request):
-        unknown_host = isinstance(exception, DisallowedHost)
-        error = InvalidRequest(_unknown_host(request) if unknown_host else None)
+        error = InvalidRequest(text)
         error.reason = str(exception)
         return error_response(error)
+    if text:
+        return HttpResponse(text, status=400, content_type="text/plain")
     return defaults.bad_request(request, exception)
 
 

@@ -63,7 +63,10 @@ def save(file: httpx.Response, folder: Path) -> Path:
     name = re.sub(r'[\x00-\x1f\x7f-\x9f<>:"/\\|?*]', "_", name).strip(" .") or "signed.pdf"
     folder.mkdir(parents=True, exist_ok=True)
     part = folder / f"{os.getpid()}.part"
-    part.write_bytes(file.content)
+    try:
+        part.write_bytes(file.content)
+    except OSError as exc:  # of a full disk, which does not name the file
+        sys.exit(f"{part}: {exc.strerror}")
     return part.replace(folder / name)
 
 

@@ -3,10 +3,11 @@
 import contextlib
 import os
 import re
+import resource
 import runpy
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from io import StringIO
 from pathlib import Path
 from unittest.mock import patch
@@ -97,3 +98,14 @@ class Requests:
             self._server.log()[self._before :],
         )
         return [f"{re.sub('^documents/.+', '{id}', name)} {status}" for name, status in lines]
+
+
+@contextlib.contextmanager
+def file_size_limit(size: int) -> Iterator[None]:
+    """No file that this process writes can be longer."""
+    before, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, most))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (before, most))

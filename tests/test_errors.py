@@ -154,6 +154,12 @@ def test_error_of_a_foreign_host_header_is_400_in_json_with_the_name(
     assert response.headers["error-code"] == "invalid_request"
 
 
+def test_page_of_a_foreign_host_header_names_it_too(server: Server) -> None:
+    response = server.request("/admin/", host="<b>evil.example")
+    assert (response.status, response.headers["content-type"]) == (400, "text/plain")
+    assert b"'<b>evil.example'" in response.body
+
+
 def test_error_without_a_host_header_says_so(server: Server, gate: Nginx) -> None:
     for received in (
         server.raw(b"GET /api/v1/me HTTP/1.0\r\n\r\n"),

@@ -8,7 +8,7 @@ import pytest
 
 from documents.models import Document
 from tests import factories
-from tests.examples import Examples, Requests
+from tests.examples import Examples, Requests, file_size_limit
 from tests.factories import Tenant
 from tests.proxy import Proxy
 from tests.server import Server
@@ -62,6 +62,16 @@ def test_attach_keeps_files_of_the_same_name_apart(examples: Examples, acme: Ten
         for document in made
         if document.signed
     }
+
+
+def test_attach_names_the_path_on_a_full_disk(examples: Examples, acme: Tenant) -> None:
+    document = factories.document(
+        acme.workspace, "COMPLETED", signed=factories.stored(bytes(200_000))
+    )
+    with file_size_limit(100_000):
+        printed = examples.run("attach", str(document.id), status=1)
+    [part] = (examples.folder / "attachments" / str(document.id)).iterdir()
+    assert printed.endswith(f"{document.id}/{part.name}: File too large\n")
 
 
 def test_attach_prints_one_clear_line_if_the_document_is_not_complete(

@@ -7,7 +7,6 @@ import os
 import pty
 import random
 import re
-import resource
 import signal
 import subprocess
 import sys
@@ -26,7 +25,7 @@ from documents.models import Document, StoredFile
 from events.models import Generation
 from tests import factories
 from tests.client import forget_requests
-from tests.examples import Examples, Requests, path_of
+from tests.examples import Examples, Requests, file_size_limit, path_of
 from tests.factories import Tenant, at
 from tests.proxy import Proxy
 from tests.server import Server, eventually
@@ -411,17 +410,6 @@ def test_copy_killed_before_each_step_with_a_file_is_completed_by_the_next_run(
         assert checked(target)
         assert len((target / "SHA256SUMS").read_text().splitlines()) == 2
     assert downloads() <= 2 * steps + steps - 1
-
-
-@contextlib.contextmanager
-def file_size_limit(size: int) -> Iterator[None]:
-    """No file that this process writes can be longer."""
-    before, most = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, most))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (before, most))
 
 
 def test_copy_leaves_no_half_written_file(examples: Examples, acme: Tenant) -> None:

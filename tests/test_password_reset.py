@@ -18,7 +18,9 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from audit.models import Action, AuditEntry
 from config import env, mail
+from config.admin.signin import passwords
 from config.admin.signin.passwords import RESETS_BY_ADDRESS, RESETS_OF_ACCOUNT
+from config.admin.signin.throttle import Limit
 from config.logs import redact
 from tests import factories, staff
 from tests.factories import Tenant
@@ -125,6 +127,21 @@ def test_address_is_not_changed_while_its_owner_cannot_be_told(
     response = desk.post(page, {"email": "mallory@evil.example"})
     assert "Too many e-mails are being sent" in response.content.decode()
     assert User.objects.filter(username=ada.username, email=ada.email).exists()
+
+
+def test_requests_for_accounts_that_do_not_exist_do_not_fill_the_audit_log(
+    ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(passwords, "RECORDED_UNKNOWN", Limit("test, unknown", 2, minutes=60))
+    for number in range(4):  # each from a network of its own
+        assert ask(f"nobody{number}@acme.example", f"192.0.2.{number}").status_code == 302
+    ask(ada.username)
+    recorded = AuditEntry.objects.filter(action=Action.PASSWORD_RESET_REQUESTED)
+    assert list(recorded.order_by("id").values_list("member", flat=True)) == [
+        "nobody0@acme.example",
+        "nobody1@acme.example",
+        ada.username,
+    ]
 
 
 @pytest.mark.parametrize("host", ["testserver:1337", "testserver.", "testserver"])

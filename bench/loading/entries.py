@@ -85,8 +85,9 @@ def load(count: int) -> None:
 
 
 def verify(count: int) -> None:
-    """Checks the number of entries."""
-    check("audit entries", query("SELECT count(*) FROM audit_auditentry"), [(count,)])
+    """Checks the number of entries; another one is of `migrate`."""
+    loaded = query("SELECT count(*) FROM audit_auditentry WHERE action <> 'command.run'")
+    check("audit entries", loaded, [(count,)])
 
 
 def filters() -> dict[str, str]:

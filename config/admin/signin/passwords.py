@@ -25,12 +25,15 @@ from config.admin.signin import known_browser, signals
 from config.admin.signin.form import account
 from config.admin.signin.notices import address_of
 from config.admin.signin.pages import SitePage
-from config.admin.signin.throttle import Attempt, Limit, responds_429
+from config.admin.signin.throttle import Attempt, Limit, responds_429, usage_of
 from config.request_context import base_url
 
 # E-mails that are requested within an hour, whether the account exists or not.
 RESETS_BY_ADDRESS = Limit("address, reset", 20, minutes=60)
 RESETS_OF_ACCOUNT = Limit("account, reset", 5, minutes=60)
+# Requests for accounts that do not exist, from all addresses together, that the audit log gets:
+# anybody can send them, and its entries stay.
+RECORDED_UNKNOWN = Limit("unknown account, reset", 100, minutes=60)
 
 
 class ChangeForm(AdminPasswordChangeForm):
@@ -88,10 +91,16 @@ class ResetForm(PasswordResetForm):
         return [user] if user and known and address_of(user) else []
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        signals.password_reset_requested.send(ResetForm, login=self.cleaned_data["email"])
+        login = self.cleaned_data["email"]
+        if self.get_users(login) or self._is_recorded():
+            signals.password_reset_requested.send(ResetForm, login=login)
         base = urlsplit(base_url(self._request))
         kwargs |= {"domain_override": base.netloc, "use_https": base.scheme == "https"}
         super().save(*args, **kwargs)
+
+    def _is_recorded(self) -> bool:
+        usage = usage_of(self._request, RECORDED_UNKNOWN, "all", increment=True)
+        return usage["count"] <= RECORDED_UNKNOWN.attempts
 
     def send_mail(
         self,

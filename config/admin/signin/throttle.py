@@ -60,7 +60,7 @@ class Attempt:
             TooManyAttempts: the response gets the status 429 (`responds_429`).
         """
         for limit, value in self._counters:
-            usage = self._usage(limit, value, increment=False)
+            usage = usage_of(self._request, limit, value, increment=False)
             if usage["count"] >= limit.attempts:
                 logger.warning("Refused: too many attempts (%s)", limit.name)
                 # `time_left` is 0 in the window's last second, and -1 just after it.
@@ -69,19 +69,20 @@ class Attempt:
     def count(self) -> None:
         """The attempt has failed."""
         for limit, value in self._counters:
-            self._usage(limit, value, increment=True)
+            usage_of(self._request, limit, value, increment=True)
 
-    def _usage(self, limit: Limit, value: str, *, increment: bool) -> dict[str, int]:
-        """Counts in Redis; in this process while Redis is out of reach (`config.cache`)."""
-        usage: dict[str, int] = get_usage(
-            self._request,
-            group=f"sign-in {limit.name}",
-            key=lambda group, request: value,
-            rate=f"{limit.attempts}/{limit.minutes}m",
-            method=ALL,
-            increment=increment,
-        )
-        return usage
+
+def usage_of(request: HttpRequest, limit: Limit, value: str, *, increment: bool) -> dict[str, int]:
+    """Counts in Redis; in this process while Redis is out of reach (`config.cache`)."""
+    usage: dict[str, int] = get_usage(
+        request,
+        group=f"sign-in {limit.name}",
+        key=lambda group, request: value,
+        rate=f"{limit.attempts}/{limit.minutes}m",
+        method=ALL,
+        increment=increment,
+    )
+    return usage
 
 
 def refused(request: HttpRequest, seconds: int) -> TooManyAttempts:

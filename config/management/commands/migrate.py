@@ -29,11 +29,12 @@ class Command(migrate.Command):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            before = applied()
             with as_owner():
+                before = applied()  # which the role that serves may not read before the first time
                 while not self.migrates(*args, **options):
                     time.sleep(PAUSE)
-            if changed := applied() ^ before:
+                changed = applied() ^ before
+            if changed:
                 migrated.send(None, names=sorted(changed))
         except DatabaseError as exc:
             if settings.DATABASE_OWNER:
