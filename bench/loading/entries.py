@@ -65,6 +65,14 @@ LOAD = """
 """
 
 
+# The entry of `migrate` is younger than all that are loaded.
+WITHOUT_MIGRATIONS = """
+    ALTER TABLE audit_auditentry DISABLE TRIGGER audit_append_only;
+    DELETE FROM audit_auditentry;
+    ALTER TABLE audit_auditentry ENABLE ALWAYS TRIGGER audit_append_only
+"""
+
+
 def load(count: int) -> None:
     """Inserts audit entries with their times; the database would set the present one.
 
@@ -79,15 +87,15 @@ def load(count: int) -> None:
         "probes": PROBES,
     }
     with connection.cursor() as cursor:
+        cursor.execute(WITHOUT_MIGRATIONS)
         cursor.execute("ALTER TABLE audit_auditentry DISABLE TRIGGER audit_stamp")
         cursor.execute(LOAD, values)
         cursor.execute("ALTER TABLE audit_auditentry ENABLE TRIGGER audit_stamp")
 
 
 def verify(count: int) -> None:
-    """Checks the number of entries; another one is of `migrate`."""
-    loaded = query("SELECT count(*) FROM audit_auditentry WHERE action <> 'command.run'")
-    check("audit entries", loaded, [(count,)])
+    """Checks the number of entries."""
+    check("audit entries", query("SELECT count(*) FROM audit_auditentry"), [(count,)])
 
 
 def filters() -> dict[str, str]:
