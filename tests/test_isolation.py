@@ -166,6 +166,16 @@ def test_password_without_a_turn_is_a_page_that_says_so(
     assert Client().get(url).status_code == 200
 
 
+def test_session_is_known_from_the_sign_in_on(acme: Tenant) -> None:
+    client = Client()
+    acme.admin.set_password("correct horse battery staple")
+    acme.admin.save()
+    form = {"username": acme.admin.username, "password": "correct horse battery staple"}
+    assert client.post(reverse("admin:login"), form).status_code == 302
+    session = client.cookies[settings.SESSION_COOKIE_NAME].value
+    assert slots.tenant_of(session) == SignedIn(acme.admin.pk)
+
+
 def test_session_is_known_as_long_as_its_user_is_signed_in(acme: Tenant) -> None:
     client = signed_in(acme.admin)
     session = client.cookies[settings.SESSION_COOKIE_NAME].value

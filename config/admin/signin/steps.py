@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils.crypto import constant_time_compare
 from django_otp.models import Device
 
+from config import slots
 from config.admin import second_factor
 from config.admin.signin import known_browser, notices, signals
 
@@ -68,6 +69,7 @@ def complete(
     login(request, user)
     if device is not None:
         django_otp.login(request, device)
+    slots.remember_tenant(str(request.session.session_key), slots.SignedIn(user.pk))
     if not known_browser.cookie_of(request, user):
         notices.new_browser(request, user)
     known_browser.remember(response, user)
