@@ -72,7 +72,7 @@ def actor() -> str:
     """Who acts: the login of the signed-in user, "" without one.
 
     Outside of a request, the system's user and the command: "root (manage.py createsuperuser)".
-    With sudo also SUDO_USER, which is only a hint: whoever starts the command can set it.
+    With sudo also SUDO_USER, which is only a hint: the user who starts the command can set it.
     """
     request = current_request.get()
     if request is None:

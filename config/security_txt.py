@@ -6,6 +6,8 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
 
+from config.request_context import base_url
+
 VALID = timedelta(days=90)  # the RFC recommends less than a year
 
 
@@ -21,7 +23,7 @@ def page(request: HttpRequest) -> HttpResponse:
     lines = {
         "Contact": settings.SECURITY_CONTACT,
         "Expires": f"{expires:%Y-%m-%dT00:00:00Z}",
-        "Canonical": request.build_absolute_uri(request.path),
+        "Canonical": base_url(request) + request.path,
     }
     text = "".join(f"{name}: {value}\n" for name, value in lines.items())
     return HttpResponse(text, content_type="text/plain; charset=utf-8")

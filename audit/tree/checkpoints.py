@@ -62,7 +62,7 @@ def newest(
     """Reads it, among the LOOKED_AT newest ones.
 
     Args:
-        keys: those that may have signed; without any, the newest one counts, whoever wrote it.
+        keys: those that may have signed; without any, the newest one counts, signed or not.
 
     Raises:
         django.db.Error: the database is out of reach.

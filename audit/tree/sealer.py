@@ -136,7 +136,7 @@ class Sealer:
         self._signed = None
 
     def _may_seal(self, locked: bool, newest: Newest) -> bool:
-        """Whether to seal: with the lock, or if whoever holds it does not seal.
+        """Whether to seal: with the lock, or if the session that holds it does not seal.
 
         The lock only saves sealers from doing the same work: leaves have unique indexes.
         """

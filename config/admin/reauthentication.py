@@ -1,6 +1,6 @@
 """Before something sensitive, the password is asked for again if the sign-in is not recent.
 
-Whoever has a second factor enters a code too.
+Users with a second factor enter a code too.
 """
 
 import time
