@@ -29,6 +29,12 @@ PROVIDED = (
 )
 
 
+def heed_signals() -> None:
+    """For `preexec_fn`: what a shell starts in the background, or nohup, ignores them otherwise."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def bare_environment(folder: Path) -> dict[str, str]:
     """The environment of a user who has set only DATA_DIR."""
     kept = {name: value for name, value in os.environ.items() if name not in PROVIDED}
@@ -46,8 +52,7 @@ def start(*command: str | Path, folder: Path, **options: str) -> "subprocess.Pop
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
-        # What a shell has started in the background ignores it, and so do its children.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=heed_signals,
     )
 
 

@@ -22,6 +22,7 @@ from documents.models import StoredFile
 from tests import factories, server
 from tests.factories import Tenant, pdf, uid
 from tests.inbox import Inbox, completed, objects, rows, sent, signer
+from tests.processes import heed_signals
 from tests.proxy import Proxy, failing_after
 from tests.server import PATIENCE, ROOT, eventually
 from workspaces.models import Workspace
@@ -68,6 +69,7 @@ def begin(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=heed_signals,
     )
 
 
