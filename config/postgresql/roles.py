@@ -44,8 +44,8 @@ _GRANTED = """
     WHERE relnamespace = 'public'::regnamespace AND CASE grantee
         WHEN 0 THEN true ELSE pg_has_role(%s, grantee, 'USAGE') END
 """
-# Triggers call the functions that run as their owner, and nobody else may: whoever made a trigger
-# of one could run own code as the owner. Others do what the caller may do anyway.
+# Only triggers call the functions that run as their owner: a role that could make a trigger of one
+# could run its own code as the owner. Other functions do what the caller may do anyway.
 _FUNCTIONS = """
     DO $$ DECLARE function record; BEGIN
         FOR function IN SELECT oid::regprocedure AS name, prosecdef FROM pg_proc

@@ -14,7 +14,7 @@ from config.management.progress import first_line
 from config.postgresql.roles import as_owner, grant_privileges
 from config.signals import migrated
 
-# Whoever wants to read a table queues behind a migration that waits for its lock.
+# Every request that reads a table queues behind a migration that waits for its lock.
 LOCK_SECONDS = 1
 PAUSE = 2.0  # seconds in which nobody does
 
