@@ -1,7 +1,6 @@
 """The app's name on the admin's pages, its health check, and what a suspension stops."""
 
 from typing import TYPE_CHECKING
-from uuid import UUID
 
 from django.apps import AppConfig
 
@@ -28,7 +27,7 @@ def check_counter() -> None:
     """
     from apikeys.throttling import KeyThrottle  # noqa: PLC0415 - loaded with the views
 
-    KeyThrottle.counter.increment(UUID(int=0), 0)  # no key has this id
+    KeyThrottle.counter.increment("requests:readiness")
 
 
 def count_active_keys(workspace: "Workspace") -> int:

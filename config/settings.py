@@ -326,7 +326,7 @@ USAGE_FLUSH_SECONDS = env.integer(
     "requests; if it is killed, those of so many seconds are lost",
 )
 
-# --- Counters: the rate limit (`apikeys.counter`) and sign-ins (django-ratelimit, in the cache) ---
+# --- Counters: the rate limit (`apikeys.throttling`) and sign-ins (django-ratelimit) -----------
 
 REDIS_URL = env.url(
     "REDIS_URL",
@@ -343,7 +343,7 @@ _IN_PROCESS = {
     # Enough for many accounts and addresses: an evicted counter starts again at zero.
     "OPTIONS": {"MAX_ENTRIES": 100_000},
 }
-_IN_REDIS = {"BACKEND": "config.cache.SignInCache", "LOCATION": REDIS_URL}
+_IN_REDIS = {"BACKEND": "config.redis.SignInCache", "LOCATION": REDIS_URL}
 CACHES: dict[str, Any] = {
     "default": _IN_PROCESS if COUNT_IN_PROCESS else _IN_REDIS,
     "process": _IN_PROCESS,  # counts while Redis is out of reach

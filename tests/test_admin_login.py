@@ -17,8 +17,8 @@ from psycopg import sql
 from audit.models import Action, AuditEntry
 from config.admin.signin.form import account
 from config.admin.signin.throttle import ACCOUNT, ADDRESS, BROWSER
-from config.cache import breaker
 from config.postgresql import roles
+from config.redis import breaker
 from tests import factories
 from tests.factories import Tenant
 from tests.proxy import Proxy

@@ -9,8 +9,7 @@ from django.db import connection
 from redis import RedisError
 
 from apikeys.apps import check_counter
-from apikeys.counter import RedisCounter
-from apikeys.throttling import KeyThrottle
+from apikeys.throttling import KeyThrottle, RedisCounter
 from tests import seals
 from tests.client import Response
 from tests.factories import Tenant

@@ -13,11 +13,10 @@ import pytest
 from django.core.cache import caches
 from redis import Redis, RedisError
 
-from apikeys.counter import RedisCounter
-from config.cache import SignInCache, breaker
+from apikeys.throttling import RedisCounter
 from config.embedded.redis import program
 from config.ports import free_port
-from config.redis_client import RedisClient
+from config.redis import SignInCache, breaker, call, client
 from tests.proxy import HOST, Proxy
 from tests.server import eventually
 
@@ -101,21 +100,21 @@ def test_redis_counter_counts_on_where_its_address_leads_after_one_failure(
     addressed: Addressed,
 ) -> None:
     """Also on connections that no thread used at that moment."""
-    counting, key_id = RedisCounter(addressed.url, timeout=5), uuid4()
+    counting, name = RedisCounter(addressed.url, timeout=5), uuid4().hex
 
     def two_at_once() -> set[int]:
         addressed.address.silence()
         with ThreadPoolExecutor(2) as pool:
-            counts = [pool.submit(counting.increment, key_id, 1_000_060) for _ in range(2)]
-            assert eventually(lambda: addressed.address.connections == 2 and not counting._free)
+            counts = [pool.submit(counting.increment, name) for _ in range(2)]
+            assert eventually(lambda: addressed.address.connections == 2)
             addressed.address.restore()
         return {count.result() for count in counts}
 
     assert two_at_once() == {1, 2}
     addressed.fail_over()
     with pytest.raises(RedisError, match="READONLY"):
-        counting.increment(key_id, 1_000_060)
-    assert counting.increment(key_id, 1_000_060) == 3
+        counting.increment(name)
+    assert counting.increment(name) == 3
     assert two_at_once() == {4, 5}
 
 
@@ -142,8 +141,8 @@ def test_redis_connections_do_not_ask_for_resp3(tmp_path: Path) -> None:
     server = RedisServer(tmp_path / "server")
     try:
         server.call("CONFIG", "RESETSTAT")
-        RedisCounter(server.url, timeout=5).increment(uuid4(), 1_000_060)
-        RedisClient(server.url, timeout=5).call("SET", "sign-ins", 1)
+        RedisCounter(server.url, timeout=5).increment(uuid4().hex)
+        call(client(server.url, 5), "SET", "sign-ins", 1)
         used = server.call("INFO", "commandstats")
         assert {"cmdstat_incr", "cmdstat_set"} <= used.keys()
         assert "cmdstat_hello" not in used

@@ -73,7 +73,7 @@ class Attempt:
 
 
 def usage_of(request: HttpRequest, limit: Limit, value: str, *, increment: bool) -> dict[str, int]:
-    """Counts in Redis; in this process while Redis is out of reach (`config.cache`)."""
+    """Counts in Redis; in this process while Redis is out of reach (`config.redis`)."""
     usage: dict[str, int] = get_usage(
         request,
         group=f"sign-in {limit.name}",

@@ -1,13 +1,15 @@
-"""The breaker for Redis, and the cache that counts sign-ins."""
+"""Redis: its client, its breaker, and the cache that counts sign-ins."""
 
+import functools
 from typing import Any
 
 from django.conf import settings
 from django.core.cache import caches
 from django.core.cache.backends.base import BaseCache
-from redis import RedisError
+from redis import Redis, RedisError
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
-from config import redis_client
 from config.breaker import Breaker, BreakerOpen
 
 # For all that uses Redis: while it does not respond, at most one request a second waits for it.
@@ -15,6 +17,38 @@ breaker = Breaker("counter", failures=1)
 
 # A counter that has just expired would begin again, and never expire.
 _INCREMENT = "return redis.call('EXISTS', KEYS[1]) == 1 and redis.call('INCR', KEYS[1])"
+
+
+@functools.cache
+def client(url: str, timeout: float) -> "Redis":
+    """The client that all threads share.
+
+    Args:
+        url: of the Redis database, as redis-py reads it.
+        timeout: seconds that connecting and the response may take each. Nothing is tried twice.
+    """
+    return Redis.from_url(
+        url,
+        socket_connect_timeout=timeout,
+        socket_timeout=timeout,
+        # In RESP3 a server can announce its maintenance: then redis-py would wait 10 seconds.
+        protocol=2,
+        retry=Retry(NoBackoff(), 0),
+    )
+
+
+def call(redis: "Redis", *command: Any) -> Any:
+    """The response to a command.
+
+    Raises:
+        redis.RedisError: Redis is out of reach or refuses.
+    """
+    try:
+        return redis.execute_command(*command)  # type: ignore[no-untyped-call]
+    except RedisError:
+        # After a failover these connections may lead to a replica, which refuses to count.
+        redis.connection_pool.disconnect(inuse_connections=False)
+        raise
 
 
 class SignInCache(BaseCache):
@@ -28,7 +62,7 @@ class SignInCache(BaseCache):
 
     def __init__(self, location: str, params: dict[str, Any]) -> None:
         super().__init__(params)
-        self._redis = redis_client.connect(location, settings.REDIS_TIMEOUT)
+        self._redis = client(location, settings.REDIS_TIMEOUT)
 
     def add(self, key: str, value: int, timeout: float, version: int | None = None) -> bool:  # type: ignore[override]
         try:
@@ -55,4 +89,4 @@ class SignInCache(BaseCache):
 
     def _call(self, *command: Any) -> Any:
         with breaker.call(RedisError):
-            return self._redis.call(*command)
+            return call(self._redis, *command)
