@@ -1,7 +1,7 @@
 """Prepared statements for the queries of the API, and the life of a server's connections.
 
 PostgreSQL parses and plans a statement once for each connection, and psycopg's C code loads the
-rows from PostgreSQL's binary format. `docs/decisions.md` compares the cost with psycopg's cursors.
+rows from PostgreSQL's binary format. docs/decisions/ compares the cost with psycopg's cursors.
 """
 
 import contextlib
