@@ -116,7 +116,7 @@ one core.
 used {uses} times.
 - Processor time is that of the whole process tree, from `/proc`: of the server, of PostgreSQL \
 with the connections that have ended, and of Redis.
-- Each worker process is kept to one core, with all variants (`PIN_WORKERS`).
+- Each worker process is kept to one core, as the units keep it, with all variants.
 - A server whose workers share the work unevenly is measured again over new connections.
 - Latency is measured at a fixed rate, from when a request was due.
 - Stock DRF is run by gunicorn (4 threads a process), FastAPI by uvicorn. Raw Starlette, without \

@@ -83,7 +83,7 @@ def serving(
 
 
 def pin(server: int) -> None:
-    """Keeps each worker to a core, as PIN_WORKERS does. The kernel would move them about."""
+    """Keeps each worker to a core, as the units do. The kernel would move them about."""
     children = psutil.Process(server).children(recursive=True)
     busiest = sorted(children, key=lambda each: -sum(each.cpu_times()[:2]))[:WORKERS]
     cores = sorted(os.sched_getaffinity(0))

@@ -13,7 +13,6 @@ from django.core.checks.security.base import (
     SECRET_KEY_MIN_LENGTH,
     SECRET_KEY_MIN_UNIQUE_CHARACTERS,
 )
-from django.db import DEFAULT_DB_ALIAS
 
 from config import env
 
@@ -25,7 +24,6 @@ def environment_errors(**kwargs: Any) -> list[CheckMessage]:
     config.E001: a required variable is not set.
     config.E002: a secret key that can be guessed.
     config.E003: any Host header is accepted. Links would lead to whatever host a client names.
-    config.E004: the replica's URL leads to the primary, or to another database.
     """
     missing = env.missing()
     errors: list[CheckMessage] = [
@@ -52,24 +50,7 @@ def environment_errors(**kwargs: Any) -> list[CheckMessage]:
                 id="config.E003",
             )
         )
-    if settings.DATABASE_REPLICA and (problem := _problem_of_replica()):
-        errors.append(
-            Error(
-                f"DATABASE_REPLICA_URL {problem}.",
-                hint="Set it to the same database on a streaming replica, or leave it unset.",
-                id="config.E004",
-            )
-        )
     return errors
-
-
-def _problem_of_replica() -> str:
-    """What is wrong with the replica's URL, as far as the URLs show it; "" if nothing."""
-    primary, replica = settings.DATABASES[DEFAULT_DB_ALIAS], settings.DATABASE_REPLICA
-    if primary["NAME"] != replica["NAME"]:
-        return "names another database than DATABASE_URL"
-    servers = [(each["HOST"].lower(), each["PORT"] or 5432) for each in (primary, replica)]
-    return "leads to the same server as DATABASE_URL" if servers[0] == servers[1] else ""
 
 
 def _is_weak(key: str) -> bool:

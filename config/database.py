@@ -6,7 +6,6 @@ rows from PostgreSQL's binary format. docs/decisions/ compares the cost with psy
 
 import contextlib
 import hashlib
-import select
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -46,100 +45,53 @@ def current() -> DatabaseWrapper:
     return connection
 
 
-Statement = tuple[str, Sequence[Any]]
-"""SQL with `%s` for each parameter, and the parameters.
-
-Each text stays prepared as long as the connection, so there must be few of them, and no value may
-be part of one. A parameter is None, or a value whose `str()` PostgreSQL can read.
-"""
-
-
 def fetch(sql: str, parameters: Sequence[Any]) -> list[Row]:
-    """Runs one statement on this thread's connection and returns its rows, if it has any.
+    """Runs a prepared statement on this thread's connection and returns its rows, if it has any.
 
-    Raises:
-        django.db.Error: as from Django's own cursors.
-    """
-    return fetch_together((sql, parameters))[0]
-
-
-def fetch_together(
-    *statements: Statement, connection: DatabaseWrapper | None = None
-) -> list[list[Row]]:
-    """Runs statements in one round trip and returns the rows of each.
-
-    Each sees what is committed when it starts, so the second may see more than the first.
+    Each text stays prepared as long as the connection, so there must be few of them, and no value
+    may be part of one.
 
     Args:
-        connection: this thread's if it is None.
+        sql: with `%s` for each parameter.
+        parameters: each is None, or a value whose `str()` PostgreSQL can read.
 
     Raises:
         django.db.Error: as from Django's own cursors.
     """
-    connection = connection or current()
+    connection = current()
     connection.ensure_connection()
     with connection.guard(), connection.wrap_database_errors:
         raw = connection.connection
         if not raw.autocommit and raw.pgconn.transaction_status == pq.TransactionStatus.IDLE:
             raw.execute("SELECT 1")  # psycopg begins the transaction that Django is in
-        found = []
-        for result in _execute(connection, statements):
-            connection.transformer.set_pgresult(result)
-            found.append(connection.transformer.load_rows(0, result.ntuples, tuple))
+        result = _execute(connection, sql, [_text(each) for each in parameters])
+        connection.transformer.set_pgresult(result)
+        rows = connection.transformer.load_rows(0, result.ntuples, tuple)
     if connection.queries_logged:
-        for statement in statements:
-            connection.queries_log.append({"sql": connection.ops.compose_sql(*statement)})
-    return found
+        connection.queries_log.append({"sql": connection.ops.compose_sql(sql, parameters)})
+    return rows
 
 
-def _execute(connection: DatabaseWrapper, statements: Sequence[Statement]) -> list[PGresult]:
-    """Executes statements, which are prepared first if this connection does not know them.
+def _execute(connection: DatabaseWrapper, sql: str, values: list[Any]) -> PGresult:
+    """Executes a statement, which is prepared first if this connection does not know it.
 
     After DISCARD ALL, or behind a pooler that does not track statements, the server may have lost
-    one. A migration may have changed the type of a column that one returns. All are prepared again,
+    it. A migration may have changed the type of a column that it returns. It is prepared again,
     unless the error has already ended a transaction.
     """
     pgconn: PGconn = connection.connection.pgconn
-    results = _send(connection, statements)
-    states = [result.error_field(pq.DiagnosticField.SQLSTATE) for result in results]
-    if _NO_SUCH_STATEMENT in states or _NOT_SUPPORTED in states:
-        connection.prepared.clear()
-        connection.generation += _NOT_SUPPORTED in states
-        if pgconn.transaction_status == pq.TransactionStatus.IDLE:
-            results = _send(connection, statements)
-    for result in results:
+    name = connection.prepared.get(sql) or _prepare(connection, sql)
+    result = pgconn.exec_prepared(name, values, None, pq.Format.BINARY)
+    if result.status not in _SUCCESS:
+        state = result.error_field(pq.DiagnosticField.SQLSTATE)
+        if state in (_NO_SUCH_STATEMENT, _NOT_SUPPORTED):
+            connection.prepared.clear()
+            connection.generation += state == _NOT_SUPPORTED
+            if pgconn.transaction_status == pq.TransactionStatus.IDLE:
+                name = _prepare(connection, sql)
+                result = pgconn.exec_prepared(name, values, None, pq.Format.BINARY)
         _check(pgconn, result)
-    return results
-
-
-def _send(connection: DatabaseWrapper, statements: Sequence[Statement]) -> list[PGresult]:
-    """Executes prepared statements; their results may be errors."""
-    pgconn: PGconn = connection.connection.pgconn
-    named = [
-        (
-            connection.prepared.get(sql) or _prepare(connection, sql),
-            [_text(each) for each in parameters],
-        )
-        for sql, parameters in statements
-    ]
-    if len(named) == 1:
-        name, values = named[0]
-        return [pgconn.exec_prepared(name, values, None, pq.Format.BINARY)]
-    pgconn.enter_pipeline_mode()
-    for name, values in named:
-        pgconn.send_query_prepared(name, values, None, pq.Format.BINARY)
-    pgconn.pipeline_sync()
-    arriving = select.poll()  # since `get_result` would stop all threads while it waits
-    arriving.register(pgconn.socket, select.POLLIN)
-    results: list[PGresult] = []
-    while len(results) <= len(named):  # the last one is that of the synchronisation
-        while pgconn.is_busy():
-            arriving.poll()
-            pgconn.consume_input()
-        if result := pgconn.get_result():  # there is None after each statement
-            results.append(result)
-    pgconn.exit_pipeline_mode()
-    return results[:-1]
+    return result
 
 
 def _text(value: Any) -> Any:  # PGconn's type for parameters is a list of exactly one kind
@@ -177,7 +129,7 @@ def limit_statements(connection: DatabaseWrapper, **_: Any) -> None:
     _set(
         connection,
         client_connection_check_interval=CLIENT_CHECK_SECONDS,
-        statement_timeout=connection.seconds or API_SECONDS,
+        statement_timeout=API_SECONDS,
         lock_timeout=LOCK_SECONDS,
     )
 

@@ -195,21 +195,6 @@ DATABASES: dict[str, Any] = {
     )
 }
 
-# Not in DATABASES: Django would let commands and tests use it (`config.replica`).
-DATABASE_REPLICA: dict[str, Any] = {}
-if _replica_url := env.text(
-    "DATABASE_REPLICA_URL",
-    help="the same database on one streaming replica, from which lists of documents may be read",
-):
-    DATABASE_REPLICA = _database(_replica_url)
-REPLICA_MAX_LAG = env.integer(
-    "REPLICA_MAX_LAG",
-    2,
-    minimum=1,
-    help="seconds that the replica may be behind; if it is further behind, lists are read from "
-    "the primary",
-)
-
 
 def _same_database(url: str) -> dict[str, Any]:
     """What is different for another role on the same database (`config.postgresql.roles`)."""
@@ -307,12 +292,6 @@ PAGE_SLOTS = env.integer(
 )
 # Downloads that a process sends at once, each in a thread; one key may have half of them.
 STREAMS = SERVER_THREADS // 6
-PIN_WORKERS = env.boolean(
-    "PIN_WORKERS",
-    default=False,
-    help="whether each instance keeps to a core of its own, which serves a fifth more requests; "
-    "not in containers that share cores",
-)
 GRACE_SECONDS = env.integer(
     "GRACE_SECONDS", 30, minimum=5, help="seconds that running requests get after SIGTERM"
 )

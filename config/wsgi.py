@@ -15,7 +15,7 @@ from django.core.handlers.wsgi import WSGIHandler  # noqa: E402
 # is made.
 from apikeys.usage import flusher  # noqa: E402
 from audit import metrics as _  # noqa: E402, F401 - registers them
-from config import cores, metrics, replica, slots, urls  # noqa: E402, F401
+from config import metrics, slots, urls  # noqa: E402, F401
 from config.admission import is_api_version  # noqa: E402
 from documents import storage  # noqa: E402
 from documents.download import spool  # noqa: E402
@@ -37,12 +37,9 @@ class Application(WSGIHandler):
         return response if response.streaming else [response.content]
 
 
-if settings.PIN_WORKERS:
-    cores.keep_to_one()
 application = Application()
 storage.prepare()
 slots.open_connections()
-replica.start()
 spool.start()
 flusher.start()
 if settings.METRICS_PORT:

@@ -6,7 +6,6 @@ from typing import NamedTuple
 from uuid import UUID
 
 from config.database import Row, fetch
-from config.replica import settled
 from events.cursors import KEPT, LEAST, Position, check, time_of
 from events.serializers import DocumentEvent, event
 
@@ -71,9 +70,9 @@ class Page(NamedTuple):
 
 
 def end_of_feed(workspace_id: UUID) -> Page:
-    """The page without events that all events follow whose changes a list may lack from now on."""
+    """The page without events that all events to come follow."""
     end, _ = _following(workspace_id, [], _START, 0)
-    return Page([], end._replace(transaction=settled(end.transaction)), more=False)
+    return Page([], end, more=False)
 
 
 def page(workspace_id: UUID, types: Sequence[str], after: Position | None, size: int) -> Page:

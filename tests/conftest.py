@@ -134,17 +134,13 @@ def wait_for_turn(file: Path) -> None:
 
 
 def configure_postgres() -> None:
-    """Tests need nothing that survives a power cut; without waiting they are twice as quick.
-
-    It keeps parts of its write-ahead log that replicas (`tests.replica`) may not have received yet.
-    """
+    """Tests need nothing that survives a power cut; without waiting they are twice as quick."""
     url = urlsplit(os.environ["DATABASE_URL"])
     password = json.loads((FOLDER / "postgres" / "secrets.json").read_text())["postgres"]
     with psycopg.connect(
         host=url.hostname, port=url.port, user="postgres", password=password, autocommit=True
     ) as connection:
         connection.execute("ALTER SYSTEM SET fsync = off")
-        connection.execute("ALTER SYSTEM SET wal_keep_size = '512MB'")
         connection.execute("SELECT pg_reload_conf()")
 
 

@@ -22,13 +22,6 @@ from tests.client import forget_requests, send_forms_as_browsers_do
 from tests.database import allow_backdating, empty_tables
 from tests.factories import Tenant
 from tests.nginx import Nginx
-from tests.replica import (  # noqa: F401 - fixtures
-    patient_reader,
-    reader,
-    replica,
-    the_reading_servers,
-    the_replica,
-)
 from tests.server import Server, end_connections, eventually, running, wait_for_completions
 from tests.usage import flusher  # noqa: F401 - a fixture
 from workspaces.plans import Plan

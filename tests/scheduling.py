@@ -6,8 +6,6 @@ from xdist.scheduler import LoadScopeScheduling
 FILES = (
     "test_demo.py",
     "test_docs.py",
-    "test_replica.py",
-    "test_replica_failures.py",
     "test_run.py",
 )
 

@@ -7,7 +7,7 @@ import pytest
 from django.conf import settings
 from django.db import NotSupportedError, ProgrammingError, connection, connections, transaction
 
-from config.database import Row, fetch, fetch_together
+from config.database import Row, fetch
 from tests.factories import Tenant
 from tests.server import Server
 
@@ -100,7 +100,7 @@ def test_fetch_prepares_again_what_a_migration_has_changed(notes: None) -> None:
     for size in (6, 7):
         assert fetch(NOTES, [1]) == [("A",)]
         migrate(size)
-    assert fetch_together((NOTES, [1]), (NOTES, [2])) == [[("A",)], []]
+    assert fetch(NOTES, [2]) == []
     assert fetch(NOTES, [1]) == [("A",)]
 
 

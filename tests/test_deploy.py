@@ -38,6 +38,8 @@ def exec_start(unit: Path, logs: Path, instance: str = "") -> list[str]:
         "/var/log/documents-api": str(logs),
         "/var/lib/documents-api": str(logs),
         "%i": instance,
+        "%%": "%",
+        "$$": "$",
     }.items():
         line = line.replace(installed, here)
     return shlex.split(line)

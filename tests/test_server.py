@@ -1,7 +1,6 @@
 """An instance's processes: what ends them, what replaces them, and what ends with them."""
 
 import contextlib
-import os
 import signal
 import subprocess
 import sys
@@ -159,37 +158,3 @@ def test_second_signal_does_not_disturb_the_end(instance: Server) -> None:
     instance.terminate()
     instance.terminate(signal.SIGINT)
     assert instance.wait_for_end(GRACE + 2) == 0
-
-
-KEEP = """
-import os
-from config import cores
-cores.keep_to_one()
-print(*sorted(os.sched_getaffinity(0)), flush=True)
-input()
-"""
-
-
-def test_instance_keeps_to_a_core_of_its_own(transactional_db: None, tmp_path: Path) -> None:
-    everywhere = sorted(os.sched_getaffinity(0))
-    with contextlib.ExitStack() as stopping:
-        instance = Server(tmp_path, PIN_WORKERS="yes")
-        stopping.callback(instance.stop)
-        instance.wait()
-        found = [worker(instance).cpu_affinity()]
-        for _ in everywhere:  # more than there are cores left
-            process = subprocess.Popen(
-                [sys.executable, "-c", KEEP],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                text=True,
-                cwd=ROOT,
-            )
-            stopping.enter_context(process)
-            assert process.stdout
-            found.append([int(core) for core in process.stdout.readline().split()])
-    assert found[-1] == everywhere
-    kept = [tuple(cores) for cores in found[:-1]]
-    assert len(set(kept)) == len(kept)
-    assert all(len(cores) == 1 for cores in kept)

@@ -126,20 +126,3 @@ def test_wsgi_with_an_unsafe_variable_ends_with_one_line_that_names_it(
     assert done.returncode == 1
     (ours,) = [line for line in done.stdout.splitlines() if not line.startswith("[")]
     assert ours.startswith(f"{line} Set it to ")
-
-
-@pytest.mark.parametrize(
-    ("path", "line"),
-    [
-        (None, "DATABASE_REPLICA_URL leads to the same server as DATABASE_URL."),
-        ("/others", "DATABASE_REPLICA_URL names another database than DATABASE_URL."),
-    ],
-)
-def test_wsgi_with_the_primary_s_or_another_database_s_url_for_the_replica_says_so(
-    path: str | None, line: str
-) -> None:
-    primary = urlsplit(os.environ["DATABASE_URL"])
-    done = serve(DATABASE_REPLICA_URL=primary._replace(path=path or primary.path).geturl())
-    assert done.returncode == 1
-    (ours,) = [line for line in done.stdout.splitlines() if not line.startswith("[")]
-    assert ours.startswith(f"{line} Set it to ")

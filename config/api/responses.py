@@ -42,11 +42,7 @@ def json_response(
 
 
 def cacheable_response(
-    request: Request,
-    data: Any,
-    headers: Mapping[str, str] | None = None,
-    *,
-    varying: str | None = None,
+    request: Request, data: Any, headers: Mapping[str, str] | None = None
 ) -> HttpResponse:
     """A 200 whose body is `data` as JSON; 304 if the client has it already.
 
@@ -55,14 +51,12 @@ def cacheable_response(
 
     Args:
         headers: further ones.
-        varying: a text in the body that may differ while nothing has changed; the tag is weak then.
 
     Raises:
         PreconditionFailed: 412.
     """
     body = as_json(data)
-    constant = body.replace(varying.encode(), b"") if varying else body
-    etag = f'{"W/" if varying else ""}"{hashlib.sha256(constant).hexdigest()[:32]}"'
+    etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
     kept = {**REVALIDATED, **(headers or {})}
     if tag := tag_of_copy(request, etag):
         return HttpResponseNotModified(headers={**kept, "ETag": tag})

@@ -25,8 +25,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
     A command has no deadline, and nothing guards its statements.
 
     Attributes:
-        breaker: the circuit breaker of the server that it leads to.
-        seconds: the time-out of each statement, if it is shorter than the request's deadline.
         limited: whether it is a connection of a server, where a statement has a deadline also when
             it runs after its request, such as while a body streams.
         prepared: the names of the statements that this connection has prepared, by their text.
@@ -34,9 +32,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
             unusable, which the server, or one behind a pooler, still has.
         transformer: psycopg's loader of rows.
     """
-
-    breaker = BREAKER
-    seconds: float | None = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -94,7 +89,7 @@ class Guard:
         django.db.OperationalError: it is refused.
     """
 
-    __slots__ = ("_breaker", "_connecting", "_connection", "_counts", "_guards", "_seconds")
+    __slots__ = ("_connecting", "_connection", "_counts", "_guards", "_seconds")
 
     def __init__(
         self,
@@ -104,11 +99,10 @@ class Guard:
         counts: bool = True,
         seconds: float | None = None,
     ) -> None:
-        self._breaker = connection.breaker
         self._connection = connection
         self._connecting = connecting
         self._counts = counts
-        self._seconds = connection.seconds if seconds is None else seconds
+        self._seconds = seconds
         self._guards = False
 
     def __enter__(self) -> None:
@@ -126,9 +120,8 @@ class Guard:
         if self._counts:
             if now >= end:
                 raise OperationalError("the request's deadline has passed")
-            if not self._breaker.admits():
-                name = self._breaker.name
-                raise OperationalError(f"the {name} has failed repeatedly; it was not asked")
+            if not BREAKER.admits():
+                raise OperationalError("the database has failed repeatedly; it was not asked")
         self._guards = True
         watch.begin(end)
 
@@ -144,15 +137,15 @@ class Guard:
         if not self._counts:
             return
         if exc is None:
-            self._breaker.succeeded()
+            BREAKER.succeeded()
             return
         error = exc if isinstance(exc, psycopg.Error) else exc.__cause__  # as Django wraps it
         if not isinstance(error, psycopg.Error):
             return
         if self._connecting or cut or error.sqlstate in _TIMED_OUT:
-            self._breaker.failed()
+            BREAKER.failed()
         elif isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
             # A lost connection says nothing about the database. Connecting again does.
-            self._breaker.undecided()
+            BREAKER.undecided()
         else:
-            self._breaker.succeeded()  # the server has refused the statement
+            BREAKER.succeeded()  # the server has refused the statement

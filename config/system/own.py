@@ -13,7 +13,6 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from config import health
 from config.postgresql import migrations
-from config.replica.watcher import watcher
 from config.system import Fact, register, time_or
 
 STARTED = datetime.now(UTC)
@@ -61,26 +60,9 @@ def read_checks() -> list[Fact]:
     ]
 
 
-def read_replica() -> list[Fact]:
-    """Whether this process reads lists of documents from the replica."""
-    knowledge = watcher.knowledge
-    lag = knowledge.lag
-    used = Fact("Replica for lists", "used", "ok")
-    if reason := knowledge.reason:
-        text = f"not used: {reason}. Lists come from the primary database."
-        used = Fact("Replica for lists", text, "warn")
-    return [
-        used,
-        Fact("Last known to be up to date", "not known" if lag is None else f"{lag:,.1f} s ago"),
-        Fact("Not used if further behind than", f"{settings.REPLICA_MAX_LAG} s (REPLICA_MAX_LAG)"),
-    ]
-
-
 def register_own() -> None:
     """Registers them, before those of the apps."""
     register("This process", read_process)
     register("Versions", read_versions)
     register("Migrations", read_migrations)
     register("What this process needs", read_checks)
-    if settings.DATABASE_REPLICA:
-        register("Replica", read_replica)

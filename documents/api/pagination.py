@@ -3,8 +3,7 @@
 A cursor contains the position (created_at, id) of the last document of a page. Documents that are
 inserted later come before it, so paging through the list shows each document that existed at the
 start exactly once, unless it is deleted, or no longer has the status of the filter, before its
-page is requested. It also contains how old the first page was, so that no later one is older
-(`config.replica`).
+page is requested.
 """
 
 import base64
@@ -22,7 +21,6 @@ from rest_framework.views import APIView
 from config.api.errors import InvalidParameter
 from config.api.parameters import limit
 from config.api.responses import cacheable_response, link_to_next
-from config.replica import UNKNOWN, Walk
 from documents.api import parameters
 from documents.api.queries import Position, WithRecipients
 from documents.api.serializers import DOCUMENT_COLUMNS, DocumentPage
@@ -31,9 +29,6 @@ _CREATED_AT = DOCUMENT_COLUMNS.index("created_at")
 _ID = DOCUMENT_COLUMNS.index("id")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _POSITION = struct.Struct(">q16s")  # microseconds since the epoch, and the id
-# The first page's position in the write-ahead log, only if there is a replica: release 1.0.0 does
-# not know it. The byte without a meaning saves the padding of base64.
-_FIRST = struct.Struct(">qx")
 
 
 def _signer(workspace_id: UUID, status: str | None) -> Signer:
@@ -41,23 +36,17 @@ def _signer(workspace_id: UUID, status: str | None) -> Signer:
     return Signer(salt=f"documents.cursor:{workspace_id}:{status or ''}", sep=".")
 
 
-def encode_cursor(
-    position: Position, workspace_id: UUID, status: str | None, first: int = UNKNOWN
-) -> str:
-    """The cursor of the page that follows a position.
-
-    Args:
-        first: the position of the first page, as `config.replica.Walk` has it.
-    """
+def encode_cursor(position: Position, workspace_id: UUID, status: str | None) -> str:
+    """The cursor of the page that follows a position."""
     microseconds = (position[0] - _EPOCH) // timedelta(microseconds=1)
     packed = _POSITION.pack(microseconds, position[1].bytes)
-    if first != UNKNOWN:
-        packed += _FIRST.pack(first)
     return _signer(workspace_id, status).sign(base64.urlsafe_b64encode(packed).decode())
 
 
-def decode_cursor(cursor: str, workspace_id: UUID, status: str | None) -> tuple[Position, int]:
-    """The position in a cursor, and that of the first page.
+def decode_cursor(cursor: str, workspace_id: UUID, status: str | None) -> Position:
+    """The position in a cursor.
+
+    Cursors of earlier releases may have nine bytes more, which mean nothing any more.
 
     Raises:
         InvalidParameter: it was changed, or belongs to another workspace or status filter.
@@ -68,10 +57,7 @@ def decode_cursor(cursor: str, workspace_id: UUID, status: str | None) -> tuple[
         raise InvalidParameter("cursor", parameters.CURSOR_EXPECTED) from None
     packed = base64.urlsafe_b64decode(value)
     microseconds, id_bytes = _POSITION.unpack_from(packed)
-    first = UNKNOWN
-    if len(packed) > _POSITION.size:
-        [first] = _FIRST.unpack_from(packed, _POSITION.size)
-    return (_EPOCH + timedelta(microseconds=microseconds), UUID(bytes=id_bytes)), first
+    return _EPOCH + timedelta(microseconds=microseconds), UUID(bytes=id_bytes)
 
 
 class KeysetPagination(BasePagination):
@@ -92,13 +78,8 @@ class KeysetPagination(BasePagination):
         self.status = parameters.status(request.query_params)
         self.limit = limit(request.query_params)
         cursor = parameters.cursor(request.query_params)
-        after, first = None, None
-        if cursor:
-            after, first = decode_cursor(cursor, self.workspace_id, self.status)
-        self.walk = Walk(first)
-        page: list[WithRecipients] = queryset(
-            self.workspace_id, self.status, after, self.limit, self.walk.fetch_together
-        )
+        after = decode_cursor(cursor, self.workspace_id, self.status) if cursor else None
+        page: list[WithRecipients] = queryset(self.workspace_id, self.status, after, self.limit)
         self.next_position: Position | None = None
         if len(page) > self.limit:
             page.pop()
@@ -111,11 +92,8 @@ class KeysetPagination(BasePagination):
         page = DocumentPage(data, None)
         headers = {}
         if self.next_position:
-            page.next_cursor = encode_cursor(
-                self.next_position, self.workspace_id, self.status, self.walk.position
-            )
+            page.next_cursor = encode_cursor(self.next_position, self.workspace_id, self.status)
             headers = link_to_next(
                 self.request.path, status=self.status, limit=self.limit, cursor=page.next_cursor
             )
-        varying = page.next_cursor if self.walk.position_varies else None
-        return cacheable_response(self.request, page, headers, varying=varying)
+        return cacheable_response(self.request, page, headers)

@@ -3,14 +3,14 @@
 Every statement has the same condition: the key's workspace, and no deleted document.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import datetime
 from functools import cache
 from uuid import UUID
 
 from config.api.errors import DocumentNotFound
 from config.api.request import Reading
-from config.database import Row, fetch_together
+from config.database import Row, fetch
 from documents.api.serializers import DOCUMENT_COLUMNS, RECIPIENT_COLUMNS
 
 Position = tuple[datetime, UUID]  # created_at and id: a document's position in the order
@@ -79,38 +79,29 @@ def with_recipients(rows: list[Row]) -> WithRecipients:
     return rows[0][:_RECIPIENT], recipients
 
 
+_RECIPIENTS = f"""
+    SELECT {_RECIPIENT_COLUMNS}, recipient.document_id::text FROM "documents_recipient" AS recipient
+    WHERE recipient.document_id = ANY(%s) ORDER BY {_RECIPIENTS_ORDER}
+"""
+
+
 def newest(
-    workspace_id: UUID,
-    status: str | None,
-    after: Position | None,
-    limit: int,
-    read: Callable[..., list[list[Row]]] = fetch_together,
+    workspace_id: UUID, status: str | None, after: Position | None, limit: int
 ) -> list[WithRecipients]:
     """The newest documents, and one more, without its recipients, if another page follows.
-
-    Two statements in one round trip each find the documents: a join would send each of them several
-    times. If one was added or removed in between, they differ: then both are repeated.
 
     Args:
         status: only documents with exactly this status.
         after: only those that follow this position.
         limit: documents of the page.
-        read: as `config.database.fetch_together`.
     """
     condition = (_STATUS if status else "") + (_AFTER if after else "") + _PAGE
     values = (workspace_id, *((status,) if status else ()), *(after or ()))
-    while True:
-        documents, recipients = read(
-            (_documents(condition), (*values, limit + 1)),
-            (_recipients(condition), (*values, limit)),
-        )
-        by_document: dict[str, list[Row]] = {}
-        for row in recipients:
-            of_document = by_document.setdefault(row[-1], [])
-            if row[0] is not None:
-                of_document.append(row)
-        if [row[0] for row in documents[:limit]] == list(by_document):
-            return [(row, by_document.get(row[0], [])) for row in documents]
+    documents = fetch(_documents(condition), (*values, limit + 1))
+    of_document: dict[str, list[Row]] = {row[0]: [] for row in documents[:limit]}
+    for row in fetch(_RECIPIENTS, (f"{{{','.join(of_document)}}}",)) if of_document else ():
+        of_document[row[-1]].append(row)
+    return [(row, of_document.get(row[0], [])) for row in documents]
 
 
 @cache
@@ -118,17 +109,4 @@ def _documents(condition: str) -> str:
     return f"""
         SELECT {_DOCUMENT_COLUMNS} FROM "documents_document" AS document
         WHERE {_VISIBLE}{condition}
-    """  # noqa: S608 - made of constants
-
-
-@cache
-def _recipients(condition: str) -> str:
-    """A row for each recipient, and one for a document that has none, in the documents' order."""
-    return f"""
-        SELECT {_RECIPIENT_COLUMNS}, document.id::text FROM (
-            SELECT document.id, document.created_at FROM "documents_document" AS document
-            WHERE {_VISIBLE}{condition}
-        ) AS document
-        LEFT JOIN "documents_recipient" AS recipient ON recipient.document_id = document.id
-        ORDER BY {_ORDER}, {_RECIPIENTS_ORDER}
     """  # noqa: S608 - made of constants
