@@ -25,7 +25,7 @@ from tests.factories import Tenant, uid
 from tests.staff import analyze, errors, shown, signed_in
 from tests.test_admin_plans import asked
 from tests.test_queries import nodes, plan
-from tests.usage import now, refused
+from tests.usage import find_request, now, refused
 from workspaces.models import Membership, Workspace
 
 LIST = reverse("admin:usage_refusedrequest_changelist")
@@ -383,7 +383,7 @@ def test_reports_read_indexes(acme: Tenant) -> None:
         report.daily([uid(1, 2), uid(2, 2)])
         report.addresses(uid(1, 2))
         latest.of_key(uid(1, 2), 10, for_support=True)
-        report.find_request("00000001")
+        find_request("00000001")
         report.workspace_today([uid(1, 1)])
         report.top_workspaces()
         report.limited_keys()

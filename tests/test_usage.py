@@ -22,7 +22,7 @@ ADDRESS = "127.0.0.1"  # of requests in process
 
 
 def usage(tenant: Tenant) -> Usage:
-    return report.totals(tenant.key.pk)
+    return report.total(report.daily([tenant.key.pk], 30)[tenant.key.pk])
 
 
 def active(number: int = 1) -> ActiveKey:
@@ -229,8 +229,10 @@ def test_report_has_every_day_with_zeros(db: None) -> None:
         ],
         uid(3, 2): [Day(date=day) for day in days],
     }
-    assert report.totals(uid(1, 2), days=3) == Usage(ok=3, errors=2, limited=1, downloads=1)
-    assert report.totals(uid(1, 2)).requests == 15
+    assert report.total(report.daily([uid(1, 2)], 3)[uid(1, 2)]) == Usage(
+        ok=3, errors=2, limited=1, downloads=1
+    )
+    assert report.total(report.daily([uid(1, 2)], 30)[uid(1, 2)]).requests == 15
 
 
 def test_report_of_workspaces_is_today_s(acme: Tenant, umbrella: Tenant) -> None:

@@ -14,6 +14,7 @@ from tests.database import locked
 from tests.factories import Tenant
 from tests.server import UNKNOWN_KEY, Server, eventually, running
 from tests.test_metrics import value
+from tests.usage import find_request
 
 FAILURES = "documents_usage_flush_failures_total"
 
@@ -26,7 +27,7 @@ def quick(transactional_db: None, tmp_path: Path) -> Iterator[Server]:
 
 
 def usage(tenant: Tenant) -> Usage:
-    return report.totals(tenant.key.pk)
+    return report.total(report.daily([tenant.key.pk], 30)[tenant.key.pk])
 
 
 def test_killed_server_has_written_what_is_older_than_five_seconds(
@@ -39,11 +40,11 @@ def test_killed_server_has_written_what_is_older_than_five_seconds(
         unknown = server.get("/me", UNKNOWN_KEY).headers["request-id"]
         server.get("/me", acme.raw)
         assert eventually(lambda: usage(acme) == Usage(ok=1, errors=1))
-        assert eventually(lambda: report.find_request(unknown))
+        assert eventually(lambda: find_request(unknown))
         server.get("/me", acme.raw)  # too late
         server.kill()
         assert usage(acme) in (Usage(ok=1, errors=1), Usage(ok=2, errors=1))
-        [row] = report.find_request(refused)
+        [row] = find_request(refused)
         assert row.key_id == acme.key.pk
 
 
@@ -74,7 +75,7 @@ def test_server_counts_on_without_the_database_and_writes_it_once_later(
     quick.restore()
     quick.get("/me", acme.raw)
     assert eventually(lambda: usage(acme).ok == 3)
-    [row] = eventually(lambda: report.find_request(refused.headers["request-id"]))
+    [row] = eventually(lambda: find_request(refused.headers["request-id"]))
     assert row.key_id == acme.key.pk  # found later, by the digest of the key
     assert row.reason.startswith("The service was not available (database): ")
 

@@ -52,5 +52,10 @@ def refused(count: int = 1, **fields: Any) -> list[RefusedRequest]:
     )
 
 
+def find_request(request_id: str) -> list[RefusedRequest]:
+    """The refused requests whose id begins so."""
+    return list(RefusedRequest.objects.filter(request_id__startswith=request_id))
+
+
 def now() -> datetime:
     return timezone.now()

@@ -3,7 +3,6 @@
 What a process has counted in the last few seconds is not in it yet (`apikeys.usage.flusher`).
 """
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -14,10 +13,8 @@ from django.db.models import F, QuerySet, Sum
 from django.utils import timezone
 
 from apikeys.models import ApiKey
-from apikeys.usage.models import REQUEST_ID_SHORT, KeyAddress, KeyUsage, RefusedRequest
+from apikeys.usage.models import KeyAddress, KeyUsage
 from workspaces.models import Workspace, label
-
-_REQUEST_ID = re.compile(rf"[0-9a-f]{{{REQUEST_ID_SHORT},32}}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,11 +101,6 @@ def total(days: Iterable[Day]) -> Usage:
     return Usage(**{name: sum(getattr(day, name) for day in each) for name in _COUNTED})
 
 
-def totals(key_id: UUID, days: int = 30) -> Usage:
-    """The sums of `daily`."""
-    return total(daily([key_id], days)[key_id])
-
-
 def addresses(key_id: UUID) -> list[Address]:
     """The addresses of a key, the last seen first; at most `ADDRESSES_KEPT`, or a few more."""
     midnight = datetime.combine(today(), time.min, UTC)
@@ -141,19 +133,6 @@ def limited_keys(limit: int = 5) -> list[LimitedKey]:
     most = list(rows[:limit])
     keys = ApiKey.objects.select_related("workspace").in_bulk([row.key_id for row in most])
     return [LimitedKey(row.key_id, keys.get(row.key_id), row.limited) for row in most]
-
-
-def find_request(text: str) -> list[RefusedRequest]:
-    """The refused requests with this id, or whose id begins with it; newest first.
-
-    Args:
-        text: a request id, or at least its first 8 characters; nothing is found for other texts.
-    """
-    text = text.strip().lower()
-    if not _REQUEST_ID.fullmatch(text):
-        return []
-    found = RefusedRequest.objects.filter(request_id__startswith=text)
-    return sorted(found[:100], key=lambda row: (row.created_at, row.pk), reverse=True)
 
 
 _COUNTED = ("ok", "errors", "limited", "downloads")

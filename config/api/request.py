@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
-from config.database import Row, Statement, fetch
+from config.database import Row, fetch
 
 
 class ActiveKey(NamedTuple):
@@ -43,7 +43,7 @@ class Reading(NamedTuple):
     order: str = ""
     parameters: tuple[object, ...] = ()
 
-    def alone(self, workspace_id: UUID) -> Statement:
+    def alone(self, workspace_id: UUID) -> tuple[str, tuple[object, ...]]:
         """The statement that reads it by itself."""
         values = (workspace_id, *self.parameters)
         return _alone(self.columns, self.joins, self.order), values
