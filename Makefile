@@ -21,12 +21,14 @@ install = total=$$(grep -c '==' $(1)); { $(BIN)/python -m pip install --disable-
 	/^(Collecting|Installing)/ {printf "\r$(1): %d of %d packages", n, total; fflush()} END {print ""}'; \
 	[ "$$(cat $(VENV)/pip.status)" = 0 ] || { cat $(VENV)/pip.log >&2; exit 1; }
 
-.PHONY: help install run test drill pictures bench faults check format openapi sbom fuzz lock
+.PHONY: help install run test test-all test-quick drill pictures bench faults check format openapi sbom fuzz lock
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make run      serve the API with its demo on http://127.0.0.1:$(PORT)"
-	@echo "make test     run the tests"
+	@echo "make test     run the tests that a commit needs (minutes)"
+	@echo "make test-all run all tests: also browsers, nginx, servers that are cut off, kills"
+	@echo "make test-quick run the tests that need no service (seconds)"
 	@echo "make drill    follow docs/operations.md in a bare Debian, as root (minutes)"
 	@echo "make pictures keep pictures of all pages in $(DATA_DIR)/tests/screenshots"
 	@echo "make bench    measure the service beside its peers (SCALE=small: a smoke test)"
@@ -68,13 +70,21 @@ run: $(RUN_STAMP)
 
 # A worker for each core; tests/README.md says how they are kept apart.
 test: $(STAMP)
+	@$(BIN)/python -m pytest -n auto -m "not slow"
+	@echo "Not run: the slow tests (browsers, nginx, servers that are cut off or killed): make test-all"
+
+test-all: $(STAMP)
 	@$(BIN)/python -m pytest -n auto
+
+test-quick: $(STAMP)
+	@$(BIN)/python -m pytest --quick
+	@echo "Not run: all tests that need a service: make test"
 
 drill: $(STAMP)
 	@$(BIN)/python -m tests.drill
 
 pictures: $(STAMP)
-	@$(BIN)/python -m pytest --pictures tests/test_admin_browser_*.py tests/test_docs_browser.py
+	@$(BIN)/python -m pytest --pictures tests/slow/test_admin_browser_*.py tests/slow/test_docs_browser.py
 
 bench: $(BENCH_STAMP)
 	@$(BIN)/python -m bench --scale $(SCALE) $(if $(ROUNDS),--rounds $(ROUNDS)) \
@@ -89,7 +99,7 @@ check: $(BENCH_STAMP)
 	$(BIN)/mypy .
 	$(BIN)/lint-imports
 	$(BIN)/python manage.py makemigrations --check --dry-run
-	DJANGO_SETTINGS_MODULE=tests.lint_settings $(BIN)/python manage.py lintmigrations
+	DJANGO_SETTINGS_MODULE=tests.support.lint_settings $(BIN)/python manage.py lintmigrations
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .
@@ -102,7 +112,7 @@ sbom: $(STAMP)
 	$(BIN)/python deploy/sbom.py >docs/sbom.json
 
 fuzz: $(STAMP)
-	@FUZZ_SECONDS=$(or $(SECONDS),300) $(BIN)/python -m pytest tests/test_openapi_fuzzed.py
+	@FUZZ_SECONDS=$(or $(SECONDS),300) $(BIN)/python -m pytest tests/slow/test_openapi_fuzzed.py
 
 # Each file pins with hashes what pip installs; a later one takes the versions of an earlier one.
 COMPILE = $(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-emit-index-url \

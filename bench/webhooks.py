@@ -109,7 +109,7 @@ def prepare(parts: stack.Stack) -> tuple[list[str], list[str]]:
     from config.static_files import collect  # noqa: PLC0415 - after the set-up
     from events.webhooks import secrets  # noqa: PLC0415
     from events.webhooks.models import Endpoint  # noqa: PLC0415
-    from tests import factories  # noqa: PLC0415
+    from tests.support import factories  # noqa: PLC0415
 
     collect()  # the API does not start without
     tenants = [factories.tenant(f"Tenant{each}", "PRO", each + 1) for each in range(ENDPOINTS)]

@@ -3,7 +3,7 @@
 PostgreSQL, S3 and Redis come from the embedded stack, on a data folder of the tests' own, so that
 a running `make run` is neither needed nor disturbed. Variables that are set lead elsewhere.
 The process that distributes the tests starts the services; its workers inherit its environment.
-Collecting tests starts nothing and waits for nothing. The fixtures are in `tests/fixtures.py`.
+Collecting tests starts nothing and waits for nothing. The fixtures are in `tests/support`.
 """
 
 import fcntl
@@ -24,17 +24,45 @@ from config import embedded
 if TYPE_CHECKING:
     from xdist.remote import Producer
 
-    from tests.scheduling import Scheduling
+    from tests.support.scheduling import Scheduling
 
 FOLDER = embedded.data_dir(os.environ) / "tests"
 SERVICES = ("postgres", "s3", "redis")
 # Redis has 16 databases unless it is configured otherwise, and the first is not a worker's.
 MOST_WORKERS = 15
+# A test is slow if it is in tests/slow or uses one of these fixtures.
+SLOW_FIXTURES = {
+    "browser",
+    "chromium",
+    "front",
+    "four_servers",
+    "gate",
+    "json_server",
+    "nginx",
+    "server",
+}
+# It is quick if it needs no service at all, so also not one of these.
+SERVICE_FIXTURES = {"as_owner", "db", "django_db_setup", "transactional_db"}
+# What `--quick` runs without: nothing listens there.
+NO_SERVICES = {
+    "DATABASE_URL": "postgresql://nobody:none@127.0.0.1:9/none",
+    "REDIS_URL": "memory://",
+    "S3_ACCESS_KEY_ID": "none",
+    "S3_BUCKET": "none",
+    "S3_ENDPOINT_URL": "http://127.0.0.1:9",
+    "S3_SECRET_ACCESS_KEY": "none",
+    "SECRET_KEY": "only-for-tests-that-need-no-service-0123456789-abcdef",
+    "SPOOL_DIR": str(FOLDER / "spool"),
+    "STATIC_ROOT": str(FOLDER / "static"),
+}
 # Options that only show something: no test runs.
 SHOWING = ("collectonly", "help", "markers", "showfixtures", "show_fixtures_per_test")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--quick", action="store_true", help="run the tests that need no service, and start none"
+    )
     parser.addoption(
         "--pictures",
         action="store_true",
@@ -51,13 +79,28 @@ def pytest_xdist_auto_num_workers() -> int:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> "Scheduling":
     """Distributes the tests, whatever `--dist` says."""
-    from tests.scheduling import Scheduling  # noqa: PLC0415 - needs pytest-xdist
+    from tests.support.scheduling import Scheduling  # noqa: PLC0415 - needs pytest-xdist
 
     return Scheduling(config, log)
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Marks slow tests; `--quick` leaves those that need no service."""
+    for item in items:
+        used = set(getattr(item, "fixturenames", ()))
+        if SLOW_FIXTURES & used or "slow" in item.path.parts:
+            item.add_marker("slow")
+        elif not (SERVICE_FIXTURES & used or item.get_closest_marker("service")):
+            item.add_marker("quick")
+    if config.getoption("quick"):
+        items[:] = [item for item in items if item.get_closest_marker("quick")]
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Prepares the environment, then loads Django and the fixtures, which read it."""
+    config.addinivalue_line("markers", "slow: needs a server, nginx or a browser")
+    config.addinivalue_line("markers", "quick: needs no service")
+    config.addinivalue_line("markers", "service: needs a service, though no fixture says so")
     keep_bytecode()
     # What would change responses that the golden files hold.
     for name in (
@@ -70,10 +113,12 @@ def pytest_configure(config: pytest.Config) -> None:
     ):
         os.environ.pop(name, None)
     os.environ["HTTPS_ONLY"] = "no"
-    os.environ["SECOND_FACTOR"] = "nobody"  # tests/test_second_factor.py has the tests of others
+    os.environ["SECOND_FACTOR"] = "nobody"  # test_second_factor.py has the tests of others
     shows = any(config.getoption(name) for name in SHOWING)
     if worker := os.environ.get("PYTEST_XDIST_WORKER"):
         use_own_part(int(worker.removeprefix("gw")))
+    elif config.getoption("quick"):
+        os.environ |= NO_SERVICES
     elif not shows:
         start_services()
     if config.getoption("dist", "no") != "no" and not shows:
@@ -86,7 +131,7 @@ def pytest_configure(config: pytest.Config) -> None:
     import django  # noqa: PLC0415 - the settings read the environment
 
     django.setup()
-    config.pluginmanager.import_plugin("tests.fixtures")
+    config.pluginmanager.import_plugin("tests.support.fixtures")
 
 
 def keep_bytecode() -> None:

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from bench.faults.data import Data
 from bench.faults.node import Node
 from config.embedded.service import HOST
-from tests.slow import SIGN_IN_FORM, SlowClients
+from tests.support.slow_clients import SIGN_IN_FORM, SlowClients
 
 MANY = 200  # downloads, and request bodies
 HALF_HEADERS = 300

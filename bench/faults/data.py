@@ -92,7 +92,7 @@ def create() -> dict[str, list[str]]:
     from django.db import connection, transaction  # noqa: PLC0415
 
     from apikeys.models import ApiKey  # noqa: PLC0415
-    from tests import factories  # noqa: PLC0415
+    from tests.support import factories  # noqa: PLC0415
     from workspaces.models import Workspace  # noqa: PLC0415
 
     found = {}

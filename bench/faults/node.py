@@ -14,8 +14,8 @@ from bench.launch import on_port, started, wait
 from config.embedded import nginx
 from config.embedded.service import HOST
 from config.ports import accepts_connections, free_port
-from tests.processes import worker_of
-from tests.proxy import Proxy
+from tests.support.processes import worker_of
+from tests.support.proxy import Proxy
 
 BY_NGINX = {"X_ACCEL_DOWNLOADS": "yes", "TRUSTED_PROXIES": "1"}
 

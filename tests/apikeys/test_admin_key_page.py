@@ -1,0 +1,226 @@
+"""The page of one key: what it says, to whom, and that nobody changes a key there."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.db.models.functions import Now
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from apikeys.models import ApiKey
+from apikeys.usage.models import KeyAddress, KeyUsage, RefusedRequest
+from tests.apikeys.test_admin_keys import LIST, body, page
+from tests.support import staff
+from tests.support.factories import Tenant, at, uid
+from workspaces.models import Membership
+
+
+@pytest.fixture
+def ada(acme: Tenant) -> Client:
+    """Acme's admin, signed in."""
+    return staff.signed_in(acme.admin)
+
+
+@pytest.fixture
+def sam(db: None) -> Client:
+    """Support staff, signed in."""
+    return staff.signed_in(staff.support())
+
+
+def used(tenant: Tenant) -> None:
+    """Usage of the tenant's key: three days, two addresses, one refused request."""
+    today = timezone.now().date()
+    for back, counts in enumerate([{"ok": 1200, "downloads": 30}, {"errors": 3}, {"limited": 6}]):
+        KeyUsage.objects.create(
+            key_id=tenant.key.pk,
+            day=today - timedelta(days=back),
+            workspace_id=tenant.workspace.pk,
+            **{"ok": 0, "errors": 0, "limited": 0, "downloads": 0, **counts},
+        )
+    ApiKey.objects.filter(pk=tenant.key.pk).update(
+        created_at=timezone.now() - timedelta(days=9),
+        last_used_at=timezone.now(),
+        last_used_address="203.0.113.9",
+        last_used_client="acme-sync/1.0",
+    )
+    for number, days in ((9, 0), (7, 8)):
+        KeyAddress.objects.create(
+            key_id=tenant.key.pk,
+            address=f"203.0.113.{number}",
+            user_agent="acme-sync/1.0",
+            first_seen=timezone.now() - timedelta(days=days),
+            last_seen=timezone.now(),
+            requests=600 + number,
+        )
+    RefusedRequest.objects.create(
+        created_at=at("2026-03-01 09:30:00"),
+        request_id="a" * 32,
+        status=429,
+        response_text="More than 300 requests in one minute. Retry in 7 seconds.",
+        reason="The true reason.",
+        key_id=tenant.key.pk,
+        workspace_id=tenant.workspace.pk,
+        address="203.0.113.9",
+        method="GET",
+        path="/api/v1/me",
+    )
+
+
+def text(response: Any) -> str:
+    """The main part of a page."""
+    assert response.status_code == 200
+    return body(response).split("<main")[1]
+
+
+@pytest.mark.parametrize("who", ["admin", "support", "operator"])
+def test_key_page_says_all_that_is_known_of_the_key(acme: Tenant, who: str) -> None:
+    used(acme)
+    acme.key.revoke(by=acme.admin)
+    user = {"admin": lambda: acme.admin, "support": staff.support, "operator": staff.operator}[who]
+    html = text(staff.signed_in(user()).get(page(acme.key)))
+    for expected in (
+        *("Acme sync", f"{acme.key.prefix}", str(acme.key.pk), "Revoked", "Acme", "Pro"),
+        *(f"Created by {acme.admin.username}", f"Revoked by {acme.admin.username}"),
+        *("203.0.113.9", "203.0.113.7", "acme-sync/1.0", "609", "607"),
+        *("first seen today", "1,209", "30", "<svg", "2026-03-01 09:30:00 UTC", "a" * 32),
+        f"key_id__exact={acme.key.pk}",
+        reverse("admin:workspaces_workspace_change", args=[acme.workspace.pk]),
+    ):
+        assert expected in html, expected
+    assert html.count("first seen today") == 1
+    assert "The true reason." in html
+    assert "Retry in 7 seconds." not in html  # it was true only then
+    assert acme.raw not in html
+    assert acme.key.digest not in html
+
+
+def test_key_page_offers_its_admin_to_roll_revoke_and_delete(acme: Tenant, ada: Client) -> None:
+    html = text(ada.get(page(acme.key)))
+    for name in ("roll", "revoke", "delete"):
+        assert page(acme.key, name) in html
+    ApiKey.objects.filter(pk=acme.key.pk).update(expires_at=Now())
+    html = text(ada.get(page(acme.key)))
+    assert page(acme.key, "delete") in html
+    assert page(acme.key, "roll") not in html
+    assert "Expired" in html
+
+
+@pytest.mark.parametrize("who", [staff.support, staff.operator])
+def test_key_page_lets_support_and_operators_change_nothing(acme: Tenant, who: Any) -> None:
+    client = staff.signed_in(who())
+    html = text(client.get(page(acme.key)))
+    for name in ("roll", "revoke", "delete"):
+        assert page(acme.key, name) not in html
+        for method in (client.get, client.post):
+            response = method(page(acme.key, name), {"confirmed": "yes", "old_key_ends": "0"})
+            assert response.status_code == 403
+    assert client.post(page(acme.key)).status_code == 403
+    assert client.post(LIST, {"action": "revoke_selected"}).status_code == 403
+    assert acme.get("/me").status == 200
+
+
+def test_key_of_another_workspace_is_read_only_for_support_staff_who_are_admins(
+    acme: Tenant, umbrella: Tenant
+) -> None:
+    sam = staff.support()
+    Membership.objects.create(workspace=umbrella.workspace, user=sam, role="ADMIN")
+    client = staff.signed_in(sam)
+    html = text(client.get(LIST, {"workspace": str(acme.workspace.pk)}))
+    assert acme.key.name in html
+    assert "_selected_action" not in html
+    chosen = [acme.key.pk, umbrella.key.pk]
+    data = {"action": "revoke_selected", "_selected_action": chosen, "confirmed": "yes"}
+    client.post(f"{LIST}?workspace={acme.workspace.pk}", data)
+    client.post(LIST, data)
+    client.post(page(acme.key, "revoke"), {"confirmed": "yes"})
+    assert acme.get("/me").status == 200
+    assert umbrella.get("/me").status == 401
+
+
+def test_key_list_of_support_has_one_workspace_or_one_key(
+    acme: Tenant, umbrella: Tenant, sam: Client
+) -> None:
+    html = text(sam.get(LIST))
+    assert "Find a key" in html
+    for query in (
+        {"workspace": str(acme.workspace.pk)},
+        {"q": acme.key.prefix},
+        {"q": f" {acme.key.pk} "},
+    ):
+        html = text(sam.get(LIST, query))
+        assert acme.key.name in html
+        assert "Acme · 00000001" in html
+        assert umbrella.key.name not in html
+    for query in ({"q": "dtd_"}, {"q": "Acme"}, {"workspace": str(uid(9))}, {"workspace": "x"}):
+        html = text(sam.get(LIST, query))
+        assert acme.key.name not in html
+        assert "No key matches" in html
+
+
+def test_key_page_of_a_deleted_key_is_made_from_the_audit_log(acme: Tenant, sam: Client) -> None:
+    used(acme)
+    acme.key.delete_by(by=acme.admin)
+    for client in (sam, staff.signed_in(acme.admin)):
+        html = text(client.get(page(acme.key)))
+        for expected in (
+            *("Acme sync", acme.key.prefix, "Deleted", f"Deleted by {acme.admin.username}"),
+            *("203.0.113.9", "1,209", f"Created by {acme.admin.username}"),
+        ):
+            assert expected in html, expected
+        assert page(acme.key, "delete") not in html
+        assert client.post(page(acme.key)).status_code == 403
+
+
+def test_key_page_of_a_deleted_key_is_not_found_next_door(acme: Tenant, umbrella: Tenant) -> None:
+    acme.key.delete_by(by=acme.admin)
+    client = staff.signed_in(umbrella.admin)
+    unknown = client.get(reverse("admin:apikeys_apikey_change", args=[uid(99)]))
+    theirs = client.get(page(acme.key))
+    assert theirs.status_code == unknown.status_code == 404
+    assert acme.key.name not in body(theirs)
+
+
+@pytest.mark.parametrize("key_id", ["x", "00000000-0000-4000-8000-000000000009", "%00", "-1"])
+def test_key_page_of_an_unknown_or_malformed_id_is_not_found(sam: Client, key_id: str) -> None:
+    assert sam.get(f"{LIST}{key_id}/change/").status_code == 404
+
+
+def test_key_page_says_why_its_workspace_is_refused(
+    frozen: Tenant, freebie: Tenant, acme: Tenant, sam: Client
+) -> None:
+    html = text(sam.get(page(frozen.key)))
+    assert "is suspended: its keys are refused" in html
+    assert "Who changed that, and when" in html
+    assert "ask the operator" in text(staff.signed_in(frozen.admin).get(page(frozen.key)))
+    assert "plan does not include the API" in text(sam.get(page(freebie.key)))
+    assert "refused" not in text(sam.get(page(acme.key))).lower().replace("refused requests", "")
+
+
+def test_key_page_of_a_rolled_key_says_by_what(acme: Tenant, ada: Client) -> None:
+    acme.key.roll(
+        by=acme.admin,
+        ends_in=timedelta(0),
+        name="Next",
+        note="",
+        expires_at=None,
+        id=uid(50),
+    )
+    new = ApiKey.objects.get(pk=uid(50))
+    html = text(ada.get(page(acme.key)))
+    assert f"Rolled by {acme.admin.username} (ends " in html
+    assert f"replaced by Next ({new.prefix}…)" in html
+
+
+def test_key_page_needs_the_same_queries_however_much_the_key_did(
+    acme: Tenant, ada: Client
+) -> None:
+    with CaptureQueriesContext(connection) as unused:
+        ada.get(page(acme.key))
+    used(acme)
+    with CaptureQueriesContext(connection) as busy:
+        ada.get(page(acme.key))
+    assert len(busy) == len(unused)

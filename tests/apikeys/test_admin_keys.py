@@ -1,0 +1,589 @@
+"""The keys in the admin: listed, created once, revoked, deleted, by admins of their workspace."""
+
+import logging
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.sessions.models import Session
+from django.db import connection
+from django.db.models.functions import Now
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+from psycopg import sql
+
+from apikeys.models import ApiKey
+from audit.models import Action, AuditEntry
+from config.admin.formatting import exact
+from config.postgresql import roles
+from tests.support import factories, staff
+from tests.support.client import get
+from tests.support.factories import Tenant, at
+from workspaces.models import Membership, Workspace
+
+LIST = reverse("admin:apikeys_apikey_changelist")
+NEW = reverse("admin:apikeys_apikey_add")
+START = reverse("admin:index")
+
+
+def page(key: ApiKey, name: str = "change") -> str:
+    return reverse(f"admin:apikeys_apikey_{name}", args=[key.pk])
+
+
+def form_of(html: str) -> dict[str, str]:
+    """The hidden fields of a page's form, but for the CSRF token."""
+    hidden = re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', html)
+    return {name: value for name, value in hidden if name != "csrfmiddlewaretoken"}
+
+
+def body(response: Any) -> str:
+    text: str = response.content.decode()
+    return text
+
+
+@pytest.fixture
+def ada(acme: Tenant, client: Client) -> Client:
+    """Acme's admin, signed in."""
+    client.force_login(acme.admin)
+    return client
+
+
+def create(client: Client, name: str = "CRM sync", **fields: str) -> Any:
+    """Opens the form and sends it."""
+    form = form_of(body(client.get(NEW)))
+    return client.post(NEW, {**form, "name": name, **fields})
+
+
+def raw_of(response: Any) -> str:
+    """The raw key that a page shows."""
+    [raw] = set(re.findall(r"dtd_[A-Za-z0-9]{40}", body(response)))
+    return str(raw)
+
+
+# --- The list
+
+
+def test_key_list_says_all_of_a_key_that_may_be_seen(acme: Tenant, ada: Client) -> None:
+    key = acme.key
+    ApiKey.objects.filter(pk=key.pk).update(last_used_at=at("2026-01-05 10:00:00"))
+    html = body(ada.get(LIST))
+    for text in (key.name, f"{key.prefix}…", exact(key.created_at), acme.admin.username, "Active"):
+        assert text in html
+    assert 'title="2026-01-05 10:00:00 UTC"' in html
+    assert "Acme · API keys" in html
+    assert acme.raw not in html
+    assert key.digest not in html
+    assert "in Acme" not in html
+
+
+def test_key_list_has_the_newest_first(acme: Tenant, ada: Client) -> None:
+    for number in range(3):
+        factories.issue(acme.workspace, f"Number {number}", acme.admin)
+    html = body(ada.get(LIST))
+    assert re.findall(r">(Number \d)</a>", html) == ["Number 2", "Number 1", "Number 0"]
+
+
+def test_key_list_has_those_that_ended_at_its_end_and_dimmed(acme: Tenant, ada: Client) -> None:
+    keys = [factories.issue(acme.workspace, f"Number {n}", acme.admin)[0] for n in range(4)]
+    keys[3].revoke(by=acme.admin)
+    ApiKey.objects.filter(pk=keys[2].pk).update(expires_at=Now())
+    html = body(ada.get(LIST))
+    order = ["Number 1", "Number 0", "Number 3", "Number 2"]
+    assert re.findall(r">(Number \d)</a>", html) == order
+    rows = html.split("<tr")
+    ended = [name for name in order if any('class="ended"' in r and name in r for r in rows)]
+    assert ended == ["Number 3", "Number 2"]
+    assert re.findall(r'aria-label="Revoke (Number \d)…"', html) == ["Number 1", "Number 0"]
+
+
+def test_key_list_says_what_the_date_of_an_end_means(acme: Tenant, ada: Client) -> None:
+    keys = [factories.issue(acme.workspace, f"Number {n}", acme.admin)[0] for n in range(3)]
+    keys[0].revoke(by=acme.admin)
+    ApiKey.objects.filter(pk=keys[1].pk).update(expires_at=at("2026-01-05 10:00:00"))
+    later = timezone.now() + timedelta(days=300)
+    ApiKey.objects.filter(pk=keys[2].pk).update(expires_at=later)
+    html = re.sub("</?time[^>]*>", "", body(ada.get(LIST)))
+    assert keys[0].revoked_at is not None
+    revoked = f"revoked {exact(keys[0].revoked_at)} by {acme.admin.username}<"
+    for text in (revoked, "expired 2026-01-05 10:00:00 UTC<", f"expires {exact(later)}<"):
+        assert html.count(text) == 1
+
+
+def test_key_list_shows_the_workspace_to_an_admin_of_several(
+    acme: Tenant, umbrella: Tenant, ada: Client
+) -> None:
+    both = Membership.objects.create(
+        workspace=umbrella.workspace, user=acme.admin, role=Membership.Role.ADMIN
+    )
+    html = body(ada.get(LIST))
+    assert "in Acme" in html
+    assert "in Umbrella" in html
+    assert acme.key.name in html
+    assert umbrella.key.name in html
+    only = body(ada.get(LIST, {"workspace": str(umbrella.workspace.pk)}))
+    assert acme.key.name not in only
+    assert "Umbrella · API keys" in only
+    for unknown in ("00000000-0000-4000-8000-000000000000", "Acme"):
+        assert "No key matches" in body(ada.get(LIST, {"workspace": unknown}))
+    both.delete()
+    assert umbrella.key.name not in body(ada.get(LIST))
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ({"q": "acme s"}, True),
+        ({"q": "nothing like it"}, False),
+        ({"state": "active"}, True),
+        ({"state": "revoked"}, False),
+        ({"state": "expired"}, False),
+        ({"state": "", "used": "", "workspace": "", "q": ""}, True),
+        ({"used": "not"}, False),
+        ({"workspace": "00000001-0000-4000-8000-000000000001"}, True),
+        ({"workspace": "00000001-0000-4000-8000-000000000002"}, False),
+        ({"workspace": "Acme"}, False),
+    ],
+)
+def test_key_list_searches_and_filters(
+    acme: Tenant, ada: Client, query: dict[str, str], found: bool
+) -> None:
+    html = body(ada.get(LIST, query))
+    assert (f"{acme.key.prefix}…" in html) is found
+    assert ("No key matches" in html) is not found
+
+
+def test_key_list_of_a_foreign_workspace_is_empty_and_its_actions_do_nothing(
+    acme: Tenant, umbrella: Tenant, ada: Client
+) -> None:
+    foreign = f"{LIST}?workspace={umbrella.workspace.pk}"
+    data = {"action": "revoke_selected", "select_across": "1", "confirmed": "yes"}
+    for chosen in ([acme.key.pk], [umbrella.key.pk], [acme.key.pk, umbrella.key.pk]):
+        ada.post(foreign, {**data, "_selected_action": chosen})
+    assert not ApiKey.objects.exclude(revoked_at=None).exists()
+
+
+def test_key_list_finds_keys_that_are_unused_for_90_days(acme: Tenant, ada: Client) -> None:
+    old = at("2026-01-05 10:00:00")
+    for name, used in (("Idle", old), ("Never used", None), ("Busy", timezone.now())):
+        key, _ = factories.issue(acme.workspace, name, acme.admin)
+        ApiKey.objects.filter(pk=key.pk).update(created_at=old, last_used_at=used)
+    assert "Unused for 90 days" in body(ada.get(LIST))
+    html = body(ada.get(LIST, {"used": "not"}))
+    assert set(re.findall(r">(Idle|Never used|Busy|Acme sync)</a>", html)) == {"Idle", "Never used"}
+
+
+def test_key_list_sorts_by_the_last_use(acme: Tenant, ada: Client) -> None:
+    for number in (2, 1, 3):
+        key, _ = factories.issue(acme.workspace, f"Number {number}", acme.admin)
+        used = at(f"2026-01-0{number} 10:00:00")
+        ApiKey.objects.filter(pk=key.pk).update(last_used_at=used)
+    [link] = re.findall(r'<th scope="col"><a href="([^"]*)">Last used', body(ada.get(LIST)))
+    html = body(ada.get(LIST + link.replace("&amp;", "&")))
+    assert re.findall(r">(Number \d)</a>", html) == ["Number 1", "Number 2", "Number 3"]
+
+
+def test_key_list_has_filters_from_ten_keys_on(acme: Tenant, ada: Client) -> None:
+    assert 'role="search"' not in body(ada.get(LIST))
+    for number in range(9):
+        factories.issue(acme.workspace, f"Number {number}", acme.admin)
+    html = body(ada.get(LIST))
+    assert re.findall(r'<select id="filter-(\w+)"', html) == ["state", "used"]
+
+
+def test_key_list_offers_actions_for_several_keys(acme: Tenant, ada: Client) -> None:
+    assert "_selected_action" not in body(ada.get(LIST))
+    factories.issue(acme.workspace, "Second", acme.admin)
+    assert body(ada.get(LIST)).count('name="_selected_action"') == 2
+
+
+def test_key_list_leads_to_the_documentation(ada: Client) -> None:
+    assert f'href="{reverse("docs")}"' in re.sub(
+        r"(?s)<header.*?</header>", "", body(ada.get(LIST))
+    )
+
+
+def test_key_search_cuts_a_raw_key_in_the_address(acme: Tenant, ada: Client) -> None:
+    response = ada.get(LIST, {"q": f" {acme.raw}", "state": "active"})
+    assert response["Location"] == f"{LIST}?q={acme.key.prefix}&state=active"
+    assert acme.key.name in body(ada.get(response["Location"]))
+
+
+def test_key_search_finds_the_first_characters(acme: Tenant, ada: Client) -> None:
+    assert acme.key.name in body(ada.get(LIST, {"q": acme.key.prefix}))
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *("digest__startswith=a", "workspace__name=Acme", "created_by__password=a", "id=1"),
+        *("state=unknown", "used=yes"),
+    ],
+)
+def test_key_list_is_narrowed_by_its_own_filters_only(ada: Client, query: str) -> None:
+    assert ada.get(f"{LIST}?{query}")["Location"] == f"{LIST}?e=1"
+
+
+def test_key_list_that_is_empty_says_what_keys_are_for(acme: Tenant, ada: Client) -> None:
+    acme.key.delete_by(by=acme.admin)
+    html = body(ada.get(LIST))
+    assert "lets your software list this workspace’s documents" in html
+    assert "Create the first key" in html
+
+
+def test_key_list_needs_the_same_queries_however_long(acme: Tenant, ada: Client) -> None:
+    with CaptureQueriesContext(connection) as one:
+        ada.get(LIST)
+    for number in range(20):
+        factories.issue(acme.workspace, f"Number {number}", acme.admin)
+    with CaptureQueriesContext(connection) as many:
+        ada.get(LIST)
+    assert len(many) == len(one)
+
+
+# --- Creating
+
+
+def test_key_creation_needs_a_name_and_nothing_else(ada: Client) -> None:
+    html = body(ada.get(NEW))
+    fields = re.findall(r'<(?:input|select)[^>]* name="(?!new_id|csrf)(\w+)"[^>]*>', html)
+    assert fields == ["name", "note", "expires", "expires_on"]
+    assert re.findall(r'<(?:input|select) [^>]*name="(\w+)"[^>]* required', html) == ["name"]
+    raw_of(create(ada))
+
+
+def test_key_creation_shows_the_key_once_and_it_works(acme: Tenant, ada: Client) -> None:
+    response = create(ada)
+    raw = raw_of(response)
+    assert response.status_code == 200
+    assert "no-store" in response["Cache-Control"]
+    assert "cannot be shown again" in body(response)
+    assert get("/api/v1/me", f"Bearer {raw}").json()["data"]["key"]["name"] == "CRM sync"
+    line = 'curl -H "Authorization: Bearer $DTD_API_KEY" "http://testserver/api/v1/me"'
+    assert line in body(response)
+    assert body(response).count(raw) == 1
+    for link in (reverse("docs"), "copy_completed", "report_waiting", "attach"):
+        assert link in body(response)
+    assert raw not in body(ada.get(LIST))
+    assert raw not in body(ada.get(page(ApiKey.objects.get(name="CRM sync"))))
+
+
+def test_key_creation_sent_again_creates_nothing_and_says_so(acme: Tenant, ada: Client) -> None:
+    form = {**form_of(body(ada.get(NEW))), "name": "CRM sync"}
+    raw = raw_of(ada.post(NEW, form))
+    again = ada.post(NEW, form, follow=True)
+    assert "Nothing was created" in body(again)
+    assert raw not in body(again)
+    key = ApiKey.objects.get(name="CRM sync")
+    key.delete_by(by=acme.admin)
+    assert "Nothing was created" in body(ada.post(NEW, form, follow=True))
+    assert not ApiKey.objects.filter(name="CRM sync").exists()
+
+
+def test_key_creation_has_a_note_and_an_expiry(acme: Tenant, ada: Client) -> None:
+    day = timezone.now().date() + timedelta(days=5 * 365)
+    response = create(ada, note="  Nightly copy, by Bob ", expires="day", expires_on=f"{day}")
+    assert f"It expires on {day} 23:59:59 UTC." in body(response)
+    key = ApiKey.objects.get(name="CRM sync")
+    assert (key.note, key.expires_at) == ("Nightly copy, by Bob", at(f"{day} 23:59:59"))
+    entry = AuditEntry.objects.get(action=Action.KEY_CREATED, key_id=key.pk)
+    assert entry.detail == f"expires {day} 23:59 UTC; for: Nightly copy, by Bob"
+    assert "Nightly copy, by Bob" in body(ada.get(LIST))
+    create(ada, "Monthly", expires="30")
+    month = ApiKey.objects.get(name="Monthly")
+    assert month.expires_at is not None
+    assert timedelta(days=29) < month.expires_at - timezone.now() <= timedelta(days=30)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"expires": "day"}, "Enter the day."),
+        ({"expires": "day", "expires_on": "2026-01-01"}, "This day has passed."),
+        ({"expires": "day", "expires_on": "tomorrow"}, "This is not a day."),
+        ({"expires": "day", "expires_on": "10000-01-01"}, "This is not a day."),
+        ({"expires": "day", "expires_on": "9999-12-31"}, "Choose a day within the next five years"),
+        ({"expires": "30", "expires_on": "2999-01-01"}, "Choose “At the end of a day”"),
+        ({"expires": "-1"}, "Select a valid choice."),
+        ({"note": "x" * 201}, "at most 200 characters"),
+        ({"note": "a\u202eb"}, "must not contain line breaks or other control characters"),
+        ({"note": f"dtd_{'x' * 40}"}, "A note must not contain an API key."),
+    ],
+)
+def test_key_creation_says_what_is_wrong_with_the_note_or_the_expiry(
+    ada: Client, fields: dict[str, str], message: str
+) -> None:
+    assert message in body(create(ada, **fields))
+    assert ApiKey.objects.count() == 1
+
+
+def test_key_creation_gives_a_hint_if_the_name_is_in_use(
+    acme: Tenant, umbrella: Tenant, ada: Client
+) -> None:
+    names = r'<li data-workspace="[^"]+">([^<]+)</li>'
+    assert re.findall(names, body(ada.get(NEW))) == ["Acme sync"]
+    response = create(ada, "Acme sync")
+    raw_of(response)
+    assert "Another active key is named “Acme sync” too." in body(response)
+    assert "Another active key" not in body(create(ada, "Zapier"))
+
+
+def test_key_pages_tell_workspaces_with_the_same_name_apart(acme: Tenant, ada: Client) -> None:
+    twin = Workspace.objects.create(name="Acme", plan="PRO")
+    Membership.objects.create(workspace=twin, user=acme.admin, role=Membership.Role.ADMIN)
+    labels = [f"Acme · {str(each.pk)[:8]}" for each in (acme.workspace, twin)]
+    key, _ = factories.issue(twin, "In the twin", acme.admin)
+    for label in labels:
+        for url in (LIST, NEW):
+            assert label in body(ada.get(url))
+    assert labels[1] in body(create(ada, workspace=str(twin.pk)))
+    for name in ("change", "revoke", "roll", "delete"):
+        assert labels[1] in body(ada.get(page(key, name)))
+    assert f"{labels[1]} · API keys" in body(ada.get(LIST, {"workspace": str(twin.pk)}))
+
+
+def test_key_creation_form_belongs_to_one_user(acme: Tenant, umbrella: Tenant, ada: Client) -> None:
+    form = form_of(body(ada.get(NEW)))
+    other = Client()
+    other.force_login(umbrella.admin)
+    for new_id in (form["new_id"], str(acme.key.pk), f"{acme.key.pk}:forged", ""):
+        response = other.post(NEW, {"new_id": new_id, "name": "Mine"})
+        assert response.status_code == 200
+        assert not ApiKey.objects.filter(name="Mine").exists()
+
+
+@pytest.mark.parametrize("name", ["", "   ", "x" * 101, "two\nlines", "a\x00b", "a\u202eb"])
+def test_key_creation_refuses_a_name_that_is_none(ada: Client, name: str) -> None:
+    response = create(ada, name)
+    assert "errornote" in body(response)
+    assert ApiKey.objects.count() == 1
+
+
+def test_key_creation_strips_surrounding_space_of_the_name_and_nothing_else(ada: Client) -> None:
+    create(ada, "  Ünï <b>& co</b> 👩‍💻  ")
+    assert ApiKey.objects.filter(name="Ünï <b>& co</b> 👩‍💻").exists()
+    assert "<b>& co" not in body(ada.get(LIST))
+
+
+def test_key_creation_offers_the_workspaces_of_an_admin_of_several(
+    acme: Tenant, umbrella: Tenant, frozen: Tenant, ada: Client
+) -> None:
+    Membership.objects.create(
+        workspace=umbrella.workspace, user=acme.admin, role=Membership.Role.ADMIN
+    )
+    assert "errornote" in body(create(ada))
+    assert "errornote" in body(create(ada, workspace=str(frozen.workspace.pk)))
+    raw_of(create(ada, workspace=str(umbrella.workspace.pk)))
+    assert ApiKey.objects.get(name="CRM sync").workspace == umbrella.workspace
+
+
+def test_key_creation_without_the_api_in_the_plan_says_when_the_key_works(
+    freebie: Tenant, client: Client
+) -> None:
+    client.force_login(freebie.admin)
+    for response in (client.get(LIST), client.get(NEW), create(client)):
+        assert "will work once the workspace moves to Pro or Business" in body(response)
+
+
+def test_key_pages_say_what_to_do_where_keys_are_refused(
+    freebie: Tenant, frozen: Tenant, client: Client, settings: Any
+) -> None:
+    client.force_login(freebie.admin)
+    for response in (client.get(START), client.get(LIST), client.get(NEW), create(client)):
+        assert f'<a href="{settings.UPGRADE_URL}">Change the plan</a>' in body(response)
+    client.force_login(frozen.admin)
+    why = reverse("admin:workspaces_workspace_change", args=[frozen.workspace.pk])
+    for url in (START, LIST):
+        settings.SUPPORT_EMAIL = ""
+        html = body(client.get(url))
+        assert html.count("is suspended: its keys are refused") == 1
+        assert f'<a href="{why}">See why</a>, then ask the operator' in html
+        settings.SUPPORT_EMAIL = "help@example.com"
+        html = body(client.get(url))
+        assert 'write to <a href="mailto:help@example.com">help@example.com</a>' in html
+
+
+def test_key_list_marks_keys_that_are_refused_at_present(
+    acme: Tenant, frozen: Tenant, ada: Client, client: Client
+) -> None:
+    assert "Refused at present" not in body(ada.get(LIST))
+    ended, _ = factories.issue(frozen.workspace, "Ended", frozen.admin)
+    ended.revoke(by=frozen.admin)
+    client.force_login(frozen.admin)
+    html = body(client.get(LIST))
+    pills = 'Active</span> <span class="pill pill-bad">Refused at present</span>'
+    assert html.count("Refused at present") == html.count(pills) == 1
+
+
+def test_start_page_describes_keys_by_what_the_user_may_do(acme: Tenant, ada: Client) -> None:
+    changes = "Create, roll, revoke and delete keys here."
+    assert changes in body(ada.get(START))
+    for user in (staff.support(), staff.operator()):
+        html = body(staff.signed_in(user).get(START))
+        assert changes not in html
+        assert "Find a key of any workspace" in html
+
+
+def test_key_raw_text_is_nowhere_but_in_that_response(
+    acme: Tenant, ada: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.DEBUG):
+        response = create(ada)
+    raw = raw_of(response)
+    assert raw not in caplog.text
+    assert raw not in str(response.headers)
+    assert raw not in str(response.cookies)
+    assert raw not in str([session.get_decoded() for session in Session.objects.all()])
+    assert not LogEntry.objects.exists()
+    with connection.cursor() as cursor:
+        for table in roles.declared()["documents"]:
+            rows = sql.SQL("SELECT t::text FROM {} t").format(sql.Identifier(table))
+            cursor.execute(rows)
+            assert raw not in str(cursor.fetchall()), table
+
+
+# --- A key's page
+
+
+def test_key_page_is_read_only(acme: Tenant, ada: Client) -> None:
+    html = body(ada.get(page(acme.key)))
+    assert not re.search(r'<(input|select|textarea)[^>]*name="(name|workspace|prefix)"', html)
+    assert ada.post(page(acme.key), {"name": "Other"}).status_code == 403
+    acme.key.refresh_from_db()
+    assert acme.key.name == "Acme sync"
+
+
+def test_key_page_leads_to_the_audit_log(acme: Tenant, ada: Client) -> None:
+    response = ada.get(page(acme.key, "history"))
+    assert response["Location"].endswith(f"?key_id__exact={acme.key.pk}")
+
+
+# --- Revoking and deleting
+
+
+@pytest.mark.parametrize("deed", ["revoke", "delete"])
+def test_key_revocation_and_deletion_ask_first_and_name_the_key(
+    acme: Tenant, ada: Client, deed: str
+) -> None:
+    ApiKey.objects.filter(pk=acme.key.pk).update(last_used_at=at("2026-01-05 10:00:00"))
+    for response in (
+        ada.get(page(acme.key, deed)),
+        ada.post(page(acme.key, deed)),
+        ada.post(LIST, {"action": f"{deed}_selected", "_selected_action": [acme.key.pk]}),
+    ):
+        assert acme.key.name in body(response)
+        assert "2026-01-05 10:00:00 UTC" in body(response)
+    acme.key.refresh_from_db()
+    assert acme.key.revoked_at is None
+
+
+def test_key_revocation_keeps_the_key_in_the_list_and_closes_the_api(
+    acme: Tenant, ada: Client
+) -> None:
+    assert acme.get("/me").status == 200
+    html = body(ada.post(page(acme.key, "revoke"), {"confirmed": "yes"}, follow=True))
+    assert f'“<a href="{page(acme.key)}">Acme sync</a>” is revoked.' in html
+    assert "create another key" in html
+    assert "Revoked" in html
+    assert acme.admin.username in html
+    assert acme.get("/me").status == 401
+    entry = AuditEntry.objects.get(action=Action.KEY_REVOKED)
+    assert (entry.key_prefix, entry.person) == (acme.key.prefix, acme.admin.username)
+
+
+def test_key_revocation_is_final_and_recorded_once(acme: Tenant, ada: Client) -> None:
+    for _ in range(2):
+        ada.post(page(acme.key, "revoke"), {"confirmed": "yes"})
+    assert AuditEntry.objects.filter(action=Action.KEY_REVOKED).count() == 1
+    assert "Revoke…" not in body(ada.get(page(acme.key)))
+
+
+def test_key_deletion_takes_it_out_of_the_list_and_keeps_it_in_the_audit_log(
+    acme: Tenant, ada: Client
+) -> None:
+    html = body(ada.post(page(acme.key, "delete"), {"confirmed": "yes"}, follow=True))
+    assert f'“<a href="{page(acme.key)}">Acme sync</a>” is deleted.' in html
+    assert "No keys yet" in html
+    assert acme.get("/me").status == 401
+    entry = AuditEntry.objects.get(action=Action.KEY_DELETED)
+    assert (entry.key_name, entry.key_prefix) == (acme.key.name, acme.key.prefix)
+
+
+def test_key_deletion_asks_for_the_name_of_a_key_that_was_used_today(
+    acme: Tenant, ada: Client
+) -> None:
+    assert acme.get("/me").status == 200
+    assert "Type its name" in body(ada.get(page(acme.key, "delete")))
+    for typed in ("", "acme sync", "1"):
+        html = body(ada.post(page(acme.key, "delete"), {"confirmed": "yes", "typed": typed}))
+        assert "Nothing was deleted: the text differs." in html
+    assert acme.get("/me").status == 200
+    ada.post(page(acme.key, "delete"), {"confirmed": "yes", "typed": " Acme sync "})
+    assert acme.get("/me").status == 401
+
+
+def test_key_deletion_of_several_asks_for_their_number_if_one_was_used_today(
+    acme: Tenant, ada: Client
+) -> None:
+    other, _ = factories.issue(acme.workspace, "Other", acme.admin)
+    acme.get("/me")
+    chosen = {"action": "delete_selected", "_selected_action": [acme.key.pk, other.pk]}
+    assert "Type the number of keys" in body(ada.post(LIST, chosen))
+    ada.post(LIST, {**chosen, "confirmed": "yes", "typed": "Acme sync"})
+    assert ApiKey.objects.count() == 2
+    ada.post(LIST, {**chosen, "confirmed": "yes", "typed": "2"})
+    assert not ApiKey.objects.exists()
+
+
+def test_key_deletion_of_a_revoked_key_asks_for_nothing(acme: Tenant, ada: Client) -> None:
+    acme.get("/me")
+    acme.key.revoke(by=acme.admin)
+    assert "Type" not in body(ada.get(page(acme.key, "delete")))
+
+
+@pytest.mark.parametrize(
+    ("action", "recorded"),
+    [("revoke_selected", Action.KEY_REVOKED), ("delete_selected", Action.KEY_DELETED)],
+)
+def test_key_actions_on_several_record_an_entry_each(
+    acme: Tenant, umbrella: Tenant, ada: Client, action: str, recorded: Action
+) -> None:
+    others = [factories.issue(acme.workspace, f"Number {n}", acme.admin)[0] for n in range(2)]
+    chosen = [str(key.pk) for key in [acme.key, *others, umbrella.key]]
+    confirm = ada.post(LIST, {"action": action, "_selected_action": chosen, "index": "0"})
+    assert "these 3 keys?" in body(confirm)
+    assert umbrella.key.name not in body(confirm)
+    ada.post(LIST, {"action": action, "_selected_action": chosen, "confirmed": "yes"})
+    entries = AuditEntry.objects.filter(action=recorded)
+    assert {entry.key_id for entry in entries} == {key.pk for key in [acme.key, *others]}
+    assert entries.count() == 3
+    assert umbrella.get("/me").status == 200
+    assert not LogEntry.objects.exists()
+
+
+# --- Who
+
+
+def test_key_pages_close_with_the_membership_from_the_next_click(acme: Tenant, ada: Client) -> None:
+    assert ada.get(LIST).status_code == 200
+    Membership.objects.filter(user=acme.admin).update(role=Membership.Role.MEMBER)
+    assert ada.get(LIST).status_code == 403
+    assert "API keys" not in body(ada.get(reverse("admin:index")))
+    assert create_blindly(ada).status_code == 403
+    assert Workspace.objects.get(pk=acme.workspace.pk).keys.count() == 1
+
+
+def test_key_is_not_named_like_a_key(acme: Tenant, ada: Client) -> None:
+    for name in (acme.raw, f"copy of {acme.raw[:13]}"):
+        response = create(ada, name)
+        assert response.status_code == 200
+        assert "A name must not contain an API key." in response.content.decode()
+    assert ApiKey.objects.count() == 1
+    assert acme.raw[12:] not in str(AuditEntry.objects.values())
+
+
+def create_blindly(client: Client) -> Any:
+    return client.post(NEW, {"name": "Mine", "new_id": "x"})

@@ -1,0 +1,197 @@
+"""Rolling and expiring keys in the admin."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.db.models.functions import Now
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from apikeys.models import ApiKey
+from audit.models import Action, AuditEntry
+from config.admin.formatting import exact
+from tests.apikeys.test_admin_keys import LIST, body, form_of, page, raw_of
+from tests.support import factories, staff
+from tests.support.client import get
+from tests.support.factories import Tenant, at
+
+
+@pytest.fixture
+def ada(acme: Tenant) -> Client:
+    """Acme's admin, signed in."""
+    return staff.signed_in(acme.admin)
+
+
+def roll(client: Client, key: ApiKey, ends: str = "24", **fields: str) -> Any:
+    """Opens the form and sends it."""
+    form = form_of(body(client.get(page(key, "roll"))))
+    data = {**form, "name": key.name, "note": key.note, "old_key_ends": ends, **fields}
+    return client.post(page(key, "roll"), data)
+
+
+def left(key: ApiKey) -> timedelta:
+    """How long the key still works."""
+    key.refresh_from_db()
+    assert key.expires_at is not None
+    return key.expires_at - timezone.now()
+
+
+def test_key_roll_creates_a_key_beside_the_old_one_which_ends_later(
+    acme: Tenant, ada: Client
+) -> None:
+    ApiKey.objects.filter(pk=acme.key.pk).update(note="For the CRM")
+    form = body(ada.get(page(acme.key, "roll")))
+    assert 'value="Acme sync"' in form
+    assert 'value="For the CRM"' in form
+    response = roll(ada, ApiKey.objects.get(pk=acme.key.pk))
+    raw = raw_of(response)
+    new = ApiKey.objects.exclude(pk=acme.key.pk).get()
+    assert (new.workspace, new.name, new.note) == (acme.workspace, "Acme sync", "For the CRM")
+    assert timedelta(hours=23) < left(acme.key) <= timedelta(hours=24)
+    assert acme.key.expires_at is not None
+    assert f"works until {acme.key.expires_at:%Y-%m-%d %H:%M:%S} UTC" in body(response)
+    assert acme.get("/me").status == 200
+    assert get("/api/v1/me", f"Bearer {raw}").status == 200
+    entry = AuditEntry.objects.get(action=Action.KEY_ROLLED)
+    assert (entry.key_id, entry.person) == (acme.key.pk, acme.admin.username)
+    assert entry.detail == (
+        f"ends {acme.key.expires_at:%Y-%m-%d %H:%M} UTC; replaced by Acme sync ({new.prefix}…)"
+    )
+    assert AuditEntry.objects.filter(action=Action.KEY_CREATED, key_id=new.pk).count() == 1
+
+
+@pytest.mark.parametrize(("ends", "hours"), [("1", 1), ("24", 24), ("168", 168)])
+def test_key_roll_ends_the_old_key_when_it_says(
+    acme: Tenant, ada: Client, ends: str, hours: int
+) -> None:
+    roll(ada, acme.key, ends)
+    assert timedelta(hours=hours - 1) < left(acme.key) <= timedelta(hours=hours)
+
+
+def test_key_roll_can_end_the_old_key_now(acme: Tenant, ada: Client) -> None:
+    response = roll(ada, acme.key, "0")
+    assert "has ended" in body(response)
+    assert acme.get("/me").status == 401
+    assert get("/api/v1/me", f"Bearer {raw_of(response)}").status == 200
+
+
+def test_key_roll_can_let_the_old_key_go_on(acme: Tenant, ada: Client) -> None:
+    assert "works until you revoke it" in body(roll(ada, acme.key, "never"))
+    acme.key.refresh_from_db()
+    assert acme.key.expires_at is None
+    assert AuditEntry.objects.get(action=Action.KEY_ROLLED).detail.startswith(
+        "does not end by itself; replaced by "
+    )
+
+
+def test_key_roll_never_makes_a_key_expire_later(acme: Tenant, ada: Client) -> None:
+    ApiKey.objects.filter(pk=acme.key.pk).update(expires_at=Now() + timedelta(minutes=30))
+    for ends in ("24", "never"):
+        roll(ada, acme.key, ends)
+        assert left(acme.key) <= timedelta(minutes=30)
+
+
+def test_key_roll_sent_again_creates_nothing_and_says_so(acme: Tenant, ada: Client) -> None:
+    form = form_of(body(ada.get(page(acme.key, "roll"))))
+    data = {**form, "name": "New", "old_key_ends": "168"}
+    raw = raw_of(ada.post(page(acme.key, "roll"), data))
+    again = ada.post(page(acme.key, "roll"), {**data, "old_key_ends": "0"}, follow=True)
+    assert "Nothing was created" in body(again)
+    assert raw not in body(again)
+    assert ApiKey.objects.filter(name="New").count() == 1
+    assert left(acme.key) > timedelta(days=6)
+    assert AuditEntry.objects.filter(action=Action.KEY_ROLLED).count() == 1
+
+
+def test_key_that_ended_cannot_be_rolled(acme: Tenant, ada: Client) -> None:
+    form = form_of(body(ada.get(page(acme.key, "roll"))))
+    acme.key.revoke(by=acme.admin)
+    data = {**form, "name": "New", "old_key_ends": "0"}
+    for response in (
+        ada.get(page(acme.key, "roll"), follow=True),
+        ada.post(page(acme.key, "roll"), data, follow=True),
+    ):
+        assert "has ended already" in body(response)
+    assert ApiKey.objects.count() == 1
+
+
+@pytest.mark.parametrize("ends", ["", "2", "-1", "x"])
+def test_key_roll_offers_certain_times_only(acme: Tenant, ada: Client, ends: str) -> None:
+    assert "Nothing was created." in body(roll(ada, acme.key, ends))
+    assert ApiKey.objects.count() == 1
+
+
+def test_key_that_expires_soon_is_a_warning_on_the_list_and_the_start_page(
+    acme: Tenant, ada: Client
+) -> None:
+    start = reverse("admin:index")
+    ApiKey.objects.filter(pk=acme.key.pk).update(expires_at=Now() + timedelta(days=15))
+    assert "expires on" not in body(ada.get(LIST)) + body(ada.get(start))
+    ApiKey.objects.filter(pk=acme.key.pk).update(expires_at=Now() + timedelta(days=13))
+    for url in (LIST, start):
+        assert f'“<a href="{page(acme.key)}">Acme sync</a>” expires on' in body(ada.get(url))
+    assert "Expires soon" in body(ada.get(LIST))
+    assert "expires on" not in body(staff.signed_in(staff.support()).get(start))
+    ApiKey.objects.filter(pk=acme.key.pk).update(expires_at=at("2026-01-01 00:00:00"))
+    html = body(ada.get(LIST))
+    assert "expires on" not in html
+    assert "Expired" in html
+    assert acme.get("/me").status == 401
+
+
+def test_key_that_was_rolled_names_its_successor_and_does_not_ask_for_another_roll(
+    acme: Tenant, ada: Client
+) -> None:
+    assert "was rolled already" not in body(ada.get(page(acme.key, "roll")))
+    roll(ada, acme.key, name="Next")
+    new = ApiKey.objects.get(name="Next")
+    successor = f'“<a href="{page(new)}">Next</a>” (<code>{new.prefix}…</code>)'
+    acme.key.refresh_from_db()
+    assert acme.key.expires_at is not None
+    warning = f"Replaced by {successor}: change programs over by {exact(acme.key.expires_at)}."
+    for url in (LIST, reverse("admin:index")):
+        html = body(ada.get(url))
+        assert warning in html
+        assert "Roll it" not in html
+    assert f'<div class="quiet">Replaced by {successor}</div>' in body(ada.get(LIST))
+    assert f"<dd>{successor}</dd>" in body(ada.get(page(acme.key)))
+    assert f"was rolled already, and replaced by {successor}" in body(
+        ada.get(page(acme.key, "roll"))
+    )
+    roll(ada, acme.key, name="Third")
+    assert "“Next”" not in body(ada.get(page(acme.key)))
+    assert ">Third</a>”" in body(ada.get(page(acme.key)))
+
+
+def test_key_whose_successor_ended_asks_for_another_roll(acme: Tenant, ada: Client) -> None:
+    roll(ada, acme.key, name="Next")
+    new = ApiKey.objects.get(name="Next")
+    new.revoke(by=acme.admin)
+    html = body(ada.get(LIST))
+    assert "Roll it" in html
+    assert "Replaced by" in html
+    new.delete_by(by=acme.admin)
+    for url in (LIST, page(acme.key), page(acme.key, "roll"), reverse("admin:index")):
+        html = body(ada.get(url))
+        assert "eplaced by “" not in html
+    assert "Roll it" in html
+
+
+def test_key_list_needs_the_same_queries_however_many_keys_were_rolled(
+    acme: Tenant, ada: Client
+) -> None:
+    roll(ada, acme.key)
+    counts = []
+    for number in range(2):
+        for url in (LIST, reverse("admin:index")):
+            with CaptureQueriesContext(connection) as queries:
+                ada.get(url)
+            counts.append(len(queries))
+        if not number:
+            for name in ("Second", "Third", "Fourth"):
+                roll(ada, factories.issue(acme.workspace, name, acme.admin)[0])
+    assert counts[:2] == counts[2:]

@@ -1,0 +1,552 @@
+"""Refused requests in the admin, and what the start page says of the usage of keys."""
+
+import re
+from datetime import timedelta
+from html import unescape
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from apikeys.models import ApiKey
+from apikeys.usage import latest, report
+from apikeys.usage.flusher import Flusher
+from apikeys.usage.models import NO_DOCUMENT, KeyUsage, RefusedRequest
+from config.admin.keyset import Position
+from tests.audit.test_admin_plans import asked
+from tests.documents.test_queries import nodes, plan
+from tests.support import factories, staff
+from tests.support.client import get
+from tests.support.factories import Tenant, uid
+from tests.support.staff import analyze, errors, shown, signed_in
+from tests.support.usage import find_request, now, refused
+from workspaces.models import Membership, Workspace
+
+LIST = reverse("admin:usage_refusedrequest_changelist")
+INDEX = reverse("admin:index")
+
+
+def of(workspace: Workspace, **fields: Any) -> dict[str, Any]:
+    """The fields of a row that is about a workspace."""
+    return {"workspace_id": workspace.pk, "workspace_name": workspace.name, **fields}
+
+
+def of_key(tenant: Tenant, **fields: Any) -> dict[str, Any]:
+    key = tenant.key
+    facts = {"key_id": key.pk, "key_name": key.name, "key_prefix": key.prefix}
+    return of(tenant.workspace, **facts, **fields)
+
+
+def seen(client: Client, query: str = "") -> list[int]:
+    return [row.pk for row in shown(client, query, LIST).result_list]
+
+
+def page(client: Client, row: RefusedRequest) -> Any:
+    return client.get(reverse("admin:usage_refusedrequest_change", args=[row.pk]))
+
+
+def html(response: Any) -> str:
+    assert response.status_code == 200
+    return str(response.content.decode())
+
+
+@pytest.fixture
+def rows(acme: Tenant, umbrella: Tenant) -> dict[str, RefusedRequest]:
+    """One refused request of each kind."""
+    [unknown] = refused(status=401, reason="No key of this service begins with dtd_ZZZZZZZZ.")
+    [theirs] = refused(**of_key(umbrella), request_id="a" * 32)
+    [limited] = refused(**of_key(acme, status=429, more=4120), request_id="b" * 32)
+    [foreign] = refused(
+        **of_key(acme, document_id=uid(9, 3), address="203.0.113.9"),
+        request_id="c" * 32,
+        reason="The document belongs to another workspace: “Umbrella”.",
+    )
+    return {"unknown": unknown, "theirs": theirs, "limited": limited, "foreign": foreign}
+
+
+@pytest.mark.parametrize("who", [staff.support, staff.operator])
+def test_support_and_operators_see_every_refused_request(
+    rows: dict[str, RefusedRequest], who: Any
+) -> None:
+    client = signed_in(who())
+    assert sorted(seen(client)) == sorted(row.pk for row in rows.values())
+    assert all(page(client, row).status_code == 200 for row in rows.values())
+
+
+def test_admins_see_those_of_their_workspaces_and_none_of_an_unknown_key(
+    acme: Tenant, rows: dict[str, RefusedRequest]
+) -> None:
+    client = signed_in(acme.admin)
+    own = {rows["limited"].pk, rows["foreign"].pk}
+    assert set(seen(client)) == own
+    for name, row in rows.items():
+        assert page(client, row).status_code == (200 if row.pk in own else 404), name
+    for query in (
+        f"workspace_id__exact={uid(2, 1)}",
+        f"q={'a' * 32}",
+        f"key_id__exact={uid(2, 2)}",
+    ):
+        assert seen(client, f"?{query}") == []
+
+
+@pytest.mark.parametrize("who", ["member", "nobody"])
+def test_others_see_no_refused_requests(
+    acme: Tenant, rows: dict[str, RefusedRequest], who: str
+) -> None:
+    user = staff.member(acme.workspace, "bob@acme.example")
+    client = signed_in(user) if who == "member" else Client()
+    assert client.get(LIST).status_code == (403 if who == "member" else 302)
+    assert "refused" not in html(client.get(INDEX, follow=True)).lower()
+
+
+def test_admins_are_told_nothing_of_other_workspaces(
+    acme: Tenant, rows: dict[str, RefusedRequest]
+) -> None:
+    client = signed_in(acme.admin)
+    for text in (html(client.get(LIST)), html(page(client, rows["foreign"]))):
+        assert NO_DOCUMENT in text
+        assert "Umbrella" not in text
+        assert str(uid(9, 3)) not in text
+    text = html(page(signed_in(staff.support()), rows["foreign"]))
+    assert "The document belongs to another workspace: “Umbrella”." in text
+    assert reverse("admin:documents_document_change", args=[uid(9, 3)]) in text
+
+
+def test_list_has_what_support_asks_for(acme: Tenant, rows: dict[str, RefusedRequest]) -> None:
+    text = html(signed_in(staff.support()).get(LIST))
+    for part in (
+        "4,120 more like it within this minute",
+        reverse("admin:apikeys_apikey_change", args=[acme.key.pk]),
+        f"{LIST}?workspace_id__exact={acme.workspace.pk}",
+        f"{LIST}?address__exact=203.0.113.9",
+        "bbbbbbbb…",
+        "No key of this service begins with dtd_ZZZZZZZZ.",
+    ):
+        assert part in text
+
+
+def test_request_id_leads_to_the_reason_in_two_clicks(acme: Tenant, flusher: Flusher) -> None:
+    id = acme.get("/documents/nothing").headers["request-id"]
+    flusher.flush()
+    sam = signed_in(staff.support())
+    start = html(sam.get(INDEX))
+    assert f'<form class="search" method="get" action="{LIST}"' in start
+    for pasted in (id, id[:8], f"{id[:8]}…", f' "{id}", ', id.upper()):
+        found = html(sam.get(LIST, {"q": pasted}))  # the first click; the row has the reason
+        assert "The id in the path is malformed" in found, pasted
+    [url] = re.findall(r'href="(/admin/usage/refusedrequest/\d+/change/[^"]*)"', found)
+    assert id in html(sam.get(url))
+
+
+def test_all_429_of_a_key_are_one_link(acme: Tenant, rows: dict[str, RefusedRequest]) -> None:
+    query = f"?key_id__exact={acme.key.pk}&status__exact=429"
+    for client in (signed_in(staff.support()), signed_in(acme.admin)):
+        assert seen(client, query) == [rows["limited"].pk]
+        assert "Acme sync" in html(client.get(LIST + query))
+
+
+def test_filters_narrow_the_list(acme: Tenant, umbrella: Tenant) -> None:
+    sam = signed_in(staff.support())
+    ages = (timedelta(minutes=5), timedelta(hours=5), timedelta(days=5), timedelta(days=25))
+    old = refused(4, created_at=lambda number: now() - ages[number], address="203.0.113.1")
+    for period, count in {"": 4, "1h": 1, "24h": 2, "7d": 3}.items():
+        assert seen(sam, f"?within={period}") == [row.pk for row in old[:count]]
+    assert len(seen(sam, "?q=203.0.113.1")) == len(seen(sam, "?address__exact=203.0.113.1")) == 4
+    [own] = refused(**of_key(acme, status=401), address="2001:db8::1")
+    for query in (
+        "status__exact=401",
+        f"workspace_id__exact={acme.workspace.pk}",
+        "q=2001:DB8:0::1",
+        f"q={acme.key.prefix}",
+        f"q={acme.key.pk}",
+        f"q={acme.workspace.pk}",
+    ):
+        assert seen(sam, f"?{query}") == [own.pk], query
+
+
+def test_support_filters_by_the_name_of_a_workspace(acme: Tenant, umbrella: Tenant) -> None:
+    [own], _ = refused(**of_key(acme)), refused(**of_key(umbrella))
+    sam = signed_in(staff.support())
+    assert seen(sam, "?workspace_id__exact=acme") == [own.pk]
+    other = Workspace.objects.create(id=uid(3, 1), name="Acme")
+    text = html(sam.get(LIST, {"workspace_id__exact": "Acme"}))
+    assert "Several workspaces match" in text
+    assert str(other.pk) in text
+
+
+@pytest.mark.parametrize(
+    ("query", "error"),
+    [
+        ("q=Acme", "Enter a request id or its first 8 characters"),
+        ("q=abc", "Enter a request id"),
+        ("q=dtd_abc", "Enter a request id"),
+        ("q=sam@acme.example", "Names, e-mails and other text can only be searched for in"),
+        ("q=/api/v1/documents/nope", "the id or URL of a document"),
+        (f"q={'x' * 501}", "at most 500 characters"),
+        ("q=%00", "Null characters"),
+        ("status__exact=418", "Select a valid choice"),
+        ("status__exact=x", "Select a valid choice"),
+        ("within=year", "Select a valid choice"),
+        ("key_id__exact=x", "This is not an id"),
+        ("workspace_id__exact=Nobody", "No workspace has this name, or this id"),
+        ("address__exact=localhost", "valid IPv4 or IPv6"),
+    ],
+)
+def test_filter_that_is_not_valid_says_so(db: None, query: str, error: str) -> None:
+    found = errors(signed_in(staff.support()), f"?{query}", LIST)
+    assert error in str(found)
+
+
+@pytest.mark.parametrize(
+    ("pasted", "recognised"),
+    [
+        ("Request-Id: {request}", "Request id “{request}”"),
+        ("what is “{request}”?", "Request id “{request}”"),
+        ("request-id: {short}…, please", "Beginning of a request id “{short}”"),
+        ("Request-Id:{short}", "Beginning of a request id “{short}”"),
+        ("{short}...", "Beginning of a request id “{short}”"),
+        (
+            "https://api.acme.example/api/v1/documents/{document}/download?type=signed",
+            "Document id “{document}”",
+        ),
+        ("GET /api/v1/documents/{document}", "Document id “{document}”"),
+        ("document '{document}'", "Id of a document, key or workspace “{document}”"),
+        ("key={key}", "Id of a document, key or workspace “{key}”"),
+        ("from [203.0.113.9]", "Address “203.0.113.9”"),
+        ("{prefix}", "First characters of a key “{prefix}”"),
+    ],
+)
+def test_search_understands_what_is_pasted_and_says_so(
+    acme: Tenant, pasted: str, recognised: str
+) -> None:
+    request = "92fe0e65" + "a" * 24
+    [row] = refused(
+        **of_key(acme, document_id=uid(9, 3)), request_id=request, address="203.0.113.9"
+    )
+    refused(3)
+    values = {
+        "request": request,
+        "short": request[:8],
+        "document": uid(9, 3),
+        "key": acme.key.pk,
+        "prefix": acme.key.prefix,
+    }
+    for user in (staff.support(), acme.admin):
+        found = shown(signed_in(user), f"?q={quote(pasted.format(**values))}", LIST)
+        assert [each.pk for each in found.result_list] == [row.pk]
+        assert found.recognised_text == recognised.format(**values)
+
+
+@pytest.mark.parametrize(
+    ("pasted", "text"),
+    [
+        ("'203.0.113.77'", "Nothing matches. Looked for: Address “203.0.113.77”."),
+        ("sam@acme.example", "Names, e-mails and other text can only be searched for in the"),
+    ],
+)
+def test_search_without_a_result_leads_to_the_audit_log(db: None, pasted: str, text: str) -> None:
+    sam = signed_in(staff.support())
+    found = html(sam.get(LIST, {"q": pasted}))
+    assert text in found
+    log = reverse("admin:audit_auditentry_changelist")
+    assert f'href="{log}?{urlencode({"q": pasted})}"' in found
+    narrowed = html(sam.get(LIST, {"q": "203.0.113.77", "within": "1h"}))
+    assert 'href="?q=203.0.113.77">Search without the other filters' in narrowed
+    for query in ({"q": "a\0b"}, {"q": "x" * 501}, {"q": "203.0.113.77", "within": "year"}):
+        assert "Search the audit log</a>" not in html(sam.get(LIST, query))
+
+
+def test_unknown_document_and_one_of_another_workspace_read_the_same_for_admins(
+    acme: Tenant, umbrella: Tenant, flusher: Flusher
+) -> None:
+    theirs, unknown = factories.document(umbrella.workspace).pk, uid(9, 3)
+    client = signed_in(acme.admin)
+    read = []
+    for id in (theirs, unknown):
+        request = acme.get(f"/documents/{id}").headers["request-id"]
+        assert flusher.flush()
+        [row] = shown(client, f"?q={id}", LIST).result_list
+        texts = [
+            text_of(html(each)) for each in (client.get(LIST, {"q": str(id)}), page(client, row))
+        ]
+        assert NO_DOCUMENT in texts[0]
+        times = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
+        ids = f"{id}|{request}|{request[:8]}"
+        read.append([re.sub(times, "TIME", re.sub(ids, "ID", text)) for text in texts])
+    assert read[0] == read[1]
+
+
+def test_raw_key_in_the_search_is_cut_to_its_prefix(acme: Tenant) -> None:
+    response: Any = signed_in(staff.support()).get(LIST, {"q": acme.raw})
+    assert response.status_code == 302
+    assert response.url == f"{LIST}?q={acme.key.prefix}"
+
+
+def test_admin_of_two_workspaces_chooses_one(acme: Tenant, umbrella: Tenant) -> None:
+    Membership.objects.create(workspace=umbrella.workspace, user=acme.admin, role="ADMIN")
+    [one], [other] = refused(**of_key(acme)), refused(**of_key(umbrella))
+    client = signed_in(acme.admin)
+    assert set(seen(client)) == {one.pk, other.pk}
+    assert seen(client, f"?workspace_id__exact={umbrella.workspace.pk}") == [other.pk]
+    assert errors(client, f"?workspace_id__exact={uid(7, 1)}", LIST)
+
+
+# --- The queries ---
+
+ROWS = 5000
+OF_KEY, OF_WORKSPACE = ({f"refused_{of}", f"refused_{of}_status"} for of in ("key", "workspace"))
+# The indexes that a page may be read from; of few rows, either of two.
+READ_FROM = {
+    "": {"refused_newest"},
+    "status__exact=429": {"refused_status"},
+    "within=24h": {"refused_newest"},
+    f"key_id__exact={uid(20, 2)}": OF_KEY,
+    f"key_id__exact={uid(20, 2)}&status__exact=404": OF_KEY,
+    f"workspace_id__exact={uid(20, 1)}": OF_WORKSPACE,
+    f"workspace_id__exact={uid(20, 1)}&status__exact=404": OF_WORKSPACE,
+    "address__exact=203.0.113.20": {"refused_address"},
+    "q=203.0.113.20": {"refused_address"},
+    "q=dtd_00000020": {"refused_prefix"},
+    "q=0000001c": {"refused_request"},
+    f"q={28:08x}{'f' * 24}": OF_KEY | OF_WORKSPACE | {"refused_document", "refused_request"},
+    f"q={uid(20, 2)}": OF_KEY | OF_WORKSPACE | {"refused_document"},
+    f"q=documents/{uid(30, 3)}": {"refused_document"},
+}
+
+
+@pytest.fixture
+def many(acme: Tenant) -> None:
+    refused(
+        ROWS,
+        created_at=lambda n: now() - timedelta(minutes=n),
+        status=lambda n: 429 if n % 50 == 0 else 404 if n % 3 else 401,
+        key_id=lambda n: uid(n % 100, 2),
+        key_prefix=lambda n: f"dtd_{n % 100:08}",
+        workspace_id=lambda n: uid(n % 50, 1),
+        document_id=lambda n: uid(n % 300, 3) if n % 3 else None,
+        address=lambda n: f"203.0.113.{n % 200}",
+    )
+    analyze("usage_refusedrequest")
+
+
+def used(client: Client, query: str) -> set[str]:
+    """The indexes that a page of the list is read from; nothing else is read of its table."""
+    found: set[str] = set()
+    for sql in asked(client, LIST + query):
+        if 'FROM "usage_refusedrequest"' in sql:
+            assert "COUNT(" not in sql
+            assert "OFFSET" not in sql
+            for node in nodes(plan(sql)):
+                assert node["Node Type"] != "Seq Scan", sql
+                found.add(node.get("Index Name", ""))
+    return found - {"", "usage_refusedrequest_pkey"}
+
+
+@pytest.mark.usefixtures("as_owner")
+def test_every_filter_and_search_reads_its_index_at_any_depth(many: None) -> None:
+    sam = signed_in(staff.support())
+    middle = RefusedRequest.objects.order_by("created_at")[ROWS // 3]
+    deep = quote(str(Position(middle.created_at, middle.pk)))
+    for query, indexes in READ_FROM.items():
+        for address in (f"?{query}", f"?{query}&after={deep}"):
+            assert used(sam, address) <= indexes, address
+
+
+@pytest.mark.usefixtures("as_owner")
+def test_reports_read_indexes(acme: Tenant) -> None:
+    day = report.today()
+    KeyUsage.objects.bulk_create(
+        KeyUsage(
+            key_id=uid(number % 300, 2),
+            day=day - timedelta(days=number // 300),
+            workspace_id=uid(number % 100, 1),
+            ok=1,
+            errors=0,
+            limited=number % 2,
+            downloads=0,
+        )
+        for number in range(300 * 60)
+    )
+    refused(3000, key_id=lambda n: uid(n % 300, 2))
+    analyze("usage_keyusage", "usage_refusedrequest")
+    sams = signed_in(staff.support())
+    for sql in asked(sams, INDEX):
+        if 'FROM "usage_' in sql:
+            assert "Seq Scan" not in {node["Node Type"] for node in nodes(plan(sql))}, sql
+    with CaptureQueriesContext(connection) as captured:
+        report.daily([uid(1, 2), uid(2, 2)])
+        report.addresses(uid(1, 2))
+        latest.of_key(uid(1, 2), 10, for_support=True)
+        find_request("00000001")
+        report.workspace_today([uid(1, 1)])
+        report.top_workspaces()
+        report.limited_keys()
+        latest.of_known_keys(10)
+        latest.of_refused_keys(10)
+    for query in captured:
+        if 'FROM "usage_keyaddress"' not in query["sql"] and 'FROM "usage_' in query["sql"]:
+            types = {node["Node Type"] for node in nodes(plan(query["sql"]))}
+            assert "Seq Scan" not in types, query["sql"]
+
+
+# --- The start page ---
+
+
+def start(user: User) -> str:
+    return html(signed_in(user).get(INDEX))
+
+
+def text_of(page: str) -> str:
+    """What a reader sees."""
+    return " ".join(re.sub(r"<[^>]+>", " ", page).split())
+
+
+def use(tenant: Tenant, **counts: int) -> None:
+    KeyUsage.objects.create(
+        key_id=tenant.key.pk,
+        day=report.today(),
+        workspace_id=tenant.workspace.pk,
+        **{"ok": 0, "errors": 0, "limited": 0, "downloads": 0, **counts},
+    )
+
+
+def test_start_page_of_an_admin_has_the_figures_of_the_day(acme: Tenant, umbrella: Tenant) -> None:
+    use(acme, ok=1190, errors=8, limited=6, downloads=36)
+    use(umbrella, ok=77)
+    ApiKey.objects.update(created_at=timezone.now() - timedelta(days=91))
+    text = text_of(start(acme.admin))
+    assert (
+        "Acme today requests 1,204 downloads 36 errors 8 limited (429) 6 "
+        "keys unused for 90 days 1" in text
+    )
+    assert "Umbrella" not in text
+    assert "77" not in text
+
+
+def test_unused_keys_of_the_start_page_are_one_click_away(acme: Tenant) -> None:
+    factories.issue(acme.workspace, "In use", acme.admin)
+    ApiKey.objects.filter(pk=acme.key.pk).update(created_at=timezone.now() - timedelta(days=91))
+    client = signed_in(acme.admin)
+    [url] = re.findall(r'href="([^"]+used=not[^"]*)"', html(client.get(INDEX)))
+    listed = html(client.get(unescape(url)))
+    assert "Acme sync" in listed
+    assert "In use" not in listed
+
+
+def test_start_page_of_support_has_the_latest_and_the_unusual(
+    acme: Tenant, umbrella: Tenant, flusher: Flusher
+) -> None:
+    use(acme, limited=4120)
+    acme.key.revoke(by=acme.admin)
+    acme.get("/me")
+    get("/api/v1/me")
+    umbrella.get("/nothing")
+    flusher.flush()
+    page = start(staff.support())
+    text = text_of(page)
+    assert "The key “Acme sync” was revoked at" in text
+    assert "No Authorization header." not in text
+    assert "Acme sync Acme · 00000001 4,120" in text
+    assert f"{LIST}?key_id__exact={acme.key.pk}&amp;status__exact=429" in page
+    assert "most requests" not in text
+
+
+def test_latest_of_the_start_page_has_known_keys_once_for_each_status(
+    acme: Tenant, umbrella: Tenant
+) -> None:
+    [theirs, *_] = refused(3, **of_key(umbrella), created_at=lambda n: now() - timedelta(hours=n))
+    refused(10, status=401, reason="No Authorization header.")
+    [first, *_] = refused(20, **of_key(acme, status=429, more=lambda n: 1000 if n == 3 else 0))
+    refused(1, **of_key(acme), created_at=now() - timedelta(days=1))
+    page = start(staff.support())
+    text = text_of(page)
+    assert "No Authorization header." not in text
+    assert "429 No document has this id. and 1,019 more" in text
+    assert "404 No document has this id. and 2 more" in text
+    assert len(re.findall("No document has this id", text)) == 3
+    for row in (theirs, first):
+        assert reverse("admin:usage_refusedrequest_change", args=[row.pk]) in page
+    assert reverse("admin:workspaces_workspace_change", args=[acme.workspace.pk]) in page
+
+
+def test_key_s_page_folds_refused_requests_by_what_its_reader_is_told(
+    acme: Tenant, umbrella: Tenant
+) -> None:
+    refused(6, **of_key(acme, status=429), reason="Over the limit.")
+    earlier = now() - timedelta(days=1)
+    for reason in ("No document has this id.", "It belongs to another workspace."):
+        refused(2, **of_key(acme, document_id=uid(9, 3)), reason=reason, created_at=earlier)
+    url = reverse("admin:apikeys_apikey_change", args=[acme.key.pk])
+    text = text_of(html(signed_in(staff.support()).get(url)))
+    assert "429 Over the limit. and 5 more like it" in text
+    assert "404 No document has this id. and 1 more like it" in text
+    assert "404 It belongs to another workspace. and 1 more like it" in text
+    text = text_of(html(signed_in(acme.admin).get(url)))
+    assert "429 Over the limit. and 5 more like it" in text
+    assert f"404 {NO_DOCUMENT} and 3 more like it" in text
+
+
+def test_start_page_of_an_operator_has_the_top_workspaces(acme: Tenant, umbrella: Tenant) -> None:
+    use(acme, ok=5, limited=1)
+    use(umbrella, ok=9)
+    text = text_of(start(staff.operator()))
+    assert re.search(
+        r"most requests today .* Umbrella · 00000001 9 0 0 0 Acme · 00000001 6 0 0 1 ", text
+    )
+    assert "today Workspace Refused (429) Acme · 00000001 1" in text
+
+
+def test_start_page_without_any_request_says_so(acme: Tenant) -> None:
+    text = text_of(start(staff.operator()))
+    assert "No request of a known key was refused in the last 30 days." in text
+    assert "No key was used today (UTC)." in text
+    assert "Acme today requests 0" in text_of(start(acme.admin))
+
+
+def test_deleted_key_and_workspace_are_named_as_such(db: None) -> None:
+    KeyUsage.objects.create(
+        key_id=uid(1, 2),
+        day=report.today(),
+        workspace_id=uid(1, 1),
+        ok=0,
+        errors=0,
+        limited=3,
+        downloads=0,
+    )
+    text = text_of(start(staff.operator()))
+    assert "a deleted key" in text
+    assert "a deleted workspace" in text
+
+
+def test_every_row_s_page_can_be_read_whatever_it_lacks(db: None) -> None:
+    [row] = refused(key_prefix="dtd_ZZZZZZZZ", address="")
+    text = html(page(signed_in(staff.support()), row))
+    assert "dtd_ZZZZZZZZ…" in text
+    assert row.request_id in text
+
+
+def test_refused_requests_cannot_be_changed(acme: Tenant) -> None:
+    [row] = refused(**of_key(acme))
+    client = signed_in(staff.operator())
+    for name in ("change", "delete"):
+        url = reverse(f"admin:usage_refusedrequest_{name}", args=[row.pk])
+        assert client.post(url, {"post": "yes"}).status_code in (403, 405)
+    assert client.get(reverse("admin:usage_refusedrequest_add")).status_code == 403
+    assert RefusedRequest.objects.get() == row
+
+
+def test_workspace_of_many_admins_costs_as_many_queries(acme: Tenant) -> None:
+    def count() -> int:
+        return len(asked(signed_in(acme.admin), INDEX))
+
+    before = count()
+    for number in range(5, 9):
+        other = factories.tenant(f"Other{number}", "PRO", number)
+        Membership.objects.create(workspace=other.workspace, user=acme.admin, role="ADMIN")
+    assert count() == before

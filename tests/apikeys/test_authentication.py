@@ -1,0 +1,294 @@
+"""Authentication, rules 1 to 9: one 401, keys that stop at once, no raw key kept."""
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from string import ascii_letters, digits
+
+import pytest
+from django.db import connection
+from django.db.models.functions import Now
+from django.utils import timezone
+from redis import Redis
+
+from apikeys import keys
+from apikeys.authentication import note_use
+from apikeys.models import ApiKey
+from config.key_format import PUBLIC_LENGTH
+from config.postgresql import roles
+from tests.support import factories
+from tests.support.client import Response, get, golden
+from tests.support.factories import Tenant
+from tests.support.server import Server, eventually
+
+ENDPOINTS = (
+    "/api/v1/me",
+    "/api/v1/documents",
+    "/api/v1/documents/00000000-0000-4000-8000-000000000001",
+    "/api/v1/documents/00000000-0000-4000-8000-000000000001/download",
+)
+
+
+def revoked(tenant: Tenant) -> str:
+    key, raw = factories.issue(tenant.workspace, "Revoked", tenant.admin)
+    key.revoke(by=tenant.admin)
+    return f"Bearer {raw}"
+
+
+def deleted(tenant: Tenant) -> str:
+    key, raw = factories.issue(tenant.workspace, "Deleted", tenant.admin)
+    key.delete_by(by=tenant.admin)
+    return f"Bearer {raw}"
+
+
+def expired(tenant: Tenant) -> str:
+    key, raw = factories.issue(tenant.workspace, "Expired", tenant.admin)
+    ApiKey.objects.filter(pk=key.pk).update(expires_at=Now())
+    return f"Bearer {raw}"
+
+
+# What each cause sends, given a tenant whose key works.
+CAUSES: dict[str, Callable[[Tenant], str | None]] = {
+    "no header": lambda t: None,
+    "an empty header": lambda t: "",
+    "spaces only": lambda t: "   ",
+    "the scheme alone": lambda t: "Bearer",
+    "the scheme and a space": lambda t: "Bearer ",
+    "the key alone": lambda t: t.raw,
+    "another scheme": lambda t: f"Basic {t.raw}",
+    "a longer scheme": lambda t: f"Bearers {t.raw}",
+    "no space after the scheme": lambda t: f"Bearer{t.raw}",
+    "a tab after the scheme": lambda t: f"Bearer\t{t.raw}",
+    "a colon after the scheme": lambda t: f"Bearer: {t.raw}",
+    "not dtd_": lambda t: f"Bearer sk_{t.raw[4:]}",
+    "an upper-case prefix": lambda t: f"Bearer DTD_{t.raw[4:]}",
+    "the prefix alone": lambda t: "Bearer dtd_",
+    "the first characters only": lambda t: f"Bearer {t.key.prefix}",
+    "one character less": lambda t: t.bearer[:-1],
+    "one character more": lambda t: f"{t.bearer}0",
+    "the other case": lambda t: f"Bearer dtd_{t.raw[4:].swapcase()}",
+    "the hash": lambda t: f"Bearer {t.key.digest}",
+    "the hash after the prefix": lambda t: f"Bearer dtd_{t.key.digest}",
+    "a second word": lambda t: f"{t.bearer} {t.raw}",
+    "quoted": lambda t: f'Bearer "{t.raw}"',
+    "two keys": lambda t: f"{t.bearer}, {t.bearer}",
+    "Latin-1": lambda t: "Bearer dtd_\xe9\xff",
+    "non-ASCII at the end": lambda t: f"{t.bearer}\xa0",
+    "unknown": lambda t: f"Bearer {keys.generate()}",
+    "very long": lambda t: f"Bearer dtd_{'x' * 6000}",
+    "revoked": revoked,
+    "expired": expired,
+    "deleted": deleted,
+}
+
+
+@pytest.fixture
+def reference(acme: Tenant) -> Response:
+    """The 401 that all others have to equal."""
+    return get("/api/v1/me")
+
+
+def test_authentication_401_is_json_and_names_the_scheme(reference: Response) -> None:
+    assert reference.status == 401
+    assert reference.json() == golden("unauthorized")
+    assert reference.headers["www-authenticate"] == "Bearer"
+
+
+@pytest.mark.parametrize("cause", CAUSES)
+def test_authentication_gives_the_same_401_for_every_cause(
+    cause: str, umbrella: Tenant, reference: Response
+) -> None:
+    assert get("/api/v1/me", CAUSES[cause](umbrella)).same() == reference.same()
+
+
+@pytest.mark.usefixtures("as_owner")
+def test_authentication_gives_the_same_401_where_the_owner_has_deleted_the_workspace(
+    umbrella: Tenant, reference: Response
+) -> None:
+    umbrella.workspace.delete()
+    assert get("/api/v1/me", umbrella.bearer).same() == reference.same()
+
+
+@pytest.mark.parametrize("path", [*ENDPOINTS, "/api/v1/nothing", "/api/v1/documents/a/b"])
+def test_authentication_gives_the_same_401_at_every_endpoint(
+    path: str, reference: Response
+) -> None:
+    assert get(path).same() == reference.same()
+    assert get(path, method="POST").same() == reference.same()
+
+
+def test_authentication_gives_the_same_401_for_every_cause_over_a_socket(
+    server: Server, acme: Tenant, umbrella: Tenant
+) -> None:
+    first = server.get("/me")
+    assert first.json() == golden("unauthorized")
+    causes = {cause: make(umbrella) for cause, make in CAUSES.items()}
+    responses = {
+        cause: server.get("/me", authorization=header).same()
+        for cause, header in causes.items()
+        if header is not None
+    }
+    assert responses == dict.fromkeys(responses, first.same())
+    assert len(responses) == len(CAUSES) - 1
+
+
+@pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER", "bEaReR", "Bearer  "])
+def test_authentication_reads_the_scheme_case_insensitively(acme: Tenant, scheme: str) -> None:
+    assert get("/api/v1/me", f"{scheme} {acme.raw}").status == 200
+
+
+def test_key_starts_with_dtd_and_lists_show_its_first_characters(acme: Tenant) -> None:
+    assert acme.raw.startswith("dtd_")
+    assert acme.raw.startswith(acme.key.prefix)
+    assert len(acme.key.prefix) == 12
+
+
+def test_key_is_dtd_and_40_random_letters_or_digits() -> None:
+    raws = [keys.generate() for _ in range(1000)]
+    assert all(len(raw) == 44 and raw.startswith("dtd_") for raw in raws)
+    assert {char for raw in raws for char in raw[4:]} == set(ascii_letters + digits)
+    assert len(set(raws)) == 1000
+
+
+def test_key_is_stored_as_its_sha_256(acme: Tenant) -> None:
+    assert acme.key.digest == hashlib.sha256(acme.raw.encode()).hexdigest()
+
+
+def test_key_reaches_only_its_own_workspace(acme: Tenant, umbrella: Tenant) -> None:
+    factories.listed(acme.workspace, 1, title="Of Acme")
+    factories.listed(umbrella.workspace, 1, title="Of Umbrella")
+    titles = [[d["title"] for d in t.get("/documents").json()["data"]] for t in (acme, umbrella)]
+    assert titles == [["Of Acme"], ["Of Umbrella"]]
+
+
+def test_key_that_is_revoked_is_refused_by_the_very_next_request(
+    server: Server, acme: Tenant
+) -> None:
+    assert server.get("/me", acme.raw).status == 200
+    acme.key.revoke(by=acme.admin)
+    assert server.get("/me", acme.raw).status == 401
+    acme.key.refresh_from_db()
+    assert acme.key.revoked_at is not None
+    assert acme.key.revoked_by == acme.admin
+
+
+def test_key_that_is_deleted_is_refused_by_the_very_next_request(
+    server: Server, acme: Tenant
+) -> None:
+    assert server.get("/me", acme.raw).status == 200
+    acme.key.delete_by(by=acme.admin)
+    assert server.get("/me", acme.raw).status == 401
+    assert not ApiKey.objects.filter(digest=acme.key.digest).exists()
+
+
+def test_key_that_expires_is_refused_from_then_on_by_the_clock_of_the_database(
+    server: Server, acme: Tenant
+) -> None:
+    ApiKey.objects.filter(pk=acme.key.pk).update(expires_at=Now() + timedelta(hours=1))
+    assert server.get("/me", acme.raw).status == 200
+    ApiKey.objects.filter(pk=acme.key.pk).update(expires_at=Now())
+    assert server.get("/me", acme.raw).status == 401
+
+
+def test_key_works_on_when_another_of_its_workspace_is_revoked(acme: Tenant) -> None:
+    _, other = factories.issue(acme.workspace, "Other", acme.admin)
+    acme.key.revoke(by=acme.admin)
+    assert get("/api/v1/me", f"Bearer {other}").status == 200
+
+
+def test_key_last_use_is_kept(acme: Tenant) -> None:
+    assert acme.key.last_used_at is None
+    before = timezone.now()
+    acme.get("/me")
+    assert before <= last_use(acme.key) <= timezone.now()
+
+
+def test_key_last_use_is_written_at_most_once_a_minute(acme: Tenant) -> None:
+    acme.get("/me")
+    first = last_use(acme.key)
+    acme.get("/me")
+    assert last_use(acme.key) == first
+    ApiKey.objects.update(last_used_at=first - timedelta(minutes=1))
+    acme.get("/me")
+    assert last_use(acme.key) > first
+
+
+def test_key_last_use_is_written_by_one_of_two_requests_that_see_it_due(acme: Tenant) -> None:
+    one, two = (ApiKey.objects.get(pk=acme.key.pk) for _ in range(2))
+    now = timezone.now()
+    note_use(one.id, one.last_used_at, now)
+    note_use(two.id, two.last_used_at, now + timedelta(seconds=1))
+    assert last_use(acme.key) == now
+
+
+def test_key_last_use_has_the_address_and_the_client_without_secrets(acme: Tenant) -> None:
+    agent = f"sync {acme.raw} https://me:pass@host {'x' * 600}"
+    acme.get("/me", user_agent=agent)
+    acme.key.refresh_from_db()
+    assert acme.key.last_used_address == "127.0.0.1"
+    assert acme.key.last_used_client.startswith(f"sync {acme.key.prefix}… https://me:…@host xxx")
+    assert len(acme.key.last_used_client) == 500
+
+
+def test_key_that_is_refused_has_not_been_used(acme: Tenant) -> None:
+    acme.key.revoke(by=acme.admin)
+    assert acme.get("/me").status == 401
+    acme.key.refresh_from_db()
+    assert acme.key.last_used_at is None
+
+
+def last_use(key: ApiKey) -> datetime:
+    """When the key was used, as it is stored."""
+    key.refresh_from_db()
+    assert key.last_used_at is not None
+    return key.last_used_at
+
+
+def everything_in_the_database() -> Iterator[str]:
+    """Every row of every table as text; bytes in it are hexadecimal."""
+    with roles.as_owner(), connection.cursor() as cursor:
+        tables = connection.introspection.table_names(cursor)
+        for table in tables:
+            cursor.execute(f"SELECT t::text FROM {connection.ops.quote_name(table)} t")  # noqa: S608
+            yield from (row for (row,) in cursor.fetchall())
+
+
+def test_key_raw_text_is_not_in_the_database(server: Server, acme: Tenant) -> None:
+    document = factories.document(acme.workspace)
+    raws = [acme.raw, *(factories.issue(acme.workspace, "More", acme.admin)[1] for _ in range(2))]
+    for raw in raws:
+        assert server.get("/me", raw).status == 200
+        assert server.get(f"/documents/{raw}?cursor={raw}", raw).status == 404
+        path = f"/documents/{document.id}/download?key={raw}"
+        assert server.get(path, raw, user_agent=f"sync {raw}", x_forwarded_for=raw).status == 200
+    ApiKey.objects.get(digest=keys.digest(raws[1])).revoke(by=acme.admin)
+    ApiKey.objects.get(digest=keys.digest(raws[2])).delete_by(by=acme.admin)
+
+    content = "\n".join(everything_in_the_database())
+    for raw in raws:
+        secret = raw[PUBLIC_LENGTH:]
+        assert raw[:PUBLIC_LENGTH] in content  # the search does find what is there
+        assert secret not in content
+        assert secret.encode().hex() not in content
+    assert keys.digest(raws[0]) in content
+
+
+def test_key_raw_text_is_neither_in_the_log_nor_in_the_counter(
+    server: Server, acme: Tenant
+) -> None:
+    response = server.get(f"/documents/{acme.raw}", acme.raw, user_agent=acme.raw)
+    line = eventually(lambda: server.log_of(response))
+    assert acme.key.prefix in line
+    assert acme.raw not in server.log()
+    stored = Redis.from_url(os.environ["REDIS_URL"], decode_responses=True)
+    names = stored.keys()
+    assert names
+    for name in names:
+        assert acme.raw not in str((name, stored.get(name)))
+
+
+@pytest.mark.parametrize("cookie", ["sessionid=abc", "sessionid=abcdefgh12345678", "csrftoken=x"])
+def test_authentication_ignores_cookies(acme: Tenant, cookie: str) -> None:
+    assert get("/api/v1/me", cookie=cookie).same() == get("/api/v1/me").same()
+    assert acme.get("/me", cookie=cookie).same() == acme.get("/me").same()

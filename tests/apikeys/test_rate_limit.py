@@ -1,0 +1,371 @@
+"""The rate limit: 300 requests a minute for each key; above it 429 with the seconds to wait."""
+
+import os
+import re
+import socket
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from types import SimpleNamespace
+from typing import cast
+from uuid import UUID, uuid4
+
+import pytest
+from django.conf import settings
+from django.utils import timezone
+from redis import Redis, RedisError
+from rest_framework.views import APIView
+
+from apikeys.models import ApiKey
+from apikeys.throttling import KeyThrottle, ProcessCounter, RedisCounter, window_end
+from config.api.limits import REQUESTS_PER_MINUTE, WINDOW
+from config.api.request import ApiRequest
+from tests.support import factories
+from tests.support.client import Response, get
+from tests.support.factories import Tenant
+from tests.support.proxy import HOST, Proxy
+from tests.support.server import Server, eventually
+
+
+def left(key_id: UUID) -> int:
+    """Seconds until the current window of a key ends."""
+    now = int(time.time())
+    return window_end(key_id, now) - now
+
+
+def with_window(tenant: Tenant, least: int, most: int = WINDOW) -> Tenant:
+    """The tenant with another key, whose current window ends in `least` to `most` seconds."""
+    id = next(id for id in iter(uuid4, None) if least <= left(id) <= most)
+    key, raw = factories.issue(tenant.workspace, "Windowed", tenant.admin, id=id)
+    return Tenant(tenant.workspace, tenant.admin, key, raw)
+
+
+def counted(tenant: Tenant, requests: int, least: int = 40, most: int = WINDOW) -> Tenant:
+    """The tenant with a key that has made so many requests in its current window.
+
+    Only the throttle sees these requests.
+    """
+    tenant = with_window(tenant, least, most)
+    request = SimpleNamespace(auth=tenant.key, response_headers={})
+    for _ in range(requests):
+        KeyThrottle().allow_request(cast(ApiRequest, request), APIView())
+    return tenant
+
+
+def used_up(tenant: Tenant) -> Tenant:
+    """The tenant with a key that has made its 300 requests."""
+    return counted(tenant, REQUESTS_PER_MINUTE)
+
+
+def is_429(response: Response) -> bool:
+    """Whether it is one, after a look at all that a 429 has."""
+    if response.status != 429:
+        return False
+    seconds = int(response.headers["retry-after"])
+    assert 1 <= seconds <= WINDOW
+    assert response.error == (
+        f"Try again in {seconds} second{'' if seconds == 1 else 's'}: "
+        "this key may make 300 requests a minute."
+    )
+    return True
+
+
+def test_throttle_lets_300_requests_pass_and_the_next_is_429(acme: Tenant) -> None:
+    acme = with_window(acme, 45)
+    responses = [acme.get("/me") for _ in range(302)]
+    assert [response.status for response in responses] == [200] * 300 + [429] * 2
+    assert all(is_429(response) for response in responses[300:])
+
+
+def test_throttle_counts_by_key_not_by_workspace_or_address(acme: Tenant, umbrella: Tenant) -> None:
+    spent = used_up(acme)
+    assert is_429(spent.get("/me"))
+    assert is_429(spent.get("/me", x_forwarded_for="203.0.113.9"))
+    assert acme.get("/me").status == 200
+    assert umbrella.get("/me").status == 200
+
+
+# One request each, with the status of its response.
+REQUESTS: dict[str, tuple[int, Callable[[Tenant], Response]]] = {
+    "me": (200, lambda t: t.get("/me")),
+    "list": (200, lambda t: t.get("/documents")),
+    "HEAD": (200, lambda t: t.get("/documents", method="HEAD")),
+    "bad parameter": (400, lambda t: t.get("/documents?limit=0")),
+    "unknown document": (404, lambda t: t.get(f"/documents/{uuid4()}")),
+    "unknown download": (404, lambda t: t.get(f"/documents/{uuid4()}/download")),
+    "bad type": (400, lambda t: t.get(f"/documents/{uuid4()}/download?type=x")),
+    "malformed id": (404, lambda t: t.get("/documents/a/b")),
+    "unknown path": (404, lambda t: t.get("/nothing")),
+    "wrong method": (405, lambda t: t.get("/me", method="POST")),
+}
+
+
+@pytest.mark.parametrize("asked", REQUESTS)
+def test_throttle_counts_every_response_whatever_its_status(acme: Tenant, asked: str) -> None:
+    acme = counted(acme, REQUESTS_PER_MINUTE - 1)
+    status, ask = REQUESTS[asked]
+    assert ask(acme).status == status
+    assert is_429(acme.get("/me"))
+
+
+@pytest.mark.parametrize("asked", REQUESTS)
+def test_throttle_refuses_every_request_above_the_limit(acme: Tenant, asked: str) -> None:
+    spent = used_up(acme)
+    _, ask = REQUESTS[asked]
+    response = ask(spent)
+    assert response.status == 429
+    assert asked == "HEAD" or is_429(response)
+
+
+def test_throttle_counts_requests_refused_with_403_and_402(frozen: Tenant, freebie: Tenant) -> None:
+    for tenant, status in ((frozen, 403), (freebie, 402)):
+        nearly = counted(tenant, REQUESTS_PER_MINUTE - 1)
+        assert nearly.get("/me").status == status
+        assert is_429(nearly.get("/me"))
+
+
+def test_throttle_does_not_count_a_401(acme: Tenant) -> None:
+    acme = counted(acme, REQUESTS_PER_MINUTE - 1)
+    ApiKey.objects.update(revoked_at=timezone.now())
+    assert acme.get("/me").status == 401
+    ApiKey.objects.update(revoked_at=None)
+    assert acme.get("/me").status == 200
+    assert is_429(acme.get("/me"))
+
+
+def test_throttle_never_refuses_an_unknown_key(acme: Tenant) -> None:
+    unknown = "Bearer dtd_" + "0" * 40
+    responses = {get("/api/v1/me", unknown).status for _ in range(REQUESTS_PER_MINUTE + 1)}
+    assert responses == {401}
+
+
+def test_throttle_lets_a_client_pass_that_waits_for_retry_after(acme: Tenant) -> None:
+    response = None
+    while response is None or not is_429(response):  # a slow machine may need another window
+        spent = counted(acme, REQUESTS_PER_MINUTE, least=3, most=5)
+        response = spent.get("/me")
+    time.sleep(int(response.headers["retry-after"]))
+    assert spent.get("/me").status == 200
+
+
+def concurrent(tenant: Tenant, servers: Sequence[Server]) -> list[Response]:
+    """The responses to 1,000 concurrent requests with one key, to these servers in turn.
+
+    All were counted in one window. On a busy machine it may end in between, or the counter may
+    respond too late, and such a request passes: then they are sent again, with another key.
+    """
+    while True:
+        spent = with_window(tenant, 45)
+        end = window_end(spent.key.id, int(time.time()))
+        with ThreadPoolExecutor(48) as pool:
+            futures = [
+                pool.submit(servers[n % len(servers)].get, "/me", spent.raw) for n in range(1000)
+            ]
+            responses = [future.result() for future in futures]
+        if window_end(spent.key.id, int(time.time())) == end and all(map(quota, responses)):
+            return responses
+
+
+def test_throttle_lets_exactly_300_of_1000_concurrent_requests_to_four_processes_pass(
+    four_servers: list[Server], acme: Tenant
+) -> None:
+    responses = concurrent(acme, four_servers)
+    assert Counter(response.status for response in responses) == {200: 300, 429: 700}
+    passed = Counter(n % 4 for n, response in enumerate(responses) if response.status == 200)
+    assert len(passed) == 4
+    assert all(is_429(response) for response in responses if response.status == 429)
+    remaining = [
+        int(response.headers["x-ratelimit-remaining"])
+        for response in responses
+        if response.status == 200
+    ]
+    assert sorted(remaining) == list(range(300))
+
+
+@pytest.mark.parametrize("fault", ["refuse", "silence"])
+def test_throttle_lets_requests_pass_and_logs_it_while_redis_is_out_of_reach(
+    server: Server, acme: Tenant, fault: str
+) -> None:
+    acme = with_window(acme, 40)
+    assert server.get("/me", acme.raw).status == 200
+    getattr(server.counter, fault)()
+    response = server.get("/me", acme.raw)
+    assert response.status == 200
+    warning = r"WARNING .*counter is out of reach"
+    assert eventually(lambda: re.search(warning, server.log_of(response))), server.log_of(response)
+
+
+def test_throttle_waits_for_a_silent_redis_once_a_second_at_most(
+    server: Server, acme: Tenant
+) -> None:
+    server.counter.refuse()  # no connection is left from before
+    server.counter.restore()
+    server.counter.silence()
+    assert server.get("/me", acme.raw).status == 200
+    opened = server.counter.accepted
+    started = time.monotonic()
+    responses = [server.get("/me", acme.raw) for _ in range(60)]
+    seconds = time.monotonic() - started
+    assert {response.status for response in responses} == {200}
+    assert server.counter.accepted - opened <= seconds + 1
+    warnings = [response for response in responses if "out of reach" in server.log_of(response)]
+    assert len(warnings) <= seconds + 1
+
+
+def test_throttle_counts_again_when_redis_is_back(server: Server, acme: Tenant) -> None:
+    acme = used_up(acme)
+    assert is_429(server.get("/me", acme.raw))
+    server.counter.refuse()
+    assert server.get("/me", acme.raw).status == 200
+    server.counter.restore()
+    assert eventually(lambda: is_429(server.get("/me", acme.raw)))
+
+
+def quota(response: Response) -> dict[str, str]:
+    """A response's headers about the rate limit."""
+    return {name: value for name, value in response.headers.items() if "ratelimit" in name}
+
+
+@pytest.mark.parametrize("asked", REQUESTS)
+def test_rate_limit_headers_say_what_is_left_in_any_response_to_a_valid_key(
+    acme: Tenant, asked: str
+) -> None:
+    acme = counted(acme, 10)
+    status, ask = REQUESTS[asked]
+    response = ask(acme)
+    assert response.status == status
+    seconds = int(response.headers["x-ratelimit-reset"])
+    assert abs(seconds - left(acme.key.id)) <= 1
+    assert quota(response) == {
+        "ratelimit-policy": '"key";q=300;w=60',
+        "ratelimit": f'"key";r=289;t={seconds}',
+        "x-ratelimit-limit": "300",
+        "x-ratelimit-remaining": "289",
+        "x-ratelimit-reset": str(seconds),
+    }
+
+
+def test_rate_limit_headers_count_down_to_0_and_a_429_has_them_too(acme: Tenant) -> None:
+    acme = counted(acme, REQUESTS_PER_MINUTE - 2)
+    responses = [acme.get("/me") for _ in range(4)]
+    assert [response.status for response in responses] == [200, 200, 429, 429]
+    remaining = [response.headers["x-ratelimit-remaining"] for response in responses]
+    assert remaining == ["1", "0", "0", "0"]
+    refused = responses[-1]
+    assert refused.headers["x-ratelimit-reset"] == refused.headers["retry-after"]
+    assert refused.headers["ratelimit"] == f'"key";r=0;t={refused.headers["retry-after"]}'
+
+
+def test_rate_limit_headers_are_in_a_403_and_a_402_but_not_in_a_401(
+    frozen: Tenant, freebie: Tenant
+) -> None:
+    for tenant, status in ((frozen, 403), (freebie, 402)):
+        response = tenant.get("/me")
+        assert response.status == status
+        assert len(quota(response)) == 5
+    assert quota(get("/api/v1/me", "Bearer dtd_" + "0" * 40)) == {}
+
+
+def test_rate_limit_headers_are_missing_while_redis_is_out_of_reach(
+    server: Server, acme: Tenant
+) -> None:
+    server.counter.refuse()
+    response = server.get("/me", acme.raw)
+    assert response.status == 200
+    assert quota(response) == {}
+
+
+def test_throttle_needs_one_round_trip_to_the_counter(server: Server, acme: Tenant) -> None:
+    replies = []
+
+    def count(block: bytes) -> bytes:
+        replies.append(block)
+        return block
+
+    acme = with_window(acme, 45)
+    server.get("/me", acme.raw)  # connects
+    server.counter.alter = count
+    for _ in range(20):
+        assert server.get("/me", acme.raw).status == 200
+    assert len(replies) == 20
+
+
+def test_rate_limit_window_lasts_a_minute_and_the_next_one_follows_without_a_gap() -> None:
+    key_id = uuid4()
+    ends = [window_end(key_id, now) for now in range(1_000_000, 1_000_000 + 3 * WINDOW)]
+    assert all(1 <= end - now <= WINDOW for now, end in enumerate(ends, 1_000_000))
+    assert sorted(Counter(ends).values(), reverse=True)[:2] == [WINDOW, WINDOW]
+
+
+def test_rate_limit_windows_of_many_keys_start_at_each_second_of_the_minute() -> None:
+    assert len({window_end(uuid4(), 1_000_000) for _ in range(2000)}) == WINDOW
+
+
+def redis_counter() -> RedisCounter:
+    return RedisCounter(settings.REDIS_URL, settings.REDIS_TIMEOUT)
+
+
+@pytest.mark.service
+@pytest.mark.parametrize("make", [redis_counter, ProcessCounter])
+def test_counter_counts_each_name_from_1(
+    make: Callable[[], RedisCounter | ProcessCounter],
+) -> None:
+    counter = make()
+    one, other = uuid4().hex, uuid4().hex
+    assert [counter.increment(one) for _ in range(3)] == [1, 2, 3]
+    assert counter.increment(other) == 1
+    assert counter.increment(other) == 2
+
+
+def test_process_counter_is_exact_in_many_threads() -> None:
+    counter, name = ProcessCounter(), uuid4().hex
+    with ThreadPoolExecutor(16) as pool:
+        counts = pool.map(lambda _: counter.increment(name), range(5000))
+    assert sorted(counts) == list(range(1, 5001))
+
+
+def test_redis_counter_expires_two_windows_after_its_first_request(acme: Tenant) -> None:
+    redis = Redis.from_url(os.environ["REDIS_URL"])
+    acme.get("/me")
+    [name] = redis.keys()
+    assert 1.5 * WINDOW <= redis.ttl(name) <= 2 * WINDOW
+    redis.expire(name, WINDOW)
+    acme.get("/me")
+    assert redis.ttl(name) <= WINDOW
+
+
+@pytest.mark.parametrize("connects", [True, False])
+def test_redis_counter_tries_once_and_gives_up_after_its_timeout(connects: bool) -> None:
+    with socket.create_server((HOST, 0), backlog=0) as silent, ExitStack() as stack:
+        if not connects:  # its queue is full
+            for _ in range(4):
+                waiting = stack.enter_context(socket.socket())
+                waiting.setblocking(False)
+                waiting.connect_ex(silent.getsockname())
+        counter = RedisCounter(f"redis://{HOST}:{silent.getsockname()[1]}", timeout=1)
+        start = time.monotonic()
+        with pytest.raises(RedisError):
+            counter.increment(uuid4().hex)
+        assert 1 <= time.monotonic() - start < 2
+
+
+def test_redis_counter_counts_on_in_a_redis_that_has_lost_the_script(acme: Tenant) -> None:
+    acme = counted(acme, REQUESTS_PER_MINUTE - 1)
+    Redis.from_url(os.environ["REDIS_URL"]).script_flush()
+    assert acme.get("/me").status == 200
+    assert is_429(acme.get("/me"))
+
+
+@pytest.mark.service
+def test_redis_counter_counts_on_when_its_kept_connection_has_died() -> None:
+    proxy = Proxy(os.environ["REDIS_URL"])
+    counter, key = RedisCounter(proxy.url, settings.REDIS_TIMEOUT), uuid4().hex
+    try:
+        assert counter.increment(key) == 1
+        proxy.refuse()
+        proxy.restore()
+        assert counter.increment(key) == 2
+    finally:
+        proxy.stop()

@@ -1,0 +1,300 @@
+"""The usage of keys: counted in the process, written every few seconds, read by pages."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import OperationalError, connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from apikeys.usage import buffers, purge, recorder, report
+from apikeys.usage.buffers import Addresses, Counts
+from apikeys.usage.flusher import Flusher
+from apikeys.usage.models import KeyAddress, KeyUsage
+from apikeys.usage.report import Day, Usage
+from config.api.request import ActiveKey
+from tests.support import factories
+from tests.support.client import get
+from tests.support.factories import Tenant, uid
+
+ADDRESS = "127.0.0.1"  # of requests in process
+
+
+def usage(tenant: Tenant) -> Usage:
+    return report.total(report.daily([tenant.key.pk], 30)[tenant.key.pk])
+
+
+def active(number: int = 1) -> ActiveKey:
+    """A key as authentication finds it."""
+    return ActiveKey(uid(number, 2), "Sync", "dtd_12345678", None, uid(1, 1), "Acme", "PRO", False)
+
+
+def test_usage_counts_each_response_of_a_key_by_its_status(acme: Tenant, flusher: Flusher) -> None:
+    acme.get("/me")
+    acme.get("/documents")
+    acme.get("/documents/nothing")
+    acme.get("/documents?limit=x")
+    acme.get("/me", "POST")
+    flusher.flush()
+    assert usage(acme) == Usage(ok=2, errors=3)
+    [row] = KeyUsage.objects.all()
+    assert (row.workspace_id, row.day) == (acme.workspace.id, report.today())
+
+
+def test_usage_counts_downloads_that_started(acme: Tenant, flusher: Flusher) -> None:
+    path = f"/documents/{factories.document(acme.workspace).id}/download"
+    etag = acme.get(path).headers["etag"]
+    acme.get(path, Range="bytes=0-9")
+    acme.get(path, "HEAD")
+    assert acme.get(path, If_None_Match=etag).status == 304
+    assert acme.get(path, Range="bytes=99999999-").status == 416
+    flusher.flush()
+    assert usage(acme) == Usage(ok=4, errors=1, downloads=2)
+
+
+@pytest.mark.service
+@pytest.mark.parametrize("who", ["freebie", "frozen"])
+def test_usage_counts_refused_requests_of_a_known_key(
+    request: pytest.FixtureRequest, flusher: Flusher, who: str
+) -> None:
+    tenant: Tenant = request.getfixturevalue(who)
+    assert tenant.get("/me").status in (402, 403)
+    flusher.flush()
+    assert usage(tenant) == Usage(errors=1)
+
+
+def test_usage_counts_429_apart(acme: Tenant, flusher: Flusher) -> None:
+    statuses = [acme.get("/me").status]
+    while statuses[-1] != 429:
+        statuses.append(acme.get("/me").status)
+    flusher.flush()
+    assert usage(acme) == Usage(ok=len(statuses) - 1, limited=1)
+
+
+def test_usage_has_no_row_without_a_key(acme: Tenant, flusher: Flusher) -> None:
+    get("/api/v1/me", "Bearer dtd_wrong")
+    get("/api/docs")
+    flusher.flush()
+    assert not KeyUsage.objects.exists()
+    assert not KeyAddress.objects.exists()
+
+
+def test_usage_of_many_keys_and_days_is_written_in_one_statement(
+    db: None, flusher: Flusher
+) -> None:
+    now = timezone.now().timestamp()
+    for round_ in (1, 2):
+        for number in range(100):
+            recorder.COUNTS.add(active(number), 200, now - buffers.DAY, download=False)
+            recorder.COUNTS.add(active(number), 429, now, download=False)
+        with CaptureQueriesContext(connection) as captured:
+            flusher.flush()
+        assert sum('"usage_keyusage"' in query["sql"] for query in captured) == 1
+        assert set(KeyUsage.objects.values_list("ok", "limited")) == {(round_, 0), (0, round_)}
+    assert KeyUsage.objects.count() == 200
+
+
+def test_usage_that_cannot_be_written_is_written_once_later(db: None, flusher: Flusher) -> None:
+    class Failing(Counts):
+        """The database is gone for the first batch, once before and once after its commit."""
+
+        failures = iter([True, False])
+
+        def write(self, batch: Any) -> None:
+            before = next(self.failures, None)
+            if before is not True:
+                super().write(batch)
+            if before is not None:
+                raise OperationalError("gone")
+
+    counts = Failing()
+    flusher = Flusher((counts,))
+    for expected in (False, False, True, True):
+        counts.add(active(), 200, timezone.now().timestamp(), download=False)
+        assert flusher.flush() is expected
+    assert KeyUsage.objects.get().ok == 4
+
+
+def test_usage_is_not_counted_twice_if_the_commit_s_response_is_lost(
+    db: None, flusher: Flusher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorder.COUNTS.add(active(), 200, timezone.now().timestamp(), download=False)
+    write = flusher._write
+
+    def commit_and_lose_the_response(*args: Any) -> None:
+        write(*args)
+        raise OperationalError("the connection is lost")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(flusher, "_write", commit_and_lose_the_response)
+        assert not flusher.flush()
+    recorder.COUNTS.add(active(), 200, timezone.now().timestamp(), download=False)
+    assert flusher.flush()
+    assert KeyUsage.objects.get().ok == 2
+
+
+def test_usage_that_the_database_refuses_is_dropped_and_the_rest_written(
+    db: None, flusher: Flusher, caplog: pytest.LogCaptureFixture
+) -> None:
+    now = timezone.now().timestamp()
+    recorder.COUNTS.add(active(), 200, now, download=False)
+    recorder.ADDRESSES.add("not an id", ADDRESS, "curl", now)  # type: ignore[arg-type]
+    assert flusher.flush()
+    assert flusher.flush()
+    assert KeyUsage.objects.get().ok == 1
+    assert not KeyAddress.objects.exists()
+    assert [each.getMessage() for each in caplog.records if each.exc_info] == [
+        "The usage of keys (addresses) is lost"
+    ]
+
+
+def test_buffers_are_bounded_and_say_what_they_dropped() -> None:
+    counts, addresses = Counts(), Addresses()
+    counts.limit = addresses.limit = 10
+    for number in range(15):
+        counts.add(active(number), 200, 0.0, download=False)
+        addresses.add(uid(1, 2), f"203.0.113.{number}", "curl", 0.0)
+    for buffer in (counts, addresses):
+        assert (len(buffer), buffer.dropped) == (10, 5)
+    counts.add(active(0), 200, 0.0, download=False)  # a row that it has
+    assert counts.dropped == 5
+
+
+def test_addresses_of_a_key_have_their_times_requests_and_last_client(
+    acme: Tenant, flusher: Flusher
+) -> None:
+    acme.get("/me", user_agent="curl/8")
+    flusher.flush()
+    acme.get("/me", user_agent=f"sync/2 {acme.raw}")
+    acme.get("/documents/nothing", user_agent=f"sync/2 {acme.raw}")
+    flusher.flush()
+    [found] = report.addresses(acme.key.pk)
+    assert (found.address, found.requests) == (ADDRESS, 3)
+    assert found.user_agent == f"sync/2 {acme.key.prefix}…"
+    assert found.first_seen < found.last_seen
+
+
+def test_address_that_is_too_long_is_cut(db: None, flusher: Flusher) -> None:
+    recorder.ADDRESSES.add(uid(1, 2), f"fe80::1%{'x' * 100}", None, 0.0)
+    assert flusher.flush()
+    assert len(report.addresses(uid(1, 2))[0].address) == 45
+
+
+def test_addresses_of_a_key_are_the_fifty_seen_last(db: None, flusher: Flusher) -> None:
+    now = timezone.now().timestamp()
+    recorder.ADDRESSES.add(uid(2, 2), "198.51.100.1", "curl", now - 1000)  # of another key
+    for number in range(60):
+        recorder.ADDRESSES.add(uid(1, 2), f"203.0.113.{number}", "curl", now - number)
+        if number % 25 == 0:
+            flusher.flush()
+    flusher.flush()
+    found = [each.address for each in report.addresses(uid(1, 2))]
+    assert found == [f"203.0.113.{number}" for number in range(50)]
+    assert len(report.addresses(uid(2, 2))) == 1
+
+
+def test_address_is_new_if_it_was_first_seen_today_and_the_key_is_older(
+    acme: Tenant, flusher: Flusher
+) -> None:
+    acme.get("/me")
+    flusher.flush()
+    assert [each.is_new for each in report.addresses(acme.key.pk)] == [False]
+    type(acme.key).objects.update(created_at=timezone.now() - timedelta(days=2))
+    assert [each.is_new for each in report.addresses(acme.key.pk)] == [True]
+    KeyAddress.objects.update(first_seen=timezone.now() - timedelta(days=1))
+    assert [each.is_new for each in report.addresses(acme.key.pk)] == [False]
+
+
+def counted(number: int, back: int, workspace: int = 1, **counts: int) -> KeyUsage:
+    """The usage of key `uid(number, 2)`, so many days back."""
+    return KeyUsage.objects.create(
+        key_id=uid(number, 2),
+        day=report.today() - timedelta(days=back),
+        workspace_id=uid(workspace, 1),
+        **{"ok": 0, "errors": 0, "limited": 0, "downloads": 0, **counts},
+    )
+
+
+def test_report_has_every_day_with_zeros(db: None) -> None:
+    counted(1, 0, ok=3, downloads=1)
+    counted(1, 2, errors=2, limited=1)
+    counted(1, 3, ok=9)
+    counted(2, 0, ok=1)
+    days = [report.today() - timedelta(days=back) for back in (2, 1, 0)]
+    assert report.daily([uid(1, 2), uid(3, 2)], days=3) == {
+        uid(1, 2): [
+            Day(date=days[0], errors=2, limited=1),
+            Day(date=days[1]),
+            Day(date=days[2], ok=3, downloads=1),
+        ],
+        uid(3, 2): [Day(date=day) for day in days],
+    }
+    assert report.total(report.daily([uid(1, 2)], 3)[uid(1, 2)]) == Usage(
+        ok=3, errors=2, limited=1, downloads=1
+    )
+    assert report.total(report.daily([uid(1, 2)], 30)[uid(1, 2)]).requests == 15
+
+
+def test_report_of_workspaces_is_today_s(acme: Tenant, umbrella: Tenant) -> None:
+    counted(1, 0, ok=3, downloads=1)
+    counted(2, 0, limited=4)
+    counted(3, 1, ok=100)
+    assert report.workspace_today([acme.workspace.id, umbrella.workspace.id]) == {
+        acme.workspace.id: Usage(ok=3, limited=4, downloads=1),
+        umbrella.workspace.id: Usage(),
+    }
+
+
+def test_report_has_the_workspaces_with_most_requests_and_most_429(
+    acme: Tenant, umbrella: Tenant
+) -> None:
+    counted(1, 0, ok=3, errors=1)
+    counted(2, 0, workspace=2, ok=1, limited=2)
+    counted(3, 0, workspace=9, ok=1)  # does not exist any more
+    counted(4, 5, workspace=9, ok=100)
+
+    def names(**options: Any) -> list[tuple[str, int]]:
+        return [(each.name, each.requests) for each in report.top_workspaces(**options)]
+
+    assert names() == [("Acme", 4), ("Umbrella", 3), ("", 1)]
+    assert names(limit=1) == [("Acme", 4)]
+    assert names(by="limited") == [("Umbrella", 3)]
+    assert names(days=7) == [("", 101), ("Acme", 4), ("Umbrella", 3)]
+
+
+def test_report_has_active_keys_that_nobody_used_for_long(acme: Tenant, umbrella: Tenant) -> None:
+    keys = {
+        name: factories.issue(acme.workspace, name, acme.admin)[0]
+        for name in ("used", "once", "never", "revoked")
+    }
+    long_ago = timezone.now() - timedelta(days=91)
+    type(acme.key).objects.update(created_at=long_ago)
+    for name, used in {"used": timezone.now(), "once": long_ago}.items():
+        type(acme.key).objects.filter(name=name).update(last_used_at=used)
+    keys["revoked"].revoke(by=acme.admin)
+    factories.issue(acme.workspace, "new", acme.admin)
+    found = report.unused_keys([acme.workspace.id])
+    assert sorted(key.name for key in found) == ["Acme sync", "never", "once"]
+
+
+def test_purge_deletes_what_is_too_old_some_rows_at_a_time(
+    db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(purge, "ROWS", 2)
+    for back in (399, 400, 401, 402, 403):
+        counted(1, back, ok=1)
+    for number, days in enumerate((399, 401)):
+        seen = timezone.now() - timedelta(days=days)
+        KeyAddress.objects.create(
+            key_id=uid(1, 2),
+            address=f"203.0.113.{number}",
+            first_seen=seen,
+            last_seen=seen,
+            requests=1,
+        )
+    assert purge.purge()
+    assert KeyUsage.objects.count() == 3
+    assert not purge.purge()
+    assert KeyUsage.objects.count() == 2
+    assert KeyAddress.objects.get().address == "203.0.113.0"

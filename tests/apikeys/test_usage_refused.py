@@ -1,0 +1,393 @@
+"""Refused requests: each response of 400 or above leads support to its true reason."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import DatabaseError
+
+from apikeys import keys
+from apikeys.models import ApiKey
+from apikeys.usage import purge, recorder, refusals
+from apikeys.usage.flusher import Flusher
+from apikeys.usage.models import NO_DOCUMENT, RefusedRequest
+from audit.models import AuditEntry
+from config import refusals as explanations
+from config.api.errors import DocumentNotFound
+from documents.models import Document
+from tests.documents.test_queries import statements
+from tests.support import factories
+from tests.support.client import Response, get
+from tests.support.database import execute
+from tests.support.factories import Tenant, uid
+from tests.support.usage import find_request, now, refused
+
+
+def row_of(response: Response, flusher: Flusher) -> RefusedRequest:
+    """The stored refusal with the response's Request-Id."""
+    assert flusher.flush()
+    [row] = find_request(response.headers["request-id"])
+    assert row.status == response.status
+    return row
+
+
+def about(row: RefusedRequest) -> tuple[Any, ...]:
+    return row.key_id, row.key_name, row.key_prefix, row.workspace_id, row.workspace_name
+
+
+def of(tenant: Tenant) -> tuple[Any, ...]:
+    key = tenant.key
+    return key.pk, key.name, key.prefix, tenant.workspace.pk, tenant.workspace.name
+
+
+NOBODY = (None, "", "", None, "")
+
+
+def test_refused_revoked_key_is_named_with_who_revoked_it(acme: Tenant, flusher: Flusher) -> None:
+    acme.key.revoke(by=acme.admin)
+    row = row_of(acme.get("/me"), flusher)
+    revoked = ApiKey.objects.get(pk=acme.key.pk).revoked_at
+    assert row.reason == (
+        f"The key “Acme sync” was revoked at {revoked:%Y-%m-%d %H:%M:%S} UTC by admin@acme.example."
+    )
+    assert about(row) == of(acme)
+
+
+def test_refused_key_that_has_expired_says_when(acme: Tenant, flusher: Flusher) -> None:
+    ApiKey.objects.update(expires_at=factories.at("2026-03-01 12:00:00"))
+    row = row_of(acme.get("/me"), flusher)
+    assert row.reason == "The key “Acme sync” expired at 2026-03-01 12:00:00 UTC."
+    assert about(row) == of(acme)
+
+
+@pytest.mark.usefixtures("as_owner")
+def test_refused_key_whose_revoker_s_account_is_deleted_is_still_explained(
+    acme: Tenant, flusher: Flusher
+) -> None:
+    other = factories.user("bob@acme.example")
+    acme.key.revoke(by=other)
+    User.objects.filter(pk=other.pk).delete()
+    assert row_of(acme.get("/me"), flusher).reason.endswith(" UTC.")
+
+
+def test_refused_deleted_key_is_named_from_the_audit_log(acme: Tenant, flusher: Flusher) -> None:
+    acme.key.delete_by(by=acme.admin)
+    deleted = AuditEntry.objects.get(action="key.deleted")
+    row = row_of(acme.get("/me"), flusher)
+    assert row.reason == (
+        f"The key “Acme sync” was deleted at {deleted.created_at:%Y-%m-%d %H:%M:%S} UTC "
+        "by admin@acme.example."
+    )
+    assert (row.key_id, row.workspace_id) == (deleted.key_id, acme.workspace.pk)
+
+
+def test_refused_mistyped_key_leads_to_the_key_that_was_meant(
+    acme: Tenant, flusher: Flusher
+) -> None:
+    mistyped = acme.raw[:-1] + ("a" if acme.raw[-1] != "a" else "b")
+    row = row_of(get("/api/v1/me", f"Bearer {mistyped}"), flusher)
+    assert row.reason == (
+        "What was sent begins like the key “Acme sync”, but the rest differs: it was mistyped."
+    )
+    assert about(row) == of(acme)
+
+
+@pytest.mark.parametrize(
+    ("header", "reason"),
+    [
+        (None, "No Authorization header."),
+        ("Basic abc", "The Authorization header is not of the form Bearer dtd_…."),
+        ("Bearer dtd_short", "What was sent begins with dtd_ but does not have the form of a key."),
+        (f"Bearer dtd_{'Z' * 40}", "No key of this service begins with dtd_ZZZZZZZZ."),
+    ],
+)
+def test_refused_request_without_a_key_of_ours_says_so(
+    db: None, flusher: Flusher, header: str | None, reason: str
+) -> None:
+    row = row_of(get("/api/v1/me", header), flusher)
+    assert row.reason == reason
+    assert row.key_id is row.workspace_id is None
+
+
+def test_refused_requests_have_no_key_in_any_column(acme: Tenant, flusher: Flusher) -> None:
+    acme.key.revoke(by=acme.admin)
+    secret = acme.raw.removeprefix(acme.key.prefix)
+    get(f"/api/v1/documents/{acme.raw}", acme.bearer, user_agent=f"sync {acme.raw}")
+    [recorded] = recorder.REFUSALS._batch.refusals
+    assert secret not in str(recorded)
+    assert recorded.digest == keys.digest(acme.raw)
+    flusher.flush()
+    [row] = RefusedRequest.objects.values()
+    assert secret[:4] not in str(row).replace(row["request_id"], "")
+    assert keys.digest(acme.raw) not in str(row)
+    assert row["path"] == f"/api/v1/documents/{acme.key.prefix}…"
+
+
+def test_refused_document_is_explained_for_support_and_not_for_admins(
+    acme: Tenant, umbrella: Tenant, flusher: Flusher
+) -> None:
+    theirs, gone, unknown = (
+        factories.document(umbrella.workspace),
+        factories.document(acme.workspace, deleted_at=factories.at("2026-03-01 12:00:00")),
+        uuid4(),
+    )
+    expected = {
+        str(theirs.pk): "The document belongs to another workspace: “Umbrella” "
+        f"({theirs.workspace_id}).",
+        str(gone.pk): "The document was deleted at 2026-03-01 12:00:00 UTC.",
+        str(unknown): "No document has this id.",
+        "x": "The id in the path is malformed: it must be a UUID of 36 characters.",
+    }
+    for ending in ("", "/download"):
+        sent = {id: acme.get(f"/documents/{id}{ending}") for id in expected}
+        assert len({str(response.same()) for response in sent.values()}) == 1
+        for id, response in sent.items():
+            row = row_of(response, flusher)
+            assert row.reason == expected[id]
+            assert row.document_id == (None if id == "x" else UUID(id))
+            assert row.reason_for_admins == (expected["x"] if id == "x" else NO_DOCUMENT)
+            assert about(row) == of(acme)
+
+
+def test_refused_download_before_completion_says_the_document_s_status(
+    acme: Tenant, flusher: Flusher
+) -> None:
+    document = factories.document(acme.workspace)
+    row = row_of(acme.get(f"/documents/{document.pk}/download?type=signed"), flusher)
+    assert row.reason == (
+        "The document was not complete when the file was requested; it is SENT now."
+    )
+    assert row.document_id == document.pk
+    assert row.reason_for_admins == row.reason
+    Document.objects.filter(pk=document.pk).delete()
+    row = row_of(acme.get(f"/documents/{document.pk}/download?type=signed"), flusher)
+    assert row.reason == "No document has this id."
+
+
+@pytest.mark.service
+@pytest.mark.parametrize(
+    ("who", "reason"),
+    [
+        ("freebie", "The workspace’s plan, FREE, does not include the API."),
+        ("frozen", "The workspace is suspended."),
+    ],
+)
+def test_refused_workspace_is_explained(
+    request: pytest.FixtureRequest, flusher: Flusher, who: str, reason: str
+) -> None:
+    tenant: Tenant = request.getfixturevalue(who)
+    row = row_of(tenant.get("/me"), flusher)
+    assert row.reason_for_admins == row.reason == reason
+    assert about(row) == of(tenant)
+
+
+def test_refused_by_the_rate_limit_says_the_limit(acme: Tenant, flusher: Flusher) -> None:
+    while (response := acme.get("/me")).status != 429:
+        pass
+    row = row_of(response, flusher)
+    assert row.reason_for_admins == row.reason
+    assert row.reason == "The key had made more than 300 requests in its minute."
+    assert about(row) == of(acme)
+
+
+@pytest.mark.parametrize(
+    ("path", "method", "status", "reason"),
+    [
+        ("/documents?limit=x", "GET", 400, "'limit' is not valid"),
+        ("/me", "DELETE", 405, "The API is read-only"),
+        ("/nothing", "GET", 404, "The API has no such path."),
+    ],
+)
+def test_refused_request_of_any_status_is_found_by_its_id(
+    acme: Tenant, flusher: Flusher, path: str, method: str, status: int, reason: str
+) -> None:
+    response = acme.get(path, method)
+    assert response.status == status
+    row = row_of(response, flusher)
+    assert reason in row.reason_for_admins == row.reason
+    assert (row.method, row.path) == (method, f"/api/v1{path.partition('?')[0]}")
+    [short] = find_request(response.headers["request-id"][:8])
+    assert short == row
+
+
+def test_refused_range_and_unsupported_precondition_are_found(
+    acme: Tenant, flusher: Flusher
+) -> None:
+    path = f"/documents/{factories.document(acme.workspace).pk}/download"
+    for header, status in {"Range": 416, "If_Match": 412}.items():
+        value = "bytes=999999999-" if status == 416 else '"other"'
+        response = acme.get(path, **{header: value})
+        assert response.status == status
+        row = row_of(response, flusher)
+        assert row.reason_for_admins == row.reason == response.json()["error"]
+
+
+@pytest.mark.parametrize("status", [500, 503])
+def test_admins_are_told_nothing_of_our_servers(status: int) -> None:
+    row = RefusedRequest(status=status, response_text="The service is busy.", reason="no slot")
+    assert row.reason_for_admins == "The service is busy."
+
+
+def test_refused_request_outside_of_the_api_is_not_stored(db: None, flusher: Flusher) -> None:
+    assert get("/nothing").status == 404
+    flusher.flush()
+    assert not RefusedRequest.objects.exists()
+
+
+def test_flood_of_a_key_is_counted_not_stored(
+    acme: Tenant, umbrella: Tenant, flusher: Flusher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(refusals, "MINUTE", 10**12)  # it does not end during this test
+    for _ in range(2):
+        for _ in range(25):
+            acme.get("/nothing")
+        assert flusher.flush()
+    acme.get("/documents?limit=x")
+    umbrella.get("/nothing")
+    assert flusher.flush()
+    rows = RefusedRequest.objects.filter(key_id=acme.key.pk, status=404).order_by("id")
+    assert [row.more for row in rows] == [0] * 19 + [30]
+    assert RefusedRequest.objects.filter(status=400).count() == 1
+    assert RefusedRequest.objects.filter(key_id=umbrella.key.pk).count() == 1
+
+
+def test_flood_without_a_key_is_counted_by_address(
+    db: None, flusher: Flusher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(refusals, "MINUTE", 10**12)
+    for number in range(25):
+        get("/api/v1/me", f"Bearer dtd_{number:040}")
+    assert flusher.flush()
+    assert RefusedRequest.objects.count() == 20
+    assert RefusedRequest.objects.latest("id").more == 5
+
+
+def test_flood_from_many_addresses_stores_some_rows_of_each_flush(
+    db: None, flusher: Flusher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder.REFUSALS, "limit", 6)
+    monkeypatch.setattr(recorder.REFUSALS, "dropped", 0)
+    for status in ("GET", "POST"):  # 404 and 404: one group
+        get("/api/nothing", method=status)
+    get("/api/v1/me")
+    get("/api/v1/documents", f"Bearer dtd_{'Z' * 40}")
+    get("/api/nothing")
+    get("/api/v1/documents?x=%00", "Bearer dtd_x")
+    flusher.flush()
+    assert RefusedRequest.objects.count() == 3
+    assert sum(row.more for row in RefusedRequest.objects.all()) == 3
+
+
+def unknown(addresses: Iterable[str], **headers: str) -> None:
+    """Sends a request without a key from each address."""
+    for address in addresses:
+        assert get("/api/v1/me", X_Forwarded_For=address, **headers).status == 401
+
+
+@pytest.fixture
+def proxied(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The address is what X-Forwarded-For says, and the minute does not end."""
+    settings.TRUSTED_PROXIES = 1
+    monkeypatch.setattr(refusals, "MINUTE", 10**12)
+
+
+def test_flood_from_a_network_of_ipv6_is_that_of_one_address(
+    db: None, proxied: None, flusher: Flusher
+) -> None:
+    unknown(f"2001:db8:1:2::{number:x}" for number in range(25))
+    unknown(["2001:db8:1:3::1"])
+    flusher.flush()
+    assert RefusedRequest.objects.count() == 21
+    assert RefusedRequest.objects.get(more=5).address == "2001:db8:1:2::13"
+
+
+def test_flood_without_keys_has_one_budget_and_leaves_room_for_keys(
+    acme: Tenant, proxied: None, flusher: Flusher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(refusals, "ROWS_WITHOUT_KEY", 5)
+    for start in (0, 10):
+        unknown(f"192.0.2.{number}" for number in range(start, start + 10))
+        flusher.flush()
+    assert RefusedRequest.objects.count() == 5
+    row_of(acme.get("/nothing"), flusher)
+    # A key that worked a moment ago is not a stranger's.
+    acme.key.revoke(by=acme.admin)
+    assert row_of(acme.get("/me"), flusher).key_id == acme.key.pk
+
+
+def test_flood_without_keys_leaves_half_of_a_buffer_that_is_not_written(
+    acme: Tenant, proxied: None, flusher: Flusher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder.REFUSALS, "limit", 6)
+    monkeypatch.setattr(recorder.REFUSALS, "dropped", 0)
+    unknown(f"192.0.2.{number}" for number in range(10))
+    for _ in range(3):
+        acme.get("/nothing")
+    flusher.flush()
+    assert RefusedRequest.objects.filter(key_id=None).count() == 3
+    assert RefusedRequest.objects.filter(key_id=acme.key.pk).count() == 3
+    assert recorder.REFUSALS.dropped == 7
+
+
+def test_refused_request_s_texts_are_cut(db: None, proxied: None, flusher: Flusher) -> None:
+    unknown(["192.0.2.1"], User_Agent="x" * 1000)
+    get(f"/api/v1/{'y' * 1000}")
+    flusher.flush()
+    [agent, path] = RefusedRequest.objects.order_by("id")
+    assert agent.user_agent == "x" * 120
+    assert path.path == f"/api/v1/{'y' * 112}"
+
+
+def test_refusals_cost_no_query_before_the_response(acme: Tenant, flusher: Flusher) -> None:
+    def asked(path: str, status: int, raw: str) -> int:
+        tenant = Tenant(acme.workspace, acme.admin, acme.key, raw)
+        return len(statements(tenant, path, status=status))
+
+    unknown = asked("/me", 401, f"dtd_{'Z' * 40}")
+    mistyped = asked("/me", 401, acme.raw[:-1] + "-")
+    document = factories.document(acme.workspace)
+    found = asked(f"/documents/{document.pk}/download", 200, acme.raw)
+    assert asked(f"/documents/{uuid4()}", 404, acme.raw) < found
+    acme.key.revoke(by=acme.admin)
+    assert asked("/me", 401, acme.raw) == unknown == mistyped == 1
+
+
+def test_a_reason_that_cannot_be_found_does_not_lose_the_row(
+    acme: Tenant, flusher: Flusher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(requests: Any) -> Any:
+        raise RuntimeError("a defect")
+
+    monkeypatch.setitem(explanations._explanations, DocumentNotFound.__name__, fail)
+    row = row_of(acme.get(f"/documents/{uuid4()}"), flusher)
+    assert row.reason == "There is no such document in this workspace."
+
+
+def test_purge_deletes_refused_requests_after_thirty_days(db: None) -> None:
+    old = factories.at("2026-01-01 12:00:00")
+    refused(2, created_at=old)
+    refused(1)
+    assert not purge.purge()
+    assert RefusedRequest.objects.count() == 1
+
+
+def test_purge_keeps_the_newest_and_those_of_keys_longest(
+    db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = dict(zip(purge._BEYOND, (3, 3, 8), strict=True))
+    monkeypatch.setattr(purge, "_BEYOND", kept)
+    refused(5)
+    refused(4, key_id=uid(1), status=401)
+    old = refused(4, key_id=uid(1), created_at=now() - timedelta(days=1))
+    assert not purge.purge()
+    rows = RefusedRequest.objects.order_by("created_at", "id")
+    assert [row.created_at for row in rows[:2]] == [each.created_at for each in old[2:]]
+    assert [rows.filter(key_id=key).count() for key in (None, uid(1))] == [3, 5]
+
+
+def test_serving_role_cannot_truncate_refused_requests(db: None) -> None:
+    with pytest.raises(DatabaseError, match="permission denied"):
+        execute("TRUNCATE usage_refusedrequest")

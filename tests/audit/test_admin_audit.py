@@ -1,0 +1,749 @@
+"""The audit log in the admin: who sees what of it, filters, searches, and what it refuses."""
+
+import re
+from typing import Any
+from urllib.parse import quote
+from uuid import UUID
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.urls import reverse
+
+from audit import bars
+from audit.models import Action, AuditEntry
+from tests.support import factories, seals
+from tests.support.database import without_triggers
+from tests.support.factories import Tenant, at, uid
+from tests.support.staff import (
+    DOCUMENTS,
+    EXPORT,
+    HISTORY,
+    errors,
+    happened,
+    ids,
+    member,
+    of,
+    operator,
+    seen,
+    shown,
+    signed_in,
+    support,
+)
+from workspaces.models import Membership, Workspace
+
+pytestmark = pytest.mark.usefixtures("patient_counting")
+
+
+@pytest.fixture
+def sam(db: None) -> Client:
+    """A user of Support, signed in."""
+    return signed_in(support())
+
+
+def body(response: Any) -> str:
+    text: str = response.content.decode()
+    return text
+
+
+def entry_url(entry: AuditEntry, page: str = "change") -> str:
+    return reverse(f"admin:audit_auditentry_{page}", args=[entry.pk])
+
+
+# --- Who sees what
+
+
+def test_audit_list_shows_support_the_entries_of_every_workspace(
+    acme: Tenant, umbrella: Tenant, sam: Client
+) -> None:
+    [nobody_s] = happened(action=Action.LOGIN, person="a@b.example")
+    whose = {entry.workspace_name for entry in shown(sam).result_list}
+    assert whose == {"Acme", "Umbrella", ""}
+    assert sam.get(entry_url(nobody_s)).status_code == 200
+
+
+def test_audit_list_shows_a_superuser_the_same(acme: Tenant, umbrella: Tenant) -> None:
+    whose = {entry.workspace_name for entry in shown(signed_in(operator())).result_list}
+    assert whose == {"Acme", "Umbrella"}
+
+
+def test_audit_list_shows_an_admin_the_own_workspace_s(acme: Tenant, umbrella: Tenant) -> None:
+    happened(action=Action.LOGIN, person=acme.admin.username)
+    ada = signed_in(acme.admin)
+    assert [entry.workspace_name for entry in shown(ada).result_list] == ["Acme"]
+    [own] = AuditEntry.objects.filter(workspace_id=acme.workspace.id)
+    [foreign] = AuditEntry.objects.filter(workspace_id=umbrella.workspace.id)
+    assert "Acme sync" in body(ada.get(entry_url(own)))
+    for page in ("change", "history", "delete"):
+        response = ada.get(entry_url(foreign, page), follow=True)
+        assert "Umbrella" not in body(response)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "?workspace_id__exact={workspace}",
+        "?key_id__exact={key}",
+        "?q={prefix}",
+        "?q={key}",
+        "?q={workspace}",
+        "?q=umbrella sync",
+        "?q=admin@umbrella.example",
+        "?action__exact=key.created&workspace_id__exact={workspace}",
+    ],
+)
+def test_audit_list_has_no_filter_or_search_that_leads_an_admin_to_another_workspace(
+    acme: Tenant, umbrella: Tenant, query: str
+) -> None:
+    ada = signed_in(acme.admin)
+    key = AuditEntry.objects.get(key_name="Umbrella sync")
+    filled = query.format(workspace=umbrella.workspace.id, key=key.key_id, prefix=key.key_prefix)
+    assert seen(signed_in(umbrella.admin), filled) != []
+    for url in (HISTORY, EXPORT):
+        response = ada.get(url + filled, follow=True)
+        text = b"".join(response) if response.streaming else response.content
+        assert b"Umbrella" not in text
+    assert seen(ada, filled) == []
+
+
+def test_audit_list_shows_an_admin_of_several_workspaces_all_of_theirs_in_one_order(
+    acme: Tenant, umbrella: Tenant, freebie: Tenant
+) -> None:
+    Membership.objects.create(workspace=umbrella.workspace, user=acme.admin, role="ADMIN")
+    Membership.objects.create(workspace=freebie.workspace, user=acme.admin, role="MEMBER")
+    tenants = (acme, umbrella, freebie)
+    happened(120, **{n: lambda i, n=n: of(tenants[i % 3].workspace)[n] for n in of(acme.workspace)})
+    ada = signed_in(acme.admin)
+    mine = AuditEntry.objects.filter(
+        workspace_id__in=[acme.workspace.id, umbrella.workspace.id]
+    ).order_by("-created_at", "-id")
+    assert walk(ada) == ids(list(mine))
+    only = seen(ada, f"?workspace_id__exact={umbrella.workspace.id}")
+    assert only == ids([e for e in mine if e.workspace_id == umbrella.workspace.id])[:50]
+
+
+@pytest.mark.parametrize("who", ["member", "staff", "person", "former"])
+def test_audit_list_shows_nobody_else_any(acme: Tenant, who: str) -> None:
+    people = {
+        "member": lambda: member(acme.workspace, "max@acme.example"),
+        "staff": lambda: factories.user("stan@acme.example", is_staff=True),
+        "person": lambda: factories.user("petra@acme.example"),
+        "former": lambda: acme.admin,
+    }
+    client = signed_in(people[who]())
+    if who == "former":
+        assert client.get(HISTORY).status_code == 200
+        Membership.objects.filter(user=acme.admin).delete()
+    [entry] = AuditEntry.objects.all()
+    for url in (HISTORY, EXPORT, entry_url(entry), DOCUMENTS):
+        assert client.get(url).status_code in (302, 403)
+    assert Client().get(HISTORY).status_code == 302
+
+
+def test_audit_list_is_empty_for_a_user_who_is_no_longer_support_from_the_next_click(
+    acme: Tenant,
+) -> None:
+    person = support()
+    client = signed_in(person)
+    assert client.get(HISTORY).status_code == 200
+    person.groups.clear()
+    assert client.get(HISTORY).status_code == 403
+    assert client.get(EXPORT).status_code == 403
+
+
+# --- What an entry shows
+
+
+def test_audit_list_says_all_of_an_entry(acme: Tenant, sam: Client) -> None:
+    document = factories.document(acme.workspace, title="Lease <b>")
+    assert acme.get(f"/documents/{document.id}/download").status == 200
+    [entry] = AuditEntry.objects.filter(document_id=document.id, action="document.downloaded")
+    html = body(sam.get(HISTORY))
+    for text in (
+        f"{entry.created_at:%Y-%m-%d %H:%M:%S} UTC",
+        "Acme",
+        "Document downloaded",
+        f"Acme sync ({acme.key.prefix}…)",
+        "Lease &lt;b&gt;",
+        "original",
+        "127.0.0.1",
+        f"?q={entry.request_id}",
+        f"?document_id__exact={document.id}",
+        f"?key_id__exact={acme.key.id}",
+        f"?workspace_id__exact={acme.workspace.id}",
+    ):
+        assert text in html
+    assert acme.raw not in html
+    [key_id] = AuditEntry.objects.filter(document_id=None).values_list("key_id", flat=True)
+    assert f"?key_id__exact={key_id}" in html
+
+
+def test_audit_list_says_what_a_user_did_it_to(sam: Client) -> None:
+    happened(
+        action=Action.MEMBER_ROLE_CHANGED,
+        person="ada@acme.example",
+        member="bob@acme.example",
+        detail="MEMBER → ADMIN",
+    )
+    happened(
+        action=Action.KEY_REVOKED,
+        person="ada@acme.example",
+        key_id=uid(1),
+        key_name="<Copy>",
+        key_prefix="dtd_abcd1234",
+    )
+    html = body(sam.get(HISTORY))
+    assert re.search(r"role changed: <a [^>]+>bob@acme\.example</a>, MEMBER → ADMIN</td>", html)
+    assert re.search(
+        r"revoked: <a [^>]+>&lt;Copy&gt; \(dtd_abcd1234…\)</a> <a [^>]+>\(all entries\)</a></td>",
+        html,
+    )
+
+
+def test_audit_entry_page_says_the_rest_and_offers_no_change(acme: Tenant, sam: Client) -> None:
+    [entry] = happened(
+        **of(acme.workspace),
+        file_type="signed",
+        bytes_sent=1234,
+        byte_range="0-1233/2000",
+        user_agent="curl/8 <i>",
+        request_id="ab" * 16,
+    )
+    html = body(sam.get(entry_url(entry)))
+    for text in ("1,234", "0-1233/2000", "curl/8 &lt;i&gt;", "ab" * 16):
+        assert text in html
+    for button in ('name="_save"', "deletelink", "/delete/", "historylink", "Membership"):
+        assert button not in html
+
+
+def test_audit_entry_page_says_when_it_happened_if_it_was_recorded_later(sam: Client) -> None:
+    [later] = happened(occurred_at=at("2026-02-28 11:59:58"))
+    [same] = happened()
+    assert "2026-02-28 11:59:58 UTC" in body(sam.get(entry_url(later)))
+    assert "field-happened" in body(sam.get(entry_url(later)))
+    assert "field-happened" not in body(sam.get(entry_url(same)))
+
+
+def test_audit_entry_that_was_changed_after_it_was_sealed_is_reported(
+    as_owner: None, sam: Client
+) -> None:
+    entry, other = seals.written(2)
+    seals.seal()
+    assert "does not match its seal" not in body(sam.get(entry_url(entry)))
+    with without_triggers():
+        AuditEntry.objects.filter(pk=entry.pk).update(person="eve@x.example")
+    html = body(sam.get(entry_url(entry)))
+    assert re.search(r'class="banner banner-bad"[^>]*>This entry does not match its seal', html)
+    assert "; sealed by the checkpoint of" not in html
+    assert "does not match its seal" not in body(sam.get(entry_url(other)))
+    listed = {each.pk: each.seal_found.intact for each in shown(sam).result_list}
+    assert listed == {entry.pk: False, other.pk: True}
+
+
+# --- Downloads
+
+
+def downloaded(**end: Any) -> tuple[AuditEntry, AuditEntry | None]:
+    """The entries of a download that began at 12:00 and, with `end`, ended at 12:01."""
+    facts: dict[str, Any] = {
+        "request_id": "5a" * 16,
+        "key_id": uid(1, 7),
+        "key_prefix": "dtd_abcd1234",
+        "file_type": "signed",
+        "byte_range": end.get("byte_range", ""),
+    }
+    [started] = happened(created_at=at("2026-03-01 12:00:00"), **facts)
+    if not end:
+        return started, None
+    facts |= {"action": Action.DOWNLOAD_ENDED, **end}
+    [ended] = happened(created_at=at("2026-03-01 12:01:00"), **facts)
+    return started, ended
+
+
+@pytest.mark.parametrize(
+    ("end", "pill", "text"),
+    [
+        ({}, "quiet", "no end recorded"),
+        ({"bytes_sent": 50782, "detail": "whole file"}, "ok", "whole file, 50,782 bytes"),
+        (
+            {"bytes_sent": 100, "byte_range": "0-99/50782", "detail": "complete"},
+            "quiet",
+            "part: 100 of 50,782 bytes (0.2 %)",
+        ),
+        (
+            {"bytes_sent": 12288, "detail": "broken off at 12,288 of 50,782 bytes"},
+            "warn",
+            "broken off at 12,288 of 50,782 bytes (24 %)",
+        ),
+    ],
+)
+def test_audit_list_has_one_row_for_a_download(
+    sam: Client, end: dict[str, Any], pill: str, text: str
+) -> None:
+    started, _ = downloaded(**end)
+    assert seen(sam) == [started.id]
+    html = body(sam.get(HISTORY))
+    assert f'Document downloaded (signed) <span class="pill pill-{pill}">{text}</span>' in html
+    assert html.count(text) == 1
+
+
+def test_audit_list_finds_the_end_of_a_download_that_was_recorded_much_later(sam: Client) -> None:
+    started, _ = downloaded()
+    happened(60, created_at=lambda n: at("2026-03-02 12:00:00"), action=Action.LOGIN)
+    late: Any = {"created_at": at("2026-04-01 12:00:00"), "request_id": "5a" * 16}
+    happened(**late, action=Action.DOWNLOAD_ENDED, bytes_sent=7, detail="whole file")
+    assert seen(sam, "?until=2026-03-01") == [started.id]
+    assert "whole file, 7 bytes" in body(sam.get(f"{HISTORY}?until=2026-03-01"))
+
+
+def test_audit_entry_page_of_a_download_shows_both_entries(sam: Client) -> None:
+    started, ended = downloaded(bytes_sent=50782, detail="whole file")
+    assert ended
+    for entry, other in ((started, ended), (ended, started)):
+        html = body(sam.get(entry_url(entry)))
+        assert "whole file, 50,782 bytes" in html
+        assert f'href="{entry_url(other)}"' in html
+        assert "2026-03-01 12:01:00 UTC" in html
+        assert "(this one)" in html
+
+
+def test_audit_entries_of_a_request_are_only_those_of_the_own_workspace(
+    acme: Tenant, umbrella: Tenant
+) -> None:
+    [mine] = happened(**of(acme.workspace), request_id="5a" * 16)
+    happened(**of(umbrella.workspace, action=Action.DOWNLOAD_ENDED), request_id="5a" * 16)
+    html = body(signed_in(acme.admin).get(entry_url(mine)))
+    assert "Entries of this request" not in html
+    assert "no end recorded" in html
+
+
+# --- Links
+
+
+def test_audit_pages_lead_to_the_key_the_document_and_the_workspace(
+    acme: Tenant, sam: Client
+) -> None:
+    document = factories.document(acme.workspace, title="Lease")
+    acme.get(f"/documents/{document.id}/download")
+    [entry] = AuditEntry.objects.filter(action=Action.DOCUMENT_DOWNLOADED)
+    page = reverse("admin:documents_document_change", args=[document.id])
+    for url in (HISTORY, entry_url(entry)):
+        html = body(sam.get(url))
+        assert f'<a href="{page}">Lease</a>' in html
+        assert f'href="{HISTORY}?document_id__exact={document.id}"' in html
+        # Admins of the workspace may not open documents.
+        html = body(signed_in(acme.admin).get(url))
+        assert page not in html
+        assert f'href="{HISTORY}?document_id__exact={document.id}"' in html
+        key = reverse("admin:apikeys_apikey_change", args=[acme.key.id])
+        assert f'<a href="{key}">Acme sync' in html
+        assert f'href="{HISTORY}?key_id__exact={acme.key.id}"' in html
+    html = body(sam.get(entry_url(entry)))
+    for value in (document.id, acme.key.id, acme.workspace.id, entry.request_id, entry.file_sha256):
+        assert f'<code class="copyable">{value}</code>' in html
+
+
+# --- Filters
+
+
+@pytest.fixture
+def varied(acme: Tenant, umbrella: Tenant) -> dict[str, AuditEntry]:
+    """One entry of each kind that a filter or a search tells apart, by a name."""
+    key = {"key_id": uid(1, 7), "key_name": "Nightly Copy", "key_prefix": "dtd_abcd1234"}
+    facts: dict[str, dict[str, Any]] = {
+        "key": of(acme.workspace, action=Action.KEY_CREATED, person="Ada@acme.example", **key),
+        "download": of(
+            acme.workspace,
+            action=Action.DOCUMENT_DOWNLOADED,
+            document_id=uid(1, 8),
+            request_id="0123456789abcdef" * 2,
+            **key,
+        ),
+        "plan": of(umbrella.workspace, action=Action.PLAN_CHANGED, person="olga@ops.example"),
+        "member": of(umbrella.workspace, action=Action.MEMBER_ADDED, member="ada@acme.example"),
+        "login": {"action": Action.LOGIN, "person": "ada@acme.example"},
+        "renamed": {
+            "action": Action.KEY_DELETED,
+            "key_name": "nightly copy 2",
+            "key_id": UUID("abcdef01-0000-4000-8000-000000000001"),
+        },
+    }
+    names = list(facts)
+    made = {}
+    for number, name in enumerate(names):
+        when = at(f"2026-02-{10 + number} 23:59:59.999999")
+        [made[name]] = happened(created_at=when, **facts[name])
+    return made
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        (f"workspace_id__exact={uid(1, 1)}", "download key"),
+        ("action__exact=key.created", "key"),
+        ("action__exact=document.downloaded", "download"),
+        ("since=2026-02-14", "renamed login"),
+        ("until=2026-02-11", "download key"),
+        ("since=2026-02-11&until=2026-02-11", "download"),
+        (f"document_id__exact={uid(1, 8)}", "download"),
+        (f"key_id__exact={uid(1, 7)}", "download key"),
+        (f"key_id__exact={uid(1, 7)}&action__exact=key.created", "key"),
+        (f"q={uid(1, 8)}", "download"),
+        ("q=ABCDEF01-0000-4000-8000-000000000001", "renamed"),
+        (f"q={uid(1, 7)}", "download key"),
+        (f"q={uid(1, 1)}", "download key"),
+        ("q=dtd_abcd1234", "download key"),
+        ("q=nightly copy", "renamed download key"),
+        ("q=NIGHTLY COPY 2", "renamed"),
+        ("q=nightly", "renamed download key"),
+        ("q=ightly", ""),
+        ("q=0123456789abcdef0123456789abcdef", "download"),
+        ("q=0123456789ABCDEF0123456789ABCDEF", "download"),
+        ("q=ada@acme.example", "login member key"),
+        ("q=ADA@ACME.EXAMPLE&action__exact=member.added", "member"),
+        ("q= ada@acme.example ", "login member key"),
+        ("q=%25", ""),
+        ("q=' OR 1=1 --", ""),
+    ],
+)
+def test_audit_list_filters_and_searches(
+    varied: dict[str, AuditEntry], sam: Client, query: str, found: str
+) -> None:
+    names = {entry.id: name for name, entry in varied.items()}
+    query = f"?until=2026-02-28&{query}" if "until" not in query else f"?{query}"
+    assert [names[id] for id in seen(sam, query)] == found.split()
+
+
+def test_audit_list_offers_each_action(sam: Client) -> None:
+    for action in set(Action) - {Action.DOWNLOAD_ENDED}:
+        [entry] = happened(action=action)
+        assert seen(sam, f"?action__exact={action}") == [entry.id]
+
+
+def test_audit_list_has_an_entry_that_two_searches_find_once(sam: Client) -> None:
+    [entry] = happened(person="ada@acme.example", member="ADA@acme.example", key_name="x")
+    assert seen(sam, "?q=ada@acme.example") == [entry.id]
+
+
+@pytest.mark.parametrize(
+    ("pasted", "kept"),
+    [
+        ("{raw}", "{prefix}"),
+        ("Bearer {raw}", "{prefix}"),
+        ("Authorization: Bearer {raw}", "{prefix}"),
+        ("{prefix}…", "{prefix}"),
+    ],
+)
+@pytest.mark.parametrize("url", [HISTORY, EXPORT])
+def test_audit_search_cuts_a_pasted_raw_key_in_the_address(
+    acme: Tenant, sam: Client, caplog: pytest.LogCaptureFixture, url: str, pasted: str, kept: str
+) -> None:
+    text = pasted.format(raw=acme.raw, prefix=acme.key.prefix)
+    response = sam.get(f"{url}?action__exact=key.created&q={quote(text)}")
+    assert response.status_code == 302
+    assert response["Location"] == f"{url}?action__exact=key.created&q={acme.key.prefix}"
+    assert acme.raw not in caplog.text
+    if url == HISTORY:
+        [entry] = AuditEntry.objects.all()
+        assert seen(sam, response["Location"].removeprefix(HISTORY)) == [entry.id]
+
+
+def test_audit_search_reports_too_few_characters_of_a_key(sam: Client) -> None:
+    assert "12 characters" in errors(sam, "?q=dtd_abc")["q"][0]
+
+
+MALFORMED = [
+    ("document_id__exact=x", "document_id__exact"),
+    ("key_id__exact=00000000", "key_id__exact"),
+    ("workspace_id__exact=%00", "workspace_id__exact"),
+    ("action__exact=key.unknown", "action__exact"),
+    ("action__exact=%00", "action__exact"),
+    ("since=yesterday", "since"),
+    ("until=2026-02-30", "until"),
+    ("until=99999-01-01", "until"),
+    ("since=%00", "since"),
+    ("q=a%00b", "q"),
+    (f"q={'a' * 501}", "q"),
+    ("action__exact=document.download_ended", "action__exact"),
+    ("within=2h", "within"),
+    ("since=2026-03-02&until=2026-03-01", "__all__"),
+    ("after=", "__all__"),
+    ("after=x", "__all__"),
+    ("after=1.x", "__all__"),
+    ("after=1.99999999999999999999", "__all__"),
+    (f"after={'9' * 30}.1", "__all__"),
+    (f"before={'9' * 5000}.1", "__all__"),
+    ("before=-99999999999999999999.1", "__all__"),
+    ("after=%00.%00", "__all__"),
+]
+
+
+@pytest.mark.parametrize(("query", "field"), MALFORMED)
+def test_audit_list_names_a_parameter_that_is_not_valid_and_lists_nothing(
+    acme: Tenant, sam: Client, query: str, field: str
+) -> None:
+    assert list(errors(sam, f"?{query}")) == [field]
+    assert list(errors(signed_in(acme.admin), f"?{query}")) == [field]
+
+
+@pytest.mark.parametrize("query", ["until=9999-12-31", "since=0001-01-01", "until=0001-01-01"])
+def test_audit_list_accepts_the_earliest_and_the_latest_day(sam: Client, query: str) -> None:
+    assert seen(sam, f"?{query}") == []
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["user__password=x", "request_id__contains=a", "p=9", "all=", "o=1", "e=1", "_facets=1"],
+)
+def test_audit_list_ignores_parameters_that_are_no_filters(
+    acme: Tenant, sam: Client, query: str
+) -> None:
+    assert seen(sam, f"?{query}") == seen(sam)
+
+
+def test_audit_list_offers_an_admin_only_actions_of_workspaces(acme: Tenant, sam: Client) -> None:
+    form = shown(signed_in(acme.admin)).form
+    offered = {value for value, _ in form.fields["action__exact"].choices}
+    assert {"key.created", "document.downloaded", "audit.exported", "member.added"} <= offered
+    others = {value for value in Action.values if value.startswith(("login.", "account."))}
+    assert not offered & (others | {"audit.verified", "audit.restored"})
+    assert others <= {value for value, _ in shown(sam).form.fields["action__exact"].choices}
+
+
+@pytest.mark.parametrize(
+    ("query", "count"),
+    [
+        ("since=2026-03-01 11:58", 3),
+        ("since=2026-03-01T11:58:00Z&until=2026-03-01 11:59 UTC", 2),
+        ("since=2026-03-01 11&until=2026-03-01 11", 5),
+        ("until=2026-03-01 11:55", 1),
+        ("within=7d", 0),
+    ],
+)
+def test_audit_list_is_filtered_by_times_in_utc(sam: Client, query: str, count: int) -> None:
+    happened(6)  # at 12:00, 11:59 and so on
+    assert len(seen(sam, f"?{query}")) == count
+    assert "(UTC)" in body(sam.get(HISTORY))
+
+
+def test_audit_list_offers_the_last_hour_day_and_week(acme: Tenant, sam: Client) -> None:
+    happened(2)
+    [created] = AuditEntry.objects.filter(action=Action.KEY_CREATED)
+    page = shown(sam, "?q=acme&since=2026-01-01")
+    assert [period["text"] for period in page.periods] == [
+        "Last hour",
+        "Last 24 hours",
+        "Last 7 days",
+    ]
+    for period in page.periods:
+        assert period["url"].startswith("?q=acme&within=")
+        assert seen(sam, period["url"]) == [created.id]
+    chosen = shown(sam, "?within=24h")
+    assert [period["current"] for period in chosen.periods] == [False, True, False]
+    assert [chip["text"] for chip in chosen.chips] == ["Last 24 hours"]
+
+
+# --- The workspace filter, without JavaScript
+
+
+def test_audit_filter_knows_a_workspace_by_its_name_its_label_and_its_id(
+    acme: Tenant, umbrella: Tenant, sam: Client
+) -> None:
+    id = str(umbrella.workspace.id)
+    for typed in ("umbrella", "UMBR", f"Umbrella · {id[:8]}", id, f" {id.upper()} "):
+        page = shown(sam, f"?workspace_id__exact={quote(typed)}")
+        assert {entry.workspace_name for entry in page.result_list} == {"Umbrella"}, typed
+    assert f'value="Umbrella · {id[:8]}"' in body(sam.get(f"{HISTORY}?workspace_id__exact={id}"))
+    assert "No workspace has this name" in str(errors(sam, "?workspace_id__exact=Initech"))
+
+
+def test_audit_filter_offers_the_workspaces_that_a_name_may_mean(acme: Tenant, sam: Client) -> None:
+    other = Workspace.objects.create(name="Acme")
+    happened(**of(other))
+    assert errors(sam, "?workspace_id__exact=acme&q=sync")["workspace_id__exact"]
+    choices = shown(sam, "?workspace_id__exact=acme").choices
+    assert {label for label, _ in choices} == {
+        f"Acme · {str(id)[:8]}" for id in (acme.workspace.id, other.id)
+    }
+    for _, url in choices:
+        found = shown(sam, url)
+        assert {str(entry.workspace_id) in url for entry in found.result_list} == {True}
+    exact = f"?workspace_id__exact={quote(f'Acme · {str(other.id)[:8]}')}"
+    assert {entry.workspace_id for entry in shown(sam, exact).result_list} == {other.id}
+
+
+# --- The chart
+
+
+def bars_of(client: Client, query: str = "") -> list[tuple[str, str]]:
+    """The bars: where each leads, and its tooltip."""
+    found = re.findall(
+        r'<a href="([^"]+)" aria-label="([^"]+)">', body(client.get(HISTORY + query))
+    )
+    return [(url.replace("&amp;", "&"), title) for url, title in found if "since=" in url]
+
+
+def test_audit_chart_has_a_bar_for_each_hour_and_each_leads_to_its_entries(sam: Client) -> None:
+    downloads = happened(3, created_at=lambda n: at(f"2026-03-01 0{n}:59:59.999999"))
+    [login] = happened(created_at=at("2026-03-01 02:00:00"), action=Action.LOGIN)
+    found = bars_of(sam, "?since=2026-03-01&until=2026-03-01")
+    assert len(found) == 24
+    assert found[2][1] == "2026-03-01 02:00: 1 downloads, 1 other entries"
+    assert found[3][1] == "2026-03-01 03:00: none"
+    assert seen(sam, found[2][0]) == [downloads[2].id, login.id]
+    assert [seen(sam, url) for url, _ in found[:2]] == [[downloads[0].id], [downloads[1].id]]
+
+
+def test_audit_chart_has_a_bar_for_each_day_of_a_longer_time(sam: Client) -> None:
+    made = happened(5, created_at=lambda n: at(f"2026-03-0{1 + n} 23:59:59.999999"))
+    found = bars_of(sam, "?since=2026-03-01&until=2026-03-05")
+    assert [title for _, title in found] == [f"2026-03-0{n}: 1 downloads" for n in range(1, 6)]
+    assert [seen(sam, url) for url, _ in found] == [[entry.id] for entry in made]
+    assert len(bars_of(sam, "?since=2020-01-01&until=2026-03-05")) == 93
+    # Without times, it ends with the newest entry if that is older than what it would show.
+    assert bars_of(sam)[-1][1] == "2026-03-05 23:00: 1 downloads"
+    assert bars_of(sam, "?action__exact=document.downloaded")[-1][1] == "2026-03-05: 1 downloads"
+
+
+def test_audit_chart_counts_what_is_filtered(acme: Tenant, umbrella: Tenant) -> None:
+    happened(3, **of(acme.workspace), person="ada@acme.example", member="ADA@acme.example")
+    happened(4, **of(umbrella.workspace), person="ada@acme.example")
+    ada = signed_in(acme.admin)
+    for query in ("?", "?q=ada@acme.example&"):
+        titles = [title for _, title in bars_of(ada, f"{query}since=2026-03-01&until=2026-03-01")]
+        assert [title for title in titles if "none" not in title] == [
+            "2026-03-01 11:00: 2 downloads",
+            "2026-03-01 12:00: 1 downloads",
+        ]
+
+
+def test_audit_list_has_no_chart_if_there_are_too_many_entries(
+    sam: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bars, "MOST", 5)
+    happened(5)
+    assert bars_of(sam, "?until=2026-03-01")
+    happened(1)
+    assert bars_of(sam, "?until=2026-03-01") == []
+    assert "Too many entries for a chart" in body(sam.get(f"{HISTORY}?until=2026-03-01"))
+    assert len(seen(sam, "?until=2026-03-01")) == 6
+
+
+def test_audit_count_that_takes_too_long_is_given_up_and_counts_for_no_failure(
+    acme: Tenant, sam: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(bars, "MILLISECONDS", 20)
+        for _ in range(20):
+            with pytest.raises(bars.TooMany):
+                bars._limited("SELECT pg_sleep(60)", [])
+    assert len(seen(sam)) == 1
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW statement_timeout")
+        assert cursor.fetchone() == ("0",)
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["since=0001-01-01", "until=9999-12-31", "since=0001-01-01&until=9999-12-31", "q=0001-01-01"],
+)
+def test_audit_chart_of_any_time_is_no_error(acme: Tenant, sam: Client, query: str) -> None:
+    happened(3, created_at=lambda n: at(("0001-01-01", "2026-03-01", "9999-12-31")[n]))
+    assert sam.get(f"{HISTORY}?{query}").status_code == 200
+
+
+# --- Pages
+
+
+def walk(client: Client, query: str = "", newcomers: int = 0) -> list[int]:
+    """All ids from the first page by the links to the older ones; as it goes, new ones arrive."""
+    found, page = [], shown(client, query)
+    found += ids(page.result_list)
+    while page.older_url:
+        happened(newcomers, created_at=at("2026-11-01 00:00:00"))
+        page = shown(client, page.older_url)
+        found += ids(page.result_list)
+    return found
+
+
+@pytest.mark.parametrize("query", ["", "?q=ada@acme.example"])
+def test_audit_pages_have_each_entry_once_while_new_ones_arrive(sam: Client, query: str) -> None:
+    """Ties in time included: twenty entries share each instant."""
+    made = happened(
+        230,
+        created_at=lambda n: at(f"2026-01-{1 + n // 20:02} 00:00:00"),
+        person=lambda n: "ada@acme.example" if n % 3 else "",
+        member=lambda n: "" if n % 3 else "ada@acme.example",
+    )
+    expected = sorted(made, key=lambda entry: (entry.created_at, entry.id), reverse=True)
+    assert walk(sam, query, newcomers=7) == ids(expected)
+
+
+def test_audit_pages_are_the_same_on_the_way_back(sam: Client) -> None:
+    happened(170)
+    first = shown(sam)
+    second = shown(sam, first.older_url)
+    third = shown(sam, second.older_url)
+    assert first.newer_url is None
+    assert ids(shown(sam, third.newer_url).result_list) == ids(second.result_list)
+    back = shown(sam, second.newer_url)
+    assert ids(back.result_list) == ids(first.result_list)
+    assert back.newer_url is None
+
+
+def test_audit_page_that_is_exactly_full_is_the_last(sam: Client) -> None:
+    happened(100)
+    second = shown(sam, shown(sam).older_url)
+    assert (len(second.result_list), second.older_url) == (50, None)
+
+
+def test_audit_pages_keep_the_filters(sam: Client) -> None:
+    happened(60, action=Action.LOGIN, person="ada@acme.example")
+    page = shown(sam, "?action__exact=login.succeeded&q=ada@acme.example&x=y")
+    assert "action__exact=login.succeeded" in page.older_url
+    assert "q=ada%40acme.example" in page.older_url
+    assert "x=y" not in page.older_url
+
+
+# --- What is refused
+
+
+@pytest.mark.parametrize("who", ["support", "operator", "admin"])
+def test_audit_admin_allows_no_addition_change_or_deletion(acme: Tenant, who: str) -> None:
+    """By button, bulk action or a POST made by hand, by anyone."""
+    people = {"support": support, "operator": operator}
+    person = people[who]() if who in people else acme.admin
+    document = factories.document(acme.workspace)
+    recipient = factories.recipient(document)
+    client = signed_in(person)
+    [entry] = AuditEntry.objects.all()
+    before = [AuditEntry.objects.values().get(), document.recipients.values().get()]
+    data = {
+        "action": "delete_selected",
+        "_selected_action": [str(entry.pk)],
+        "index": "0",
+        "post": "yes",
+        "_save": "Save",
+        "key_name": "Another",
+        "title": "Another",
+        "recipients-TOTAL_FORMS": "1",
+        "recipients-INITIAL_FORMS": "1",
+        "recipients-0-id": str(recipient.pk),
+        "recipients-0-DELETE": "on",
+    }
+    urls = [HISTORY, EXPORT, reverse("admin:audit_auditentry_add")]
+    urls += [entry_url(entry, page) for page in ("change", "delete", "history")]
+    urls += [DOCUMENTS, reverse("admin:documents_document_add")]
+    urls += [reverse("admin:audit_auditentry_workspaces")]
+    for page in ("change", "delete", "history"):
+        urls.append(reverse(f"admin:documents_document_{page}", args=[document.pk]))
+    for url in urls:
+        for method in ("post", "put", "patch", "delete"):
+            response = getattr(client, method)(url, data)
+            assert response.status_code in (302, 403, 405), (url, method)
+    assert [AuditEntry.objects.values().get(), document.recipients.values().get()] == before
+    for url in urls:
+        html = body(client.get(url, follow=True)) if "export" not in url else ""
+        assert "delete_selected" not in html
+        for section in (HISTORY, DOCUMENTS):
+            assert f'href="{section}add/' not in html

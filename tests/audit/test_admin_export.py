@@ -1,0 +1,477 @@
+"""The audit log as CSV: what is filtered, whole, in batches, and safe in a spreadsheet."""
+
+import csv
+import io
+import re
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from audit import export, export_limits, export_views
+from audit.models import COLUMNS, Action, AuditEntry
+from tests.support import factories
+from tests.support.database import no_entries
+from tests.support.factories import Tenant, at, uid
+from tests.support.server import Server, eventually
+from tests.support.staff import EXPORT, HISTORY, happened, of, shown, signed_in, support
+
+pytestmark = pytest.mark.usefixtures("patient_counting")
+
+
+@pytest.fixture
+def sam(db: None) -> Client:
+    """A user of Support, signed in."""
+    return signed_in(support())
+
+
+BEFORE_EXPORT = reverse("admin:audit_auditentry_export_of")
+OF_EXPORTS = (Action.LOG_EXPORTED.label, Action.LOG_EXPORT_ENDED.label)
+
+
+def sent(response: Any) -> bytes:
+    assert response.status_code == 200
+    return b"".join(response)
+
+
+def rows(client: Client, query: str = "") -> list[dict[str, str]]:
+    """The file's lines by the names of its columns, without those of exports."""
+    text = sent(client.get(EXPORT + query)).decode("utf-8-sig")
+    lines = csv.DictReader(io.StringIO(text, newline=""))
+    return [line for line in lines if line["action"] not in OF_EXPORTS]
+
+
+def recorded() -> list[AuditEntry]:
+    """The entries of exports, in order."""
+    return list(AuditEntry.objects.filter(action__startswith="audit.").order_by("id"))
+
+
+def test_export_holds_all_of_an_entry(acme: Tenant, sam: Client) -> None:
+    happened(
+        **of(acme.workspace),
+        action=Action.DOCUMENT_DOWNLOADED,
+        created_at=at("2026-03-01 09:30:00.250000"),
+        key_id=uid(1, 2),
+        key_name='Copy, "nightly"',
+        key_prefix="dtd_abcd1234",
+        document_id=uid(5),
+        document_title="Lease\nof a flat",
+        file_type="signed",
+        bytes_sent=1200,
+        address="2001:db8::1",
+        user_agent="curl/8",
+        request_id="ab" * 16,
+    )
+    [row] = rows(sam, "?until=2026-03-01")
+    assert row == {
+        "created_at": "2026-03-01T09:30:00.250000Z",
+        "occurred_at": "",
+        "action": "Document downloaded",
+        "workspace_name": "Acme",
+        "workspace_id": str(acme.workspace.id),
+        "person": "",
+        "member": "",
+        "detail": "",
+        "key_name": 'Copy, "nightly"',
+        "key_prefix": "dtd_abcd1234",
+        "key_id": str(uid(1, 2)),
+        "document_title": "Lease\nof a flat",
+        "document_id": str(uid(5)),
+        "file_type": "signed",
+        "file_sha256": "",
+        "byte_range": "",
+        "bytes_sent": "1200",
+        "address": "2001:db8::1",
+        "user_agent": "curl/8",
+        "request_id": "ab" * 16,
+    }
+
+
+def test_export_has_every_field_of_an_entry() -> None:
+    fields = {field.name for field in AuditEntry._meta.fields}
+    assert set(COLUMNS) == fields - {"id"}
+
+
+def test_export_is_a_file_that_spreadsheets_open(sam: Client) -> None:
+    happened(person="Čapek")
+    response: Any = sam.get(EXPORT)
+    assert response["Content-Type"] == "text/csv; charset=utf-8"
+    name = f"audit-log-{timezone.now():%Y-%m-%d}.csv"
+    assert response["Content-Disposition"] == f'attachment; filename="{name}"'
+    assert "no-store" in response["Cache-Control"]
+    content = sent(response)
+    assert content.startswith(b'\xef\xbb\xbf"created_at","occurred_at","action",')
+    assert "Čapek" in content.decode()
+    assert content.endswith(b"\r\n")
+
+
+@pytest.mark.parametrize("first", ["=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠"])
+def test_export_has_no_cell_that_is_a_formula(sam: Client, first: str) -> None:
+    evil = f"{first}HYPERLINK(1)"
+    texts = ("workspace_name", "person", "member", "detail", "key_name", "document_title")
+    AuditEntry.objects.create(**dict.fromkeys((*texts, "user_agent", "address"), evil))
+    [row] = rows(sam)
+    assert [row[name] for name in texts] == [f"'{evil}"] * len(texts)
+    assert not [cell for cell in row.values() if cell.startswith(first)]
+
+
+@pytest.mark.parametrize(
+    ("cell", "marked"),
+    [
+        ("a;=1+1", "a;'=1+1"),
+        ("a; =1+1", "a;' =1+1"),
+        ('a;"=1+1', "a;'\"=1+1"),
+        ("a\t@x", "a\t'@x"),
+        ("a\n-1;+2", "a\n'-1;'+2"),
+        (";;=1", ";;'=1"),
+        (" =1", "' =1"),
+        ('"=1', "'\"=1"),
+        ("Bot/1.0 (x; +http://b.example)", "Bot/1.0 (x;' +http://b.example)"),
+        ("\t=1", "'\t'=1"),
+    ],
+)
+def test_export_marks_a_formula_after_any_separator(sam: Client, cell: str, marked: str) -> None:
+    assert export.safe(cell) == marked
+    happened(user_agent=cell)
+    content = sent(sam.get(EXPORT)).decode("utf-8-sig")
+    assert '"' + marked.replace('"', '""') + '"' in content
+    [row, *_] = rows(sam, "?until=2026-03-01")
+    assert row["user_agent"] == marked
+
+
+def test_export_quotes_every_cell(sam: Client) -> None:
+    happened(3)
+    content = sent(sam.get(f"{EXPORT}?until=2026-03-01")).decode("utf-8-sig")
+    for line in content.split("\r\n")[:-1]:
+        assert re.fullmatch('"[^"]*"(,"[^"]*")*', line)
+
+
+def test_export_leaves_what_is_no_formula_alone() -> None:
+    for text in ("a=b", "", "'x", "1-2", "ada@acme.example", "a; b=c", "Mozilla/5.0 (X11; Linux)"):
+        assert export.safe(text) == text
+    assert export.safe(-5) == -5
+
+
+def test_export_holds_what_the_list_shows(acme: Tenant, sam: Client) -> None:
+    happened(130, person="ada@acme.example", action=Action.LOGIN)
+    happened(5, person="eva@acme.example", action=Action.LOGIN)
+    query = "?q=ADA@acme.example&action__exact=login.succeeded&since=2026-03-01"
+    first = shown(sam, query)
+    assert [row["created_at"] for row in rows(sam, query)][:50] == [
+        f"{entry.created_at:%Y-%m-%dT%H:%M:%SZ}" for entry in first.result_list
+    ]
+    assert len(rows(sam, query)) == 130
+    html = sam.get(HISTORY + query).content.decode()
+    [link] = re.findall(r'class="export" href="([^"]+)"', html)
+    page = sam.get(link.replace("&amp;", "&")).content.decode()
+    [link] = re.findall(r'class="button primary export" href="([^"]+)"', page)
+    assert sent(sam.get(link.replace("&amp;", "&"))) == sent(sam.get(EXPORT + query))
+
+
+def test_export_of_an_admin_has_the_own_workspace_s(acme: Tenant, umbrella: Tenant) -> None:
+    happened(3, **of(umbrella.workspace))
+    happened(2, action=Action.LOGIN, person=acme.admin.username)
+    assert [row["workspace_name"] for row in rows(signed_in(acme.admin))] == ["Acme"]
+
+
+def test_export_batches_meet_without_a_gap(sam: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(export, "BATCH", 7)
+    made = happened(
+        49,
+        created_at=lambda n: at(f"2026-01-{1 + n // 20:02} 00:00:00"),
+        request_id=lambda n: str(n),
+    )
+    with CaptureQueriesContext(connection) as captured:
+        found = [row["request_id"] for row in rows(sam)]
+    expected = sorted(made, key=lambda entry: (entry.created_at, entry.id), reverse=True)
+    assert found == [entry.request_id for entry in expected]
+    assert len([q for q in captured if "LIMIT 7" in q["sql"]]) == 8
+
+
+def test_export_sends_each_batch_before_it_queries_the_next(
+    sam: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten million entries take as much memory as a batch, and hold no transaction open."""
+    monkeypatch.setattr(export, "BATCH", 10)
+    happened(30, action=Action.LOGIN)
+    response: Any = sam.get(EXPORT)
+    assert response.streaming
+    parts = iter(response)
+    with CaptureQueriesContext(connection) as captured:
+        header, batch = next(parts), next(parts)
+    assert header.decode("utf-8-sig").count("\r\n") == 1
+    assert batch.decode().count("\r\n") == 10
+    assert len(captured) == 1
+    assert "LIMIT 10" in captured[0]["sql"]
+    assert "OFFSET" not in captured[0]["sql"]
+    response.close()  # now, not when it is collected: that would add an entry to another test's log
+
+
+@pytest.mark.parametrize("query", ["?since=x", "?q=a%00", "?key_id__exact=1", "?q=dtd_a"])
+def test_export_with_filters_that_are_not_valid_leads_back_to_the_list(
+    sam: Client, query: str
+) -> None:
+    response = sam.get(EXPORT + query)
+    assert response.status_code == 302
+    assert response["Location"] == HISTORY + query
+
+
+def test_export_of_nothing_is_a_file_of_a_heading(sam: Client) -> None:
+    content = sent(sam.get(f"{EXPORT}?action__exact=key.created"))
+    assert content.decode("utf-8-sig") == ",".join(f'"{name}"' for name in COLUMNS) + "\r\n"
+
+
+def test_export_has_the_end_of_each_download_before_its_start(sam: Client) -> None:
+    download = {"request_id": lambda n: f"{n:032x}", "key_name": "Nightly"}
+    happened(3, **download)
+    ends = {"created_at": at("2026-03-05 12:00:00"), "action": Action.DOWNLOAD_ENDED}
+    happened(2, **download | ends)
+    found = [(row["action"], row["request_id"][-1]) for row in rows(sam, "?until=2026-03-01")]
+    started, ended = "Document downloaded", "Download ended"
+    assert found == [(ended, "0"), (started, "0"), (ended, "1"), (started, "1"), (started, "2")]
+    assert len(rows(sam, "?q=nightly")) == 5
+
+
+# --- The page before it
+
+
+def before(client: Client, query: str = "") -> str:
+    response: Any = client.get(BEFORE_EXPORT + query)
+    assert response.status_code == 200
+    return str(response.content.decode())
+
+
+def size(page: str) -> str:
+    """How many entries an export would contain, as the page before it says."""
+    [found] = re.findall("<dt>Entries</dt><dd>(.*)</dd>", page)
+    return str(found)
+
+
+def test_export_is_preceded_by_a_page_with_its_size_its_filters_and_its_name(
+    acme: Tenant, sam: Client
+) -> None:
+    happened(1234, person="ada@acme.example", action=Action.LOGIN)
+    html = before(sam, "?q=ada@acme.example&action__exact=login.succeeded")
+    assert size(html) == "1,234"
+    assert "action = login.succeeded, search = ada@acme.example" in html
+    name = f"audit-log-{timezone.now():%Y-%m-%d}-action-loginsucceeded-search-adaacmeexample.csv"
+    assert name in html
+    response: Any = sam.get(f"{EXPORT}?q=ada@acme.example&action__exact=login.succeeded")
+    assert name in response["Content-Disposition"]
+    sent(response)
+    assert recorded()[0].action == Action.LOG_EXPORTED
+
+
+def test_export_page_does_not_count_more_than_a_hundred_thousand(
+    sam: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export_views, "MOST_COUNTED", 3)
+    happened(3)
+    assert size(before(sam)) == "3"
+    happened(1)
+    assert size(before(sam)) == "more than 3"
+
+
+def test_export_page_of_an_admin_counts_the_own_workspace_s(acme: Tenant, umbrella: Tenant) -> None:
+    happened(3, **of(umbrella.workspace))
+    assert size(before(signed_in(acme.admin))) == "1"
+
+
+def test_export_page_leads_back_to_the_list_if_a_filter_is_not_valid(sam: Client) -> None:
+    response = sam.get(f"{BEFORE_EXPORT}?since=x")
+    assert response.status_code == 302
+    assert response["Location"] == f"{HISTORY}?since=x"
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("", ""),
+        ("?workspace_id__exact={acme}&since=2026-01-01", "-workspace-acme-from-2026-01-01"),
+        ("?q=“Čapek”; rm -rf", "-search-capek-rm-rf"),
+        (f"?q={'x' * 500}", f"-search-{'x' * 73}"),
+    ],
+)
+def test_export_names_its_file_after_the_filters(
+    acme: Tenant, sam: Client, query: str, name: str
+) -> None:
+    response: Any = sam.get(EXPORT + query.format(acme=acme.workspace.id))
+    sent(response)
+    today = f"{timezone.now():%Y-%m-%d}"
+    assert response["Content-Disposition"] == f'attachment; filename="audit-log-{today}{name}.csv"'
+
+
+# --- What it holds while it is sent
+
+
+def test_export_of_a_user_waits_for_the_one_before(transactional_db: None, acme: Tenant) -> None:
+    sam, ada = signed_in(support()), signed_in(acme.admin)
+    first: Any = sam.get(EXPORT)
+    second = sam.get(f"{EXPORT}?action__exact=key.created")
+    assert second["Location"] == f"{HISTORY}?action__exact=key.created"
+    assert "another export is still being sent" in sam.get(second["Location"]).content.decode()
+    sent(ada.get(EXPORT))
+    first.close()
+    sent(sam.get(EXPORT))
+
+
+def test_export_that_takes_too_long_is_broken_off(
+    transactional_db: None, sam: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export_limits, "EXPORT_SECONDS", -1.0)
+    response: Any = sam.get(EXPORT)
+    with pytest.raises(TimeoutError):
+        list(response)
+    response.close()
+    assert recorded()[1].detail == "broken off after 0 entries"
+
+
+def test_export_that_nobody_reads_holds_no_slot_of_the_pages(server: Server, acme: Tenant) -> None:
+    happened(20_000, user_agent="x" * 400, action=Action.LOGIN)
+    wires = []
+    for number in range(3):  # more than there are slots
+        person = factories.user(f"sam{number}@support.example", is_staff=True, is_superuser=True)
+        client = signed_in(person)
+        cookie = f"sessionid={client.cookies['sessionid'].value}"
+        request = f"GET {{}} HTTP/1.1\r\nHost: localhost\r\nCookie: {cookie}\r\n\r\n"
+        wire = server.connect()
+        wires.append(wire)
+        wire.sendall(request.format(EXPORT).encode())
+        assert wire.recv(100).startswith(b"HTTP/1.1 200")
+    with server.connect() as wire:
+        wire.sendall(request.format(HISTORY).encode())
+        assert wire.recv(100).startswith(b"HTTP/1.1 200")
+    for wire in wires:
+        wire.close()
+    assert eventually(lambda: len(recorded()) == 6)
+    assert {entry.detail[:16] for entry in recorded()[3:]} == {"broken off after"}
+
+
+# --- Who exported it
+
+
+def test_export_is_recorded_before_its_first_byte_and_at_its_end(
+    transactional_db: None, sam: Client
+) -> None:
+    happened(1234, action=Action.LOGIN)
+    response: Any = sam.get(f"{EXPORT}?action__exact=login.succeeded")
+    assert len(recorded()) == 1
+    sent(response)
+    response.close()
+    [started, ended] = recorded()
+    assert (started.action, ended.action) == (Action.LOG_EXPORTED, Action.LOG_EXPORT_ENDED)
+    assert (started.detail, ended.detail) == ("action = login.succeeded", "1,234 entries")
+    for entry in (started, ended):
+        assert (entry.person, entry.workspace_id) == ("sam@support.example", None)
+        assert (entry.request_id, entry.address) == (response["Request-Id"], "127.0.0.1")
+
+
+@pytest.mark.parametrize(("read", "detail"), [(0, "0"), (1, "0"), (2, "10"), (3, "20")])
+def test_export_that_breaks_off_is_recorded_with_the_entries_that_were_sent(
+    transactional_db: None,
+    sam: Client,
+    monkeypatch: pytest.MonkeyPatch,
+    read: int,
+    detail: str,
+) -> None:
+    monkeypatch.setattr(export, "BATCH", 10)
+    happened(30)
+    response: Any = sam.get(EXPORT)
+    parts = iter(response)
+    for _ in range(read):
+        next(parts)
+    response.close()
+    assert [entry.detail for entry in recorded()] == [
+        "no filter",
+        f"broken off after {detail} entries",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("query", "detail"),
+    [
+        ("", "no filter"),
+        ("?workspace_id__exact={acme}", "workspace = Acme"),
+        ("?workspace_id__exact={none}", "workspace = {none}"),
+        (
+            "?workspace_id__exact={acme}&action__exact=key.revoked&since=2026-01-01",
+            "workspace = Acme, action = key.revoked, from 2026-01-01",
+        ),
+        ("?q=ada@acme.example&until=2026-01-31", "search = ada@acme.example, to 2026-01-31"),
+        (
+            "?document_id__exact={none}&key_id__exact={none}",
+            "document = {none}, key = {none}",
+        ),
+    ],
+)
+def test_export_records_its_filter(acme: Tenant, sam: Client, query: str, detail: str) -> None:
+    ids = {"acme": acme.workspace.id, "none": uid(9)}
+    sent(sam.get(EXPORT + query.format(**ids)))
+    entry = recorded()[0]
+    assert entry.detail == detail.format(**ids)
+    found = re.search("workspace_id__exact=([^&]+)", query.format(**ids))
+    assert str(entry.workspace_id) == (found[1] if found else "None")
+
+
+def test_export_of_a_workspace_is_visible_to_its_admins(
+    acme: Tenant, umbrella: Tenant, sam: Client
+) -> None:
+    sent(sam.get(f"{EXPORT}?workspace_id__exact={acme.workspace.id}"))
+    sent(signed_in(acme.admin).get(EXPORT))
+    for tenant, people in ((acme, ["admin@acme.example", "sam@support.example"]), (umbrella, [])):
+        page = shown(signed_in(tenant.admin), "?action__exact=audit.exported")
+        assert [entry.person for entry in page.result_list] == people
+
+
+def test_export_of_an_admin_of_two_workspaces_belongs_to_neither(
+    acme: Tenant, umbrella: Tenant
+) -> None:
+    umbrella.workspace.memberships.create(user=acme.admin, role="ADMIN")
+    sent(signed_in(acme.admin).get(EXPORT))
+    assert recorded()[0].workspace_id is None
+
+
+def test_export_with_a_raw_key_as_its_search_records_only_its_public_part(
+    acme: Tenant, sam: Client
+) -> None:
+    response: Any = sam.get(f"{EXPORT}?q=Bearer {acme.raw}", follow=True)
+    sent(response)
+    assert recorded()[0].detail == f"search = {acme.key.prefix}"
+    assert acme.raw[12:] not in str(AuditEntry.objects.values())
+
+
+def test_export_is_not_sent_without_its_entry(transactional_db: None, acme: Tenant) -> None:
+    sam = signed_in(support())
+    sam.raise_request_exception = False
+    with no_entries():
+        assert sam.get(EXPORT).status_code == 500
+
+
+def test_export_whose_end_cannot_be_recorded_is_whole_all_the_same(
+    transactional_db: None, acme: Tenant, caplog: pytest.LogCaptureFixture
+) -> None:
+    response: Any = signed_in(support()).get(EXPORT)
+    with no_entries():
+        assert b"Acme sync" in sent(response)
+        response.close()
+    assert [entry.action for entry in recorded()] == [Action.LOG_EXPORTED]
+    assert "The end of an export could not be recorded" in caplog.text
+
+
+def test_export_from_a_server_records_a_reader_who_leaves(server: Server, acme: Tenant) -> None:
+    happened(20_000, user_agent="x" * 400, action=Action.LOGIN)
+    client = signed_in(support())
+    cookie = f"sessionid={client.cookies['sessionid'].value}"
+    with server.connect() as wire:
+        wire.sendall(
+            f"GET {EXPORT} HTTP/1.1\r\nHost: localhost\r\nCookie: {cookie}\r\n\r\n".encode()
+        )
+        assert wire.recv(100).startswith(b"HTTP/1.1 200")
+    assert eventually(lambda: len(recorded()) == 2)
+    [started, ended] = recorded()
+    assert re.fullmatch(r"broken off after [0-9,]+ entries", ended.detail)
+    assert ended.request_id == started.request_id

@@ -1,0 +1,294 @@
+"""The audit log's queries: few, and each reads a range of its index, at any depth."""
+
+import re
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from audit.models import Action, AuditEntry
+from config.admin.keyset import Position
+from tests.documents.test_queries import nodes, plan
+from tests.support import factories
+from tests.support.factories import Tenant, uid
+from tests.support.staff import (
+    DOCUMENTS,
+    HISTORY,
+    analyze,
+    happened,
+    member,
+    operator,
+    signed_in,
+    support,
+)
+from workspaces import invitations
+from workspaces.models import Membership, Workspace
+
+pytestmark = pytest.mark.usefixtures("as_owner")  # ANALYZE
+
+ENTRIES = 6000
+RARE = [action for action in Action if not action.startswith("document.")]
+
+
+@pytest.fixture
+def busy(acme: Tenant, umbrella: Tenant) -> Tenant:
+    """Acme among a hundred workspaces with their entries, of which most are downloads."""
+    workspaces = [acme.workspace.id, umbrella.workspace.id, *(uid(n, 1) for n in range(10, 108))]
+
+    def common(number: int) -> bool:
+        return number % 20 > 0
+
+    happened(
+        ENTRIES,
+        action=lambda n: "document.downloaded" if common(n) else RARE[n // 20 % len(RARE)],
+        workspace_id=lambda n: workspaces[n % 100],
+        workspace_name=lambda n: f"Workspace {n % 100}",
+        person=lambda n: "" if common(n) else f"person{n % 100 + n // 20 % 30}@x.example",
+        member=lambda n: "" if common(n) else f"member{n % 100 + n // 20 % 30}@x.example",
+        key_id=lambda n: uid(n % 300, 2),
+        key_name=lambda n: f"Key {n % 300}",
+        key_prefix=lambda n: f"dtd_{n % 300:08}",
+        document_id=lambda n: uid(n % 1000, 3) if common(n) else None,
+        document_title=lambda n: f"Paper {n % 1000}" if common(n) else "",
+        address=lambda n: f"203.0.{n % 100}.{n // 100}",
+        request_id=lambda n: f"{n * 2**100:032x}",
+    )
+    analyze("audit_auditentry")
+    return acme
+
+
+def asked(client: Client, url: str) -> list[str]:
+    """The SQL of a page."""
+    with CaptureQueriesContext(connection) as captured:
+        assert client.get(url).status_code == 200
+    return [query["sql"] for query in captured]
+
+
+def used(client: Client, query: str) -> set[str]:
+    """The indexes that a page of the history is read from; nothing else is read of its table."""
+    found: set[str] = set()
+    for sql in asked(client, HISTORY + query):
+        if 'FROM "audit_auditentry"' not in sql or is_chart(sql) or is_of_ends(sql):
+            continue
+        assert "COUNT(" not in sql
+        assert "OFFSET" not in sql
+        for node in nodes(plan(sql)):
+            assert node["Node Type"] != "Seq Scan", sql
+            found.add(node.get("Index Name", ""))
+    return found - {"", "audit_auditentry_pkey"}
+
+
+def is_chart(sql: str) -> bool:
+    return "GROUP BY 1, 2" in sql
+
+
+def is_of_ends(sql: str) -> bool:
+    """Whether these are the ends of the downloads of a page."""
+    return '"action" = \'document.download_ended\' AND "audit_auditentry"."request_id" IN' in sql
+
+
+OF_ANY_ID = {"audit_document_newest", "audit_key_newest", "audit_workspace_newest"}
+
+
+READ_FROM = {
+    "": {"audit_newest"},
+    "since=2026-02-27&until=2026-02-28": {"audit_newest"},
+    "action__exact=document.downloaded": {"audit_newest"},
+    "action__exact=key.revoked": {"audit_action_newest"},
+    f"workspace_id__exact={uid(20, 1)}": {"audit_workspace_newest"},
+    f"document_id__exact={uid(20, 3)}": {"audit_document_newest"},
+    f"key_id__exact={uid(20, 2)}": {"audit_key_newest"},
+    f"workspace_id__exact={uid(1, 1)}&action__exact=key.revoked": {"audit_workspace_action"},
+    "q=dtd_00000020": {"audit_key_prefix_listed"},
+    "q=key 20": {"audit_key_name_listed"},
+    "q=person20@x.example": {"audit_person_listed"},
+    "q=member20": {"audit_member_listed"},
+    "q=paper 20": {"audit_document_newest"},
+    "q=acme": {"audit_key_name_listed", "audit_workspace_newest"},
+    "q=203.0.20.3": {"audit_address_listed"},
+    "q=2026-02-28": {"audit_newest"},
+    f"q={uid(20, 3)}": OF_ANY_ID,
+    f"q={str(uid(20, 3))[:8]}": {"audit_document_newest"},
+    f"q={20 * 2**100:032x}": OF_ANY_ID | {"audit_request"},
+    f"q={20 * 2**100:032x}"[:10]: {"audit_request"},
+}
+
+
+def test_audit_filters_and_searches_read_their_indexes_at_any_depth(busy: Tenant) -> None:
+    sam = signed_in(support())
+    oldest = AuditEntry.objects.order_by("created_at")[ENTRIES // 3]
+    deep = quote(str(Position(oldest.created_at, oldest.id)))
+    for query, indexes in READ_FROM.items():
+        # A workspace's label is asked of its newest entry.
+        label = {"audit_workspace_newest"} if "workspace_id" in query else set()
+        for page in (f"?{query}", f"?{query}&after={deep}"):
+            assert used(sam, page) - label == indexes - label, page
+
+
+RESOLVED = {
+    "q=key 2": "audit_key_name_listed",
+    "q=person2": "audit_person_listed",
+    "q=member2": "audit_member_listed",
+    "q=paper": "audit_title_listed",
+    f"q={str(uid(20, 3))[:8]}": "audit_document_newest",
+    f"q={20 * 2**100:032x}"[:10]: "audit_request",
+}
+
+
+def test_audit_search_for_a_beginning_takes_one_step_in_its_index_for_each_name(
+    busy: Tenant,
+) -> None:
+    sam = signed_in(support())
+    for query, index in RESOLVED.items():
+        sql = next(sql for sql in asked(sam, f"{HISTORY}?{query}") if "WITH RECURSIVE" in sql)
+        with connection.cursor() as cursor:
+            cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}")
+            [[[found]]] = cursor.fetchall()
+        scans = [node for node in nodes(found["Plan"]) if "Relation Name" in node]
+        assert {node["Node Type"] for node in scans} <= {"Index Only Scan", "Index Scan"}
+        assert index in {node["Index Name"] for node in scans}
+        for node in scans:
+            read = node["Actual Rows"] + node.get("Rows Removed by Filter", 0)
+            assert read <= 1, (query, node)
+            assert node["Actual Loops"] <= 10, (query, node)
+
+
+def test_audit_search_of_an_admin_reads_the_own_entries_only(busy: Tenant) -> None:
+    ada = signed_in(busy.admin)
+    [sql] = [sql for sql in asked(ada, f"{HISTORY}?q=key") if "WITH recent" in sql]
+    for node in nodes(plan(sql)):
+        assert node["Node Type"] != "Seq Scan"
+
+
+def test_audit_ends_of_downloads_are_read_by_their_requests(busy: Tenant) -> None:
+    [sql] = [sql for sql in asked(signed_in(support()), HISTORY) if is_of_ends(sql)]
+    assert {node["Index Name"] for node in nodes(plan(sql)) if "Index Name" in node} == {
+        "audit_request"
+    }
+
+
+def test_audit_chart_reads_the_index_of_the_filter(busy: Tenant) -> None:
+    sam = signed_in(support())
+    for query in READ_FROM:
+        if query and "action" not in query:
+            for sql in filter(is_chart, asked(sam, f"{HISTORY}?{query}")):
+                assert "Seq Scan" not in {node["Node Type"] for node in nodes(plan(sql))}, query
+
+
+def test_audit_page_is_a_row_comparison_within_its_index(busy: Tenant) -> None:
+    sam = signed_in(support())
+    oldest = AuditEntry.objects.order_by("created_at")[ENTRIES // 3]
+    place = quote(str(Position(oldest.created_at, oldest.id)))
+    [sql] = [sql for sql in asked(sam, f"{HISTORY}?after={place}") if "LIMIT 51" in sql]
+    scan: dict[str, Any] = plan(sql)["Plans"][0]
+    assert scan["Index Name"] == "audit_newest"
+    assert "ROW(created_at, id) < ROW(" in scan["Index Cond"]
+    assert "download_ended" in scan["Filter"]  # of which half of the entries are
+
+
+def test_audit_list_of_an_admin_reads_indexes_too(busy: Tenant, umbrella: Tenant) -> None:
+    ada = signed_in(busy.admin)
+    for _ in ("of one workspace", "of two"):
+        for query in ("", "action__exact=key.revoked", f"document_id__exact={uid(20, 3)}"):
+            assert (
+                set()
+                < used(ada, f"?{query}")
+                <= {
+                    "audit_workspace_newest",
+                    "audit_workspace_action",
+                    "audit_action_newest",
+                    "audit_document_newest",
+                }
+            )
+        Membership.objects.get_or_create(
+            workspace=umbrella.workspace, user=busy.admin, role="ADMIN"
+        )
+
+
+def test_key_page_reads_indexes_also_of_a_deleted_key(busy: Tenant) -> None:
+    happened(3000, workspace_id=busy.workspace.pk, key_id=busy.key.pk)
+    analyze("audit_auditentry")
+    sam = signed_in(support())
+    url = reverse("admin:apikeys_apikey_change", args=[busy.key.pk])
+    for _ in ("of a key", "of a deleted one"):
+        scans = [
+            node
+            for sql in asked(sam, url)
+            if 'FROM "audit_auditentry"' in sql
+            for node in nodes(plan(sql))
+            if "Scan" in node["Node Type"]
+        ]
+        read = {node.get("Index Name") for node in scans if node["Node Type"] != "Bitmap Heap Scan"}
+        assert read <= {"audit_workspace_action", "audit_key_newest", "audit_newest"}
+        assert "audit_workspace_action" in read
+        busy.key.delete_by(by=busy.admin)
+
+
+@pytest.mark.parametrize("query", ["", "?q=ada@acme.example", f"?workspace_id__exact={uid(1, 1)}"])
+def test_audit_page_needs_as_many_queries_whatever_it_holds(acme: Tenant, query: str) -> None:
+    sam = signed_in(support())
+    counts = set()
+    for _ in range(3):
+        happened(20, workspace_id=uid(1, 1), workspace_name="Acme", person="ada@acme.example")
+        counts.add(len(asked(sam, HISTORY + query)))
+    assert len(counts) == 1
+    assert counts.pop() <= 22  # of which five are the chart's, in a savepoint of its own
+
+
+def test_documents_admin_reads_its_index(acme: Tenant, umbrella: Tenant) -> None:
+    factories.listed(acme.workspace, 3000)
+    factories.listed(umbrella.workspace, 3000)
+    analyze("documents_document", "workspaces_workspace")
+    sam = signed_in(support())
+    for query, index in (
+        (f"workspace={umbrella.workspace.id}", "document_newest"),
+        (f"q={uid(1)}", "documents_document_pkey"),
+        (f"q={str(uid(1))[:8]}", "documents_document_pkey"),
+    ):
+        found = asked(sam, f"{DOCUMENTS}?{query}")
+        first = next(sql for sql in found if re.search(r'FROM "documents_document"', sql))
+        assert index in {node.get("Index Name") for node in nodes(plan(first))}
+
+
+def page_of(workspace: Workspace) -> str:
+    return reverse("admin:workspaces_workspace_change", args=[workspace.pk])
+
+
+def test_workspace_page_reads_its_index_of_the_audit_log(busy: Tenant) -> None:
+    for user in (operator(), busy.admin):
+        found = [
+            node
+            for sql in asked(signed_in(user), page_of(busy.workspace))
+            if 'FROM "audit_auditentry"' in sql
+            for node in nodes(plan(sql))
+        ]
+        assert found
+        assert "Seq Scan" not in {node["Node Type"] for node in found}
+        assert {node.get("Index Name") for node in found} - {None} == {"audit_workspace_action"}
+
+
+def test_pages_of_operators_need_as_many_queries_whatever_they_hold(acme: Tenant) -> None:
+    olga = signed_in(operator())
+    urls = {
+        page_of(acme.workspace): 25,
+        reverse("admin:workspaces_workspace_changelist"): 20,
+        reverse("admin:auth_user_changelist"): 20,
+        reverse("admin:auth_user_change", args=[acme.admin.pk]): 20,
+    }
+    counts: dict[str, set[int]] = {url: set() for url in urls}
+    for number in range(3):
+        member(acme.workspace, f"bob{number}@acme.example")
+        invitations.create(
+            acme.workspace, f"eve{number}@x.example", "ADMIN", by=acme.admin, mailed=False
+        )
+        other = Workspace.objects.create(name=f"Other {number}")
+        Membership.objects.create(workspace=other, user=acme.admin, role="ADMIN")
+        for url in urls:
+            counts[url].add(len(asked(olga, url)))
+    for url, most in urls.items():
+        assert len(counts[url]) == 1, url
+        assert counts[url].pop() <= most, url

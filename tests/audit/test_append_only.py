@@ -1,0 +1,151 @@
+"""The database refuses to change the audit log, and sets each entry's id and time itself.
+
+`test_roles.py` has what the privileges of the role that serves refuse; here are the triggers.
+"""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+from django.apps import apps
+from django.db import DatabaseError, IntegrityError, connection, transaction
+from django.utils import timezone
+
+from audit.models import AuditEntry
+from config.postgresql import roles
+from tests.support.database import execute
+from tests.support.factories import Tenant, at
+
+REFUSED = "is refused: rows are only added"
+# A column of each table of the audit log.
+COLUMNS = {
+    "audit_auditentry": "key_name",
+    "audit_leaf": "hash",
+    "audit_subtree": "hash",
+    "audit_checkpoint": "note",
+}
+CHANGES = [
+    "UPDATE {table} SET {column} = {column}",
+    "UPDATE {table} SET {column} = {column} WHERE false",
+    "DELETE FROM {table}",
+    "TRUNCATE {table}",
+    "INSERT INTO {table} SELECT * FROM {table} ON CONFLICT ON CONSTRAINT {table}_pkey"
+    " DO UPDATE SET {column} = EXCLUDED.{column}",
+    "MERGE INTO {table} AS old USING {table} AS new ON old.ctid = new.ctid"
+    " WHEN MATCHED THEN UPDATE SET {column} = old.{column}",
+    "MERGE INTO {table} AS old USING {table} AS new ON old.ctid = new.ctid"
+    " WHEN MATCHED THEN DELETE",
+    "WITH gone AS (DELETE FROM {table} RETURNING 1) SELECT count(*) FROM gone",
+]
+# What switches off the triggers that django-pgtrigger makes.
+SWITCH = "SET LOCAL pgtrigger.ignore = '{pgtrigger_append_only_6cfb3,audit_append_only,all}'"
+
+
+@pytest.fixture
+def with_every_privilege(acme: Tenant, transactional_db: None) -> Iterator[None]:
+    """The role that serves does not own the tables, but may do everything else with them."""
+    with roles.as_owner():
+        execute(*(f"GRANT ALL ON {table} TO documents" for table in COLUMNS))
+    yield
+    with roles.as_owner():
+        roles.grant_privileges()
+
+
+def refused(*before: str) -> None:
+    """Each statement on each table is refused, and changes nothing."""
+    entries = list(AuditEntry.objects.values())
+    for table, column in COLUMNS.items():
+        for change in CHANGES:
+            with pytest.raises(IntegrityError, match=REFUSED):
+                execute(*before, change.format(table=table, column=column))
+    assert list(AuditEntry.objects.values()) == entries
+
+
+def test_each_table_of_the_audit_log_is_tried() -> None:
+    assert {model._meta.db_table for model in apps.get_app_config("audit").get_models()} == set(
+        COLUMNS
+    )
+
+
+@pytest.mark.usefixtures("with_every_privilege")
+def test_role_with_every_privilege_cannot_change_the_audit_log() -> None:
+    refused()
+    refused(SWITCH)
+
+
+@pytest.mark.usefixtures("as_owner")
+def test_owner_cannot_change_the_audit_log(acme: Tenant) -> None:
+    refused()
+    refused(SWITCH)
+
+
+@pytest.mark.usefixtures("as_owner")
+def test_orm_cannot_change_an_entry_even_as_the_owner(acme: Tenant) -> None:
+    [entry] = AuditEntry.objects.all()
+    entry.key_name = "Another"
+    for change in (entry.save, entry.delete, AuditEntry.objects.all().delete):
+        with pytest.raises(IntegrityError, match=REFUSED), transaction.atomic():
+            change()
+    assert AuditEntry.objects.get().key_name == "Acme sync"
+
+
+def test_triggers_stay_on_where_replication_switches_others_off(db: None) -> None:
+    with pytest.raises(DatabaseError, match="permission denied"):
+        execute("SET LOCAL session_replication_role = replica")
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT tgrelid::regclass::text, tgenabled::text FROM pg_trigger"
+            " WHERE tgname = 'audit_append_only'"
+        )
+        assert dict(cursor.fetchall()) == dict.fromkeys(COLUMNS, "A")  # always
+
+
+def stamped(statement: str) -> None:
+    """The statement adds an entry that has the next id and the present time."""
+    last = AuditEntry.objects.latest("id").pk
+    execute(statement)
+    added = AuditEntry.objects.exclude(pk__lte=last).get()
+    assert last < added.pk < last + 100
+    assert timezone.now() - added.created_at < timedelta(minutes=1)
+
+
+OWN_TIME = (
+    "INSERT INTO audit_auditentry SELECT (jsonb_populate_record(entry, "
+    '\'{"id": 1000000, "created_at": "2020-01-01"}\')).* FROM audit_auditentry AS entry'
+)
+COPIED = (
+    "WITH added AS (INSERT INTO audit_auditentry SELECT * FROM audit_auditentry RETURNING id)"
+    " SELECT * FROM added"
+)
+
+
+@pytest.mark.parametrize("statement", [OWN_TIME, COPIED])
+def test_database_sets_the_id_and_the_time_of_an_entry(acme: Tenant, statement: str) -> None:
+    stamped(statement)
+
+
+@pytest.mark.parametrize("statement", [OWN_TIME, COPIED])
+@pytest.mark.usefixtures("as_owner")
+def test_database_sets_them_for_the_owner_too(acme: Tenant, statement: str) -> None:
+    stamped(statement)
+
+
+def test_database_sets_the_time_when_the_entry_is_added_not_when_its_transaction_began(
+    acme: Tenant,
+) -> None:
+    first, second = (
+        AuditEntry.objects.create(action="login.succeeded", created_at=at("2020-01-01 00:00:00"))
+        for _ in range(2)
+    )
+    assert first.created_at < second.created_at
+    assert first.pk < second.pk
+
+
+def test_role_that_serves_cannot_set_the_next_id(db: None) -> None:
+    for statement in (
+        "SELECT setval('audit_auditentry_id_seq', 1)",
+        "SELECT nextval('audit_auditentry_id_seq')",
+        "ALTER SEQUENCE audit_auditentry_id_seq RESTART",
+    ):
+        with pytest.raises(DatabaseError, match="permission denied|must be owner"):
+            execute(statement)

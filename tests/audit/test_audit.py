@@ -1,0 +1,96 @@
+"""The audit log: what its entries hold. `test_append_only.py` has what the database refuses."""
+
+from typing import Any
+
+import pytest
+from django.forms.models import model_to_dict
+
+from audit import record
+from audit.models import AuditEntry
+from tests.support import factories
+from tests.support.factories import Tenant
+
+
+def entries(**fields: Any) -> list[AuditEntry]:
+    return list(AuditEntry.objects.filter(**fields).order_by("id"))
+
+
+def test_audit_log_has_a_key_s_life(acme: Tenant) -> None:
+    key, _ = factories.issue(acme.workspace, "Nightly copy", acme.admin)
+    key.revoke(by=acme.admin)
+    key.revoke(by=acme.admin)  # nothing happens
+    key_id, prefix = key.id, key.prefix
+    key.delete_by(by=acme.admin)
+    found = entries(key_id=key_id)
+    assert [entry.action for entry in found] == ["key.created", "key.revoked", "key.deleted"]
+    for entry in found:
+        facts = model_to_dict(entry, exclude=["id", "created_at", "action"])
+        assert {name: value for name, value in facts.items() if value not in ("", None)} == {
+            "workspace_id": acme.workspace.id,
+            "workspace_name": "Acme",
+            "person": "admin@acme.example",
+            "key_id": key_id,
+            "key_name": "Nightly copy",
+            "key_prefix": prefix,
+        }
+
+
+@pytest.mark.usefixtures("as_owner")
+def test_audit_entry_names_survive_what_they_named(acme: Tenant) -> None:
+    document = factories.document(acme.workspace, title="Lease")
+    assert acme.get(f"/documents/{document.id}/download").status == 200
+    [before] = entries(action="document.downloaded")
+    acme.key.delete_by(by=acme.admin)
+    document.recipients.all().delete()
+    acme.workspace.delete()
+    acme.admin.delete()
+    [after] = entries(action="document.downloaded")
+    assert model_to_dict(after) == model_to_dict(before)
+    assert (after.key_name, after.key_prefix) == ("Acme sync", acme.key.prefix)
+    assert (after.document_title, after.workspace_name) == ("Lease", "Acme")
+    assert entries(action="key.deleted")[0].key_name == "Acme sync"
+
+
+def test_audit_entry_names_stay_what_they_were(acme: Tenant) -> None:
+    document = factories.document(acme.workspace, title="Lease")
+    acme.get(f"/documents/{document.id}/download")
+    document.title = "Lease, corrected"
+    document.save()
+    acme.workspace.name = "Acme Ltd"
+    acme.workspace.save()
+    acme.get(f"/documents/{document.id}/download")
+    downloads = entries(document_id=document.id, action="document.downloaded")
+    named = [(entry.workspace_name, entry.document_title) for entry in downloads]
+    assert named == [("Acme", "Lease"), ("Acme Ltd", "Lease, corrected")]
+
+
+def test_audit_record_without_a_fact_is_an_error_not_a_gap(acme: Tenant) -> None:
+    facts: dict[str, Any] = {"key": acme.key.snapshot()}
+    with pytest.raises(TypeError, match="person"):
+        record.key_created(**facts)
+    with pytest.raises(TypeError, match="key_prefix"):
+        record.KeySnapshot(
+            workspace_id=acme.workspace.id, workspace_name="", key_id=acme.key.id, key_name=""
+        )  # type: ignore[call-arg]
+
+
+def test_audit_log_has_no_reading(acme: Tenant) -> None:
+    document = factories.document(acme.workspace)
+    before = len(entries())
+    for path in ("/me", "/documents", f"/documents/{document.id}"):
+        assert acme.get(path).status == 200
+    assert len(entries()) == before
+
+
+def test_audit_log_has_no_raw_key_whatever_named_its_entries(acme: Tenant) -> None:
+    """Titles and names of workspaces come from the rest of the service."""
+    document = factories.document(acme.workspace, title=f"Key: {acme.raw}, keep")
+    type(acme.workspace).objects.filter(pk=acme.workspace.pk).update(name=acme.raw)
+    assert acme.get(f"/documents/{document.id}/download").status == 200
+    found = entries(document_id=document.id)
+    assert len(found) == 2
+    for entry in found:
+        assert entry.document_title == f"Key: {acme.key.prefix}…, keep"
+        assert entry.workspace_name == f"{acme.key.prefix}…"
+        assert entry.key_prefix == acme.key.prefix
+    assert acme.raw[12:] not in str(AuditEntry.objects.values())

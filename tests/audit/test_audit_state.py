@@ -1,0 +1,316 @@
+"""Whether the log is sealed: who sees it where, and what it costs to find out."""
+
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from botocore.exceptions import ClientError
+from botocore.stub import Stubber
+from django.core.files.storage import default_storage, storages
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from audit.models import AuditEntry, Checkpoint
+from audit.tree import state
+from audit.tree.horizon import Horizon
+from audit.tree.note import Statement, open_note
+from audit.tree.witnesses import Bucket, object_lock
+from config import system
+from config.admin.formatting import exact
+from tests.documents.test_queries import nodes
+from tests.support import factories, seals
+from tests.support.database import without_triggers
+from tests.support.factories import Tenant
+from tests.support.staff import HISTORY, analyze, happened, member, operator, signed_in, support
+
+LATE = "have waited to be sealed"
+DAMAGED = "found that the audit log is damaged"
+
+
+def page(client: Client, url: str) -> str:
+    response: Any = client.get(url)
+    assert response.status_code == 200
+    text: str = response.content.decode()
+    return text
+
+
+def banners(client: Client, url: str = HISTORY) -> list[str]:
+    return re.findall(r'<p class="banner banner-warn">(.*?)</p>', page(client, url), re.DOTALL)
+
+
+def of_entry(client: Client, entry: AuditEntry) -> str:
+    """What the entry's page says about its seal."""
+    html = page(client, reverse("admin:audit_auditentry_change", args=[entry.pk]))
+    [text] = re.findall(r"field-seal.*?<div class=\"value\">(.*?)</div>", html, re.DOTALL)
+    return str(text).strip()
+
+
+# --- The state
+
+
+def test_state_of_an_empty_log_is_neither_late_nor_damaged(db: None) -> None:
+    assert state.read() == state.State(None, 0, None, None, unverified=state.read().unverified)
+    assert state.read().warnings() == []
+
+
+def test_state_has_the_age_of_the_oldest_entry_without_a_leaf(as_owner: None, db: None) -> None:
+    old, *_ = seals.written(3)
+    seals.grow_older(old, hours=2)
+    found = state.read()
+    assert found.unsealed_seconds == pytest.approx(7200, abs=60)
+    assert found.late
+    seals.seal()
+    found = state.read()
+    assert (found.unsealed_seconds, found.sealed, found.late) == (None, 3, False)
+    [between] = seals.written()
+    seals.grow_older(between, seconds=state.LATE_SECONDS - 60)
+    assert not state.read().late
+    seals.grow_older(between, seconds=120)
+    assert state.read().late
+
+
+def test_state_is_damaged_also_if_a_later_verification_finds_it_intact(db: None) -> None:
+    seals.verified()
+    assert not state.read().damaged
+    seals.found_damaged()
+    found = state.read()
+    assert found.damaged
+    assert found.verified_at == found.damaged_at
+    [warning] = found.warnings()
+    assert DAMAGED in warning
+    seals.verified()
+    assert state.read().damaged
+    assert state.read().verified_at == state.read().intact_at
+
+
+@pytest.mark.parametrize("sealed", [0, 5000, 6000])
+def test_state_reads_a_few_rows_of_indexes(as_owner: None, db: None, sealed: int) -> None:
+    happened(sealed)
+    if sealed:
+        seals.seal()
+        # As after the next seal, when all others have ended.
+        signed = Statement.opened(Checkpoint.objects.get().note, [seals.KEY.public])
+        later = replace(signed, horizon=Horizon(AuditEntry.objects.latest("id").pk))
+        with without_triggers():
+            Checkpoint.objects.update(note=seals.KEY.sign(later.text()))
+    happened(6000 - sealed)
+    analyze("audit_auditentry", "audit_leaf", "audit_checkpoint")
+    with CaptureQueriesContext(connection) as captured:
+        state.read()
+    assert len(captured) == 2
+    for query in captured:
+        with connection.cursor() as cursor:
+            cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {query['sql']}")
+            [[[found]]] = cursor.fetchall()
+        for node in nodes(found["Plan"]):
+            assert node["Actual Rows"] + node.get("Rows Removed by Filter", 0) <= 2, node
+
+
+# --- The witness `bucket`
+
+
+@pytest.fixture
+def bucket(settings: Any) -> Iterator[Any]:
+    """A bucket of its own in the tests' object storage, as AUDIT_WITNESS_BUCKET sets it."""
+    client = default_storage.connection.meta.client  # type: ignore[attr-defined]
+    name = f"checkpoints-{uuid4().hex}"
+    client.create_bucket(Bucket=name)
+    default = settings.STORAGES["default"]
+    options = {**default["OPTIONS"], "bucket_name": name}
+    settings.STORAGES = {**settings.STORAGES, "witness": {**default, "OPTIONS": options}}
+    settings.AUDIT_SIGNING_KEY = seals.KEY.encode()
+    settings.AUDIT_WITNESSES = ["bucket"]
+    bucket = storages["witness"].bucket  # type: ignore[attr-defined]
+    yield bucket
+    bucket.objects.all().delete()
+    client.delete_bucket(Bucket=name)
+
+
+def in_bucket(bucket: Any) -> dict[str, str]:
+    return {each.key: each.get()["Body"].read().decode() for each in bucket.objects.all()}
+
+
+def key_of(checkpoint: Checkpoint) -> str:
+    return f"sealed/{checkpoint.sealed_at:%Y-%m-%d/%H%M%S}-{checkpoint.size:020}"
+
+
+def test_witness_bucket_has_each_checkpoint(transactional_db: None, bucket: Any) -> None:
+    seals.written(2)
+    call_command("seal_audit")
+    seals.written(1)
+    call_command("seal_audit")
+    first, second = Checkpoint.objects.order_by("size")
+    assert in_bucket(bucket) == {key_of(first): first.note, key_of(second): second.note}
+    assert open_note(Bucket().newest() or "", [seals.KEY.public])
+    assert Bucket().newest() == second.note
+
+
+def test_witness_bucket_only_gets_objects_that_it_does_not_have(
+    transactional_db: None, bucket: Any
+) -> None:
+    """The tests' object storage does not refuse others, so the requests are compared."""
+    seals.written(2)
+    seals.seal()
+    newest = Checkpoint.objects.get()
+    key = {"Bucket": bucket.name, "Key": key_of(newest)}
+    sent = {**key, "Body": newest.note.encode(), "IfNoneMatch": "*"}
+    witness = Bucket()
+    with Stubber(witness._client()) as stubber:
+        stubber.add_client_error("put_object", "PreconditionFailed", expected_params=sent)
+        stubber.add_response("get_object", {"Body": io.BytesIO(newest.note.encode())}, key)
+        witness.publish(newest.size, newest.note)
+        stubber.add_client_error("put_object", "PreconditionFailed", expected_params=sent)
+        stubber.add_response("get_object", {"Body": io.BytesIO(b"another")}, key)
+        with pytest.raises(ClientError, match="PreconditionFailed"):
+            witness.publish(newest.size, newest.note)
+        stubber.assert_no_pending_responses()
+
+
+def test_witness_bucket_needs_a_key_of_its_own(
+    transactional_db: None, bucket: Any, settings: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    storage = settings.STORAGES["witness"]
+    options = {**storage["OPTIONS"], "access_key": ""}
+    settings.STORAGES = {**settings.STORAGES, "witness": {**storage, "OPTIONS": options}}
+    seals.written(2)
+    with pytest.raises(CommandError, match="A witness has not received"):
+        call_command("seal_audit")
+    assert "AUDIT_WITNESS_ACCESS_KEY_ID is not set" in capsys.readouterr().err
+    assert in_bucket(bucket) == {}
+    assert Checkpoint.objects.get().size == 2
+
+
+def test_witness_bucket_without_object_lock_is_said_to_be_one(
+    transactional_db: None, bucket: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seals.written(2)
+    call_command("seal_audit")
+    assert "has no object lock with a default retention" in capsys.readouterr().err
+    [fact] = dict(system.parts())["Witness of the audit log"]
+    assert (fact.value[:14], fact.state) == ("no object lock", "warn")
+
+
+def test_witness_bucket_with_object_lock_is_said_to_be_one(
+    transactional_db: None, bucket: Any
+) -> None:
+    client = Bucket()._client()
+    retention = {"Mode": "COMPLIANCE", "Days": 3650}
+    found = {"ObjectLockEnabled": "Enabled", "Rule": {"DefaultRetention": retention}}
+    with Stubber(client) as stubber:
+        stubber.add_response(
+            "get_object_lock_configuration", {"ObjectLockConfiguration": found}, None
+        )
+        assert object_lock(client, "any") == "COMPLIANCE, 3650 days"
+        stubber.add_client_error(
+            "get_object_lock_configuration", "ObjectLockConfigurationNotFoundError"
+        )
+        assert object_lock(client, "any") == ""
+
+
+def test_witness_bucket_that_knows_more_than_the_database_stops_sealing(
+    transactional_db: None, bucket: Any
+) -> None:
+    time = timezone.now() - timedelta(minutes=1)
+    lost = Statement("tests.example/audit", 7, b"0" * 32, time)
+    bucket.put_object(Key="sealed/2026-01-01/000000-1", Body=b"no checkpoint")
+    Bucket().publish(lost.size, seals.KEY.sign(lost.text()))
+    seals.written(2)
+    with pytest.raises(CommandError, match="7 entries were sealed at"):
+        call_command("seal_audit")
+    call_command("seal_audit", "--after-restore")
+    assert Checkpoint.objects.latest("size").note == Bucket().newest()
+
+
+def test_witness_bucket_that_does_not_exist_is_named(
+    transactional_db: None, bucket: Any, settings: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = {**settings.STORAGES["witness"]["OPTIONS"], "bucket_name": "no-such-bucket"}
+    witness = {**settings.STORAGES["witness"], "OPTIONS": options}
+    settings.STORAGES = {**settings.STORAGES, "witness": witness}
+    seals.written(1)
+    with pytest.raises(CommandError, match="A witness has not received"):
+        call_command("seal_audit")
+    said = capsys.readouterr().err
+    assert "The witness bucket no-such-bucket did not get the checkpoint of 1 entries" in said
+
+
+# --- The admin
+
+
+def test_audit_entry_page_names_the_first_checkpoint_with_it(transactional_db: None) -> None:
+    sam = signed_in(support())
+    first, second, third = (seals.written()[0] for _ in range(3))
+    assert of_entry(sam, first) == "Not sealed yet"
+    seals.seal()
+    entry = happened(1200)[0]
+    seals.seal()
+    small, large = Checkpoint.objects.order_by("size")
+    assert (small.size, large.size) == (3, 1203)
+    assert of_entry(sam, third) == (
+        f"Leaf 2; sealed by the checkpoint of {exact(small.sealed_at)}, with 3 entries"
+    )
+    assert of_entry(sam, entry) == (
+        f"Leaf 3; sealed by the checkpoint of {exact(large.sealed_at)}, with 1,203 entries"
+    )
+
+
+def test_audit_list_says_which_entries_are_sealed(transactional_db: None, acme: Tenant) -> None:
+    seals.seal()
+    factories.issue(acme.workspace, "Nightly copy", acme.admin)
+    html = page(signed_in(acme.admin), HISTORY)
+    assert re.findall(r'<td [^>]*class="field-sealed">(.*?)</td>', html) == ["not yet", "yes"]
+
+
+def test_audit_list_asks_once_which_entries_are_sealed(transactional_db: None) -> None:
+    sam = signed_in(support())
+    seals.written(40)
+    seals.seal()
+    seals.written(10)
+    with CaptureQueriesContext(connection) as captured:
+        page(sam, HISTORY)
+    of_leaves = [query for query in captured if "FROM audit_leaf AS leaf" in query["sql"]]
+    assert len(of_leaves) == 1
+
+
+@pytest.mark.parametrize("who", ["support", "operator", "admin"])
+def test_audit_list_and_start_page_warn_of_late_seals_and_a_failed_verification(
+    as_owner: None, acme: Tenant, who: str, settings: Any
+) -> None:
+    user = {"support": support, "operator": operator}.get(who, lambda: acme.admin)()
+    client = signed_in(user)
+    start = reverse("admin:index")
+    seals.seal()
+    for url in (HISTORY, start):
+        assert banners(client, url) == []
+    [old] = seals.written()
+    seals.grow_older(old, minutes=25)
+    for url in (HISTORY, start):
+        [late] = banners(client, url)
+        assert f"{LATE} for 25 minutes" in late
+        assert "<code>manage.py seal_audit --follow</code>" in late
+    seals.found_damaged()
+    for url in (HISTORY, start):
+        damaged, late = banners(client, url)
+        assert DAMAGED in damaged
+        assert "<code>manage.py verify_audit</code>" in damaged
+    seals.seal()
+    settings.AUDIT_DAMAGE_SETTLED = f"{state.read().damaged_at:%Y-%m-%dT%H:%M:%SZ}"
+    for url in (HISTORY, start):
+        assert banners(client, url) == []
+
+
+def test_start_page_of_a_user_who_may_not_read_the_log_asks_nothing_about_it(
+    as_owner: None, acme: Tenant
+) -> None:
+    seals.found_damaged()
+    bob = signed_in(member(acme.workspace, "bob@acme.example"))
+    assert banners(bob, reverse("admin:index")) == []

@@ -1,0 +1,262 @@
+"""Who may write to the tree's tables, or owns them, cannot hide that entries are not sealed."""
+
+import io
+from datetime import timedelta
+from typing import Any
+
+import psycopg
+import pytest
+from django.core.management import call_command
+
+from audit.models import AuditEntry, Checkpoint, Leaf
+from audit.tree import sealer as sealing
+from audit.tree import state
+from audit.tree.horizon import Horizon
+from audit.tree.note import Statement
+from audit.tree.sealer import Sealer, SealRefused
+from config.postgresql import roles
+from tests.audit.test_seal_audit import check_tree, other, sealed_ids  # noqa: F401 - a fixture
+from tests.support import seals
+from tests.support.seals import KEY, as_owner, grow_older, seal, written
+
+HUGE = 4 * 10**18
+FORGED = f"INSERT INTO audit_checkpoint VALUES ({HUGE}, now(), 'x', {HUGE}, {HUGE}, 0)"
+AHEAD = "INSERT INTO audit_leaf VALUES ({index}, {entry}, sha256('x'))"
+
+
+@pytest.fixture(autouse=True)
+def keys(transactional_db: None, settings: Any) -> None:
+    settings.AUDIT_PUBLIC_KEYS = [str(KEY.public)]
+    settings.AUDIT_SIGNING_KEY = ""
+
+
+def older(entry: AuditEntry, **by: float) -> None:
+    with roles.as_owner():
+        grow_older(entry, **by)
+
+
+def warning(words: str) -> str:
+    [found] = [each for each in state.read().warnings() if words in each]
+    return found
+
+
+def test_an_unsigned_checkpoint_is_an_alarm_and_stops_nothing() -> None:
+    written(2)
+    seal()
+    assert state.read().warnings() == []
+    as_owner(FORGED)
+    assert f"{HUGE:,}" in warning("no known key has signed")
+    [new] = written()
+    assert seal() == 1
+    assert new.pk in sealed_ids()
+    [late] = written()
+    older(late, minutes=25)
+    assert state.read().sealed == 3
+    assert "25 minutes" in warning("have waited to be sealed")
+
+
+def test_many_unsigned_checkpoints_stop_the_sealing_with_a_reason() -> None:
+    written(2)
+    seal()
+    as_owner(*(FORGED.replace(f"({HUGE}", f"({HUGE - each}") for each in range(20)))
+    assert warning("no known key has signed")
+    with pytest.raises(SealRefused, match="no known key has signed the newest"):
+        seal()
+
+
+def test_an_unsigned_checkpoint_where_the_next_one_belongs_stops_the_sealing_with_a_reason() -> (
+    None
+):
+    written(2)
+    seal()
+    as_owner(FORGED.replace(f"({HUGE}", "(3"))
+    written()
+    with pytest.raises(SealRefused, match="that were not sealed"):
+        seal()
+    written()
+    assert seal() == 2
+
+
+@pytest.mark.parametrize("sealed", [0, 2])
+@pytest.mark.parametrize("far", [0, 10**12])
+def test_a_leaf_ahead_of_the_sealer_is_an_alarm(sealed: int, far: int) -> None:
+    if sealed:
+        written(sealed)
+        seal()
+    [entry] = written()
+    as_owner(AHEAD.format(index=sealed + far, entry=entry.pk))
+    assert warning("leaves that no signed checkpoint has")
+    with pytest.raises(SealRefused, match="leaves that were not sealed"):
+        seal()
+
+
+def test_leaves_that_are_gone_are_an_alarm() -> None:
+    written(3)
+    seal()
+    as_owner("DELETE FROM audit_leaf WHERE index = 2")
+    assert warning("has lost leaves")
+
+
+def test_whoever_holds_the_sealers_lock_delays_them_for_a_moment(
+    other: psycopg.Connection,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    other.execute("SELECT pg_advisory_lock(%s)", [sealing.LOCK])
+    reported: list[str] = []
+    one = Sealer(KEY, [], None, reported.append)
+    written(2)
+    assert (seal(one), reported) == (0, [])
+    monkeypatch.setattr(sealing, "LOCKED_SECONDS", 0)
+    assert seal(one) == 2
+    [said] = reported
+    assert "holds the lock of the sealers" in said
+    check_tree()
+
+
+@pytest.mark.parametrize("column", ["complete_to", "next_complete_to"])
+def test_the_horizon_is_what_was_signed_whatever_its_columns_say(column: str) -> None:
+    written(2)
+    seal()
+    as_owner(f"UPDATE audit_checkpoint SET {column} = {HUGE}")
+    [entry] = written()
+    older(entry, minutes=25)
+    assert warning("have waited to be sealed")
+    assert seal() == 1
+    [another] = written()
+    assert seal() == 1
+    assert sealed_ids()[-2:] == [entry.pk, another.pk]
+
+
+def without_horizon() -> None:
+    """The newest checkpoint is ten seconds old, and of a release that did not sign its horizon."""
+    newest = Checkpoint.objects.latest("size")
+    statement = Statement.opened(newest.note, [KEY.public])
+    time = statement.sealed_at - timedelta(seconds=10)
+    old = Statement(statement.origin, statement.size, statement.root, time)
+    assert "complete" not in old.text()
+    as_owner(f"UPDATE audit_checkpoint SET note = '{KEY.sign(old.text())}'")
+
+
+def test_a_checkpoint_without_a_horizon_is_valid_and_its_columns_count() -> None:
+    seals.complete_to()
+    without_horizon()
+    assert state.read().warnings() == []
+    [entry] = written()
+    assert seal() == 1
+    newest = Checkpoint.objects.latest("size")
+    assert Statement.opened(newest.note, [KEY.public]).horizon == Horizon(
+        newest.complete_to, newest.next_complete_to, newest.next_transaction
+    )
+    assert sealed_ids()[-1] == entry.pk
+
+
+def test_the_horizon_of_an_old_checkpoint_cannot_hide_entries_after_its_time() -> None:
+    [first] = written()
+    seal()
+    without_horizon()
+    as_owner(f"UPDATE audit_checkpoint SET complete_to = {HUGE}")
+    written()
+    found = state.read().unsealed_seconds
+    assert found is not None
+    assert 0 < found < 60
+
+
+def test_without_a_public_key_the_state_says_that_no_checkpoint_was_verified(
+    settings: Any,
+) -> None:
+    written(2)
+    seal()
+    assert state.read().unverified == ""
+    settings.AUDIT_PUBLIC_KEYS = []
+    assert "AUDIT_PUBLIC_KEYS is not set" in state.read().unverified
+    assert (state.read().sealed, state.read().warnings()) == (2, [])
+    settings.AUDIT_PUBLIC_KEYS = ["CHANGE-ME"]
+    assert "AUDIT_PUBLIC_KEYS is not valid" in state.read().unverified
+
+
+def test_a_newer_result_does_not_undo_damage_before_the_operator_has_settled_it(
+    settings: Any,
+) -> None:
+    seals.found_damaged()
+    seals.verified()
+    found = state.read()
+    assert found.damaged
+    assert f"AUDIT_DAMAGE_SETTLED={found.damaged_at:%Y-%m-%dT%H:%M:%SZ}" in warning("is damaged")
+    for text in ("", "yes", "2999-01-01T00:00:00Z"):
+        settings.AUDIT_DAMAGE_SETTLED = text
+        assert state.read().damaged
+    settings.AUDIT_DAMAGE_SETTLED = f"{found.damaged_at:%Y-%m-%dT%H:%M:%SZ}"
+    assert not state.read().damaged
+
+
+# --- What verify_audit says of entries that were sealed late
+
+
+def verified() -> tuple[str, str]:
+    """The warnings, and the last line."""
+    output = io.StringIO()
+    call_command("verify_audit", stdout=output)
+    *warnings, last = output.getvalue().splitlines()
+    assert last.startswith("The audit log is intact: ")
+    return "\n".join(warnings), last
+
+
+def resealed(entry: AuditEntry, **by: float) -> None:
+    """An entry, not sealed yet, is older; then it is sealed."""
+    older(entry, **by)
+    seal()
+
+
+def test_entries_that_were_sealed_in_time_are_not_named() -> None:
+    for _ in range(3):
+        written(2)
+        seal()
+    resealed(written()[0], seconds=state.LATE_SECONDS - 60)
+    assert verified()[0] == ""
+
+
+def test_entries_that_were_sealed_late_are_named_and_are_no_damage() -> None:
+    written(2)
+    seal()
+    entries = written(3)
+    for entry in entries[:2]:
+        older(entry, hours=3, minutes=1)
+    seal()
+    written(2)
+    seal()
+    warnings, last = verified()
+    assert warnings == (
+        f"Warning: Among the entries {entries[0].pk} to {entries[1].pk} (leaves 2 to 3), 2 were "
+        "sealed up to 180 minutes after they were written. Who owns the database could have "
+        "changed them meanwhile, and nothing would show it."
+    )
+    assert last.endswith(", 2 sealed late.")
+    assert AuditEntry.objects.get(action="audit.verified").detail.endswith(", 2 sealed late")
+
+
+def test_a_checkpoint_that_is_dated_back_hides_no_late_seal() -> None:
+    """The owner writes an earlier time into a checkpoint, which nobody has signed then."""
+    [entry] = written()
+    resealed(entry, hours=3)
+    written()
+    seal()
+    first = Checkpoint.objects.get(size=1)
+    time = Statement.opened(first.note, [KEY.public]).sealed_at
+    earlier = f"{time - timedelta(hours=3):%Y-%m-%dT%H:%M:%SZ}"
+    note = first.note.replace(f"{time:%Y-%m-%dT%H:%M:%SZ}", earlier)
+    as_owner(f"UPDATE audit_checkpoint SET note = '{note}' WHERE size = 1")
+    assert f"the entries {entry.pk} to {entry.pk} (leaves 0 to 0), 1 were sealed" in verified()[0]
+
+
+def test_an_unsigned_checkpoint_is_named_and_accuses_no_entry() -> None:
+    for _ in range(2):
+        written(2)
+        seal()
+    as_owner(FORGED, FORGED.replace(f"({HUGE}", "(3"))
+    output = io.StringIO()
+    with pytest.raises(Exception, match="Problems: 1"):
+        call_command("verify_audit", stdout=output)
+    assert output.getvalue().startswith(
+        f"The checkpoint of {HUGE:,} entries in the database is not signed by a known key"
+    )
+    assert not Leaf.objects.filter(index__gte=4).exists()

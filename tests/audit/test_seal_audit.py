@@ -1,0 +1,338 @@
+"""manage.py seal_audit: every entry gets one leaf, whatever commits late, crashes or runs twice."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from audit.models import AuditEntry, Checkpoint, Leaf, Subtree
+from audit.tree import sealer as sealing
+from audit.tree.note import PrivateKey, Statement, open_note, read_notes
+from audit.tree.sealer import Sealer, SealRefused
+from audit.tree.stored import StoredTree
+from tests.support.seals import KEY, as_owner, complete_to, forget, seal, written
+from tests.support.server import ROOT, eventually
+
+
+def sealer(signed: Statement | None = None) -> Sealer:
+    return Sealer(KEY, [], signed, print)
+
+
+def check_tree() -> None:
+    """Every leaf has its index and every checkpoint the root of its tree."""
+    indexes = list(Leaf.objects.order_by("index").values_list("index", flat=True))
+    assert indexes == list(range(len(indexes)))
+    tree = StoredTree()
+    for checkpoint in Checkpoint.objects.all():
+        statement = Statement.opened(checkpoint.note, [KEY.public])
+        assert statement.size == checkpoint.size
+        assert statement.root == tree.root(checkpoint.size)
+
+
+def sealed_ids() -> list[int]:
+    """The ids of the sealed entries, in the tree's order."""
+    return list(Leaf.objects.order_by("index").values_list("entry_id", flat=True))
+
+
+def all_ids() -> list[int]:
+    return list(AuditEntry.objects.order_by("id").values_list("id", flat=True))
+
+
+@pytest.fixture
+def other() -> Iterator[psycopg.Connection]:
+    """Another connection of the serving role, whose transaction stays open."""
+    database = connection.settings_dict
+    with psycopg.connect(
+        host=database["HOST"],
+        port=database["PORT"],
+        user=database["USER"],
+        password=database["PASSWORD"],
+        dbname=database["NAME"],
+    ) as opened:
+        yield opened
+        opened.rollback()
+
+
+INSERT = (
+    "INSERT INTO audit_auditentry (action, workspace_name, person, member, detail, key_name,"
+    " key_prefix, document_title, file_type, file_sha256, byte_range, address, user_agent,"
+    " request_id) VALUES ('login.succeeded', '', %s, '', '', '', '', '', '', '', '', '', '', '')"
+)
+
+
+def test_entries_are_sealed_in_the_order_of_their_ids(transactional_db: None) -> None:
+    written(3)
+    assert seal() == 3
+    assert seal() == 0
+    written(2)
+    assert seal() == 2
+    assert sealed_ids() == all_ids()
+    assert [each.size for each in Checkpoint.objects.order_by("size")] == [3, 5]
+    check_tree()
+
+
+def test_nothing_to_seal_signs_nothing(transactional_db: None) -> None:
+    assert seal() == 0
+    assert not Checkpoint.objects.exists()
+
+
+def test_an_entry_that_commits_late_is_sealed_when_it_is_visible(
+    transactional_db: None, other: psycopg.Connection
+) -> None:
+    other.execute(INSERT, ["late"])
+    for _ in range(3):  # the horizon must not pass the open transaction
+        written(2)
+        assert seal() == 2
+    late = set(range(1, max(all_ids()))) - set(all_ids())
+    other.commit()
+    written()
+    assert seal() == 2
+    assert sealed_ids()[-2] in late
+    assert sorted(sealed_ids()) == all_ids()
+    assert eventually(lambda: complete_to() > min(late))
+    check_tree()
+
+
+def test_a_transaction_that_is_older_than_its_entry_is_no_problem(
+    transactional_db: None, other: psycopg.Connection
+) -> None:
+    """It begins before a seal, and gets its entry's id after the next ones."""
+    other.execute("SELECT 1")
+    for _ in range(3):
+        written()
+        seal()
+    other.execute(INSERT, ["later"])
+    for _ in range(3):
+        written()
+        seal()
+    other.commit()
+    assert seal() == 1
+    assert sorted(sealed_ids()) == all_ids()
+
+
+def test_only_new_entries_are_looked_at(transactional_db: None) -> None:
+    written(5)
+    seal()
+    assert eventually(lambda: complete_to() >= all_ids()[4])
+
+
+def test_a_long_backlog_is_sealed_in_batches(
+    transactional_db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sealing, "BATCH", 100)
+    written(601)
+    one = sealer()
+    assert [seal(one) for _ in range(8)] == [100] * 6 + [1, 0]
+    assert sealed_ids() == all_ids()
+    assert Subtree.objects.count() == 2
+    check_tree()
+
+
+def test_several_sealers_add_each_entry_once(transactional_db: None) -> None:
+    stop = threading.Event()
+    problems: list[Exception] = []
+
+    def work(step: object) -> None:
+        try:
+            while not stop.is_set():
+                step()  # type: ignore[operator]
+        except Exception as exc:
+            problems.append(exc)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=work, args=[step]) for step in (seal, seal, seal, written)]
+    for thread in threads:
+        thread.start()
+    time.sleep(2)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert problems == []
+    seal()
+    assert sorted(sealed_ids()) == all_ids()
+    check_tree()
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """The variables of a `seal_audit` on the tests' database, with a file as its witness."""
+    return {
+        **os.environ,
+        "DATABASE_URL": os.environ["DATABASE_URL"].rpartition("/")[0]
+        + f"/{connection.settings_dict['NAME']}",
+        "AUDIT_SIGNING_KEY": KEY.encode(),
+        "AUDIT_WITNESSES": f"stdout,file:{folder / 'checkpoints'}",
+    }
+
+
+def start(folder: Path, *words: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, "manage.py", "seal_audit", *words],
+        cwd=ROOT,
+        env=environment(folder),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_seal_audit_killed_at_any_moment_loses_nothing(
+    transactional_db: None, tmp_path: Path
+) -> None:
+    moments = random.Random(15)  # noqa: S311 - moments, not secrets
+    for _ in range(5):
+        one = start(tmp_path, "--follow", "--every", "0.1")
+        end = time.monotonic() + moments.uniform(1.2, 2.2)
+        while time.monotonic() < end:
+            written(5)
+        one.send_signal(signal.SIGKILL)
+        one.communicate()
+    done = start(tmp_path)
+    _, errors = done.communicate(timeout=60)
+    assert done.returncode == 0, errors
+    assert sorted(sealed_ids()) == all_ids()
+    check_tree()
+    with (tmp_path / "checkpoints").open() as file:
+        notes = list(read_notes(file))
+    stated = [Statement.opened(note, [KEY.public]) for note in notes]
+    tree = StoredTree()
+    assert [each.root for each in stated] == [tree.root(each.size) for each in stated]
+    assert stated[-1].size == len(all_ids())
+
+
+def test_seal_audit_follows_until_a_signal(transactional_db: None, tmp_path: Path) -> None:
+    one = start(tmp_path, "--follow", "--every", "0.1")
+    assert eventually(lambda: len(sealed_ids()) == 1)
+    assert AuditEntry.objects.get().detail == f"Seals with {KEY.public}"
+    written(3)
+    assert eventually(lambda: len(sealed_ids()) == 4)
+    written(2)
+    assert eventually(lambda: len(sealed_ids()) == 6)
+    one.send_signal(signal.SIGTERM)
+    output, errors = one.communicate(timeout=20)
+    assert (one.returncode, errors) == (0, "")
+    assert output.count(f"— {KEY.name} ") == Checkpoint.objects.count()
+
+
+def test_seal_audit_starts_again_where_it_stopped(transactional_db: None, tmp_path: Path) -> None:
+    written(3)
+    for _ in range(2):
+        one = start(tmp_path)
+        assert one.wait(timeout=60) == 0
+        one.communicate()
+    assert (tmp_path / "checkpoints").read_text() == Checkpoint.objects.get().note
+
+
+def test_seal_audit_without_a_key_says_how_to_make_one(db: None, settings: Any) -> None:
+    settings.AUDIT_SIGNING_KEY = ""
+    with pytest.raises(CommandError, match="make_audit_key"):
+        call_command("seal_audit")
+
+
+def test_seal_audit_refuses_a_key_that_is_not_valid_and_does_not_show_it(
+    db: None, settings: Any
+) -> None:
+    settings.AUDIT_SIGNING_KEY = KEY.encode()[:-4]
+    with pytest.raises(CommandError, match="AUDIT_SIGNING_KEY is not valid") as refused:
+        call_command("seal_audit")
+    assert KEY.encode()[-30:-4] not in str(refused.value)
+
+
+def test_a_witness_that_fails_does_not_stop_the_others(
+    transactional_db: None, witness: Path, settings: Any
+) -> None:
+    settings.AUDIT_WITNESSES = [f"file:{witness.parent}", f"file:{witness}"]
+    written()
+    with pytest.raises(CommandError, match="A witness has not received"):
+        call_command("seal_audit")
+    assert witness.read_text() == Checkpoint.objects.get().note
+
+
+def test_a_new_key_signs_on_if_the_old_one_is_known(transactional_db: None) -> None:
+    written()
+    seal()
+    new = PrivateKey.generate(KEY.name)
+    written()
+    with pytest.raises(SealRefused, match="no known key"):
+        seal(Sealer(new, [], None, print))
+    assert seal(Sealer(new, [KEY.public], None, print)) == 1
+    newest = Checkpoint.objects.order_by("-size")[0]
+    assert open_note(newest.note, [new.public])
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        "UPDATE audit_leaf SET hash = sha256('another') WHERE index = 4",
+        "DELETE FROM audit_leaf WHERE index = 2",
+        "UPDATE audit_checkpoint SET size = 4",
+        "UPDATE audit_checkpoint SET note = replace(note, '5', '4')",
+    ],
+)
+def test_a_tree_that_differs_from_the_signed_one_is_not_signed(
+    transactional_db: None, attack: str
+) -> None:
+    written(5)
+    seal()
+    as_owner(attack)
+    written()
+    before = Checkpoint.objects.count()
+    with pytest.raises(SealRefused, match="verify_audit"):
+        seal()
+    assert Checkpoint.objects.count() == before
+
+
+def test_a_database_without_sealed_entries_is_sealed_on_only_on_demand(
+    transactional_db: None, witness: Path
+) -> None:
+    written(3)
+    call_command("seal_audit")
+    written(2)
+    call_command("seal_audit")
+    forget(3)
+    written()
+    with pytest.raises(CommandError, match="--after-restore"):
+        call_command("seal_audit")
+    call_command("seal_audit", "--after-restore")
+    restored = AuditEntry.objects.get(action="audit.restored")
+    assert restored.detail.startswith("sealed before: 5 entries, root ")
+    written()
+    call_command("seal_audit")
+    assert sorted(sealed_ids()) == all_ids()
+    check_tree()
+
+
+def test_a_sealer_that_runs_notices_that_entries_are_gone(transactional_db: None) -> None:
+    one = sealer()
+    for _ in range(2):
+        written(3)
+        seal(one)
+    forget(3)
+    with pytest.raises(SealRefused, match="6 entries were sealed .* the database has 3"):
+        seal(one)
+
+
+def test_a_sealer_notices_another_tree_than_the_witness_s(
+    transactional_db: None, witness: Path
+) -> None:
+    written(3)
+    call_command("seal_audit")
+    as_owner(
+        "DELETE FROM audit_leaf", "DELETE FROM audit_checkpoint", "DELETE FROM audit_auditentry"
+    )
+    written(4)
+    seal()  # without the witness
+    with pytest.raises(CommandError, match="first 3 leaves were others before"):
+        call_command("seal_audit")

@@ -1,0 +1,372 @@
+"""manage.py verify_audit names whatever an owner of the database changes, with any means."""
+
+import io
+import random
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from audit.models import AuditEntry, Checkpoint, Leaf
+from audit.tree import merkle
+from audit.tree.leaves import DATA
+from audit.tree.note import PrivateKey
+from audit.tree.sealer import Sealer
+from tests.support import seals
+from tests.support.seals import KEY, as_owner, complete_to, forget, written
+from tests.support.server import eventually
+
+
+def seal(*counts: int) -> list[int]:
+    """Writes and seals entries, so many at a time; returns the ids of all entries."""
+    for count in counts:
+        written(count)
+        call_command("seal_audit")
+    return list(AuditEntry.objects.order_by("id").values_list("id", flat=True))
+
+
+def problems(*words: str) -> list[str]:
+    """What verify_audit prints if the log is damaged; empty if it is intact."""
+    output = io.StringIO()
+    error = ""
+    try:
+        call_command("verify_audit", *words, stdout=output)
+    except CommandError as exc:
+        error = str(exc)
+    lines = [line for line in output.getvalue().splitlines() if not line.startswith("Warning: ")]
+    if error:
+        assert error == f"The audit log is damaged. Problems: {len(lines)}."
+        return lines
+    assert lines[0].startswith("The audit log is intact: ")
+    return []
+
+
+def rehash(*ids: int) -> None:
+    """Stores the hashes of what the entries are now, as a careful attacker does."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT id, {DATA} FROM audit_auditentry AS entry WHERE id = ANY(%s)", [list(ids)]
+        )
+        found = {id: merkle.leaf_hash(data.encode()).hex() for id, data in cursor.fetchall()}
+    as_owner(
+        *(
+            f"UPDATE audit_leaf SET hash = decode('{digest}', 'hex') WHERE entry_id = {id}"
+            for id, digest in found.items()
+        )
+    )
+
+
+def test_an_intact_log_is_said_to_be_intact(witness: Path) -> None:
+    output = io.StringIO()
+    seal(3, 2)
+    written()
+    call_command("verify_audit", "--checkpoint", str(witness), stdout=output)
+    newest = Checkpoint.objects.get(size=5)
+    assert output.getvalue() == (
+        "The audit log is intact: 5 sealed entries up to "
+        f"{newest.sealed_at:%Y-%m-%d %H:%M:%S} UTC, 1 not sealed yet.\n"
+    )
+    assert AuditEntry.objects.get(action="audit.verified").detail.startswith("5 sealed entries")
+
+
+def test_an_empty_log_is_intact(witness: Path) -> None:
+    assert problems() == []
+
+
+def test_a_changed_entry_is_named(witness: Path) -> None:
+    ids = seal(3, 2)
+    as_owner(f"UPDATE audit_auditentry SET person = 'eve' WHERE id = {ids[1]}")
+    assert problems() == [f"Entry {ids[1]} was changed after it was sealed (leaf 1)."]
+    damaged = AuditEntry.objects.get(action="audit.verification_failed")
+    assert damaged.detail.startswith("1 problems; 5 sealed entries")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "created_at = created_at - interval '1 microsecond'",
+        "action = 'login.failed'",
+        "workspace_id = gen_random_uuid()",
+        "bytes_sent = 0",
+        "detail = ' '",
+        "person = person || chr(8203)",
+        "occurred_at = now()",
+        "address = E'\\t'",
+    ],
+)
+def test_each_change_of_a_column_is_found(witness: Path, change: str) -> None:
+    last = seal(3)[-1]
+    as_owner(f"UPDATE audit_auditentry SET {change} WHERE id = {last}")
+    assert problems() == [f"Entry {last} was changed after it was sealed (leaf 2)."]
+
+
+def test_a_missing_entry_is_named(witness: Path) -> None:
+    ids = seal(3, 2)
+    as_owner(f"DELETE FROM audit_auditentry WHERE id = {ids[3]}")
+    assert problems() == [f"Entry {ids[3]} is missing (leaf 3)."]
+
+
+def test_an_entry_without_a_trace_is_named_by_its_leaf(witness: Path) -> None:
+    ids = seal(3, 2)
+    as_owner(
+        f"DELETE FROM audit_auditentry WHERE id = {ids[3]}",
+        f"DELETE FROM audit_leaf WHERE entry_id = {ids[3]}",
+    )
+    assert problems() == ["Leaf 3 is missing, and which entry it was of is unknown."]
+
+
+def add(number: int, time: str = "now()") -> None:
+    """The owner adds an entry with an id and a time of its choice."""
+    as_owner(
+        "INSERT INTO audit_auditentry (id, created_at, action, workspace_name, person, member,"
+        " detail, key_name, key_prefix, document_title, file_type, file_sha256, byte_range,"
+        f" address, user_agent, request_id) VALUES ({number}, {time}, 'login.succeeded', '',"
+        " 'eve', '', '', '', '', '', '', '', '', '', '', '')"
+    )
+
+
+def test_an_added_entry_is_named(witness: Path) -> None:
+    first = seal(2)[0]
+    assert eventually(lambda: complete_to() > first)
+    add(first - 1)
+    [found] = problems()
+    assert found.startswith(f"Entry {first - 1} was added later, or lost its leaf")
+
+
+def test_an_entry_that_is_dated_back_is_named_after_it_was_sealed(witness: Path) -> None:
+    added = seal(2)[0] - 1
+    add(added, "now() - interval '3 days'")
+    while not Leaf.objects.filter(entry_id=added).exists():
+        as_owner(f"UPDATE audit_checkpoint SET complete_to = {added - 1}")
+        call_command("seal_audit")
+    [found] = problems()
+    assert found.startswith(f"Entry {added} was dated back: it says ")
+
+
+def test_entries_that_changed_places_are_named(witness: Path) -> None:
+    one, two, *_ = seal(4)
+    as_owner(
+        f"UPDATE audit_leaf SET entry_id = -1 WHERE entry_id = {one}",
+        f"UPDATE audit_leaf SET entry_id = {one} WHERE entry_id = {two}",
+        f"UPDATE audit_leaf SET entry_id = {two} WHERE entry_id = -1",
+    )
+    assert problems() == [
+        f"Entry {two} was reordered: it was leaf 1 and is leaf 0.",
+        f"Entry {one} was reordered: it was leaf 0 and is leaf 1.",
+    ]
+
+
+def test_leaves_that_changed_places_are_named(witness: Path) -> None:
+    ids = seal(2, 4, 3)
+    as_owner(
+        "UPDATE audit_leaf SET index = -1 WHERE index = 3",
+        "UPDATE audit_leaf SET index = 3 WHERE index = 5",
+        "UPDATE audit_leaf SET index = 5 WHERE index = -1",
+    )
+    assert problems() == [
+        f"Entry {ids[3]} was reordered: it was leaf 3 and is leaf 5.",
+        f"Entry {ids[5]} was reordered: it was leaf 5 and is leaf 3.",
+    ]
+
+
+def test_an_entry_that_was_changed_with_its_hash_is_found_within_its_seal(witness: Path) -> None:
+    ids = seal(2, 4, 3)
+    as_owner(f"UPDATE audit_auditentry SET person = 'eve' WHERE id = {ids[3]}")
+    rehash(ids[3])
+    [found] = problems()
+    assert found.startswith(
+        f"Among the entries {ids[2]} to {ids[5]} (leaves 2 to 5), some were changed, added or "
+        "reordered together with their hashes: the checkpoint of "
+    )
+
+
+def test_a_hash_that_was_changed_does_not_accuse_its_entry(witness: Path) -> None:
+    ids = seal(2, 4)
+    as_owner("UPDATE audit_leaf SET hash = sha256('another') WHERE index = 3")
+    assert problems() == [
+        f"The stored hash of leaf 3 was changed; entry {ids[3]} is as it was signed."
+    ]
+
+
+def test_a_hash_of_another_length_is_found(witness: Path) -> None:
+    seal(3)
+    as_owner("UPDATE audit_leaf SET hash = '\\x00' WHERE index = 1")
+    assert len(problems()) == 1
+
+
+def test_a_subtree_that_was_changed_is_named(witness: Path) -> None:
+    seal(300)
+    as_owner("UPDATE audit_subtree SET hash = sha256('another')")
+    [found] = problems()
+    assert found.startswith("The stored hash of the leaves 0 to 255 was changed")
+
+
+def test_a_truncated_log_is_found_with_a_checkpoint_from_outside(witness: Path) -> None:
+    seal(3, 2)
+    forget(3)
+    assert problems() == []  # it is what it was before
+    [found] = problems("--checkpoint", str(witness))
+    assert found.startswith("The log was truncated: the checkpoint of ")
+    assert found.endswith(" has 5 entries; the last 2 are missing.")
+
+
+def test_entries_without_any_checkpoint_are_found(witness: Path) -> None:
+    seal(3)
+    as_owner("DELETE FROM audit_checkpoint")
+    assert problems() == ["3 entries have leaves, but no checkpoint is signed."]
+
+
+def test_leaves_that_no_checkpoint_has_are_found(witness: Path) -> None:
+    ids = seal(3, 2)
+    as_owner("DELETE FROM audit_checkpoint WHERE size = 5")
+    assert problems() == [
+        f"Leaf {leaf}, of entry {ids[leaf]}, is in no signed checkpoint." for leaf in (3, 4)
+    ]
+
+
+def test_a_leaf_that_no_sealer_has_added_is_named_and_hides_no_entry(witness: Path) -> None:
+    [*_, last] = seal(3)
+    as_owner(f"INSERT INTO audit_leaf VALUES ({10**12}, {last + 1}, sha256('x'))")
+    written(1)
+    with pytest.raises(CommandError, match="leaves that were not sealed"):
+        call_command("seal_audit")
+    assert problems() == [f"Leaf {10**12}, of entry {last + 1}, is in no signed checkpoint."]
+
+
+@pytest.mark.parametrize("size", [2, 10**12])
+def test_a_checkpoint_that_no_sealer_has_signed_is_found_and_stops_nothing(
+    witness: Path, size: int
+) -> None:
+    seal(3)
+    as_owner(
+        f"INSERT INTO audit_checkpoint SELECT {size}, sealed_at, note, {10**12}, 0, 0"
+        " FROM audit_checkpoint"
+    )
+    written(1)
+    call_command("seal_audit")
+    found = f"The checkpoint of {size:,} entries in the database is not signed by a known key."
+    assert problems() == ([found] if size > 4 else [])
+
+
+def test_a_log_that_was_written_anew_is_found_with_yesterday_s_checkpoint(witness: Path) -> None:
+    """Without the key nobody signs it; with it, the witness's checkpoint contradicts."""
+    ids = seal(3, 2)
+    as_owner(
+        "DELETE FROM audit_leaf",
+        "DELETE FROM audit_checkpoint",
+        f"UPDATE audit_auditentry SET person = 'eve' WHERE id = {ids[1]}",
+    )
+    seals.seal(Sealer(PrivateKey.generate(KEY.name), [], None, print))
+    assert len(problems()) == 2  # not signed by a known key
+    as_owner("DELETE FROM audit_leaf", "DELETE FROM audit_checkpoint")
+    seals.seal()
+    assert problems() == []  # as if it had always been so
+    [found] = problems("--checkpoint", str(witness))
+    assert found.startswith(f"Among the entries {ids[0]} to {ids[2]} (leaves 0 to 2), some were ")
+
+
+def test_a_checkpoint_of_another_key_is_refused(witness: Path, settings: Any) -> None:
+    seal(3)
+    settings.AUDIT_SIGNING_KEY = PrivateKey.generate(KEY.name).encode()
+    with pytest.raises(CommandError, match="no known key has signed this checkpoint"):
+        call_command("verify_audit", "--checkpoint", str(witness))
+    settings.AUDIT_PUBLIC_KEYS = [str(KEY.public)]
+    assert problems("--checkpoint", str(witness)) == []
+
+
+@pytest.mark.parametrize("content", [None, "", "no checkpoint\n", "\xff\x00"])
+def test_a_file_without_a_checkpoint_is_refused(witness: Path, content: str | None) -> None:
+    if content is not None:
+        witness.write_bytes(content.encode("latin-1"))
+    with pytest.raises(CommandError, match="it has no checkpoint|cannot be read"):
+        call_command("verify_audit", "--checkpoint", str(witness))
+
+
+def test_without_a_public_key_it_says_what_to_set(db: None, settings: Any) -> None:
+    settings.AUDIT_SIGNING_KEY, settings.AUDIT_PUBLIC_KEYS = "", []
+    with pytest.raises(CommandError, match="AUDIT_PUBLIC_KEYS is not set"):
+        call_command("verify_audit")
+
+
+def test_a_large_log_is_verified_in_windows(witness: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("audit.tree.verify.WINDOW", 16)
+    ids = seal(1, 40, 3, 5, 7, 30, 2, 2)
+    assert problems("--checkpoint", str(witness)) == []
+    as_owner(f"UPDATE audit_auditentry SET person = 'eve' WHERE id = {ids[17]}")
+    assert problems("--checkpoint", str(witness)) == [
+        f"Entry {ids[17]} was changed after it was sealed (leaf 17)."
+    ]
+
+
+@dataclass
+class Attack:
+    """What an owner of the database has done to entries."""
+
+    changed: set[int] = field(default_factory=set)
+    deleted: set[int] = field(default_factory=set)
+    moved: set[int] = field(default_factory=set)
+
+    def apply(self, kind: str, ids: list[int], choice: random.Random) -> None:
+        left = sorted(set(ids) - self.changed - self.deleted - self.moved)
+        if len(left) < 2:
+            return
+        one, two = choice.sample(left, 2)
+        if kind == "change":
+            as_owner(f"UPDATE audit_auditentry SET address = 'x' WHERE id = {one}")
+            self.changed.add(one)
+        elif kind == "delete":
+            as_owner(f"DELETE FROM audit_auditentry WHERE id = {one}")
+            self.deleted.add(one)
+        else:
+            as_owner(
+                f"UPDATE audit_leaf SET entry_id = -1 WHERE entry_id = {one}",
+                f"UPDATE audit_leaf SET entry_id = {one} WHERE entry_id = {two}",
+                f"UPDATE audit_leaf SET entry_id = {two} WHERE entry_id = -1",
+            )
+            self.moved |= {one, two}
+
+
+@hypothesis_settings(
+    max_examples=12,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    seed=st.integers(0, 10**9),
+    kinds=st.lists(st.sampled_from(["change", "delete", "reorder"]), max_size=5),
+    added=st.booleans(),
+    truncated=st.integers(0, 3),
+)
+def test_whatever_an_owner_does_is_named(
+    witness: Path, seed: int, kinds: list[str], added: bool, truncated: int
+) -> None:
+    choice = random.Random(seed)  # noqa: S311 - not a secret
+    as_owner(*(f"DELETE FROM audit_{t}" for t in ("auditentry", "leaf", "subtree", "checkpoint")))
+    witness.unlink(missing_ok=True)
+    ids = seal(*(choice.randint(1, 9) for _ in range(4)))
+    size = len(ids) - truncated
+    attack = Attack()
+    forget(size)
+    for kind in kinds:
+        attack.apply(kind, ids[:size], choice)
+    expected = {f"Entry {id} was changed after it was sealed" for id in attack.changed}
+    expected |= {f"Entry {id} is missing" for id in attack.deleted}
+    # Leaves that no checkpoint has are read after the others, so a move between is two changes.
+    moved = "was " if truncated else "was reordered: it was leaf"
+    expected |= {f"Entry {id} {moved}" for id in attack.moved}
+    if truncated:
+        expected.add("The log was truncated: the checkpoint of")
+    if added:
+        as_owner(f"UPDATE audit_checkpoint SET complete_to = {ids[0]}")
+        add(ids[0] - 1)
+        expected.add(f"Entry {ids[0] - 1} was added later, or lost its leaf")
+    found = problems("--checkpoint", str(witness))
+    named = {start for start in expected if any(each.startswith(start) for each in found)}
+    assert named == expected
+    assert len(found) <= len(expected) + (1 if truncated else 0), found

@@ -1,0 +1,409 @@
+"""Every page of the admin, taken from the URL resolver, tried by everybody with Acme's ids.
+
+A page that is new is tried without anyone remembering to; one whose address has a part that these
+tests do not know makes them fail until they are taught it.
+"""
+
+import itertools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.contrib import admin
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client, RequestFactory
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from django.utils.http import urlsafe_base64_encode
+from psycopg import sql
+
+from apikeys.models import ApiKey
+from apikeys.usage.models import FlushedBatch, KeyAddress, KeyUsage, RefusedRequest
+from audit import record
+from audit.models import Action, AuditEntry, Checkpoint, Leaf, Subtree
+from config.postgresql import roles
+from config.request_context import current_request
+from documents.models import Document, Recipient, StoredFile
+from events.models import Event, Generation
+from events.webhooks import life
+from events.webhooks.models import Attempt, Delivery, Endpoint, Process
+from tests.support import factories, staff, webhooks
+from tests.support.browser import Browser
+from tests.support.factories import Tenant
+from tests.support.usage import refused
+from workspaces import invitations
+from workspaces.models import ConfirmedAddress, DocumentCount, Invitation, Membership, Workspace
+
+UNKNOWN_UUID, UNKNOWN_NUMBER = "00000000-0000-4000-8000-00000000dead", "999999999"
+OBJECT_PARTS = {"object_id", "id"}  # the parts of an address that name one object
+MALFORMED = ("x", "0", "%00", "' or 1=1 --", "-1")
+
+
+@dataclass(frozen=True)
+class Belongings:
+    """What Acme has: ids by model, and every text that must not be seen by others.
+
+    Attributes:
+        hidden: the part of the secrets that support staff and operators must not see either.
+    """
+
+    ids: dict[str, list[str]]
+    secrets: set[str]
+    hidden: set[str]
+
+    def all_ids(self) -> list[str]:
+        return list(itertools.chain.from_iterable(self.ids.values()))
+
+
+@pytest.fixture
+def belongings(acme: Tenant) -> Belongings:
+    """Acme with one of everything, each with a name that stands out."""
+    bob = staff.member(acme.workspace, "bob@acme.example")
+    invitations.create(acme.workspace, "zora@initech.example", "ADMIN", by=acme.admin, mailed=False)
+    gone, _ = factories.issue(acme.workspace, "Retired integration", acme.admin)
+    gone_id = str(gone.pk)
+    gone.delete_by(by=acme.admin)
+    document = factories.listed(acme.workspace, 1, title="Merger with Initech")[0]
+    person = factories.recipient(document, name="Zoe Zimmer", email="zoe@initech.example")
+    sender = RequestFactory(REMOTE_ADDR="203.0.113.77", headers={"User-Agent": "acme-sync/1.0"})
+    current = current_request.set(sender.get("/"))
+    record.document_downloaded(
+        key=acme.key.snapshot(),
+        document=record.DocumentSnapshot(document_id=document.id, document_title=document.title),
+        file_type="original",
+        file_sha256="0" * 64,
+        byte_range="",
+    )
+    current_request.reset(current)
+    [refusal] = refused(
+        key_id=acme.key.pk,
+        key_name=acme.key.name,
+        key_prefix=acme.key.prefix,
+        workspace_id=acme.workspace.pk,
+        workspace_name=acme.workspace.name,
+        document_id=document.pk,
+        address="203.0.113.78",
+        user_agent="acme-other/1.0",
+        path=f"/api/v1/documents/{document.pk}",
+    )
+    endpoint, secret = life.create(
+        workspace=acme.workspace,
+        url="https://hooks.initech.example/acme?token=zephyr",
+        types=["document.completed"],
+        by=acme.admin,
+    )
+    delivery = webhooks.failed(endpoint)
+    Endpoint.objects.filter(pk=endpoint.pk).update(failing_since=delivery.created_at)
+    ids = {
+        "workspaces_workspace": [str(acme.workspace.pk)],
+        "apikeys_apikey": [str(acme.key.pk), gone_id],
+        "documents_document": [str(document.pk)],
+        "audit_auditentry": [str(entry.pk) for entry in AuditEntry.objects.all()],
+        "auth_user": [str(acme.admin.pk), str(bob.pk)],
+        "usage_refusedrequest": [str(refusal.pk)],
+        "webhooks_endpoint": [str(endpoint.pk)],
+        "webhooks_delivery": [str(delivery.pk)],
+    }
+    hidden = {acme.raw, acme.key.digest, secret, endpoint.secret, "zephyr"}
+    secrets = {
+        *itertools.chain(
+            ids["workspaces_workspace"], ids["apikeys_apikey"], ids["documents_document"]
+        ),
+        *(acme.workspace.name, acme.key.name, acme.key.prefix),
+        *(gone.name, gone.prefix, acme.admin.username, bob.username),
+        *(document.title, person.name, person.email, "203.0.113.77", "acme-sync/1.0"),
+        *(refusal.request_id, "203.0.113.78", "acme-other/1.0", "zora@initech.example"),
+        *(str(endpoint.pk), endpoint.public_url, "Oops"),
+        *(delivery.public_event_id, str(delivery.document_id)),
+    }
+    return Belongings(ids, secrets | hidden, hidden)
+
+
+def patterns(resolver: URLResolver | None = None) -> Iterator[URLPattern]:
+    """Each address below /admin/."""
+    if resolver is None:
+        [resolver] = [
+            each
+            for each in get_resolver().url_patterns
+            if isinstance(each, URLResolver) and each.namespace == "admin"
+        ]
+    for each in resolver.url_patterns:
+        if isinstance(each, URLResolver):
+            yield from patterns(each)
+        else:
+            yield each
+
+
+def names() -> list[str]:
+    """The names of the addresses; signing out comes last."""
+    found = {pattern.name for pattern in patterns() if pattern.name}
+    return sorted(found, key=lambda name: (name == "logout", name))
+
+
+def model_of(name: str) -> str:
+    """The model that an address is about, "" for none."""
+    labels = ["_".join(model._meta.label_lower.split(".")) for model in admin.site._registry]
+    return next((label for label in labels if name.startswith(f"{label}_")), "")
+
+
+def parts_of(name: str) -> set[str]:
+    """The names of the address's parts."""
+    [found] = {
+        frozenset(pattern.pattern.regex.groupindex)
+        for pattern in patterns()
+        if pattern.name == name
+    }
+    return set(found)
+
+
+def addresses(name: str, ids: list[str]) -> list[str]:
+    """The addresses of this name, with each of the ids."""
+    parts = parts_of(name)
+    if not parts:
+        return [reverse(f"admin:{name}")]
+    if parts == {"app_label"}:
+        labels = {model._meta.app_label for model in admin.site._registry}
+        return [reverse(f"admin:{name}", args=[label]) for label in sorted(labels)]
+    if parts == {"uidb64", "token"}:  # a user's id, and what only an e-mail to the user has
+        return [
+            reverse(f"admin:{name}", args=[urlsafe_base64_encode(each.encode()), token])
+            for each in ids
+            for token in ("set-password", "cmgb4h-00000000000000000000000000000000")
+        ]
+    assert len(parts) == 1, f"{name} has parts that this test does not know: {parts}"
+    assert parts <= OBJECT_PARTS, f"{name} has a part that this test does not know: {parts}"
+    return [reverse(f"admin:{name}", args=[each]) for each in ids]
+
+
+def queries(belongings: Belongings) -> Iterator[dict[str, str]]:
+    """What a list, a filter, a search or an autocomplete could be asked about Acme."""
+    uuids = [value for value in belongings.all_ids() if "-" in value]
+    fields = ("key_id__exact", "workspace_id__exact", "document_id__exact")
+    for value in [*uuids, "Acme", "Merger", "dtd_", "@acme.example"]:
+        yield {"q": value, "term": value}
+        yield {"workspace": value}
+        yield dict.fromkeys(fields, value)
+
+
+# Would do something on an object's page, where that is allowed.
+POST: dict[str, Any] = {
+    **{"confirmed": "yes", "post": "yes", "name": "Taken over", "plan": "FREE", "role": "ADMIN"},
+    **{"url": "https://mallory.example/", "types": ["document.sent"]},
+}
+
+
+def posts_to_list(ids: list[str]) -> list[dict[str, Any]]:
+    """Bodies that would do something on a list, where that is allowed."""
+    forms: list[dict[str, Any]] = [POST]
+    for action in ("revoke_selected", "delete_selected"):
+        chosen = {"action": action, "_selected_action": ids}
+        forms.append({**chosen, "index": "0", "select_across": "1"})
+        forms.append({**chosen, "confirmed": "yes", "post": "yes"})
+        forms.append({"action": action, "_selected_action": ["x"], "confirmed": "yes"})
+    return forms
+
+
+def text_of(response: Any) -> str:
+    """All that a response says."""
+    content = b"".join(response.streaming_content) if response.streaming else response.content
+    return f"{response.headers}{response.cookies}{content.decode()}"
+
+
+OF_READERS = (
+    Action.DOCUMENT_VIEWED,
+    Action.LOG_EXPORTED,
+    Action.LOG_EXPORT_ENDED,
+    Action.LOGOUT,
+)
+
+
+def database() -> dict[str, str]:
+    """A fingerprint of each table, without sessions and what the audit log says about readers."""
+    found = {}
+    with connection.cursor() as cursor:
+        for table in roles.declared()["documents"]:
+            rows = sql.SQL("SELECT md5(string_agg(t::text, '|' ORDER BY t::text)) FROM {} t")
+            cursor.execute(rows.format(sql.Identifier(table)))
+            found[table] = str(cursor.fetchone())
+    del found["django_session"]
+    entries = AuditEntry.objects.exclude(action__in=OF_READERS).order_by("id")
+    found["audit_auditentry"] = str(list(entries.values()))
+    return found
+
+
+def responses(client: Client, belongings: Belongings) -> Iterator[tuple[str, str, Any]]:
+    """Each address by GET and by POST: what was sent, the address's name, and the response."""
+    for name in names():
+        ids = belongings.ids.get(model_of(name)) or belongings.all_ids()
+        for url, forms in attempts(name, ids):
+            yield url, name, client.get(url)
+            for form in forms:
+                yield f"{url} {form}", name, client.post(url, form)
+        if is_list(name):
+            for query in queries(belongings):
+                yield str(query), name, client.get(reverse(f"admin:{name}"), query)
+
+
+def attempts(name: str, ids: list[str]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """The addresses of this name, each with the forms to post to it."""
+    forms: list[dict[str, Any]] = [POST] if parts_of(name) else [{}]
+    if is_list(name):
+        forms = posts_to_list(ids)
+    for url in addresses(name, ids):
+        yield url, forms
+    if parts_of(name) & OBJECT_PARTS:
+        for url in addresses(name, list(MALFORMED)):
+            yield url, forms
+
+
+def is_list(name: str) -> bool:
+    """Whether an address could be asked for a choice of objects."""
+    return not parts_of(name) and bool(model_of(name)) and not name.endswith("_add")
+
+
+def leaked(sent: str, response: Any, secrets: set[str]) -> set[str]:
+    """The secrets that the response tells; what was sent is none, now or to an earlier export."""
+    text = re.sub(r"(search|document|key) = [^,\"<]+", "", text_of(response))
+    return {secret for secret in secrets if secret in text and secret not in sent}
+
+
+def test_admin_addresses_are_all_known_to_these_tests() -> None:
+    assert {"index", "login", "apikeys_apikey_revoke", "workspaces_workspace_suspend"} <= set(
+        names()
+    )
+    assert len(names()) > 20
+    assert not {"view_on_site", "autocomplete"} & set(names())
+
+
+def strangers(umbrella: Tenant) -> dict[str, User]:
+    """People who have nothing to do with Acme."""
+    outsider = factories.user("mallory@acme.example")
+    return {"admin next door": umbrella.admin, "not staff": outsider}
+
+
+@pytest.mark.parametrize("who", ["admin next door", "not staff", "nobody"])
+def test_admin_shows_strangers_nothing_of_acme_and_changes_nothing(
+    belongings: Belongings, umbrella: Tenant, who: str
+) -> None:
+    client = Client(raise_request_exception=False)
+    everyone = strangers(umbrella)
+    if who in everyone:
+        client.force_login(everyone[who])
+    before = database()
+    for sent, name, response in responses(client, belongings):
+        assert response.status_code < 500, (name, sent)
+        assert not leaked(sent, response, belongings.secrets), (name, sent)
+    assert database() == before
+
+
+def test_admin_opens_no_page_of_keys_or_webhooks_for_a_member_and_changes_nothing(
+    belongings: Belongings, acme: Tenant
+) -> None:
+    bob = User.objects.get(username="bob@acme.example")
+    client = staff.signed_in(bob)
+    client.raise_request_exception = False
+    before = database()
+    hidden = belongings.secrets
+    for sent, name, response in responses(client, belongings):
+        assert response.status_code < 500, (name, sent)
+        assert response.status_code == 403 or not name.startswith(OF_ADMINS), (name, sent)
+        assert not leaked(sent, response, hidden - {bob.username}), (name, sent)
+    assert database() == before
+    client.force_login(bob)
+    start = text_of(client.get(reverse("admin:index")))
+    for app in ("apikeys", "webhooks"):
+        url = reverse("admin:app_list", args=[app])
+        assert client.get(url).status_code == 404
+        assert url not in start
+
+
+# What only a workspace's admins change.
+OF_ADMINS = ("apikeys_", "webhooks_")
+# What support staff and operators see of it; all else is refused.
+SEEN = tuple(
+    f"{model}_{page}"
+    for model in ("apikeys_apikey", "webhooks_endpoint", "webhooks_delivery")
+    for page in ("changelist", "change", "history")
+)
+
+
+@pytest.mark.parametrize("who", ["support", "operator"])
+def test_admin_shows_support_and_operators_keys_and_webhooks_and_lets_them_change_nothing(
+    belongings: Belongings, acme: Tenant, who: str
+) -> None:
+    user = {"support": staff.support, "operator": staff.operator}[who]()
+    client = staff.signed_in(user)
+    client.raise_request_exception = False
+    before = database()
+    for sent, name, response in responses(client, belongings):
+        assert response.status_code < 500, (name, sent)
+        assert not leaked(sent, response, belongings.hidden), (name, sent)
+        writes = response.wsgi_request.method != "GET" and name != "apikeys_apikey_history"
+        if name.startswith(OF_ADMINS) and writes:
+            assert response.status_code in (403, 404), (name, sent)
+        elif name.startswith(OF_ADMINS) and name not in SEEN:
+            assert response.status_code in (301, 302, 403, 404), (name, sent)
+    assert database() == before
+    client.force_login(user)
+    for key_id in belongings.ids["apikeys_apikey"]:  # one of them is deleted
+        url = reverse("admin:apikeys_apikey_change", args=[key_id])
+        assert client.get(url).status_code == 200
+
+
+def normal(response: Any, sent: str) -> tuple[int, str]:
+    """A response without what differs from request to request."""
+    text = response.content.decode().replace(f"/{sent}/", "/ID/")
+    text += response.headers.get("Location", "")
+    return response.status_code, re.sub(r'name="csrfmiddlewaretoken" value="\w+"', "", text)
+
+
+def test_admin_shows_an_object_of_acme_like_one_that_does_not_exist(
+    belongings: Belongings, umbrella: Tenant
+) -> None:
+    client = staff.signed_in(umbrella.admin)
+    for name in names():
+        if not parts_of(name) & OBJECT_PARTS:
+            continue
+        for each in belongings.ids[model_of(name)]:
+            unknown = UNKNOWN_UUID if "-" in each else UNKNOWN_NUMBER
+            for method in (client.get, client.post):
+                data = {"confirmed": "yes", "post": "yes"}
+                client.cookies.pop("messages", None)  # of the request before
+                theirs = method(reverse(f"admin:{name}", args=[each]), data)
+                client.cookies.pop("messages", None)
+                none = method(reverse(f"admin:{name}", args=[unknown]), data)
+                assert normal(theirs, each) == normal(none, unknown), (name, each)
+
+
+def test_admin_is_tried_with_every_kind_of_object() -> None:
+    tried = {Workspace, Membership, Invitation, ApiKey, Document, Recipient, StoredFile, AuditEntry}
+    tried |= {RefusedRequest, Endpoint, Delivery, Attempt}
+    ours = {m for m in apps.get_models() if m.__module__.split(".")[0] in OUR_APPS}
+    without_pages = {DocumentCount, Leaf, Subtree, Checkpoint, KeyUsage, KeyAddress, FlushedBatch}
+    without_pages |= {ConfirmedAddress, Event, Generation, Process}
+    assert ours == tried | without_pages
+    assert not [model for model in without_pages if admin.site.is_registered(model)]
+
+
+OUR_APPS = ("workspaces", "apikeys", "documents", "audit", "events")
+
+
+@pytest.mark.parametrize("who", ["admin", "support", "operator"])
+def test_admin_pages_fit_and_are_accessible(
+    belongings: Belongings, acme: Tenant, browser: Browser, who: str
+) -> None:
+    user = {"admin": lambda: acme.admin, "support": staff.support, "operator": staff.operator}[
+        who
+    ]()
+    client = staff.signed_in(user)
+    browser.log_in(user)
+    for name in names():
+        for url in addresses(name, belongings.ids.get(model_of(name), []))[:1]:
+            response = client.get(url)
+            is_page = response.headers["Content-Type"].startswith("text/html")
+            if response.status_code == 200 and is_page:
+                browser.open(url)
+                browser.check_layout(f"{who}-{name}")

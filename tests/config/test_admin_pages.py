@@ -1,0 +1,239 @@
+"""What users are told where there is nothing to show, and where an address is not right."""
+
+import re
+from typing import Any
+
+import httpx
+import pytest
+from django.contrib.admin import site
+from django.test import Client
+from django.urls import reverse
+
+from tests.support import factories, staff
+from tests.support.factories import Tenant
+from tests.support.proxy import HOST
+from tests.support.server import ROOT, Server, end_connections
+from tests.support.staff import DOCUMENTS, HISTORY, happened, signed_in
+from workspaces.models import Workspace
+
+KEYS = reverse("admin:apikeys_apikey_changelist")
+WORKSPACES = reverse("admin:workspaces_workspace_changelist")
+ACCOUNTS = reverse("admin:auth_user_changelist")
+UNKNOWN = "00000000-0000-4000-8000-00000000dead"
+NOT_KNOWN = "That filter does not exist here."
+TOOLS = '<details class="menu">'
+
+
+@pytest.fixture
+def sam(db: None) -> Client:
+    """A user of the group Support, signed in."""
+    return signed_in(staff.support())
+
+
+@pytest.fixture
+def olga(db: None) -> Client:
+    """An operator, signed in: sees each list but that of the keys."""
+    return signed_in(staff.operator())
+
+
+def body(response: Any) -> str:
+    return str(response.content.decode())
+
+
+def text_in_place(client: Client, query: str = "", path: str = HISTORY) -> str:
+    """What the list says in place of its rows."""
+    html = body(client.get(f"{path}{query}"))
+    assert html.count('class="empty"') == 1
+    return html.partition('<div class="empty"><p>')[2].partition("<")[0]
+
+
+# --- Lists without rows
+
+
+def test_changelist_without_rows_says_why(sam: Client) -> None:
+    assert text_in_place(sam) == "There are no entries yet."
+    assert text_in_place(sam, "?before=0.1") == "There are no entries yet."
+    assert text_in_place(sam, "?q=nobody").startswith("Nothing matches. Looked for: Beginning of a")
+    assert text_in_place(sam, "?since=2026-03-01") == "Nothing matches."
+    happened(1)
+    assert text_in_place(sam, "?after=0.1") == "There is nothing older."
+    assert text_in_place(sam, "?q=nobody&after=0.1") == "Nothing older matches."
+    asked = "Search for the id of a document, or choose a workspace."
+    assert text_in_place(sam, path=DOCUMENTS) == asked
+    assert text_in_place(sam, f"?q={UNKNOWN}", DOCUMENTS).startswith("No document has this id.")
+    assert text_in_place(sam, f"?after=0.{UNKNOWN}", DOCUMENTS) == asked
+
+
+def test_changelist_that_is_empty_on_an_older_page_leads_back(sam: Client) -> None:
+    happened(1)
+    html = body(sam.get(f"{HISTORY}?after=0.1"))
+    assert '<a href="?">Newest</a>' in html
+    assert 'rel="next"' not in html
+
+
+# --- Addresses that ask for what a list does not know
+
+
+@pytest.mark.parametrize("path", [KEYS, WORKSPACES, ACCOUNTS])
+@pytest.mark.parametrize(
+    "query",
+    ["foo=bar", "password__startswith=a", "_to_field=password", "username__regex=(", "id=x"],
+)
+def test_changelist_with_an_unknown_filter_shows_all_and_says_so(
+    acme: Tenant, olga: Client, path: str, query: str
+) -> None:
+    client = signed_in(acme.admin) if path == KEYS else olga
+    first = client.get(f"{path}?{query}")
+    assert (first.status_code, first["Location"]) == (302, f"{path}?e=1")
+    assert client.get(f"{path}?e=1&{query}")["Location"] == f"{path}?e=1"  # in no circle
+    client.cookies.pop("messages")
+    client.get(f"{path}?{query}")
+    html = body(client.get(f"{path}?e=1"))
+    assert html.count(NOT_KNOWN) == 1
+    assert "result_list" in html
+    assert NOT_KNOWN not in body(client.get(path))
+
+
+def test_changelist_with_an_unknown_page_shows_all_and_says_so(olga: Client) -> None:
+    Workspace.objects.bulk_create(Workspace(name=f"Workspace {n}") for n in range(51))
+    assert olga.get(f"{WORKSPACES}?p=2").status_code == 200
+    assert olga.get(f"{WORKSPACES}?p=3")["Location"] == f"{WORKSPACES}?e=1"
+    assert olga.get(f"{WORKSPACES}?e=1&p=3")["Location"] == f"{WORKSPACES}?e=1"
+    assert NOT_KNOWN in body(olga.get(f"{WORKSPACES}?e=1"))
+
+
+@pytest.mark.parametrize("path", [HISTORY, DOCUMENTS])
+def test_changelist_of_what_only_grows_ignores_unknown_parameters(
+    acme: Tenant, sam: Client, path: str
+) -> None:
+    factories.listed(acme.workspace, 1)
+    for query in ("foo=bar", "p=9", "password__startswith=a"):
+        html = body(sam.get(f"{path}?workspace={acme.workspace.id}&{query}"))
+        assert "result_list" in html
+    assert sam.get(f"{path}?_to_field=password")["Location"] == f"{path}?e=1"
+
+
+def test_changelist_of_accounts_knows_its_filters(acme: Tenant, olga: Client) -> None:
+    found = body(olga.get(f"{ACCOUNTS}?kind=operator"))
+    assert "olga@operators.example" in found
+    assert acme.admin.username not in found
+
+
+# --- Searches
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        (WORKSPACES, "Any part of a name"),
+        (ACCOUNTS, "Any part of a name, or of an e-mail address"),
+        (HISTORY, "Anything you have: "),
+        (DOCUMENTS, "The id, its first 8 characters, "),
+    ],
+)
+def test_changelist_searches_say_what_they_search_for(
+    acme: Tenant, olga: Client, path: str, said: str
+) -> None:
+    assert said in body((signed_in(acme.admin) if path == KEYS else olga).get(path))
+
+
+# --- A database that was away
+
+
+@pytest.mark.parametrize(("page", "status"), [("/admin/", 200), ("/admin/login/", 302)])
+def test_admin_page_survives_a_connection_that_died_idle(
+    server: Server, acme: Tenant, page: str, status: int
+) -> None:
+    cookies = {"sessionid": signed_in(acme.admin).cookies["sessionid"].value}
+
+    def asked() -> list[int]:
+        """More often than the server has threads."""
+        address = f"http://{HOST}:{server.port}{page}"
+        return [httpx.get(address, cookies=cookies).status_code for _ in range(8)]
+
+    assert asked() == [status] * 8
+    assert end_connections() >= 1
+    assert asked() == [status] * 8
+
+
+def test_admin_page_without_the_database_is_503_and_heals(server: Server, acme: Tenant) -> None:
+    cookies = {"sessionid": signed_in(acme.admin).cookies["sessionid"].value}
+    address = f"http://{HOST}:{server.port}{KEYS}"
+    assert httpx.get(address, cookies=cookies).status_code == 200
+    server.database.refuse()
+    response = httpx.get(address, cookies=cookies)
+    assert response.status_code == 503
+    assert response.headers["retry-after"] == "5"
+    assert "Please try again in a moment." in response.text
+    server.database.restore()
+    assert httpx.get(address, cookies=cookies).status_code == 200
+
+
+# --- Pages that refuse
+
+
+def refusals(client: Client, acme: Tenant) -> dict[str, Any]:
+    """403 and 404 of the admin, and a form that lacks its token."""
+    strict = Client(enforce_csrf_checks=True)
+    strict.cookies = client.cookies
+    return {
+        "Permission denied": client.get(ACCOUNTS),
+        "Page not found": client.get("/admin/nowhere/"),
+        "Nothing was changed": strict.post(KEYS),
+    }
+
+
+def test_error_pages_have_the_header_of_the_admin(acme: Tenant, sam: Client) -> None:
+    for said, response in refusals(sam, acme).items():
+        html = body(response)
+        assert said in html
+        assert TOOLS in html
+        assert "sam@support.example" in html
+        assert "Sign out" in html
+        assert "frame-ancestors" in response["Content-Security-Policy"]
+        assert "no-store" in response["Cache-Control"]
+
+
+def test_error_pages_show_nothing_of_it_without_signing_in(acme: Tenant) -> None:
+    stranger = signed_in(factories.user("mallory@acme.example"))  # no staff
+    for client in (Client(), stranger):
+        html = body(client.get("/nowhere"))
+        assert "Page not found" in html
+        assert TOOLS not in html
+        refused = Client(enforce_csrf_checks=True)
+        refused.cookies = client.cookies
+        html = body(refused.post("/admin/login/"))
+        assert "Nothing was changed" in html
+        assert TOOLS not in html
+        assert "mallory" not in html
+
+
+def test_error_pages_outside_of_the_admin_do_not_ask_for_the_user(
+    sam: Client, django_assert_num_queries: Any
+) -> None:
+    with django_assert_num_queries(0):
+        html = body(sam.get("/nowhere"))
+    assert TOOLS not in html
+
+
+def test_admin_stylesheets_name_only_columns_that_exist() -> None:
+    css = (ROOT / "config" / "static" / "config" / "admin.css").read_text()
+    named = set(re.findall(r"#result_list \.field-(\w+)", css))
+    assert named
+    for name in named:
+        assert any(
+            hasattr(each, name) or name in {field.name for field in each.opts.fields}
+            for each in site._registry.values()
+        ), name
+
+
+def test_favicon_is_the_product_s(client: Client) -> None:
+    response = client.get("/favicon.ico")
+    assert re.fullmatch(r"/static/config/favicon\.[0-9a-f]{12}\.svg", response["Location"])
+
+
+@pytest.mark.parametrize("query", ["plan__exact=%00", "q=%00", "suspended__exact=%00", "p=%00"])
+@pytest.mark.parametrize("path", [WORKSPACES, HISTORY, DOCUMENTS])
+def test_lists_survive_nul_bytes(olga: Client, path: str, query: str) -> None:
+    response = olga.get(f"{path}?{query}", follow=True)
+    assert response.status_code == 200

@@ -1,0 +1,115 @@
+"""`check --deploy`: clean as deploy/ sets it up, and what it finds otherwise."""
+
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from config.ports import free_port
+from documents.models import StoredFile
+from tests.support import factories, seals, server
+from tests.support.factories import Tenant
+from tests.support.proxy import HOST, Proxy
+from tests.support.server import EXEC, ROOT, eventually
+
+PRODUCTION = {
+    "HTTPS_ONLY": "yes",
+    "SECOND_FACTOR": "operators",
+    "TRUSTED_PROXIES": "1",
+    "ALLOWED_HOSTS": "api.example.com",
+    "AUDIT_PUBLIC_KEYS": str(seals.KEY.public),
+    "AUDIT_WITNESSES": "file:/var/lib/documents-api/checkpoints,bucket",
+    "AUDIT_WITNESS_BUCKET": "documents-checkpoints",
+}
+
+
+def check(**environment: str) -> str:
+    """What the command prints on stderr, with the variables of production and these."""
+    done = subprocess.run(
+        [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"],
+        cwd=ROOT,
+        env={**os.environ, "DATABASE_URL": server.test_database_url(), **PRODUCTION, **environment},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == (1 if done.stderr else 0), done.stderr
+    return done.stderr
+
+
+def listens(port: int) -> bool:
+    """Whether connections are accepted."""
+    with contextlib.suppress(OSError):
+        socket.create_connection((HOST, port)).close()
+        return True
+    return False
+
+
+@pytest.fixture
+def public_store(tmp_path: Path) -> Iterator[str]:
+    """The URL of object storage that asks for no key, with one object in its bucket."""
+    bucket = tmp_path / os.environ["S3_BUCKET"]
+    bucket.mkdir()
+    (bucket / "a.pdf").write_bytes(b"%PDF-1.7")
+    port = free_port()
+    rclone = [str(Path(sys.executable).parent / "rclone"), "serve", "s3", str(tmp_path)]
+    options = [f"--addr={HOST}:{port}", "--config=", f"--cache-dir={tmp_path / 'cache'}"]
+    process = subprocess.Popen([sys.executable, "-c", EXEC, *rclone, *options])
+    try:
+        assert eventually(lambda: listens(port))
+        yield f"http://{HOST}:{port}"
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def test_check_deploy_finds_nothing_in_production(transactional_db: None, acme: Tenant) -> None:
+    factories.document(acme.workspace)
+    assert check() == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "finding"),
+    [
+        ("REDIS_URL", "memory://", "(config.W001) REDIS_URL is memory://"),
+        ("HTTPS_ONLY", "no", "(config.W002) HTTPS_ONLY is off"),
+        ("TRUSTED_PROXIES", "0", "(config.W003) TRUSTED_PROXIES is 0"),
+        ("SECOND_FACTOR", "nobody", "(config.W004) SECOND_FACTOR is nobody"),
+        ("SECRET_KEY", "secret", "(config.E002) SECRET_KEY can be guessed."),
+        ("ALLOWED_HOSTS", "*", "(config.E003) ALLOWED_HOSTS accepts every host."),
+        ("AUDIT_PUBLIC_KEYS", "", "(audit.W002) AUDIT_PUBLIC_KEYS is not set"),
+        ("AUDIT_PUBLIC_KEYS", "CHANGE-ME", "(audit.E002) AUDIT_PUBLIC_KEYS is not valid"),
+        ("AUDIT_WITNESSES", "stdout", "(audit.W003) AUDIT_WITNESSES has no `bucket`"),
+        ("AUDIT_WITNESSES", "bucket,paper", "(audit.E002) AUDIT_WITNESSES must have"),
+        ("AUDIT_WITNESS_BUCKET", "", "(audit.E002) AUDIT_WITNESSES has `bucket`, but"),
+        ("S3_ENDPOINT_URL", "http://127.0.0.1:9", "(documents.W001) Object storage is out of"),
+    ],
+)
+def test_check_deploy_names_an_unsafe_variable(
+    transactional_db: None, name: str, value: str, finding: str
+) -> None:
+    assert finding in check(**{name: value})
+
+
+def test_check_deploy_finds_a_public_bucket(transactional_db: None, public_store: str) -> None:
+    assert "(documents.E001) Anyone can list" in check(S3_ENDPOINT_URL=public_store)
+
+
+def test_check_deploy_finds_public_objects_in_a_bucket_that_nobody_can_list(
+    transactional_db: None, public_store: str
+) -> None:
+    def without_list(block: bytes) -> bytes:
+        refused = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n"
+        return refused if b"<ListBucketResult" in block else block
+
+    proxy = Proxy(public_store, without_list)
+    try:
+        assert check(S3_ENDPOINT_URL=proxy.url) == ""
+        StoredFile.objects.create(object_key="a.pdf", size=8, sha256="0" * 64)
+        assert "(documents.E001) Anyone can list" in check(S3_ENDPOINT_URL=proxy.url)
+    finally:
+        proxy.stop()

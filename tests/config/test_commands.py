@@ -1,0 +1,191 @@
+"""create_workspace and issue_key: what scripts call."""
+
+import json
+from io import StringIO
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
+
+from apikeys.models import ApiKey
+from audit.models import Action, AuditEntry
+from audit.record.accounts import NOT_CONFIRMED
+from config.request_context import actor
+from tests.support import factories
+from tests.support.factories import Tenant
+from workspaces.models import Membership, Workspace
+
+
+def command(name: str, *words: str) -> str:
+    """What a command prints on stdout, less the line's end."""
+    out = StringIO()
+    call_command(name, *words, stdout=out)
+    return out.getvalue().removesuffix("\n")
+
+
+def test_create_workspace_prints_the_workspace_and_a_one_time_password(db: None) -> None:
+    printed = json.loads(
+        command("create_workspace", "Čapek & Søn", "--plan", "pro", "--admin", "Eva@Example.com")
+    )
+
+    workspace = Workspace.objects.get()
+    user = User.objects.get()
+    assert printed == {
+        "id": str(workspace.id),
+        "name": "Čapek & Søn",
+        "plan": "PRO",
+        "admin": "eva@example.com",
+        "password": printed["password"],
+    }
+    assert user.check_password(printed["password"])
+    assert user.is_staff
+    assert not user.is_superuser
+    assert Membership.objects.admins().get().workspace == workspace
+
+
+def test_create_workspace_leaves_the_password_of_a_known_user_alone(db: None) -> None:
+    first = json.loads(
+        command("create_workspace", "One", "--plan", "PRO", "--admin", "eva@example.com")
+    )
+    second = json.loads(
+        command("create_workspace", "Two", "--plan", "FREE", "--admin", "EVA@example.com")
+    )
+
+    assert "password" not in second
+    assert User.objects.get().check_password(first["password"])
+    assert Membership.objects.admins().count() == 2
+
+
+def test_create_workspace_says_if_the_name_exists(acme: Tenant) -> None:
+    err = StringIO()
+    words = ("acme", "--plan", "PRO", "--admin", "eva@example.com")
+    call_command("create_workspace", *words, stdout=StringIO(), stderr=err)
+    created = f"{acme.workspace.created_at:%Y-%m-%d}"
+    assert err.getvalue() == (
+        f"Note: there is another workspace with that name: Acme · 00000001, created {created}.\n"
+    )
+    assert Workspace.objects.count() == 2
+
+
+def recorded() -> list[tuple[str, str, str]]:
+    """The entries so far, in order."""
+    entries = AuditEntry.objects.order_by("id")
+    assert {entry.person for entry in entries} == {actor()}
+    return [(entry.action, entry.member, entry.detail) for entry in entries]
+
+
+def test_create_workspace_is_recorded_with_its_admin_s_account(db: None) -> None:
+    command("create_workspace", "One", "--plan", "PRO", "--admin", "eva@example.com")
+    assert recorded() == [
+        (Action.WORKSPACE_CREATED, "", "PRO"),
+        (Action.ACCOUNT_CREATED, "eva@example.com", f"staff status: no → yes; {NOT_CONFIRMED}"),
+        (Action.MEMBER_ADDED, "eva@example.com", "ADMIN"),
+    ]
+    one = Workspace.objects.get()
+    named = AuditEntry.objects.exclude(action=Action.ACCOUNT_CREATED)
+    assert set(named.values_list("workspace_id", "workspace_name")) == {(one.id, "One")}
+
+
+def test_create_workspace_records_that_a_known_user_may_sign_in_to_the_admin(db: None) -> None:
+    factories.user("eva@example.com")
+    for name in ("One", "Two"):
+        command("create_workspace", name, "--plan", "PRO", "--admin", "eva@example.com")
+    assert recorded() == [
+        (Action.WORKSPACE_CREATED, "", "PRO"),
+        (Action.ACCOUNT_CHANGED, "eva@example.com", "staff status: no → yes"),
+        (Action.MEMBER_ADDED, "eva@example.com", "ADMIN"),
+        (Action.WORKSPACE_CREATED, "", "PRO"),
+        (Action.MEMBER_ADDED, "eva@example.com", "ADMIN"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (("", "--plan", "PRO", "--admin", "a@b.example"), "NAME must have 1 to 200 characters."),
+        (
+            ("n" * 201, "--plan", "PRO", "--admin", "a@b.example"),
+            "NAME must have 1 to 200 characters.",
+        ),
+        (
+            ("a\0b", "--plan", "PRO", "--admin", "a@b.example"),
+            "NAME must have 1 to 200 characters.",
+        ),
+        (
+            ("A", "--plan", "GOLD", "--admin", "a@b.example"),
+            "--plan must be one of FREE, PERSONAL, PRO, BUSINESS.",
+        ),
+        *(
+            (
+                ("A", "--plan", "PRO", "--admin", login),
+                "--admin must be an e-mail address in ASCII letters.",
+            )
+            for login in ("nobody", "ceo@bıg.example")
+        ),
+        (
+            ("A", "--plan", "PRO", "--admin", "a@" + ("b" * 60 + ".") * 3 + "example"),
+            "--admin must be an e-mail address of at most 150 characters.",
+        ),
+    ],
+)
+def test_create_workspace_names_what_it_cannot_use(
+    db: None, words: tuple[str, ...], text: str
+) -> None:
+    with pytest.raises(CommandError, match="^" + text.replace(".", r"\.") + "$"):
+        command("create_workspace", *words)
+    assert not Workspace.objects.exists()
+    assert not User.objects.exists()
+
+
+def test_create_workspace_refuses_a_user_whose_account_is_closed(db: None) -> None:
+    User.objects.create_user("eva@example.com", is_active=False)
+    with pytest.raises(CommandError, match="eva@example.com's account is deactivated"):
+        command("create_workspace", "A", "--plan", "PRO", "--admin", "eva@example.com")
+    assert not Workspace.objects.exists()
+
+
+def test_issue_key_prints_the_raw_key_once_and_keeps_only_its_hash(acme: Tenant) -> None:
+    raw = command("issue_key", str(acme.workspace.id), "Backup", "--by", acme.admin.username)
+
+    key = ApiKey.objects.get(name="Backup")
+    assert raw.startswith("dtd_")
+    assert (key.prefix, key.workspace, key.created_by) == (raw[:12], acme.workspace, acme.admin)
+    entry = AuditEntry.objects.get(key_id=key.id)
+    assert (entry.action, entry.key_name, entry.person) == (
+        Action.KEY_CREATED,
+        "Backup",
+        acme.admin.username,
+    )
+
+
+def test_issue_key_is_for_admins_of_that_workspace_only(acme: Tenant, umbrella: Tenant) -> None:
+    member = User.objects.create_user("member@acme.example", is_staff=True)
+    Membership.objects.create(workspace=acme.workspace, user=member, role=Membership.Role.MEMBER)
+    root = User.objects.create_superuser("root@example.com")
+    outsiders = [member, root, umbrella.admin]
+    before = ApiKey.objects.count()
+
+    for person in outsiders:
+        with pytest.raises(CommandError, match="is not an admin of a workspace with that id"):
+            command("issue_key", str(acme.workspace.id), "Mine", "--by", person.username)
+    for unknown in ("no-uuid", "00000000-0000-4000-8000-000000000000"):
+        with pytest.raises(CommandError, match="is not an admin of a workspace with that id"):
+            command("issue_key", unknown, "Mine", "--by", acme.admin.username)
+    assert ApiKey.objects.count() == before
+
+
+def test_issue_key_refuses_a_key_as_a_name_and_prints_no_part_of_it(acme: Tenant) -> None:
+    for name in (acme.raw, f"the one {acme.raw[:13]}…"):
+        with pytest.raises(
+            CommandError, match="NAME: A name must not contain an API key"
+        ) as raised:
+            command("issue_key", str(acme.workspace.id), name, "--by", acme.admin.username)
+        assert acme.key.prefix not in str(raised.value)
+    command("issue_key", str(acme.workspace.id), acme.key.prefix, "--by", acme.admin.username)
+    assert set(ApiKey.objects.values_list("name", flat=True)) == {"Acme sync", acme.key.prefix}
+
+
+@pytest.mark.parametrize("name", ["", "   ", "n" * 101, "a\0b"])
+def test_issue_key_needs_a_name_of_at_most_100_characters(acme: Tenant, name: str) -> None:
+    with pytest.raises(CommandError, match="NAME: A name must"):
+        command("issue_key", str(acme.workspace.id), name, "--by", acme.admin.username)

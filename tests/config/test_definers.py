@@ -1,0 +1,68 @@
+"""No function that runs as the owner can be made to run somebody else's code."""
+
+import pytest
+from django.db import DatabaseError
+
+from audit.models import AuditEntry
+from config.database import fetch
+from tests.support.database import execute
+from tests.support.factories import Tenant
+
+# A table of the attacker's whose column's type runs the attacker's code in whoever sets it.
+BAIT = (
+    """
+    CREATE FUNCTION pg_temp.evil(timestamptz) RETURNS boolean LANGUAGE plpgsql AS $$
+    BEGIN
+        IF current_user = 'documents_owner' THEN
+            ALTER TABLE public.audit_auditentry DISABLE TRIGGER audit_append_only;
+            UPDATE public.audit_auditentry SET person = 'eve';
+        END IF;
+        RETURN true;
+    END $$
+    """,
+    "CREATE DOMAIN pg_temp.evil_time AS timestamptz CHECK (pg_temp.evil(VALUE))",
+    "CREATE TEMPORARY TABLE bait (id bigint, created_at pg_temp.evil_time)",
+)
+DEFINERS = {"audit_stamp()", "events_added()", "events_changed()"}
+
+
+@pytest.mark.parametrize("function", sorted(DEFINERS))
+def test_serving_role_cannot_use_a_function_of_the_owner_for_a_trigger_of_its_own(
+    acme: Tenant, function: str
+) -> None:
+    before = list(AuditEntry.objects.values())
+    with pytest.raises(DatabaseError, match="permission denied for function"):
+        execute(
+            *BAIT,
+            f"CREATE TRIGGER mine BEFORE INSERT ON bait"
+            f" FOR EACH ROW EXECUTE FUNCTION public.{function}",
+            "INSERT INTO bait (id) VALUES (1)",
+        )
+    assert list(AuditEntry.objects.values()) == before
+
+
+@pytest.mark.usefixtures("as_owner")
+@pytest.mark.parametrize("function", sorted(DEFINERS))
+def test_function_of_the_owner_refuses_any_other_table(acme: Tenant, function: str) -> None:
+    execute(*BAIT)
+    when = "BEFORE" if function == "audit_stamp()" else "AFTER"
+    execute(
+        f"CREATE TRIGGER mine {when} INSERT ON bait FOR EACH ROW EXECUTE FUNCTION public.{function}"
+    )
+    with pytest.raises(DatabaseError, match="is for .* only"):
+        execute("INSERT INTO bait (id) VALUES (1)")
+
+
+def test_functions_that_run_as_their_owner_are_for_triggers_only(db: None) -> None:
+    rows = fetch(
+        """
+        SELECT oid::regprocedure::text, proconfig::text, proowner::regrole::text, ARRAY(
+            SELECT coalesce(nullif(grantee, 0)::regrole::text, 'PUBLIC')
+            FROM aclexplode(coalesce(proacl, acldefault('f', proowner)))
+        )::text
+        FROM pg_proc WHERE prosecdef AND pronamespace = 'public'::regnamespace
+        """,
+        [],
+    )
+    safe = ('{"search_path=pg_catalog, pg_temp"}', "documents_owner", "{documents_owner}")
+    assert {name: tuple(facts) for name, *facts in rows} == dict.fromkeys(DEFINERS, safe)

@@ -1,0 +1,136 @@
+"""`Error-Code`: one stable word for each error, for programs."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from config.api import errors
+from config.api.errors import ApiError
+from tests.apikeys.test_rate_limit import used_up
+from tests.slow.test_nginx import MALFORMED
+from tests.support import factories
+from tests.support.client import Response, get
+from tests.support.factories import Tenant
+from tests.support.nginx import Nginx, exchange, request
+from tests.support.openapi import SCHEMA
+
+# Clients compare these words, so none may ever change.
+CODES = {
+    "invalid_parameter": 400,
+    "invalid_request": 400,
+    "invalid_key": 401,
+    "plan_limit": 402,
+    "https_required": 403,
+    "workspace_suspended": 403,
+    "document_not_found": 404,
+    "document_not_complete": 404,
+    "path_not_found": 404,
+    "method_not_allowed": 405,
+    "cursor_expired": 410,
+    "precondition_failed": 412,
+    "range_not_satisfiable": 416,
+    "too_many_requests": 429,
+    "server_error": 500,
+    "unavailable": 503,
+    "busy": 503,
+    "too_many_downloads": 503,
+}
+# Of nginx, for requests that do not reach the application.
+OF_NGINX = {
+    "request_timeout": 408,
+    "body_too_large": 413,
+    "url_too_long": 414,
+    "headers_too_large": 431,
+    "transfer_encoding_not_supported": 501,
+    "http_version_not_supported": 505,
+}
+
+
+def kinds(base: type[ApiError] = ApiError) -> Iterator[type[ApiError]]:
+    """Every class of the errors table."""
+    for kind in base.__subclasses__():
+        yield kind
+        yield from kinds(kind)
+
+
+def test_each_error_has_its_own_code() -> None:
+    assert {kind.code: kind.status_code for kind in kinds()} == CODES
+    assert len(list(kinds())) == len(CODES)
+
+
+def codes_in_table(text: str) -> dict[str, int]:
+    """The codes in the rows of a table: the status, then its codes."""
+    rows = re.findall(r"^\| (\d{3}) \| (.+?) \|", text, re.MULTILINE)
+    return {code: int(status) for status, words in rows for code in re.findall(r"`(\w+)`", words)}
+
+
+def test_codes_are_all_in_the_openapi_document() -> None:
+    header = SCHEMA["components"]["headers"]["Error-Code"]
+    assert header["schema"]["enum"] == list(CODES)
+    assert codes_in_table(SCHEMA["info"]["description"]) == CODES | OF_NGINX
+
+
+def test_codes_are_on_the_documentation_page() -> None:
+    response = get("/api/docs")
+    rows = re.findall("<dt>(\\d{3})</dt>\\s*<dd>(.*?)</dd>", response.body.decode(), re.DOTALL)
+    named = {
+        code: int(status) for status, text in rows for code in re.findall(r"<code>(\w+)<", text)
+    }
+    shown = {400, 401, 402, 403, 404, 429, 503}  # the reference has the others
+    assert named == {code: status for code, status in CODES.items() if status in shown}
+
+
+def test_code_tells_the_errors_of_one_status_apart(
+    acme: Tenant, frozen: Tenant, freebie: Tenant
+) -> None:
+    document = factories.document(acme.workspace)
+    file = f"/documents/{document.id}/download"
+    responses: list[tuple[Response, str]] = [
+        (acme.get("/documents?limit=0"), "invalid_parameter"),
+        (acme.get("/me", host="evil.example"), "invalid_request"),
+        (get("/api/v1/me"), "invalid_key"),
+        (get("/api/v1/me", "Bearer dtd_x"), "invalid_key"),
+        (freebie.get("/me"), "plan_limit"),
+        (frozen.get("/me"), "workspace_suspended"),
+        (acme.get("/documents/x"), "document_not_found"),
+        (acme.get("/documents/x/y"), "path_not_found"),
+        (acme.get(f"{file}?type=signed"), "document_not_complete"),
+        (acme.get("/nothing"), "path_not_found"),
+        (get("/api/nothing"), "path_not_found"),
+        (acme.get("/me", method="POST"), "method_not_allowed"),
+        (acme.get(file, if_match='"x"'), "precondition_failed"),
+        (acme.get(file, range="bytes=99999999-"), "range_not_satisfiable"),
+        (used_up(acme).get("/me"), "too_many_requests"),
+    ]
+    for response, code in responses:
+        assert (response.headers["error-code"], response.status) == (code, CODES[code])
+    assert "error-code" not in acme.get("/me", if_none_match="*").headers
+    assert freebie.get("/me").json()["details"]["code"] == "plan_limit"
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_code_of_an_error_of_nginx(gate: Nginx, name: str) -> None:
+    sent, status = MALFORMED[name]
+    response = exchange(gate.tls(), sent)
+    code = response.headers["error-code"]
+    assert (CODES | OF_NGINX)[code] == status
+    own = {error.status_code: error.code for error in OWN}
+    assert code == own.get(status, code)
+
+
+# The errors that nginx sends in place of the application.
+OWN: list[type[ApiError]] = [
+    errors.InvalidRequest,
+    errors.HttpsRequired,
+    errors.PathNotFound,
+    errors.MethodNotAllowed,
+    errors.Unavailable,
+]
+
+
+def test_code_of_plain_http_and_of_an_application_out_of_reach(gate: Nginx, acme: Tenant) -> None:
+    plain = gate.plain(gate.http_port, "/api/v1/me", f"Authorization: {acme.bearer}")
+    assert plain.headers["error-code"] == "https_required"
+    storage = exchange(gate.tls(), request("/_storage/a/b/c"))
+    assert storage.headers["error-code"] == "path_not_found"

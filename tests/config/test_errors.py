@@ -1,0 +1,301 @@
+"""Errors: JSON with `error` everywhere under /api/, whatever goes wrong, and parts that heal."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import quote
+from uuid import uuid4
+
+import pytest
+from django.db import connection, transaction
+
+from config.logs import RedactingFormatter
+from tests.support import factories
+from tests.support.client import get, golden
+from tests.support.factories import Tenant
+from tests.support.nginx import Nginx, exchange
+from tests.support.server import Server, end_connections, eventually
+
+PATHS = ("/me", "/documents", "/documents/{id}", "/documents/{id}/download")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api",
+        "/api/",
+        "/api/v1",
+        "/api/v1/",
+        "/api/v2/me",
+        "/api/v1x/me",
+        "/api/v1/nothing",
+        "/api/v1/me/",
+        "/api/v1/me.json",
+        "/api/v1//me",
+        "/api/v1/ME",
+        "/api/v1/documents/",
+        "/api/v1/%00",
+        "/api/v1/%FF",
+        "/api/v1/a%0Ab",
+        "/api/v1/<script>",
+    ],
+)
+def test_error_of_an_unknown_path_is_404_in_json(acme: Tenant, path: str) -> None:
+    response = get(path, acme.bearer)
+    assert response.status == 404
+    assert response.json() == golden("no_path")
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY"])
+def test_error_of_any_method_but_get_and_head_is_405(acme: Tenant, path: str, method: str) -> None:
+    response = acme.get(path.format(id=uuid4()), method=method)
+    assert response.status == 405
+    assert response.headers["allow"] == "GET, HEAD"
+    assert response.json() == golden("wrong_method")
+
+
+@pytest.mark.parametrize("method", ["get", "Get", "head"])
+def test_error_of_a_method_that_is_not_in_upper_case_is_405(
+    server: Server, acme: Tenant, method: str
+) -> None:
+    response = server.get("/me", acme.raw, method)
+    assert response.status == 405
+    assert response.json() == golden("wrong_method")
+
+
+@pytest.mark.parametrize("path", ["/api/v1", "/api/v1/", "/api/v1/nothing"])
+def test_error_of_an_unknown_path_is_judged_like_any_request(
+    acme: Tenant, frozen: Tenant, path: str
+) -> None:
+    assert get(path).json() == golden("unauthorized")
+    assert get(path, frozen.bearer).json() == golden("suspended")
+    response = get(path, acme.bearer)
+    assert response.json() == golden("no_path")
+    assert response.headers["x-ratelimit-remaining"] == "299"
+
+
+@pytest.mark.parametrize("accept", ["text/html", "application/xml", "image/*;q=0", "nonsense", ""])
+@pytest.mark.parametrize("path", ["/me", "/documents", "/documents?limit=0", "/nothing"])
+def test_error_does_not_depend_on_accept(acme: Tenant, accept: str, path: str) -> None:
+    assert acme.get(path, accept=accept).same() == acme.get(path).same()
+
+
+@pytest.mark.parametrize("query", ["format=api", "format=json", "format=xml", "_method=DELETE"])
+def test_error_does_not_depend_on_a_format_parameter(acme: Tenant, query: str) -> None:
+    assert acme.get(f"/me?{query}").same() == acme.get("/me").same()
+
+
+UNTEXT = {
+    "NUL": "%00",
+    "NUL after a value": "SENT%00",
+    "not UTF-8": "%FF",
+    "half a character": "%C3",
+    "a lone surrogate": "%ED%A0%80",
+    "an overlong NUL": "%C0%80",
+    "half an escape": "%",
+    "the greatest character": quote("\U0010ffff"),
+}
+
+
+@pytest.mark.parametrize("untext", UNTEXT)
+@pytest.mark.parametrize("name", ["status", "limit", "cursor"])
+def test_error_of_what_is_no_text_is_400_in_every_parameter(
+    acme: Tenant, name: str, untext: str
+) -> None:
+    response = acme.get(f"/documents?{name}={UNTEXT[untext]}")
+    assert response.status == 400
+    assert f"'{name}'" in response.error
+    assert acme.get(f"/documents?{UNTEXT[untext]}={UNTEXT[untext]}").status == 200
+
+
+@pytest.mark.parametrize("untext", UNTEXT)
+def test_error_of_what_is_no_text_is_400_as_a_type_and_404_as_an_id(
+    acme: Tenant, untext: str
+) -> None:
+    document = factories.document(acme.workspace)
+    response = acme.get(f"/documents/{document.id}/download?type={UNTEXT[untext]}")
+    assert response.status == 400
+    assert "'type'" in response.error
+    assert acme.get(f"/documents/{UNTEXT[untext]}").json() == golden("no_document")
+
+
+def test_error_of_what_is_no_text_is_the_same_over_a_socket(server: Server, acme: Tenant) -> None:
+    for value in UNTEXT.values():
+        assert server.get(f"/documents?cursor={value}", acme.raw).status == 400
+        assert server.get(f"/documents/{value}", acme.raw).json() == golden("no_document")
+
+
+def test_error_of_more_parameters_than_are_read_is_400(acme: Tenant) -> None:
+    query = "&".join(f"a{n}=1" for n in range(2000))
+    response = acme.get(f"/documents?{query}")
+    assert response.status == 400
+    assert response.error == "The request is not valid."
+
+
+HOSTS = {
+    "evil.example": "evil.example",
+    "evil.example:80": "evil.example:80",
+    "a b": "a b",
+    "[::1": "[::1",
+    "\xe9": "\\xe9",
+    "a\r\nX: y": "a\\r\\nX: y",
+    "x" * 5000: "x" * 100,
+}
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_error_of_a_foreign_host_header_is_400_in_json_with_the_name(
+    acme: Tenant, host: str
+) -> None:
+    response = acme.get("/me", host=host)
+    assert response.status == 400
+    assert f"'{HOSTS[host]}'" in response.error
+    assert response.headers["error-code"] == "invalid_request"
+
+
+def test_page_of_a_foreign_host_header_names_it_too(server: Server) -> None:
+    response = server.request("/admin/", host="<b>evil.example")
+    assert (response.status, response.headers["content-type"]) == (400, "text/plain")
+    assert b"'<b>evil.example'" in response.body
+
+
+def test_error_without_a_host_header_says_so(server: Server, gate: Nginx) -> None:
+    for received in (
+        server.raw(b"GET /api/v1/me HTTP/1.0\r\n\r\n"),
+        exchange(gate.tls(), b"GET /api/v1/me HTTP/1.0\r\n\r\n").body,
+        exchange(gate.tls(), b"GET /api/v1/me HTTP/1.1\r\n\r\n").body,
+    ):
+        assert b'{"error":"The request has no Host header."}' in received
+    foreign = gate.get("/me", host="evil.example")
+    assert "'evil.example'" in foreign.error
+
+
+def test_error_does_not_depend_on_a_body_or_its_type(server: Server, acme: Tenant) -> None:
+    raw = server.raw(
+        b"GET /api/v1/me HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+        b"Authorization: " + acme.bearer.encode() + b"\r\n"
+        b"Content-Type: application/x-nonsense\r\nContent-Length: 9\r\n\r\n{nonsense"
+    )
+    assert raw.startswith(b"HTTP/1.1 200 ")
+
+
+@contextmanager
+def renamed(table: str) -> Iterator[None]:
+    """The table is gone for a while: a defect as real as any."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"ALTER TABLE {table} RENAME TO elsewhere")
+        try:
+            yield
+        finally:
+            cursor.execute(f"ALTER TABLE elsewhere RENAME TO {table}")
+
+
+@pytest.mark.usefixtures("as_owner")
+def test_error_of_a_crash_is_500_in_json_with_its_traceback_in_the_log(
+    server: Server, acme: Tenant
+) -> None:
+    assert server.get("/documents", acme.raw).status == 200
+    with renamed("documents_document"):
+        response = server.get(f"/documents?key={acme.raw}", acme.raw, user_agent=acme.raw)
+    assert response.status == 500
+    assert response.json() == golden("server_error")
+    lines = eventually(lambda: server.log_of(response))
+    assert "Traceback (most recent call last)" in lines
+    assert 'relation "documents_document" does not exist' in lines
+    assert "GET /api/v1/documents 500" in lines
+    assert acme.raw not in server.log()
+    assert server.get("/documents", acme.raw).status == 200
+
+
+@pytest.mark.usefixtures("as_owner")
+@pytest.mark.parametrize(
+    "path", ["/me", "/documents", "/documents/{id}", "/documents/{id}/download"]
+)
+def test_error_of_a_crash_is_the_same_500_at_any_endpoint(acme: Tenant, path: str) -> None:
+    document = factories.document(acme.workspace)
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE documents_document RENAME TO elsewhere")
+            cursor.execute("ALTER TABLE workspaces_documentcount RENAME TO nowhere")
+        response = acme.get(path.format(id=document.id))
+        transaction.set_rollback(True)
+    assert response.status == 500
+    assert response.json() == golden("server_error")
+    assert len(response.headers["request-id"]) == 32
+
+
+@pytest.mark.usefixtures("as_owner")
+def test_error_of_a_crash_while_the_key_is_looked_up_is_500_too(acme: Tenant) -> None:
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE apikeys_apikey RENAME TO elsewhere")
+        response = acme.get("/me")
+        transaction.set_rollback(True)
+    assert response.status == 500
+    assert response.json() == golden("server_error")
+
+
+def test_error_log_has_no_raw_key_of_an_exception(acme: Tenant) -> None:
+    try:
+        raise ValueError(f"cannot use {acme.raw}")
+    except ValueError as exc:
+        record = logging.LogRecord(
+            "any", logging.ERROR, __file__, 1, "at %s", (acme.raw,), (type(exc), exc, None)
+        )
+    line = RedactingFormatter("%(message)s").format(record)
+    assert acme.raw not in line
+    assert line == f"at {acme.key.prefix}…\nValueError: cannot use {acme.key.prefix}…"
+
+
+def test_error_log_has_no_line_forged_by_a_line_end_in_a_path(server: Server, acme: Tenant) -> None:
+    response = server.get("/documents/x%0D%0A2026-01-01 INFO forged".replace(" ", "%20"), acme.raw)
+    line = eventually(lambda: server.log_of(response))
+    assert "forged" in line
+    assert len(line.splitlines()) == 1
+
+
+def test_error_of_a_database_out_of_reach_is_503_and_heals(server: Server, acme: Tenant) -> None:
+    assert server.get("/me", acme.raw).status == 200
+    server.database.refuse()
+    for path in PATHS:
+        response = server.get(path.format(id=uuid4()), acme.raw)
+        assert response.status == 503
+        assert response.json() == golden("unavailable")
+        assert response.headers["retry-after"] == "5"
+        assert "Responded 503" in eventually(lambda: server.log_of(response))  # noqa: B023
+    server.database.restore()
+    assert server.recovers()
+    assert server.get("/me", acme.raw).status == 200
+
+
+def test_error_is_none_when_a_connection_died_idle(server: Server, acme: Tenant) -> None:
+    assert server.get("/me", acme.raw).status == 200
+    assert end_connections() >= 1
+    assert [server.get("/me", acme.raw).status for _ in range(8)] == [200] * 8
+
+
+def test_error_outside_of_the_api_is_a_page(db: None) -> None:
+    response = get("/nothing")
+    assert response.status == 404
+    assert response.headers["content-type"].startswith("text/html")
+
+
+@pytest.mark.parametrize(
+    ("path", "host", "status"),
+    [
+        ("/me", "localhost", 200),
+        ("/nothing", "localhost", 404),
+        ("/documents?limit=0", "localhost", 400),
+        ("/me", "elsewhere.example", 400),
+    ],
+)
+def test_every_response_has_the_security_headers_of_pages(
+    server: Server, acme: Tenant, path: str, host: str, status: int
+) -> None:
+    response = server.get(path, acme.raw, host=host)
+    assert response.status == status
+    page = server.request("/admin/login/")
+    names = ("x-content-type-options", "x-frame-options", "referrer-policy")
+    found = {name: response.headers[name] for name in (*names, "cross-origin-opener-policy")}
+    assert found == {name: page.headers[name] for name in found}

@@ -1,0 +1,82 @@
+"""HTTPS only, which is the default: what plain HTTP gets, and what a new SECRET_KEY keeps valid."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.test import Client, override_settings
+from django.urls import reverse
+
+from config.api.errors import InvalidParameter
+from documents.api.pagination import decode_cursor, encode_cursor
+from tests.support import factories
+from tests.support.client import get
+from tests.support.factories import Tenant
+from tests.support.staff import support
+
+SECURE: Any = {"HTTP_X_FORWARDED_PROTO": "https"}
+
+
+@pytest.fixture
+def https_only() -> Iterator[None]:
+    """The settings behind one proxy, as HTTPS_ONLY and TRUSTED_PROXIES make them."""
+    with override_settings(
+        HTTPS_ONLY=True,
+        SECURE_SSL_REDIRECT=True,
+        SECURE_HSTS_SECONDS=31536000,
+        SECURE_PROXY_SSL_HEADER=("HTTP_X_FORWARDED_PROTO", "https"),
+    ):
+        yield
+
+
+@pytest.mark.parametrize("path", ["/me", "/documents", "/nothing", "/documents/1/x"])
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
+def test_plain_http_is_refused_by_the_api_whatever_the_key(
+    https_only: None, acme: Tenant, path: str, method: str
+) -> None:
+    path = f"/api/v1{path}"
+    responses = [get(path, key, method=method) for key in (None, "Bearer dtd_x", acme.bearer)]
+    assert [each.status for each in responses] == [403] * 3
+    assert len({str(each.same()) for each in responses}) == 1
+    assert method == "HEAD" or "was sent unencrypted: revoke it" in responses[0].error
+    assert "ratelimit" not in responses[2].headers
+
+
+def test_plain_http_is_refused_for_the_openapi_document_too(https_only: None) -> None:
+    assert get("/api/v1/openapi.json").status == 403
+
+
+@pytest.mark.parametrize("path", ["/admin/login/", "/api/docs", "/"])
+def test_plain_http_is_redirected_for_pages(https_only: None, db: None, path: str) -> None:
+    response = Client().get(path)
+    assert (response.status_code, response["Location"]) == (301, f"https://testserver{path}")
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+def test_plain_http_is_enough_for_health_checks(https_only: None, db: None, path: str) -> None:
+    assert Client().get(path).status_code != 301
+
+
+def test_https_is_served_with_hsts(https_only: None, acme: Tenant) -> None:
+    for path in ("/api/v1/me", "/admin/login/"):
+        response = Client().get(path, HTTP_AUTHORIZATION=acme.bearer, **SECURE)
+        assert response.status_code == 200
+        assert response["Strict-Transport-Security"] == "max-age=31536000"
+
+
+def test_secret_key_that_is_new_keeps_cursors_and_sessions_of_the_old_one(
+    acme: Tenant, client: Client
+) -> None:
+    position = factories.at("2026-01-01 00:00:00"), factories.uid(1)
+    cursor = encode_cursor(position, acme.workspace.id, None)
+    client.force_login(support())
+    new: dict[str, Any] = {"SECRET_KEY": "new" * 20, "SECRET_KEY_FALLBACKS": [settings.SECRET_KEY]}
+    with override_settings(**new):
+        assert decode_cursor(cursor, acme.workspace.id, None) == position
+        assert client.get(reverse("admin:index")).status_code == 200
+    with override_settings(SECRET_KEY="new" * 20):
+        # Used meanwhile, so it has the new signature. An unused one ends with the old key.
+        assert client.get(reverse("admin:index")).status_code == 200
+        with pytest.raises(InvalidParameter):
+            decode_cursor(cursor, acme.workspace.id, None)

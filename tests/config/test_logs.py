@@ -1,0 +1,349 @@
+"""The log: its two formats, what a line has, why a request was refused, and no secrets."""
+
+import contextlib
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+from uuid import uuid4
+
+import pytest
+from django.conf import settings
+
+from apikeys import keys
+from config.logs import redact
+from tests.config.test_errors import renamed
+from tests.support import factories, staff
+from tests.support.client import get
+from tests.support.factories import Tenant
+from tests.support.nginx import Nginx
+from tests.support.server import ROOT, Server, eventually
+
+PASSWORD = "correct-horse-battery-staple"
+TYPED = "typed-into-the-wrong-field"
+FIELDS = [
+    "time",
+    "level",
+    "logger",
+    "message",
+    "request_id",
+    "method",
+    "route",
+    "path",
+    "status",
+    "milliseconds",
+    "bytes",
+    "key_prefix",
+    "workspace_id",
+    "client_address",
+    "user_agent",
+    "reason",
+]
+
+
+def lines(server: Server, request_id: str) -> list[dict[str, Any]]:
+    """The JSON objects of a request."""
+    found = [line for line in server.log().splitlines() if request_id in line]
+    return [json.loads(line) for line in found]
+
+
+def test_log_as_json_has_one_object_a_request(json_server: Server, acme: Tenant) -> None:
+    document = factories.document(acme.workspace)
+    sent = json_server.get(f"/documents/{document.id}?a=b", acme.raw, user_agent='Agent "7"')
+    [line] = eventually(lambda: lines(json_server, sent.headers["request-id"]))
+    assert list(line) == FIELDS
+    assert datetime.fromisoformat(line.pop("time")).utcoffset() is not None
+    assert line.pop("milliseconds") > 0
+    assert line.pop("message").startswith(f"GET /api/v1/documents/{document.id} 200 ")
+    assert line == {
+        "level": "INFO",
+        "logger": "access",
+        "request_id": sent.headers["request-id"],
+        "method": "GET",
+        "route": "/api/v1/documents/<str:id>",
+        "path": f"/api/v1/documents/{document.id}",
+        "status": 200,
+        "bytes": len(sent.body),
+        "key_prefix": acme.key.prefix,
+        "workspace_id": str(acme.workspace.id),
+        "client_address": "127.0.0.1",
+        "user_agent": 'Agent "7"',
+        "reason": None,
+    }
+
+
+@pytest.mark.usefixtures("as_owner")
+def test_log_as_json_has_the_traceback_of_a_crash(json_server: Server, acme: Tenant) -> None:
+    with renamed("documents_document"):
+        sent = json_server.get("/documents", acme.raw)
+    crash, access = eventually(lambda: lines(json_server, sent.headers["request-id"]))
+    assert crash["level"] == "ERROR"
+    assert crash["exception"].startswith("Traceback (most recent call last):\n")
+    assert access["status"] == 500
+
+
+def test_log_as_text_has_its_fields_in_a_fixed_order(server: Server, acme: Tenant) -> None:
+    ok = server.get("/me", acme.raw)
+    refused = server.get("/me", keys.generate())
+    line = eventually(lambda: server.log_of(ok))
+    assert re.search(
+        rf"INFO access \[\w{{32}}\] GET /api/v1/me 200 [\d.]+ ms bytes={len(ok.body)} "
+        rf"key_prefix={acme.key.prefix} workspace_id={acme.workspace.id} "
+        r"client_address=127\.0\.0\.1 reason=-\n$",
+        line,
+    )
+    assert eventually(lambda: server.log_of(refused)).endswith(
+        "reason=unknown, revoked, expired or deleted key\n"
+    )
+
+
+def test_log_has_the_bytes_of_a_download_and_none_of_a_head(
+    json_server: Server, acme: Tenant
+) -> None:
+    document = factories.document(acme.workspace)
+    path = f"/documents/{document.id}/download"
+    for method in ("GET", "HEAD"):
+        sent = json_server.get(path, acme.raw, method)
+        [line] = eventually(lambda: lines(json_server, sent.headers["request-id"]))  # noqa: B023
+        assert line["bytes"] == len(sent.body)
+
+
+def revoked(tenant: Tenant) -> str:
+    key, raw = factories.issue(tenant.workspace, "Revoked", tenant.admin)
+    key.revoke(by=tenant.admin)
+    return raw
+
+
+@pytest.mark.parametrize(
+    ("authorization", "reason"),
+    [
+        (None, "no Authorization header"),
+        ("Basic abc", "the Authorization header is not of the form Bearer dtd_…"),
+        ("unknown", "unknown, revoked, expired or deleted key"),
+        ("revoked", "unknown, revoked, expired or deleted key"),
+    ],
+)
+def test_log_has_the_reason_of_a_401(
+    acme: Tenant, caplog: pytest.LogCaptureFixture, authorization: str | None, reason: str
+) -> None:
+    raw = {"unknown": keys.generate(), "revoked": revoked(acme)}.get(authorization or "")
+    get("/api/v1/me", f"Bearer {raw}" if raw else authorization)
+    fields = access_fields(caplog)
+    assert fields["status"] == 401
+    assert fields["reason"] == reason
+    assert fields["key_prefix"] == (raw[:12] if raw else None)
+    assert fields["workspace_id"] is None
+
+
+@pytest.mark.parametrize("text", ["dtd_hunter2", "dtd_" + "x" * 39, "dtd_" + "x" * 39 + "!"])
+def test_log_has_nothing_of_what_is_no_key(
+    db: None, caplog: pytest.LogCaptureFixture, text: str
+) -> None:
+    get("/api/v1/me", f"Bearer {text}")
+    assert access_fields(caplog)["key_prefix"] is None
+
+
+def access_fields(caplog: pytest.LogCaptureFixture) -> dict[str, Any]:
+    """The fields of the only request."""
+    [fields] = [vars(record)["fields"] for record in caplog.records if record.name == "access"]
+    return dict(fields)
+
+
+def test_log_has_the_reason_of_other_refusals(
+    acme: Tenant, freebie: Tenant, frozen: Tenant, caplog: pytest.LogCaptureFixture
+) -> None:
+    for tenant, path, status, reason in (
+        (freebie, "/me", 402, "plan does not include"),
+        (frozen, "/me", 403, "suspended"),
+        (acme, "/documents?limit=0", 400, "'limit' is not valid"),
+        (acme, f"/documents/{uuid4()}", 404, "no such document"),
+        (acme, "/nothing", 404, "no such path"),
+    ):
+        caplog.clear()
+        assert tenant.get(path).status == status
+        assert reason in access_fields(caplog)["reason"]
+
+
+def test_log_has_the_cause_of_a_503(json_server: Server, acme: Tenant) -> None:
+    document = factories.document(acme.workspace)
+    for cause, proxy in (
+        ("database", json_server.database),
+        ("object_storage", json_server.store),
+    ):
+        proxy.refuse()
+        sent = json_server.get(f"/documents/{document.id}/download", acme.raw)
+        assert sent.status == 503
+        *_, line = eventually(lambda: lines(json_server, sent.headers["request-id"]))  # noqa: B023
+        assert line["cause"] == cause
+        assert line["reason"]
+        assert "\n" not in line["reason"]
+        json_server.restore()
+
+
+def test_log_has_the_cause_of_a_page_s_503(json_server: Server) -> None:
+    json_server.database.refuse()
+    sent = json_server.request("/admin/", cookie="sessionid=0123456789abcdef")
+    assert sent.status == 503
+    *_, line = eventually(lambda: lines(json_server, sent.headers["request-id"]))
+    assert line["cause"] == "database"
+    assert "connection" in line["reason"]
+
+
+def test_log_has_the_cause_of_an_invalid_host(
+    acme: Tenant, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert acme.get("/me", host="evil.example").status == 400
+    assert "evil.example" in access_fields(caplog)["reason"]
+
+
+@pytest.mark.parametrize("name", ["_granian", "granian.access"])
+def test_log_of_granian_has_the_same_form(name: str) -> None:
+    program = (
+        "from django.conf import settings\n"
+        "from granian.log import LogLevels, configure_logging\n"
+        "import logging\n"
+        "configure_logging(LogLevels.info, settings.LOGGING)\n"
+        f"logging.getLogger({name!r}).info('a line')\n"
+    )
+    environment = {**os.environ, "LOG_FORMAT": "json"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, env=environment, capture_output=True, text=True
+    )
+    [line] = (done.stdout + done.stderr).splitlines()
+    assert json.loads(line)["logger"] == name
+    assert json.loads(line)["message"] == "a line"
+
+
+def test_log_format_must_be_one_of_two() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "import config.settings"],
+        cwd=ROOT,
+        env={**os.environ, "LOG_FORMAT": "xml"},
+        capture_output=True,
+        text=True,
+    )
+    assert "LOG_FORMAT must be one of text, json." in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "redacted"),
+    [
+        ("dtd_abcdefgh" + "S" * 32, "dtd_abcdefgh…"),
+        (
+            "GET /b/k?X-Amz-Credential=AK%2F2026&X-Amz-Signature=0aF9&X-Amz-Expires=30 x",
+            "GET /b/k?X-Amz-Credential=…&X-Amz-Signature=…&X-Amz-Expires=30 x",
+        ),
+        ("?X-Amz-Security-Token=abc", "?X-Amz-Security-Token=…"),
+        (
+            "AWS4-HMAC-SHA256 Credential=AK/2026, SignedHeaders=host, Signature=0af9",
+            "AWS4-HMAC-SHA256 Credential=AK/2026, SignedHeaders=host, Signature=…",
+        ),
+        ("postgresql://app:s%40cret@db:5432/x", "postgresql://app:…@db:5432/x"),
+        ("redis://:secret@cache:6379/0", "redis://:…@cache:6379/0"),
+        ('{"a":"http://host:80","b":"c@d"}', '{"a":"http://host:80","b":"c@d"}'),
+    ],
+)
+def test_log_redacts_keys_signatures_and_passwords(text: str, redacted: str) -> None:
+    assert redact(text) == redacted
+
+
+@pytest.fixture(params=["text", "json"])
+def fronts(
+    request: pytest.FixtureRequest, django_db_setup: None, transactional_db: None, tmp_path: Path
+) -> Iterator[list[Server]]:
+    """A server, and one behind nginx, that log in one of the formats."""
+    with contextlib.ExitStack() as stack:
+        made: list[Server] = []
+        for kind in (Server, Nginx):
+            folder = tmp_path / kind.__name__
+            folder.mkdir()
+            made.append(kind(folder, LOG_FORMAT=request.param, LOG_LEVEL="DEBUG"))
+            stack.callback(made[-1].stop)
+        for each in made:
+            each.wait()
+        yield made
+
+
+def sign_in(server: Server, login: str, password: str) -> list[str]:
+    """Signs in to the admin, or fails to; returns the values of the cookies."""
+
+    def cookies(headers: dict[str, str]) -> dict[str, str]:
+        return dict(re.findall(r"(csrftoken|sessionid)=(\w+)", headers.get("set-cookie", "")))
+
+    token = cookies(server.request("/admin/login/").headers)["csrftoken"]
+    form = urlencode({"username": login, "password": password, "csrfmiddlewaretoken": token})
+    response = server.request(
+        "/admin/login/?next=/admin/",
+        "POST",
+        form.encode(),
+        cookie=f"csrftoken={token}",
+        content_type="application/x-www-form-urlencoded",
+    )
+    return [token, *cookies(response.headers).values()]
+
+
+def traffic(server: Server, acme: Tenant, login: str, unknown: str) -> list[str]:
+    """Every kind of request, with secrets wherever a client can put them; returns its cookies."""
+    document = factories.document(acme.workspace, "COMPLETED")
+    factories.recipient(document, email="rosa@recipients.example")
+    for raw in (acme.raw, unknown):
+        for path in ("/me", f"/documents/{raw}", f"/documents?cursor={raw}&status={raw}"):
+            server.get(path, raw, user_agent=f"agent {raw}", referer=f"http://x/?key={raw}")
+        server.get("/me", authorization=f"Basic {raw}")
+    server.get(f"/documents/{document.id}", acme.raw)
+    server.get(f"/documents/{document.id}/download", acme.raw)
+    cookies = [
+        *sign_in(server, login, PASSWORD),
+        *sign_in(server, login, f"{PASSWORD}!"),
+        *sign_in(server, TYPED, "x"),
+    ]
+    for cookie in cookies:
+        server.request(
+            f"/admin/documents/document/?q=rosa@recipients.example&key={acme.raw}",
+            cookie=f"sessionid={cookie}",
+        )
+    with renamed("documents_document"):
+        server.get(f"/documents?key={acme.raw}", acme.raw)
+    for proxy in (server.database, server.store, server.counter):
+        proxy.refuse()
+        server.get(f"/documents/{document.id}/download?type=signed&a={acme.raw}", acme.raw)
+        server.request("/readyz")
+        if proxy is server.counter:
+            sign_in(server, login, PASSWORD)
+        server.restore()
+    return cookies
+
+
+@pytest.mark.usefixtures("as_owner")
+def test_log_has_no_secret_whatever_happens(fronts: list[Server], acme: Tenant) -> None:
+    operator = staff.operator()
+    operator.set_password(PASSWORD)
+    operator.save()
+    unknown = keys.generate()
+    secrets = [acme.raw, unknown, acme.raw[12:], unknown[12:], PASSWORD, TYPED]
+    secrets += ["rosa@recipients.example", settings.SECRET_KEY]
+    secrets += [os.environ["S3_SECRET_ACCESS_KEY"]]
+    urls = (os.environ["DATABASE_URL"], os.environ["REDIS_URL"])
+    secrets += [password for url in urls if (password := urlsplit(url).password)]
+    for server in fronts:
+        secrets += traffic(server, acme, operator.username, unknown)
+    for server in fronts:
+        last = server.get("/me", acme.raw).headers["request-id"]
+        assert eventually(lambda: last in server.log())  # noqa: B023
+        server.kill()
+        if isinstance(server, Nginx):  # without its application, nginx writes the log alone
+            assert server.get(f"/documents/{acme.raw}?a={acme.raw}", acme.raw).status == 503
+    logs = [server.log() for server in fronts]
+    logs += [server.written() for server in fronts if isinstance(server, Nginx)]
+    assert len(logs) == 3
+    for text in logs:
+        assert [secret for secret in secrets if secret in text] == []
+        assert not re.search(r"X-Amz-Signature=[0-9a-f]", text)
+    assert acme.key.prefix in logs[0]
+    assert unknown[:12] in logs[0]

@@ -1,0 +1,190 @@
+"""Metrics: what is counted, under few labels, on a port of its own, for dashboard and alerts."""
+
+import json
+import re
+import time
+from collections.abc import Callable
+from http.client import HTTPConnection
+
+import pytest
+import yaml
+from prometheus_client import REGISTRY
+from prometheus_client.parser import text_string_to_metric_families
+
+import config.metrics  # noqa: F401 - registers them
+from config.breaker import Breaker
+from tests.support import factories, seals
+from tests.support.factories import Tenant
+from tests.support.proxy import HOST
+from tests.support.server import ROOT, Server, eventually, other_connections
+
+DEPLOY = ROOT / "deploy"
+LONGEST = 4.0  # seconds that the metrics may take, whatever is silent
+
+
+def value(server: Server, name: str, **labels: str) -> float:
+    """One sample, 0 if there is none yet."""
+    for family in text_string_to_metric_families(server.metrics()):
+        for sample in family.samples:
+            if sample.name == name and sample.labels == labels:
+                return float(sample.value)
+    return 0.0
+
+
+def test_metrics_count_requests_by_route_and_status(server: Server, acme: Tenant) -> None:
+    document = factories.document(acme.workspace)
+    route = "/api/v1/documents/<str:id>"
+    requests = {
+        (f"/documents/{document.id}", route, "200"): acme.raw,
+        ("/documents/nothing", route, "404"): acme.raw,
+        ("/me", "/api/v1/me", "401"): None,
+        ("/no/such/path", "other", "404"): acme.raw,
+    }
+    for (path, label, status), raw in requests.items():
+        labels = {"method": "GET", "route": label, "status": status}
+        before = value(server, "documents_requests_total", **labels)
+        timed = value(server, "documents_request_duration_seconds_count", route=label)
+        server.get(path, raw)
+        assert value(server, "documents_requests_total", **labels) == before + 1
+        assert value(server, "documents_request_duration_seconds_count", route=label) == timed + 1
+
+
+def test_metrics_have_no_label_that_a_client_invents(server: Server, acme: Tenant) -> None:
+    server.get("/made/up/by/a/client", acme.raw)
+    server.request("/also-made-up")
+    server.raw(b"MADEUP /api/v1/me HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+    text = server.metrics()
+    assert "made" not in text.lower()
+    assert 'method="other"' in text
+
+
+def test_metrics_count_downloads_in_process(server: Server, acme: Tenant) -> None:
+    document = factories.document(acme.workspace)
+    started = value(server, "documents_downloads_started_total", file_type="original")
+    ended = value(server, "documents_downloads_ended_total", completion="complete")
+    sent = value(server, "documents_download_bytes_total")
+    body = server.get(f"/documents/{document.id}/download", acme.raw).body
+    assert value(server, "documents_downloads_started_total", file_type="original") == started + 1
+    assert eventually(
+        lambda: value(server, "documents_downloads_ended_total", completion="complete") == ended + 1
+    )
+    assert value(server, "documents_download_bytes_total") == sent + len(body)
+
+
+def test_metrics_count_a_download_that_is_broken_off(server: Server, acme: Tenant) -> None:
+    document = factories.document(acme.workspace, content=b"x" * 20_000_000)
+    ended = value(server, "documents_downloads_ended_total", completion="broken_off")
+    with server.connect() as client:
+        client.sendall(
+            f"GET /api/v1/documents/{document.id}/download HTTP/1.1\r\nHost: localhost\r\n"
+            f"Authorization: {acme.bearer}\r\n\r\n".encode()
+        )
+        client.recv(1000)
+    assert eventually(
+        lambda: (
+            value(server, "documents_downloads_ended_total", completion="broken_off") == ended + 1
+        )
+    )
+
+
+def test_metrics_count_503_by_cause(server: Server, acme: Tenant) -> None:
+    document = factories.document(acme.workspace)
+    for cause, proxy in {"database": server.database, "object_storage": server.store}.items():
+        before = value(server, "documents_unavailable_total", cause=cause)
+        proxy.refuse()
+        assert server.get(f"/documents/{document.id}/download", acme.raw).status == 503
+        server.restore()
+        assert value(server, "documents_unavailable_total", cause=cause) > before
+
+
+def test_metrics_count_what_is_not_counted_without_redis(server: Server, acme: Tenant) -> None:
+    before = value(server, "documents_fail_open_total", counter="rate_limit")
+    server.counter.refuse()
+    assert server.get("/me", acme.raw).status == 200
+    server.restore()
+    assert value(server, "documents_fail_open_total", counter="rate_limit") == before + 1
+
+
+def test_metrics_have_each_breaker() -> None:
+    breaker = Breaker("test breaker", failures=1)
+    try:
+        assert REGISTRY.get_sample_value("documents_breaker_open", {"part": breaker.name}) == 0
+        breaker.failed()
+        assert REGISTRY.get_sample_value("documents_breaker_open", {"part": breaker.name}) == 1
+    finally:
+        del Breaker.every[breaker.name]
+
+
+def test_metrics_have_the_state_of_the_audit_log(as_owner: None, server: Server) -> None:
+    names = ("unsealed_seconds", "sealed_entries", "verification_failed", "foreign")
+
+    def values() -> list[float]:
+        return [round(value(server, f"documents_audit_{name}"), -1) for name in names]
+
+    assert values() == [0, 0, 0, 0]
+    assert value(server, "documents_audit_verified_timestamp_seconds") == 0
+    [old, *_] = seals.written(20)
+    seals.grow_older(old, seconds=1000)
+    assert values() == [1000, 0, 0, 0]
+    seals.seal()
+    assert values() == [0, 20, 0, 0]
+    seals.as_owner("DELETE FROM audit_leaf WHERE index = 19")
+    assert value(server, "documents_audit_foreign") == 1
+    seals.found_damaged()
+    assert value(server, "documents_audit_verification_failed") == 1
+    verified = value(server, "documents_audit_verified_timestamp_seconds")
+    assert verified == pytest.approx(time.time(), abs=60)
+    seals.verified()
+    assert value(server, "documents_audit_verification_failed") == 1
+    assert value(server, "documents_audit_verified_timestamp_seconds") > verified
+
+
+def test_metrics_of_the_audit_log_leave_no_connection(server: Server) -> None:
+    server.metrics()
+    before = len(other_connections())
+    for _ in range(5):
+        server.metrics()
+    assert eventually(lambda: len(other_connections()) <= before)
+
+
+@pytest.mark.parametrize("how", ["refuse", "silence"])
+def test_metrics_without_the_database_are_the_others_in_time(server: Server, how: str) -> None:
+    getattr(server.database, how)()
+    started = time.monotonic()
+    text = server.metrics()
+    assert time.monotonic() - started < LONGEST
+    assert "documents_audit_" not in text
+    assert "documents_slots_in_use" in text
+    server.restore()
+    assert eventually(lambda: "documents_audit_sealed_entries" in server.metrics())
+
+
+def test_metrics_are_not_served_to_clients(server: Server) -> None:
+    assert server.request("/metrics").status == 404
+    connection = HTTPConnection(HOST, server.port)
+    connection.request("GET", "/metrics")
+    assert b"documents_" not in connection.getresponse().read()
+    connection.close()
+
+
+def dashboard_queries() -> list[str]:
+    dashboard = json.loads((DEPLOY / "grafana-dashboard.json").read_text())
+    return [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+
+
+def alert_queries() -> list[str]:
+    groups = yaml.safe_load((DEPLOY / "prometheus-alerts.yaml").read_text())["groups"]
+    return [rule["expr"] for group in groups for rule in group["rules"]]
+
+
+@pytest.mark.parametrize("queries", [dashboard_queries, alert_queries])
+def test_dashboard_and_alerts_name_only_metrics_that_the_server_has(
+    server: Server, queries: Callable[[], list[str]]
+) -> None:
+    named = set(re.findall(r"\b(?:documents|process)_\w+", " ".join(queries())))
+    families = list(text_string_to_metric_families(server.metrics()))
+    counters = {f"{family.name}_total" for family in families if family.type == "counter"}
+    buckets = {f"{family.name}_bucket" for family in families if family.type == "histogram"}
+    served = {family.name for family in families} | counters | buckets
+    assert named
+    assert named - served == set()

@@ -1,0 +1,303 @@
+"""The OpenAPI document has what the specification's tables have, field by field.
+
+The tables here are the specification's; what we add to it is marked.
+"""
+
+from typing import Any
+
+import pytest
+
+from tests.support.openapi import SCHEMA, Json, resolved
+
+PATHS = SCHEMA["paths"]
+TIME = ("string", "date-time")
+ID = ("string", "uuid")  # the specification says string; that it is a UUID is ours
+TEXT = ("string", None)
+NUMBER = ("integer", None)
+
+DOCUMENT_STATUS = [
+    "DRAFT",
+    "SENT",
+    "VIEWED",
+    "PARTIALLY_SIGNED",
+    "COMPLETED",
+    "DECLINED",
+    "EXPIRED",
+    "CANCELLED",
+]
+RECIPIENT_STATUS = ["PENDING", "SENT", "VIEWED", "SIGNED", "APPROVED", "DECLINED", "BOUNCED"]
+
+# field → (type, nullable); a list is an enum, a name another table, a name in a list an array.
+TABLES: dict[str, dict[str, tuple[Any, bool]]] = {
+    "WorkspaceDocument": {
+        "id": (ID, False),
+        "title": (TEXT, False),
+        "status": (DOCUMENT_STATUS, False),
+        "fileName": (TEXT, False),
+        "pageCount": (NUMBER, False),
+        "fileSize": (("integer", "int64"), False),
+        "signingOrder": (["PARALLEL", "SEQUENTIAL"], False),
+        "createdAt": (TIME, False),
+        "sentAt": (TIME, True),
+        "completedAt": (TIME, True),
+        "expiresAt": (TIME, True),
+        "progress": ("Progress", False),
+        "recipients": ("array of Recipient", False),
+        "links": ("Links", False),
+    },
+    "Progress": {"done": (NUMBER, False), "total": (NUMBER, False)},
+    "Links": {"self": (TEXT, False), "download": (TEXT, False)},
+    "Recipient": {
+        "id": (ID, False),
+        "name": (TEXT, False),
+        "email": (TEXT, False),
+        "role": (["SIGNER", "APPROVER", "CC", "VIEWER"], False),
+        "status": (RECIPIENT_STATUS, False),
+        "order": (NUMBER, False),
+        "sentAt": (TIME, True),
+        "viewedAt": (TIME, True),
+        "completedAt": (TIME, True),
+        "declinedAt": (TIME, True),
+        "declineReason": (TEXT, True),
+    },
+    "ErrorBody": {"error": (TEXT, False)},
+    "PlanError": {"error": (TEXT, False), "details": ("PlanDetails", False)},
+    "PlanDetails": {
+        "code": (["plan_limit"], False),
+        "upgrade": (TEXT, True),
+        "href": (TEXT, False),
+    },
+    "Me": {"data": ("Summary", False)},
+    "Summary": {
+        "workspace": ("Workspace", False),
+        "key": ("Key", False),
+        "documents": ("Counts", False),
+    },
+    "Workspace": {"id": (ID, False), "name": (TEXT, False)},
+    "Key": {"id": (ID, False), "name": (TEXT, False)},
+    "Counts": {"draft": (NUMBER, False), "sent": (NUMBER, False), "completed": (NUMBER, False)},
+    "DocumentPage": {"data": ("array of WorkspaceDocument", False), "nextCursor": (TEXT, True)},
+    "DocumentAnswer": {"data": ("WorkspaceDocument", False)},
+    # Ours: the specification names webhooks' `document.completed`, with the document's identifier.
+    "EventPage": {"data": ("array of DocumentEvent", False), "nextCursor": (TEXT, False)},
+    "DocumentEvent": {
+        "id": (TEXT, False),
+        "type": (TEXT, False),
+        "timestamp": (TIME, False),
+        "data": ("EventData", False),
+    },
+    "EventData": {"id": (ID, False), "status": (TEXT, False)},
+}
+
+
+def name_of(schema: Json) -> str:
+    """The component that a schema is a reference to."""
+    return str(schema["$ref"].rpartition("/")[2])
+
+
+def field(schema: Json) -> tuple[Any, bool]:
+    """A field's schema as the tables have it."""
+    [target] = schema.get("allOf", [schema])
+    if "$ref" in target:
+        values = resolved(target).get("enum")
+        return values or name_of(target), False
+    kind = target["type"]
+    if kind == "array":
+        return f"array of {name_of(target['items'])}", False
+    nullable = isinstance(kind, list)
+    if nullable:
+        [kind] = set(kind) - {"null"}
+    return (kind, target.get("format")), nullable
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_fields_are_those_of_the_table_in_its_order(name: str) -> None:
+    schema = SCHEMA["components"]["schemas"][name]
+    fields = {key: field(value) for key, value in schema["properties"].items()}
+    assert list(fields.items()) == list(TABLES[name].items())
+    assert set(schema["required"]) == set(fields)  # a field may be null, but is never absent
+
+
+def test_components_have_no_other_objects() -> None:
+    schemas = SCHEMA["components"]["schemas"]
+    assert {name for name, schema in schemas.items() if "enum" not in schema} == set(TABLES)
+
+
+def test_names_in_generated_clients_do_not_collide() -> None:
+    """Go has one namespace for the values of all enums; TypeScript has globals of its own."""
+    schemas = SCHEMA["components"]["schemas"]
+    assert not {"Document", "Error", "Event"} & set(schemas)
+    enums = {name: schema for name, schema in schemas.items() if "enum" in schema}
+    assert enums["RecipientStatus"]["x-enum-varnames"][:2] == [
+        "RECIPIENT_STATUS_PENDING",
+        "RECIPIENT_STATUS_SENT",
+    ]
+    for schema in enums.values():
+        assert len(schema["x-enum-varnames"]) == len(schema["enum"])
+    names = [name for schema in enums.values() for name in schema["x-enum-varnames"]]
+    assert len(names) == len(set(names))
+
+
+# path → query and path parameters, in the specification's order: (name, place, required, schema).
+STATUS_FILTER = ["DRAFT", "SENT", "VIEWED", "COMPLETED", "DECLINED", "CANCELLED", "EXPIRED"]
+EVENT_TYPES = [
+    "document.created",
+    "document.sent",
+    "document.viewed",
+    "document.partially_signed",
+    "document.completed",
+    "document.declined",
+    "document.expired",
+    "document.cancelled",
+    "document.deleted",
+]
+DOCUMENT_ID = ("id", "path", True, {"type": "string", "format": "uuid"})
+PARAMETERS: dict[str, list[tuple[str, str, bool, Json]]] = {
+    "/api/v1/me": [],
+    "/api/v1/documents": [
+        ("status", "query", False, {"type": "string", "enum": STATUS_FILTER}),
+        ("limit", "query", False, {"type": "integer", "minimum": 1, "maximum": 100, "default": 25}),
+        ("cursor", "query", False, {"type": "string", "minLength": 1}),
+    ],
+    "/api/v1/documents/{id}": [DOCUMENT_ID],
+    "/api/v1/documents/{id}/download": [
+        DOCUMENT_ID,
+        (
+            "type",
+            "query",
+            False,
+            {"type": "string", "enum": ["signed", "original", "certificate"]},
+        ),
+    ],
+    "/api/v1/events": [
+        ("after", "query", False, {"type": "string", "minLength": 1}),
+        ("type", "query", False, {"type": "string", "enum": EVENT_TYPES}),
+        ("limit", "query", False, {"type": "integer", "minimum": 1, "maximum": 100, "default": 25}),
+    ],
+}
+# Beside the specification: HTTP's own conditions and ranges.
+CONDITIONS = {
+    "/api/v1/me": ["If-None-Match"],
+    "/api/v1/documents": ["If-None-Match"],
+    "/api/v1/documents/{id}": ["If-None-Match"],
+    "/api/v1/events": ["If-None-Match"],
+    "/api/v1/documents/{id}/download": [
+        "Range",
+        "If-Range",
+        "If-None-Match",
+        "If-Match",
+        "If-Modified-Since",
+        "If-Unmodified-Since",
+    ],
+}
+
+
+@pytest.mark.parametrize("path", PARAMETERS)
+def test_parameters_are_those_of_the_table(path: str) -> None:
+    parameters = [
+        (each["name"], each["in"], each.get("required", False), each["schema"])
+        for each in PATHS[path]["get"].get("parameters", [])
+    ]
+    conditions = [(name, "header", False, {"type": "string"}) for name in CONDITIONS[path]]
+    assert parameters == PARAMETERS[path] + conditions
+
+
+# path → the body of 200, the specification's other statuses, and ours.
+OURS = [304, 400, 405, 412, 500, 503]
+STATUSES: dict[str, tuple[str, list[int], list[int]]] = {
+    "/api/v1/me": ("Me", [401, 402, 403, 429], OURS),
+    "/api/v1/documents": ("DocumentPage", [400, 401, 402, 403, 429], OURS),
+    "/api/v1/documents/{id}": ("DocumentAnswer", [401, 402, 403, 404, 429], OURS),
+    "/api/v1/documents/{id}/download": (
+        "a PDF",
+        [401, 402, 403, 404, 429],
+        [*OURS, 206, 416],
+    ),
+    "/api/v1/events": ("EventPage", [400, 401, 402, 403, 429], [*OURS, 410]),
+}
+
+
+@pytest.mark.parametrize("path", STATUSES)
+def test_statuses_are_those_of_the_table(path: str) -> None:
+    body, statuses, ours = STATUSES[path]
+    responses = {
+        int(key): resolved(value) for key, value in PATHS[path]["get"]["responses"].items()
+    }
+    assert set(responses) == {200, *statuses, *ours}
+    for status, response in responses.items():
+        content = response.get("content", {})
+        if status == 304:
+            assert content == {}
+        elif status in (200, 206) and body == "a PDF":
+            binary = {"type": "string", "format": "binary"}
+            assert {kind: each["schema"] for kind, each in content.items()} == {
+                "application/pdf": binary
+            }
+        else:
+            expected = body if status == 200 else "PlanError" if status == 402 else "ErrorBody"
+            assert list(content) == ["application/json"]
+            assert name_of(content["application/json"]["schema"]) == expected
+
+
+# header → the statuses whose responses always have it; * is every one.
+REQUIRED = {
+    "Request-Id": "*",
+    "Error-Code": range(400, 600),
+    "Allow": [405],
+    "WWW-Authenticate": [401],
+    "Retry-After": [429, 503],
+    "Accept-Ranges": [200, 206, 304],
+    "Cache-Control": "*",
+    "Vary": "*",
+    "Content-Disposition": [200, 206, 304],
+    "Content-Length": [200, 206],
+    "Content-Range": [206, 416],
+    "ETag": [200, 206, 304],
+    "Last-Modified": [200, 206, 304],
+    "Repr-Digest": [200, 206, 304],
+}
+OF_A_FILE = {name for name, statuses in REQUIRED.items() if 206 in tuple(statuses)} - {"ETag"}
+# On every response to a valid key, while requests can be counted.
+LIMITS = {
+    "RateLimit-Policy",
+    "RateLimit",
+    "X-RateLimit-Limit",
+    "X-RateLimit-Remaining",
+    "X-RateLimit-Reset",
+}
+
+
+@pytest.mark.parametrize("path", STATUSES)
+def test_responses_have_their_headers(path: str) -> None:
+    for status, response in PATHS[path]["get"]["responses"].items():
+        headers = {name: resolved(header) for name, header in resolved(response)["headers"].items()}
+        assert all(header["description"] for header in headers.values())
+        required = {name for name, header in headers.items() if header.get("required")}
+        assert required == {
+            name
+            for name, statuses in REQUIRED.items()
+            if (statuses == "*" or int(status) in statuses)
+            and (name not in OF_A_FILE or path.endswith("/download"))
+        }
+        paged = path in ("/api/v1/documents", "/api/v1/events") and status in ("200", "304")
+        optional = (LIMITS if status != "401" else set()) | ({"Link"} if paged else set())
+        assert headers.keys() - required == optional
+
+
+def test_operations_are_gets_with_a_bearer_key() -> None:
+    assert set(PATHS) == {*STATUSES, "/api/v1/openapi.json"}
+    assert {method for item in PATHS.values() for method in item} == {"get"}
+    for path in STATUSES:
+        assert PATHS[path]["get"]["security"] == [{"key": []}]
+    assert PATHS["/api/v1/openapi.json"]["get"]["security"] == []
+    key = SCHEMA["components"]["securitySchemes"]["key"]
+    assert (key["type"], key["scheme"]) == ("http", "bearer")
+    assert key["bearerFormat"] == "dtd_…"
+
+
+def test_version_and_limits_are_those_of_the_specification() -> None:
+    assert SCHEMA["info"]["version"] == "1.0.0"
+    headers = SCHEMA["components"]["headers"]
+    assert headers["RateLimit-Policy"]["schema"]["const"] == '"key";q=300;w=60'
+    assert headers["X-RateLimit-Limit"]["schema"]["const"] == 300
+    assert "300 requests a minute" in SCHEMA["info"]["description"]

@@ -1,0 +1,99 @@
+"""Request bodies: the API reads none; other paths refuse all but short forms before they arrive."""
+
+import re
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.contrib.admin import site
+from django.test import Client
+from django.urls import reverse
+
+from tests.support import staff
+from tests.support.factories import Tenant
+from tests.support.server import Server, eventually
+
+MOST = 64 * 1024  # bytes
+LOGIN = "/admin/login/"
+FORM = "Content-Type: application/x-www-form-urlencoded"
+MULTIPART = "Content-Type: multipart/form-data; boundary=x"
+TOKEN = "Cookie: csrftoken=" + "a" * 32  # with a token, Django reads the body to compare it
+
+
+def head(method: str, path: str, *headers: str) -> bytes:
+    """A request's head; a body is announced by `headers` only."""
+    lines = [f"{method} {path} HTTP/1.1", "Host: localhost", "Connection: close", *headers]
+    return "\r\n".join([*lines, "", ""]).encode()
+
+
+def status(response: bytes) -> int:
+    return int(response.split(b" ", 2)[1])
+
+
+REFUSED = {
+    "too long": (413, [FORM, f"Content-Length: {MOST + 1}"]),
+    "far too long": (413, [FORM, "Content-Length: 3000000000"]),
+    "a file": (413, [MULTIPART, "Content-Length: 300"]),
+    "a file in capitals": (413, [MULTIPART.replace("form-data", "Form-Data"), "Content-Length: 3"]),
+    "without length": (411, [FORM, "Transfer-Encoding: chunked"]),
+    "a file without length": (411, [MULTIPART, "Transfer-Encoding: chunked"]),
+}
+
+
+@pytest.mark.parametrize("body", REFUSED)
+@pytest.mark.parametrize("path", [LOGIN, "/admin/", "/", "/nothing", "/api"])
+def test_body_is_refused_before_it_arrives(server: Server, path: str, body: str) -> None:
+    expected, headers = REFUSED[body]
+    if path == "/api":  # read by nobody
+        expected = 404
+    response = server.raw(head("POST", path, TOKEN, *headers))  # no byte of the body is sent
+    assert status(response) == expected
+    request_id = re.search(rb"(?i)\r\nrequest-id: ([0-9a-f]{32})\r\n", response)
+    assert request_id
+    if expected != 404:
+        assert b"Nothing was changed" in response
+        assert b"no-store" in response
+
+
+def test_body_that_is_refused_logs_no_traceback(server: Server) -> None:
+    logged = len(server.log())
+    server.raw(head("POST", LOGIN, TOKEN, FORM, f"Content-Length: {MOST + 1}"))
+    line = f"POST {LOGIN} 413"
+    assert eventually(lambda: line in server.log()[logged:])
+    assert "Traceback" not in server.log()[logged:]
+    assert "ERROR" not in server.log()[logged:]
+
+
+def test_body_of_the_greatest_length_is_read(server: Server) -> None:
+    body = b"username=" + b"a" * (MOST - 9)
+    response = server.raw(head("POST", LOGIN, TOKEN, FORM, f"Content-Length: {MOST}") + body)
+    assert status(response) == 403  # no token of the form
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize("length", ["Content-Length: 3000000000", "Transfer-Encoding: chunked"])
+def test_body_of_a_request_to_the_api_is_not_read(
+    server: Server, acme: Tenant, method: str, length: str
+) -> None:
+    key = f"Authorization: {acme.bearer}"
+    response = server.raw(head(method, "/api/v1/me", key, MULTIPART, length))
+    assert status(response) == (200 if method == "GET" else 405)
+
+
+def test_body_limit_is_one_that_all_forms_of_the_admin_keep(acme: Tenant, client: Client) -> None:
+    assert settings.DATA_UPLOAD_MAX_MEMORY_SIZE == MOST
+    assert settings.FILE_UPLOAD_HANDLERS == []
+    pages = 0
+    for user in (acme.admin, staff.operator(), staff.support()):
+        client.force_login(user)
+        for model in site._registry:
+            list_page = reverse(
+                f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist"
+            )
+            objects: Any = model._default_manager.all()[:1]
+            for page in (list_page, f"{list_page}add/", *(f"{list_page}{o.pk}/" for o in objects)):
+                html = client.get(page, follow=True).content.decode()
+                assert 'type="file"' not in html
+                assert "multipart" not in html
+                pages += "<form" in html
+    assert pages > 10

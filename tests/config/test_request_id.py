@@ -1,0 +1,65 @@
+"""Every response carries a Request-Id that leads to the log and to the audit entry."""
+
+import re
+
+from audit.models import AuditEntry
+from tests.support import factories
+from tests.support.client import get
+from tests.support.factories import Tenant
+from tests.support.server import Server, eventually
+
+
+def test_request_id_is_another_one_for_every_response(acme: Tenant) -> None:
+    responses = [
+        acme.get("/me"),
+        acme.get("/me"),
+        acme.get("/nothing"),
+        acme.get("/me", method="POST"),
+        get("/api/v1/me"),
+        get("/elsewhere"),
+    ]
+    ids = [response.headers["request-id"] for response in responses]
+    assert all(re.fullmatch("[0-9a-f]{32}", id) for id in ids)
+    assert len(set(ids)) == len(ids)
+
+
+def test_request_id_of_the_client_is_not_used(acme: Tenant) -> None:
+    response = acme.get("/me", request_id="mine", x_request_id="mine")
+    assert "mine" not in response.headers["request-id"]
+
+
+def test_request_id_is_in_the_log_line(server: Server, acme: Tenant) -> None:
+    response = server.get("/me", acme.raw)
+    assert response.status == 200
+    line = eventually(lambda: server.log_of(response))
+    assert "access" in line
+    assert "GET /api/v1/me 200" in line
+
+
+def test_request_id_is_in_a_download_s_log_line_and_entry(server: Server, acme: Tenant) -> None:
+    document = factories.document(acme.workspace)
+    response = server.get(f"/documents/{document.id}/download", acme.raw)
+    id = response.headers["request-id"]
+    assert {entry.request_id for entry in AuditEntry.objects.filter(document_id=document.id)} == {
+        id
+    }
+    assert f"GET /api/v1/documents/{document.id}/download 200" in eventually(
+        lambda: server.log_of(response)
+    )
+
+
+def test_request_id_is_in_errors_of_every_kind(server: Server, acme: Tenant) -> None:
+    server.store.refuse()
+    document = factories.listed(acme.workspace, 1)[0]
+    responses = [
+        server.get("/me"),
+        server.get("/documents?limit=0", acme.raw),
+        server.get("/documents/x", acme.raw),
+        server.get("/me", acme.raw, "POST"),
+        server.get("/me", acme.raw, host="evil.example"),
+        server.get(f"/documents/{document.id}/download", acme.raw),
+    ]
+    assert [response.status for response in responses] == [401, 400, 404, 405, 400, 503]
+    ids = {response.headers["request-id"] for response in responses}
+    assert len(ids) == len(responses)
+    assert eventually(lambda: all(id in server.log() for id in ids))

@@ -1,0 +1,157 @@
+"""The page System: an operator's view of the installation, each part of which may fail alone."""
+
+from datetime import timedelta
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from audit.models import Action, AuditEntry
+from config import system
+from tests.support import seals, staff
+from tests.support.database import backdated
+from tests.support.factories import Tenant
+from tests.support.staff import of
+from tests.support.usage import refused
+
+PAGE = reverse("system")
+INDEX = reverse("admin:index")
+
+
+def body(response: Any) -> str:
+    text: str = response.content.decode()
+    return text
+
+
+@pytest.fixture
+def desk(db: None) -> Client:
+    """Olga's, who is an operator."""
+    return staff.signed_in(staff.operator())
+
+
+def facts(title: str) -> dict[str, tuple[str, str]]:
+    """The facts of a part: label → value and state."""
+    found = dict(system.parts())[title]
+    return {fact.label: (fact.value, fact.state) for fact in found}
+
+
+def test_system_page_is_for_operators_alone(acme: Tenant) -> None:
+    assert Client().get(PAGE).status_code == 302
+    for user in (acme.admin, staff.support()):
+        client = staff.signed_in(user)
+        assert client.get(PAGE).status_code == 403
+        assert PAGE not in body(client.get(INDEX))
+
+
+def test_system_page_shows_versions_migrations_and_each_part(desk: Client) -> None:
+    html = body(desk.get(PAGE))
+    for text in ("PostgreSQL", "Django", "Pending", "Object storage", "Counter", "Sealed entries"):
+        assert f"<dt>{text}</dt>" in html
+    for text in ("Last backup", "Waiting on this machine", "Started"):
+        assert f"<dt>{text}</dt>" in html
+    assert facts("Migrations")["Pending"] == ("none", "ok")
+    checks = facts("What this process needs")
+    assert set(checks) >= {"Database", "Object storage", "Counter"}
+    assert {state for _, state in checks.values()} <= {"ok", "bad"}
+    assert checks["Database"][0].endswith(" ms")
+    assert f'href="{PAGE}"' in body(desk.get(INDEX))
+
+
+def test_system_page_shows_the_other_parts_if_one_cannot_be_read(
+    desk: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> list[system.Fact]:
+        raise TimeoutError
+
+    monkeypatch.setattr(system, "_parts", [system.Part("Moon", fail, True), *system._parts])
+    html = body(desk.get(PAGE))
+    assert "cannot be read" in html
+    assert "<dt>PostgreSQL</dt>" in html
+    assert "Moon" in body(desk.get(INDEX))
+
+
+def test_system_page_knows_the_age_of_the_last_backup(desk: Client) -> None:
+    assert facts("Backup")["Last backup"][1] == "warn"
+    call_command("record_backup", "12 bytes of database,\n3 files", stdout=StringIO())
+    entry = AuditEntry.objects.get()
+    assert (entry.action, entry.detail) == (
+        Action.BACKUP_MADE,
+        "12 bytes of database, 3 files",
+    )
+    assert facts("Backup")["Last backup"][1] == "ok"
+    assert facts("Backup")["It has"] == ("12 bytes of database, 3 files", "")
+
+
+def test_system_page_warns_if_the_last_backup_is_old(desk: Client) -> None:
+    backdated([AuditEntry(action=Action.BACKUP_MADE, created_at=timezone.now() - timedelta(2))])
+    value, state = facts("Backup")["Last backup"]
+    assert state == "warn"
+    assert "2\xa0days ago" in value
+    assert "2\xa0days ago" in body(desk.get(INDEX))
+
+
+def test_system_page_counts_downloads_without_an_end(acme: Tenant) -> None:
+    def entry(action: Action, hours: int, number: int) -> AuditEntry:
+        created_at = timezone.now() - timedelta(hours=hours)
+        request_id = f"{number:032x}"
+        fields = of(acme.workspace, created_at=created_at, request_id=request_id)
+        return AuditEntry(action=action, **fields)
+
+    backdated(
+        [
+            entry(Action.DOCUMENT_DOWNLOADED, 2, 1),
+            entry(Action.DOWNLOAD_ENDED, 2, 1),
+            entry(Action.DOCUMENT_DOWNLOADED, 3, 2),
+            entry(Action.DOCUMENT_DOWNLOADED, 0, 3),  # may go on
+            entry(Action.DOCUMENT_DOWNLOADED, 30, 4),
+        ]
+    )
+    [(value, state)] = facts("Downloads").values()
+    assert (value, state) == ("1", "warn")
+
+
+def test_system_page_counts_completions_that_wait(db: None, settings: Any, tmp_path: Path) -> None:
+    settings.SPOOL_DIR = str(tmp_path)
+    title = "Completions of downloads"
+    assert facts(title)["Waiting on this machine"] == ("0", "ok")
+    (tmp_path / "a.json").touch()
+    (tmp_path / "b.refused").touch()
+    assert facts(title)["Waiting on this machine"] == ("1", "warn")
+    assert facts(title)["Refused: see the log"] == ("1", "warn")
+
+
+def test_system_page_says_if_the_log_was_found_damaged(desk: Client) -> None:
+    assert facts("Audit log")["Last verification"][1] == "warn"
+    backdated([AuditEntry(action=Action.LOG_DAMAGED, created_at=timezone.now())])
+    assert facts("Audit log")["The log was found"] == ("damaged", "bad")
+    assert facts("Audit log")["Last verification"][1] == "ok"
+
+
+def test_system_page_says_whether_somebody_else_wrote_checkpoints(
+    transactional_db: None, settings: Any
+) -> None:
+    label = "Signatures of checkpoints"
+    settings.AUDIT_PUBLIC_KEYS = []
+    assert facts("Audit log")[label][0].startswith("not checked: AUDIT_PUBLIC_KEYS is not set")
+    settings.AUDIT_PUBLIC_KEYS = [str(seals.KEY.public)]
+    assert facts("Audit log")[label] == ("valid", "ok")
+    seals.as_owner("INSERT INTO audit_checkpoint VALUES (7, now(), 'x', 7, 7, 0)")
+    assert facts("Audit log")[label][1] == "bad"
+
+
+def test_system_page_counts_503s_by_their_reason(db: None) -> None:
+    title = "503 in the last 24 hours"
+    assert facts(title) == {"For any reason": ("none", "ok")}
+    refused(status=503, reason="The database is out of reach", more=11)
+    refused(2, status=503, reason="No slot")
+    refused(status=404)
+    refused(status=503, reason="Long ago", created_at=timezone.now() - timedelta(days=2))
+    assert facts(title) == {
+        "The database is out of reach": ("12", "warn"),
+        "No slot": ("2", "warn"),
+    }

@@ -1,0 +1,348 @@
+"""The documents in the admin: for support and superusers, found by their id, read-only."""
+
+import re
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from django.db import connection
+from django.test import Client, RequestFactory
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from audit.models import Action, AuditEntry
+from documents.models import Document
+from documents.timeline import events
+from tests.support import factories
+from tests.support.database import no_entries
+from tests.support.factories import Tenant, at, uid
+from tests.support.staff import (
+    DOCUMENTS,
+    HISTORY,
+    errors,
+    happened,
+    member,
+    of,
+    operator,
+    shown,
+    signed_in,
+    support,
+)
+from workspaces.models import Workspace
+
+LOOKUP = reverse("admin:audit_auditentry_workspaces")
+
+
+@pytest.fixture
+def sam(db: None) -> Client:
+    """A user of Support, signed in."""
+    return signed_in(support())
+
+
+def body(response: Any) -> str:
+    assert response.status_code == 200
+    text: str = response.content.decode()
+    return text
+
+
+def page(document: Document) -> str:
+    return reverse("admin:documents_document_change", args=[document.pk])
+
+
+@pytest.fixture
+def lease(acme: Tenant) -> Document:
+    """A document on which one of two has signed, and two more are in copy."""
+    document = factories.document(
+        acme.workspace,
+        "PARTIALLY_SIGNED",
+        title="Lease <b>",
+        created_at=at("2026-03-01 09:00:00"),
+        deleted_at=at("2026-03-05 10:00:00"),
+    )
+    factories.recipient(document, "SIGNER", "SIGNED", email="ada@example.com", order=1)
+    factories.recipient(document, "APPROVER", "SENT", email="bob@example.com", order=2)
+    factories.recipient(document, "CC", "SENT", email="cy@example.com", order=3)
+    factories.recipient(document, "VIEWER", "SENT", email="di@example.com", order=3)
+    return document
+
+
+def test_documents_admin_finds_a_document_by_its_id_also_when_it_was_deleted(
+    lease: Document, umbrella: Tenant, sam: Client
+) -> None:
+    factories.listed(umbrella.workspace, 3)
+    assert shown(sam, f"?q={lease.id}", DOCUMENTS).result_list == [lease]
+    assert shown(sam, f"?q={str(lease.id).upper()}", DOCUMENTS).result_list == [lease]
+    assert shown(sam, f"?q={uid(9)}", DOCUMENTS).result_list == []
+
+
+def test_documents_admin_shows_nothing_unasked(lease: Document, sam: Client) -> None:
+    html = body(sam.get(DOCUMENTS))
+    assert shown(sam, "", DOCUMENTS).result_list == []
+    assert "Search for the id of a document, or choose a workspace." in html
+    for text in ("Lease", "@example.com"):
+        assert text not in html
+
+
+@pytest.mark.parametrize(
+    "pasted",
+    [
+        "“{id}”,",
+        "https://api.example.com/api/v1/documents/{id}/download?type=signed",
+        "GET /api/v1/documents/{upper} is a 404",
+        "{hex}",
+        "{short}",
+        "{short}…",
+    ],
+)
+def test_documents_admin_finds_the_id_in_what_is_pasted(
+    lease: Document, umbrella: Tenant, sam: Client, pasted: str
+) -> None:
+    factories.listed(umbrella.workspace, 3)
+    id = str(lease.id)
+    text = pasted.format(id=id, upper=id.upper(), hex=lease.id.hex, short=id[:8])
+    assert shown(sam, f"?q={quote(text)}", DOCUMENTS).result_list == [lease]
+
+
+def test_documents_admin_lists_the_documents_of_a_workspace(
+    lease: Document, umbrella: Tenant, sam: Client
+) -> None:
+    """Deleted ones are found by their id only."""
+    listed = factories.listed(umbrella.workspace, 3)
+    for typed in (
+        umbrella.workspace.id,
+        "umbrella",
+        f"Umbrella · {str(umbrella.workspace.id)[:8]}",
+    ):
+        found = shown(sam, f"?workspace={quote(str(typed))}", DOCUMENTS).result_list
+        assert {document.pk for document in found} == {document.pk for document in listed}
+    assert shown(sam, f"?workspace={lease.workspace_id}", DOCUMENTS).result_list == []
+    assert shown(sam, f"?workspace=umbrella&q={lease.id}", DOCUMENTS).result_list == []
+    assert errors(sam, "?workspace=initech", DOCUMENTS)
+    Workspace.objects.create(name="Umbrella")
+    assert len(shown(sam, "?workspace=umbrella", DOCUMENTS).choices) == 2
+
+
+def test_documents_admin_lists_how_far_it_is(lease: Document, sam: Client) -> None:
+    html = body(sam.get(f"{DOCUMENTS}?q={lease.id}"))
+    for text in (
+        "Lease &lt;b&gt;",
+        "Partially Signed",
+        "Acme",
+        "1 of 2",
+        "ada@example.com, bob@example.com, ",
+        "and 1 more",
+        "2026-03-01 09:00:00 UTC",
+        "2026-03-05 10:00:00 UTC",
+        f"/admin/audit/auditentry/?document_id__exact={lease.id}",
+    ):
+        assert text in html
+
+
+def test_document_page_has_its_recipients_and_its_audit_log_and_no_button(
+    lease: Document, sam: Client
+) -> None:
+    html = body(sam.get(page(lease)))
+    for text in ("Lease &lt;b&gt;", "Ada Lovelace", "di@example.com", "1 of 2", str(lease.id)):
+        assert text in html
+    assert f"?document_id__exact={lease.id}" in html
+    for button in ('name="_save"', "deletelink", "historylink", "add-row", "view-related"):
+        assert button not in html
+
+
+def test_document_page_has_a_timeline(acme: Tenant, sam: Client) -> None:
+    document = factories.document(
+        acme.workspace, title="Lease", created_at=at("2026-03-01 09:00:00"), sent_at=None
+    )
+    factories.recipient(
+        document,
+        "SIGNER",
+        "SIGNED",
+        email="ada@example.com",
+        completed_at=at("2026-03-02 10:00:00"),
+    )
+    assert acme.get(f"/documents/{document.id}/download").status == 200
+    html = body(sam.get(page(document)))
+    timeline = re.search(r'<ol class="timeline">(.*?)</ol>', html, re.DOTALL)
+    assert timeline
+    events = re.findall(r"<li[^>]*>(.*?)</li>", timeline[1], re.DOTALL)
+    texts = [" ".join(re.sub("<[^>]+>", "", event).split()) for event in events]
+    assert texts[0] == "2026-03-01 09:00:00 UTC Created"
+    assert "2026-03-02 10:00:00 UTC Signed by Ada Lovelace (ada@example.com)" in texts
+    assert "Downloaded (original) with Acme sync" in texts[-1]
+    assert "whole file" in texts[-1]
+    assert f"?key_id__exact={acme.key.id}" in timeline[1]
+
+
+def test_timeline_ends_with_the_completion_which_never_expires(acme: Tenant) -> None:
+    done = at("2026-03-02 10:00:00")
+    document = factories.document(
+        acme.workspace,
+        status="COMPLETED",
+        created_at=at("2026-03-01 09:00:00"),
+        completed_at=done,
+        expires_at=at("2999-01-01 00:00:00"),
+    )
+    factories.recipient(document, "SIGNER", "SIGNED", completed_at=done)
+    request = RequestFactory().get("/")
+    request.user = acme.admin
+    found, _ = events(request, document)
+    assert [event.text.split(" by ")[0] for event in found][-2:] == ["Signed", "Completed"]
+
+
+def test_document_page_shows_the_newest_entries_of_many(acme: Tenant, sam: Client) -> None:
+    document = factories.document(acme.workspace, created_at=at("2026-01-01 09:00:00"))
+    happened(51, document_id=document.id, **of(acme.workspace))
+    html = body(sam.get(page(document)))
+    assert html.count("Downloaded (") == 50
+    assert "Only the newest entries of the audit log are shown here." in html
+
+
+def test_document_page_leads_to_its_workspace_and_has_its_id_to_copy(
+    lease: Document, sam: Client
+) -> None:
+    html = body(sam.get(page(lease)))
+    assert f"?workspace_id__exact={lease.workspace_id}" in html
+    assert f'<code class="copyable">{lease.id}</code>' in html
+    crumbs = re.search(r'<ol class="breadcrumbs">(.*?)</ol>', html, re.DOTALL)
+    assert crumbs
+    assert re.sub(r"<[^>]+>|\s", "", crumbs[1]) == "HomeDocumentsLease&lt;b&gt;"
+
+
+def viewed() -> list[tuple[str, str, str, str]]:
+    """The entries of openings, with all that they say."""
+    found = AuditEntry.objects.filter(action=Action.DOCUMENT_VIEWED).order_by("id")
+    assert all(len(entry.request_id) == 32 and entry.address == "127.0.0.1" for entry in found)
+    return [
+        (entry.person, entry.workspace_name, entry.document_title, str(entry.document_id))
+        for entry in found
+    ]
+
+
+def test_document_page_that_is_opened_is_recorded_each_time(lease: Document, sam: Client) -> None:
+    for opened in (1, 2):
+        body(sam.get(page(lease)))
+        entry = ("sam@support.example", "Acme", "Lease <b>", str(lease.id))
+        assert viewed() == [entry] * opened
+    # The workspace's own admins see who has read their document.
+    admin = signed_in(lease.workspace.members.get())
+    html = body(admin.get(f"{HISTORY}?action__exact=document.viewed"))
+    for text in ("Document&#x27;s page opened", "sam@support.example", "Lease &lt;b&gt;"):
+        assert text in html
+
+
+def test_document_page_that_is_not_shown_is_not_recorded(
+    acme: Tenant, lease: Document, sam: Client
+) -> None:
+    assert sam.head(page(lease)).status_code == 200
+    assert sam.post(page(lease)).status_code == 405
+    assert signed_in(acme.admin).get(page(lease)).status_code == 403
+    assert Client().get(page(lease)).status_code == 302
+    for each in (DOCUMENTS, f"{DOCUMENTS}?q={lease.id}"):
+        body(sam.get(each))
+    assert sam.get(page(lease).replace(str(lease.id), str(uid(9)))).status_code in (302, 404)
+    assert viewed() == []
+
+
+def test_document_page_is_not_shown_without_its_entry(transactional_db: None, acme: Tenant) -> None:
+    document = factories.document(acme.workspace, title="Lease")
+    sam = signed_in(support())
+    sam.raise_request_exception = False
+    with no_entries():
+        response = sam.get(page(document))
+    assert response.status_code == 500
+    assert b"Lease" not in response.content
+
+
+def test_document_page_leads_to_the_audit_log(lease: Document, sam: Client) -> None:
+    response = sam.get(reverse("admin:documents_document_history", args=[lease.pk]))
+    assert response["Location"] == f"/admin/audit/auditentry/?document_id__exact={lease.id}"
+
+
+def test_documents_admin_is_open_to_superusers(lease: Document) -> None:
+    assert "Lease" in body(signed_in(operator()).get(f"{DOCUMENTS}?q={lease.id}"))
+
+
+@pytest.mark.parametrize("who", ["admin", "member", "staff"])
+def test_documents_admin_is_closed_to_all_others(acme: Tenant, lease: Document, who: str) -> None:
+    people = {
+        "admin": acme.admin,
+        "member": member(acme.workspace, "max@acme.example"),
+        "staff": factories.user("stan@acme.example", is_staff=True),
+    }
+    client = signed_in(people[who])
+    for url in (DOCUMENTS, page(lease), LOOKUP):
+        response = client.get(url)
+        assert response.status_code == 403
+        assert b"Lease" not in response.content
+
+
+@pytest.mark.parametrize(
+    "query", ["q=x", "q=%00", "q=1", "after=1.1", f"after=1.{'a' * 5000}", f"before={uid(1)}"]
+)
+def test_documents_admin_names_a_parameter_that_is_not_valid(
+    lease: Document, sam: Client, query: str
+) -> None:
+    assert errors(sam, f"?{query}", DOCUMENTS)
+
+
+@pytest.mark.parametrize("text", ["x", "%00", "1" * 400, str(uid(9))])
+def test_document_page_of_an_unknown_document_does_not_exist(sam: Client, text: str) -> None:
+    for name in ("change", "history"):
+        url = reverse(f"admin:documents_document_{name}", args=["ID"]).replace("ID", text)
+        assert sam.get(url).status_code in (302, 404)
+
+
+def test_document_pages_have_each_document_once(acme: Tenant, sam: Client) -> None:
+    made = factories.listed(
+        acme.workspace, 120, created_at=lambda n: at(f"2026-01-{1 + n // 30:02} 00:00:00")
+    )
+    found, listed = [], shown(sam, f"?workspace={acme.workspace.id}", DOCUMENTS)
+    found += listed.result_list
+    while listed.older_url:
+        listed = shown(sam, listed.older_url, DOCUMENTS)
+        found += listed.result_list
+    assert found == sorted(made, key=lambda each: (each.created_at, each.id), reverse=True)
+
+
+@pytest.mark.parametrize("count", [1, 40])
+def test_documents_admin_needs_as_many_queries_whatever_it_lists(
+    acme: Tenant, sam: Client, count: int
+) -> None:
+    for document in factories.listed(acme.workspace, count):
+        factories.recipient(document)
+    with CaptureQueriesContext(connection) as captured:
+        sam.get(f"{DOCUMENTS}?workspace={acme.workspace.id}")
+    asked = [query["sql"] for query in captured if "documents_" in query["sql"]]
+    assert len(asked) == 2
+    assert not [sql for sql in asked if "COUNT(" in sql or "OFFSET" in sql]
+
+
+# --- Workspaces to choose from
+
+
+def test_workspace_autocomplete_finds_a_part_of_the_name(
+    acme: Tenant, umbrella: Tenant, sam: Client
+) -> None:
+    offered = sam.get(LOOKUP, {"term": "BRELL"}).json()
+    identity = str(umbrella.workspace.id)
+    assert offered == {
+        "results": [{"id": identity, "text": f"Umbrella · {identity[:8]}"}],
+        "pagination": {"more": False},
+    }
+
+
+def test_workspace_autocomplete_has_pages(sam: Client) -> None:
+    Workspace.objects.bulk_create(Workspace(name=f"W{number:03}") for number in range(45))
+    found: list[str] = []
+    for number in (1, 2, 3):
+        offered = sam.get(LOOKUP, {"term": "w", "page": str(number)}).json()
+        found += [each["text"][:4] for each in offered["results"]]
+        assert offered["pagination"]["more"] == (number < 3)
+    assert found == [f"W{number:03}" for number in range(45)]
+
+
+@pytest.mark.parametrize("query", ["?term=%00", "?page=x", "?page=-1", "?page=99999", "?page=0"])
+def test_workspace_autocomplete_responds_to_any_parameter(
+    acme: Tenant, sam: Client, query: str
+) -> None:
+    assert sam.get(LOOKUP + query).json()["results"]

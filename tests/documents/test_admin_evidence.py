@@ -1,0 +1,281 @@
+"""Evidence files from the admin: for everybody who sees the document's entries, and nobody else."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test import Client
+from django.urls import reverse
+
+from audit.models import AuditEntry
+from config.postgresql import roles
+from config.slots import GATES
+from documents.evidence.proofs import BATCH
+from documents.models import Document
+from tests.config.test_admin_isolation import normal
+from tests.support import factories
+from tests.support.database import without_triggers
+from tests.support.evidence import verify
+from tests.support.factories import Tenant, uid
+from tests.support.seals import KEY, seal
+from tests.support.server import Server, eventually, running
+from tests.support.staff import EXPORT, HISTORY, member, operator, signed_in, support
+
+pytestmark = pytest.mark.usefixtures("transactional_db")
+EXPORTS = AuditEntry.objects.filter(action="document.evidence_exported")
+
+
+@pytest.fixture(autouse=True)
+def _public_key(settings: Any) -> None:
+    settings.AUDIT_PUBLIC_KEYS = [str(KEY.public)]
+
+
+@pytest.fixture
+def lease(acme: Tenant) -> Document:
+    """A document that was downloaded."""
+    document = factories.document(acme.workspace, "COMPLETED", title="Lease <b>")
+    assert acme.get(f"/documents/{document.id}/download").status == 200
+    return document
+
+
+def url_of(document_id: object) -> str:
+    return reverse("admin:documents_document_evidence", args=[document_id])
+
+
+def downloaded(user: User, document_id: object) -> Any:
+    """The evidence that the user gets."""
+    response: Any = signed_in(user).get(url_of(document_id))
+    assert response.status_code == 200
+    assert response["Content-Type"] == "application/json"
+    assert response["Content-Disposition"] == (
+        f'attachment; filename="evidence-{document_id}.json"'
+    )
+    assert "no-store" in response["Cache-Control"]
+    return json.loads(b"".join(response.streaming_content))
+
+
+def ended() -> list[str]:
+    """What the log says of the ends of exports."""
+    entries = AuditEntry.objects.filter(action="audit.export_ended").order_by("id")
+    return list(entries.values_list("detail", flat=True))
+
+
+def people(workspace: Any) -> dict[str, User]:
+    """Who may export evidence of the workspace's documents."""
+    return {
+        "admin": User.objects.get(username="admin@acme.example"),
+        "support": support(),
+        "operator": operator(),
+    }
+
+
+@pytest.mark.parametrize("who", ["admin", "support", "operator"])
+def test_evidence_is_for_everybody_who_sees_the_audit_log(lease: Document, who: str) -> None:
+    seal()
+    user = people(lease.workspace)[who]
+    first, ended = downloaded(user, lease.id)["entries"]
+    assert first["entry"]["action"] == "document.downloaded"
+    assert ended["entry"]["action"] == "document.download_ended"
+    exported = EXPORTS.get()
+    assert exported.person == user.username
+    assert (exported.document_id, exported.workspace_name) == (lease.id, "Acme")
+    assert exported.detail == "2 entries with proof, 0 not sealed yet"
+    assert exported.address == "127.0.0.1"
+    assert exported.request_id
+
+
+def test_evidence_from_the_admin_is_valid(lease: Document, acme: Tenant, tmp_path: Path) -> None:
+    seal()
+    file = tmp_path / "evidence.json"
+    file.write_text(json.dumps(downloaded(acme.admin, lease.id)))
+    assert verify(file)[0] == 0
+
+
+def test_evidence_from_a_real_server_is_whole_and_valid(
+    lease: Document, acme: Tenant, tmp_path: Path
+) -> None:
+    facts = {"workspace_id": acme.workspace.id, "document_id": lease.id}
+    AuditEntry.objects.bulk_create(
+        AuditEntry(action="document.viewed", **facts) for _ in range(3000)
+    )
+    seal()
+    name = settings.SESSION_COOKIE_NAME
+    session = signed_in(acme.admin).cookies[name].value
+    with running(Server(tmp_path, AUDIT_PUBLIC_KEYS=str(KEY.public))) as server:
+        response = server.request(url_of(lease.id), Cookie=f"{name}={session}")
+    assert "content-length" not in response.headers  # it is sent while it is made
+    file = tmp_path / "evidence.json"
+    file.write_bytes(response.body)
+    status, printed = verify(file)
+    assert status == 0
+    assert "- Entries: 3,002. " in printed
+    assert EXPORTS.count() == 1
+    assert ended() == ["3,002 entries"]
+
+
+def test_evidence_that_meets_damage_later_on_is_broken_off_and_not_valid(
+    lease: Document, acme: Tenant, tmp_path: Path
+) -> None:
+    facts = {"workspace_id": acme.workspace.id, "document_id": lease.id}
+    AuditEntry.objects.bulk_create(
+        AuditEntry(action="document.viewed", **facts) for _ in range(BATCH)
+    )
+    seal()
+    with roles.as_owner(), without_triggers(), connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE audit_auditentry SET key_name = 'Another'"
+            " WHERE id = (SELECT max(id) FROM audit_auditentry)"
+        )
+    name = settings.SESSION_COOKIE_NAME
+    session = signed_in(acme.admin).cookies[name].value
+    with running(Server(tmp_path, AUDIT_PUBLIC_KEYS=str(KEY.public))) as server:
+        response = server.request(url_of(lease.id), Cookie=f"{name}={session}")
+        assert eventually(ended) == [f"broken off after {BATCH} entries"]
+        assert "does not match the signed checkpoint" in server.log()
+    file = tmp_path / "evidence.json"
+    file.write_bytes(response.body)
+    assert response.body.endswith(b"does not match the signed checkpoint.\n")
+    status, printed = verify(file)
+    assert status == 1
+    assert "perhaps it was cut off" in printed
+    assert EXPORTS.count() == 1
+    with pytest.raises(CommandError, match="does not match"):
+        call_command("export_evidence", str(lease.id), output=tmp_path / "whole.json")
+    assert not (tmp_path / "whole.json").exists()
+
+
+def test_evidence_waits_for_the_export_before_of_the_same_user(
+    lease: Document, acme: Tenant
+) -> None:
+    seal()
+    ada, sam = signed_in(acme.admin), signed_in(support())
+    for first in (url_of(lease.id), EXPORT):
+        running: Any = ada.get(first)
+        for second in (url_of(lease.id), EXPORT):
+            page = ada.get(second, follow=True).content.decode()
+            assert "another export is still being sent" in page
+        other: Any = sam.get(url_of(lease.id))
+        assert json.loads(b"".join(other.streaming_content))
+        running.close()
+        other.close()
+    assert downloaded(acme.admin, lease.id)
+
+
+def test_evidence_holds_no_slot_of_the_pages_while_it_is_sent(
+    lease: Document, acme: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("documents.evidence.proofs.BATCH", 1)
+    seal()
+    response: Any = signed_in(acme.admin).get(url_of(lease.id))
+    for _ in response.streaming_content:
+        assert GATES["page"].in_use == 0
+    response.close()
+    assert ended() == ["2 entries"]
+
+
+def test_evidence_is_recorded_before_its_first_byte(lease: Document, acme: Tenant) -> None:
+    seal()
+    response: Any = signed_in(acme.admin).get(url_of(lease.id))
+    assert EXPORTS.count() == 1
+    response.close()
+    assert ended() == ["broken off after 0 entries"]
+
+
+def test_evidence_of_a_document_that_is_gone_is_for_its_workspace_s_admin(
+    lease: Document, acme: Tenant, umbrella: Tenant
+) -> None:
+    seal()
+    document_id = lease.id
+    lease.delete()
+    assert downloaded(acme.admin, document_id)["document"] is None
+    assert signed_in(umbrella.admin).get(url_of(document_id)).status_code == 404
+
+
+def test_evidence_of_another_workspace_is_like_that_of_an_unknown_document(
+    lease: Document, umbrella: Tenant
+) -> None:
+    seal()
+    client = signed_in(umbrella.admin)
+    bodies = []
+    for document_id in (lease.id, uid(77), "x", "0", "%00", "{}"):
+        response = client.get(url_of(document_id))
+        assert response.status_code == 404
+        bodies.append(normal(response, str(document_id)))
+    assert len(set(bodies)) == 1
+    assert not EXPORTS.exists()
+
+
+@pytest.mark.parametrize("who", ["member", "staff", "nobody", "not staff"])
+def test_evidence_is_closed_to_all_others(lease: Document, acme: Tenant, who: str) -> None:
+    seal()
+    client = Client()
+    if who == "member":
+        client.force_login(member(acme.workspace, "max@acme.example"))
+    elif who == "staff":
+        client.force_login(factories.user("stan@acme.example", is_staff=True))
+    elif who == "not staff":
+        client.force_login(factories.user("mallory@acme.example"))
+    response = client.get(url_of(lease.id))
+    assert response.status_code in (302, 403)
+    assert b"Lease" not in response.content
+    assert response.headers.get("Location", "").startswith(
+        "/admin/login/" if response.status_code == 302 else ""
+    )
+    assert not EXPORTS.exists()
+
+
+def test_evidence_is_only_sent_by_get(lease: Document, acme: Tenant) -> None:
+    seal()
+    client = signed_in(acme.admin)
+    for method in (client.post, client.head, client.delete):
+        assert method(url_of(lease.id)).status_code == 405
+    assert not EXPORTS.exists()
+
+
+def refusal(user: User, document: Document) -> str:
+    """The page that the user sees instead of a file: the document's entries, with a message."""
+    response: Any = signed_in(user).get(url_of(document.id), follow=True)
+    assert response.redirect_chain == [(f"{HISTORY}?document_id__exact={document.id}", 302)]
+    assert response.status_code == 200
+    assert not EXPORTS.exists()
+    page: str = response.content.decode()
+    assert "No evidence file was made." in page
+    return page
+
+
+def test_evidence_before_the_first_seal_is_a_message(lease: Document, acme: Tenant) -> None:
+    assert "manage.py seal_audit" in refusal(acme.admin, lease)
+
+
+def test_evidence_of_a_damaged_log_is_a_message(lease: Document, acme: Tenant) -> None:
+    seal()
+    with roles.as_owner(), without_triggers(), connection.cursor() as cursor:
+        cursor.execute("UPDATE audit_auditentry SET key_name = 'Another'")
+    assert "manage.py verify_audit" in refusal(acme.admin, lease)
+
+
+def test_evidence_with_too_many_entries_is_a_message(
+    lease: Document, acme: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("documents.evidence.views.MOST", 0)
+    seal()
+    assert f"manage.py export_evidence {lease.id}" in refusal(acme.admin, lease)
+
+
+def test_evidence_is_linked_from_the_document_and_from_its_entries(
+    lease: Document, acme: Tenant, umbrella: Tenant
+) -> None:
+    link = f'href="{url_of(lease.id)}"'
+    page = reverse("admin:documents_document_change", args=[lease.id])
+    sam = support()
+    assert link in signed_in(sam).get(page).content.decode()
+    filtered = f"{HISTORY}?document_id__exact={lease.id}"
+    for user in (sam, acme.admin):
+        assert link in signed_in(user).get(filtered).content.decode()
+    assert "Download evidence" not in signed_in(acme.admin).get(HISTORY).content.decode()
+    assert link not in signed_in(umbrella.admin).get(filtered).content.decode()

@@ -1,0 +1,215 @@
+"""Caches of clients: entity tags, 304, and what may be stored."""
+
+from collections.abc import Iterator
+
+import pytest
+from requests_cache import CachedSession
+
+from documents.models import Document
+from tests.support import factories
+from tests.support.client import get
+from tests.support.factories import Tenant
+from tests.support.nginx import Nginx, exchange, request
+from tests.support.proxy import HOST
+from tests.support.server import Server
+
+KEPT = {  # the headers that a 304 shares with its 200
+    "cache-control": "private, no-cache",
+    "vary": "Authorization",
+}
+LIMITS = {"ratelimit", "ratelimit-policy", "x-ratelimit-limit", "x-ratelimit-remaining"}
+
+
+@pytest.fixture(params=["/me", "/documents", "/documents?limit=2", "/documents/{id}"])
+def path(request: pytest.FixtureRequest, acme: Tenant) -> str:
+    """Each path that responds with JSON."""
+    documents = factories.listed(acme.workspace, 3)
+    return str(request.param).format(id=documents[0].id)
+
+
+def test_json_may_be_kept_but_not_used_without_revalidation(acme: Tenant, path: str) -> None:
+    response = acme.get(path)
+    assert KEPT.items() <= response.headers.items()
+    assert acme.get(path).same() == response.same()
+    head = acme.get(path, method="HEAD")
+    assert (head.status, head.headers["etag"]) == (200, response.headers["etag"])
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+@pytest.mark.parametrize("sent", ["{}", "W/{}", '"other", {}', '"other" ,W/{},"x"', "*"])
+def test_json_that_the_client_has_is_304_without_a_body(
+    acme: Tenant, path: str, sent: str, method: str
+) -> None:
+    response = acme.get(path)
+    same = acme.get(path, method, if_none_match=sent.format(response.headers["etag"]))
+    assert (same.status, same.body) == (304, b"")
+    assert KEPT.items() <= same.headers.items()
+    assert same.headers.keys() >= LIMITS | {"request-id"}
+    assert same.headers.get("link") == response.headers.get("link")
+    assert "content-type" not in same.headers
+
+
+@pytest.mark.parametrize("sent", ['"other"', 'W/"other"', "{}x", "other", ""])
+def test_json_that_the_client_does_not_have_is_sent(acme: Tenant, path: str, sent: str) -> None:
+    response = acme.get(path)
+    etag = response.headers["etag"].strip('"')
+    assert acme.get(path, if_none_match=sent.format(etag)).same() == response.same()
+
+
+def test_tag_of_a_304_is_the_one_that_the_client_has(acme: Tenant) -> None:
+    """A cache updates the copy that has the tag of the 304; nginx's gzip makes tags weak."""
+    etag = acme.get("/me").headers["etag"]
+    assert acme.get("/me", if_none_match=etag).headers["etag"] == etag
+    assert acme.get("/me", if_none_match=f"W/{etag}").headers["etag"] == f"W/{etag}"
+    assert acme.get("/me", if_none_match="*").headers["etag"] == etag
+
+
+def test_tag_changes_with_the_response(acme: Tenant, umbrella: Tenant) -> None:
+    [document] = factories.listed(acme.workspace, 1)
+    paths = ("/me", "/documents", f"/documents/{document.id}")
+    before = [acme.get(path).headers["etag"] for path in paths]
+    assert len(set(before)) == 3
+    document.status = "CANCELLED"
+    document.save()
+    after = [acme.get(path, if_none_match=tag) for path, tag in zip(paths, before, strict=True)]
+    assert [response.status for response in after] == [200, 200, 200]
+    assert umbrella.get("/me", if_none_match=before[0]).status == 200
+
+
+def test_conditions_of_json_that_fail_are_412(acme: Tenant, path: str) -> None:
+    etag = acme.get(path).headers["etag"]
+    assert acme.get(path, if_match=etag).status == 200
+    assert acme.get(path, if_match="*").status == 200
+    for other in ('"other"', f"W/{etag}"):  # the comparison is strong
+        assert acme.get(path, if_match=other).status == 412
+        assert acme.get(path, if_match=other, if_none_match=etag).status == 412
+
+
+@pytest.mark.parametrize("name", ["if_modified_since", "if_unmodified_since"])
+@pytest.mark.parametrize("path", ["/api/v1/me", "/api/v1/openapi.json"])
+def test_conditions_about_dates_are_ignored_where_there_is_no_date(
+    acme: Tenant, path: str, name: str
+) -> None:
+    sent = {name: "Thu, 01 Jan 1970 00:00:00 GMT"}
+    assert get(path, acme.bearer, **sent).same() == get(path, acme.bearer).same()
+
+
+def test_304_counts_toward_the_rate_limit(acme: Tenant) -> None:
+    first = acme.get("/me")
+    same = acme.get("/me", if_none_match=first.headers["etag"])
+    left = [int(each.headers["x-ratelimit-remaining"]) for each in (first, same)]
+    assert same.status == 304
+    assert left[1] == left[0] - 1
+
+
+def test_304_needs_a_valid_key_whose_workspace_may_use_the_api(
+    acme: Tenant, frozen: Tenant
+) -> None:
+    assert get("/api/v1/me", if_none_match="*").status == 401
+    assert frozen.get("/me", if_none_match="*").status == 403
+    assert acme.get("/documents?limit=0", if_none_match="*").status == 400
+    assert acme.get("/documents/x", if_none_match="*").status == 404
+
+
+def test_errors_are_not_stored(front: Server, acme: Tenant) -> None:
+    responses = [
+        front.get("/documents?limit=0", acme.raw),
+        front.get("/nothing", acme.raw),
+        front.get("/me"),
+        front.get("/me", "dtd_unknown"),
+        front.get("/me", acme.raw, "POST"),
+        front.get("/openapi.json", method="POST"),
+        front.get("/me", acme.raw, host="evil.example"),
+    ]
+    assert [response.status for response in responses] == [400, 404, 401, 401, 405, 405, 400]
+    for response in responses:
+        assert response.headers["cache-control"] == "no-store"
+        assert response.headers["vary"] == "Authorization"
+        assert "etag" not in response.headers
+    assert responses[2].same() == responses[3].same()
+
+
+def test_304_over_a_socket_has_no_body_and_its_connection_goes_on(
+    front: Server, acme: Tenant
+) -> None:
+    factories.listed(acme.workspace, 2)
+    first = front.get("/documents?limit=1", acme.raw)
+    same = front.get("/documents?limit=1", acme.raw, if_none_match=first.headers["etag"])
+    assert (same.status, same.body) == (304, b"")
+    for name in ("etag", "cache-control", "vary", "link"):
+        assert same.headers[name] == first.headers[name]
+    assert "content-length" not in same.headers  # which would be that of the 200
+    connection = front.http()
+    for sent, status in [(first.headers["etag"], 304), ('"other"', 200)] * 2:
+        headers = {"Authorization": acme.bearer, "If-None-Match": sent}
+        connection.request("GET", "/api/v1/documents?limit=1", headers=headers)
+        response = connection.getresponse()
+        assert (response.status, len(response.read()) > 0) == (status, status == 200)
+    connection.close()
+
+
+def test_compressed_json_has_a_tag_that_gets_a_304(gate: Nginx, acme: Tenant) -> None:
+    factories.listed(acme.workspace, 100)
+    target, key = "/api/v1/documents?limit=100", f"Authorization: {acme.bearer}"
+    accepted = "Accept-Encoding: gzip"
+    plain = exchange(gate.tls(), request(target, key))
+    packed = exchange(gate.tls(), request(target, key, accepted))
+    assert packed.headers["content-encoding"] == "gzip"
+    assert packed.headers["etag"] == f"W/{plain.headers['etag']}"
+    assert len(packed.body) < len(plain.body) / 4
+    for tag in (packed.headers["etag"], plain.headers["etag"]):
+        same = exchange(gate.tls(), request(target, key, accepted, f"If-None-Match: {tag}"))
+        assert (same.status, same.body, same.headers["etag"]) == (304, b"", tag)
+        assert KEPT.items() <= same.headers.items()
+        assert "content-encoding" not in same.headers
+
+
+@pytest.fixture
+def session() -> Iterator[CachedSession]:
+    """A client with a cache that obeys the headers of responses."""
+    with CachedSession(backend="memory", cache_control=True) as session:
+        yield session
+
+
+@pytest.mark.parametrize("path", ["/me", "/documents", "/documents?limit=1"])
+def test_cache_of_a_client_never_gives_one_key_the_response_to_another(
+    front: Server, acme: Tenant, umbrella: Tenant, session: CachedSession, path: str
+) -> None:
+    for tenant in (acme, umbrella):
+        factories.listed(tenant.workspace, 2)
+    url = f"http://{HOST}:{front.port}/api/v1{path}"
+    for _ in range(2):
+        for tenant in (acme, umbrella):
+            got = session.get(url, headers={"Authorization": tenant.bearer})
+            assert (got.status_code, got.content) == (200, tenant.get(path).body)
+        got = session.get(url, headers={"Authorization": "Bearer dtd_x"})
+        assert (got.status_code, got.from_cache) == (401, False)
+
+
+def test_cache_of_a_client_gets_a_304_for_the_page_that_it_has(
+    front: Server, acme: Tenant, session: CachedSession
+) -> None:
+    documents = factories.listed(acme.workspace, 3)
+    url = f"http://{HOST}:{front.port}/api/v1/documents?limit=2"
+    first, second = (session.get(url, headers={"Authorization": acme.bearer}) for _ in range(2))
+    assert (first.revalidated, second.revalidated) == (False, True)
+    assert second.content == first.content
+    assert second.links["next"] == first.links["next"]
+    left = [int(each.headers["X-RateLimit-Remaining"]) for each in (first, second)]
+    assert left[1] < left[0]
+    Document.objects.filter(pk__in=[document.pk for document in documents]).update(title="Changed")
+    changed = session.get(url, headers={"Authorization": acme.bearer})
+    assert (changed.revalidated, "Changed" in changed.text) == (False, True)
+
+
+def test_cache_of_a_client_gets_a_304_for_a_compressed_page(
+    gate: Nginx, acme: Tenant, session: CachedSession
+) -> None:
+    factories.listed(acme.workspace, 100)
+    url = f"https://{HOST}:{gate.port}/api/v1/documents?limit=100"
+    sent = {"Authorization": acme.bearer, "Accept-Encoding": "gzip"}
+    first, second = (session.get(url, headers=sent, verify=gate.certificate) for _ in range(2))
+    assert first.headers["Content-Encoding"] == "gzip"
+    assert first.headers["ETag"].startswith('W/"')
+    assert (first.revalidated, second.revalidated) == (False, True)
+    assert second.json() == first.json()

@@ -1,0 +1,185 @@
+"""check_document_counts finds and fixes wrong counts while others write documents."""
+
+import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection, transaction
+from django.utils import timezone
+
+from audit.models import AuditEntry
+from config.database import fetch
+from documents.models import Document
+from tests.documents.test_document_counts import changes, exact
+from tests.support import factories
+from tests.support.factories import Tenant, uid
+from tests.support.server import eventually
+from workspaces.models import DocumentCount, Workspace
+
+WRITERS = 4
+MENDED_IN_BETWEEN = 10  # times
+
+
+def check(*words: str) -> tuple[list[dict[str, Any]], int]:
+    """The differences that the command tells, and its exit status."""
+    out = StringIO()
+    status = 0
+    try:
+        call_command("check_document_counts", *words, stdout=out, stderr=StringIO())
+    except CommandError as exc:
+        status = exc.returncode
+    return [json.loads(line) for line in out.getvalue().splitlines()], status
+
+
+def difference(workspace: Workspace, status: str, stored: int, counted: int) -> dict[str, Any]:
+    return {"workspace": str(workspace.id), "status": status, "stored": stored, "counted": counted}
+
+
+def add_wrongly(workspace: Workspace, status: str, count: int) -> None:
+    DocumentCount.objects.create(workspace_id=workspace.id, status=status, count=count)
+
+
+def test_check_document_counts_does_not_report_counts_that_are_right(
+    acme: Tenant, umbrella: Tenant
+) -> None:
+    factories.listed(acme.workspace, 5, status=lambda n: ("DRAFT", "PARTIALLY_SIGNED")[n % 2])
+    factories.listed(acme.workspace, 2, status=lambda n: "DRAFT", deleted_at=timezone.now())
+    Document.objects.filter(status="DRAFT").update(status="SENT")
+    assert check() == ([], 0)
+    assert check("--fix") == ([], 0)
+
+
+def test_check_document_counts_reports_each_difference_and_changes_it_only_when_asked(
+    acme: Tenant, umbrella: Tenant
+) -> None:
+    factories.listed(acme.workspace, 5, status=lambda n: ("DRAFT", "VIEWED")[n % 2])
+    factories.listed(umbrella.workspace, 3, status=lambda n: "SENT")
+    add_wrongly(acme.workspace, "DRAFT", 2)
+    add_wrongly(acme.workspace, "EXPIRED", 1)
+    DocumentCount.objects.filter(workspace_id=umbrella.workspace.id).delete()
+    gone = Workspace(id=uid(9, 1))
+    add_wrongly(gone, "SENT", 7)
+    differences = [
+        difference(acme.workspace, "DRAFT", 5, 3),
+        difference(acme.workspace, "EXPIRED", 1, 0),
+        difference(umbrella.workspace, "SENT", 0, 3),
+        difference(gone, "SENT", 7, 0),
+    ]
+    assert check() == (differences, 1)
+    assert check() == (differences, 1)
+    recorded = AuditEntry.objects.filter(action="command.run")
+    assert not recorded.exists()
+    assert check("--fix") == (differences, 0)
+    assert recorded.get().detail == f"Counts corrected: {len(differences)}"
+    assert check() == ([], 0)
+    assert exact(acme)
+    assert exact(umbrella)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("as_owner")
+def test_check_document_counts_repairs_a_restore_of_the_data_alone(acme: Tenant) -> None:
+    factories.listed(acme.workspace, 6, status=lambda n: ("DRAFT", "SENT")[n % 2])
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("""
+            CREATE TEMP TABLE documents ON COMMIT DROP AS TABLE documents_document;
+            CREATE TEMP TABLE counts ON COMMIT DROP AS TABLE workspaces_documentcount;
+            TRUNCATE documents_document CASCADE;
+            INSERT INTO workspaces_documentcount TABLE counts;
+            INSERT INTO documents_document TABLE documents;
+        """)
+    assert check() == (
+        [difference(acme.workspace, "DRAFT", 6, 3), difference(acme.workspace, "SENT", 6, 3)],
+        1,
+    )
+    check("--fix")
+    assert exact(acme)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_check_document_counts_is_exact_while_others_write(acme: Tenant) -> None:
+    factories.listed(acme.workspace, 50, status=lambda n: ("DRAFT", "SENT")[n % 2])
+    with ThreadPoolExecutor(WRITERS) as pool:
+        writers = [pool.submit(changes, acme.workspace, seed) for seed in range(WRITERS)]
+        rounds = 0
+        while rounds < MENDED_IN_BETWEEN or not all(writer.done() for writer in writers):
+            add_wrongly(acme.workspace, "SENT", -3)
+            [found], status = check("--fix")
+            assert (found["stored"] - found["counted"], status) == (-3, 0)
+            assert check() == ([], 0)
+            rounds += 1
+        for writer in writers:
+            writer.result()
+    assert exact(acme)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_check_document_counts_waits_for_no_writer(acme: Tenant) -> None:
+    """And what a writer has not committed yet is neither lost nor counted twice."""
+    factories.document(acme.workspace, "DRAFT")
+    add_wrongly(acme.workspace, "SENT", 5)
+    written, fixed = threading.Event(), threading.Event()
+
+    def write() -> bool:
+        try:
+            with transaction.atomic():
+                factories.document(acme.workspace, "SENT")
+                written.set()
+                return fixed.wait(10)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor() as pool:
+        writer = pool.submit(write)
+        assert written.wait(10)
+        assert check("--fix") == ([difference(acme.workspace, "SENT", 5, 0)], 0)
+        fixed.set()
+        assert writer.result()
+    assert exact(acme)
+    assert check() == ([], 0)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_check_document_counts_repairs_once_when_two_run_at_once(acme: Tenant) -> None:
+    factories.document(acme.workspace, "DRAFT")
+    add_wrongly(acme.workspace, "DRAFT", 4)
+
+    def fix() -> int:
+        try:
+            return len(check("--fix")[0])
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(2) as pool:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("LOCK TABLE workspaces_documentcount IN SHARE UPDATE EXCLUSIVE MODE")
+            fixes = [pool.submit(fix) for _ in range(2)]
+            assert eventually(lambda: waiting() == 2)
+        assert sorted(each.result() for each in fixes) == [0, 1]
+    assert exact(acme)
+
+
+def waiting() -> int:
+    """How many wait for the table of the counts."""
+    [[number]] = fetch(
+        "SELECT count(*) FROM pg_locks WHERE NOT granted "
+        "AND relation = 'workspaces_documentcount'::regclass",
+        [],
+    )
+    return int(number)
+
+
+def test_check_document_counts_writes_its_progress_to_stderr(
+    acme: Tenant, umbrella: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    DocumentCount.objects.all().delete()  # counts of deleted workspaces
+    monkeypatch.setattr("config.management.progress.EVERY", 0.0)
+    out, err = StringIO(), StringIO()
+    call_command("check_document_counts", stdout=out, stderr=err)
+    lines = err.getvalue().splitlines()
+    assert lines == ["0 of 2 workspaces checked", "1 of 2 workspaces checked"]
+    assert out.getvalue() == ""

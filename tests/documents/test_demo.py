@@ -1,0 +1,303 @@
+"""The demo: what a first-time user of the service finds."""
+
+import hashlib
+import io
+import re
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.contrib.auth.models import User
+from pypdf import PdfReader
+from pytest_django.plugin import DjangoDbBlocker
+
+from apikeys.models import ApiKey
+from audit.models import AuditEntry
+from config.postgresql import roles
+from documents import demo, storage_reading
+from documents.models import Document, Recipient, StoredFile
+from tests.support import factories
+from tests.support.client import get
+from tests.support.database import without_triggers
+from tests.support.inbox import objects, rows
+from workspaces.models import Membership, Workspace
+from workspaces.plans import Plan
+
+NOW = datetime.now(UTC)
+Status = Document.Status
+Reached = Recipient.Status
+
+
+@pytest.fixture(autouse=True, scope="module")
+def lines(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[list[str]]:
+    """The demo, loaded for all tests of this file; the progress lines of loading it."""
+    with django_db_blocker.unblock():
+        assert demo.wanted()
+        before = objects()
+        progress: list[str] = []
+        demo.load(progress.append, NOW)
+        yield progress
+        factories.saved_objects.extend(objects() - before)
+        with roles.as_owner():
+            for model in (Document, StoredFile, Workspace, User):
+                model._default_manager.all().delete()
+            with without_triggers():
+                AuditEntry.objects.all().delete()
+
+
+@pytest.fixture(autouse=True)
+def _database(as_owner: None, db: None) -> None:
+    """Each test is rolled back. Only the owner may delete accounts and workspaces."""
+
+
+def of(tenant: demo.Tenant) -> list[Document]:
+    """All documents of a workspace, with their files and recipients."""
+    documents = Document.objects.filter(workspace=tenant.id)
+    documents = documents.select_related("original", "signed", "certificate")
+    return list(documents.prefetch_related("recipients"))
+
+
+def everything() -> list[Document]:
+    return [document for tenant in demo.TENANTS for document in of(tenant)]
+
+
+def test_load_reports_its_progress(lines: list[str]) -> None:
+    assert lines[0] == "Importing the documents of Acme …"
+    assert "Importing the documents of Frozen …" in lines
+
+
+@pytest.mark.parametrize(
+    ("name", "plan", "suspended", "status"),
+    [
+        ("Acme", Plan.PRO, False, 200),
+        ("Umbrella", Plan.BUSINESS, False, 200),
+        ("Freebie", Plan.FREE, False, 402),
+        ("Frozen", Plan.PRO, True, 403),
+    ],
+)
+def test_workspaces_have_documents_and_an_admin_whose_key_gets_the_plans_response(
+    name: str, plan: str, suspended: bool, status: int
+) -> None:
+    workspace = Workspace.objects.get(name=name)
+    assert (workspace.plan, workspace.suspended) == (plan, suspended)
+    assert workspace.documents.filter(deleted_at=None).count() >= 5
+    [admin] = Membership.objects.admins().filter(workspace=workspace)
+    assert not admin.user.has_usable_password()
+    _, raw = ApiKey.objects.issue(workspace=workspace, name="try", by=admin.user)
+    assert get("/api/v1/documents", f"Bearer {raw}").status == status
+
+
+def test_users_are_an_admin_of_each_workspace_a_member_support_and_an_operator() -> None:
+    memberships = Membership.objects.values_list("user__username", "workspace__name", "role")
+    assert set(memberships) == {
+        ("ada@acme.example", "Acme", "ADMIN"),
+        ("uma@umbrella.example", "Umbrella", "ADMIN"),
+        ("felix@freebie.example", "Freebie", "ADMIN"),
+        ("frida@frozen.example", "Frozen", "ADMIN"),
+        ("max@acme.example", "Acme", "MEMBER"),
+    }
+    sam = User.objects.get(username="sam@support.example")
+    assert sam.is_staff
+    assert [group.name for group in sam.groups.all()] == ["Support"]
+    [olga] = User.objects.filter(is_superuser=True)
+    assert (olga.username, olga.is_staff) == ("olga@operator.example", True)
+    assert {user.username for user in User.objects.all()} == {p.login for p in demo.PEOPLE}
+
+
+def test_acme_has_120_documents_over_half_a_year_and_some_deleted() -> None:
+    workspace = Workspace.objects.get(name="Acme")
+    documents = workspace.documents.filter(deleted_at=None)
+    assert documents.count() == 120
+    assert workspace.documents.count() == 126
+    ages = [(NOW - document.created_at).days for document in documents]
+    assert min(ages) >= 0
+    assert max(ages) < 190
+    for month in range(6):
+        assert any(month * 30 <= age < month * 30 + 32 for age in ages)
+
+
+def test_acme_shows_every_value_there_is() -> None:
+    documents = of(demo.ACME)
+    recipients = [r for document in documents for r in document.recipients.all()]
+    assert {document.status for document in documents} == set(Status.values)
+    assert {document.signing_order for document in documents} == {"PARALLEL", "SEQUENTIAL"}
+    assert {document.page_count for document in documents} == {1, 2, 3, 4, 5, 6}
+    assert {recipient.role for recipient in recipients} == set(Recipient.Role.values)
+    assert {recipient.status for recipient in recipients} == set(Reached.values)
+    reasons = {r.decline_reason for r in recipients if r.status == Reached.DECLINED}
+    assert None in reasons
+    assert len(reasons) >= 5
+    texts = "".join([d.title + d.file_name for d in documents] + [r.name for r in recipients])
+    for letters in ("ñüß", "łśű", "αίσ", "Дгы"):
+        assert set(letters) <= set(texts)
+
+
+def moments(recipient: Recipient) -> list[datetime]:
+    """The times of a recipient, in the order in which they must be."""
+    return [
+        moment
+        for moment in (
+            recipient.sent_at,
+            recipient.viewed_at,
+            recipient.completed_at,
+            recipient.declined_at,
+        )
+        if moment is not None
+    ]
+
+
+def test_times_are_in_order_and_none_is_in_the_future() -> None:
+    for document in everything():
+        start = document.sent_at or document.created_at
+        assert document.created_at <= start < NOW
+        for recipient in document.recipients.all():
+            happened = moments(recipient)
+            assert happened == sorted(happened)
+            assert all(start <= moment < NOW for moment in happened)
+            assert document.status != Status.EXPIRED or all(
+                moment <= (document.expires_at or moment) for moment in happened
+            )
+        if document.deleted_at is not None:
+            assert document.created_at < document.deleted_at < NOW
+        if document.expires_at is not None:
+            expired = document.expires_at < NOW
+            assert expired or document.status != Status.EXPIRED
+            assert not expired or document.status not in ("SENT", "VIEWED", "PARTIALLY_SIGNED")
+
+
+TIMES: dict[str, tuple[bool, bool, bool, bool]] = {
+    # sentAt, viewedAt, completedAt, declinedAt
+    "PENDING": (False, False, False, False),
+    "SENT": (True, False, False, False),
+    "BOUNCED": (True, False, False, False),
+    "VIEWED": (True, True, False, False),
+    "SIGNED": (True, True, True, False),
+    "APPROVED": (True, True, True, False),
+    "DECLINED": (True, True, False, True),
+}
+
+
+def test_statuses_match_the_times() -> None:
+    for document in everything():
+        recipients = list(document.recipients.all())
+        asked = [r for r in recipients if r.role in ("SIGNER", "APPROVER")]
+        done = [r for r in asked if r.completed_at is not None]
+        for r in recipients:
+            times: Any = (r.sent_at, r.viewed_at, r.completed_at, r.declined_at)
+            assert tuple(moment is not None for moment in times) == TIMES[r.status]
+            assert (r.role == "APPROVER") >= (r.status == "APPROVED")
+            assert r in asked or r.status in ("PENDING", "SENT", "VIEWED")
+        reached = {r.status for r in asked}
+        assert (document.status == Status.DRAFT) == (document.sent_at is None)
+        if document.status == Status.COMPLETED:
+            assert len(done) == len(asked)
+            assert document.completed_at == max(r.completed_at for r in done if r.completed_at)
+        else:
+            assert document.completed_at is None
+            assert len(done) < len(asked)
+        assert (document.status == Status.DECLINED) == (Reached.DECLINED in reached)
+        if document.status == Status.PARTIALLY_SIGNED:
+            assert done
+        if document.status in (Status.DRAFT, Status.SENT):
+            assert reached <= {Reached.PENDING, Reached.SENT, Reached.BOUNCED}
+
+
+def test_sequential_recipients_are_asked_only_when_those_before_them_are_done() -> None:
+    for document in everything():
+        if document.signing_order == Document.SigningOrder.SEQUENTIAL:
+            done_before = True
+            for recipient in document.recipients.order_by("order"):
+                assert done_before or recipient.sent_at is None
+                done_before = done_before and recipient.status in ("SIGNED", "APPROVED", "VIEWED")
+
+
+@cache
+def read(content: bytes) -> tuple[str, int]:
+    """The text of the first and the last page of a PDF, and the number of its pages."""
+    pages = PdfReader(io.BytesIO(content), strict=True).pages
+    return f"{pages[0].extract_text()}\n{pages[-1].extract_text()}", len(pages)
+
+
+def text_of(stored: StoredFile) -> tuple[str, int]:
+    """The same of a stored file, whose size and digest must be those of its row."""
+    content = b"".join(storage_reading.open_object(stored.object_key, stored.size))
+    assert len(content) == stored.size
+    assert hashlib.sha256(content).hexdigest() == stored.sha256
+    return read(content)
+
+
+def test_pdfs_say_what_they_are_and_certificates_have_the_digests_of_the_other_two() -> None:
+    for document in everything():
+        text, pages = text_of(document.original)
+        assert text.startswith("ORIGINAL ")
+        assert (pages, document.original.size) == (document.page_count, document.file_size)
+        if document.status == Status.COMPLETED:
+            assert document.signed is not None
+            assert document.certificate is not None
+            signed, pages = text_of(document.signed)
+            assert signed.startswith("SIGNED COPY ")
+            assert "Signatures" in signed
+            assert pages == document.page_count + 1
+            certificate, pages = text_of(document.certificate)
+            assert certificate.startswith("CERTIFICATE OF COMPLETION ")
+            assert pages == 1
+            for stored in (document.original, document.signed):
+                assert stored.sha256 in certificate
+
+
+def all_times() -> dict[tuple[UUID, str], datetime]:
+    """All times of the documents and their recipients, by id and column."""
+    return {
+        (row.pk, field.name): value
+        for document in everything()
+        for row in (document, *document.recipients.all())
+        for field in row._meta.concrete_fields
+        if isinstance(value := getattr(row, field.name), datetime)
+    }
+
+
+def test_load_shifts_all_times_and_the_years_in_titles_and_file_names() -> None:
+    before, shift = all_times(), timedelta(days=300)
+    User.objects.all().delete()
+    demo.load(lambda line: None, NOW + shift)
+    assert all_times() == {key: moment + shift for key, moment in before.items()}
+    named = [
+        (int(year), document.created_at.year)
+        for document in everything()
+        for year in re.findall(r"20\d\d", document.title + document.file_name)
+    ]
+    assert len(named) > 50
+    assert all(year == created for year, created in named)
+
+
+def test_load_after_a_failed_load_creates_nothing_twice() -> None:
+    assert not demo.wanted()
+    before = rows(), objects()
+    User.objects.all().delete()
+    assert demo.wanted()
+    demo.load(lambda line: None, NOW)
+    assert not demo.wanted()
+    assert (rows(), objects()) == before
+
+
+def test_wanted_is_false_where_there_is_another_workspace() -> None:
+    User.objects.all().delete()
+    Workspace.objects.create(name="Somebody's", plan=Plan.FREE)
+    assert not demo.wanted()
+
+
+def test_demo_records_its_workspaces_accounts_and_members() -> None:
+    recorded = Counter(AuditEntry.objects.values_list("action", flat=True))
+    assert recorded == {
+        "workspace.created": len(demo.TENANTS),
+        "workspace.suspended": 1,
+        "account.created": len(demo.PEOPLE),
+        "member.added": len([person for person in demo.PEOPLE if person.tenant]),
+        "account.changed": 1,  # put into the group Support
+        "document.imported": len(everything()),
+        "document.file_imported": StoredFile.objects.count(),
+    }

@@ -1,0 +1,300 @@
+"""The counts of /me are kept, not counted, and exact after whatever happens to documents."""
+
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import closing
+from importlib import import_module
+from random import Random
+from uuid import UUID
+
+import pytest
+from django.db import connection, transaction
+from django.utils import timezone
+
+from config.database import fetch
+from documents.models import Document
+from tests.support import factories
+from tests.support.database import waiting_for_lock
+from tests.support.factories import Tenant
+from tests.support.server import eventually
+from workspaces import counts
+from workspaces.models import DocumentCount, Workspace
+from workspaces.serializers import Counts
+from workspaces.views import COUNTS
+
+FOLD_EVERY = import_module("documents.migrations.0006_count_triggers").FOLD_EVERY
+FOLDED = len(Document.Status)  # rows of a workspace at most, after folding
+MANY = 16 * FOLD_EVERY  # changes: that none of them folds has a chance of 1 in 10^7
+
+
+def document_counts(workspace_id: UUID) -> Counts:
+    """What /me says."""
+    [row] = fetch(*COUNTS.alone(workspace_id))
+    return Counts(*row)
+
+
+def counted(workspace: Workspace) -> Counts:
+    """What /me should say, counted."""
+    standing = Document.objects.filter(workspace=workspace, deleted_at=None)
+    found = Counter(standing.values_list("status", flat=True))
+    return Counts(draft=found["DRAFT"], sent=found["SENT"], completed=found["COMPLETED"])
+
+
+def exact(tenant: Tenant) -> bool:
+    said = document_counts(tenant.workspace.id)
+    returned = Counts(**tenant.get("/me").json()["data"]["documents"])
+    return said == counted(tenant.workspace) == returned
+
+
+def test_document_counts_follow_each_change_of_a_document(acme: Tenant, umbrella: Tenant) -> None:
+    assert exact(acme)
+    document = factories.document(acme.workspace, "DRAFT")
+    assert document_counts(acme.workspace.id) == Counts(draft=1, sent=0, completed=0)
+    for change in (
+        {"status": "SENT"},
+        {"status": "VIEWED"},
+        {"title": "Renamed"},
+        {"status": "SENT"},
+        {"deleted_at": timezone.now()},
+        {"status": "DRAFT"},
+        {"deleted_at": None},
+        {"workspace": umbrella.workspace},
+    ):
+        Document.objects.filter(pk=document.pk).update(**change)
+        assert exact(acme)
+        assert exact(umbrella)
+    assert document_counts(umbrella.workspace.id) == Counts(draft=1, sent=0, completed=0)
+    document.delete()
+    assert exact(umbrella)
+
+
+def test_document_counts_follow_many_documents_in_one_statement(
+    acme: Tenant, umbrella: Tenant
+) -> None:
+    for tenant in (acme, umbrella):
+        factories.listed(tenant.workspace, 40, status=lambda n: ("DRAFT", "SENT", "VIEWED")[n % 3])
+    assert document_counts(acme.workspace.id) == Counts(draft=14, sent=13, completed=0)
+    Document.objects.filter(status="VIEWED").update(status="SENT")
+    assert document_counts(acme.workspace.id) == Counts(draft=14, sent=26, completed=0)
+    Document.objects.filter(workspace=acme.workspace, status="DRAFT").delete()
+    assert exact(acme)
+    assert exact(umbrella)
+
+
+def test_document_counts_do_not_follow_what_is_rolled_back(acme: Tenant) -> None:
+    with transaction.atomic():
+        factories.document(acme.workspace, "DRAFT")
+        assert document_counts(acme.workspace.id).draft == 1
+        transaction.set_rollback(True)
+    assert document_counts(acme.workspace.id).draft == 0
+
+
+def rows(*tenants: Tenant) -> int:
+    """How many rows /me sums up."""
+    ids = [tenant.workspace.id for tenant in tenants]
+    return DocumentCount.objects.filter(workspace_id__in=ids).count()
+
+
+def many(tenant: Tenant, count: int = MANY, **fields: str) -> None:
+    """Many documents, in one statement, like one that exists."""
+    document = factories.document(tenant.workspace, "DRAFT")
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            WITH file AS (
+                INSERT INTO documents_storedfile (object_key, size, sha256, created_at)
+                SELECT gen_random_uuid()::text, 1, '', now() FROM generate_series(1, %s)
+                RETURNING id
+            )
+            INSERT INTO documents_document (id, workspace_id, title, status, file_name, page_count,
+                file_size, signing_order, created_at, original_id)
+            SELECT gen_random_uuid(), workspace_id, title, status, file_name, page_count,
+                file_size, signing_order, created_at, file.id
+            FROM documents_document AS document CROSS JOIN file WHERE document.id = %s
+            """,
+            [count, document.pk],
+        )
+
+
+def test_document_counts_are_not_written_when_other_fields_change(acme: Tenant) -> None:
+    documents = factories.listed(acme.workspace, 3, status=lambda n: ("DRAFT", "SENT")[n % 2])
+    before = set(DocumentCount.objects.values_list("pk", flat=True))
+    Document.objects.update(title="Renamed", sent_at=timezone.now())
+    for document in documents:
+        document.save()
+    assert set(DocumentCount.objects.values_list("pk", flat=True)) == before
+    Document.objects.filter(pk=documents[0].pk).update(deleted_at=timezone.now())
+    between = set(DocumentCount.objects.values_list("pk", flat=True))
+    assert between != before
+    Document.objects.filter(pk=documents[0].pk).update(deleted_at=timezone.now(), status="SENT")
+    assert set(DocumentCount.objects.values_list("pk", flat=True)) == between
+
+
+@pytest.mark.django_db(transaction=True)
+def test_document_counts_need_few_rows_however_many_changes_there_were(acme: Tenant) -> None:
+    document = factories.document(acme.workspace, "DRAFT")
+    with connection.cursor() as cursor:
+        cursor.execute(f"""
+            DO $$ BEGIN FOR number IN 1..{MANY} LOOP
+                UPDATE documents_document SET status = (ARRAY['DRAFT', 'SENT'])[1 + number % 2]
+                WHERE id = '{document.pk}';
+                COMMIT;
+            END LOOP; END $$
+        """)
+    assert rows(acme) < 2 * MANY  # two for each change, if they were never folded
+    assert exact(acme)
+
+
+def test_document_counts_see_each_change_since_no_trigger_runs_before(db: None) -> None:
+    """What a BEFORE trigger sets is not among the columns that the statement sets."""
+    with connection.cursor() as cursor:
+        cursor.execute("""
+            SELECT tgname FROM pg_trigger
+            WHERE tgrelid = 'documents_document'::regclass
+                AND pg_get_triggerdef(oid) LIKE '% BEFORE %'
+        """)
+        assert cursor.fetchall() == []
+
+
+def test_document_counts_need_few_rows_after_one_statement_that_changes_many_documents(
+    acme: Tenant, umbrella: Tenant
+) -> None:
+    for tenant in (acme, umbrella):
+        many(tenant)
+    Document.objects.update(status="SENT")
+    assert rows(acme) <= FOLDED
+    assert rows(umbrella) <= FOLDED
+    Document.objects.filter(workspace=acme.workspace).update(workspace=umbrella.workspace)
+    assert rows(acme, umbrella) <= 2 * FOLDED
+    assert document_counts(umbrella.workspace.id) == Counts(
+        draft=0, sent=2 * (MANY + 1), completed=0
+    )
+    assert exact(acme)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_document_counts_are_folded_beside_a_transaction_that_is_folding(acme: Tenant) -> None:
+    """It neither stops others from folding their rows, nor is there anything lost or twice."""
+    document = factories.document(acme.workspace, "DRAFT")
+    with closing(connection.copy()) as apart, apart.cursor() as other:
+        other.execute("BEGIN")
+        other.execute("SELECT workspaces_fold_counts(ARRAY[%s])", [acme.workspace.id])
+        locked = rows(acme)
+        DocumentCount.objects.bulk_create(
+            DocumentCount(workspace_id=acme.workspace.id, status="DRAFT", count=change)
+            for change in (1, -1) * counts.MANY
+        )
+        Document.objects.filter(pk=document.pk).update(status="SENT")
+        counts.fold()
+        assert rows(acme) <= locked + FOLDED
+        assert exact(acme)
+        other.execute("COMMIT")
+    assert exact(acme)
+    counts.fold()
+    assert exact(acme)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("level", ["REPEATABLE READ", "SERIALIZABLE"])
+def test_document_counts_follow_transactions_that_see_one_state_of_the_database(
+    acme: Tenant, level: str
+) -> None:
+    many(acme)
+    drafts = Document.objects.filter(status="DRAFT")
+    gone = drafts[0]
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute(f"SET TRANSACTION ISOLATION LEVEL {level}")
+        assert exact(acme)
+        with closing(connection.copy()) as apart, apart.cursor() as other:
+            other.execute("DELETE FROM documents_document WHERE id = %s", [gone.pk])
+            other.execute("SELECT workspaces_fold_counts(ARRAY[%s])", [acme.workspace.id])
+        assert drafts.exclude(pk=gone.pk).update(status="SENT") == MANY
+        assert document_counts(acme.workspace.id) == Counts(draft=1, sent=MANY, completed=0)
+    assert document_counts(acme.workspace.id) == Counts(draft=0, sent=MANY, completed=0)
+    assert exact(acme)
+    assert rows(acme) > MANY  # such a transaction does not fold
+    counts.fold()
+    assert rows(acme) <= FOLDED
+    assert exact(acme)
+
+
+def test_document_counts_do_not_follow_a_part_that_is_rolled_back(acme: Tenant) -> None:
+    many(acme)
+    for undone in (True, False):
+        with transaction.atomic():
+            Document.objects.update(status="SENT")
+            transaction.set_rollback(undone)
+        assert exact(acme)
+    assert rows(acme) <= FOLDED
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("as_owner")
+def test_document_counts_of_an_emptied_table_are_nothing(acme: Tenant) -> None:
+    factories.document(acme.workspace, "DRAFT")
+    with connection.cursor() as cursor:
+        cursor.execute("TRUNCATE documents_document CASCADE")
+    assert exact(acme)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("as_owner")
+def test_document_counts_of_a_table_that_is_emptied_during_a_fold_are_nothing(acme: Tenant) -> None:
+    factories.listed(acme.workspace, 9)
+
+    apart = connection.copy()
+    apart.inc_thread_sharing()
+
+    def empty() -> None:
+        with closing(apart), apart.cursor() as cursor:
+            cursor.execute("TRUNCATE documents_document CASCADE")
+
+    with ThreadPoolExecutor(1) as thread:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SELECT workspaces_fold_counts(ARRAY[%s])", [acme.workspace.id])
+            emptied = thread.submit(empty)
+            assert eventually(waiting_for_lock)
+        emptied.result()
+    assert exact(acme)
+
+
+def test_document_counts_of_earlier_documents_are_made_by_the_migration(acme: Tenant) -> None:
+    factories.listed(acme.workspace, 9, status=lambda n: ("DRAFT", "SENT", "VIEWED")[n % 3])
+    deleted = factories.document(acme.workspace, "DRAFT", deleted_at=timezone.now())
+    DocumentCount.objects.all().delete()
+    with connection.cursor() as cursor:
+        cursor.execute(import_module("documents.migrations.0003_document_counts").COUNT)
+    assert deleted.deleted_at
+    assert exact(acme)
+
+
+def changes(workspace: Workspace, seed: int) -> None:
+    """What one of several writers does at once: new documents, changes, deletions, rollbacks."""
+    chosen = Random(seed)  # noqa: S311
+    documents = list(Document.objects.filter(workspace=workspace))
+    try:
+        for _ in range(60):
+            with transaction.atomic():
+                # In any order: writers that lock counters would wait for each other in a ring.
+                for document in chosen.sample(documents, 2):
+                    status = chosen.choice(("DRAFT", "SENT", "VIEWED"))
+                    mine = Document.objects.filter(pk=document.pk).select_for_update(
+                        skip_locked=True
+                    )
+                    if mine.exists():
+                        mine.update(status=status)
+                transaction.set_rollback(chosen.random() < 0.1)
+            factories.listed(workspace, chosen.randrange(1, 4), status=lambda n: "SENT")
+    finally:
+        connection.close()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_document_counts_of_eight_writers_lose_nothing_and_never_deadlock(acme: Tenant) -> None:
+    factories.listed(acme.workspace, 50, status=lambda n: ("DRAFT", "SENT")[n % 2])
+    with ThreadPoolExecutor(8) as pool:
+        writers = [pool.submit(changes, acme.workspace, seed) for seed in range(8)]
+        for writer in as_completed(writers):
+            writer.result()
+    assert exact(acme)

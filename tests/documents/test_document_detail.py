@@ -1,0 +1,181 @@
+"""GET /api/v1/documents/{id}; and one 404 for every document that a key cannot reach."""
+
+from collections.abc import Callable
+from urllib.parse import quote
+
+import pytest
+
+from tests.documents.test_documents_list import completed, declined, draft
+from tests.support import factories
+from tests.support.client import Response, compact, golden
+from tests.support.factories import Tenant, at, uid
+from tests.support.server import Server
+
+ENDPOINTS = ("/documents/{id}", "/documents/{id}/download")
+
+
+def test_document_detail_is_the_document_as_the_list_has_it(acme: Tenant) -> None:
+    listed = golden("documents")["data"]
+    for make in (draft, declined, completed):
+        document = make(acme)
+        response = acme.get(f"/documents/{document.id}")
+        assert response.status == 200
+        [expected] = [each for each in listed if each["id"] == str(document.id)]
+        assert response.json() == {"data": expected}
+        assert response.body == compact({"data": expected})
+
+
+def test_document_detail_links_lead_to_it_and_to_its_file(acme: Tenant) -> None:
+    document = factories.document(acme.workspace)
+    links = acme.get(f"/documents/{document.id}").json()["data"]["links"]
+    itself, file = (acme.get(links[name].removeprefix("/api/v1")) for name in ("self", "download"))
+    assert itself.json()["data"]["id"] == str(document.id)
+    assert file.headers["content-type"] == "application/pdf"
+
+
+def test_document_detail_reads_an_id_in_either_case(acme: Tenant) -> None:
+    """As RFC 9562 has it for UUIDs; answers write them in lower case."""
+    document = factories.document(acme.workspace)
+    assert acme.get(f"/documents/{document.id}").same() == (
+        acme.get(f"/documents/{str(document.id).upper()}").same()
+    )
+
+
+def test_document_detail_ignores_parameters(acme: Tenant) -> None:
+    document = factories.document(acme.workspace)
+    path = f"/documents/{document.id}"
+    assert acme.get(f"{path}?limit=0&type=x&%00=%FF").same() == acme.get(path).same()
+
+
+def test_document_detail_head_has_the_headers_alone(acme: Tenant) -> None:
+    path = f"/documents/{completed(acme).id}"
+    head, get = acme.get(path, method="HEAD"), acme.get(path)
+    assert head.same() == (get.status, get.same()[1], b"")
+
+
+@pytest.fixture
+def own(acme: Tenant) -> str:
+    """The id of a document that can be reached."""
+    return str(factories.listed(acme.workspace, 1, id=uid(1))[0].id)
+
+
+@pytest.fixture
+def reference(acme: Tenant) -> Response:
+    """The 404 that all others have to equal."""
+    response = acme.get(f"/documents/{uid(999)}")
+    assert response.status == 404
+    assert response.json() == golden("no_document")
+    return response
+
+
+@pytest.mark.parametrize("endpoint", ENDPOINTS)
+@pytest.mark.parametrize("case", [str.lower, str.upper])
+def test_document_detail_is_the_same_404_for_unknown_deleted_and_foreign_documents(
+    acme: Tenant,
+    umbrella: Tenant,
+    reference: Response,
+    endpoint: str,
+    case: Callable[[str], str],
+) -> None:
+    gone = factories.document(acme.workspace, "COMPLETED", deleted_at=at("2026-03-01 00:00:00"))
+    foreign = factories.document(umbrella.workspace, "COMPLETED")
+    for id in (str(uid(999)), str(gone.id), str(foreign.id)):
+        assert acme.get(endpoint.format(id=case(id))).same() == reference.same()
+    assert umbrella.get(endpoint.format(id=foreign.id)).status == 200
+
+
+@pytest.mark.parametrize("file_type", ["signed", "original", "certificate"])
+def test_download_is_the_same_404_for_unknown_deleted_and_foreign_documents(
+    acme: Tenant, umbrella: Tenant, reference: Response, file_type: str
+) -> None:
+    gone = factories.document(acme.workspace, "SENT", deleted_at=at("2026-03-01 00:00:00"))
+    foreign = factories.document(umbrella.workspace, "SENT")
+    for id in (uid(999), gone.id, foreign.id):
+        response = acme.get(f"/documents/{id}/download?type={file_type}")
+        assert response.same() == reference.same()
+
+
+# From the id of a document that exists, as it stands in the path.
+MALFORMED: dict[str, Callable[[str], str]] = {
+    "a word": lambda id: "x",
+    "a number": lambda id: "1",
+    "a sign": lambda id: "-1",
+    "null": lambda id: "null",
+    "a dot": lambda id: "%2E",
+    "no hyphens": lambda id: id.replace("-", ""),
+    "misplaced hyphens": lambda id: f"{id[:7]}-{id[7]}{id[9:]}",
+    "braces": lambda id: quote(f"{{{id}}}"),
+    "a URN": lambda id: f"urn:uuid:{id}",
+    "truncated": lambda id: id[:-1],
+    "longer": lambda id: f"{id}0",
+    "no hexadecimal digit": lambda id: f"{id[:-1]}g",
+    "an underscore": lambda id: f"{id[:-2]}_1",
+    "a full-width digit": lambda id: quote(f"{id[:-1]}１"),
+    "an Arabic digit": lambda id: quote(f"{id[:-1]}١"),
+    "a space before": lambda id: f"%20{id}",
+    "a space after": lambda id: f"{id}%20",
+    "a line end after": lambda id: f"{id}%0A",
+    "a line end within": lambda id: f"{id[:4]}%0A{id[4:]}",
+    "NUL": lambda id: "%00",
+    "NUL after": lambda id: f"{id}%00",
+    "a plus": lambda id: f"+{id}",
+    "a percent sign": lambda id: f"{id}%",
+    "not UTF-8": lambda id: "%FF%FE",
+    "not UTF-8 after": lambda id: f"{id}%FF",
+    "a lone surrogate": lambda id: "%ED%A0%80",
+    "an emoji": lambda id: quote("😀"),
+    "a suffix": lambda id: f"{id}.json",
+    "a semicolon": lambda id: f"{id};v=1",
+    "SQL": lambda id: quote("' OR 1=1 --"),
+    "very long": lambda id: "a" * 4000,
+}
+
+
+@pytest.mark.parametrize("endpoint", ENDPOINTS)
+@pytest.mark.parametrize("malformed", MALFORMED)
+def test_document_detail_of_a_malformed_id_is_the_same_404(
+    acme: Tenant, own: str, reference: Response, endpoint: str, malformed: str
+) -> None:
+    path = endpoint.format(id=MALFORMED[malformed](own))
+    assert acme.get(path).same() == reference.same()
+
+
+def test_document_detail_of_a_malformed_id_is_the_same_404_over_a_socket(
+    server: Server, acme: Tenant, own: str
+) -> None:
+    first = server.get(f"/documents/{uid(999)}", acme.raw)
+    assert first.json() == golden("no_document")
+    paths = [e.format(id=make(own)) for make in MALFORMED.values() for e in ENDPOINTS]
+    responses = {path: server.get(path, acme.raw).same() for path in paths}
+    assert responses == dict.fromkeys(paths, first.same())
+
+
+WRONG = [
+    *("{id}/", "{id}//", "{id}/x", "{id}/Download", "{id}/download/", "{id}/download/x"),
+    *("{id}//download", "/{id}", "{id}%2F", "{id}%2Fx", "../documents/{id}", "%2E%2E/{id}"),
+]
+
+
+@pytest.mark.parametrize("path", WRONG)
+def test_document_detail_of_a_wrong_path_is_another_404_whatever_the_id(
+    server: Server, acme: Tenant, umbrella: Tenant, own: str, path: str
+) -> None:
+    """Consumers delete their copy when a document is not found."""
+    wrong = acme.get("/nothing").same()
+    assert acme.get("/nothing").headers["error-code"] == "path_not_found"
+    foreign = factories.document(umbrella.workspace).id
+    for id in (own, own.upper(), uid(999), foreign, "x", "%00", "%FF", "a%0A", "1%0A2"):
+        assert acme.get(f"/documents/{path.format(id=id)}").same() == wrong
+    assert server.get(f"/documents/{path.format(id=own)}", acme.raw).same() == (
+        server.get("/nothing", acme.raw).same()
+    )
+
+
+@pytest.mark.parametrize("endpoint", ENDPOINTS)
+def test_document_detail_with_another_key_does_not_tell_unknown_from_foreign_ids(
+    acme: Tenant, umbrella: Tenant, endpoint: str
+) -> None:
+    document = factories.document(umbrella.workspace)
+    path = endpoint.format(id=document.id)
+    assert acme.get(path).same() == acme.get(endpoint.format(id=uid(999))).same()
+    assert umbrella.get(path).status == 200

@@ -1,0 +1,303 @@
+"""GET /api/v1/documents: the workspace's documents, newest first; status, limit, cursor."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from urllib.parse import quote
+
+import pytest
+from django.utils import timezone
+
+from documents.models import Document
+from tests.support import factories
+from tests.support.client import compact, golden
+from tests.support.database import locked, waiting_for_lock
+from tests.support.factories import Tenant, at, recipient, uid
+from tests.support.server import Server, eventually
+
+STATUS_TAKES = "one of DRAFT, SENT, VIEWED, COMPLETED, DECLINED, CANCELLED, EXPIRED"
+LIMIT_TAKES = "a whole number from 1 to 100"
+HOURS = [at(f"2026-03-01 0{hour}:00:00") for hour in range(3)]
+CURSOR_TAKES = "the nextCursor of the previous page, with the same status filter"
+
+
+def completed(tenant: Tenant) -> Document:
+    """Every field has a value; every role."""
+    document = factories.document(
+        tenant.workspace,
+        "COMPLETED",
+        id=uid(1),
+        title="Mietvertrag Königstraße 1 – Größe „M“",
+        file_name="Mietvertrag.pdf",
+        file_size=123_456_789_012,
+        page_count=3,
+        signing_order="SEQUENTIAL",
+        created_at=at("2026-03-01 09:30:00"),
+        sent_at=at("2026-03-01 10:00:00.5"),
+        completed_at=at("2026-03-03 12:00:00.123456"),
+        expires_at=at("2026-04-01 00:00:00"),
+    )
+    # Not in the order in which they are shown.
+    recipient(
+        document,
+        "APPROVER",
+        "APPROVED",
+        id=uid(12, 3),
+        order=2,
+        name="Łukasz Żółć",
+        email="lukasz@example.com",
+        sent_at=at("2026-03-02 08:00:00"),
+        viewed_at=at("2026-03-02 09:00:00"),
+        completed_at=at("2026-03-03 12:00:00.123456"),
+    )
+    recipient(
+        document,
+        "SIGNER",
+        "SIGNED",
+        id=uid(11, 3),
+        order=1,
+        name="王小明",
+        email="ming@example.com",
+        sent_at=at("2026-03-01 10:00:00.5"),
+        viewed_at=at("2026-03-01 11:00:00"),
+        completed_at=at("2026-03-02 08:00:00"),
+    )
+    recipient(
+        document,
+        "VIEWER",
+        "VIEWED",
+        id=uid(14, 3),
+        order=3,
+        name="Zoë O'Brien",
+        email="zoe@example.com",
+        viewed_at=at("2026-03-03 13:00:00"),
+    )
+    recipient(
+        document, "CC", "SENT", id=uid(13, 3), order=3, name="Back office", email="bo@example.com"
+    )
+    return document
+
+
+def declined(tenant: Tenant) -> Document:
+    """Somebody said no, somebody could not be reached, somebody was done."""
+    document = factories.document(
+        tenant.workspace,
+        "DECLINED",
+        id=uid(2),
+        title="Offer",
+        file_name="offer.pdf",
+        file_size=2048,
+        page_count=1,
+        created_at=at("2026-03-02 09:30:00"),
+        sent_at=at("2026-03-02 10:00:00"),
+    )
+    people: tuple[tuple[str, str, dict[str, datetime]], ...] = (
+        ("SIGNER", "DECLINED", {"declined_at": at("2026-03-02 11:00:00")}),
+        ("SIGNER", "BOUNCED", {}),
+        ("APPROVER", "APPROVED", {"completed_at": at("2026-03-02 10:30:00")}),
+        ("SIGNER", "PENDING", {}),
+    )
+    for number, (role, status, times) in enumerate(people, 1):
+        recipient(
+            document,
+            role,
+            status,
+            id=uid(20 + number, 3),
+            order=number,
+            name=f"Person {number}",
+            email=f"person{number}@example.com",
+            decline_reason='Too dear\n"really"' if status == "DECLINED" else None,
+            **times,
+        )
+    return document
+
+
+def draft(tenant: Tenant) -> Document:
+    """Every nullable field is null; nobody is on it."""
+    return factories.document(
+        tenant.workspace,
+        "DRAFT",
+        id=uid(3),
+        title="Draft",
+        file_name="draft.pdf",
+        file_size=1024,
+        page_count=1,
+        created_at=at("2026-03-03 09:30:00.000001"),
+    )
+
+
+def titles(tenant: Tenant, query: str = "") -> list[str]:
+    response = tenant.get(f"/documents{query}")
+    assert response.status == 200, response
+    return [document["title"] for document in response.json()["data"]]
+
+
+def test_documents_list_is_the_whole_expected_body(acme: Tenant) -> None:
+    for make in (declined, draft, completed):
+        make(acme)
+    response = acme.get("/documents")
+    assert response.status == 200
+    assert response.json() == golden("documents")
+    assert response.body == compact(golden("documents"))
+
+
+def test_documents_list_of_a_workspace_without_documents_is_empty(acme: Tenant) -> None:
+    assert acme.get("/documents").json() == {"data": [], "nextCursor": None}
+
+
+def test_documents_list_has_no_deleted_or_foreign_documents(acme: Tenant, umbrella: Tenant) -> None:
+    factories.listed(acme.workspace, 1, title="Seen")
+    factories.listed(acme.workspace, 1, title="Gone", deleted_at=at("2026-03-01 00:00:00"))
+    factories.listed(umbrella.workspace, 1, title="Foreign")
+    assert titles(acme) == ["Seen"]
+    assert titles(acme, "?status=SENT") == ["Seen"]
+
+
+def test_documents_list_has_the_newest_first_and_the_id_breaks_ties(acme: Tenant) -> None:
+    same = at("2026-03-02 00:00:00")
+    factories.listed(acme.workspace, 1, title="old", created_at=at("2026-03-01 00:00:00"))
+    factories.listed(acme.workspace, 1, title="low", created_at=same, id=uid(1))
+    factories.listed(acme.workspace, 1, title="high", created_at=same, id=uid(1, 0xFFFFFFFF))
+    factories.listed(acme.workspace, 1, title="new", created_at=at("2026-03-02 00:00:00.000001"))
+    assert titles(acme) == ["new", "high", "low", "old"]
+
+
+STATUSES = ["DRAFT", "SENT", "VIEWED", "COMPLETED", "DECLINED", "CANCELLED", "EXPIRED"]
+
+
+@pytest.mark.parametrize("status", STATUSES)
+def test_documents_list_status_returns_only_documents_with_this_status(
+    acme: Tenant, status: str
+) -> None:
+    for each in Document.Status.values:
+        factories.document(acme.workspace, each, title=each)
+    assert titles(acme, f"?status={status}") == [status]
+
+
+def problem_with(value: str) -> str:
+    """What is wrong with a value, of which `&` begins another one."""
+    return "is given more than once" if "&" in value else "is not valid" if value else "is empty"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "PARTIALLY_SIGNED",
+        "",
+        "sent",
+        " SENT",
+        "SENT ",
+        "SENT,DRAFT",
+        "DONE",
+        "SENT\0",
+        "SENT&status=SENT",
+        "&status=SENT",
+        "ＳＥＮＴ",
+    ],
+)
+def test_documents_list_status_with_any_other_value_is_400(acme: Tenant, value: str) -> None:
+    response = acme.get(f"/documents?status={quote(value, safe='&=')}")
+    assert response.status == 400
+    assert response.error == (
+        f"The query parameter 'status' {problem_with(value)}: it takes {STATUS_TAKES}."
+    )
+
+
+@pytest.mark.parametrize(
+    ("query", "count"),
+    [("", 25), *((f"?limit={limit}", limit) for limit in (1, 9, 10, 99, 100))],
+)
+def test_documents_list_limit_is_1_to_100_and_25_by_default(
+    acme: Tenant, query: str, count: int
+) -> None:
+    factories.listed(acme.workspace, 101)
+    assert len(titles(acme, query)) == count
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "0",
+        "101",
+        "1000",
+        "-1",
+        "+5",
+        "1e3",
+        "1.0",
+        "0x10",
+        "05",
+        "1_0",
+        " 5",
+        "5 ",
+        "5\n",
+        "5\0",
+        "9" * 5000,
+        "0" * 400 + "5",
+        "٣",
+        "５",
+        "1٣",
+        "five",
+        "null",
+        "",
+        "5&limit=5",
+        "&limit=5",
+    ],
+)
+def test_documents_list_limit_with_any_other_value_is_400(acme: Tenant, value: str) -> None:
+    response = acme.get(f"/documents?limit={quote(value, safe='&=')}")
+    assert response.status == 400
+    assert response.error == (
+        f"The query parameter 'limit' {problem_with(value)}: it takes {LIMIT_TAKES}."
+    )
+
+
+@pytest.mark.parametrize("value", ["", "x&cursor=x", "&cursor="])
+def test_documents_list_cursor_empty_or_repeated_is_400(acme: Tenant, value: str) -> None:
+    response = acme.get(f"/documents?cursor={value}")
+    assert response.status == 400
+    assert response.error == (
+        f"The query parameter 'cursor' {problem_with(value)}: it takes {CURSOR_TAKES}."
+    )
+
+
+def test_documents_list_ignores_unknown_parameters(acme: Tenant) -> None:
+    factories.listed(acme.workspace, 3)
+    query = (
+        "?page=2&offset=1&order=title&type=nonsense&format=xml&Limit=0&STATUS=x&%00=%00&limit[]=0"
+    )
+    assert acme.get(f"/documents{query}").same() == acme.get("/documents").same()
+
+
+def test_documents_list_progress_counts_only_those_asked_to_sign_or_approve(acme: Tenant) -> None:
+    document = factories.document(acme.workspace, "PARTIALLY_SIGNED")
+    for role in ("SIGNER", "APPROVER", "CC", "VIEWER"):
+        for status in ("PENDING", "SENT", "VIEWED", "SIGNED", "APPROVED", "DECLINED", "BOUNCED"):
+            recipient(document, role, status)
+    [listed] = acme.get("/documents").json()["data"]
+    assert len(listed["recipients"]) == 28
+    assert listed["progress"] == {"done": 4, "total": 14}
+
+
+def test_documents_list_head_has_the_headers_alone(acme: Tenant) -> None:
+    factories.listed(acme.workspace, 3)
+    head, get = acme.get("/documents", method="HEAD"), acme.get("/documents")
+    assert head.same() == (get.status, get.same()[1], b"")
+
+
+@pytest.mark.parametrize("change", ["added", "deleted"])
+def test_list_has_its_recipients_although_documents_change_while_it_is_read(
+    server: Server, acme: Tenant, change: str
+) -> None:
+    """Documents and recipients are two statements: here the second one waits for the change."""
+    documents = [factories.document(acme.workspace, created_at=time) for time in HOURS]
+    for document in documents:
+        factories.recipient(document)
+    with ThreadPoolExecutor(1) as pool:
+        with locked("documents_recipient"):
+            listing = pool.submit(server.get, "/documents?limit=2", acme.raw)
+            eventually(waiting_for_lock)
+            if change == "added":
+                factories.recipient(factories.document(acme.workspace))
+            else:
+                Document.objects.filter(pk=documents[-1].pk).update(deleted_at=timezone.now())
+        listed = listing.result().json()["data"]
+    assert [len(document["recipients"]) for document in listed] == [1, 1]

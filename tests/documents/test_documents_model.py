@@ -1,0 +1,96 @@
+"""What the database itself refuses, whoever writes."""
+
+from typing import Any
+
+import pytest
+from django.db import IntegrityError, transaction
+from django.db.models import ProtectedError
+
+from documents.models import Document, Recipient
+from tests.support import factories
+from tests.support.factories import Tenant, at
+
+Status = Document.Status
+
+
+def change(document: Document, **fields: Any) -> None:
+    """Past all checks of Python's: one UPDATE."""
+    with transaction.atomic():
+        Document.objects.filter(pk=document.pk).update(**fields)
+
+
+@pytest.mark.parametrize("lacking", ["signed", "certificate", "completed_at"])
+def test_document_that_is_complete_has_a_signed_file_a_certificate_and_a_time(
+    acme: Tenant, lacking: str
+) -> None:
+    document = factories.document(acme.workspace, "COMPLETED")
+    with pytest.raises(IntegrityError, match="document_complete_has_files"):
+        change(document, **{lacking: None})
+    change(document, status="SENT", **{lacking: None})
+    with pytest.raises(IntegrityError, match="document_complete_has_files"):
+        change(document, status="COMPLETED")
+
+
+@pytest.mark.parametrize("status", [s for s in Status.values if s != "COMPLETED"])
+def test_document_that_is_not_complete_needs_neither(acme: Tenant, status: str) -> None:
+    [document] = factories.listed(acme.workspace, 1, status=status)
+    change(document, completed_at=at("2026-03-01 00:00:00"))
+
+
+@pytest.mark.parametrize(
+    ("fields", "constraint"),
+    [
+        ({"status": "SIGNED"}, "document_status"),
+        ({"status": "sent"}, "document_status"),
+        ({"status": ""}, "document_status"),
+        ({"signing_order": "RANDOM"}, "document_signing_order"),
+        ({"page_count": 0}, "document_has_pages"),
+        ({"file_size": 0}, "document_has_pages"),
+    ],
+)
+def test_document_has_only_values_that_the_api_knows(
+    acme: Tenant, fields: dict[str, Any], constraint: str
+) -> None:
+    [document] = factories.listed(acme.workspace, 1)
+    with pytest.raises(IntegrityError, match=constraint):
+        change(document, **fields)
+
+
+@pytest.mark.parametrize(
+    ("fields", "constraint"),
+    [
+        ({"role": "WITNESS"}, "recipient_role"),
+        ({"role": ""}, "recipient_role"),
+        ({"status": "COMPLETED"}, "recipient_status"),
+        ({"status": "signed"}, "recipient_status"),
+    ],
+)
+def test_recipient_has_only_values_that_the_api_knows(
+    acme: Tenant, fields: dict[str, Any], constraint: str
+) -> None:
+    recipient = factories.recipient(factories.listed(acme.workspace, 1)[0])
+    with pytest.raises(IntegrityError, match=constraint), transaction.atomic():
+        Recipient.objects.filter(pk=recipient.pk).update(**fields)
+
+
+def test_document_enums_are_all_accepted_by_the_database(acme: Tenant) -> None:
+    for status in Status.values:
+        for order in Document.SigningOrder.values:
+            document = factories.document(acme.workspace, status, signing_order=order)
+    for role in Recipient.Role.values:
+        for state in Recipient.Status.values:
+            factories.recipient(document, role, state)
+    assert Document.objects.count() == 16
+    assert Recipient.objects.count() == 28
+
+
+def test_stored_file_cannot_be_taken_from_its_document(acme: Tenant) -> None:
+    document = factories.document(acme.workspace)
+    with pytest.raises(ProtectedError):
+        document.original.delete()
+
+
+def test_stored_file_belongs_to_one_document(acme: Tenant) -> None:
+    one, two = factories.listed(acme.workspace, 2)
+    with pytest.raises(IntegrityError, match="original_id"):
+        change(two, original=one.original)

@@ -1,0 +1,303 @@
+"""GET /api/v1/documents/{id}/download: the file, its headers, and the entry in the audit log."""
+
+import io
+import os
+from http.client import HTTPConnection, IncompleteRead
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.forms.models import model_to_dict
+from django.utils import timezone
+from pypdf import PdfReader
+
+from audit.models import AuditEntry
+from documents import storage_reading
+from documents.models import Document, StoredFile
+from tests.support import factories
+from tests.support.client import golden
+from tests.support.factories import Tenant, pdf, uid
+from tests.support.server import PATIENCE, Server, eventually
+
+TYPE_TAKES = "one of signed, original, certificate"
+TYPES = (None, "signed", "original", "certificate")
+
+
+def entries() -> list[AuditEntry]:
+    """The trail of downloads, oldest first."""
+    return list(AuditEntry.objects.filter(action="document.downloaded").order_by("id"))
+
+
+def path_of(document: Document, file_type: str | None = None) -> str:
+    return f"/documents/{document.id}/download" + (f"?type={file_type}" if file_type else "")
+
+
+@pytest.mark.parametrize("file_type", TYPES)
+@pytest.mark.parametrize("status", Document.Status.values)
+def test_download_of_each_status_has_its_files_and_its_default(
+    acme: Tenant, status: str, file_type: str | None
+) -> None:
+    complete = status == "COMPLETED"
+    document = factories.document(acme.workspace, status, title="Lease")
+    response = acme.get(path_of(document, file_type))
+    if not complete and file_type in ("signed", "certificate"):
+        assert response.status == 404
+        assert response.json() == golden("not_complete")
+        assert entries() == []
+        return
+    expected = file_type or ("signed" if complete else "original")
+    assert response.status == 200
+    assert response.body == pdf(f"Lease: {expected}", 1 if expected == "certificate" else 2)
+    assert f"Lease: {expected}" in PdfReader(io.BytesIO(response.body)).pages[0].extract_text()
+    assert [entry.file_type for entry in entries()] == [expected]
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["type=", "type=pdf", "type=Signed", "type=%20signed", "type=signed%00", "type=%FF"],
+)
+@pytest.mark.parametrize("there", [True, False], ids=["there", "unknown"])
+def test_download_of_an_unknown_type_is_400_also_for_an_unknown_document(
+    acme: Tenant, query: str, there: bool
+) -> None:
+    id = factories.document(acme.workspace).id if there else uid(999)
+    response = acme.get(f"/documents/{id}/download?{query}")
+    assert response.status == 400
+    problem = "is empty" if query == "type=" else "is not valid"
+    assert response.error == f"The query parameter 'type' {problem}: it takes {TYPE_TAKES}."
+    assert entries() == []
+
+
+def test_download_with_a_repeated_type_is_400(acme: Tenant) -> None:
+    document = factories.document(acme.workspace)
+    response = acme.get(path_of(document, "original&type=original"))
+    assert response.status == 400
+    assert response.error == (
+        f"The query parameter 'type' is given more than once: it takes {TYPE_TAKES}."
+    )
+
+
+def test_download_ignores_unknown_parameters(acme: Tenant) -> None:
+    document = factories.document(acme.workspace)
+    response = acme.get(path_of(document, "original&format=json&Type=x&limit=0"))
+    assert response.status == 200
+
+
+@pytest.mark.parametrize("accept", ["application/pdf", "application/json", "image/*", "x", "", ";"])
+def test_download_does_not_negotiate_accept(acme: Tenant, accept: str) -> None:
+    document = factories.document(acme.workspace)
+    response = acme.get(path_of(document), accept=accept)
+    assert response.status == 200
+    assert response.headers["content-type"] == "application/pdf"
+    missing = acme.get(f"/documents/{uid(999)}/download", accept=accept)
+    assert missing.json() == golden("no_document")
+
+
+@pytest.mark.parametrize("file_type", TYPES)
+def test_download_head_has_the_headers_and_records_nothing(
+    acme: Tenant, file_type: str | None
+) -> None:
+    document = factories.document(acme.workspace, "COMPLETED")
+    head = acme.get(path_of(document, file_type), method="HEAD")
+    assert entries() == []
+    get = acme.get(path_of(document, file_type))
+    assert head.same() == (200, get.same()[1], b"")
+    assert len(entries()) == 1
+
+
+def test_download_head_has_the_headers_over_a_socket_too(server: Server, acme: Tenant) -> None:
+    document = factories.document(acme.workspace)
+    head = server.get(path_of(document), acme.raw, "HEAD")
+    assert entries() == []
+    get = server.get(path_of(document), acme.raw)
+    assert head.same() == (200, get.same()[1], b"")
+
+
+def test_download_is_in_the_audit_log_under_the_key_s_name(server: Server, acme: Tenant) -> None:
+    document = factories.document(acme.workspace, "COMPLETED", title="Lease")
+    before = timezone.now()
+    response = server.get(path_of(document, "certificate"), acme.raw, user_agent="sync/1.0")
+    [entry] = entries()
+    assert before <= entry.created_at <= timezone.now()
+    assert str(entry.created_at.tzinfo) == "UTC"
+    facts = model_to_dict(entry, exclude=["id", "created_at"])
+    assert {name: value for name, value in facts.items() if value not in ("", None)} == {
+        "action": "document.downloaded",
+        "workspace_id": acme.workspace.id,
+        "workspace_name": "Acme",
+        "key_id": acme.key.id,
+        "key_name": "Acme sync",
+        "key_prefix": acme.key.prefix,
+        "document_id": document.id,
+        "file_sha256": document.certificate and document.certificate.sha256,
+        "document_title": "Lease",
+        "file_type": "certificate",
+        "address": "127.0.0.1",
+        "user_agent": "sync/1.0",
+        "request_id": response.headers["request-id"],
+    }
+
+
+def test_download_records_an_entry_of_its_own_each_time(acme: Tenant) -> None:
+    document = factories.document(acme.workspace)
+    responses = [acme.get(path_of(document)) for _ in range(3)]
+    ids = [response.headers["request-id"] for response in responses]
+    assert [entry.request_id for entry in entries()] == ids
+
+
+@pytest.mark.parametrize(
+    ("proxies", "forwarded", "address"),
+    [
+        (0, "203.0.113.9", "127.0.0.1"),
+        (1, "203.0.113.9", "203.0.113.9"),
+        (1, "198.51.100.1, 203.0.113.9", "203.0.113.9"),
+        (2, "192.0.2.1, 198.51.100.1, 203.0.113.9", "198.51.100.1"),
+        (2, "203.0.113.9", "127.0.0.1"),
+        (1, "2001:db8::1", "2001:db8::1"),
+        (1, "203.0.113.9, " + "x" * 500, "127.0.0.1"),
+        (1, "203.0.113.9, \0", "127.0.0.1"),
+        (1, "", "127.0.0.1"),
+        (1, None, "127.0.0.1"),
+    ],
+)
+def test_download_entry_has_the_address_that_trusted_proxies_vouch_for(
+    acme: Tenant, settings: Any, proxies: int, forwarded: str | None, address: str
+) -> None:
+    settings.TRUSTED_PROXIES = proxies
+    document = factories.document(acme.workspace)
+    headers = {} if forwarded is None else {"x_forwarded_for": forwarded}
+    assert acme.get(path_of(document), **headers).status == 200
+    assert [entry.address for entry in entries()] == [address]
+
+
+def test_download_entry_holds_any_user_agent(server: Server, acme: Tenant) -> None:
+    document = factories.document(acme.workspace)
+    for agent in ("x" * 3000, "", acme.bearer, "\xe9\xff"):
+        assert server.get(path_of(document), acme.raw, user_agent=agent).status == 200
+    agents = [entry.user_agent for entry in entries()]
+    assert agents[:3] == ["x" * 500, "", f"Bearer {acme.key.prefix}…"]
+    assert len(agents) == 4  # what becomes of other bytes is the server's to say
+
+
+def test_download_of_a_file_that_object_storage_lacks_is_503_without_an_entry(acme: Tenant) -> None:
+    [document] = factories.listed(acme.workspace, 1)
+    for method in ("GET", "HEAD"):
+        response = acme.get(path_of(document), method=method)
+        assert response.status == 503
+        assert response.headers["retry-after"] == "5"
+    assert acme.get(path_of(document)).json() == golden("unavailable")
+    assert entries() == []
+
+
+@pytest.fixture
+def large(acme: Tenant) -> tuple[Document, bytes]:
+    """A document whose original is far larger than all buffers on its way."""
+    content = os.urandom(1024 * 1024) * 96
+    return factories.document(acme.workspace, content=content), content
+
+
+def started(server: Server, tenant: Tenant, document: Document) -> HTTPConnection:
+    """A download of which nothing has been read."""
+    client = HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
+    client.request("GET", f"/api/v1{path_of(document)}", headers={"Authorization": tenant.bearer})
+    return client
+
+
+def test_download_of_a_large_file_arrives_whole(
+    server: Server, acme: Tenant, large: tuple[Document, bytes]
+) -> None:
+    document, content = large
+    response = server.get(path_of(document), acme.raw)
+    assert response.headers["content-length"] == str(len(content))
+    assert response.body == content
+
+
+def test_download_entry_is_there_although_the_client_hung_up_after_the_first_byte(
+    server: Server, acme: Tenant, large: tuple[Document, bytes]
+) -> None:
+    document, content = large
+    server.store.refuse()  # no connection is left from before
+    server.store.restore()
+    before = server.store.forwarded
+    client = started(server, acme, document)
+    response = client.getresponse()
+    assert response.read(1) == content[:1]
+    assert server.store.connections == 1
+    [entry] = entries()
+    assert entry.request_id == response.headers["Request-Id"]
+    response.close()
+    client.close()
+    assert eventually(lambda: server.store.connections == 0), "the store's connection stays open"
+    assert server.store.forwarded - before < len(content) * 3 / 4  # it was not read to its end
+    assert len(entries()) == 1
+    assert server.get("/me", acme.raw).status == 200
+
+
+def test_download_to_a_client_that_reads_nothing_does_not_fill_the_memory(
+    server: Server, acme: Tenant, large: tuple[Document, bytes]
+) -> None:
+    document, content = large
+    before = server.store.forwarded
+    client = started(server, acme, document)
+    response = client.getresponse()
+    assert eventually(lambda: server.get("/me", acme.raw).status == 200)
+    assert eventually(lambda: server.store.forwarded > before)
+    for _ in range(20):  # other requests are served meanwhile
+        assert server.get("/documents", acme.raw).status == 200
+    assert server.store.forwarded - before < len(content) * 3 / 4
+    assert response.read() == content
+    response.close()
+    client.close()
+
+
+def test_download_breaks_off_when_object_storage_breaks_off(
+    server: Server, acme: Tenant, large: tuple[Document, bytes]
+) -> None:
+    document, _ = large
+    client = started(server, acme, document)
+    response = client.getresponse()
+    response.read(1)
+    server.store.refuse()
+    with pytest.raises((IncompleteRead, ConnectionError)):
+        response.read()
+    response.close()
+    client.close()
+    server.store.restore()
+    small = factories.document(acme.workspace)
+    assert server.get(path_of(small), acme.raw).status == 200
+
+
+def test_download_without_object_storage_is_503_and_heals(server: Server, acme: Tenant) -> None:
+    document = factories.document(acme.workspace)
+    assert server.get(path_of(document), acme.raw).status == 200
+    server.store.refuse()
+    response = server.get(path_of(document), acme.raw)
+    assert response.status == 503
+    assert response.json() == golden("unavailable")
+    assert response.headers["retry-after"] == "5"
+    assert server.get(f"/documents/{document.id}", acme.raw).status == 200
+    server.store.restore()
+    assert server.get(path_of(document), acme.raw).status == 200
+    assert len(entries()) == 2
+
+
+@pytest.mark.usefixtures("as_owner")
+def test_download_sends_no_byte_without_its_entry(server: Server, acme: Tenant) -> None:
+    document = factories.document(acme.workspace)
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE audit_auditentry RENAME TO elsewhere")
+        try:
+            response = server.get(path_of(document), acme.raw)
+        finally:
+            cursor.execute("ALTER TABLE elsewhere RENAME TO audit_auditentry")
+    assert response.status == 500
+    assert b"%PDF" not in response.body
+
+
+def test_download_object_s_name_tells_nothing(acme: Tenant) -> None:
+    document = factories.document(acme.workspace, title="Secret", file_name="secret.pdf")
+    key = StoredFile.objects.get(pk=document.original_id).object_key
+    assert len(key) == len("0" * 32 + ".pdf")
+    assert key.endswith(".pdf")
+    size = document.original.size
+    assert len(b"".join(storage_reading.open_object(key, size))) == size

@@ -1,0 +1,536 @@
+"""A download as RFC 9110 has it: validators, ranges, digests, names; carried by us or by nginx."""
+
+import base64
+import hashlib
+import random
+import subprocess
+from functools import partial
+from http.client import HTTPConnection, IncompleteRead
+from pathlib import Path
+from string import ascii_lowercase, ascii_uppercase, digits
+from typing import Any
+
+import pytest
+from django.forms.models import model_to_dict
+from django.utils import timezone
+from django.utils.http import http_date
+
+from audit.models import AuditEntry
+from documents.download.ranges import parse_range
+from documents.models import Document
+from tests.support import factories
+from tests.support.client import OF_ONE_RESPONSE, Response, golden
+from tests.support.factories import Tenant, at
+from tests.support.nginx import Nginx, record_completions
+from tests.support.proxy import HOST, failing_after
+from tests.support.server import PATIENCE, Server, eventually
+
+CONTENT = random.Random(4).randbytes(1000)  # noqa: S311 - bytes to tell parts by
+DIGEST = hashlib.sha256(CONTENT)
+REPR_DIGEST = f"sha-256=:{base64.b64encode(DIGEST.digest()).decode()}:"
+ETAG = f'"{DIGEST.hexdigest()}"'
+STORED = at("2026-02-03 04:05:06.789")
+MODIFIED = "Tue, 03 Feb 2026 04:05:06 GMT"
+LATER = "Tue, 03 Feb 2026 04:05:07 GMT"
+EARLIER = "Tue, 03 Feb 2026 04:05:05 GMT"
+OTHER = '"0000"'
+# What a server says of itself rather than of the file.
+OF_THE_SERVER = ("connection", "date", "server")
+
+
+@pytest.fixture
+def lease(acme: Tenant) -> Document:
+    return made(acme)
+
+
+def made(tenant: Tenant, content: bytes = CONTENT, **fields: Any) -> Document:
+    """A document whose original has been stored at STORED."""
+    document = factories.document(tenant.workspace, content=content, **fields)
+    document.original.created_at = STORED
+    document.original.save()
+    return document
+
+
+def path_of(document: Document) -> str:
+    return f"/documents/{document.id}/download"
+
+
+def entries(action: str = "document.downloaded") -> list[AuditEntry]:
+    return list(AuditEntry.objects.filter(action=action).order_by("id"))
+
+
+def of_the_file(response: Response) -> dict[str, str]:
+    """The headers that do not depend on who has sent them."""
+    return {name: value for name, value in response.headers.items() if name not in OF_THE_SERVER}
+
+
+def test_download_of_a_whole_file_has_all_headers(
+    front: Server, acme: Tenant, lease: Document
+) -> None:
+    response = front.get(path_of(lease), acme.raw)
+    headers = of_the_file(response)
+    assert len(headers.pop("request-id")) == 32
+    assert headers.pop("ratelimit").startswith('"key";r=299;t=')
+    assert int(headers.pop("x-ratelimit-reset")) > 0
+    assert (response.status, response.body) == (200, CONTENT)
+    assert headers == {
+        "accept-ranges": "bytes",
+        "cache-control": "private, no-cache",
+        "vary": "Authorization",
+        "content-disposition": 'attachment; filename="agreement - original.pdf"; '
+        "filename*=UTF-8''agreement%20%E2%80%93%20original.pdf",
+        "content-length": "1000",
+        "content-type": "application/pdf",
+        "cross-origin-opener-policy": "same-origin",
+        "etag": ETAG,
+        "last-modified": MODIFIED,
+        "ratelimit-policy": '"key";q=300;w=60',
+        "referrer-policy": "same-origin",
+        "repr-digest": REPR_DIGEST,
+        "x-content-type-options": "nosniff",
+        "x-frame-options": "DENY",
+        "x-ratelimit-limit": "300",
+        "x-ratelimit-remaining": "299",
+    }
+
+
+def test_download_head_has_the_same_headers(front: Server, acme: Tenant, lease: Document) -> None:
+    get = of_the_file(front.get(path_of(lease), acme.raw))
+    head = front.get(path_of(lease), acme.raw, "HEAD", range="bytes=0-9")
+    assert (head.status, head.body) == (200, b"")
+    own = dict.fromkeys(OF_ONE_RESPONSE)
+    assert of_the_file(head) | own == get | own
+    assert len(entries()) == 1
+
+
+# Range → first byte, last byte.
+SATISFIED = {
+    "bytes=0-0": (0, 0),
+    "bytes=0-499": (0, 499),
+    "bytes=500-999": (500, 999),
+    "bytes=500-": (500, 999),
+    "bytes=999-": (999, 999),
+    "bytes=-1": (999, 999),
+    "bytes=-500": (500, 999),
+    "bytes=-1000": (0, 999),
+    "bytes=-1001": (0, 999),
+    "bytes=0-999": (0, 999),
+    "bytes=0-1000": (0, 999),
+    "bytes=990-" + "9" * 5000: (990, 999),
+    "bytes=-" + "9" * 5000: (0, 999),
+    "bytes=0007-0008": (7, 8),
+    "bytes=" + "0" * 5000 + "7-8": (7, 8),
+    "Bytes=7-8": (7, 8),
+    "bytes= 7-8": (7, 8),
+    "bytes=,7-8, ,": (7, 8),
+}
+
+
+def test_download_range_is_a_206_with_that_part(
+    front: Server, acme: Tenant, lease: Document
+) -> None:
+    responses = {sent: front.get(path_of(lease), acme.raw, range=sent) for sent in SATISFIED}
+    assert {sent: (response.status, response.body) for sent, response in responses.items()} == {
+        sent: (206, CONTENT[first : last + 1]) for sent, (first, last) in SATISFIED.items()
+    }
+    kept = ("content-range", "content-length", "etag", "repr-digest")
+    assert [tuple(response.headers[name] for name in kept) for response in responses.values()] == [
+        (f"bytes {first}-{last}/1000", str(last - first + 1), ETAG, REPR_DIGEST)
+        for first, last in SATISFIED.values()
+    ]
+    assert [(entry.byte_range, entry.file_sha256) for entry in entries()] == [
+        (f"{first}-{last}/1000", DIGEST.hexdigest()) for first, last in SATISFIED.values()
+    ]
+
+
+IGNORED = [
+    "bytes=0-1,5-6",  # several: the whole file
+    "bytes=0-1, 2-3",
+    "bytes",
+    "bytes=",
+    "bytes=-",
+    "bytes=,",
+    "bytes=a-b",
+    "bytes=1",
+    "bytes=5-4",
+    "bytes=-5-",
+    "bytes=--5",
+    "bytes=1-2-3",
+    "bytes=+1-2",
+    "bytes=0x1-2",
+    "bytes=1.0-2",
+    "bytes=1 - 2",
+    "lines=0-1",
+    "=0-1",
+    "",
+    "bytes=\u0661-\u0662".encode().decode("latin-1"),
+]
+
+
+def test_download_range_that_is_broken_or_several_is_the_whole_file(
+    front: Server, acme: Tenant, lease: Document
+) -> None:
+    responses = {sent: front.get(path_of(lease), acme.raw, range=sent) for sent in IGNORED}
+    assert {
+        sent: (response.status, response.body) for sent, response in responses.items()
+    } == dict.fromkeys(IGNORED, (200, CONTENT))
+    assert not any("content-range" in response.headers for response in responses.values())
+    assert [entry.byte_range for entry in entries()] == [""] * len(IGNORED)
+
+
+def test_parse_range_accepts_only_spaces_and_tabs_around_a_range() -> None:
+    accepted = {
+        char
+        for char in map(chr, range(256))
+        if char not in "0123456789" and parse_range(f"bytes={char}7-8{char}", 1000)
+    }
+    assert accepted == {" ", "\t", ","}  # a comma makes empty list elements
+
+
+def test_download_range_after_the_end_is_416_and_no_entry(
+    front: Server, acme: Tenant, lease: Document
+) -> None:
+    for sent in ("bytes=1000-", "bytes=1000-1001", "bytes=-0", "bytes=" + "9" * 5000 + "-"):
+        response = front.get(path_of(lease), acme.raw, range=sent)
+        assert (sent, response.status) == (sent, 416)
+        assert response.headers["content-range"] == "bytes */1000"
+        assert response.error == "The file has no such bytes: it has 1000."
+    assert entries() == []
+
+
+# RFC 9110, section 13.2.2: the conditions of a request → what it gets.
+CONDITIONS: list[tuple[dict[str, str], int]] = [
+    ({"if_none_match": ETAG}, 304),
+    ({"if_none_match": "W/" + ETAG}, 304),  # weak comparison
+    ({"if_none_match": f"{OTHER}, {ETAG}"}, 304),
+    ({"if_none_match": "*"}, 304),
+    ({"if_none_match": OTHER}, 200),
+    ({"if_none_match": DIGEST.hexdigest()}, 200),  # without quotes it is no tag
+    ({"if_modified_since": MODIFIED}, 304),
+    ({"if_modified_since": LATER}, 304),
+    ({"if_modified_since": EARLIER}, 200),
+    ({"if_modified_since": "yesterday"}, 200),
+    ({"if_none_match": OTHER, "if_modified_since": LATER}, 200),  # the tag decides
+    ({"if_none_match": ETAG, "if_modified_since": EARLIER}, 304),
+    ({"if_match": ETAG}, 200),
+    ({"if_match": "*"}, 200),
+    ({"if_match": OTHER}, 412),
+    ({"if_match": "W/" + ETAG}, 412),  # strong comparison
+    ({"if_unmodified_since": MODIFIED}, 200),
+    ({"if_unmodified_since": EARLIER}, 412),
+    ({"if_match": ETAG, "if_unmodified_since": EARLIER}, 200),  # the tag decides
+    ({"if_match": OTHER, "if_none_match": ETAG}, 412),  # If-Match comes first
+    ({"if_match": ETAG, "if_none_match": ETAG}, 304),
+    ({"range": "bytes=0-9", "if_none_match": ETAG}, 304),  # Range comes last
+    ({"range": "bytes=2000-", "if_none_match": ETAG}, 304),
+    ({"range": "bytes=0-9", "if_match": OTHER}, 412),
+    ({"range": "bytes=0-9", "if_match": ETAG}, 206),
+    ({"range": "bytes=0-9", "if_none_match": OTHER}, 206),
+    ({"range": "bytes=0-9", "if_range": ETAG}, 206),
+    ({"range": "bytes=0-9", "if_range": "W/" + ETAG}, 200),
+    ({"range": "bytes=0-9", "if_range": OTHER}, 200),
+    ({"range": "bytes=0-9", "if_range": MODIFIED}, 206),
+    ({"range": "bytes=0-9", "if_range": LATER}, 200),  # a date has to match exactly
+    ({"range": "bytes=0-9", "if_range": EARLIER}, 200),
+    ({"range": "bytes=0-9", "if_range": "nonsense"}, 200),
+    ({"range": "bytes=2000-", "if_range": OTHER}, 200),
+    ({"range": "bytes=2000-", "if_range": ETAG}, 416),
+    ({"if_range": OTHER}, 200),
+]
+
+
+def test_download_conditions_are_judged_in_the_order_of_the_rfc(
+    front: Server, acme: Tenant, lease: Document
+) -> None:
+    responses = [front.get(path_of(lease), acme.raw, **sent) for sent, _ in CONDITIONS]
+    got = [
+        (sent, response.status) for (sent, _), response in zip(CONDITIONS, responses, strict=True)
+    ]
+    assert got == CONDITIONS
+    bodies = {200: CONTENT, 206: CONTENT[:10], 304: b""}
+    for response in responses:
+        if response.status in bodies:
+            assert response.body == bodies[response.status]
+            assert response.headers["etag"] == ETAG
+        if response.status == 304:
+            assert response.headers["cache-control"] == "private, no-cache"
+        if response.status == 412:
+            assert "If-Match" in response.error
+    assert len(entries()) == sum(status in (200, 206) for _, status in CONDITIONS)
+
+
+def test_download_conditions_do_not_open_what_is_closed(
+    front: Server, acme: Tenant, umbrella: Tenant, lease: Document
+) -> None:
+    plain = front.get(path_of(lease), umbrella.raw)
+    conditional = front.get(path_of(lease), umbrella.raw, if_none_match="*", range="bytes=0-")
+    assert plain.status == 404
+    assert conditional.same() == plain.same()
+
+
+ID = "…"  # stands for the document's id, where the ASCII name has lost letters
+NAMES = {
+    "Lease 2026.pdf": ("Lease 2026", "Lease%202026"),
+    "Lease 2026.PDF": ("Lease 2026", "Lease%202026"),
+    "Lease": ("Lease", "Lease"),
+    "Größe – 7.pdf": (f"Groe - 7 {ID}", "Gr%C3%B6%C3%9Fe%20%E2%80%93%207"),
+    "契約書.pdf": (f"document {ID}", "%E5%A5%91%E7%B4%84%E6%9B%B8"),
+    "契. 2026 .書.pdf": (f"2026 {ID}", "%E5%A5%91.%202026%20.%E6%9B%B8"),
+    "ﬁnal ２.pdf": ("final 2", "%EF%AC%81nal%20%EF%BC%92"),
+    # All of ASCII but NUL. Percent signs are only where RFC 8187, section 3.2.1, needs them.
+    "".join(map(chr, range(1, 128))): (
+        f"!_#$%&'()_+,-._{digits}_;_=__@{ascii_uppercase}[_]^_`{ascii_lowercase}{{_}}~",
+        f"!_#$%25&%27%28%29_+%2C-._{digits}_%3B_%3D__%40{ascii_uppercase}%5B_%5D^_`"
+        f"{ascii_lowercase}%7B_%7D~",
+    ),
+    'a"; filename="b.exe': ("a_; filename=_b.exe", "a_%3B%20filename%3D_b.exe"),
+    "../../etc/passwd": ("_.._etc_passwd", "_.._etc_passwd"),
+    "..\\a\\b.pdf": ("_a_b", "_a_b"),
+    "a\r\nSet-Cookie: b=c\x01\x7f.pdf": ("a Set-Cookie_ b=c", "a%20Set-Cookie_%20b%3Dc"),
+    "\u202egnp.exe.pdf": ("gnp.exe", "gnp.exe"),
+    "\u2066a\u2069\u200f.pdf": ("a", "a"),
+    "\ue000X\uffff.pdf": ("X", "X"),  # of private use, and never assigned
+    "😀.pdf": (f"document {ID}", "%F0%9F%98%80"),
+    "x" * 250 + ".pdf": ("x" * 200, "x" * 200),
+    "ł" * 250: (f"document {ID}", "%C5%82" * 100),
+    "契" * 250: (f"document {ID}", "%E5%A5%91" * 66),  # 3 bytes each; 67 are more than 200
+    "Résumé.pdf": ("Resume", "R%C3%A9sum%C3%A9"),
+    "a%20b%zz%4.pdf": ("a_20b%zz%4", "a%2520b%25zz%254"),  # old clients decode `%20`
+    ".pdf": ("document", "document"),
+    "... .pdf": ("document", "document"),
+    " a  b .pdf": ("a b", "a%20b"),
+    ". a .pdf": ("a", "a"),
+}
+
+
+def test_download_file_name_comes_out_safe(front: Server, acme: Tenant, lease: Document) -> None:
+    said = {}
+    for file_name in NAMES:
+        lease.file_name = file_name
+        lease.save()
+        response = front.get(path_of(lease), acme.raw, "HEAD")
+        said[file_name] = response.headers["content-disposition"]
+    assert said == {
+        file_name: f'attachment; filename="{plain.replace(ID, str(lease.id))} - original.pdf"; '
+        f"filename*=UTF-8''{encoded}%20%E2%80%93%20original.pdf"
+        for file_name, (plain, encoded) in NAMES.items()
+    }
+
+
+def test_download_of_files_with_other_names_leaves_several_files_with_an_old_client(
+    front: Server, acme: Tenant, tmp_path: Path
+) -> None:
+    """`curl -OJ` reads the ASCII name only."""
+    documents = [
+        factories.document(acme.workspace, file_name=name)
+        for name in ("契約書.pdf", "同意書.pdf", "Договор.pdf")
+    ]
+    for document in documents:
+        url = f"http://{HOST}:{front.port}/api/v1{path_of(document)}"
+        command = ["curl", "-sSf", "-OJ", "-H", f"Authorization: {acme.bearer}", url]
+        subprocess.run(command, cwd=tmp_path, check=True)
+    assert {file.name for file in tmp_path.iterdir()} == {
+        f"document {document.id} - original.pdf" for document in documents
+    }
+
+
+def test_download_range_reads_only_the_part_from_object_storage(
+    front: Server, acme: Tenant
+) -> None:
+    document = made(acme, random.Random(5).randbytes(8_000_000))  # noqa: S311
+    before = front.store.forwarded
+    response = front.get(path_of(document), acme.raw, range="bytes=-1000")
+    assert (response.status, len(response.body)) == (206, 1000)
+    assert eventually(lambda: front.store.forwarded > before)
+    assert front.store.forwarded - before < 20_000
+
+
+def test_download_resumed_after_breaks_at_random_places_is_the_same_file(
+    front: Server, acme: Tenant
+) -> None:
+    """What `curl -C -` does: ask for the rest, if it is still the same file."""
+    content = random.Random(6).randbytes(5_000_000)  # noqa: S311
+    document = made(acme, content)
+    chance = random.Random(7)  # noqa: S311
+    copy, etag, breaks = b"", "", 0
+    while len(copy) < len(content):
+        connection = HTTPConnection(HOST, front.port, timeout=PATIENCE)
+        headers = {"Authorization": acme.bearer}
+        if copy:
+            headers |= {"Range": f"bytes={len(copy)}-", "If-Range": etag}
+        connection.request("GET", f"/api/v1{path_of(document)}", headers=headers)
+        response = connection.getresponse()
+        assert response.status == (206 if copy else 200)
+        etag = str(response.headers["ETag"])
+        copy += response.read(chance.randrange(1, 1_500_000))
+        connection.close()
+        breaks += 1
+    assert breaks > 3
+    assert copy == content
+
+
+def reaches(file: Path, size: int) -> bool:
+    return file.stat().st_size >= size
+
+
+def test_download_by_a_curl_killed_at_random_places_and_resumed_is_the_same_file(
+    front: Server, acme: Tenant, tmp_path: Path
+) -> None:
+    content = random.Random(8).randbytes(80_000_000)  # noqa: S311
+    document = made(acme, content)
+    copy = tmp_path / "copy.pdf"
+    copy.touch()
+    command = ["curl", "-sS", "-C", "-", "-o", str(copy), "-H", f"Authorization: {acme.bearer}"]
+    command += ["--limit-rate", "30M", f"http://{HOST}:{front.port}/api/v1{path_of(document)}"]
+    chance = random.Random(9)  # noqa: S311
+    for _ in range(4):
+        enough = copy.stat().st_size + chance.randrange(1, 5_000_000)
+        curl = subprocess.Popen(command)
+        assert eventually(partial(reaches, copy, enough))
+        curl.kill()
+        curl.wait()
+    assert copy.stat().st_size < len(content)
+    subprocess.run(command, check=True)
+    assert copy.read_bytes() == content
+    assert [entry.byte_range == "" for entry in entries()] == [True, False, False, False, False]
+
+
+def test_download_never_looks_whole_when_object_storage_breaks_off_in_the_middle(
+    front: Server, acme: Tenant
+) -> None:
+    document = made(acme, bytes(30_000_000))
+    connection = HTTPConnection(HOST, front.port, timeout=PATIENCE)
+    connection.request("GET", f"/api/v1{path_of(document)}", headers={"Authorization": acme.bearer})
+    response = connection.getresponse()
+    response.read(1000)
+    front.store.refuse()
+    with pytest.raises((IncompleteRead, ConnectionResetError)):
+        response.read()
+    connection.close()
+
+
+@pytest.mark.parametrize("how", ["refused", "no object", "another size"])
+def test_download_that_object_storage_cannot_send_is_503_and_no_entry(
+    front: Server, acme: Tenant, lease: Document, how: str
+) -> None:
+    if how == "refused":
+        front.store.refuse()
+    if how == "no object":
+        lease.original.object_key = "none/there.pdf"
+        lease.original.save()
+    if how == "another size":
+        lease.original.size += 1
+        lease.original.save()
+    response = front.get(path_of(lease), acme.raw)
+    assert response.status == 503
+    assert response.headers["retry-after"] == "5"
+    assert "Try again in 5 seconds" in response.error
+    assert entries() == []
+    assert "Responded 503" in front.log_of(response)
+
+
+def ends(front: Server) -> list[AuditEntry]:
+    """The entries of downloads that ended; those that nginx carried are in its log."""
+    if isinstance(front, Nginx):
+        record_completions(front.completions)
+    return entries("document.download_ended")
+
+
+def test_download_completion_is_a_second_entry(
+    front: Server, acme: Tenant, lease: Document
+) -> None:
+    front.get(path_of(lease), acme.raw, range="bytes=100-199", user_agent="sync/1.0")
+    assert eventually(lambda: ends(front))
+    (started,), (ended,) = entries(), entries("document.download_ended")
+    assert started.created_at <= ended.created_at <= timezone.now()
+    assert isinstance(front, Nginx) == (ended.occurred_at is not None)
+    own = {"id": ended.pk, "occurred_at": ended.occurred_at, "action": "document.download_ended"}
+    own |= {"detail": "part: 100 of 1,000 bytes", "bytes_sent": 100}
+    assert model_to_dict(ended) == model_to_dict(started) | own
+    assert (ended.key_name, ended.document_id, ended.byte_range, ended.user_agent) == (
+        "Acme sync",
+        lease.id,
+        "100-199/1000",
+        "sync/1.0",
+    )
+    assert started.bytes_sent is None
+
+
+def test_download_completion_of_a_whole_file_has_all_of_its_bytes(
+    front: Server, acme: Tenant, lease: Document
+) -> None:
+    front.get(path_of(lease), acme.raw)
+    assert eventually(lambda: ends(front))
+    (ended,) = ends(front)
+    assert (ended.detail, ended.bytes_sent, ended.byte_range) == ("whole file", 1000, "")
+
+
+@pytest.mark.parametrize("who", ["the client", "the store"])
+def test_download_completion_of_one_that_is_broken_off_says_how_far_it_came(
+    front: Server, acme: Tenant, who: str
+) -> None:
+    document = made(acme, bytes(30_000_000))
+    connection = HTTPConnection(HOST, front.port, timeout=PATIENCE)
+    connection.request("GET", f"/api/v1{path_of(document)}", headers={"Authorization": acme.bearer})
+    response = connection.getresponse()
+    response.read(1000)
+    if who == "the store":
+        front.store.refuse()
+        with pytest.raises((IncompleteRead, ConnectionResetError)):
+            response.read()
+    connection.close()
+    response.close()
+    assert eventually(lambda: ends(front))
+    (ended,) = ends(front)
+    assert ended.bytes_sent is not None
+    assert 0 <= ended.bytes_sent < 30_000_000
+    assert ended.detail == f"broken off at {ended.bytes_sent:,} of 30,000,000 bytes"
+
+
+def test_download_signed_url_reaches_neither_the_client_nor_a_log(
+    nginx: Nginx, acme: Tenant, lease: Document
+) -> None:
+    response = nginx.get(path_of(lease), acme.raw)
+    assert response.status == 200
+    # The application has looked; nginx itself has to fail.
+    nginx.store.alter = failing_after(1)
+    failed = nginx.get(path_of(lease), acme.raw)
+    assert failed.status == 503
+    assert len(entries()) == 2
+    told = f"{response.headers}{failed.headers}{failed.body!r}{nginx.written()}{nginx.log()}"
+    assert response.headers["request-id"] in nginx.written()
+    for secret in ("X-Amz", "Signature", f"_store/{HOST}", lease.original.object_key, acme.raw):
+        assert secret not in told
+
+
+def test_download_log_of_nginx_has_no_key_of_a_query(nginx: Nginx, acme: Tenant) -> None:
+    response = nginx.get(f"/documents?q={acme.raw}", acme.raw)
+    assert eventually(lambda: response.headers["request-id"] in nginx.written())
+    assert '"path":"/api/v1/documents","status":200,' in nginx.written()
+    assert acme.raw not in nginx.written()
+
+
+def test_download_internal_location_is_closed_to_clients(nginx: Nginx, acme: Tenant) -> None:
+    request = f"GET /_storage/a/b.pdf HTTP/1.0\r\nAuthorization: {acme.bearer}\r\n\r\n"
+    assert b" 404 " in nginx.raw(request.encode()).splitlines()[0]
+
+
+def test_download_without_the_application_is_the_api_s_503(
+    django_db_setup: None, tmp_path: Path
+) -> None:
+    nginx = Nginx(tmp_path)
+    try:
+        nginx.kill()
+        assert eventually(nginx.listens)
+        response = nginx.get("/me")
+    finally:
+        nginx.stop()
+    assert response.status == 503
+    assert response.json() == golden("unavailable")
+    assert response.headers["retry-after"] == "5"
+    assert response.headers["request-id"] in nginx.written()
+
+
+def test_download_last_modified_is_when_the_file_was_stored(lease: Document) -> None:
+    assert http_date(STORED.timestamp()) == MODIFIED
+    assert lease.original.created_at == STORED

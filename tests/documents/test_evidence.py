@@ -1,0 +1,316 @@
+"""manage.py export_evidence: a document's entries in one file, with proofs."""
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+from pymerkle import InclusionProof, InmemoryTree, verify_inclusion
+
+from audit import record
+from audit.models import AuditEntry, Checkpoint, Leaf
+from audit.scope import Scope
+from audit.tree.leaves import DATA
+from audit.tree.merkle import leaf_hash, root_of_proof
+from audit.tree.note import Statement
+from audit.tree.stored import StoredTree
+from config.postgresql import roles
+from documents import evidence
+from documents.evidence import EvidenceRefused, Trail
+from documents.models import Document
+from tests.support import factories
+from tests.support.database import without_triggers
+from tests.support.evidence import exported, parsed, verify
+from tests.support.factories import Tenant, uid
+from tests.support.seals import KEY, seal
+from tests.support.server import eventually
+
+pytestmark = pytest.mark.usefixtures("transactional_db")
+
+
+@pytest.fixture(autouse=True)
+def _public_key(settings: Any) -> None:
+    settings.AUDIT_PUBLIC_KEYS = [str(KEY.public)]
+
+
+@pytest.fixture
+def lease(acme: Tenant, transactional_db: None) -> Document:
+    """A complete document that was downloaded twice, among other entries."""
+    document = factories.document(acme.workspace, "COMPLETED", title='Lease "A" – 1 of 2')
+    record.logged_in(person="ada@acme.example")
+    for _ in range(2):
+        assert acme.get(f"/documents/{document.id}/download").status == 200
+    record.logged_in(person="ada@acme.example")
+    return document
+
+
+def entry_ids(document: Document) -> list[int]:
+    """The ids of the document's entries but for exports of its evidence."""
+    entries = AuditEntry.objects.filter(document_id=document.id).order_by("id")
+    entries = entries.exclude(action="document.evidence_exported")
+    return list(entries.values_list("id", flat=True))
+
+
+def leaves(size: int) -> list[bytes]:
+    """The data of all leaves, in the tree's order."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT {DATA} FROM audit_auditentry AS entry JOIN audit_leaf AS leaf"
+            " ON leaf.entry_id = entry.id ORDER BY leaf.index"
+        )
+        return [row[0].encode() for row in cursor.fetchall()][:size]
+
+
+def test_evidence_has_the_document_its_files_and_each_entry_with_a_proof(
+    acme: Tenant, lease: Document
+) -> None:
+    seal()
+    found = parsed(lease.id)
+    assert list(found) == [
+        "format",
+        "made_at",
+        "document_id",
+        "document",
+        "files",
+        "checkpoint",
+        "public_key",
+        "entries",
+        "unsealed",
+    ]
+    assert found["format"] == "document-evidence/1"
+    assert found["document_id"] == found["document"]["id"] == str(lease.id)
+    assert found["document"]["title"] == 'Lease "A" – 1 of 2'
+    assert found["document"]["workspace"] == {"id": str(acme.workspace.id), "name": "Acme"}
+    assert found["document"]["completed_at"] == "2026-03-03T12:00:00.000000Z"
+    assert lease.signed is not None
+    assert [each["type"] for each in found["files"]] == ["original", "signed", "certificate"]
+    assert found["files"][1]["sha256"] == lease.signed.sha256
+    assert found["files"][1]["size"] == lease.signed.size
+    assert found["public_key"] == str(KEY.public)
+    assert [each["entry"]["id"] for each in found["entries"]] == entry_ids(lease)
+    assert found["unsealed"] == []
+    statement = Statement.opened(found["checkpoint"], [KEY.public])
+    assert statement.size == Leaf.objects.count()
+
+
+def test_a_verifier_that_nobody_here_wrote_agrees_on_root_and_proofs(lease: Document) -> None:
+    seal()
+    found = parsed(lease.id)
+    statement = Statement.opened(found["checkpoint"], [KEY.public])
+    tree = InmemoryTree.init_from_entries(leaves(statement.size), algorithm="sha256")
+    assert tree.get_root() == statement.root
+    for each in found["entries"]:
+        text = json.dumps(each["entry"], ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        index = each["index"] + 1
+        path = [tree.hash_buff(text.encode()), *map(base64.b64decode, each["proof"])]
+        rule = tree.prove_inclusion(index).rule
+        proof = InclusionProof("sha256", True, statement.size, index, rule, path)
+        verify_inclusion(path[0], statement.root, proof, index=index, size=statement.size)
+
+
+def test_proofs_from_the_database_are_those_of_another_implementation_for_every_size() -> None:
+    for number in range(600):
+        record.logged_in(person=f"user{number}@acme.example")
+    seal()
+    data = leaves(600)
+    other = InmemoryTree.init_from_entries(data, algorithm="sha256")
+    stored = StoredTree()
+    for size in range(1, 601):
+        root = other.get_root(size)
+        for index in {0, 255, 256, 511, 512, size // 2, size - 2, size - 1} & set(range(size)):
+            proof = stored.proof(index, size)
+            leaf = leaf_hash(data[index])
+            assert other.prove_inclusion(index + 1, size).path == [leaf, *proof]
+            assert root_of_proof(leaf, index, size, proof) == root
+            assert not proof or root_of_proof(leaf, index, size, proof[:-1]) != root
+            assert root_of_proof(leaf, index, size, [*proof, root]) is None
+
+
+def test_evidence_export_is_in_the_audit_log_and_not_in_its_own_file(lease: Document) -> None:
+    seal()
+    before = set(AuditEntry.objects.values_list("id", flat=True))
+    text = exported(lease.id)
+    [entry] = AuditEntry.objects.exclude(id__in=before)
+    assert (entry.action, entry.document_id, entry.document_title, entry.workspace_name) == (
+        "document.evidence_exported",
+        lease.id,
+        lease.title,
+        "Acme",
+    )
+    assert entry.detail == f"{len(entry_ids(lease))} entries with proof, 0 not sealed yet"
+    assert entry.person.endswith(")")  # the system's user (the command)
+    assert "evidence_exported" not in text
+    assert [each["action"] for each in parsed(lease.id)["unsealed"]] == [
+        "document.evidence_exported"
+    ]
+
+
+def test_entries_that_are_not_sealed_come_without_a_proof_in_the_order_of_the_log(
+    acme: Tenant, lease: Document, tmp_path: Path
+) -> None:
+    sealed = entry_ids(lease)
+    seal()
+    for _ in range(3):
+        acme.get(f"/documents/{lease.id}/download")
+    found = parsed(lease.id)
+    assert [each["entry"]["id"] for each in found["entries"]] == sealed
+    assert [each["id"] for each in found["unsealed"]] == entry_ids(lease)[len(sealed) :]
+    file = tmp_path / "evidence.json"
+    call_command("export_evidence", str(lease.id), output=file)
+    status, printed = verify(file)
+    assert status == 0
+    assert f'- {len(found["unsealed"]) + 1} entries under "unsealed", which' in printed
+
+
+def test_evidence_of_a_document_without_entries_proves_nothing_and_says_so(
+    acme: Tenant, tmp_path: Path
+) -> None:
+    document = factories.listed(acme.workspace, 1)[0]
+    seal()
+    file = tmp_path / "evidence.json"
+    call_command("export_evidence", str(document.id), output=file)
+    assert json.loads(file.read_bytes())["entries"] == []
+    status, printed = verify(file)
+    assert status == 3
+    assert printed.startswith("NOTHING TO PROVE: the file has no sealed entry.")
+    evidence = json.loads(file.read_bytes())
+    evidence["unsealed"] = [{"document_id": str(document.id), "action": "document.downloaded"}]
+    file.write_text(json.dumps(evidence))
+    status, printed = verify(file, "--file", str(file))
+    assert status == 3
+    assert '- 1 entries under "unsealed", which anybody could have written.' in printed
+    assert "VALID" not in printed
+
+
+def test_evidence_of_a_document_whose_row_is_gone_has_its_trail(
+    lease: Document, tmp_path: Path
+) -> None:
+    seal()
+    assert lease.signed is not None
+    sha256 = lease.signed.sha256
+    ids, title, document_id = entry_ids(lease), lease.title, lease.id
+    lease.delete()
+    found = parsed(document_id)
+    assert found["document"] is None
+    assert [each["entry"]["id"] for each in found["entries"]] == ids
+    assert found["files"] == [{"type": "signed", "sha256": sha256, "size": None, "stored_at": None}]
+    newest = AuditEntry.objects.order_by("-id")[0]
+    assert (newest.document_title, newest.workspace_name) == (title, "Acme")
+    (tmp_path / "evidence.json").write_text(exported(document_id))
+    assert verify(tmp_path / "evidence.json")[0] == 0
+
+
+def test_evidence_has_files_that_were_replaced(acme: Tenant, lease: Document) -> None:
+    before, after = "a" * 64, "b" * 64
+    document = record.DocumentSnapshot(document_id=lease.id, document_title=lease.title)
+    for digests in ({"before": before, "after": after}, {"before": after, "after": ""}):
+        record.file_replaced(
+            workspace=acme.workspace.snapshot(),
+            document=document,
+            file_type="signed",
+            person="root (manage.py import_documents)",
+            **digests,
+        )
+    seal()
+    assert [(each["type"], each["sha256"]) for each in parsed(lease.id)["files"][3:]] == [
+        ("signed", before),
+        ("signed", after),
+    ]
+
+
+@pytest.mark.parametrize("text", [str(uid(77)), "x", "", "00000000-0000-4000-8000-00000000dea\0"])
+def test_evidence_of_an_unknown_document_is_an_error_without_an_entry(
+    lease: Document, text: str
+) -> None:
+    seal()
+    before = AuditEntry.objects.count()
+    with pytest.raises(CommandError, match=r"no such document|must be a UUID"):
+        exported(text)
+    assert AuditEntry.objects.count() == before
+
+
+def test_evidence_before_the_first_seal_says_what_to_run(lease: Document) -> None:
+    with pytest.raises(CommandError, match="`manage.py seal_audit`"):
+        exported(lease.id)
+    assert not AuditEntry.objects.filter(action="document.evidence_exported").exists()
+
+
+def test_evidence_without_the_key_of_the_checkpoint_says_which_variable(
+    lease: Document, settings: Any
+) -> None:
+    seal()
+    settings.AUDIT_PUBLIC_KEYS = []
+    with pytest.raises(CommandError, match="AUDIT_PUBLIC_KEYS is not set"):
+        exported(lease.id)
+    settings.AUDIT_PUBLIC_KEYS = [
+        "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"
+    ]
+    with pytest.raises(CommandError, match="None of AUDIT_PUBLIC_KEYS has signed"):
+        exported(lease.id)
+
+
+def complete_to() -> int:
+    """The newest checkpoint's, after one more seal; another test's transaction delays it."""
+    record.logged_in(person="ada@acme.example")
+    seal()
+    return Checkpoint.objects.order_by("-size")[0].complete_to
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        "UPDATE audit_auditentry SET key_name = 'Another' WHERE id = {id}",
+        "UPDATE audit_leaf SET hash = sha256('another')",
+        "DELETE FROM audit_leaf WHERE entry_id <> {id}",
+        "UPDATE audit_leaf SET index = index + 1000000",
+        "DELETE FROM audit_leaf WHERE entry_id = {id}",
+        "UPDATE audit_checkpoint SET note = replace(note, 'sealed at 2', 'sealed at 1')",
+    ],
+)
+def test_evidence_of_a_damaged_log_is_refused(lease: Document, attack: str) -> None:
+    assert eventually(lambda: complete_to() > entry_ids(lease)[-1])
+    before = AuditEntry.objects.count()
+    with roles.as_owner(), without_triggers(), connection.cursor() as cursor:
+        cursor.execute(attack.format(id=entry_ids(lease)[0]))
+    with pytest.raises(CommandError, match="`manage.py verify_audit`"):
+        exported(lease.id)
+    assert AuditEntry.objects.count() == before
+
+
+def test_evidence_has_only_entries_of_the_scope(
+    acme: Tenant, umbrella: Tenant, lease: Document
+) -> None:
+    """An id could have been another workspace's document before."""
+    AuditEntry.objects.create(
+        action="document.viewed", workspace_id=umbrella.workspace.id, document_id=lease.id
+    )
+    seal()
+    scope = Scope(everything=False, workspaces={umbrella.workspace.id: "Umbrella"})
+    found = json.loads("".join(text for _, text in evidence.export(Trail(lease.id, scope))[1]))
+    assert found["document"] is None
+    assert found["files"] == []
+    assert [each["entry"]["action"] for each in found["entries"]] == ["document.viewed"]
+
+
+def test_evidence_of_many_entries_is_read_in_batches_and_refused_on_a_page(
+    acme: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("documents.evidence.proofs.BATCH", 10)
+    document = factories.listed(acme.workspace, 1)[0]
+    facts = {"workspace_id": acme.workspace.id, "document_id": document.id}
+    AuditEntry.objects.bulk_create(AuditEntry(action="document.viewed", **facts) for _ in range(40))
+    seal()
+    found = parsed(document.id)
+    assert [each["entry"]["id"] for each in found["entries"]] == entry_ids(document)
+    trail = Trail(document.id, Scope(everything=True))
+    with pytest.raises(EvidenceRefused, match="`manage.py export_evidence"):
+        evidence.export(trail, most=40)
+
+
+def test_evidence_that_cannot_be_saved_is_one_line(lease: Document, tmp_path: Path) -> None:
+    seal()
+    with pytest.raises(CommandError, match="cannot be written: Is a directory"):
+        call_command("export_evidence", str(lease.id), output=tmp_path)

@@ -1,0 +1,235 @@
+"""import_documents and the sealed files of complete documents: replaced only with an entry."""
+
+import hashlib
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management.base import CommandError
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
+
+from audit.models import Action, AuditEntry
+from config.request_context import actor
+from documents import storage
+from documents.models import Document, StoredFile
+from tests.support import factories
+from tests.support.database import waiting_for_lock
+from tests.support.factories import Tenant, pdf, uid
+from tests.support.inbox import Inbox, Value, completed, objects, rows, sent, signer
+from tests.support.server import eventually
+
+ID = str(uid(1))
+OPTION = "--replace-sealed-files"
+SEALED = f"the files of a complete document are sealed; {OPTION} replaces or removes them"
+RECIPIENT = signer(id=str(uid(2)))
+
+
+@pytest.fixture
+def inbox(tmp_path: Path) -> Iterator[Inbox]:
+    """A folder to import; objects that a test adds are removed after it."""
+    before = objects()
+    yield Inbox(tmp_path)
+    storage.delete(objects() - before)
+
+
+def document(**fields: Any) -> Value:
+    """A complete document with fixed ids."""
+    return completed(id=ID, recipients=[RECIPIENT], **fields)
+
+
+def entries() -> list[tuple[str, str, str, str]]:
+    """Action, detail, type and digest of the entries of complete documents, oldest first."""
+    others = (Action.KEY_CREATED, Action.DOCUMENT_IMPORTED, Action.FILE_IMPORTED)
+    imports = AuditEntry.objects.exclude(action__in=others)
+    return list(imports.order_by("id").values_list("action", "detail", "file_type", "file_sha256"))
+
+
+def sha256(inbox: Inbox, name: str) -> str:
+    return hashlib.sha256((inbox.folder / f"{name}.pdf").read_bytes()).hexdigest()
+
+
+def refusal(inbox: Inbox, tenant: Tenant, *values: Value) -> list[str]:
+    """The problems of a file that is refused, and of which nothing is imported."""
+    before = objects(), rows(), list(Document.objects.order_by("pk").values())
+    inbox.write(*values)
+    with pytest.raises(CommandError) as caught:
+        inbox.run(tenant.workspace)
+    assert (objects(), rows(), list(Document.objects.order_by("pk").values())) == before
+    return str(caught.value).splitlines()[1:]
+
+
+def test_import_refuses_to_replace_or_remove_a_sealed_file(acme: Tenant, inbox: Inbox) -> None:
+    before = [document(), completed(id=str(uid(3))), completed(id=str(uid(4)))]
+    inbox.write(*before)
+    inbox.run(acme.workspace)
+    inbox.put("other.pdf", pdf("another", 2))
+    files = before[0]["files"]
+    assert refusal(
+        inbox,
+        acme,
+        sent(),
+        before[0] | {"files": files | {"signed": "other.pdf"}},
+        before[1] | {"files": files | {"original": "other.pdf", "certificate": "other.pdf"}},
+        sent(id=before[2]["id"]),
+    ) == [
+        f"line 2, document {ID}, files.signed: {SEALED}",
+        f"line 3, document {uid(3)}, files.original, files.certificate: {SEALED}",
+        f"line 4, document {uid(4)}, files.signed, files.certificate: {SEALED}",
+    ]
+    assert entries() == []
+
+
+def test_import_with_the_option_replaces_a_sealed_file_with_an_entry_and_keeps_the_old_one(
+    acme: Tenant, inbox: Inbox
+) -> None:
+    inbox.take(acme.workspace, document(title="Old"))
+    before, kept = objects(), set(StoredFile.objects.values_list("pk", flat=True))
+    old = sha256(inbox, "signed")
+    inbox.put("signed.pdf", pdf("signed again", 3))
+    new = sha256(inbox, "signed")
+    inbox.write(document(title="Old"))
+    assert inbox.run(acme.workspace, OPTION) == {"created": 0, "updated": 1, "files": 1}
+    assert entries() == [
+        (Action.FILE_REPLACED, f"before: SHA-256 {old}; after: {new}", "signed", new)
+    ]
+    entry = AuditEntry.objects.latest("id")
+    assert (entry.workspace_id, entry.workspace_name) == (acme.workspace.pk, "Acme")
+    assert (entry.document_id, entry.document_title) == (uid(1), "Old")
+    assert entry.person == actor()
+    assert before < objects()
+    assert kept < set(StoredFile.objects.values_list("pk", flat=True))
+    assert acme.get(f"/documents/{ID}/download").body == pdf("signed again", 3)
+
+
+def test_import_with_the_option_removes_sealed_files_with_entries(
+    acme: Tenant, inbox: Inbox
+) -> None:
+    inbox.take(acme.workspace, document())
+    before = objects()
+    inbox.write(sent(id=ID, recipients=[RECIPIENT]))
+    inbox.run(acme.workspace, OPTION)
+    assert entries() == [
+        *(
+            (Action.FILE_REPLACED, f"before: SHA-256 {sha256(inbox, name)}; after: none", name, "")
+            for name in ("signed", "certificate")
+        ),
+        (Action.DOCUMENT_CHANGED, "status, completedAt", "", ""),
+    ]
+    now = Document.objects.get()
+    assert (now.signed, now.certificate) == (None, None)
+    assert objects() == before
+    assert rows() == [1, 1, 3]
+
+
+def test_import_that_fails_later_has_no_entry(acme: Tenant, inbox: Inbox) -> None:
+    inbox.take(acme.workspace, document())
+    inbox.put("signed.pdf", pdf("signed again", 3))
+    inbox.write(document(), document(title="Twice"))
+    with pytest.raises(CommandError):
+        inbox.run(acme.workspace, OPTION)
+    assert entries() == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({}, ""),
+        ({"id": ID.upper(), "createdAt": "2026-03-01T10:00:00+01:00"}, ""),
+        ({"title": "New", "completedAt": "2026-03-02T11:00:00Z"}, "title, completedAt"),
+        ({"fileName": "new.pdf", "deletedAt": "2026-03-05T00:00:00Z"}, "fileName, deletedAt"),
+        ({"recipients": []}, "recipients"),
+        ({"recipients": [{**RECIPIENT, "name": "Zoe"}]}, "recipients"),
+        ({"recipients": [RECIPIENT, signer()], "sentAt": None}, "sentAt, recipients"),
+        ({"recipients": [signer()]}, "recipients"),
+    ],
+)
+def test_import_that_changes_a_complete_document_names_the_fields(
+    acme: Tenant, inbox: Inbox, changes: Value, named: str
+) -> None:
+    inbox.take(acme.workspace, document())
+    inbox.take(acme.workspace, {**document(), **changes})
+    assert entries() == ([(Action.DOCUMENT_CHANGED, named, "", "")] if named else [])
+
+
+def test_import_of_a_document_that_was_not_complete_has_no_entry(
+    acme: Tenant, inbox: Inbox
+) -> None:
+    inbox.take(acme.workspace, sent(id=ID, title="Old"))
+    inbox.take(acme.workspace, document(title="New"))
+    assert entries() == []
+
+
+def test_import_reads_the_recipients_of_complete_documents_in_one_query(
+    acme: Tenant, inbox: Inbox
+) -> None:
+    def queries(count: int) -> int:
+        inbox.write(*(completed(id=str(uid(n))) for n in range(count)))
+        inbox.run(acme.workspace)
+        inbox.write(*(completed(id=str(uid(n)), title="New") for n in range(count)))
+        with CaptureQueriesContext(
+            connection,
+        ) as captured:
+            inbox.run(acme.workspace)
+        return sum("audit_auditentry" not in query["sql"] for query in captured)
+
+    assert queries(1) == queries(5)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_import_does_not_replace_files_of_a_document_that_becomes_complete_meanwhile(
+    acme: Tenant, inbox: Inbox
+) -> None:
+    old = factories.document(acme.workspace, id=ID)
+    sealed = [factories.stored(pdf(name)) for name in ("signed", "certificate")]
+    inbox.write(document())
+
+    def import_it() -> str:
+        try:
+            inbox.run(acme.workspace)
+        except CommandError as exc:
+            return str(exc)
+        finally:
+            connection.close()
+        return ""
+
+    with ThreadPoolExecutor() as pool:
+        with transaction.atomic():
+            now = Document.objects.select_for_update(of=("self",)).get()
+            now.status, now.completed_at = "COMPLETED", factories.at("2026-03-03 12:00:00")
+            now.signed, now.certificate = sealed
+            now.save()
+            importing = pool.submit(import_it)
+            assert eventually(waiting_for_lock)
+        assert importing.result() == (
+            f"line 1, document {ID}, files.signed, files.original, files.certificate: {SEALED}; "
+            "nothing was imported."
+        )
+    now.refresh_from_db()
+    assert (now.original, now.signed, now.certificate) == (old.original, *sealed)
+    assert now.original.object_key in objects()
+    assert entries() == []
+
+
+@pytest.mark.parametrize("field", ["title", "fileName"])
+def test_import_refuses_an_api_key_in_a_text_without_repeating_it(
+    acme: Tenant, inbox: Inbox, field: str
+) -> None:
+    value = sent(**{field: f"Lease {acme.raw}"})
+    [problem] = refusal(inbox, acme, value)
+    name = f"Lease {acme.raw[:12]}…" if field == "title" else "Lease"
+    assert problem == (
+        f"line 1, document {name}, {field}: must not contain an API key; if it is in use, revoke it"
+    )
+    [problem] = refusal(inbox, acme, sent(status=f"x {acme.raw}", id=ID))
+    assert acme.raw not in problem
+    assert refusal(inbox, acme, sent(id=ID, files={"original": f"{acme.raw}.pdf"})) == [
+        f"line 1, document {ID}, files.original: '{acme.raw[:12]}….pdf' is not there"
+    ]
+
+
+def test_import_accepts_the_public_part_of_a_key(acme: Tenant, inbox: Inbox) -> None:
+    inbox.take(acme.workspace, sent(title=f"About {acme.raw[:12]}"))
+    assert Document.objects.get().title == f"About {acme.raw[:12]}"

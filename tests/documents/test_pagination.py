@@ -1,0 +1,271 @@
+"""Cursor pagination: every document once, whatever happens meanwhile; a cursor cannot be made."""
+
+import base64
+import re
+import struct
+from collections.abc import Callable
+from urllib.parse import parse_qs, quote, urlsplit
+from uuid import UUID
+
+import pytest
+from django.core.signing import Signer
+from django.test import override_settings
+
+from documents.api.pagination import encode_cursor
+from documents.models import Document
+from tests.documents.test_documents_list import CURSOR_TAKES
+from tests.support import factories
+from tests.support.client import Response, forget_requests
+from tests.support.factories import Tenant, at
+
+# Three moments that a thousand documents share.
+MOMENTS = [at("2026-03-01 00:00:00"), at("2026-03-01 00:00:00.000001"), at("2026-03-02 00:00:00")]
+
+
+def page(tenant: Tenant, cursor: str | None, limit: int, **filters: str) -> tuple[list[str], str]:
+    """The ids of a page, and its nextCursor."""
+    query = "".join(f"&{name}={value}" for name, value in filters.items())
+    query += f"&cursor={quote(cursor)}" if cursor else ""
+    response = tenant.get(f"/documents?limit={limit}{query}")
+    assert response.status == 200, response
+    body = response.json()
+    return [document["id"] for document in body["data"]], body["nextCursor"]
+
+
+def walk(
+    tenant: Tenant, limit: int, between: Callable[[list[str]], None] | None = None, **filters: str
+) -> list[str]:
+    """The ids of all pages; `between` is called with those so far, after each page but the last."""
+    seen: list[str] = []
+    cursor = None
+    while True:
+        forget_requests()  # the walk takes less than a minute
+        ids, cursor = page(tenant, cursor, limit, **filters)
+        assert len(ids) <= limit
+        seen += ids
+        if cursor is None:
+            return seen
+        assert len(ids) == limit
+        if between:
+            between(seen)
+
+
+@pytest.mark.parametrize("limit", [1, 7, 100])
+def test_pagination_shows_what_existed_at_its_beginning_once_while_others_come_and_go(
+    acme: Tenant, limit: int
+) -> None:
+    documents = factories.listed(
+        acme.workspace, 1000, created_at=lambda number: MOMENTS[number % 3]
+    )
+    newest_first = sorted(documents, key=lambda d: (d.created_at, d.id), reverse=True)
+    gone: set[str] = set()
+    calls = 0
+
+    def come_and_go(seen: list[str]) -> None:
+        """Deletes one that was seen and one that was not; inserts one into each moment."""
+        nonlocal calls
+        calls += 1
+        if calls % max(1, 100 // limit):  # as often for every page size
+            return
+        coming = [str(d.id) for d in newest_first if str(d.id) not in seen]
+        chosen = [seen[-1], *coming[20:21]]
+        gone.update(chosen)
+        Document.objects.filter(pk__in=chosen).update(deleted_at=MOMENTS[0])
+        for moment in (*MOMENTS, at("2026-03-03 00:00:00")):
+            factories.listed(acme.workspace, 1, created_at=moment, title="New")
+
+    seen = walk(acme, limit, come_and_go)
+    assert len(gone) >= 16
+    assert len(seen) == len(set(seen))
+    stood = [str(d.id) for d in newest_first]
+    assert set(stood) - set(seen) <= gone
+    assert [id for id in seen if id in set(stood)] == [id for id in stood if id in set(seen)]
+    new = Document.objects.filter(title="New", created_at=at("2026-03-03 00:00:00"))
+    assert new.exists()
+    assert not set(seen) & {str(id) for id in new.values_list("id", flat=True)}
+
+
+def test_pagination_with_a_filter_shows_every_document_with_the_status(acme: Tenant) -> None:
+    factories.listed(
+        acme.workspace,
+        50,
+        status=lambda n: ("SENT", "DRAFT")[n % 2],
+        created_at=lambda n: MOMENTS[n % 3],
+    )
+    drafts = Document.objects.filter(status="DRAFT").order_by("-created_at", "-id")
+    expected = [str(id) for id in drafts.values_list("id", flat=True)]
+    assert walk(acme, 4, status="DRAFT") == expected
+
+
+def test_pagination_with_a_filter_misses_only_what_changes_before_its_page(acme: Tenant) -> None:
+    """As the description of `list_documents` says."""
+    documents = factories.listed(
+        acme.workspace, 6, status="DRAFT", created_at=lambda number: at(f"2026-03-0{9 - number}")
+    )
+    other = factories.listed(
+        acme.workspace, 1, status="SENT", created_at=lambda number: at("2026-03-10")
+    )
+
+    def change(seen: list[str]) -> None:
+        """One that was seen and one that was not leave the filter; one before them enters it."""
+        changed = [documents[0].pk, documents[4].pk]
+        Document.objects.filter(pk__in=changed).update(status="CANCELLED")
+        Document.objects.filter(pk=other[0].pk).update(status="DRAFT")
+
+    seen = walk(acme, 2, change, status="DRAFT")
+    assert seen == [str(document.pk) for document in documents if document != documents[4]]
+
+
+@pytest.mark.parametrize("count", [7, 14])
+def test_pagination_says_that_an_exactly_full_last_page_is_the_last(
+    acme: Tenant, count: int
+) -> None:
+    factories.listed(acme.workspace, count)
+    assert len(walk(acme, 7)) == count
+    _, cursor = page(acme, None, 7)
+    assert (cursor is None) == (count == 7)
+
+
+def test_pagination_works_for_the_earliest_and_the_latest_times(acme: Tenant) -> None:
+    moments = [
+        at("9999-12-31 23:59:59.999999"),
+        at("1969-12-31 23:59:59.5"),
+        at("0001-01-01 00:00:00"),
+    ]
+    documents = factories.listed(acme.workspace, 3, created_at=lambda number: moments[number])
+    assert walk(acme, 1) == [str(document.id) for document in documents]
+
+
+def test_pagination_allows_another_limit_on_each_page(acme: Tenant) -> None:
+    factories.listed(acme.workspace, 10)
+    first, cursor = page(acme, None, 3)
+    second, cursor = page(acme, cursor, 7)
+    assert cursor is None
+    assert first + second == walk(acme, 10)
+
+
+@pytest.fixture
+def cursor(acme: Tenant) -> str:
+    """One that works."""
+    factories.listed(acme.workspace, 3, status="DRAFT")
+    _, cursor = page(acme, None, 1)
+    assert len(page(acme, cursor, 100)[0]) == 2
+    return cursor
+
+
+def test_cursor_needs_no_escaping_in_a_url(acme: Tenant) -> None:
+    last = UUID(int=2**128 - 1)  # all bits set: slashes in base64 that is not for URLs
+    cursor = encode_cursor((MOMENTS[0], last), acme.workspace.id, None)
+    assert quote(cursor, safe="") == cursor
+
+
+def test_cursor_is_as_in_earlier_releases(acme: Tenant) -> None:
+    """Clients go on with old cursors. Some have nine bytes more: a position in a replica."""
+    oldest, middle, _ = factories.listed(acme.workspace, 3, created_at=MOMENTS.__getitem__)
+    microseconds = 1772323200_000001
+    packed = struct.pack(">q16s", microseconds, middle.id.bytes)
+    signer = Signer(salt=f"documents.cursor:{acme.workspace.id}:", sep=".")
+    old = signer.sign(base64.urlsafe_b64encode(packed).decode())
+    with_more = base64.urlsafe_b64encode(packed + struct.pack(">qx", 5_000)).decode()
+    for cursor in (old, signer.sign(with_more)):
+        assert page(acme, cursor, 100)[0] == [str(oldest.id)]
+    assert page(acme, None, 2)[1] == old
+
+
+def refused(tenant: Tenant, cursor: str, query: str = "") -> bool:
+    """Whether the cursor is a 400 that says what the parameter takes."""
+    response = tenant.get(f"/documents?cursor={quote(cursor, safe='')}{query}")
+    if response.status != 400:
+        return False
+    return response.error == f"The query parameter 'cursor' is not valid: it takes {CURSOR_TAKES}."
+
+
+def test_cursor_with_any_character_changed_is_400(acme: Tenant, cursor: str) -> None:
+    for place, character in enumerate(cursor):
+        other = "B" if character == "A" else "A"
+        assert refused(acme, cursor[:place] + other + cursor[place + 1 :]), place
+
+
+def test_cursor_that_is_truncated_is_400(acme: Tenant, cursor: str) -> None:
+    for length in range(1, len(cursor)):
+        assert refused(acme, cursor[:length]), length
+        assert refused(acme, cursor[length:]), length
+
+
+REWRITTEN: dict[str, Callable[[str], str]] = {
+    "space before": lambda c: f" {c}",
+    "space after": lambda c: f"{c} ",
+    "padding": lambda c: f"{c}=",
+    "NUL": lambda c: f"{c}\0",
+    "twice": lambda c: f"{c}.{c}",
+    "other case": lambda c: c.swapcase(),
+    "quoted twice": lambda c: quote(c, safe="").replace("=", "%3D") + "%00",
+    "base64": lambda c: base64.b64encode(c.encode()).decode(),
+    "base64 for URLs": lambda c: base64.urlsafe_b64encode(c.encode()).decode(),
+    "without its signature": lambda c: c.partition(".")[0],
+    "a letter": lambda c: "x",
+    "a dot": lambda c: ".",
+    "very long": lambda c: "a" * 10_000,
+    "not ASCII": lambda c: "é€😀",
+    "a time": lambda c: "2026-03-01T00:00:00Z",
+}
+
+
+@pytest.mark.parametrize("change", REWRITTEN)
+def test_cursor_written_in_another_way_is_400(acme: Tenant, cursor: str, change: str) -> None:
+    assert refused(acme, REWRITTEN[change](cursor))
+
+
+def test_cursor_of_another_workspace_is_400(acme: Tenant, umbrella: Tenant, cursor: str) -> None:
+    factories.listed(umbrella.workspace, 3)
+    assert refused(umbrella, cursor)
+
+
+def test_cursor_with_another_status_filter_is_400(acme: Tenant, cursor: str) -> None:
+    assert refused(acme, cursor, "&status=DRAFT")
+    _, filtered = page(acme, None, 1, status="DRAFT")
+    assert len(page(acme, filtered, 1, status="DRAFT")[0]) == 1
+    assert refused(acme, filtered)
+    assert refused(acme, filtered, "&status=SENT")
+
+
+def test_cursor_signed_with_another_secret_is_400(acme: Tenant, cursor: str) -> None:
+    place = (MOMENTS[0], factories.uid(1))
+    with override_settings(SECRET_KEY="another"):
+        forged = encode_cursor(place, acme.workspace.id, None)
+    assert refused(acme, forged)
+    assert not refused(acme, encode_cursor(place, acme.workspace.id, None))
+
+
+def next_page(response: Response) -> str | None:
+    """The path that `Link` names as the next page, without /api/v1."""
+    if "link" not in response.headers:
+        return None
+    found = re.fullmatch('</api/v1([^>]+)>; rel="next"', response.headers["link"])
+    assert found
+    return found[1]
+
+
+@pytest.mark.parametrize("query", ["", "?limit=3", "?status=DRAFT&limit=2", "?limit=2&other=1"])
+def test_link_leads_to_the_next_page_until_the_last(acme: Tenant, query: str) -> None:
+    factories.listed(acme.workspace, 30, status=lambda n: ("SENT", "DRAFT")[n % 2])
+    wanted = acme.get(f"/documents?limit=100{'&status=DRAFT' if 'status' in query else ''}").json()
+    path: str | None = f"/documents{query}"
+    seen = []
+    while path:
+        response = acme.get(path)
+        assert response.status == 200
+        body = response.json()
+        path = next_page(response)
+        assert (path is None) == (body["nextCursor"] is None)
+        if path:
+            sent = parse_qs(urlsplit(path).query)
+            assert sent["cursor"] == [body["nextCursor"]]
+            assert set(sent) <= {"status", "limit", "cursor"}
+        seen += body["data"]
+    assert seen == wanted["data"]
+
+
+def test_link_is_on_no_other_response(acme: Tenant) -> None:
+    for path in ("/me", "/documents", "/documents?limit=0"):
+        assert "link" not in acme.get(path).headers

@@ -1,0 +1,262 @@
+"""What the database is asked: few statements, the same whatever a page holds, over the indexes."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from apikeys.models import ApiKey
+from tests.apikeys.test_rate_limit import with_window
+from tests.support import factories
+from tests.support.client import get
+from tests.support.factories import Tenant, at
+from workspaces.models import Workspace
+
+KEY = "SELECT apikeys_apikey + workspaces_workspace"
+USE = "UPDATE apikeys_apikey"
+COUNTS = "SELECT workspaces_documentcount"
+DOCUMENT = "SELECT documents_document"
+ONE = "SELECT documents_document + documents_recipient"
+RECIPIENTS = "SELECT documents_recipient"
+FILES = "SELECT documents_document + documents_storedfile × 3"
+
+
+ENTRY = "INSERT audit_auditentry"
+END = "SELECT audit_auditentry × 2"  # an INSERT, behind a lock: of a download that has ended
+
+
+def with_key(shape: str) -> str:
+    """Of the statement that finds the key and reads this."""
+    return shape.replace("SELECT", f"{KEY} +")
+
+
+def shape(sql: str) -> str:
+    """A statement's verb and tables: `SELECT one + another × 2`."""
+    tables = re.findall(r'(?:FROM|JOIN|INTO|UPDATE) "(\w+)"', sql)
+    counted = [
+        table + (f" × {tables.count(table)}" if tables.count(table) > 1 else "")
+        for table in dict.fromkeys(tables)
+    ]
+    return f"{sql.split()[0]} {' + '.join(counted)}"
+
+
+def statements(tenant: Tenant, path: str, method: str = "GET", status: int = 200) -> list[str]:
+    """The SQL of one request."""
+    with CaptureQueriesContext(connection) as captured:
+        assert tenant.get(path, method).status == status
+    return [query["sql"] for query in captured]
+
+
+def shapes(tenant: Tenant, path: str, method: str = "GET", status: int = 200) -> list[str]:
+    return [shape(sql) for sql in statements(tenant, path, method, status)]
+
+
+@pytest.fixture
+def busy(acme: Tenant) -> Tenant:
+    """Acme, with a key that was used within the minute."""
+    ApiKey.objects.update(last_used_at=timezone.now())
+    return acme
+
+
+def with_people(tenant: Tenant, documents: int, people: int) -> None:
+    for document in factories.listed(tenant.workspace, documents):
+        for number in range(people):
+            factories.recipient(document, order=number)
+
+
+def test_queries_of_authentication_are_one(busy: Tenant) -> None:
+    assert shapes(busy, "/nothing", status=404) == [KEY]
+
+
+def test_queries_of_the_first_use_of_a_minute_are_one_more(acme: Tenant) -> None:
+    assert shapes(acme, "/nothing", status=404) == [KEY, USE]
+    assert shapes(acme, "/nothing", status=404) == [KEY]
+
+
+def test_queries_of_me_are_one_after_a_key_s_first_request(busy: Tenant) -> None:
+    assert shapes(busy, "/me") == [KEY, COUNTS]
+    for count in (0, 1, 50):
+        factories.listed(busy.workspace, count)
+        assert shapes(busy, "/me") == [with_key(COUNTS)]
+
+
+@pytest.mark.parametrize(("documents", "people"), [(1, 0), (1, 1), (3, 20), (40, 2)])
+def test_queries_of_a_page_are_two_more_whatever_it_holds(
+    busy: Tenant, documents: int, people: int
+) -> None:
+    with_people(busy, documents, people)
+    for query in ("", "?limit=100", "?status=SENT", "?limit=1"):
+        assert shapes(busy, f"/documents{query}") == [KEY, DOCUMENT, RECIPIENTS]
+
+
+def test_queries_of_a_page_further_on_are_the_same(busy: Tenant) -> None:
+    with_people(busy, 5, 2)
+    cursor = quote(busy.get("/documents?limit=2").json()["nextCursor"])
+    expected = [KEY, DOCUMENT, RECIPIENTS]
+    assert shapes(busy, f"/documents?limit=2&cursor={cursor}") == expected
+
+
+@pytest.mark.parametrize("people", [0, 1, 40])
+def test_queries_of_a_document_are_one_after_a_key_s_first_request(
+    busy: Tenant, people: int
+) -> None:
+    document = factories.document(busy.workspace)
+    for number in range(people):
+        factories.recipient(document, order=number)
+    path = f"/documents/{document.id}"
+    first, second = statements(busy, path), statements(busy, path)
+    assert [shape(sql) for sql in first] == [KEY, ONE]
+    assert [shape(sql) for sql in second] == [with_key(ONE)]
+    unknown = f"/documents/{busy.workspace.id}"
+    assert shapes(busy, unknown, status=404) == [with_key(ONE)]
+
+
+@pytest.mark.parametrize("file_type", ["", "?type=original", "?type=signed", "?type=certificate"])
+def test_queries_of_a_download_are_one_read_and_two_entries(busy: Tenant, file_type: str) -> None:
+    document = factories.document(busy.workspace, "COMPLETED")
+    path = f"/documents/{document.id}/download{file_type}"
+    assert shapes(busy, path, "HEAD") == [KEY, FILES]
+    assert shapes(busy, path, "HEAD") == [with_key(FILES)]
+    assert shapes(busy, path) == [with_key(FILES), ENTRY, END]
+
+
+def test_queries_of_malformed_ids_and_refused_lists_read_no_document(busy: Tenant) -> None:
+    assert shapes(busy, "/me", "POST", status=405) == [KEY]
+    assert shapes(busy, "/documents?limit=0", status=400) == [KEY]
+    assert shapes(busy, "/documents/x", status=404) == [KEY]
+    assert shapes(busy, "/documents/x/download?type=x", status=400) == [KEY]
+    Workspace.objects.update(plan="FREE")
+    assert shapes(busy, "/documents", status=402) == [KEY]
+    Workspace.objects.update(suspended=True)
+    assert shapes(busy, "/documents", status=403) == [KEY]
+
+
+def refuse_method(tenant: Tenant) -> tuple[str, int]:
+    return "POST", 405
+
+
+def refuse_rate(tenant: Tenant) -> tuple[str, int]:
+    while int(tenant.get("/nothing").headers["x-ratelimit-remaining"]):
+        pass
+    return "GET", 429
+
+
+def refuse_plan(tenant: Tenant) -> tuple[str, int]:
+    Workspace.objects.update(plan="FREE")
+    return "GET", 402
+
+
+def refuse_suspended(tenant: Tenant) -> tuple[str, int]:
+    Workspace.objects.update(suspended=True)
+    return "GET", 403
+
+
+@pytest.mark.parametrize("refuse", [refuse_method, refuse_rate, refuse_plan, refuse_suspended])
+def test_queries_of_a_client_that_was_refused_read_the_key_alone(
+    busy: Tenant, refuse: Callable[[Tenant], tuple[str, int]]
+) -> None:
+    busy = with_window(busy, least=40)
+    document = factories.document(busy.workspace, "COMPLETED")
+    paths = ("/me", f"/documents/{document.id}", f"/documents/{document.id}/download")
+    for path in paths:
+        assert busy.get(path, "HEAD").status == 200
+    method, status = refuse(busy)
+    assert shapes(busy, "/me", method, status) == [with_key(COUNTS)]
+    for path in paths:
+        assert busy.get("/openapi.json").status == 200  # which checks no key
+        assert shapes(busy, path, method, status) == [KEY]
+
+
+def test_queries_of_a_key_that_was_revoked_are_for_the_key_alone(busy: Tenant) -> None:
+    document = factories.document(busy.workspace)
+    path = f"/documents/{document.id}"
+    assert busy.get(path).status == 200
+    busy.key.revoke(by=busy.admin)
+    assert shapes(busy, path, status=401) == [with_key(ONE)]
+    assert shapes(busy, path, status=401) == [KEY]
+
+
+def test_queries_of_what_is_no_key_are_none(busy: Tenant) -> None:
+    for header in (None, "", "Basic x", "Bearer x", "Bearer dtd_é"):
+        with CaptureQueriesContext(connection) as captured:
+            assert get("/api/v1/me", header).status == 401
+        assert len(captured) == 0
+
+
+def test_queries_of_a_page_compare_rows_once(busy: Tenant) -> None:
+    with_people(busy, 3, 0)
+    cursor = quote(busy.get("/documents?limit=1").json()["nextCursor"])
+    _, sql, _ = statements(busy, f"/documents?limit=1&cursor={cursor}")
+    assert "(document.created_at, document.id) < (" in sql
+    assert " OR " not in sql
+    assert "OFFSET" not in sql
+
+
+@pytest.fixture
+def full(busy: Tenant, umbrella: Tenant) -> Tenant:
+    """Enough documents, next door as well, that an index is worth its while."""
+    for tenant in (busy, umbrella):
+        factories.listed(
+            tenant.workspace,
+            3000,
+            created_at=lambda n: at(f"2026-01-{n % 28 + 1:02} {n % 24:02}:00:00"),
+            status=lambda n: ("SENT", "SENT", "VIEWED", "DRAFT")[n % 4],
+        )
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE documents_document")
+    return busy
+
+
+def plan(sql: str, *avoided: str) -> dict[str, Any]:
+    """The statement's plan, which scans a whole table only where no index can be used.
+
+    Tables as small as the tests' would be scanned or not depending on their statistics.
+
+    Args:
+        avoided: further methods of the planner that are the last resort.
+    """
+    with transaction.atomic(), connection.cursor() as cursor:
+        for method in ("seqscan", *avoided):
+            cursor.execute(f"SET LOCAL enable_{method} = off")
+        cursor.execute(f"EXPLAIN (FORMAT JSON) {sql}")
+        [[found]] = cursor.fetchall()
+        transaction.set_rollback(True)  # the settings are for this statement alone
+    whole = json.loads(found) if isinstance(found, str) else found
+    node: dict[str, Any] = whole[0]["Plan"]
+    return node
+
+
+def nodes(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield node
+    for child in node.get("Plans", []):
+        yield from nodes(child)
+
+
+@pytest.mark.usefixtures("as_owner")  # ANALYZE
+@pytest.mark.parametrize(
+    ("filters", "index"), [("", "document_newest"), ("&status=DRAFT", "document_status_newest")]
+)
+def test_queries_of_a_page_read_its_index_in_its_order(
+    full: Tenant, filters: str, index: str
+) -> None:
+    first = f"/documents?limit=25{filters}"
+    cursor = full.get(f"/documents?limit=100{filters}").json()["nextCursor"]
+    for _ in range(5):
+        further = f"/documents?limit=100{filters}&cursor={quote(cursor)}"
+        cursor = full.get(further).json()["nextCursor"]
+    for path in (first, f"{first}&cursor={quote(cursor)}"):
+        _, sql, _ = statements(full, path)
+        scans = list(nodes(plan(sql, "bitmapscan", "sort")))
+        assert [node["Node Type"] for node in scans] == ["Limit", "Index Scan"]
+        scan = scans[1]
+        assert scan["Index Name"] == index
+        assert "workspace_id" in scan["Index Cond"]
+        assert ("status" in scan["Index Cond"]) == bool(filters)
+        assert ("ROW(created_at, id) < ROW(" in scan["Index Cond"]) == ("cursor" in path)
+        assert "Filter" not in scan

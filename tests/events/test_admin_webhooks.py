@@ -1,0 +1,605 @@
+"""Webhooks in the admin: their life, their list, and what was delivered to them."""
+
+import json
+import re
+import uuid
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core import mail
+from django.db import connection
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import strip_tags
+from psycopg import sql
+
+from audit.models import Action, AuditEntry
+from config.admin.formatting import exact
+from config.postgresql import roles
+from events.webhooks import life, secrets
+from events.webhooks.models import TEST_EVENT, Delivery, Endpoint
+from tests.apikeys.test_admin_keys import body, form_of
+from tests.support import factories, staff, webhooks
+from tests.support.factories import Tenant
+from tests.support.server import eventually
+from tests.support.webhooks import PUBLIC_URL, URL
+from workspaces.models import Membership, Workspace
+
+LIST = reverse("admin:webhooks_endpoint_changelist")
+NEW = reverse("admin:webhooks_endpoint_add")
+DELIVERIES = reverse("admin:webhooks_delivery_changelist")
+START = reverse("admin:index")
+
+
+def page(endpoint: Endpoint, name: str = "change") -> str:
+    return reverse(f"admin:webhooks_endpoint_{name}", args=[endpoint.pk])
+
+
+def page_of(delivery: Delivery, name: str = "change") -> str:
+    return reverse(f"admin:webhooks_delivery_{name}", args=[delivery.pk])
+
+
+@pytest.fixture
+def ada(acme: Tenant) -> Client:
+    """Acme's admin, signed in."""
+    return staff.signed_in(acme.admin)
+
+
+@pytest.fixture
+def sam(db: None) -> Client:
+    """Support staff, signed in."""
+    return staff.signed_in(staff.support())
+
+
+@pytest.fixture
+def hook(acme: Tenant) -> Endpoint:
+    return webhooks.endpoint(acme)
+
+
+def create(client: Client, **fields: Any) -> Any:
+    """Opens the form and sends it."""
+    form = form_of(body(client.get(NEW)))
+    return client.post(NEW, {**form, "url": URL, "types": ["document.completed"], **fields})
+
+
+def raw_of(response: Any) -> str:
+    """The secret that the page shows."""
+    [raw] = re.findall(r'id="raw-secret">(whsec_[A-Za-z0-9+/=]+)<', body(response))
+    return str(raw)
+
+
+def newest(action: Action) -> AuditEntry:
+    return AuditEntry.objects.filter(action=action).latest("id")
+
+
+# --- Creating
+
+
+def test_webhook_form_offers_completed_documents_and_says_what_each_event_means(
+    ada: Client,
+) -> None:
+    html = body(ada.get(NEW))
+    assert re.findall(r'value="(document\.\w+)"[^>]*checked', html) == ["document.completed"]
+    assert html.count('name="types"') == 9
+    assert "everyone has finished" in html
+    assert 'name="workspace"' not in html
+
+
+def test_webhook_creation_shows_the_secret_once_and_stores_it_encrypted(
+    acme: Tenant, ada: Client
+) -> None:
+    response = create(ada, types=["document.deleted", "document.completed"])
+    raw = raw_of(response)
+    endpoint = Endpoint.objects.get()
+    assert (endpoint.workspace, endpoint.url) == (acme.workspace, URL)
+    assert endpoint.types == ["document.completed", "document.deleted"]
+    assert endpoint.enabled
+    assert secrets.decrypt(endpoint.secret) == raw
+    assert "no-store" in response.headers["Cache-Control"]
+    for url in (page(endpoint), LIST, START):
+        assert raw not in body(ada.get(url))
+    assert_nowhere(raw)
+    entry = newest(Action.WEBHOOK_CREATED)
+    assert entry.detail == f"{PUBLIC_URL} ({endpoint.pk}): document.completed, document.deleted"
+    assert (entry.workspace_id, entry.person) == (acme.workspace.pk, acme.admin.username)
+
+
+def assert_nowhere(raw: str) -> None:
+    """No table has the secret: not the sessions, not the audit log."""
+    with connection.cursor() as cursor:
+        for table in roles.declared()["documents"]:
+            found = sql.SQL("SELECT count(*) FROM {} t WHERE position(%s in t::text) > 0")
+            cursor.execute(found.format(sql.Identifier(table)), [raw.removeprefix("whsec_")])
+            assert cursor.fetchone() == (0,), table
+
+
+def test_webhook_form_creates_once_however_often_it_is_sent(ada: Client) -> None:
+    form = form_of(body(ada.get(NEW)))
+    data = {**form, "url": URL, "types": ["document.completed"]}
+    raw = raw_of(ada.post(NEW, data))
+    again = ada.post(NEW, data, follow=True)
+    assert "Nothing was created" in body(again)
+    assert raw not in body(again)
+    assert Endpoint.objects.count() == 1
+
+
+def test_webhook_form_belongs_to_one_user(ada: Client, umbrella: Tenant) -> None:
+    form = form_of(body(ada.get(NEW)))
+    other = staff.signed_in(umbrella.admin)
+    response = other.post(NEW, {**form, "url": URL, "types": ["document.completed"]})
+    assert "open this form again" in body(response)
+    assert not Endpoint.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "hooks.example.com",
+        "https://user:password@hooks.example.com/",
+        "https://hooks.example.com/\x00",
+        "https://hooks.example.com/\u202e",
+        "https://[::1",
+        "https://hooks.example.com:99999/",
+        "javascript:alert(1)",
+        "https://hooks.example.com/" + "a" * 500,
+    ],
+)
+def test_webhook_form_refuses_what_is_no_address(ada: Client, url: str) -> None:
+    response = create(ada, url=url)
+    assert response.status_code == 200
+    assert "Nothing was saved" in body(response)
+    assert not Endpoint.objects.exists()
+
+
+def test_webhook_form_does_not_cut_a_url_that_is_too_long(ada: Client) -> None:
+    assert "maxlength" not in body(ada.get(NEW))
+    html = body(create(ada, url="https://hooks.example.com/" + "a" * 500))
+    assert "Use a URL of at most 500 characters." in html
+
+
+@pytest.mark.parametrize("types", [[], ["webhook.test"], ["document.completed", "x\x00"]])
+def test_webhook_form_refuses_other_events(ada: Client, types: list[str]) -> None:
+    assert "Nothing was saved" in body(create(ada, types=types))
+    assert not Endpoint.objects.exists()
+
+
+def test_webhook_form_asks_an_admin_of_several_for_the_workspace(
+    acme: Tenant, umbrella: Tenant, frozen: Tenant, ada: Client
+) -> None:
+    Membership.objects.create(workspace=umbrella.workspace, user=acme.admin, role="ADMIN")
+    assert "Nothing was saved" in body(create(ada))
+    assert "Nothing was saved" in body(create(ada, workspace=str(frozen.workspace.pk)))
+    assert "Umbrella" in body(create(ada, workspace=str(umbrella.workspace.pk)))
+    assert Endpoint.objects.get().workspace == umbrella.workspace
+
+
+def test_workspace_may_have_twenty_webhooks(acme: Tenant, ada: Client) -> None:
+    for number in range(life.MOST):
+        webhooks.endpoint(acme, f"https://hooks.example.com/{number}")
+    assert "may have 20 webhooks" in body(create(ada))
+    life.delete(Endpoint.objects.latest("created_at"), by=acme.admin)
+    raw_of(create(ada))
+
+
+@pytest.mark.parametrize("name", ["add", "edit", "roll", "switch_off", "delete"])
+def test_webhook_pages_that_change_something_ask_for_the_password_again(
+    hook: Endpoint, ada: Client, name: str
+) -> None:
+    staff.not_recent(ada)
+    url = NEW if name == "add" else page(hook, name)
+    for response in (ada.get(url), ada.post(url, {"url": "https://other.example/"})):
+        assert response.status_code == 302
+        assert response.headers["Location"].startswith(reverse("admin:confirm_password"))
+    hook.refresh_from_db()
+    assert (hook.url, hook.deleted_at, hook.previous_secret) == (URL, None, "")
+
+
+# --- Changing
+
+
+def test_webhook_change_of_address_and_events(hook: Endpoint, ada: Client) -> None:
+    Endpoint.objects.update(failing_since=timezone.now())
+    new = {"url": "https://new.example/?key=1", "types": ["document.sent"]}
+    new |= {"shown": form_of(body(ada.get(page(hook, "edit"))))["shown"]}
+    response = ada.post(page(hook, "edit"), new, follow=True)
+    assert "The changes are saved." in body(response)
+    hook.refresh_from_db()
+    assert (hook.url, hook.types) == (new["url"], new["types"])
+    assert hook.failing_since is None
+    assert newest(Action.WEBHOOK_CHANGED).detail == (
+        f"https://new.example/ ({hook.pk}): URL was {PUBLIC_URL}; "
+        "document.completed → document.sent"
+    )
+    ada.post(page(hook, "edit"), new)
+    assert AuditEntry.objects.filter(action=Action.WEBHOOK_CHANGED).count() == 1
+
+
+def test_webhook_form_does_not_overwrite_what_another_tab_has_saved(
+    hook: Endpoint, acme: Tenant, ada: Client
+) -> None:
+    shown = form_of(body(ada.get(page(hook, "edit"))))["shown"]
+    stale = Endpoint.objects.get()
+    life.change(hook, url="https://other.example/", types=hook.types, by=acme.admin)
+    new: dict[str, Any] = {"url": "https://new.example/", "types": ["document.sent"]}
+    for old in ({}, {"shown": "x\x00"}, {"shown": shown}):
+        html = body(ada.post(page(hook, "edit"), {**new, **old}))
+        assert "The webhook was changed since you opened this form." in html
+        assert "Its URL is now https://other.example/" in html
+        assert Endpoint.objects.get().url == "https://other.example/"
+    with pytest.raises(life.Changed):
+        life.change(stale, url=new["url"], types=new["types"], by=acme.admin)
+    ada.post(page(hook, "edit"), {**new, "shown": form_of(html)["shown"]})
+    assert Endpoint.objects.get().url == new["url"]
+
+
+def test_webhook_switched_off_and_on(hook: Endpoint, acme: Tenant, ada: Client) -> None:
+    question = body(ada.get(page(hook, "switch_off")))
+    assert "are not sent to" in question
+    assert "GET /api/v1/events has them for 30 days." in question
+    hook.refresh_from_db()
+    assert hook.enabled
+    html = body(ada.post(page(hook, "switch_off"), follow=True))
+    hook.refresh_from_db()
+    assert hook.disabled_at is not None
+    lost = f"Events since {exact(hook.disabled_at)} were not sent to it"
+    assert lost in strip_tags(html)
+    assert ada.get(page(hook, "switch_off")).status_code == 302  # it is off
+    assert (hook.enabled, hook.disabled_reason) == (False, "")
+    assert newest(Action.WEBHOOK_SWITCHED_OFF).detail == f"{PUBLIC_URL} ({hook.pk})"
+    assert "Webhook <a" not in body(ada.get(START))  # the admin did it
+    Endpoint.objects.update(failing_since=timezone.now())
+    ada.post(page(hook, "switch_on"))
+    html = body(ada.post(page(hook, "switch_on"), follow=True))
+    assert html.count("It is on:") == 1
+    assert lost in strip_tags(html)
+    hook = Endpoint.objects.get()
+    assert (hook.enabled, hook.disabled_at, hook.failing_since) == (True, None, None)
+    assert newest(Action.WEBHOOK_SWITCHED_ON).person == acme.admin.username
+
+
+@pytest.mark.django_db(transaction=True)
+def test_webhook_switched_off_by_the_service_is_told_on_the_start_page_and_by_mail(
+    acme: Tenant, umbrella: Tenant, settings: Any
+) -> None:
+    settings.EMAIL_HOST = "mail.example"
+    hook = webhooks.endpoint(acme)
+    staff.member(acme.workspace, "bob@acme.example")
+    life.switch_off(hook, reason="it responded with 410 Gone")
+    life.switch_off(hook, reason="again")
+    hook.refresh_from_db()
+    assert hook.disabled_at is not None
+    html = body(staff.signed_in(acme.admin).get(START))
+    assert PUBLIC_URL in html
+    assert exact(hook.disabled_at) in html
+    assert "because it responded with 410 Gone. Repair it, then switch it on again." in html
+    assert f"Events since {exact(hook.disabled_at)} were not sent to it" in strip_tags(html)
+    assert "410" not in body(staff.signed_in(umbrella.admin).get(START))
+    assert "410" not in body(staff.signed_in(staff.support()).get(START))
+    [message] = eventually(lambda: mail.outbox)
+    assert message.to == [acme.admin.username]
+    assert PUBLIC_URL in message.body
+    assert "410 Gone" in message.body
+    assert "letmein" not in message.body
+    [entry] = AuditEntry.objects.filter(action=Action.WEBHOOK_SWITCHED_OFF)
+    assert entry.detail == f"{PUBLIC_URL} ({hook.pk}): it responded with 410 Gone"
+    assert entry.person
+
+
+def test_webhook_that_fails_is_told_on_the_start_page(hook: Endpoint, ada: Client) -> None:
+    assert "Webhook <a" not in body(ada.get(START))
+    Endpoint.objects.update(failing_since=timezone.now() - timedelta(hours=3))
+    for url in (START, LIST, page(hook)):
+        assert "Every attempt has failed since" in body(ada.get(url))
+
+
+def test_many_webhooks_that_fail_have_one_warning(acme: Tenant, ada: Client) -> None:
+    hooks = [webhooks.endpoint(acme, f"https://hooks.example.com/{n}") for n in range(8)]
+    Endpoint.objects.filter(pk__in=[each.pk for each in hooks[:4]]).update(
+        failing_since=timezone.now()
+    )
+    for each in hooks[4:]:
+        life.switch_off(each, reason="it responded with 410 Gone")
+    html = body(ada.get(START))
+    off, failing = re.findall(r'<p class="banner banner-warn">(.*?)</p>', html)
+    assert "4 webhooks are switched off" in off
+    assert "pill-bad" in off
+    assert f"{LIST}?state=failing" in failing
+    assert "4 webhooks are failing" in failing
+    assert "pill-warn" in failing
+
+
+def test_webhook_secret_rolled_signs_beside_the_old_one_for_a_day(
+    hook: Endpoint, ada: Client
+) -> None:
+    old = secrets.decrypt(hook.secret)
+    form = form_of(body(ada.get(page(hook, "roll"))))
+    response = ada.post(page(hook, "roll"), form)
+    raw = raw_of(response)
+    hook.refresh_from_db()
+    assert hook.previous_secret_until is not None
+    until = f"The previous secret signs too until {exact(hook.previous_secret_until)}."
+    assert until in strip_tags(body(response))
+    assert secrets.decrypt(hook.secret) == raw
+    assert secrets.decrypt(hook.previous_secret) == old
+    assert hook.previous_secret_until is not None
+    left = hook.previous_secret_until - timezone.now()
+    assert timedelta(hours=23) < left <= timedelta(hours=24)
+    assert_nowhere(raw)
+    assert newest(Action.WEBHOOK_SECRET_ROLLED).detail == f"{PUBLIC_URL} ({hook.pk})"
+    again = ada.post(page(hook, "roll"), form, follow=True)  # a reload
+    assert "Nothing was rolled" in body(again)
+    assert "the previous secret signs too until" in body(again)
+    hook.refresh_from_db()
+    assert secrets.decrypt(hook.secret) == raw
+
+
+def test_webhook_deletion_erases_the_secrets_and_keeps_the_deliveries(
+    hook: Endpoint, acme: Tenant, ada: Client, sam: Client
+) -> None:
+    delivery = webhooks.failed(hook)
+    webhooks.delivery(hook)
+    life.roll_secret(hook, by=acme.admin)
+    assert "Pending deliveries are discarded." in body(ada.get(page(hook, "delete")))
+    response = ada.post(page(hook, "delete"), follow=True)
+    assert f"The webhook {PUBLIC_URL} is deleted." in body(response)
+    assert "No webhooks yet" in body(response)
+    hook.refresh_from_db()
+    assert hook.deleted_at is not None
+    assert (hook.secret, hook.previous_secret) == ("", "")
+    assert newest(Action.WEBHOOK_DELETED).detail == f"{PUBLIC_URL} ({hook.pk})"
+    for client in (ada, sam):
+        html = body(client.get(page(hook)))
+        assert f"The webhook was deleted on {exact(hook.deleted_at)}." in strip_tags(html)
+        assert "Not sent: the webhook was deleted" in html
+        assert "The webhook was deleted on" in body(client.get(page_of(delivery)))
+        assert staff.shown(client, "?state=deleted", LIST).result_list == [hook]
+        assert staff.shown(client, "", LIST).result_list == []
+        assert delivery.public_event_id in html
+        assert "<button" not in re.sub(r"(?s)<header.*?</header>", "", html)
+        assert client.get(page_of(delivery)).status_code == 200
+    for name in ("edit", "roll", "delete", "test", "again", "switch_on"):
+        assert ada.post(page(hook, name)).status_code == 404
+    assert ada.post(page_of(delivery, "again")).status_code == 404
+
+
+def test_webhook_test_event_is_added_to_the_queue(hook: Endpoint, ada: Client) -> None:
+    html = body(ada.post(page(hook, "test"), follow=True))
+    assert "A test event is on its way." in html
+    [delivery] = Delivery.objects.all()
+    assert (delivery.type, delivery.state) == (TEST_EVENT, "PENDING")
+    assert delivery.public_event_id in html
+    assert str(delivery.document_id) not in html
+    assert "<dt>Document</dt><dd>–</dd>" in body(ada.get(page_of(delivery)))
+    assert newest(Action.WEBHOOK_TEST_SENT).detail == f"{PUBLIC_URL} ({hook.pk})"
+
+
+def test_webhook_failed_deliveries_are_sent_again(hook: Endpoint, ada: Client) -> None:
+    in_an_hour = {"next_attempt_at": timezone.now() + timedelta(hours=1)}
+    waiting = webhooks.delivery(hook, {"status": 503}, **in_an_hour)
+    webhooks.delivery(hook)  # its first attempt is to come
+    three = [webhooks.failed(hook), webhooks.failed(hook), waiting]
+    accepted = webhooks.delivered(hook)
+    assert "Send all undelivered again (3)" in body(ada.get(page(hook)))
+    html = body(ada.post(page(hook, "again"), follow=True))
+    assert "3 deliveries are being sent again." in html
+    assert "Send all undelivered again" not in html
+    due = Delivery.objects.filter(state="PENDING", next_attempt_at__lte=timezone.now())
+    assert due.filter(pk__in=[each.pk for each in three], failures=0).count() == 3
+    assert newest(Action.WEBHOOK_SENT_AGAIN).detail.endswith(": 3 failed deliveries")
+    accepted.refresh_from_db()
+    assert accepted.state == "DELIVERED"
+    assert "No deliveries to send again." in body(ada.post(page(hook, "again"), follow=True))
+    ada.post(page_of(accepted, "again"))
+    accepted.refresh_from_db()
+    assert accepted.state == "PENDING"
+    assert newest(Action.WEBHOOK_SENT_AGAIN).detail.endswith(f": {accepted.public_event_id}")
+
+
+@pytest.mark.parametrize("name", ["switch_on", "test", "again"])
+def test_webhook_buttons_are_no_links(hook: Endpoint, ada: Client, name: str) -> None:
+    assert ada.get(page(hook, name)).status_code == 405
+    assert not AuditEntry.objects.exclude(action=Action.WEBHOOK_CREATED).filter(
+        action__startswith="webhook."
+    )
+
+
+# --- The list and the pages
+
+
+def test_webhook_list_shows_state_last_delivery_and_failures_of_a_day(
+    hook: Endpoint, ada: Client
+) -> None:
+    long_ago = {"started_at": timezone.now() - timedelta(hours=25), "status": 500}
+    webhooks.delivery(hook, long_ago, state="FAILED")
+    webhooks.failed(hook)
+    webhooks.delivery(hook, {"error": "The connection was refused."})
+    webhooks.delivered(hook)
+    [row] = re.findall(r"(?s)<tbody>(.*)</tbody>", body(ada.get(LIST)))
+    cells = [strip_tags(each).strip() for each in re.findall(r"(?s)<t[hd].*?</t[hd]>", row)]
+    assert cells == [PUBLIC_URL, "document.completed", "On", "just now Delivered", "2"]
+
+
+def test_webhook_page_shows_the_whole_address_to_its_admins_only(
+    hook: Endpoint, ada: Client, sam: Client
+) -> None:
+    assert "token=letmein" in body(ada.get(page(hook)))
+    for client in (sam, staff.signed_in(staff.operator())):
+        html = body(client.get(page(hook)))
+        assert PUBLIC_URL in html
+        assert "letmein" not in html
+        assert "whsec_" not in html
+
+
+@pytest.mark.service
+@pytest.mark.parametrize("who", ["frozen", "freebie"])
+def test_webhook_pages_say_that_deliveries_wait(who: str, request: Any) -> None:
+    tenant = request.getfixturevalue(who)
+    hook = webhooks.endpoint(tenant)
+    delivery = webhooks.delivery(hook)
+    client = staff.signed_in(tenant.admin)
+    for url in (page(hook), page_of(delivery), NEW):
+        assert "deliveries wait until" in body(client.get(url))
+    assert "once the workspace may use the API" in body(client.get(page_of(delivery)))
+    life.switch_off(hook, by=tenant.admin)
+    for when in ("once the webhook is switched on", "once the workspace may use the API"):
+        test = body(client.post(page(hook, "test"), follow=True))
+        assert f"A test event was added. It is sent {when}." in test
+        again = body(client.post(page_of(webhooks.failed(hook), "again"), follow=True))
+        assert f"It is sent again {when}." in again
+        webhooks.failed(hook)
+        again = body(client.post(page(hook, "again"), follow=True))
+        assert f"1 delivery is sent again {when}." in again
+        assert newest(Action.WEBHOOK_SENT_AGAIN).detail.endswith(": 1 failed delivery")
+        client.post(page(hook, "switch_on"))
+    life.switch_off(hook, by=tenant.admin)
+    on = body(client.post(page(hook, "switch_on"), follow=True))
+    assert "Pending deliveries are sent once the workspace may use the API." in on
+
+
+def test_webhook_deliveries_are_paged_and_filtered(
+    acme: Tenant, hook: Endpoint, ada: Client
+) -> None:
+    made = [webhooks.delivered(hook) for _ in range(51)]
+    refused = webhooks.failed(hook, type="document.sent")
+    first, second = (
+        webhooks.delivery(other := webhooks.endpoint(acme)),
+        webhooks.delivery(other, {"status": 503}),
+    )
+    for state, expected, pill in (("PENDING", first, "Pending"), ("RETRYING", second, "Retrying")):
+        assert staff.shown(ada, f"?state={state}", page(other)).result_list == [expected]
+        assert f'pill-warn">{pill}<' in body(ada.get(page_of(expected)))
+    shown = staff.shown(ada, url=page(hook)).result_list
+    assert shown == [refused, *made[::-1][:49]]
+    listed = staff.shown(ada, url=page(hook))
+    assert staff.shown(ada, listed.older_url, page(hook)).result_list == made[::-1][49:]
+    for query in ("?state=FAILED", "?type=document.sent", f"?q={refused.public_event_id}"):
+        assert staff.shown(ada, query, page(hook)).result_list == [refused]
+    assert staff.shown(ada, "?state=FAILED&type=document.completed", page(hook)).result_list == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_webhook_deliveries_are_found_by_event_and_document(acme: Tenant, umbrella: Tenant) -> None:
+    hooks = [webhooks.endpoint(acme), webhooks.endpoint(umbrella)]
+    documents = [factories.document(each.workspace, "COMPLETED") for each in (acme, umbrella)]
+    ours, theirs = (Delivery.objects.get(endpoint=each) for each in hooks)
+    ada, sam = staff.signed_in(acme.admin), staff.signed_in(staff.support())
+    for text in (documents[0].pk, f"/api/v1/documents/{documents[0].pk}", ours.public_event_id):
+        assert staff.shown(ada, f"?q={text}", page(hooks[0])).result_list == [ours]
+        assert staff.shown(ada, f"?q={text}", DELIVERIES).result_list == [ours]
+        assert staff.shown(sam, f"?q={text}", DELIVERIES).result_list == [ours]
+    assert staff.shown(ada, f"?q={documents[1].pk}", DELIVERIES).result_list == []
+    assert staff.shown(ada, f"?q={theirs.public_event_id}", page(hooks[0])).result_list == []
+    assert staff.shown(sam, "", DELIVERIES).result_list == []
+    for query in ("?state=PENDING", "?type=document.completed"):
+        html = body(ada.get(f"{DELIVERIES}{query}"))
+        assert "Enter the id of an event or of a document too." in html
+        assert "Nothing matches" not in html
+
+
+def test_delivery_page_shows_the_body_and_every_attempt(hook: Endpoint, ada: Client) -> None:
+    delivery = webhooks.delivery(
+        hook,
+        {"error": "The connection was refused.", "milliseconds": 12},
+        {"status": 500, "response": "<script>alert(1)</script>", "milliseconds": 1234},
+        next_attempt_at=timezone.now() + timedelta(minutes=5),
+    )
+    html = body(ada.get(page_of(delivery)))
+    assert f"document.completed · {delivery.public_event_id}" in html
+    [sent] = re.findall(r"<pre[^>]*><code>(.*?)</code>", html)
+    event = json.loads(sent.replace("&quot;", '"'))
+    assert event["id"] == delivery.public_event_id
+    assert event["data"] == {"id": str(delivery.document_id), "status": "COMPLETED"}
+    assert "The connection was refused." in html
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in html
+    assert "1,234" in html
+    assert delivery.next_attempt_at is not None
+    assert exact(delivery.next_attempt_at) in html
+    assert "Send again" in html
+    due = body(ada.get(page_of(webhooks.delivery(hook))))
+    assert "Send again" not in due  # on its way
+    assert "as soon as possible" in due
+    moved = body(ada.get(page_of(webhooks.delivery(hook, {"status": 302}))))
+    assert "Redirects are not followed." in moved
+    assert "Redirects are not followed." in body(ada.get(page(hook)))
+    assert "Redirects are not followed." not in html
+    life.switch_off(hook, reason="it responded with 410 Gone")
+    assert "once the webhook is switched on" in body(ada.get(page_of(delivery)))
+
+
+BAD = ["%00", "x", "-1", "9" * 40, "%F0%9F%92%A9", "%ED%A0%80", "%E2%80%AE", "", "'", "0.0", "1.x"]
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_webhook_pages_accept_any_input(
+    hook: Endpoint, ada: Client, sam: Client, text: str
+) -> None:
+    delivery = webhooks.failed(hook)
+    names = ("q", "state", "type", "workspace", "after", "before", "other", "o", "p", "e")
+    for client in (ada, sam):
+        client.raise_request_exception = False
+        for url in (LIST, DELIVERIES, page(hook), page_of(delivery), NEW):
+            for name in names:
+                status = client.get(f"{url}?{name}={text}").status_code
+                assert status in (200, 302, 403), (url, name)
+        for kind in ("endpoint", "delivery"):
+            for name in ("change", "history", "delete"):
+                url = f"/admin/webhooks/{kind}/{text or 'y'}/{name}/"
+                assert client.get(url).status_code in (403, 404), url
+        assert client.post(page(hook, "roll"), {"present": text}).status_code in (302, 403)
+
+
+# --- Who
+
+
+@pytest.mark.parametrize("who", ["support", "operator"])
+def test_webhooks_of_others_are_seen_and_not_changed_by_support_and_operators(
+    hook: Endpoint, acme: Tenant, who: str
+) -> None:
+    client = staff.signed_in({"support": staff.support, "operator": staff.operator}[who]())
+    delivery = webhooks.failed(hook)
+    for url in (LIST, f"{LIST}?workspace={acme.workspace.pk}"):
+        assert PUBLIC_URL in body(client.get(url))
+    assert PUBLIC_URL in body(client.get(page(hook)))
+    assert "Oops" in body(client.get(page_of(delivery)))
+    assert "<button" not in re.sub(r"(?s)<header.*?</header>", "", body(client.get(page(hook))))
+    names = ("change", "edit", "roll", "delete", "test", "again", "switch_on", "switch_off")
+    posts = [NEW, LIST, DELIVERIES, page_of(delivery), page_of(delivery, "again")]
+    for url in (*posts, *(page(hook, name) for name in names)):
+        assert client.post(url).status_code == 403, url
+    workspace = reverse("admin:workspaces_workspace_change", args=[acme.workspace.pk])
+    assert f"{LIST}?workspace={acme.workspace.pk}" in body(client.get(workspace))
+
+
+def test_webhook_actions_are_in_the_audit_log(hook: Endpoint, ada: Client) -> None:
+    html = body(ada.get(f"{staff.HISTORY}?action__exact=webhook.created"))
+    assert "Webhook created" in html
+    assert PUBLIC_URL in html
+    assert "letmein" not in html
+
+
+def test_webhook_workspaces_with_the_same_name_are_told_apart(
+    acme: Tenant, hook: Endpoint, ada: Client
+) -> None:
+    twin = Workspace.objects.create(name="Acme", plan="PRO")
+    Membership.objects.create(workspace=twin, user=acme.admin, role="ADMIN")
+    label = f"Acme · {str(acme.workspace.pk)[:8]}"
+    for url in (NEW, LIST, page(hook)):
+        assert label in body(ada.get(url))
+    assert staff.shown(ada, f"?workspace={twin.pk}", LIST).result_list == []
+    assert staff.shown(ada, f"?workspace={acme.workspace.pk}", LIST).result_list == [hook]
+
+
+def test_webhook_list_has_filters_by_state(acme: Tenant, hook: Endpoint, ada: Client) -> None:
+    failing = webhooks.endpoint(acme, "https://failing.example/")
+    off = webhooks.endpoint(acme, "https://off.example/")
+    Endpoint.objects.filter(pk=failing.pk).update(failing_since=timezone.now())
+    life.switch_off(off, by=acme.admin)
+    for state, expected in (("on", hook), ("failing", failing), ("off", off)):
+        assert staff.shown(ada, f"?state={state}", LIST).result_list == [expected]
+
+
+def test_webhook_of_an_unknown_id_is_not_found(ada: Client) -> None:
+    assert ada.get(f"{LIST}{uuid.uuid4()}/change/").status_code == 404

@@ -1,0 +1,345 @@
+"""GET /api/v1/events: what happened to the workspace's documents, oldest first, nothing twice."""
+
+import re
+from datetime import timedelta
+from typing import Any
+from urllib.parse import quote
+from uuid import uuid4
+
+import pytest
+from django.db import connection, transaction
+from django.db.models import F
+from django.utils import timezone
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from config.api.errors import CursorExpired
+from documents.models import Document
+from events import cursors, purge, queries
+from events.models import KEEP_DAYS, Event, EventType, public_id
+from tests.support import factories
+from tests.support.client import forget_requests, get
+from tests.support.factories import Tenant, uid
+from tests.support.server import eventually
+from workspaces.models import Workspace
+
+pytestmark = pytest.mark.django_db(transaction=True)  # the feed shows what is committed
+
+AFTER_TAKES = "the nextCursor of an earlier response, or 'now'"
+MOVES = {
+    "SENT": "document.sent",
+    "VIEWED": "document.viewed",
+    "PARTIALLY_SIGNED": "document.partially_signed",
+    "COMPLETED": "document.completed",
+    "DECLINED": "document.declined",
+    "EXPIRED": "document.expired",
+    "CANCELLED": "document.cancelled",
+}
+
+
+def request(tenant: Tenant, after: str | None = None, **query: str) -> Any:
+    """One page: the whole body."""
+    query |= {"after": after} if after else {}
+    text = "&".join(f"{name}={quote(value)}" for name, value in query.items())
+    response = tenant.get(f"/events?{text}")
+    assert response.status == 200, response
+    return response.json()
+
+
+def settled() -> bool:
+    """Whether every transaction with an event has ended, and so has each that began before it.
+
+    Other tests use the same PostgreSQL, and the feed waits for their transactions too.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT coalesce(max(transaction), 0)"
+            " < pg_snapshot_xmin(pg_current_snapshot())::text::bigint FROM events_event"
+        )
+        return bool(cursor.fetchone()[0])
+
+
+def feed(tenant: Tenant, after: str | None = None, **query: str) -> list[tuple[str, str]]:
+    """The events that follow, as (type, document id), over as many pages as there are."""
+    assert eventually(settled)
+    found: list[tuple[str, str]] = []
+    while True:
+        forget_requests()  # the rate limit is not the matter
+        page = request(tenant, after, **query)
+        found += [(event["type"], event["data"]["id"]) for event in page["data"]]
+        after = page["nextCursor"]
+        if not page["data"]:
+            return found
+
+
+def test_event_has_the_shape_of_standard_webhooks(acme: Tenant) -> None:
+    before = timezone.now()
+    [document] = factories.listed(acme.workspace, 1, id=uid(1))
+    assert eventually(settled)
+    page = request(acme)
+    assert list(page) == ["data", "nextCursor"]
+    [created, sent] = page["data"]
+    event = Event.objects.get(type=EventType.CREATED)
+    assert created == {
+        "id": f"evt_{event.uuid.hex}",
+        "type": "document.created",
+        "timestamp": event.occurred_at.isoformat().replace("+00:00", "Z"),
+        "data": {"id": str(document.id), "status": "SENT"},
+    }
+    assert sent == created | {
+        "id": sent["id"],
+        "type": "document.sent",
+        "timestamp": sent["timestamp"],
+    }
+    assert before <= event.occurred_at <= timezone.now()
+    assert created["id"] != sent["id"]
+
+
+def test_event_of_each_status_and_of_deletion(acme: Tenant) -> None:
+    document = factories.document(acme.workspace, "DRAFT")
+    file = factories.stored(factories.pdf("sealed"))
+    other = factories.stored(factories.pdf("certificate"))
+    for status in MOVES:
+        document.status = status
+        if status == "COMPLETED":
+            document.signed, document.certificate = file, other
+            document.completed_at = timezone.now()
+        document.save()
+    document.title = "Another title"
+    document.save()  # no event
+    Document.objects.update(status="DRAFT")  # no event: there is no type for it
+    Document.objects.update(deleted_at=timezone.now())
+    Document.objects.update(status="SENT")  # no event: it is deleted
+    types = [type for type, _ in feed(acme)]
+    assert types == ["document.created", *MOVES.values(), "document.deleted"]
+
+
+def test_event_when_a_deleted_document_is_back_or_a_row_is_deleted(acme: Tenant) -> None:
+    [document] = factories.listed(acme.workspace, 1, deleted_at=timezone.now())
+    assert feed(acme) == []
+    Document.objects.update(deleted_at=None)
+    assert [type for type, _ in feed(acme)] == ["document.created", "document.sent"]
+    after = request(acme, after="now")["nextCursor"]
+    Document.objects.all().delete()
+    assert feed(acme, after) == [("document.deleted", str(document.id))]
+
+
+def test_event_of_a_document_that_moves_to_another_workspace(
+    acme: Tenant, umbrella: Tenant
+) -> None:
+    [document] = factories.listed(acme.workspace, 1)
+    Document.objects.update(workspace=umbrella.workspace)
+    id = str(document.id)
+    assert feed(acme)[-1] == ("document.deleted", id)
+    assert feed(umbrella) == [("document.created", id), ("document.sent", id)]
+
+
+def test_event_is_undone_with_its_change(acme: Tenant) -> None:
+    with transaction.atomic():
+        factories.listed(acme.workspace, 1)
+        transaction.set_rollback(True)
+    assert feed(acme) == []
+
+
+@pytest.mark.usefixtures("as_owner")
+def test_events_survive_the_workspace_that_is_deleted(acme: Tenant) -> None:
+    factories.listed(acme.workspace, 3)
+    Workspace.objects.all().delete()
+    assert Event.objects.filter(type="document.deleted").count() == 3
+
+
+@pytest.mark.parametrize("size", [1, 7, 100])
+def test_events_are_each_shown_once_and_in_order_over_pages(acme: Tenant, size: int) -> None:
+    documents = [factories.listed(acme.workspace, 20) for _ in range(10)]
+    ids = [str(document.id) for some in documents for document in some]
+    found = feed(acme, limit=str(size))
+    assert [id for type, id in found if type == "document.created"] == ids
+    assert len(found) == len(set(found)) == 400
+
+
+def test_events_of_one_type(acme: Tenant) -> None:
+    factories.listed(acme.workspace, 5)
+    factories.listed(acme.workspace, 5, status="CANCELLED")
+    found = feed(acme, type="document.cancelled", limit="2")
+    assert [type for type, _ in found] == ["document.cancelled"] * 5
+
+
+def test_events_now_are_none_and_the_cursor_of_those_to_come(acme: Tenant) -> None:
+    factories.listed(acme.workspace, 5)
+    assert eventually(settled)
+    page = request(acme, after="now")
+    assert page["data"] == []
+    [new] = factories.listed(acme.workspace, 1, status="DRAFT")
+    assert feed(acme, page["nextCursor"]) == [("document.created", str(new.id))]
+
+
+def test_events_cursor_and_tag_stay_the_same_while_nothing_is_new(acme: Tenant) -> None:
+    factories.listed(acme.workspace, 3)
+    assert eventually(settled)
+    after = request(acme)["nextCursor"]
+    first = acme.get(f"/events?after={quote(after)}")
+    assert first.json() == {"data": [], "nextCursor": after}
+    again = acme.get(f"/events?after={quote(after)}", if_none_match=first.headers["etag"])
+    assert (again.status, again.body) == (304, b"")
+
+
+def test_events_cursor_that_gets_old_is_replaced_when_nothing_is_new(acme: Tenant) -> None:
+    end = queries.end_of_feed(acme.workspace.id).next
+    old = end._replace(time=end.time - timedelta(days=2))
+    cursor = request(acme, cursors.encode(old, acme.workspace.id))["nextCursor"]
+    assert cursors.decode(cursor, acme.workspace.id).time >= end.time
+
+
+@pytest.mark.parametrize(
+    ("query", "name", "takes"),
+    [
+        ("after=", "after", AFTER_TAKES),
+        ("after=then", "after", AFTER_TAKES),
+        ("after=now&after=now", "after", AFTER_TAKES),
+        ("after=%00", "after", AFTER_TAKES),
+        ("after=%F0%9F%96%8B", "after", AFTER_TAKES),
+        ("type=", "type", f"one of {', '.join(EventType.values)}"),
+        ("type=document.signed", "type", f"one of {', '.join(EventType.values)}"),
+        ("limit=0", "limit", "a whole number from 1 to 100"),
+        ("limit=101", "limit", "a whole number from 1 to 100"),
+    ],
+)
+def test_events_refuse_other_parameters(acme: Tenant, query: str, name: str, takes: str) -> None:
+    response = acme.get(f"/events?{query}")
+    assert response.status == 400
+    assert f"'{name}'" in response.error
+    assert takes in response.error
+
+
+def test_events_refuse_a_cursor_that_was_changed_or_is_another_workspaces(
+    acme: Tenant, umbrella: Tenant
+) -> None:
+    cursor = request(acme)["nextCursor"]
+    changed = ("B" if cursor[0] == "A" else "A") + cursor[1:]
+    assert acme.get(f"/events?after={quote(changed)}").status == 400
+    assert umbrella.get(f"/events?after={quote(cursor)}").status == 400
+    assert acme.get(f"/events?after={quote(cursor)}").status == 200
+
+
+def test_events_of_another_workspace_are_never_shown(acme: Tenant, umbrella: Tenant) -> None:
+    factories.listed(acme.workspace, 1)
+    assert feed(umbrella) == []
+
+
+def expired(tenant: Tenant, **change: Any) -> bool:
+    """Whether the cursor of the end of the feed is refused after a change of its position."""
+    end = queries.end_of_feed(tenant.workspace.id).next._replace(**change)
+    response = tenant.get(f"/events?after={quote(cursors.encode(end, tenant.workspace.id))}")
+    assert response.status == 200 or "page through GET /api/v1/documents once" in response.error
+    return {200: False, 410: True}[response.status]
+
+
+def test_events_cursor_that_may_miss_events_is_410(acme: Tenant) -> None:
+    now = timezone.now()
+    assert not expired(acme)
+    assert not expired(acme, time=now - timedelta(days=29, hours=23))
+    assert expired(acme, time=now - timedelta(days=30, minutes=1))
+    assert expired(acme, transaction=1 << 60)  # of a database that a copy has replaced
+    assert expired(acme, generation=1)  # of another one than this
+
+
+def store_events(tenant: Tenant, hours: list[int], types: list[str]) -> None:
+    """Replaces all events: one of each of these ages, in their order."""
+    Event.objects.all().delete()
+    now = timezone.now()
+    Event.objects.bulk_create(
+        Event(
+            transaction=number,
+            uuid=uuid4(),
+            workspace_id=tenant.workspace.id,
+            type=types[number % len(types)],
+            occurred_at=now - timedelta(hours=age),
+            document_id=uid(1),
+            status="SENT",
+        )
+        for number, age in enumerate(sorted(hours, reverse=True), start=1)
+    )
+
+
+DAY = 24  # hours
+OLDEST = KEEP_DAYS * DAY
+
+
+@pytest.mark.usefixtures("as_owner")
+def test_events_of_a_busy_workspace_can_be_paged_through_from_the_beginning(acme: Tenant) -> None:
+    store_events(acme, [OLDEST + DAY // 2] * 75 + [OLDEST - DAY - 1] * 30, ["document.sent"])
+    first = acme.get("/events?limit=25")
+    assert first.status == 200
+    [link] = re.findall("<(.+)>; rel", first.headers["link"])
+    assert get(link, acme.bearer).status == 200
+    assert acme.get(f"/events?after={quote(first.json()['nextCursor'])}").status == 200
+    assert len(feed(acme, limit="25")) == 30
+
+
+def wait(hours: int) -> None:
+    """So much time passes, and what is old is deleted."""
+    Event.objects.update(occurred_at=F("occurred_at") - timedelta(hours=hours))
+    assert not purge.purge()
+
+
+@pytest.mark.usefixtures("as_owner")
+@hypothesis_settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    ages=st.lists(st.integers(OLDEST - 40, OLDEST + 70), min_size=30, max_size=60),
+    types=st.lists(st.sampled_from(["document.sent", "document.viewed"]), min_size=1, max_size=3),
+    wanted=st.sampled_from([("document.sent",), tuple(EventType.values)]),
+    size=st.integers(1, 5),
+    start=st.none() | st.integers(OLDEST - 30, OLDEST - 1),
+    waits=st.lists(st.just(DAY - 1) | st.integers(0, DAY + 1), min_size=1, max_size=5),
+)
+def test_events_cursor_that_was_just_returned_works_for_a_day_and_misses_nothing(
+    acme: Tenant,
+    ages: list[int],
+    types: list[str],
+    wanted: tuple[str, ...],
+    size: int,
+    start: int | None,
+    waits: list[int],
+) -> None:
+    """A reader begins without a cursor, or with one of the age `start`, and is slow."""
+    store_events(acme, ages, types)
+    stored = Event.objects.filter(type__in=wanted).order_by("id").values_list("transaction", "uuid")
+    events = [(number, public_id(uuid)) for number, uuid in stored]
+    begins = OLDEST - DAY if start is None else start
+    number = len([age for age in ages if age >= begins])
+    after = None
+    if start is not None:
+        end = queries.end_of_feed(acme.workspace.id).next
+        time = end.time - timedelta(hours=start)
+        after = end._replace(transaction=number, id=1 << 60, time=time)
+    promised = True
+    for hours in [0, *waits]:
+        wait(hours)
+        if after:
+            after = after._replace(time=after.time - timedelta(hours=hours))
+        try:
+            page = queries.page(acme.workspace.id, wanted, after, size)
+        except CursorExpired:
+            assert not promised or hours >= DAY
+            return
+        following = [id for each, id in events if each > number]
+        assert [event.id for event in page.events] == following[:size]
+        number, after = page.next.transaction, page.next
+        last = page.events[-1].timestamp if page.events else timezone.now()
+        promised = last > timezone.now() - cursors.KEPT  # not if it was late before this page
+
+
+def test_events_access_is_checked_as_everywhere(
+    acme: Tenant, freebie: Tenant, frozen: Tenant
+) -> None:
+    assert freebie.get("/events").status == 402
+    assert frozen.get("/events?limit=0").status == 403
+    assert acme.get("/events", method="POST").status == 405
+    head = acme.get("/events", method="HEAD")
+    assert (head.status, head.body) == (200, b"")
+    assert "ratelimit" in head.headers

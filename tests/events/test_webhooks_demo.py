@@ -1,0 +1,117 @@
+"""The receiver of `make run`: its endpoint, and the command that completes a document."""
+
+import contextlib
+import re
+import socket
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import override_settings
+
+from audit.models import AuditEntry
+from config.management.commands import run
+from documents import demo
+from documents.demo.completing import complete_next
+from documents.models import Document
+from events.models import EventType
+from events.webhooks import demo as webhooks
+from events.webhooks import life
+from events.webhooks.models import Endpoint
+from tests.support import factories
+from tests.support.factories import Tenant
+from workspaces.models import Membership, Workspace
+from workspaces.plans import Plan
+
+
+@pytest.fixture
+def demo_acme(acme: Tenant) -> Workspace:
+    """The demo's Acme, of which Acme's admin is one."""
+    workspace = Workspace.objects.create(id=demo.ACME.id, name="Acme", plan=Plan.PRO)
+    Membership.objects.create(workspace=workspace, user=acme.admin, role=Membership.Role.ADMIN)
+    return workspace
+
+
+def port_of(endpoint: Endpoint) -> int:
+    [port] = re.findall(r"^http://127\.0\.0\.1:(\d+)/$", endpoint.url)
+    return int(port)
+
+
+def test_receiver_s_endpoint_is_created_once(demo_acme: Workspace, acme: Tenant) -> None:
+    found = webhooks.receiver(demo_acme, acme.admin)
+    endpoint = Endpoint.objects.get()
+    assert found is not None
+    assert found[0] == port_of(endpoint)
+    assert found[1].startswith("whsec_")
+    assert endpoint.workspace == demo_acme
+    assert endpoint.types == EventType.values
+    assert webhooks.receiver(demo_acme, acme.admin) == found
+
+
+def test_receiver_s_endpoint_moves_if_its_port_is_taken(demo_acme: Workspace, acme: Tenant) -> None:
+    before = webhooks.receiver(demo_acme, acme.admin)
+    assert before is not None
+    with contextlib.closing(socket.create_server(("127.0.0.1", before[0]))):
+        after = webhooks.receiver(demo_acme, acme.admin)
+    assert after is not None
+    assert after == (port_of(Endpoint.objects.get()), before[1])
+    assert after != before
+
+
+def test_receiver_is_not_started_if_a_user_has_changed_or_deleted_its_endpoint(
+    demo_acme: Workspace, acme: Tenant
+) -> None:
+    assert webhooks.receiver(demo_acme, acme.admin)
+    endpoint = Endpoint.objects.get()
+    with override_settings(SECRET_KEY="another one, so the secret cannot be decrypted"):
+        assert webhooks.receiver(demo_acme, acme.admin) is None
+    kept = endpoint.url
+    for url in ("https://hooks.example.com/", f"{kept}path"):
+        life.change(endpoint, url=url, types=endpoint.types, by=acme.admin)
+        endpoint.refresh_from_db()
+        assert webhooks.receiver(demo_acme, acme.admin) is None
+    life.change(endpoint, url=kept, types=endpoint.types, by=acme.admin)
+    assert run.demo_receiver("http://127.0.0.1:8000")
+    life.delete(endpoint, by=acme.admin)
+    assert run.demo_receiver("http://127.0.0.1:8000") is None
+
+
+def test_receiver_is_not_started_on_a_database_without_the_demo(acme: Tenant) -> None:
+    assert run.demo_receiver("http://127.0.0.1:8000") is None
+    assert "Webhooks" not in run.welcome("http://127.0.0.1:8000", has_receiver=False)
+    assert not Endpoint.objects.exists()
+
+
+def test_complete_document_completes_the_oldest_one_that_waits(
+    demo_acme: Workspace, acme: Tenant
+) -> None:
+    factories.document(acme.workspace, "SENT", created_at=factories.at("2020-01-01 00:00:00"))
+    for status in ("DRAFT", "DECLINED", "COMPLETED"):
+        factories.document(demo_acme, status)
+    made = [factories.document(demo_acme, status) for status in ("VIEWED", "SENT")]
+    for document in made:
+        factories.recipient(document, "SIGNER", "SENT")
+        factories.recipient(document, "APPROVER", "APPROVED")
+        factories.recipient(document, "CC", "SENT")
+    for document in made:
+        printed = StringIO()
+        call_command("complete_document", stdout=printed)
+        assert printed.getvalue() == f"Completed: {document.title} ({document.id})\n"
+        document = Document.objects.get(pk=document.pk)
+        factories.saved_objects += [
+            file.object_key for file in (document.signed, document.certificate) if file
+        ]
+        assert document.status == "COMPLETED"
+        recipients = dict(document.recipients.values_list("role", "status"))
+        assert recipients == {"SIGNER": "SIGNED", "APPROVER": "APPROVED", "CC": "SENT"}
+        assert document.recipients.filter(completed_at=None).count() == 2
+        assert document.signed
+        entries = AuditEntry.objects.filter(document_id=document.pk).order_by("id")
+        assert list(entries.values_list("action", "detail", "file_type"))[:2] == [
+            ("document.imported", "completed", ""),
+            ("document.file_imported", "", "signed"),
+        ]
+        assert entries[1].file_sha256 == document.signed.sha256
+    with pytest.raises(CommandError, match="No document of the demo's workspace Acme waits"):
+        call_command("complete_document")
+    assert complete_next() is None

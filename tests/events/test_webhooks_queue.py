@@ -1,0 +1,478 @@
+"""The queue of deliveries: what is due, in which order, and the schedule of attempts."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from django.utils import timezone
+
+from documents.models import Document
+from events import purge as event_purge
+from events.models import Event
+from events.webhooks import metrics, queue, secrets, statements, upkeep
+from events.webhooks.models import Attempt, Delivery, DeliveryState, Endpoint, Process
+from events.webhooks.queue import DELAYS, Claim, Result
+from events.webhooks.statements import AT_ONCE
+from events.webhooks.system import read_webhooks
+from tests.support import factories
+from tests.support.factories import Tenant
+from tests.support.receiver import endpoint
+from tests.support.server import eventually
+from workspaces import counts
+from workspaces.api_access import access_warning
+from workspaces.models import DocumentCount, Workspace
+from workspaces.plans import Plan
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+URL = "https://hooks.example.com/"
+PENDING, DELIVERED, FAILED = DeliveryState.values
+
+
+def claim(most: int = 100, most_troubled: int = 100, **options: Any) -> list[Claim]:
+    return queue.claim(most, most_troubled, options.get("slow", []))
+
+
+def end(claims: list[Claim], status: int | None = 200, **fields: Any) -> None:
+    """Records that these attempts ended."""
+    fields.setdefault("error", "" if status else "The connection failed.")
+    upkeep.record([Result(each, datetime.now(UTC), 12, status, **fields) for each in claims])
+
+
+def due_now() -> None:
+    Delivery.objects.filter(state=PENDING).update(next_attempt_at=timezone.now())
+
+
+def test_claimed_delivery_is_not_claimed_again_until_the_claim_has_ended(acme: Tenant) -> None:
+    endpoint(acme, URL)
+    factories.listed(acme.workspace, 3)
+    claims = claim()
+    assert len(claims) == 3
+    assert claim() == []
+    Delivery.objects.filter(pk=claims[0].id).update(claimed_until=timezone.now())
+    assert [each.id for each in claim()] == [claims[0].id]
+
+
+def test_at_most_ten_attempts_for_an_endpoint_at_once(acme: Tenant) -> None:
+    endpoint(acme, URL)
+    factories.listed(acme.workspace, 30)
+    first = claim()
+    assert len(first) == AT_ONCE == 10
+    assert claim() == []
+    end(first[:4])
+    assert len(claim()) == 4
+
+
+def test_oldest_come_first_and_each_endpoint_has_its_turn(acme: Tenant, umbrella: Tenant) -> None:
+    ours, _ = endpoint(acme, URL)
+    theirs, _ = endpoint(umbrella, URL)
+    many = factories.listed(acme.workspace, 50)
+    factories.listed(umbrella.workspace, 1)
+    claims = claim(3)
+    assert {each.endpoint_id for each in claims} == {ours.pk, theirs.pk}
+    mine = {each.document_id for each in claims if each.endpoint_id == ours.pk}
+    assert mine == {str(document.id) for document in many[:2]}
+
+
+def test_endpoint_that_fails_or_is_slow_has_one_attempt_and_slots_of_its_own(
+    acme: Tenant, umbrella: Tenant
+) -> None:
+    failing, _ = endpoint(acme, URL, failing_since=timezone.now())
+    slow, _ = endpoint(acme, URL)
+    works, _ = endpoint(umbrella, URL)
+    factories.listed(acme.workspace, 20)
+    factories.listed(umbrella.workspace, 5)
+    claims = claim(100, 1, slow=[slow.pk])
+    assert sorted(each.troubled for each in claims) == [False] * 5 + [True]
+    assert {each.endpoint_id for each in claims if not each.troubled} == {works.pk}
+    further = claim(100, 100, slow=[slow.pk])
+    both = {each.endpoint_id for each in [*claims, *further] if each.troubled}
+    assert (len(further), both) == (1, {failing.pk, slow.pk})
+
+
+def test_first_attempts_for_a_document_are_in_the_order_of_its_events(acme: Tenant) -> None:
+    endpoint(acme, URL, "document.created", "document.sent", "document.viewed")
+    [document] = factories.listed(acme.workspace, 1)
+    Document.objects.update(status="VIEWED")
+    other = factories.listed(acme.workspace, 1, status="DRAFT")
+    claims = claim()
+    assert [(each.type, each.document_id) for each in claims] == [
+        ("document.created", str(document.id)),
+        ("document.created", str(other[0].id)),
+    ]
+    end(claims, 500)
+    [second] = claim()
+    assert second.type == "document.sent"
+    due_now()
+    end([second], 500)
+    end(claim(), 500)
+    due_now()
+    Endpoint.objects.update(failing_since=None)  # otherwise one at a time
+    assert {each.type for each in claim()} >= {"document.created", "document.viewed"}
+
+
+def test_order_is_for_one_endpoint_and_not_among_several(acme: Tenant) -> None:
+    for _ in range(2):
+        endpoint(acme, URL, "document.created", "document.sent")
+    factories.listed(acme.workspace, 1)
+    claims = claim()
+    assert [each.type for each in claims] == ["document.created"] * 2
+    end(claims[:1])
+    assert [each.endpoint_id for each in claim()] == [claims[0].endpoint_id]
+
+
+@pytest.mark.parametrize("plan", [*Plan.values, "RETIRED"])
+@pytest.mark.parametrize("suspended", [False, True])
+def test_deliveries_wait_while_the_workspace_may_not_use_the_api(
+    acme: Tenant, plan: str, suspended: bool
+) -> None:
+    endpoint(acme, URL)
+    factories.listed(acme.workspace, 1)
+    Workspace.objects.update(plan=plan, suspended=suspended)
+    assert bool(claim()) == (access_warning(Workspace.objects.get()) == "")
+    Workspace.objects.update(plan=Plan.PRO, suspended=False)
+    due = Delivery.objects.filter(claimed_until=None).exists()
+    assert bool(claim()) == due
+
+
+@pytest.mark.parametrize("change", [{"enabled": False}, {"deleted_at": timezone.now()}])
+def test_deliveries_of_an_endpoint_that_is_off_or_deleted_wait(
+    acme: Tenant, change: dict[str, Any]
+) -> None:
+    endpoint(acme, URL)
+    factories.listed(acme.workspace, 1)
+    Endpoint.objects.update(**change)
+    assert claim() == []
+    assert Delivery.objects.get().state == PENDING
+
+
+def test_schedule_of_ten_attempts(acme: Tenant) -> None:
+    hours = 3600
+    assert (
+        *(0, 5, 5 * 60, 30 * 60, 2 * hours, 5 * hours, 10 * hours, 14 * hours, 20 * hours),
+        24 * hours,
+    ) == DELAYS
+    endpoint(acme, URL)
+    factories.listed(acme.workspace, 1)
+    for number, delay in enumerate([*DELAYS[1:], None], 1):
+        [claimed] = claim()
+        before = timezone.now()
+        end([claimed], 500)
+        delivery = Delivery.objects.get()
+        assert (delivery.attempts, delivery.claimed_until) == (number, None)
+        if delay is None:
+            assert (delivery.state, delivery.next_attempt_at) == (FAILED, None)
+            break
+        assert delivery.state == PENDING
+        assert claim() == []
+        assert delivery.next_attempt_at is not None
+        wait = delivery.next_attempt_at - before
+        assert timedelta(seconds=0.9 * delay) <= wait <= timedelta(seconds=1.1 * delay + 5)
+        due_now()
+    numbers = list(Attempt.objects.order_by("id").values_list("number", flat=True))
+    assert numbers == list(range(1, 11))
+
+
+def test_delays_differ_so_that_retries_do_not_arrive_together(acme: Tenant) -> None:
+    endpoint(acme, URL)
+    factories.listed(acme.workspace, 10)
+    end(claim(), 500)
+    times = Delivery.objects.values_list("next_attempt_at", flat=True)
+    assert len(set(times)) == 10
+
+
+@pytest.mark.parametrize(("asked", "seconds"), [(2, 5), (60, 60), (10**9, 3600)])
+def test_retry_after_makes_a_delay_longer_up_to_an_hour(
+    acme: Tenant, asked: int, seconds: int
+) -> None:
+    endpoint(acme, URL)
+    factories.listed(acme.workspace, 1)
+    end(claim(), 429, retry_after=asked)
+    due = Delivery.objects.get().next_attempt_at
+    assert due is not None
+    wait = (due - timezone.now()).total_seconds()
+    assert 0.9 * seconds - 5 < wait <= 1.1 * seconds
+
+
+def test_failure_marks_the_endpoint_and_success_clears_that(acme: Tenant) -> None:
+    made, _ = endpoint(acme, URL)
+    factories.listed(acme.workspace, 1)
+    end(claim(), None)
+    since = Endpoint.objects.get().failing_since
+    assert since is not None
+    due_now()
+    end(claim(), 500)
+    assert Endpoint.objects.get().failing_since == since
+    due_now()
+    end(claim())
+    assert Endpoint.objects.get().failing_since is None
+    assert Delivery.objects.get().state == DELIVERED
+
+
+@pytest.mark.parametrize(("days", "enabled"), [(4.9, True), (5.1, False)])
+def test_endpoint_is_switched_off_after_five_days_without_success(
+    acme: Tenant, days: float, enabled: bool
+) -> None:
+    endpoint(acme, URL, failing_since=timezone.now() - timedelta(days=days))
+    factories.listed(acme.workspace, 1)
+    end(claim(), 500)
+    found = Endpoint.objects.get()
+    assert found.enabled == enabled
+    assert found.disabled_reason == ("" if enabled else "no attempt has succeeded for 5 days")
+
+
+def test_result_of_a_process_whose_claim_has_ended(acme: Tenant) -> None:
+    endpoint(acme, URL)
+    factories.listed(acme.workspace, 1)
+    late = claim()
+    Delivery.objects.update(claimed_until=timezone.now())
+    queue.renew(late)
+    assert claim() == []
+    Delivery.objects.update(claimed_until=timezone.now())
+    other = claim()
+    queue.renew(late)  # too late
+    assert other[0].id == late[0].id
+    end(late, 500)  # the delivery is the other's now
+    found = Delivery.objects.get()
+    assert (found.state, found.claim) == (PENDING, other[0].claim)
+    end(other)
+    end(late, 500)  # a failure after the success
+    found = Delivery.objects.get()
+    assert (found.state, found.next_attempt_at, found.attempts) == (DELIVERED, None, 3)
+
+
+def test_result_that_is_recorded_twice_is_one_attempt(acme: Tenant) -> None:
+    """As after a commit whose response was lost."""
+    endpoint(acme, URL)
+    factories.listed(acme.workspace, 1)
+    results = [Result(each, datetime.now(UTC), 12, 500) for each in claim()]
+    for _ in range(2):
+        upkeep.record(results)
+    assert Delivery.objects.get().attempts == Attempt.objects.count() == 1
+
+
+def test_result_of_a_delivery_that_was_deleted_is_dropped(acme: Tenant) -> None:
+    endpoint(acme, URL)
+    factories.listed(acme.workspace, 1)
+    claims = claim()
+    Delivery.objects.all().delete()
+    end(claims)
+    assert not Attempt.objects.exists()
+
+
+def test_send_again_gives_a_whole_schedule_with_the_same_id(acme: Tenant) -> None:
+    made, _ = endpoint(acme, URL)
+    factories.listed(acme.workspace, 3)
+    claims = claim()
+    end(claims[:1])
+    Delivery.objects.filter(pk=claims[1].id).update(failures=len(DELAYS) - 1)
+    end([claims[1]._replace(failures=len(DELAYS) - 1)], 500)
+    states = Delivery.objects.order_by("id").values_list("state", flat=True)
+    assert list(states) == [DELIVERED, FAILED, PENDING]
+    assert queue.send_again(made.deliveries.all()) == 2  # the third is being attempted
+    assert set(Delivery.objects.values_list("state", "failures")) == {(PENDING, 0)}
+    Endpoint.objects.update(failing_since=None)  # otherwise one at a time
+    again = claim()
+    end(again)
+    assert {each.event_id for each in again} == {each.event_id for each in claims[:2]}
+    assert sorted(Attempt.objects.values_list("number", flat=True)) == [1, 1, 2, 2]
+
+
+def test_test_event_is_delivered_like_any_other(acme: Tenant) -> None:
+    made, _ = endpoint(acme, URL)
+    queue.add_test_event(made)
+    queue.add_test_event(made)
+    claims = claim()
+    assert [each.type for each in claims] == ["webhook.test"] * 2
+    assert claims[0].event_id != claims[1].event_id
+
+
+def test_test_event_that_fails_has_one_attempt_and_is_no_failure_of_the_endpoint(
+    acme: Tenant,
+) -> None:
+    made, _ = endpoint(acme, URL)
+    delivery = queue.add_test_event(made)
+    end(claim(), 500)
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.attempts, delivery.next_attempt_at) == (FAILED, 1, None)
+    assert Endpoint.objects.get().failing_since is None
+
+
+def test_claims_read_few_rows_however_many_wait(acme: Tenant, umbrella: Tenant) -> None:
+    """Among many endpoints and deliveries, claims use the indexes."""
+    for _ in range(20):
+        endpoint(acme, URL, enabled=True, failing_since=timezone.now())
+    endpoint(umbrella, URL)
+    factories.listed(acme.workspace, 500)
+    due = timezone.now() + timedelta(days=1)
+    Delivery.objects.update(next_attempt_at=due)
+    factories.listed(umbrella.workspace, 500)
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(statements.BEGIN)
+        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {statements.CLAIM}", ["{}", 100, 100])
+        plan = cursor.fetchone()[0][0]["Plan"]
+    read = [
+        (node["Node Type"], node["Actual Rows"] * node["Actual Loops"])
+        for node in nodes(plan)
+        if node.get("Relation Name") == "webhooks_delivery"
+    ]
+    assert all("Seq" not in kind for kind, _ in read)
+    assert max(rows for _, rows in read) <= 3 * 22 + 2 * AT_ONCE
+
+
+def nodes(plan: dict[str, Any]) -> list[dict[str, Any]]:
+    """A plan's nodes."""
+    return [plan, *(each for child in plan.get("Plans", []) for each in nodes(child))]
+
+
+# --- What operators see ------------------------------------------------------------------------
+
+
+def facts() -> dict[str, tuple[str, str]]:
+    return {fact.label: (fact.value, fact.state) for fact in read_webhooks()}
+
+
+def test_system_page_says_what_waits_and_whether_a_process_delivers(
+    acme: Tenant, umbrella: Tenant
+) -> None:
+    endpoint(acme, URL)
+    factories.listed(acme.workspace, 3)
+    found = facts()
+    assert found["Processes that deliver"] == ("none: see manage.py deliver_webhooks", "bad")
+    assert found["Deliveries that wait"] == ("3", "")
+    assert found["The oldest one that should have been attempted"][1] == "ok"
+    assert found["Endpoints that the service has switched off"] == ("0", "")
+    upkeep.seen()
+    upkeep.seen()
+    Delivery.objects.update(next_attempt_at=timezone.now() - timedelta(minutes=5))
+    found = facts()
+    assert found["Processes that deliver"] == ("1", "ok")
+    assert found["The oldest one that should have been attempted"] == ("300 s", "bad")
+    Endpoint.objects.update(failing_since=timezone.now())  # its deliveries wait for their turn
+    assert facts()["The oldest one that should have been attempted"] == ("none", "ok")
+    Process.objects.update(seen_at=timezone.now() - timedelta(minutes=5))
+    assert facts()["Processes that deliver"][1] == "bad"
+
+
+def test_system_page_says_that_a_transaction_holds_the_feed_back(acme: Tenant) -> None:
+    label = "The oldest event that the feed does not show yet"
+    assert eventually(lambda: facts()[label] == ("none", "ok"))
+    with closing(connection.copy()) as apart, apart.cursor() as other:
+        other.execute("BEGIN; SELECT pg_current_xact_id()")
+        factories.listed(acme.workspace, 1)
+        assert facts()[label][0].endswith("s: a transaction has run for longer")
+        other.execute("ROLLBACK")
+    assert eventually(lambda: facts()[label] == ("none", "ok"))
+
+
+def test_metrics_have_the_state(acme: Tenant) -> None:
+    endpoint(acme, URL)
+    factories.listed(acme.workspace, 3)
+    upkeep.seen()
+    found = {metric.name: metric.samples[0].value for metric in metrics.read(connection)}
+    assert found.pop("documents_events_held_seconds") < 60
+    assert 0 < found.pop("documents_webhooks_overdue_seconds") < 60
+    assert found == {
+        "documents_webhooks_pending": 3,
+        "documents_webhooks_processes": 1,
+        "documents_webhooks_endpoints": 1,
+        "documents_webhooks_switched_off": 0,
+    }
+
+
+# --- Deleting what is old, new keys ------------------------------------------------------------
+
+
+def test_deliveries_are_deleted_after_30_days_and_events_after_32(
+    acme: Tenant, as_owner: None
+) -> None:
+    endpoint(acme, URL)
+    factories.listed(acme.workspace, 4)
+    end(claim())
+    now = timezone.now()
+    for number, delivery in enumerate(Delivery.objects.order_by("id")):
+        created = now - timedelta(days=30.5 if number < 2 else 29.5)
+        Delivery.objects.filter(pk=delivery.pk).update(created_at=created)
+    for number, event in enumerate(Event.objects.order_by("id")):
+        occurred = now - timedelta(days=32.5 if number < 3 else 31.5)
+        Event.objects.filter(pk=event.pk).update(occurred_at=occurred)
+    assert upkeep.purge() is False
+    assert Delivery.objects.count() == Attempt.objects.count() == 2
+    assert Event.objects.count() == 8 - 3
+
+
+def test_purge_goes_on_while_there_is_more(
+    acme: Tenant, as_owner: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    endpoint(acme, URL)
+    factories.listed(acme.workspace, 5)
+    Delivery.objects.update(created_at=timezone.now() - timedelta(days=31))
+    monkeypatch.setattr(upkeep, "BATCH", 2)
+    assert [upkeep.purge() for _ in range(3)] == [True, True, False]
+    assert not Delivery.objects.exists()
+    assert event_purge.purge() is False
+
+
+def test_document_counts_are_folded_by_a_process_that_delivers(acme: Tenant) -> None:
+    DocumentCount.objects.bulk_create(
+        DocumentCount(workspace_id=acme.workspace.id, status="SENT", count=change)
+        for change in (3, -2) * counts.MANY
+    )
+    for _, job in upkeep.JOBS:
+        job()
+    [folded] = DocumentCount.objects.all()
+    assert folded.count == counts.MANY
+
+
+def test_secrets_are_encrypted_again_so_that_a_fallback_can_be_removed(
+    acme: Tenant, settings: Any
+) -> None:
+    first, raw = endpoint(acme, URL, previous_secret=secrets.encrypt("whsec_previous"))
+    old = settings.SECRET_KEY
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "the next key", [old]
+    second, other = endpoint(acme, URL)
+    assert secrets.decrypt(first.secret) == raw
+    assert secrets.encrypt_again() == (1, 0)
+    assert secrets.encrypt_again() == (0, 0)
+    settings.SECRET_KEY_FALLBACKS = []
+    first.refresh_from_db()
+    second.refresh_from_db()
+    assert secrets.decrypt(first.secret) == raw
+    assert secrets.decrypt(first.previous_secret) == "whsec_previous"
+    assert secrets.decrypt(second.secret) == other
+    settings.SECRET_KEY = "a key that nothing was encrypted under"
+    assert secrets.encrypt_again() == (0, 2)
+
+
+def test_secret_is_stored_encrypted_and_has_the_standard_s_form(acme: Tenant) -> None:
+    made, raw = endpoint(acme, URL)
+    assert raw.startswith("whsec_")
+    assert raw.removeprefix("whsec_")[:20] not in made.secret
+    assert len({secrets.new() for _ in range(10)}) == 10
+
+
+def test_claim_reads_what_it_claims_along_the_indexes(acme: Tenant) -> None:
+    """However old the planner's statistics are; PostgreSQL compiles nothing for it."""
+    endpoints = [endpoint(acme, URL)[0] for _ in range(3)]
+    factories.listed(acme.workspace, 1000)
+    Delivery.objects.filter(endpoint=endpoints[0]).update(state=DELIVERED, next_attempt_at=None)
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SHOW jit")
+        assert cursor.fetchone() == ("off",)
+        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {statements.CLAIM}", [[], 100, 100])
+        [[[plan]]] = cursor.fetchall()
+    assert "JIT" not in plan
+    scans = list(scans_of("webhooks_delivery", plan["Plan"]))
+    assert "Seq Scan" not in {scan["Node Type"] for scan in scans}
+    assert sum(scan["Actual Rows"] * scan["Actual Loops"] for scan in scans) < 10 * 2 * AT_ONCE
+
+
+def scans_of(table: str, node: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The parts of a plan that read a table."""
+    if node.get("Relation Name") == table and node["Node Type"] != "ModifyTable":
+        yield node
+    for part in node.get("Plans", ()):
+        yield from scans_of(table, part)

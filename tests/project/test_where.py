@@ -1,0 +1,76 @@
+"""The documents say what is: each path and symbol in them exists."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.support.server import ROOT
+
+REFERENCES = sorted(
+    set(re.findall(r"`([\w./]+\.py)(?::([\w.]+))?`", (ROOT / "docs/where.md").read_text()))
+)
+
+
+def symbols(file: Path) -> set[str]:
+    """The names that a module defines at its top level, and its classes' with their class."""
+    found = set()
+    for node in ast.parse(file.read_text()).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(node.name)
+        if isinstance(node, ast.ClassDef):
+            found |= {f"{node.name}.{n.name}" for n in node.body if isinstance(n, ast.FunctionDef)}
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            found |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return found
+
+
+@pytest.mark.parametrize(("path", "symbol"), REFERENCES, ids=map(" ".join, REFERENCES))
+def test_where_map_has_only_paths_and_symbols_that_exist(path: str, symbol: str) -> None:
+    assert (ROOT / path).is_file()
+    assert not symbol or symbol in symbols(ROOT / path)
+
+
+def test_where_map_names_each_models_module() -> None:
+    named = {path for path, _ in REFERENCES}
+    models = {str(file.relative_to(ROOT)) for file in ROOT.glob("*/models.py")}
+    assert models <= named
+
+
+DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "tests" / "README.md"]
+
+
+@pytest.mark.parametrize("file", DOCUMENTS, ids=lambda file: str(file.relative_to(ROOT)))
+def test_documents_have_only_links_and_make_verbs_that_exist(file: Path) -> None:
+    text = file.read_text()
+    for target in re.findall(r"\]\(([^)#]+)\)", text):
+        assert (file.parent / target).exists(), target
+    makefile = (ROOT / "Makefile").read_text()
+    for verb in re.findall(r"`make (\w+)", text):
+        assert re.search(rf"^{verb}:", makefile, re.MULTILINE), verb
+
+
+@pytest.mark.parametrize("file", ["CONTRIBUTING.md", "docs/architecture.md"])
+def test_documents_name_only_files_that_exist(file: str) -> None:
+    text = (ROOT / file).read_text()
+    named = re.findall(
+        r"[`>]((?:config|audit|workspaces|apikeys|documents|tests|docs)/[\w/.]+)", text
+    )
+    assert named
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def test_readme_make_verbs_exist() -> None:
+    verbs = re.findall(r"^make (\w+)", (ROOT / "README.md").read_text(), re.MULTILINE)
+    makefile = (ROOT / "Makefile").read_text()
+    assert verbs == ["run", "test"]
+    assert all(re.search(rf"^{verb}:", makefile, re.MULTILINE) for verb in verbs)
+
+
+def test_decisions_are_short_and_listed() -> None:
+    folder = ROOT / "docs" / "decisions"
+    listed = re.findall(r"\]\((\d{4}-[\w-]+\.md)\)", (folder / "README.md").read_text())
+    assert listed == sorted(file.name for file in folder.glob("0*.md"))
+    assert [name for name in listed if (folder / name).read_text().count("\n") > 30] == []

@@ -1,0 +1,272 @@
+"""A user of Support in a real browser: finds a key's story and a document's, and exports it."""
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+from selenium.webdriver.common.by import By
+
+from audit.models import Action, AuditEntry
+from tests.support import factories
+from tests.support.browser import Browser
+from tests.support.factories import Tenant
+from tests.support.server import eventually
+from tests.support.staff import DOCUMENTS, HISTORY, happened, of, support
+from workspaces.changes import set_suspended
+
+
+@pytest.fixture
+def sam(browser: Browser) -> Browser:
+    """A browser in which a user of Support has signed in."""
+    browser.log_in(support())
+    return browser
+
+
+def column(browser: Browser, name: str) -> list[str]:
+    """What a column of the list says, row by row."""
+    cells = browser.driver.find_elements(By.CSS_SELECTOR, f"#result_list .field-{name}")
+    return [cell.text for cell in cells]
+
+
+def test_audit_list_tells_a_key_s_whole_story(acme: Tenant, umbrella: Tenant, sam: Browser) -> None:
+    document = factories.document(acme.workspace, title="Lease")
+    assert sam.server.get(f"/documents/{document.id}/download", acme.raw).status == 200
+    key, _ = factories.issue(acme.workspace, "Nightly copy", acme.admin)
+    key.delete_by(by=acme.admin)
+    sam.open("/admin/")
+    sam.check_layout("start-support")
+    sam.click("Audit log")
+    sam.check_layout("history")
+    sam.submit(sam.find("#id_q"), "nightly COPY")
+    deleted, created = column(sam, "what_happened_to")
+    label = f"Nightly copy ({key.prefix}…)"
+    assert deleted.startswith(f"API key deleted: {label}")
+    assert created.startswith(f"API key created: {label}")
+    assert "Beginning of a key’s name “nightly COPY”" in sam.text
+    sam.check_layout("history-searched")
+    sam.click("UTC")
+    assert label in sam.text
+    sam.check_layout("history-entry")
+    sam.follow(sam.find(".field-key_fact a[href*='key_id__exact']"))
+    assert column(sam, "what_happened_to") == [deleted, created]
+    sam.check_layout("history-of-a-key")
+
+
+class Clicks:
+    """A user's clicks and searches, counted: a search is one, however long its text."""
+
+    def __init__(self, browser: Browser) -> None:
+        self.browser = browser
+        self.count = 0
+
+    def click(self, selector: str) -> None:
+        self.count += 1
+        self.browser.follow(self.browser.find(selector))
+
+    def search(self, text: str) -> None:
+        self.count += 1
+        self.browser.submit(self.browser.find("#id_q"), text)
+
+
+def test_story_of_an_unasked_download(acme: Tenant, sam: Browser) -> None:
+    """Who, when, from where, which key, the whole file? Its key's page is the third click."""
+    document = factories.document(acme.workspace, title="Lease")
+    path = f"/documents/{document.id}/download"
+    assert sam.server.get(path, acme.raw).status == 200
+    eventually(lambda: AuditEntry.objects.filter(action=Action.DOWNLOAD_ENDED).exists())
+    sam.open("/admin/")
+    support = Clicks(sam)
+    support.click("main a[href$='/audit/auditentry/']")
+    support.search(f"Who took https://api.example.com/api/v1{path} ?")
+    [row] = column(sam, "what_happened_to")
+    [end] = AuditEntry.objects.filter(action=Action.DOWNLOAD_ENDED)
+    assert row == f"Document downloaded (original) whole file, {end.bytes_sent:,} bytes"
+    [who] = column(sam, "who")
+    assert who.startswith(f"Acme sync ({acme.key.prefix}…)")
+    assert column(sam, "address_link") == ["127.0.0.1"]
+    assert column(sam, "when")[0].endswith(" UTC")
+    sam.check_layout("history-of-a-download")
+    support.click(".field-who a[href*='/apikeys/apikey/']")
+    assert support.count == 3
+    for text in ("Acme sync", acme.admin.username, "Active"):
+        assert text in sam.text
+
+
+def test_story_of_a_part_of_a_file_and_its_raw_entries(acme: Tenant, sam: Browser) -> None:
+    document = factories.document(acme.workspace, title="Lease")
+    path = f"/documents/{document.id}/download"
+    response = sam.server.get(path, acme.raw, Range="bytes=0-99")
+    assert response.status == 206
+    eventually(lambda: AuditEntry.objects.filter(action=Action.DOWNLOAD_ENDED).exists())
+    sam.open(HISTORY)
+    support = Clicks(sam)
+    support.search(f"{response.headers['request-id'][:8]}…")
+    [row] = column(sam, "what_happened_to")
+    assert row.startswith("Document downloaded (original) part: 100 of ")
+    support.click("#result_list .field-when a")
+    assert support.count == 2
+    assert "Entries of this request" in sam.text
+    assert "Download ended" in sam.text
+    sam.check_layout("history-entry-of-a-download")
+
+
+def test_story_of_somebody_who_left(acme: Tenant, sam: Browser) -> None:
+    factories.issue(acme.workspace, "Laptop", acme.admin)
+    sam.open(HISTORY)
+    support = Clicks(sam)
+    support.search("admin@acme")
+    assert support.count == 1
+    assert [each.split(":")[0] for each in column(sam, "what_happened_to")] == [
+        "API key created",
+        "API key created",
+    ]
+
+
+def test_story_of_a_refused_workspace(acme: Tenant, sam: Browser) -> None:
+    set_suspended(acme.workspace, True, by="olga@operators.example", reason="Unpaid invoices")
+    sam.open(HISTORY)
+    support = Clicks(sam)
+    support.search("acme")
+    assert support.count == 1
+    assert column(sam, "what_happened_to")[0].startswith("Workspace suspended")
+    assert column(sam, "who")[0] == "olga@operators.example"
+
+
+def test_story_of_an_address(acme: Tenant, sam: Browser) -> None:
+    happened(2, **of(acme.workspace), address="203.0.113.9")
+    sam.open(HISTORY)
+    support = Clicks(sam)
+    support.search("203.0.113.9")
+    assert support.count == 1
+    assert column(sam, "address_link") == ["203.0.113.9"] * 2
+
+
+def test_story_of_a_request_that_was_refused(acme: Tenant, sam: Browser) -> None:
+    refused = sam.server.get(f"/documents/{factories.uid(9)}", acme.raw)
+    assert refused.status == 404
+    sam.open(HISTORY)
+    support = Clicks(sam)
+    support.search(refused.headers["request-id"])
+    assert f"Request id “{refused.headers['request-id']}”" in sam.text
+    sam.check_layout("history-of-a-refused-request")
+    support.click("main a[href*='/refusedrequest/?q=']")
+    assert support.count == 2
+
+
+def test_chart_narrows_the_list_by_a_click_and_has_a_table(acme: Tenant, sam: Browser) -> None:
+    happened(3, **of(acme.workspace))
+    happened(1, **of(acme.workspace, action=Action.LOGIN))
+    sam.open(f"{HISTORY}?since=2026-03-01&until=2026-03-01")
+    assert len(column(sam, "when")) == 4
+    sam.check_layout("history-chart")
+    sam.find(".chart summary").click()
+    sam.click("2026-03-01 12:00")
+    assert len(column(sam, "when")) == 2
+    assert sam.find("#id_since").get_attribute("value") == "2026-03-01 12"
+
+
+def test_periods_are_one_click(acme: Tenant, sam: Browser) -> None:
+    happened(1, **of(acme.workspace))
+    sam.open(HISTORY)
+    sam.click("Last hour")
+    assert len(column(sam, "when")) == 1
+    assert "Time: Last hour" in sam.text
+
+
+def test_audit_search_cuts_a_pasted_raw_key_in_the_address(acme: Tenant, sam: Browser) -> None:
+    sam.open(HISTORY)
+    sam.submit(sam.find("#id_q"), acme.raw)
+    assert f"q={acme.key.prefix}" in sam.driver.current_url
+    assert acme.raw not in sam.driver.current_url
+    assert acme.raw not in sam.source
+    [created] = column(sam, "what_happened_to")
+    assert created.startswith(f"API key created: Acme sync ({acme.key.prefix}…)")
+
+
+def test_audit_filters_by_workspace_action_and_dates(
+    acme: Tenant, umbrella: Tenant, sam: Browser
+) -> None:
+    happened(60, **of(umbrella.workspace))
+    sam.open(HISTORY)
+    field = sam.find("#id_workspace_id__exact")
+    field.send_keys("umbr")
+    offered = "return document.querySelector('datalist option')?.value"
+    label = f"Umbrella · {str(umbrella.workspace.id)[:8]}"
+    assert eventually(lambda: sam.driver.execute_script(offered) == label)
+    field.clear()
+    sam.submit(field, label)
+    assert set(column(sam, "workspace")) == {"Umbrella"}
+    assert sam.find("#id_workspace_id__exact").get_attribute("value") == label
+    sam.check_layout("history-filtered")
+    sam.click("Older")
+    assert len(column(sam, "workspace")) == 11
+    sam.click("Newer")
+    sam.find("#id_action__exact").send_keys("API key created")
+    sam.click("Show")
+    assert column(sam, "who") == ["admin@umbrella.example"]
+    sam.click("Clear all")
+    assert set(column(sam, "workspace")) == {"Acme", "Umbrella"}
+
+
+def test_audit_search_reports_what_cannot_be_searched_for(sam: Browser) -> None:
+    sam.open(f"{HISTORY}?since=yesterday&q=dtd_a&key_id__exact=7")
+    for text in ("This is not a time.", "enter its first 12 characters", "This is not an id."):
+        assert text in sam.text
+    sam.check_layout("history-errors")
+    sam.open(f"{HISTORY}?q=nobody")
+    assert "Nothing matches." in sam.text
+
+
+def test_document_page_leads_from_a_ticket_to_the_audit_log(acme: Tenant, sam: Browser) -> None:
+    document = factories.document(acme.workspace, title="Lease of the flat, second floor")
+    factories.recipient(document, "SIGNER", "SIGNED")
+    factories.recipient(document, "APPROVER", "SENT", email="bob@example.com", order=2)
+    assert sam.server.get(f"/documents/{document.id}/download", acme.raw).status == 200
+    sam.open(DOCUMENTS)
+    sam.check_layout("documents")
+    sam.submit(sam.find("#id_q"), str(document.id))
+    assert column(sam, "progress") == ["1 of 2"]
+    sam.click("Lease")
+    assert "bob@example.com" in sam.text
+    sam.check_layout("document")
+    sam.click("Audit log")
+    assert column(sam, "what_happened_to")[-1].startswith("Document downloaded")
+    assert "Document: Lease of the flat" in sam.text
+    sam.check_layout("history-of-a-document")
+
+
+def test_audit_export_is_a_file(acme: Tenant, sam: Browser, tmp_path: Path) -> None:
+    happened(3, **of(acme.workspace, document_title="=1+1"))
+    sam.cdp("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
+    sam.open(f"{HISTORY}?action__exact=document.downloaded")
+    sam.follow(sam.find("a.export"))
+    assert "3" in sam.find(".facts dd").text
+    sam.check_layout("history-export")
+    sam.find("a.export").click()
+    [file] = eventually(lambda: list(tmp_path.glob("*.csv")))
+    rows = list(csv.DictReader(io.StringIO(file.read_text("utf-8-sig"), newline="")))
+    assert [row["document_title"] for row in rows] == ["'=1+1"] * 3
+
+
+def test_evidence_before_the_first_seal_is_a_message(acme: Tenant, sam: Browser) -> None:
+    document = factories.document(acme.workspace, title="Lease")
+    assert sam.server.get(f"/documents/{document.id}/download", acme.raw).status == 200
+    sam.open(f"{HISTORY}?document_id__exact={document.id}")
+    sam.check_layout("history-of-a-document-with-evidence")
+    sam.click("Download evidence")
+    assert "No evidence file was made. No entry is sealed yet" in sam.text
+
+
+def test_audit_list_of_an_admin_has_the_own_workspace_s(
+    acme: Tenant, umbrella: Tenant, browser: Browser
+) -> None:
+    browser.log_in(acme.admin)
+    browser.open(HISTORY)
+    assert column(browser, "workspace") == ["Acme"]
+    assert "Umbrella" not in browser.source
+    browser.check_layout("history-of-an-admin")
+    browser.open(
+        f"{HISTORY}{AuditEntry.objects.get(workspace_id=umbrella.workspace.id).pk}/change/"
+    )
+    assert "Umbrella" not in browser.source

@@ -1,0 +1,55 @@
+"""What every page of the admin has: its weight, its frame, its tooltips."""
+
+import pytest
+from django.urls import reverse
+
+from tests.support import staff
+from tests.support.browser import Browser
+from tests.support.factories import Tenant
+from tests.support.server import eventually
+
+KEYS = reverse("admin:apikeys_apikey_changelist")
+LIMIT = 120 * 1024  # bytes of a list of keys with all that it loads, at the first visit
+TRANSFERRED = """
+return performance.getEntries().reduce((sum, { transferSize }) => sum + (transferSize ?? 0), 0);
+"""
+SCRIPTS = "return [...document.scripts].map(({ src }) => src).filter(Boolean)"
+
+
+@pytest.fixture
+def without_cache(browser: Browser) -> Browser:
+    browser.cdp("Network.enable")
+    browser.cdp("Network.setCacheDisabled", cacheDisabled=True)
+    return browser
+
+
+def test_list_of_keys_is_small_and_loads_no_jquery(acme: Tenant, without_cache: Browser) -> None:
+    browser = without_cache
+    browser.log_in(acme.admin)
+    browser.open(KEYS)
+    assert browser.driver.execute_script(TRANSFERRED) < LIMIT
+    assert "jquery" not in " ".join(browser.driver.execute_script(SCRIPTS)).lower()
+    browser.cdp("Network.setCacheDisabled", cacheDisabled=False)
+
+
+def test_menu_leads_to_each_section_and_signs_out(acme: Tenant, browser: Browser) -> None:
+    browser.log_in(acme.admin)
+    browser.open("/admin/")
+    browser.follow(browser.find(".sections-nav a[href*=auditentry]"))
+    assert browser.find(".sections-nav [aria-current]").text == "Audit log"
+    assert browser.find(".breadcrumbs").text.split() == ["Home", "Audit", "log"]
+    browser.find(".menu summary").click()
+    browser.follow(browser.find(".menu button"))
+    browser.open("/admin/")
+    assert browser.find("#id_username")
+
+
+def test_times_have_the_reader_s_own_time_zone_as_tooltip(acme: Tenant, browser: Browser) -> None:
+    staff.happened(1)
+    browser.log_in(acme.admin)
+    browser.cdp("Emulation.setTimezoneOverride", timezoneId="Asia/Tokyo")
+    browser.open(staff.HISTORY)
+    title = eventually(lambda: browser.find("#result_list time").get_attribute("title"))
+    assert "in your time zone" in str(title)
+    assert "GMT+9" in str(title)
+    browser.cdp("Emulation.setTimezoneOverride", timezoneId="")

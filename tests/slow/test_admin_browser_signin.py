@@ -1,0 +1,187 @@
+"""Signing in with a second factor in a real browser, and the pages of an account's safety."""
+
+from collections.abc import Iterator
+
+import pytest
+from django.contrib.auth.models import User
+from django.contrib.auth.tokens import default_token_generator
+from django.contrib.sessions.backends.db import SessionStore
+from django.contrib.sessions.models import Session
+from django.urls import reverse
+from django.utils.http import urlsafe_base64_encode
+from django_otp.oath import totp
+from django_otp.plugins.otp_totp.models import TOTPDevice
+from selenium import webdriver
+
+from config.admin import reauthentication, recovery_codes
+from tests.support import staff
+from tests.support.browser import Browser
+from tests.support.factories import Tenant
+from tests.support.server import Server, running
+
+PASSWORD = "correct horse battery staple"
+SECURITY = reverse("admin:security")
+VARIABLES = {
+    "SECOND_FACTOR": "operators",
+    "EMAIL_URL": "smtp://127.0.0.1:9",  # nobody is there
+    "SUPPORT_EMAIL": "help@example.com",
+}
+
+
+@pytest.fixture(scope="module")
+def the_processes(
+    django_db_setup: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[list[Server]]:
+    """Two server processes that share only PostgreSQL, S3 and Redis."""
+    folders = [tmp_path_factory.mktemp("server") for _ in range(2)]
+    one, two = (running(Server(folder, **VARIABLES)) for folder in folders)
+    with one as first, two as second:
+        yield [first, second]
+
+
+@pytest.fixture
+def browsers(
+    the_processes: list[Server],
+    transactional_db: None,
+    chromium: webdriver.Chrome,
+    pytestconfig: pytest.Config,
+) -> Iterator[list[Browser]]:
+    """One browser, on each of the processes: cookies know no ports."""
+    chromium.delete_all_cookies()
+    pictures = pytestconfig.getoption("pictures")
+    yield [Browser(chromium, process, pictures=pictures) for process in the_processes]
+    chromium.get("about:blank")
+
+
+@pytest.fixture
+def browser(browsers: list[Browser]) -> Browser:
+    return browsers[0]
+
+
+def with_password(user: User) -> User:
+    user.set_password(PASSWORD)
+    user.save()
+    return user
+
+
+def enter_password(browser: Browser, user: User) -> None:
+    browser.open(reverse("admin:login"))
+    browser.find("#id_username").send_keys(user.username)
+    browser.submit(browser.find("#id_password"), PASSWORD)
+
+
+def enter_code(browser: Browser, text: str) -> None:
+    """The field has the focus."""
+    browser.submit(browser.driver.switch_to.active_element, text)
+
+
+def code(device: TOTPDevice) -> str:
+    return f"{totp(device.bin_key):06d}"
+
+
+def sign_out(browser: Browser) -> None:
+    browser.find(".menu summary").click()
+    browser.follow(browser.find(".menu button"))
+
+
+def test_operator_sets_up_a_second_factor_and_signs_in_with_it_on_any_process(
+    browsers: list[Browser],
+) -> None:
+    one, two = browsers
+    olga = with_password(staff.operator())
+    one.open("/admin/login/")
+    one.check_layout("sign-in")
+    enter_password(one, olga)
+    one.check_layout("second-factor-set-up")
+    enter_code(one, "nonsense")
+    assert "The code is wrong" in one.text
+    TOTPDevice.objects.update(throttling_failure_count=0)
+    two.open(reverse("admin:login_set_up"))  # the other process knows as much
+    device = TOTPDevice.objects.get()
+    enter_code(two, code(device))
+    two.check_layout("recovery-codes")
+    recovery = two.find("#recovery-codes").text.splitlines()
+    assert len(recovery) == recovery_codes.CODES
+    two.click("I have kept them")
+    assert two.driver.current_url.endswith("/admin/")
+
+    sign_out(two)
+    TOTPDevice.objects.update(last_t=-1)
+    enter_password(one, olga)
+    one.check_layout("code")
+    two.open(reverse("admin:login_code"))
+    enter_code(two, code(device))
+    assert two.driver.current_url.endswith("/admin/")
+
+    sign_out(two)
+    enter_password(two, olga)
+    enter_code(two, recovery[0])
+    assert two.driver.current_url.endswith("/admin/")
+    two.open(SECURITY)
+    assert f"{recovery_codes.CODES - 1}" in two.text
+    two.check_layout("security-required")
+
+
+def test_admin_visits_the_pages_of_the_own_account(acme: Tenant, browser: Browser) -> None:
+    ada = with_password(acme.admin)
+    enter_password(browser, ada)
+    browser.find(".menu summary").click()
+    browser.follow(browser.find(f'.menu a[href="{SECURITY}"]'))
+    browser.check_layout("security")
+    browser.click("Set up a second factor")
+    browser.check_layout("security-set-up")
+    enter_code(browser, code(TOTPDevice.objects.get()))
+    browser.click("I have kept them")
+    browser.check_layout("security-on")
+    browser.click("New recovery codes")
+    browser.check_layout("recovery-codes-new")
+    browser.click("Make new codes")
+    browser.click("I have kept them")
+    browser.click("Remove")
+    browser.check_layout("second-factor-remove")
+    browser.click("Remove the second factor")
+    assert "was removed" in browser.text
+    browser.click("Change your password")
+    browser.check_layout("password-change")
+    for number in (1, 2):
+        browser.find(f"#id_new_password{number}").send_keys("123")
+    browser.submit(browser.find("#id_old_password"), "wrong")
+    browser.check_layout("password-change-failed")
+
+
+def test_password_is_asked_for_again_after_15_minutes(acme: Tenant, browser: Browser) -> None:
+    ada = with_password(acme.admin)
+    device = TOTPDevice.objects.create(user=ada, name="app")
+    browser.log_in(ada)
+    [key] = Session.objects.values_list("session_key", flat=True)
+    session = SessionStore(key)
+    session[reauthentication._KEY] -= reauthentication.RECENT_SECONDS
+    session.save()
+    browser.open(reverse("admin:security_codes"))
+    browser.check_layout("confirm-password")
+    browser.driver.switch_to.active_element.send_keys(PASSWORD)
+    browser.submit(browser.find("#id_code"), code(device))
+    assert "ten new recovery codes" in browser.text
+
+
+def test_new_password_without_the_old_one(acme: Tenant, browser: Browser) -> None:
+    browser.open("/admin/login/")
+    browser.click("Forgot your password?")
+    browser.check_layout("reset")
+    browser.submit(browser.find("#id_email"), acme.admin.username)
+    browser.check_layout("reset-sent")
+    assert "help@example.com" in browser.text
+    uid = urlsafe_base64_encode(str(acme.admin.pk).encode())
+    token = default_token_generator.make_token(acme.admin)
+    browser.open(f"/admin/reset/{uid}/{token}/")
+    assert token not in browser.driver.current_url
+    browser.check_layout("reset-confirm")
+    browser.find("#id_new_password1").send_keys(PASSWORD)
+    browser.submit(browser.find("#id_new_password2"), PASSWORD)
+    browser.check_layout("reset-complete")
+    browser.click("Sign in")
+    browser.find("#id_username").send_keys(acme.admin.username)
+    browser.submit(browser.find("#id_password"), PASSWORD)
+    assert browser.driver.current_url.endswith("/admin/")
+    browser.open(f"/admin/reset/{uid}/{token}/")
+    browser.check_layout("reset-not-valid")

@@ -1,0 +1,108 @@
+"""What the documentation says of webhooks is what the service does."""
+
+import html
+import json
+import re
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from django.test import Client
+from standardwebhooks import WebhookVerificationError
+
+from config.api.responses import as_json
+from config.openapi.hooks import INTRODUCTION
+from events.models import KEEP_DAYS, public_id
+from events.serializers import event
+from events.webhooks import queue, secrets, sending
+from events.webhooks.models import BOTH_SECRETS
+from tests.support.factories import uid
+from tests.support.openapi import SCHEMA, resolved, validator
+
+WEBHOOK = SCHEMA["webhooks"]["document.*"]["post"]
+UNITS = {"h": 3600, "min": 60, "s": 1}
+
+
+def page() -> str:
+    return html.unescape(Client().get("/api/docs").content.decode())
+
+
+TEXTS = {"/api/docs": page, "the OpenAPI document": INTRODUCTION.read_text}
+
+
+def seconds(text: str) -> int:
+    """The seconds of "5 min"."""
+    number, _, unit = text.partition(" ")
+    return 0 if text == "at once" else int(number) * UNITS[unit]
+
+
+@pytest.fixture(params=TEXTS)
+def text(request: pytest.FixtureRequest) -> str:
+    return re.sub(r"\s+", " ", TEXTS[request.param]())
+
+
+def test_docs_have_the_schedule_of_the_attempts(text: str) -> None:
+    cells = re.sub(r"</?t[dr]>|\|", " ", text)
+    rows = re.findall(r" (\d+) +(at once|\d+ (?:s|min|h)) ", cells)
+    found = [(int(number), seconds(wait)) for number, wait in rows]
+    assert found == list(enumerate(queue.DELAYS, 1))
+    assert len(queue.DELAYS) == 10
+    assert "up to ten times" in text
+    assert (queue.JITTER, queue.MOST_RETRY_AFTER) == (0.1, 3600)
+    assert "up to a tenth shorter or longer" in text
+    assert "`Retry-After` says, an hour at most" in re.sub("</?code>", "`", text)
+
+
+def test_docs_have_the_limits_of_webhooks_and_events(text: str) -> None:
+    assert f"{sending.SECONDS:.0f} seconds" in text
+    assert f"For {BOTH_SECRETS.total_seconds() / 3600:.0f} hours after" in text
+    assert f"kept for {KEEP_DAYS} days" in text
+    assert queue.FAILING_DAYS == 5
+    assert "five days in which no attempt succeeds" in text
+    assert "five minutes" in text  # the package's tolerance
+    assert "Redirects are not followed" in text
+
+
+@pytest.mark.parametrize("where", TEXTS)
+def test_docs_lines_verify_what_the_service_signs(where: str) -> None:
+    pattern = r"(?s)```python\n(.*?)```|<pre tabindex=\"0\" class=\"python\"><code>(.*?)</code>"
+    [found] = re.findall(pattern, TEXTS[where]())
+    program = "".join(found)
+    assert program.strip().count("\n") == 2
+    body, headers, secret = signed()
+    values: dict[str, Any] = {"body": body, "headers": headers, "secret": secret}
+    exec(program, values)  # noqa: S102 - our own
+    assert values["event"] == json.loads(body)
+    values["body"] = body.replace(b"COMPLETED", b"DECLINED")
+    with pytest.raises(WebhookVerificationError):
+        exec(program, values)  # noqa: S102
+
+
+def signed() -> tuple[bytes, dict[str, str], str]:
+    """A webhook's body and headers, and the secret that signs it."""
+    secret, at = secrets.new(), datetime.now(UTC)
+    object = event(uid(1), "document.completed", at, str(uid(2)), "COMPLETED")
+    body = as_json(object)
+    timestamp = str(int(at.timestamp()))
+    content = f"{public_id(uid(1))}.{timestamp}.".encode() + body
+    headers = {
+        "webhook-id": public_id(uid(1)),
+        "webhook-timestamp": timestamp,
+        "webhook-signature": sending.signature(secret, content),
+    }
+    return body, headers, secret
+
+
+def test_openapi_webhook_has_the_body_and_the_headers_that_are_sent() -> None:
+    body, headers, _ = signed()
+    content = WEBHOOK["requestBody"]["content"]["application/json"]
+    assert resolved(content["schema"]) == SCHEMA["components"]["schemas"]["DocumentEvent"]
+    check = validator(content["schema"])
+    for example in (json.loads(body), content["examples"]["Completed"]["value"]):
+        assert [problem.message for problem in check.iter_errors(example)] == []
+    declared = {each["name"]: each["schema"] for each in WEBHOOK["parameters"]}
+    headers["webhook-signature"] += f" {headers['webhook-signature']}"  # of two secrets
+    assert declared.keys() == headers.keys()
+    for name, value in headers.items():
+        assert validator(declared[name]).is_valid(value), name
+    assert list(WEBHOOK["responses"]) == ["2XX", "410", "default"]

@@ -1,0 +1,257 @@
+"""The embedded stack: started by the first process, joined by the next, gone with the last."""
+
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar
+from urllib.parse import urlsplit
+
+import psutil
+import psycopg
+import pytest
+
+from config.embedded.redis import Redis
+from tests.support.processes import all_gone, kill_group, manage, start, using
+from tests.support.server import eventually
+
+USER = """
+import os, sys
+from config import embedded
+embedded.provide(os.environ, embedded.data_dir(os.environ))
+names = ("DATABASE_URL", "DATABASE_OWNER_URL", "S3_ENDPOINT_URL")
+print(*(os.environ[name] for name in names), flush=True)
+sys.stdin.read()
+"""
+
+
+class User:
+    """A process that uses the stack in a folder until it is killed, at the test's end at last."""
+
+    started: ClassVar[list["User"]] = []
+
+    def __init__(self, folder: Path, **environment: str) -> None:
+        self.started.append(self)
+        self.process = start(sys.executable, "-c", USER, folder=folder, **environment)
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        assert line.startswith("postgresql://"), line + self.process.stdout.read()
+        self.database, self.owner, self.store = line.split()
+
+    def kill(self) -> None:
+        kill_group(self.process)
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A data folder that does not exist yet; nothing uses it after the test.
+
+    Not below pytest's own folder: each run closes that one to other users, and as root the
+    database is one.
+    """
+    with tempfile.TemporaryDirectory() as parent:
+        yield Path(parent) / "data"
+        for user in User.started:
+            user.kill()
+        User.started.clear()
+        assert all_gone(Path(parent)), using(Path(parent))
+
+
+def find(folder: Path, text: str) -> psutil.Process:
+    """The one process whose command line holds both the folder and a text."""
+    (found,) = [
+        process
+        for process in psutil.process_iter(["cmdline"])
+        if str(folder) in (line := " ".join(process.info["cmdline"] or [])) and text in line
+    ]
+    return found
+
+
+def one(url: str) -> bool:
+    """Whether the database answers."""
+    try:
+        with psycopg.connect(url, connect_timeout=2) as connection:
+            return connection.execute("SELECT 1").fetchone() == (1,)
+    except psycopg.OperationalError:
+        return False
+
+
+def connects(host: str, port: int) -> bool:
+    """Whether something listens there."""
+    with socket.socket() as probe:
+        return probe.connect_ex((host, port)) == 0
+
+
+def test_embedded_stack_is_joined_by_a_second_process_and_stops_with_the_last_one(
+    folder: Path,
+) -> None:
+    first = User(folder)
+    second = User(folder)
+    assert (second.database, second.store) == (first.database, first.store)
+
+    first.kill()
+    assert one(second.database)
+
+    second.kill()
+    assert all_gone(folder), using(folder)
+
+
+def test_embedded_stack_keeps_what_is_committed_when_everything_is_killed(folder: Path) -> None:
+    user = User(folder)
+    with psycopg.connect(user.owner) as connection:
+        connection.execute("CREATE TABLE kept AS SELECT 42 AS answer")
+    for process in psutil.process_iter(["cmdline"]):
+        if str(folder) in " ".join(process.info["cmdline"] or []):
+            process.kill()
+    user.kill()
+    assert all_gone(folder), using(folder)
+
+    again = User(folder)
+    with psycopg.connect(again.owner) as connection:
+        assert connection.execute("SELECT answer FROM kept").fetchone() == (42,)
+
+
+def test_embedded_stack_leaves_nothing_when_killed_and_the_next_process_starts_another(
+    folder: Path,
+) -> None:
+    user = User(folder)
+    find(folder, "supervisor postgres").kill()
+    assert eventually(lambda: not one(user.database))
+
+    second = User(folder)
+    assert second.database != user.database
+    assert one(second.database)
+
+
+def test_embedded_service_that_dies_is_started_again_at_its_address(folder: Path) -> None:
+    user = User(folder)
+    killed = [find(folder, "postgres -D"), find(folder, "rclone serve")]
+    for service in killed:
+        service.kill()
+        service.wait()
+    assert eventually(lambda: one(user.database))
+    address = urlsplit(user.store)
+    assert eventually(lambda: connects(str(address.hostname), address.port or 0))
+
+
+def test_embedded_stack_writes_to_the_data_folder_only(folder: Path, tmp_path: Path) -> None:
+    user = User(folder, HOME=str(tmp_path))
+    assert {path.name for path in folder.iterdir()} == {
+        "postgres",
+        "s3",
+        "secret_key",
+        "start.lock",
+    }
+    user.kill()
+    assert all_gone(folder), using(folder)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_embedded_credentials_are_for_the_owner_only(folder: Path) -> None:
+    User(folder)
+    secrets = [
+        folder / "secret_key",
+        *folder.glob("*/secrets.json"),
+        *folder.glob("*/variables.json"),
+    ]
+    assert len(secrets) == 5
+    assert {oct(file.stat().st_mode & 0o777) for file in secrets} == {"0o600"}
+    keys = [word for word in find(folder, "rclone serve").cmdline() if "auth" in word]
+    assert keys == []
+
+
+def test_embedded_data_is_for_the_owner_only(folder: Path) -> None:
+    """Also that of an earlier release. PostgreSQL, another user, may pass through for root."""
+    folder.mkdir(mode=0o755)
+    (folder / "checkpoints").touch(mode=0o644)
+    User(folder)
+    passes = 0o011 if os.geteuid() == 0 else 0
+    for path in (folder, *folder.rglob("*")):
+        allowed = 0o700 | passes if path in (folder, folder / "postgres") else 0o700
+        if not path.is_symlink():
+            assert not stat.S_IMODE(path.lstat().st_mode) & ~allowed, path
+
+
+def test_embedded_database_s_roles_are_no_superusers_and_one_cannot_create_tables(
+    folder: Path,
+) -> None:
+    user = User(folder)
+    for url, creates in ((user.database, False), (user.owner, True)):
+        with psycopg.connect(url) as connection:
+            query = (
+                "SELECT rolsuper, has_schema_privilege('public', 'CREATE') FROM pg_roles"
+                " WHERE rolname = current_user"
+            )
+            assert connection.execute(query).fetchone() == (False, creates)
+
+
+def test_embedded_database_of_one_role_gets_an_owner(folder: Path) -> None:
+    """Whatever the serving role owns belongs to the other one after the next start."""
+    user = User(folder)
+    with psycopg.connect(user.owner) as connection:
+        connection.execute("GRANT CREATE ON SCHEMA public TO documents")
+    with psycopg.connect(user.database) as connection:
+        connection.execute("CREATE TABLE kept AS SELECT 42 AS answer")
+    user.kill()
+    assert all_gone(folder), using(folder)
+
+    again = User(folder)
+    with psycopg.connect(again.owner) as connection:
+        connection.execute("ALTER TABLE kept RENAME TO known")
+
+
+@pytest.mark.parametrize("place", ["file", "file/below"])
+def test_embedded_data_folder_that_cannot_be_written_is_one_clear_line(
+    tmp_path: Path, place: str
+) -> None:
+    (tmp_path / "file").touch()
+    done = manage("check", folder=tmp_path / place)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"The data folder {tmp_path / place} cannot be used: ")
+    assert line.endswith("Choose another one with DATA_DIR=/path/to/folder.")
+
+
+def test_embedded_service_that_cannot_start_is_one_clear_line(folder: Path) -> None:
+    cluster = folder / "postgres" / "cluster"
+    (cluster / "data").mkdir(parents=True)  # a cluster without its files
+    done = manage("check", folder=folder)
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("The embedded postgres did not start: ")
+    assert line.endswith(f"Its log is in {folder / 'postgres'}.")
+
+
+MISSING = "import config.settings; print(*(each.name for each in config.env.missing()))"
+
+
+def test_settings_import_starts_nothing(folder: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", MISSING],
+        env={"PATH": os.environ["PATH"], "DATA_DIR": str(folder)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.startswith("SECRET_KEY DATABASE_URL"), done.stderr
+    assert not folder.exists()
+
+
+def test_embedded_supervisor_that_is_asked_to_end_stops_its_service(folder: Path) -> None:
+    User(folder)
+    find(folder, "supervisor s3").send_signal(signal.SIGTERM)
+    assert eventually(lambda: not any("rclone" in line for line in using(folder)))
+
+
+def test_embedded_redis_says_how_to_install_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(FileNotFoundError, match="apt-get install redis-server"):
+        Redis(tmp_path).command()

@@ -1,0 +1,568 @@
+"""examples/copy_completed.py: copies every completed agreement once, whatever happens."""
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import pty
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from django.core.files.storage import default_storage
+
+from audit.models import AuditEntry
+from documents import storage
+from documents.models import Document, StoredFile
+from events.models import Generation
+from tests.events.test_events import settled
+from tests.support import factories
+from tests.support.client import forget_requests
+from tests.support.examples import Examples, Requests, file_size_limit, path_of
+from tests.support.factories import Tenant, at
+from tests.support.proxy import Proxy
+from tests.support.server import Server, eventually
+
+TITLES = [
+    "Lease",
+    "Lease",
+    "../../etc/passwd",
+    'CON: a "b" <c> | d? * \\',
+    "line\nend\x1b[31m",
+    "Договор поставки № 64",
+    "契約書" * 60,
+    "🖋",
+    ".",
+    "…",
+]
+KINDS = ("signed", "certificate")
+NOTHING_NEW = "0 new files.\n"
+
+
+@pytest.fixture
+def examples(tmp_path: Path, server: Server, acme: Tenant) -> Examples:
+    return Examples(tmp_path, server, acme)
+
+
+@pytest.fixture
+def agreements(acme: Tenant, umbrella: Tenant) -> list[Document]:
+    """Acme's completed documents; the workspace has others, too."""
+    factories.document(umbrella.workspace, "COMPLETED")
+    factories.document(acme.workspace, "COMPLETED", deleted_at=at("2026-03-04 00:00:00"))
+    for status in ("DRAFT", "SENT", "PARTIALLY_SIGNED", "DECLINED"):
+        factories.document(acme.workspace, status)
+    made = [factories.document(acme.workspace, "COMPLETED", title=title) for title in TITLES]
+    assert eventually(settled)
+    return made
+
+
+Copies = dict[tuple[str, str], str]  # document and kind → SHA-256
+
+
+def wanted(documents: list[Document]) -> Copies:
+    return {
+        (str(document.id), kind): getattr(document, kind).sha256
+        for document in documents
+        for kind in KINDS
+    }
+
+
+def copies(folder: Path) -> Copies:
+    """The copies in a folder, which has only the state and whole files, each once."""
+    return in_names({file.name: file.read_bytes() for file in folder.iterdir()})
+
+
+def in_names(contents: dict[str, bytes]) -> Copies:
+    for name in ("SHA256SUMS", "SHA256SUMS.cursor", "SHA256SUMS.workspace"):
+        contents.pop(name, None)
+    found = {}
+    for name, content in contents.items():
+        words = re.fullmatch(r"2026-03-03 .+ (\S{36}) (signed|certificate)\.pdf", name)
+        assert words, name
+        found[words[1], words[2]] = hashlib.sha256(content).hexdigest()
+    assert len(found) == len(contents)
+    return found
+
+
+def checked(folder: Path) -> bool:
+    """Whether sha256sum finds each file that the state lists, unchanged."""
+    words = ["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"]
+    return subprocess.run(words, cwd=folder, capture_output=True).returncode == 0
+
+
+def complete(document: Document) -> Document:
+    """Completes a document, as the rest of the service does."""
+    document.signed, document.certificate = (
+        factories.stored(f"{document.id} {kind}".encode()) for kind in KINDS
+    )
+    document.status, document.completed_at = "COMPLETED", at("2026-03-03 00:00:00")
+    document.save()
+    return document
+
+
+def downloads() -> int:
+    return AuditEntry.objects.filter(action="document.downloaded").count()
+
+
+def has(folder: Path, files: int) -> bool:
+    return len(list(folder.glob("*.pdf"))) >= files
+
+
+def test_copy_copies_all_agreements_and_nothing_in_a_second_run(
+    examples: Examples, agreements: list[Document]
+) -> None:
+    assert "20 new files.\n" in examples.run("copy_completed", "here")
+    assert copies(examples.folder / "here") == wanted(agreements)
+    assert checked(examples.folder / "here")
+    requests = Requests(examples.server)
+    assert examples.run("copy_completed", "here") == NOTHING_NEW
+    assert requests() == ["events 200"]
+
+
+def test_copy_copies_what_is_new_even_if_it_was_created_long_ago(
+    examples: Examples, agreements: list[Document], acme: Tenant
+) -> None:
+    old = factories.document(acme.workspace, "SENT", created_at=at("2020-01-01 00:00:00"))
+    examples.run("copy_completed", "here")
+    complete(old)
+    assert eventually(settled)
+    before = downloads()
+    assert examples.run("copy_completed", "here") == "2 new files.\n"
+    assert downloads() == before + 2
+    assert copies(examples.folder / "here") == wanted([*agreements, old])
+
+
+def test_copy_reads_only_the_documents_that_the_events_name(
+    examples: Examples, agreements: list[Document], acme: Tenant
+) -> None:
+    examples.run("copy_completed", "here")
+    new = [complete(factories.document(acme.workspace, "SENT")) for _ in range(3)]
+    gone, reverted = complete(new.pop()), factories.document(acme.workspace, "COMPLETED")
+    gone.deleted_at = at("2026-03-04 00:00:00")
+    gone.save()
+    reverted.status = "SENT"
+    reverted.save()
+    assert eventually(settled)
+    requests = Requests(examples.server)
+    assert examples.run("copy_completed", "here") == "4 new files.\n"
+    assert requests() == [
+        "events 200",
+        *["{id} 200", "download 200", "download 200"] * 2,
+        "{id} 404",
+        "{id} 200",
+        "events 200",
+    ]
+    complete(reverted)
+    assert eventually(settled)
+    assert examples.run("copy_completed", "here") == "2 new files.\n"
+    assert copies(examples.folder / "here") == wanted([*agreements, *new, reverted])
+
+
+CURSORS: dict[str, Callable[[Path], object]] = {
+    "none": lambda file: file.unlink(),
+    "empty": lambda file: file.write_text(""),
+    "half": lambda file: file.write_bytes(file.read_bytes()[:150]),
+    "another digit": lambda file: file.write_text(file.read_text().replace(".", "-", 1)),
+    "noise": lambda file: file.write_bytes(bytes(range(256))),
+}
+
+
+@pytest.mark.parametrize("damage", CURSORS)
+def test_copy_lists_all_documents_if_the_cursor_is_damaged(
+    examples: Examples, agreements: list[Document], damage: str
+) -> None:
+    examples.run("copy_completed", "here")
+    CURSORS[damage](examples.folder / "here" / "SHA256SUMS.cursor")
+    requests = Requests(examples.server)
+    assert examples.run("copy_completed", "here") == NOTHING_NEW
+    assert requests() == ["events 200", "me 200", "documents 200"]
+    assert examples.run("copy_completed", "here") == NOTHING_NEW
+    assert requests()[3:] == ["events 200"]
+
+
+def test_copy_lists_all_documents_if_the_cursor_is_too_old(
+    as_owner: None, examples: Examples, agreements: list[Document]
+) -> None:
+    examples.run("copy_completed", "here")
+    with (examples.folder / "here" / "SHA256SUMS").open("a") as state:
+        state.write("half a li")
+    [file, *_] = (examples.folder / "here").glob("*.pdf")
+    requests = Requests(examples.server)
+    Generation.objects.create()  # the database was restored
+    assert "/events?" in (printed := examples.run("copy_completed", "here"))
+    assert printed.endswith(" Listing all agreements.\n0 new files.\n")
+    assert requests() == ["events 410", "events 200", "me 200", "documents 200"]
+
+
+def test_copy_refuses_a_key_of_another_workspace_in_the_same_folder(
+    examples: Examples, agreements: list[Document], umbrella: Tenant, acme: Tenant
+) -> None:
+    examples.run("copy_completed", "here")
+    folder, own = examples.folder / "here", examples.environment["DTD_API_KEY"]
+    before = sorted(file.name for file in folder.iterdir())
+    examples.environment["DTD_API_KEY"] = umbrella.raw
+    for _ in range(2):
+        printed = examples.run("copy_completed", "here", status=1)
+        assert printed.endswith(
+            f"here/SHA256SUMS is of the workspace {acme.workspace.id}, and this key is of "
+            f"{umbrella.workspace.id} (Umbrella). Choose another TARGET for it, or another "
+            "--state.\n"
+        )
+        (folder / "SHA256SUMS.cursor").write_text("")
+    assert sorted(file.name for file in folder.iterdir()) == before
+    examples.environment["DTD_API_KEY"] = own
+    assert examples.run("copy_completed", "here") == NOTHING_NEW
+
+
+def test_copy_adopts_a_state_without_a_workspace(
+    examples: Examples, agreements: list[Document], acme: Tenant
+) -> None:
+    examples.run("copy_completed", "here")
+    owner = examples.folder / "here" / "SHA256SUMS.workspace"
+    owner.unlink()  # an earlier release made none
+    requests = Requests(examples.server)
+    assert examples.run("copy_completed", "here") == NOTHING_NEW
+    assert requests() == ["me 200", "events 200"]
+    assert owner.read_text() == f"{acme.workspace.id}\n"
+    assert examples.run("copy_completed", "here") == NOTHING_NEW
+    assert requests()[2:] == ["events 200"]
+
+
+def test_copy_does_nothing_while_another_run_copies(
+    examples: Examples, agreements: list[Document]
+) -> None:
+    folder = examples.folder / "here"
+    folder.mkdir()
+    with (folder / "SHA256SUMS.workspace").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        requests = Requests(examples.server)
+        assert examples.run("copy_completed", "here", status=75) == (
+            "Another run uses here/SHA256SUMS, so this one copies nothing.\n"
+        )
+        assert requests() == []
+        assert [file.name for file in folder.iterdir()] == ["SHA256SUMS.workspace"]
+    examples.run("copy_completed", "here")
+    assert copies(folder) == wanted(agreements)
+
+
+@pytest.mark.parametrize("raw", ["dtd_Schlüssel", "dtd_\u200b", "dtd_a\nb", "dtd_\x7f"])
+def test_copy_says_that_a_key_has_a_character_that_no_key_has(examples: Examples, raw: str) -> None:
+    examples.environment["DTD_API_KEY"] = raw
+    assert examples.run("copy_completed", "here", status=1) == (
+        "DTD_API_KEY has a character that is in no key; copy it again.\n"
+    )
+
+
+def test_copy_reads_every_page(examples: Examples, acme: Tenant) -> None:
+    oldest = factories.document(acme.workspace, "COMPLETED", created_at=at("2020-01-01 00:00:00"))
+    files = StoredFile.objects.bulk_create(
+        StoredFile(object_key=f"none/{number}.pdf", size=1, sha256="0" * 64)
+        for number in range(200)
+    )
+    made = factories.listed(
+        acme.workspace,
+        100,
+        status="COMPLETED",
+        completed_at=at("2026-03-03 00:00:00"),
+        signed=lambda number: files[number],
+        certificate=lambda number: files[100 + number],
+    )
+    state = examples.folder / "state"
+    state.write_text(
+        "".join(f"{'0' * 64}  A {each.id} {kind}.pdf\n" for each in made for kind in KINDS)
+    )
+    printed = examples.run("copy_completed", "here", "--state", str(state))
+    assert "100 of 101 agreements, 0 new files\n2 new files.\n" in printed
+    assert copies(examples.folder / "here") == wanted([oldest])
+
+
+def test_copy_shows_a_terminal_a_progress_bar_and_clears_it_at_the_end(
+    examples: Examples, agreements: list[Document]
+) -> None:
+    ours, theirs = pty.openpty()
+    process = examples.start("copy_completed", "here", stderr=theirs)
+    os.close(theirs)
+    written = b""
+    with contextlib.suppress(OSError):  # Linux: the other end is closed
+        while block := os.read(ours, 65536):
+            written += block
+    os.close(ours)
+    process.communicate()
+    lines = written.decode().split("\r\x1b[K")
+    half, whole = f"[{'#' * 15}{' ' * 15}] 5 of 10", f"[{'#' * 30}] 10 of 10"
+    assert f"{half} agreements, 10 new files" in lines
+    assert lines[-3:] == [
+        f"{whole} agreements, 20 new files",
+        "20 new files.\r\n",
+        "",
+    ]
+
+
+def test_copy_killed_at_any_moment_loses_nothing_and_has_nothing_twice(
+    examples: Examples, agreements: list[Document]
+) -> None:
+    folder = examples.folder / "here"
+    rng = random.Random(5)  # noqa: S311 - repeatable
+    kills = range(1, 19, 5)
+    for enough in kills:
+        process = examples.start("copy_completed", "here")
+        assert eventually(partial(has, folder, enough))
+        time.sleep(rng.random() / 20)  # anywhere in what it does for a file
+        process.kill()
+        process.communicate()
+        there = in_names({file.name: file.read_bytes() for file in folder.glob("*.pdf")})
+        assert there.items() <= wanted(agreements).items()
+        (folder / "SHA256SUMS").touch()
+        listed = (folder / "SHA256SUMS").read_text().rpartition("\n")[0].splitlines()
+        assert all((folder / line.partition("  ")[2]).exists() for line in listed)
+
+    examples.run("copy_completed", "here")
+    assert copies(folder) == wanted(agreements)
+    assert checked(folder)
+    assert len((folder / "SHA256SUMS").read_text().splitlines()) == 20
+    assert downloads() <= 20 + len(kills)  # what a kill undoes is one file
+
+
+def test_copy_killed_at_random_moments_while_documents_are_completed_loses_none(
+    examples: Examples, agreements: list[Document], acme: Tenant
+) -> None:
+    rng = random.Random(7)  # noqa: S311 - repeatable
+    waiting = [factories.document(acme.workspace, "SENT") for _ in range(40)]
+    done = list(agreements)
+    killed = 0
+    while waiting:
+        forget_requests()  # the rate limit is not the matter
+        process = examples.start("copy_completed", "here")
+        kill_at = time.monotonic() + rng.uniform(0.2, 1.5)
+        while process.poll() is None and time.monotonic() < kill_at:
+            if waiting and rng.random() < 0.3:
+                done.append(complete(waiting.pop()))
+            time.sleep(0.02)
+        process.kill()
+        process.communicate()
+        killed += process.returncode == -signal.SIGKILL
+    assert killed
+    assert eventually(settled)
+    forget_requests()
+    examples.run("copy_completed", "here")
+    assert copies(examples.folder / "here") == wanted(done)
+    assert checked(examples.folder / "here")
+    listed = (examples.folder / "here" / "SHA256SUMS").read_text().splitlines()
+    assert len(listed) == len({line[-40:] for line in listed}) == 2 * len(done)
+    assert examples.run("copy_completed", "here") == NOTHING_NEW
+
+
+# Forks a process for each of STEPS; each kills itself before its Nth step with a file there.
+KILLER = """
+import os, runpy, signal, sys
+import httpx
+program, steps = sys.argv[1], range(1, int(sys.argv[2]) + 1)
+
+def run(step):
+    left = step
+    def hook(event, args):
+        nonlocal left
+        if event in ("open", "os.mkdir", "os.rename", "os.truncate") and "copies" in str(args[0]):
+            left -= 1
+            if left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+    sys.addaudithook(hook)
+    sys.argv = [program, f"copies {step}"]
+    try:
+        runpy.run_path(program, run_name="__main__")
+        os._exit(0)
+    finally:
+        os._exit(1)
+
+children = [os.fork() or run(step) for step in steps]
+print(*[os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children])
+"""
+
+
+def test_copy_killed_before_each_step_with_a_file_is_completed_by_the_next_run(
+    examples: Examples, acme: Tenant
+) -> None:
+    document = factories.document(acme.workspace, "COMPLETED")
+    steps = 20
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLER, path_of("copy_completed"), str(steps)],
+        cwd=examples.folder,
+        env=examples.environment,
+        capture_output=True,
+        text=True,
+    )
+    # The last one survived: there are no more steps.
+    expected = [-signal.SIGKILL] * (steps - 1) + [0]
+    assert killed.stdout.split() == [str(int(code)) for code in expected], killed.stderr
+
+    for step in range(1, steps + 1):
+        examples.run("copy_completed", f"copies {step}")
+        target = examples.folder / f"copies {step}"
+        assert copies(target) == wanted([document])
+        assert checked(target)
+        assert len((target / "SHA256SUMS").read_text().splitlines()) == 2
+    assert downloads() <= 2 * steps + steps - 1
+
+
+def test_copy_leaves_no_half_written_file(examples: Examples, acme: Tenant) -> None:
+    signed = factories.stored(bytes(200_000))
+    document = factories.document(acme.workspace, "COMPLETED", signed=signed)
+    with file_size_limit(100_000):
+        printed = examples.run("copy_completed", "here", status=1)
+    folder = examples.folder / "here"
+    [part] = folder.glob("*.part")
+    assert printed.endswith(f"here/{part.name}: File too large\n")
+    assert [file.stat().st_size for file in folder.glob("*.part")] == [100_000]
+    assert not list(folder.glob("*.pdf"))
+    examples.run("copy_completed", "here")
+    assert copies(folder) == wanted([document])
+
+
+def test_copy_repairs_whatever_a_crash_left_of_state_and_files(
+    examples: Examples, agreements: list[Document]
+) -> None:
+    folder = examples.folder / "here"
+    examples.run("copy_completed", "here")
+    state = folder / "SHA256SUMS"
+    whole = state.read_bytes()
+    last = whole.splitlines(keepends=True)[-1]
+    file = folder / last.decode().partition("  ")[2].strip()
+    for kept in (0, 1, 66, len(last) - 5, len(last) - 1):
+        state.write_bytes(whole.removesuffix(last) + last[:kept])
+        file.with_name(f"{file.name}.part").write_bytes(b"%PDF")
+        assert examples.run("copy_completed", "here") == "1 new files.\n"
+        assert state.read_bytes() == whole
+        assert copies(folder) == wanted(agreements)
+
+
+def test_copy_refuses_a_file_that_arrives_damaged_and_copies_the_others(
+    examples: Examples, acme: Tenant
+) -> None:
+    bad = factories.document(acme.workspace, "COMPLETED", certificate=factories.stored(b"evil" * 9))
+    good = factories.document(acme.workspace, "COMPLETED")
+
+    front = Proxy(
+        examples.environment["DTD_BASE_URL"], lambda block: block.replace(b"evil", b"live", 1)
+    )
+    examples.environment["DTD_BASE_URL"] = front.url
+    try:
+        printed = examples.run("copy_completed", "here", status=1)
+        assert f"{bad.id} certificate.pdf: " in printed
+        assert "Not copied: 1. The next run tries again." in printed
+        kept = wanted([bad, good])
+        del kept[str(bad.id), "certificate"]
+        assert copies(examples.folder / "here") == kept
+        front.alter = lambda block: block
+        assert examples.run("copy_completed", "here") == "1 new files.\n"
+        assert copies(examples.folder / "here") == wanted([bad, good])
+    finally:
+        front.stop()
+
+
+def test_copy_retries_a_download_that_breaks_off(examples: Examples, acme: Tenant) -> None:
+    content = random.Random(5).randbytes(1_000_000)  # noqa: S311 - bytes to tell parts by
+    document = factories.document(acme.workspace, "COMPLETED", signed=factories.stored(content))
+    cut: list[bytes] = []
+
+    def once(block: bytes) -> bytes:
+        if content[500_000:500_020] in block and not cut:
+            cut.append(block)
+            raise ConnectionResetError
+        return block
+
+    front = Proxy(examples.environment["DTD_BASE_URL"], once)
+    examples.environment["DTD_BASE_URL"] = front.url
+    try:
+        assert "Waiting 1 s." in examples.run("copy_completed", "here")
+    finally:
+        front.stop()
+    assert cut
+    assert copies(examples.folder / "here") == wanted([document])
+
+
+def test_copy_waits_as_long_as_a_503_says(examples: Examples, agreements: list[Document]) -> None:
+    requests = Requests(examples.server)
+    examples.server.store.refuse()
+    examples.during_wait = examples.server.store.restore
+    assert "Waiting 5 s." in examples.run("copy_completed", "here")
+    assert examples.waits == [5]
+    assert requests().count("download 503") == 1
+    assert copies(examples.folder / "here") == wanted(agreements)
+
+
+@pytest.fixture
+def prefix() -> Iterator[str]:
+    """A prefix in the tests' bucket; its objects are deleted after the test."""
+    name = f"copies {uuid4().hex}/ü (1)"
+    yield name
+    storage.delete(f"{name}/{key}" for key in default_storage.listdir(name)[1])
+
+
+@pytest.fixture
+def target(examples: Examples, prefix: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The URL of `prefix`, for programs that find the credentials of the tests' S3."""
+    monkeypatch.setattr("boto3.DEFAULT_SESSION", None)  # a new process has none
+    examples.environment |= {
+        "AWS_ENDPOINT_URL": os.environ["S3_ENDPOINT_URL"],
+        "AWS_ACCESS_KEY_ID": os.environ["S3_ACCESS_KEY_ID"],
+        "AWS_SECRET_ACCESS_KEY": os.environ["S3_SECRET_ACCESS_KEY"],
+    }
+    return f"s3://{os.environ['S3_BUCKET']}/{prefix}/"
+
+
+def test_copy_copies_to_a_bucket(
+    examples: Examples, agreements: list[Document], prefix: str, target: str
+) -> None:
+    assert "20 new files" in examples.run("copy_completed", target)
+    assert examples.run("copy_completed", target) == NOTHING_NEW
+    contents = {}
+    for name in default_storage.listdir(prefix)[1]:
+        with default_storage.open(f"{prefix}/{name}") as file:
+            contents[name] = file.read()
+    assert in_names(contents) == wanted(agreements)
+
+
+WRONG = {
+    "a wrong secret": (
+        {"AWS_SECRET_ACCESS_KEY": "wrong"},
+        "An error occurred (SignatureDoesNotMatch) when calling the PutObject operation: "
+        "The request signature we calculated does not match the signature you provided. "
+        "Check your key and signing method.",
+    ),
+    "no key": (
+        {"AWS_ACCESS_KEY_ID": "", "AWS_EC2_METADATA_DISABLED": "true"},
+        "Unable to locate credentials",
+    ),
+    "no such profile": (
+        {"AWS_PROFILE": "other"},
+        "The config profile (other) could not be found",
+    ),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_copy_prints_s3_s_error_in_one_clear_line(
+    examples: Examples, agreements: list[Document], target: str, wrong: str
+) -> None:
+    changed, line = WRONG[wrong]
+    examples.environment |= changed
+    printed = examples.run("copy_completed", target, status=1)
+    assert printed == f"{target.rstrip('/')}: {line}\n"
+
+
+def test_copy_prints_one_clear_line_if_a_bucket_is_the_target_without_boto3(
+    examples: Examples, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "boto3", None)  # as if it were not installed
+    requests = Requests(examples.server)
+    printed = examples.run("copy_completed", target, status=1)
+    assert printed == "A bucket needs boto3: pip install boto3\n"
+    assert requests() == []

@@ -1,0 +1,503 @@
+"""examples/verify_evidence.py: what is proven, and what is wrong with a file that is not valid."""
+
+import base64
+import hashlib
+import json
+import runpy
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+from django.core.management import CommandError, call_command
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from audit import record
+from audit.models import AuditEntry
+from audit.tree.note import PrivateKey
+from documents import storage
+from documents.models import Document
+from tests.support import factories
+from tests.support.evidence import verify
+from tests.support.examples import path_of
+from tests.support.factories import Tenant
+from tests.support.inbox import Inbox, completed, objects
+from tests.support.seals import KEY, seal
+
+pytestmark = pytest.mark.usefixtures("transactional_db")
+PROGRAM = runpy.run_path(path_of("verify_evidence"))
+NOT_VALID = PROGRAM["NotValid"]
+of_one_file = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+
+
+@pytest.fixture
+def lease(acme: Tenant) -> Document:
+    """A complete document whose files were downloaded."""
+    document = factories.document(acme.workspace, "COMPLETED")
+    for each in ("signed", "original", "signed"):
+        assert acme.get(f"/documents/{document.id}/download?type={each}").status == 200
+        record.logged_in(person="ada@acme.example")
+    return document
+
+
+@pytest.fixture
+def file(lease: Document, tmp_path: Path, settings: Any) -> Path:
+    """Its evidence."""
+    settings.AUDIT_PUBLIC_KEYS = [str(KEY.public)]
+    seal()
+    path = tmp_path / "evidence.json"
+    call_command("export_evidence", str(lease.id), output=path)
+    return path
+
+
+def check(path: Path) -> None:
+    PROGRAM["check"](PROGRAM["read"](path), PROGRAM["Key"].parse(str(KEY.public)))
+
+
+def changed(file: Path, change: Callable[[Any], object]) -> tuple[int, str]:
+    """What the program says of a file with a change."""
+    evidence = json.loads(file.read_bytes())
+    change(evidence)
+    file.write_text(json.dumps(evidence))
+    return verify(file)
+
+
+def test_valid_evidence_is_reported_in_plain_sentences(lease: Document, file: Path) -> None:
+    evidence = json.loads(file.read_bytes())
+    _, size, root, sealed_at = evidence["checkpoint"].split("\n")[:4]
+    time = sealed_at.removeprefix("sealed at ").replace("T", " ").replace("Z", " UTC")
+    count = AuditEntry.objects.filter(document_id=lease.id).count() - 1  # without this export
+    assert verify(file) == (
+        0,
+        f"VALID. Proven for the document {lease.id}:\n"
+        f"- Entries: {count}. Each was in the log documents.example.com/audit at the latest at "
+        f"{time}, and none of them was changed since.\n"
+        "Not proven:\n"
+        "- That the file has every entry of the document: who passed it on may have left some "
+        "out. Only a comparison with the whole log shows that.\n"
+        "- What the file says besides its entries: the document's title, status, dates and "
+        "files.\n"
+        "- Times: they are those of the service's clock.\n"
+        f"A witness must have the same checkpoint: {size} entries, root {root}.\n",
+    )
+
+
+def test_evidence_of_an_earlier_release_is_valid(file: Path) -> None:
+    """Its checkpoint has a line less."""
+
+    def older(evidence: Any) -> None:
+        *lines, horizon = evidence["checkpoint"].partition("\n\n")[0].split("\n")
+        assert horizon.startswith("complete to ")
+        evidence["checkpoint"] = KEY.sign("\n".join([*lines, ""]))
+
+    status, printed = changed(file, older)
+    assert (status, printed[:6]) == (0, "VALID.")
+
+
+def test_a_pdf_is_compared_with_the_document_s_files_and_its_sealed_entries(
+    acme: Tenant, lease: Document, file: Path
+) -> None:
+    signed = file.parent / "signed.pdf"
+    signed.write_bytes(acme.get(f"/documents/{lease.id}/download").body)
+    status, printed = verify(file, "--file", str(signed))
+    named = AuditEntry.objects.filter(document_id=lease.id, file_type="signed").order_by("id")
+    assert status == 0
+    sentence = "signed.pdf is unchanged: it is a file of the document, of type signed. "
+    assert sentence in printed
+    assert f"name its SHA-256, first entry {named[0].id} (document.downloaded, " in printed
+    signed.write_bytes(signed.read_bytes() + b"\n")
+    status, printed = verify(file, "--file", str(signed))
+    assert status == 1
+    assert printed.startswith(f"NOT VALID: {signed}: no sealed entry names this file")
+    assert printed.endswith(" Perhaps it was changed.\n")
+
+
+def test_a_pdf_that_no_sealed_entry_names_is_not_proven(
+    acme: Tenant, lease: Document, file: Path
+) -> None:
+    certificate = file.parent / "certificate.pdf"
+    certificate.write_bytes(acme.get(f"/documents/{lease.id}/download?type=certificate").body)
+    status, printed = verify(file, "--file", str(certificate))
+    assert status == 1
+    assert "no sealed entry names this file" in printed
+
+
+def test_a_replaced_file_is_found_in_the_entry_of_its_replacement(
+    acme: Tenant, lease: Document, file: Path
+) -> None:
+    earlier = file.parent / "earlier.pdf"
+    earlier.write_bytes(b"%PDF-1.7")
+    sha256 = hashlib.sha256(b"%PDF-1.7").hexdigest()
+    record.file_replaced(
+        workspace=acme.workspace.snapshot(),
+        document=record.DocumentSnapshot(document_id=lease.id, document_title=lease.title),
+        file_type="signed",
+        before=sha256,
+        after="",
+        person="root (manage.py import_documents)",
+    )
+    seal()
+    call_command("export_evidence", str(lease.id), output=file)
+    status, printed = verify(file, "--file", str(earlier))
+    assert status == 0
+    assert (
+        "earlier.pdf is unchanged: it was a file of the document, of type signed, until it was "
+        "replaced or removed (entry "
+    ) in printed
+    assert "(document.file_replaced, " in printed
+
+
+@pytest.mark.parametrize("left_out", [(), ("document.downloaded", "document.download_ended")])
+def test_a_pdf_that_the_log_calls_damaged_is_not_valid_whatever_the_file_says(
+    acme: Tenant, lease: Document, file: Path, left_out: tuple[str, ...]
+) -> None:
+    """Somebody changed the object, and added its digest to the files of a genuine evidence file."""
+    signed, forged = file.parent / "signed.pdf", file.parent / "forged.pdf"
+    signed.write_bytes(acme.get(f"/documents/{lease.id}/download").body)
+    forged.write_bytes(signed.read_bytes()[:-1] + b"?")
+    assert lease.signed
+    default_storage.delete(lease.signed.object_key)
+    default_storage.save(lease.signed.object_key, ContentFile(forged.read_bytes()))
+    with pytest.raises(CommandError):
+        call_command("check_files")
+    seal()
+    call_command("export_evidence", str(lease.id), output=file)
+    digest = hashlib.sha256(forged.read_bytes()).hexdigest()
+    assert digest in file.read_text()
+
+    def forge(evidence: Any) -> None:
+        evidence["files"].append({"type": "signed", "sha256": digest})
+        kept = [e for e in evidence["entries"] if e["entry"]["action"] not in left_out]
+        evidence["entries"] = kept
+
+    assert changed(file, forge)[0] == 0
+    status, printed = verify(file, "--file", str(forged))
+    assert status == 1
+    assert printed.startswith(
+        f"NOT VALID: {forged} is a damaged file: the service found it in place of the document's "
+        "signed file (entry "
+    )
+    status, printed = verify(file, "--file", str(signed))
+    assert status == (1 if left_out else 0)
+    assert ("The service found its own copy damaged or missing (entry " in printed) != bool(
+        left_out
+    )
+
+
+NOTHING_SAYS: dict[str, dict[str, Any]] = {
+    "digests of other actions": {"action": "document.viewed", "file_sha256": "{}"},
+    "a damaged file of another size": {
+        "action": "document.file_damaged",
+        "file_sha256": "a" * 64,
+        "detail": "has 8 bytes instead of 9; {}",
+    },
+    "a word of a detail": {"action": "document.changed", "detail": "title {}"},
+    "an import file": {
+        "action": "document.imported",
+        "detail": "created; import file: SHA-256 {}",
+    },
+    "another text of a replacement": {
+        "action": "document.file_replaced",
+        "file_sha256": "a" * 64,
+        "detail": "before: SHA-256 {}; after: " + "a" * 64 + " or so",
+    },
+}
+
+
+@pytest.mark.parametrize("case", NOTHING_SAYS)
+def test_a_pdf_is_not_proven_by_a_digest_that_is_no_file_of_the_document(
+    acme: Tenant, lease: Document, file: Path, case: str
+) -> None:
+    forged = file.parent / "forged.pdf"
+    forged.write_bytes(b"%PDF-1.7")
+    digest = hashlib.sha256(b"%PDF-1.7").hexdigest()
+    facts = {name: value.replace("{}", digest) for name, value in NOTHING_SAYS[case].items()}
+    AuditEntry.objects.create(
+        workspace_id=acme.workspace.id, document_id=lease.id, file_type="signed", **facts
+    )
+    seal()
+    call_command("export_evidence", str(lease.id), output=file)
+    evidence = json.loads(file.read_bytes())
+    evidence["files"].append({"type": "signed", "sha256": digest})
+    file.write_text(json.dumps(evidence))
+    status, printed = verify(file, "--file", str(forged))
+    assert status == 1
+    assert "no sealed entry names this file" in printed
+
+
+@pytest.fixture
+def imported(acme: Tenant, tmp_path: Path, settings: Any) -> Iterator[tuple[Inbox, Path]]:
+    """A complete document that was imported, and its evidence."""
+    settings.AUDIT_PUBLIC_KEYS = [str(KEY.public)]
+    before = objects()
+    inbox = Inbox(tmp_path)
+    inbox.take(acme.workspace, completed(id=str(factories.uid(1))))
+    seal()
+    path = tmp_path / "evidence.json"
+    call_command("export_evidence", str(factories.uid(1)), output=path)
+    yield inbox, path
+    storage.delete(objects() - before)
+
+
+def test_an_imported_pdf_is_proven_before_anybody_downloads_it(
+    imported: tuple[Inbox, Path],
+) -> None:
+    inbox, path = imported
+    status, printed = verify(path, "--file", "signed.pdf", "--file", "original.pdf")
+    assert status == 0
+    for name in ("signed", "original"):
+        assert (
+            f"- {name}.pdf is unchanged: it is a file of the document, of type {name}. 1 of these "
+            "entries name its SHA-256, first entry "
+        ) in printed
+    assert printed.count("(document.file_imported, ") == 2
+    inbox.put("original.pdf", b"%PDF-1.7")
+    assert verify(path, "--file", "original.pdf")[0] == 1
+
+
+def test_a_file_that_came_after_another_one_without_an_entry_is_not_valid(
+    acme: Tenant, imported: tuple[Inbox, Path]
+) -> None:
+    """Somebody changed the database and the object, or left out the entry of the replacement."""
+    _, path = imported
+    document = Document.objects.get()
+    document.signed = factories.stored(b"%PDF-1.7 forged")
+    document.save()
+    forged = path.parent / "forged.pdf"
+    forged.write_bytes(acme.get(f"/documents/{document.id}/download").body)
+    seal()
+    call_command("export_evidence", str(document.id), output=path)
+    status, printed = verify(path, "--file", "forged.pdf")
+    assert status == 1
+    assert "NOT VALID: forged.pdf: the entries contradict each other. After another file" in printed
+    assert verify(path, "--file", "signed.pdf")[0] == 0
+
+
+def leaves_of(value: Any) -> list[tuple[Any, Any]]:
+    """(container, key) of each text and number in a JSON value."""
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    found: list[tuple[Any, Any]] = []
+    for key, each in items:
+        found += leaves_of(each) if isinstance(each, dict | list) else [(value, key)]
+    return found
+
+
+def test_any_other_value_in_an_entry_a_proof_or_the_checkpoint_is_not_valid(file: Path) -> None:
+    original = file.read_bytes()
+    other = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.just([]))
+
+    @of_one_file
+    @given(st.data())
+    def check_one(data: st.DataObject) -> None:
+        evidence = json.loads(original)
+        places = [(evidence, "checkpoint"), *leaves_of(evidence["entries"])]
+        container, key = data.draw(st.sampled_from(places))
+        before = container[key]
+        value = data.draw(other.filter(lambda value: json.dumps(value) != json.dumps(before)))
+        container[key] = value
+        file.write_text(json.dumps(evidence))
+        with pytest.raises(NOT_VALID):
+            check(file)
+
+    check_one()
+
+
+def test_any_other_byte_in_an_entry_a_proof_or_the_checkpoint_is_not_valid(file: Path) -> None:
+    original = file.read_bytes()
+    proven = [
+        range(original.index(b'"checkpoint"'), original.index(b'"public_key"')),
+        range(original.index(b'"entries"'), original.index(b'"unsealed"')),
+    ]
+
+    @of_one_file
+    @given(st.sampled_from([each for part in proven for each in part]), st.binary(max_size=2))
+    def check_one(position: int, other: bytes) -> None:
+        file.write_bytes(original[:position] + other + original[position + 1 :])
+        try:
+            same = json.loads(file.read_bytes()) == json.loads(original)
+        except ValueError:
+            same = False
+        if same:  # white space
+            check(file)
+        else:
+            with pytest.raises(NOT_VALID):
+                check(file)
+
+    check_one()
+
+
+def test_the_first_wrong_entry_is_named(file: Path) -> None:
+    second: dict[str, Any] = {}
+
+    def change(evidence: Any) -> None:
+        second.update(evidence["entries"][1]["entry"])
+        evidence["entries"][1]["entry"]["address"] = "203.0.113.99"
+        evidence["entries"][2]["entry"]["address"] = "203.0.113.99"
+
+    assert changed(file, change) == (
+        1,
+        f"NOT VALID: Entry 2 of the file (id {second['id']}): it was changed, or its proof was.\n",
+    )
+
+
+WRONG: dict[str, tuple[Callable[[Any], object], str]] = {
+    "an entry twice": (
+        lambda found: found["entries"].insert(1, found["entries"][0]),
+        "its index is not in the log, or the entry is there twice",
+    ),
+    "another document's entries": (
+        lambda found: found.update(document_id=str(factories.uid(7)), document=None),
+        "it is not about this document",
+    ),
+    "another document's description": (
+        lambda found: found["document"].update(id=str(factories.uid(7))),
+        "describes another document",
+    ),
+    "an unsealed entry of another document": (
+        lambda found: found["unsealed"].append({"document_id": "x"}),
+        "not about this document",
+    ),
+    "an index after the end": (
+        lambda found: found["entries"][-1].update(index=10**9),
+        "its index is not in the log",
+    ),
+    "an index that is no number": (
+        lambda found: found["entries"][0].update(index=True),
+        "its index is not in the log",
+    ),
+    "no proof": (lambda found: found["entries"][0].pop("proof"), "it was changed, or its proof"),
+    "no entry": (lambda found: found["entries"].append(7), "it is not an entry with a proof"),
+    "half a surrogate": (
+        lambda found: found["entries"][0]["entry"].update(detail="\ud800"),
+        "it has no canonical form",
+    ),
+    "no checkpoint": (lambda found: found.pop("checkpoint"), 'no proper "checkpoint"'),
+    "a number that is none": (
+        lambda found: found["entries"][0]["entry"].update(id=float("nan")),
+        "it was changed, or its proof was",
+    ),
+    "no files": (lambda found: found.update(files=None), 'no proper "files"'),
+    "a document id for a terminal": (
+        lambda found: found.update(document_id="\x1b[2J", document=None, entries=[], unsealed=[]),
+        'The "document_id" is not a UUID.',
+    ),
+    "another format": (lambda found: found.update(format="document-evidence/2"), "of the format"),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_wrong_file_is_not_valid_and_the_reason_is_a_sentence(file: Path, wrong: str) -> None:
+    change, text = WRONG[wrong]
+    status, printed = changed(file, change)
+    assert status == 1
+    assert printed.startswith("NOT VALID: ")
+    assert printed.count("\n") == 1
+    assert text in printed
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\xff\xfe\x00",
+        b"[]",
+        b"7",
+        b"{" * 100_000,
+        b"[" * 100_000,
+        b'{"format": "document-evidence/1"',
+        b'{"format": 1, "format": "document-evidence/1"}',
+        b'{"a": ' + b"9" * 10_000 + b"}",
+    ],
+)
+def test_malformed_input_is_a_sentence(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "evidence.json"
+    file.write_bytes(content)
+    status, printed = verify(file)
+    assert (status, printed.count("\n")) == (1, 1)
+    assert printed.startswith("NOT VALID: ")
+
+
+def test_a_file_that_was_cut_off_is_not_valid(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-30])
+    status, printed = verify(file)
+    assert (status, printed) == (1, f"NOT VALID: {file} is not JSON; perhaps it was cut off.\n")
+
+
+def test_missing_files_are_a_sentence(file: Path) -> None:
+    for words in ((file.with_name("none"),), (file, "--file", "none.pdf"), (file, "--file", ".")):
+        status, printed = verify(*words)
+        assert status == 1
+        assert " cannot be read: " in printed
+
+
+def test_evidence_of_another_key_is_not_valid(file: Path) -> None:
+    status, printed = verify(file, key=str(PrivateKey.generate(KEY.name).public))
+    assert status == 1
+    assert "The checkpoint is not signed with this public key, or was changed." in printed
+
+
+def test_the_public_key_in_the_file_is_not_trusted(file: Path) -> None:
+    """Who forges a file signs it with a key of their own."""
+    forger = PrivateKey.generate(KEY.name)
+
+    def change(evidence: Any) -> None:
+        text = evidence["checkpoint"].rpartition("\n\n")[0] + "\n"
+        evidence.update(checkpoint=forger.sign(text), public_key=str(forger.public))
+
+    assert changed(file, change)[0] == 1
+
+
+@pytest.mark.parametrize("change", [("\n\n— documents.example.com/audit ", "\n\n"), ("=\n", "=")])
+def test_a_signature_without_its_line_is_not_valid(file: Path, change: tuple[str, str]) -> None:
+    def shorten(evidence: Any) -> None:
+        head, _, tail = evidence["checkpoint"].rpartition(change[0])
+        evidence["checkpoint"] = f"{head}{change[1]}{tail}"
+
+    assert changed(file, shorten)[0] == 1
+
+
+def test_another_witness_s_signature_beside_ours_is_no_problem(file: Path) -> None:
+    def change(evidence: Any) -> None:
+        text = evidence["checkpoint"].rpartition("\n\n")[0] + "\n"
+        line = PrivateKey.generate("witness.example").sign(text).splitlines()[-1]
+        evidence["checkpoint"] += f"{line}\n"
+
+    assert changed(file, change)[0] == 0
+
+
+@pytest.mark.parametrize(
+    "wrong", [("", ""), ("+", ""), ("/", "/x"), ("audit", "audits"), ("A", "")]
+)
+def test_a_key_with_a_wrong_character_is_a_sentence(file: Path, wrong: tuple[str, str]) -> None:
+    key = str(KEY.public).replace(*wrong) if any(wrong) else ""
+    status, printed = verify(file, key=key)
+    assert status == 2
+    assert "This is not a public key NAME+HASH+KEY, or a character of it is wrong." in printed
+
+
+def test_the_program_says_what_to_install(tmp_path: Path) -> None:
+    (tmp_path / "cryptography.py").write_text("raise ImportError")
+    done = subprocess.run(
+        [sys.executable, path_of("verify_evidence"), "--help"],
+        env={"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert done.stderr == (
+        "This program needs one more package. Install it with: pip install cryptography\n"
+    )
+
+
+def test_base64_has_one_spelling() -> None:
+    """The last character of 32 bytes has two bits that decoders ignore."""
+    text = base64.b64encode(bytes(32)).decode()
+    assert PROGRAM["decode"](text, 32) == bytes(32)
+    other = text[:-2] + "B="
+    assert base64.b64decode(other, validate=True) == bytes(32)
+    assert PROGRAM["decode"](other, 32) is None

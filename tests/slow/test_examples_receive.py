@@ -1,0 +1,267 @@
+"""examples/receive.py: keeps each event before it responds, and saves the signed PDF once."""
+
+import contextlib
+import hashlib
+import json
+import re
+import socket
+from base64 import b64encode
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import pytest
+from standardwebhooks import Webhook
+
+from config.ports import free_port
+from documents.models import Document
+from tests.support import factories
+from tests.support.examples import Examples, Requests
+from tests.support.factories import Tenant
+from tests.support.proxy import HOST, Proxy
+from tests.support.server import Server, eventually
+
+SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+EVENT_ID = f"evt_{'5f' * 16}"
+
+
+class Receiver:
+    """The program in a process of its own, which listens when this returns."""
+
+    def __init__(self, examples: Examples, **environment: str) -> None:
+        variables = {"DTD_WEBHOOK_SECRET": SECRET, "PORT": "0", **environment}
+        examples.environment |= variables
+        self.process = examples.start("receive")
+        self.port = int(self.line().rpartition(":")[2])
+
+    def line(self) -> str:
+        """The next line that it prints."""
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline().rstrip("\n")
+        assert line or self.process.poll() is None, self.process.communicate()
+        return line
+
+    def post(self, body: bytes, headers: dict[str, str]) -> int:
+        """Sends a request. Returns the response's status."""
+        with contextlib.closing(HTTPConnection(HOST, self.port, timeout=30)) as connection:
+            connection.request("POST", "/", body, headers)
+            return connection.getresponse().status
+
+    def deliver(self, document: str, type: str = "document.completed", id: str = EVENT_ID) -> int:
+        return self.post(*signed(document, type, id))
+
+    def kill(self) -> tuple[str, str]:
+        """Kills it. Returns what it has printed since."""
+        self.process.kill()
+        return self.process.communicate()
+
+
+def signed(
+    document: str, type: str = "document.completed", id: str = EVENT_ID, **changed: Any
+) -> tuple[bytes, dict[str, str]]:
+    """A webhook's body and headers, as the service sends them.
+
+    Args:
+        changed: `secret`, or `after`, from now to the time of the signature.
+    """
+    data = {"id": document, "status": "COMPLETED"}
+    event = {"id": id, "type": type, "timestamp": "2026-03-02T08:15:03.120000Z", "data": data}
+    body = json.dumps(event)
+    at = datetime.now(UTC) + changed.get("after", timedelta(0))
+    headers = {
+        "Content-Type": "application/json",
+        "webhook-id": id,
+        "webhook-timestamp": str(int(at.timestamp())),
+        "webhook-signature": Webhook(changed.get("secret", SECRET)).sign(id, at, body),
+    }
+    return body.encode(), headers
+
+
+@pytest.fixture
+def examples(tmp_path: Path, server: Server, acme: Tenant) -> Examples:
+    return Examples(tmp_path, server, acme)
+
+
+@pytest.fixture
+def receiver(examples: Examples) -> Iterator[Receiver]:
+    running = Receiver(examples)
+    yield running
+    if running.process.poll() is None:
+        running.kill()
+
+
+@pytest.fixture
+def lease(acme: Tenant) -> Document:
+    return factories.document(acme.workspace, "COMPLETED", file_name="Lease.pdf")
+
+
+def received(examples: Examples) -> dict[str, str]:
+    """The PDFs that it has saved, by their paths, with their SHA-256; it leaves nothing else."""
+    folder = examples.folder / "received"
+    return {
+        str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest()
+        for file in folder.glob("*/*")
+    }
+
+
+def wanted(document: Document) -> dict[str, str]:
+    assert document.signed is not None
+    return {f"{document.id}/Lease – signed.pdf": document.signed.sha256}
+
+
+def test_receive_saves_the_signed_pdf_and_prints_what_arrives(
+    examples: Examples, receiver: Receiver, lease: Document
+) -> None:
+    assert receiver.deliver(str(lease.id)) == 204
+    assert receiver.line() == f"document.completed {lease.id}"
+    assert receiver.line() == f"saved received/{lease.id}/Lease – signed.pdf"
+    assert received(examples) == wanted(lease)
+
+
+def test_receive_ignores_duplicates_and_unknown_kinds(
+    examples: Examples, receiver: Receiver, lease: Document
+) -> None:
+    requests = Requests(examples.server)
+    assert receiver.deliver(str(lease.id)) == 204
+    assert [receiver.line(), receiver.line()][1].startswith("saved")
+    assert receiver.deliver(str(lease.id)) == 204
+    assert receiver.line() == f"document.completed {lease.id} (again)"
+    for type in ("document.sent", "webhook.test", "document.shredded"):
+        assert receiver.deliver(str(lease.id), type, "evt_other") == 204
+        assert receiver.line() == f"{type} {lease.id}"
+    assert receiver.kill() == ("", "")
+    assert requests() == ["download 200"]
+
+
+BAD: dict[str, dict[str, Any]] = {
+    "another secret": {"secret": "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"},
+    "an old signature": {"after": timedelta(minutes=-6)},
+    "one of the future": {"after": timedelta(minutes=16)},
+}
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_receive_refuses_what_is_not_signed_with_its_secret_and_now(
+    examples: Examples, receiver: Receiver, lease: Document, bad: str
+) -> None:
+    assert receiver.post(*signed(str(lease.id), **BAD[bad])) == 401
+    printed, problems = receiver.kill()
+    assert (printed, received(examples)) == ("", {})
+    assert re.fullmatch(r"Refused: \w.+\n", problems)
+
+
+def test_receive_refuses_changed_bodies_and_headers(receiver: Receiver, lease: Document) -> None:
+    body, headers = signed(str(lease.id))
+    assert receiver.post(body.replace(b"COMPLETED", b"completed"), headers) == 401
+    assert receiver.post(b"\xff", headers) == 401
+    for name in ("webhook-id", "webhook-timestamp", "webhook-signature"):
+        for value in ("", "x", "v1,", "v1,x", "nan", "é", "v1 " * 3):
+            assert receiver.post(body, headers | {name: value}) == 401
+        assert receiver.post(body, {key: headers[key] for key in headers if key != name}) == 401
+    assert receiver.post(body, headers) == 204
+    printed, problems = receiver.kill()
+    assert "Traceback" not in problems
+
+
+def test_receive_limits_the_size_and_the_time_of_a_request(receiver: Receiver) -> None:
+    assert receiver.post(bytes(65537), {}) == 413
+    assert receiver.post(b"", {"Content-Length": "ten"}) == 413
+    slow = [socket.create_connection((HOST, receiver.port), timeout=30) for _ in range(20)]
+    for number, connection in enumerate(slow):
+        connection.sendall(b"POST / HTTP/1.1\r\nContent-Length: 10\r\n\r\n1"[: 3 + 2 * number])
+    body, headers = signed("none", "document.sent")
+    assert receiver.post(body, headers) == 204  # they do not block the others
+    for connection in slow:
+        with connection, contextlib.suppress(ConnectionError):
+            assert connection.recv(1000) == b""
+    assert receiver.kill()[1] == ""
+
+
+def test_receive_downloads_after_a_restart_what_arrived_before_it_was_killed(
+    examples: Examples, lease: Document
+) -> None:
+    base = examples.environment["DTD_BASE_URL"]
+    receiver = Receiver(examples, DTD_BASE_URL=f"http://{HOST}:{free_port()}")
+    assert receiver.deliver(str(lease.id)) == 204
+    receiver.kill()
+    assert received(examples) == {}
+    receiver = Receiver(examples, DTD_BASE_URL=base)
+    assert receiver.line().startswith("saved")
+    assert received(examples) == wanted(lease)
+    assert receiver.deliver(str(lease.id)) == 204
+    assert receiver.line().endswith("(again)")
+    receiver.kill()
+
+
+def test_receive_retries_until_the_service_is_back_and_downloads_the_others_meanwhile(
+    examples: Examples, lease: Document, acme: Tenant
+) -> None:
+    other = factories.document(acme.workspace, "COMPLETED", title="Another")  # another file
+    assert lease.signed is not None
+    broken = True
+    digest = b64encode(bytes.fromhex(lease.signed.sha256))
+
+    def damage(block: bytes) -> bytes:
+        return block.replace(digest, digest[::-1]) if broken else block
+
+    front = Proxy(examples.environment["DTD_BASE_URL"], damage)
+    try:
+        receiver = Receiver(examples, DTD_BASE_URL=front.url)
+        assert receiver.deliver(str(lease.id)) == 204
+        assert receiver.line() == f"document.completed {lease.id}"
+        assert receiver.process.stderr is not None
+        problem = receiver.process.stderr.readline()
+        assert problem.endswith("its digest differs. Next attempt in 1 s.\n")
+        assert receiver.deliver(str(other.id), id="evt_other") == 204
+        assert receiver.line() == f"document.completed {other.id}"
+        assert receiver.line().startswith(f"saved received/{other.id}/")
+        broken = False
+        assert receiver.line() == f"saved received/{lease.id}/Lease – signed.pdf"
+        receiver.kill()
+    finally:
+        front.stop()
+    assert wanted(lease).items() <= received(examples).items()
+
+
+def test_receive_gives_up_on_a_document_that_was_deleted(
+    examples: Examples, receiver: Receiver, lease: Document
+) -> None:
+    lease.deleted_at = factories.at("2026-03-04 00:00:00")
+    lease.save()
+    requests = Requests(examples.server)
+    assert receiver.deliver(str(lease.id)) == 204
+    assert eventually(lambda: requests() == ["download 404"])
+    assert receiver.process.stderr is not None
+    problem = receiver.process.stderr.readline()
+    assert problem.endswith("There is no such document in this workspace.\n")
+    receiver.kill()
+
+
+WRONG = {
+    "nothing": ({}, "Set DTD_BASE_URL and DTD_API_KEY and DTD_WEBHOOK_SECRET; see --help."),
+    "no port": ({"PORT": "http"}, "ValueError: invalid literal for int() with base 10: 'http'"),
+    "a port that is none": ({"PORT": "65536"}, "OverflowError: bind(): port must be 0-65535."),
+    "no secret": (
+        {"DTD_WEBHOOK_SECRET": "whsec_"},
+        "DTD_WEBHOOK_SECRET must be the endpoint's secret: whsec_…",
+    ),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_receive_prints_one_clear_line_if_a_variable_is_wrong(
+    examples: Examples, wrong: str
+) -> None:
+    changed, line = WRONG[wrong]
+    if changed:
+        examples.environment |= {"DTD_WEBHOOK_SECRET": SECRET, "PORT": "0", **changed}
+    else:
+        examples.environment = {}
+    assert examples.run("receive", status=1) == f"{line}\n"
+
+
+def test_receive_help_names_the_variables(examples: Examples) -> None:
+    printed = examples.run("receive", "--help")
+    assert all(name in printed for name in ("DTD_BASE_URL", "DTD_API_KEY", "DTD_WEBHOOK_SECRET"))

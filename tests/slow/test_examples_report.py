@@ -1,0 +1,118 @@
+"""examples/report_waiting.py: who still has to sign or approve what, and since when."""
+
+import csv
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from documents.models import Document
+from tests.support import factories
+from tests.support.examples import Examples
+from tests.support.factories import Tenant
+from tests.support.server import Server
+
+NOW = datetime.now(UTC)
+
+
+def days_ago(days: int) -> datetime:
+    """A time that is so many days old, with an hour to spare."""
+    return NOW - timedelta(days=days, hours=1)
+
+
+@pytest.fixture
+def examples(tmp_path: Path, server: Server, acme: Tenant) -> Examples:
+    return Examples(tmp_path, server, acme)
+
+
+@pytest.fixture
+def documents(acme: Tenant) -> list[Document]:
+    """A sequential and a parallel document that wait for recipients, and many that do not."""
+    for status in ("DRAFT", "COMPLETED", "DECLINED", "EXPIRED", "CANCELLED"):
+        factories.recipient(factories.document(acme.workspace, status), name="Nobody")
+    in_turns = factories.document(
+        acme.workspace,
+        "PARTIALLY_SIGNED",
+        title="Lease",
+        signing_order="SEQUENTIAL",
+        sent_at=days_ago(9),
+        expires_at=NOW + timedelta(days=5),
+    )
+    for order, name, role, status in (
+        (1, "Ada", "SIGNER", "SIGNED"),
+        (2, "Bob", "SIGNER", "VIEWED"),
+        (2, "Cy", "APPROVER", "BOUNCED"),
+        (3, "Dee", "SIGNER", "PENDING"),
+        (4, "Eve", "CC", "PENDING"),
+        (4, "Fay", "VIEWER", "SENT"),
+    ):
+        sent = days_ago(4) if status != "PENDING" else None
+        factories.recipient(in_turns, role, status, name=name, order=order, sent_at=sent)
+    at_once = factories.document(
+        acme.workspace, "SENT", title="=cmd|calc", signing_order="PARALLEL", sent_at=days_ago(7)
+    )
+    factories.recipient(at_once, "SIGNER", "SENT", name="契約\x1b[31m者", order=1)
+    factories.recipient(at_once, "APPROVER", "APPROVED", name="Gus", order=2)
+    factories.recipient(at_once, "SIGNER", "SENT", name="+49 Zoë", order=3, sent_at=days_ago(2))
+    return [in_turns, at_once]
+
+
+def day(days: int) -> str:
+    return f"{days_ago(days):%Y-%m-%d}"
+
+
+def test_report_waiting_prints_recipients_whose_turn_it_is_before_later_ones(
+    examples: Examples, documents: list[Document]
+) -> None:
+    assert examples.run("report_waiting").splitlines() == [
+        "SINCE       DAYS  STATE    HAS TO   NAME         EMAIL            DOCUMENT",
+        f"{day(7)}  7     SENT     sign     契約 [31m者  ada@example.com  =cmd|calc",
+        f"{day(4)}  4     VIEWED   sign     Bob          ada@example.com  Lease",
+        f"{day(4)}  4     BOUNCED  approve  Cy           ada@example.com  Lease",
+        f"{day(2)}  2     SENT     sign     +49 Zoë      ada@example.com  =cmd|calc",
+        "                  LATER    sign     Dee          ada@example.com  Lease",
+    ]
+
+
+def test_report_waiting_writes_a_csv_with_the_same_rows_and_no_formula(
+    examples: Examples, documents: list[Document]
+) -> None:
+    printed = examples.run("report_waiting", "--csv", "waiting.csv")
+    assert printed.count("\n") == 6
+    lease, other = (str(document.id) for document in documents)
+    expires = f"{documents[0].expires_at:%Y-%m-%d}"
+    with (examples.folder / "waiting.csv").open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.reader(file))
+    mail = "ada@example.com"
+    assert rows == [
+        ["since", "days", "state", "has to", "name", "email", "document", "expires", "id"],
+        [day(7), "7", "SENT", "sign", "契約\x1b[31m者", mail, "'=cmd|calc", "", other],
+        [day(4), "4", "VIEWED", "sign", "Bob", mail, "Lease", expires, lease],
+        [day(4), "4", "BOUNCED", "approve", "Cy", mail, "Lease", expires, lease],
+        [day(2), "2", "SENT", "sign", "'+49 Zoë", mail, "'=cmd|calc", "", other],
+        ["", "", "LATER", "sign", "Dee", mail, "Lease", expires, lease],
+    ]
+
+
+def test_report_waiting_reads_every_page(examples: Examples, acme: Tenant) -> None:
+    for document in factories.listed(acme.workspace, 101):
+        factories.recipient(document, sent_at=days_ago(1))
+    assert len(examples.run("report_waiting").splitlines()) == 102
+
+
+def test_report_waiting_prints_one_line_if_nobody_has_to_sign(examples: Examples) -> None:
+    assert examples.run("report_waiting") == "Nobody has to sign anything.\n"
+
+
+def test_report_waiting_allows_its_reader_to_stop_early(examples: Examples, acme: Tenant) -> None:
+    for document in factories.listed(acme.workspace, 100):
+        for order in range(10):  # more than a pipe holds
+            factories.recipient(document, order=order)
+    process = examples.start("report_waiting")
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith("SINCE")
+    process.stdout.close()
+    process.wait()
+    assert process.stderr is not None
+    assert (process.returncode, process.stderr.read()) == (0, "")
+    process.stderr.close()

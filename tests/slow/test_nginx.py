@@ -1,0 +1,239 @@
+"""nginx as deploy/ sets it up, with TLS and two instances: what it passes on, refuses and logs."""
+
+import ssl
+import subprocess
+
+import httpx
+import pytest
+
+from audit.models import Action, AuditEntry
+from config.api import errors
+from tests.support import factories
+from tests.support.client import golden
+from tests.support.factories import Tenant
+from tests.support.nginx import Nginx, exchange, request
+from tests.support.proxy import HOST
+
+NO_HOST = "The request has no Host header."
+ERROR_TEXTS = {
+    400: errors.InvalidRequest.text,
+    403: errors.HttpsRequired.text,
+    404: errors.PathNotFound.text,
+    405: errors.MethodNotAllowed.text,
+    503: errors.Unavailable.text,
+}
+
+
+def test_nginx_serves_https_with_hsts(gate: Nginx, acme: Tenant) -> None:
+    response = gate.get("/me", acme.raw)
+    assert response.status == 200
+    assert response.headers["strict-transport-security"] == "max-age=31536000"
+    document = factories.document(acme.workspace)
+    file = gate.get(f"/documents/{document.id}/download", acme.raw)
+    assert file.body.startswith(b"%PDF")
+    assert file.headers["strict-transport-security"] == "max-age=31536000"
+    assert "content-encoding" not in file.headers
+    assert "server" not in response.headers or response.headers["server"] == "nginx"
+
+
+def test_nginx_passes_security_txt_on(gate: Nginx) -> None:
+    response = exchange(gate.tls(), request("/.well-known/security.txt"))
+    assert response.status == 200
+    lines = response.body.decode().splitlines()
+    assert lines[0] == "Contact: mailto:security@acme.example"
+    assert lines[2] == "Canonical: https://localhost/.well-known/security.txt"
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1])
+@pytest.mark.filterwarnings("ignore:ssl.TLSVersion")
+def test_nginx_refuses_old_versions_of_tls(gate: Nginx, version: ssl.TLSVersion) -> None:
+    with pytest.raises(OSError, match="(?i)ssl|tls"):
+        gate.tls(maximum_version=version, minimum_version=version)
+
+
+def test_nginx_redirects_pages_from_plain_http(gate: Nginx) -> None:
+    response = gate.plain(gate.http_port, "/admin/login/?next=/")
+    assert response.status == 301
+    assert response.headers["location"] == "https://localhost/admin/login/?next=/"
+
+
+def test_nginx_refuses_the_api_over_plain_http_on_either_port(gate: Nginx, acme: Tenant) -> None:
+    for port in (gate.http_port, gate.port):
+        response = gate.plain(port, "/api/v1/me", f"Authorization: {acme.bearer}")
+        assert response.status == 403
+        assert response.error == errors.HttpsRequired.text
+        assert len(response.headers["request-id"]) == 32
+
+
+MALFORMED = {
+    "header": (request("/api/v1/me", "X: a\0b"), 400),
+    "no host": (b"GET /api/v1/me HTTP/1.1\r\n\r\n", 400),
+    "two lengths": (request("/api/v1/me", "Content-Length: 1", "Content-Length: 2"), 400),
+    "TRACE": (request("/api/v1/me", method="TRACE"), 405),
+    "long URL": (request("/api/v1/me?q=" + "a" * 20_000), 414),
+    "long header": (request("/api/v1/me", "X: " + "a" * 20_000), 431),
+    "many headers": (request("/api/v1/me", *[f"X-{n}: " + "a" * 9_000 for n in range(9)]), 431),
+    "large body": (request("/api/v1/me", "Content-Length: 65537", method="POST"), 413),
+    "metrics": (request("/metrics"), 404),
+    "storage": (request("/_storage/a/b"), 404),
+    "headers": (request("/api/v1/me", *[f"X-{n}: y" for n in range(120)]), 431),
+    "headers of the schema": (request("/api/v1/openapi.json", *["X: y"] * 300), 431),
+    "transfer coding": (request("/api/v1/me", "Transfer-Encoding: x"), 501),
+    "chunk": (request("/api/v1/me", "Transfer-Encoding: chunked") + b"no size\r\n", 400),
+    "no request": (b"\x16\x03\x01nonsense\r\n\r\n", 400),
+    "version": (b"GET /api/v1/me HTTP/9.9\r\n\r\n", 505),
+}
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_nginx_errors_of_its_own_are_json(gate: Nginx, name: str) -> None:
+    sent, status = MALFORMED[name]
+    response = exchange(gate.tls(), sent)
+    assert response.status == status
+    host = name not in ("no host", "no request")
+    assert response.error == (ERROR_TEXTS.get(status, response.error) if host else NO_HOST)
+    assert "went wrong on our side" not in response.error
+    assert (
+        response.headers["request-id"] == gate.logged(response.headers["request-id"])["request_id"]
+    )
+    assert ("allow" in response.headers) == (status == 405)
+
+
+def test_nginx_passes_ninety_headers(gate: Nginx, acme: Tenant) -> None:
+    headers = [f"Authorization: {acme.bearer}", *[f"X-{n}: y" for n in range(87)]]
+    assert exchange(gate.tls(), request("/api/v1/me", *headers)).status == 200
+
+
+def test_nginx_does_not_ask_again_for_a_redirect_of_another_release(
+    nginx: Nginx, acme: Tenant
+) -> None:
+    document = factories.document(acme.workspace)
+    nginx.change({'"\\^/_storage/': '"^/_known/'})
+    try:
+        response = nginx.get(f"/documents/{document.id}/download", acme.raw)
+    finally:
+        nginx.change({'"\\^/_known/': '"^/_storage/'})
+    assert response.status == 503
+    assert response.json() == golden("unavailable")
+    assert response.headers["content-type"] == "application/json"
+    assert response.headers["retry-after"] == "5"
+    entry = AuditEntry.objects.filter(action=Action.DOCUMENT_DOWNLOADED).get()
+    assert entry.request_id == response.headers["request-id"]
+
+
+@pytest.mark.parametrize("slash", ["%2F", "%2f"])
+def test_nginx_passes_an_encoded_slash_on_as_no_slash(
+    gate: Nginx, acme: Tenant, slash: str
+) -> None:
+    document = factories.document(acme.workspace)
+    unknown = gate.get("/documents/x", acme.raw)
+    for path in (
+        f"/documents/{document.id}{slash}download",
+        f"/documents/{document.id}{slash}download?type=original",
+        f"/documents/{document.id}{slash}download?type={slash}",
+        f"/documents/{document.id}{slash}",
+        f"/documents/{slash}",
+    ):
+        assert gate.get(path, acme.raw).same() == unknown.same(), path
+    for path in (
+        f"{slash}documents/{document.id}",
+        f"/documents/{document.id}{slash}download{slash}x",  # only the first one is escaped
+    ):
+        assert gate.get(path, acme.raw).error == errors.PathNotFound.text
+    page = gate.get(f"/documents?limit=1&other=a{slash}b", acme.raw)
+    assert [each["id"] for each in page.json()["data"]] == [str(document.id)]
+    refused = gate.get(f"/documents?status=a{slash}b", acme.raw)
+    assert refused.status == 400
+    assert AuditEntry.objects.filter(action="document.downloaded").count() == 0
+
+
+def test_nginx_compresses_json_but_neither_pdfs_nor_the_admin(gate: Nginx, acme: Tenant) -> None:
+    document = factories.listed(acme.workspace, 20)[0]
+    wanted = "Accept-Encoding: gzip"
+    key = f"Authorization: {acme.bearer}"
+    encoded = {
+        path: exchange(gate.tls(), request(path, key, wanted)).headers.get("content-encoding")
+        for path in ("/api/v1/documents", "/api/v1/openapi.json", "/admin/login/")
+    }
+    assert encoded == {
+        "/api/v1/documents": "gzip",
+        "/api/v1/openapi.json": None,
+        "/admin/login/": None,
+    }
+    file = gate.get(f"/documents/{document.id}/download", acme.raw, accept_encoding="gzip")
+    assert "content-encoding" not in file.headers
+
+
+def test_nginx_log_has_one_object_for_each_request_without_raw_keys(
+    gate: Nginx, acme: Tenant
+) -> None:
+    agent = f"curl {acme.raw} x"
+    path = f"/nothing/{acme.raw}/{acme.raw}?q={acme.raw}"
+    response = gate.get(path, acme.raw, user_agent=agent)
+    line = gate.logged(response.headers["request-id"])
+    assert list(line) == [
+        "time",
+        "request_id",
+        "method",
+        "path",
+        "status",
+        "milliseconds",
+        "bytes",
+        "client_address",
+        "user_agent",
+        "upstream",
+        "upstream_milliseconds",
+    ]
+    assert line["path"] == f"/api/v1/nothing/{acme.raw[:12]}…"
+    assert line["user_agent"] == f"curl {acme.raw[:12]}…"
+    assert (line["method"], line["status"], line["client_address"]) == ("GET", 404, HOST)
+    assert line["bytes"] == len(response.body)
+    assert 0 <= line["upstream_milliseconds"] <= line["milliseconds"] + 1
+    quoted = gate.get(f"/dtd%5F{acme.raw[4:]}", user_agent='"\\')
+    assert gate.logged(quoted.headers["request-id"])["user_agent"] == '"\\'
+    assert acme.raw[12:] not in gate.written()
+
+
+def test_nginx_large_bodies_for_the_admin_are_refused_with_a_page(gate: Nginx) -> None:
+    sent = request("/admin/login/", "Content-Length: 65537", method="POST")
+    response = exchange(gate.tls(), sent)
+    assert response.status == 413
+    assert response.headers["content-type"] == "text/html; charset=utf-8"
+    assert b"too large" in response.body
+
+
+def test_nginx_ignores_headers_with_underscores(gate: Nginx, acme: Tenant) -> None:
+    key = f"Authorization: {acme.bearer}"
+    document = factories.document(acme.workspace)
+    path = f"/api/v1/documents/{document.id}/download"
+    assert exchange(gate.tls(), request(path, key, "X_Forwarded_For: 6.6.6.6")).status == 200
+    entry = AuditEntry.objects.filter(action=Action.DOCUMENT_DOWNLOADED).get()
+    assert entry.address == HOST
+
+
+def test_nginx_serves_http_2(gate: Nginx, acme: Tenant) -> None:
+    words = ["curl", "-s", "--http2", "--cacert", str(gate.certificate)]
+    words += ["-w", "%{http_version} %{http_code}", "-o", "/dev/null"]
+    url = f"https://localhost:{gate.port}/api/v1/me"
+    done = subprocess.run(
+        [*words, "-H", f"Authorization: {acme.bearer}", url], capture_output=True, text=True
+    )
+    assert done.stdout == "2 200"
+
+
+def test_nginx_passes_a_form_on_over_https(gate: Nginx, db: None) -> None:
+    user = factories.user("ada@acme.example", is_staff=True, is_superuser=True)
+    user.set_password("correct horse battery")
+    user.save()
+    context = ssl.create_default_context(cafile=gate.certificate)
+    base = f"https://localhost:{gate.port}"
+    with httpx.Client(base_url=base, verify=context, headers={"Referer": base}) as browser:
+        browser.get("/admin/login/")
+        form = {
+            "username": user.username,
+            "password": "correct horse battery",
+            "csrfmiddlewaretoken": browser.cookies["csrftoken"],
+        }
+        assert browser.post("/admin/login/?next=/admin/", data=form).status_code == 302
+        assert browser.get("/admin/").status_code == 200
+        assert {cookie.secure for cookie in browser.cookies.jar} == {True}

@@ -1,0 +1,93 @@
+"""nginx and object storage with an https URL."""
+
+import contextlib
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from config.ports import free_port
+from tests.support import factories
+from tests.support.factories import Tenant
+from tests.support.nginx import Nginx, make_certificate, program
+from tests.support.proxy import HOST
+from tests.support.server import EXEC, eventually
+
+SYSTEM_TRUST = "/etc/ssl/certs/ca-certificates.crt"
+TLS = """
+error_log stderr crit;
+pid {folder}/pid;
+events {{}}
+http {{
+    access_log off;
+    proxy_temp_path {folder};
+    client_body_temp_path {folder};
+    server {{
+        listen {host}:{port} ssl;
+        ssl_certificate {folder}/tls/certificate.pem;
+        ssl_certificate_key {folder}/tls/key.pem;
+        location / {{
+            proxy_set_header Host $http_host;
+            proxy_pass http://{store};
+        }}
+    }}
+}}
+"""
+
+
+@contextlib.contextmanager
+def tls_in_front_of(store: str, folder: Path) -> Iterator[str]:
+    """Object storage over TLS, with the certificate in the folder; yields its host and port."""
+    port = free_port()
+    configuration = folder / "nginx.conf"
+    configuration.write_text(TLS.format(folder=folder, host=HOST, port=port, store=store))
+    command = [program("nginx", "nginx-light"), "-c", str(configuration), "-g", "daemon off;"]
+    process = subprocess.Popen([sys.executable, "-c", EXEC, *command])
+    try:
+        assert eventually((folder / "pid").exists)
+        yield f"{HOST}:{port}"
+    finally:
+        process.terminate()
+        process.wait()
+
+
+@pytest.fixture
+def over_tls(
+    django_db_setup: None, transactional_db: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Nginx, Path]]:
+    """nginx that reaches object storage over TLS, and the file with the certificates it trusts."""
+    folder = tmp_path_factory.mktemp("storage")
+    make_certificate(folder / "tls")
+    trusted = folder / "trusted.pem"
+    trusted.write_bytes((folder / "tls" / "certificate.pem").read_bytes())
+    nginx = Nginx(folder)
+    try:
+        nginx.wait()
+        plain = urlsplit(nginx.store.url).netloc
+        with tls_in_front_of(plain, folder) as store:
+            nginx.change(
+                {
+                    "default http;": "default https;",
+                    re.escape(plain): store,
+                    SYSTEM_TRUST: str(trusted),
+                }
+            )
+            yield nginx, trusted
+    finally:
+        nginx.stop()
+
+
+def test_nginx_serves_downloads_of_object_storage_that_has_tls(
+    over_tls: tuple[Nginx, Path], acme: Tenant
+) -> None:
+    nginx, trusted = over_tls
+    document = factories.document(acme.workspace, content=b"%PDF-" + b"x" * 300_000)
+    path = f"/documents/{document.id}/download"
+    assert nginx.get(path, acme.raw).body == b"%PDF-" + b"x" * 300_000
+    trusted.write_bytes(Path(SYSTEM_TRUST).read_bytes())  # nothing vouches for this certificate
+    nginx.change({})
+    assert nginx.get(path, acme.raw).status == 503

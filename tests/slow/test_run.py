@@ -1,0 +1,333 @@
+"""`make run`: each printed line works as printed, and nothing is left when it ends."""
+
+import json
+import re
+import shlex
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+
+from audit.tree import laptop
+from config.ports import free_port
+from documents.demo.loading import DATA
+from tests.support.processes import all_gone, bare_environment, kill_group, manage, start, using
+from tests.support.server import ROOT, eventually
+
+README = (ROOT / "README.md").read_text()
+
+
+class Run:
+    """One `make run` on a data folder, ready when this returns."""
+
+    def __init__(self, folder: Path) -> None:
+        self.port = free_port()
+        self.base = f"http://127.0.0.1:{self.port}"
+        self.process = start("make", "run", folder=folder, PORT=str(self.port))
+        self.printed = ""
+        assert self.process.stdout is not None
+        while "Stop with Ctrl-C" not in self.printed:
+            line = self.process.stdout.readline()
+            assert line, self.printed
+            self.printed += line
+
+    def line_with(self, text: str) -> str:
+        """The next printed line that has the text."""
+        assert self.process.stdout is not None
+        while text not in (line := self.process.stdout.readline()):
+            assert line
+        return line
+
+    def companion(self, name: str) -> psutil.Process:
+        """A process beside the server."""
+        [found] = [
+            child
+            for child in psutil.Process(self.process.pid).children(recursive=True)
+            if name in " ".join(child.cmdline())
+        ]
+        return found
+
+    def key(self, workspace: str) -> str:
+        """The key printed for a workspace."""
+        (key,) = re.findall(rf"^Key for {workspace}: (dtd_\S+)$", self.printed, re.MULTILINE)
+        return str(key)
+
+    def status(self, workspace: str, path: str = "me") -> int:
+        headers = {"Authorization": f"Bearer {self.key(workspace)}"}
+        return httpx.get(f"{self.base}/api/v1/{path}", headers=headers).status_code
+
+    def logins(self) -> list[tuple[str, str]]:
+        """The printed logins with their passwords."""
+        return re.findall(r"^  (\S+@\S+) +(\S+)", self.printed, re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as parent:
+        yield Path(parent) / "data"
+        assert all_gone(Path(parent)), using(Path(parent))
+
+
+@pytest.fixture(scope="module")
+def run(folder: Path) -> Iterator[Run]:
+    running = Run(folder)
+    yield running
+    kill_group(running.process)
+
+
+def test_run_prints_a_curl_line_that_works(run: Run) -> None:
+    (line,) = re.findall(r"^ +(curl .*)$", run.printed, re.MULTILINE)
+    done = subprocess.run(["sh", "-c", f"{line} -sS"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(done.stdout)["data"]) == 2
+    assert f"Ready: {run.base}" in run.printed
+    assert run.key("Acme") in shlex.split(line)[2]
+
+
+def test_run_prints_a_key_for_each_state_of_api_access(run: Run) -> None:
+    standing = {name: run.status(name) for name in ("Acme", "Umbrella", "Freebie", "Frozen")}
+    assert standing == {"Acme": 200, "Umbrella": 200, "Freebie": 402, "Frozen": 403}
+
+
+def test_run_counts_requests_in_its_own_process(run: Run) -> None:
+    headers = {"Authorization": f"Bearer {run.key('Umbrella')}"}
+    with httpx.Client(base_url=run.base, headers=headers) as client:
+        left = [int(client.get("/api/v1/me").headers["X-RateLimit-Remaining"]) for _ in range(3)]
+    assert left[1] - left[2] == 1 or left[0] - left[1] == 1  # a window may end in between
+
+
+def test_run_serves_pdfs_of_a_complete_document(run: Run) -> None:
+    client = httpx.Client(base_url=run.base, headers={"Authorization": f"Bearer {run.key('Acme')}"})
+    with client:
+        page = client.get("/api/v1/documents?status=COMPLETED&limit=1").json()
+        download = page["data"][0]["links"]["download"]
+        files = [
+            client.get(download, params={"type": name}).content
+            for name in ("original", "signed", "certificate")
+        ]
+    assert [file[:5] for file in files] == [b"%PDF-"] * 3
+    assert len(set(files)) == 3
+
+
+def test_run_prints_logins_that_open_the_admin(run: Run) -> None:
+    (admin,) = re.findall(r"^Admin: (\S+)$", run.printed, re.MULTILINE)
+    assert run.logins()
+    for login, password in run.logins():
+        with httpx.Client(follow_redirects=True) as browser:
+            page = browser.get(admin)
+            form = {
+                "username": login,
+                "password": password,
+                "csrfmiddlewaretoken": browser.cookies["csrftoken"],
+                "next": "/admin/",
+            }
+            page = browser.post(page.url, data=form, headers={"Referer": str(page.url)})
+            staff = "sessionid" in browser.cookies
+        assert (page.status_code, staff) == (200, not login.startswith("mem")), login
+
+
+def test_run_prints_a_login_of_each_kind(run: Run) -> None:
+    for kind in ("admin of Acme", "member of Acme", "support", "operator"):
+        assert re.search(rf"^  \S+@\S+ +\S+ +{kind}$", run.printed, re.MULTILINE), kind
+    assert "They need no second factor." in run.printed
+
+
+def test_readme_shows_a_line_that_makes_an_operator(run: Run, folder: Path) -> None:
+    [line] = re.findall(r"^DATA_DIR=var (.+ createsuperuser .+)$", README, re.MULTILINE)
+    words = shlex.split(line)
+    assert words[0] == ".venv/bin/python"
+    password = "a long enough passphrase"
+    environment = {
+        **bare_environment(folder),
+        "DATA_DIR": str(folder),
+        "DJANGO_SUPERUSER_PASSWORD": password,
+    }
+    # As printed, but that a test has no terminal to enter a password in.
+    command = [sys.executable, *words[1:], "--noinput"]
+    subprocess.run(command, cwd=ROOT, env=environment, check=True, timeout=60)
+    with httpx.Client(follow_redirects=True, base_url=run.base) as browser:
+        page = browser.get("/admin/login/?next=/admin/")
+        form = {
+            "username": "you@example.com",
+            "password": password,
+            "csrfmiddlewaretoken": browser.cookies["csrftoken"],
+            "next": "/admin/",
+        }
+        page = browser.post(page.url, data=form, headers={"Referer": str(page.url)})
+    assert (page.status_code, "Create a workspace" in page.text) == (200, True)
+
+
+def test_run_seals_the_audit_log_and_another_shell_verifies_it(run: Run, folder: Path) -> None:
+    witness = folder / "checkpoints"
+    assert eventually(witness.exists)
+    assert run.status("Acme", "documents?limit=1") == 200
+    done = manage("verify_audit", "--checkpoint", witness, folder=folder)
+    assert done.stdout.startswith("The audit log is intact"), done.stderr
+    done = manage("seal_audit", folder=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_run_gives_the_secret_key_to_the_sealer_only(run: Run, folder: Path) -> None:
+    assert stat.S_IMODE((folder / "audit_key.json").stat().st_mode) == 0o600
+    assert "AUDIT_SIGNING_KEY" in run.companion("seal_audit").environ()
+    server = run.companion("spawn_main")
+    for other in (server, run.companion("deliver_webhooks"), run.companion("receive.py")):
+        assert "AUDIT_SIGNING_KEY" not in other.environ()
+    assert server.environ()["AUDIT_PUBLIC_KEYS"].startswith("laptop.example/audit+")
+
+
+def test_run_prints_a_line_that_completes_a_document_which_then_arrives(
+    run: Run, folder: Path
+) -> None:
+    assert "SECRET_KEY" not in run.companion("receive.py").environ()
+    [line] = re.findall(r"^ +(env .* complete_document)$", run.printed, re.MULTILINE)
+    done = subprocess.run(
+        ["sh", "-c", line],
+        cwd=ROOT,
+        env=bare_environment(folder),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    [id] = re.findall(r"\((\S{36})\)\n", done.stdout)
+    assert run.line_with("document.completed ") == f"document.completed {id}\n"
+    saved = Path(run.line_with("saved ").removeprefix("saved ").strip())
+    assert saved.parent == folder / "received" / id
+    assert saved.read_bytes() == (DATA / "agreement-5-signed.pdf").read_bytes()
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (saved, folder / "checkpoints")} == {
+        0o600
+    }
+
+
+ENDED = {
+    "seal_audit": "Run: python manage.py seal_audit --follow",
+    "deliver_webhooks": "Run: WEBHOOK_TARGETS=any python manage.py deliver_webhooks",
+    "receive.py": "the demo's webhooks are not received until the next start.",
+}
+
+
+@pytest.mark.parametrize("name", ENDED)
+def test_run_serves_on_without_a_companion_and_says_so(run: Run, name: str) -> None:
+    run.companion(name).kill()
+    line = run.line_with(f"{name} ended with status -9: ")
+    assert line.endswith(f"{ENDED[name]}\n")
+    assert run.status("Acme") == 200
+
+
+def test_variables_of_the_user_s_own_seals_win(tmp_path: Path) -> None:
+    own = {"AUDIT_PUBLIC_KEYS": "own", "AUDIT_WITNESSES": "stdout"}
+    environ = dict(own)
+    laptop.provide(environ, tmp_path)
+    assert environ == own
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_run_on_a_port_that_is_taken_is_one_clear_line(run: Run, folder: Path) -> None:
+    done = subprocess.run(
+        ["make", "--silent", "run", f"PORT={run.port}"],
+        cwd=ROOT,
+        env=bare_environment(folder),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode != 0
+    assert done.stdout == ""
+    lines = [line for line in done.stderr.splitlines() if not line.startswith("make")]
+    assert lines == [
+        f"CommandError: Port {run.port} cannot be used: Address already in use. "
+        "Choose another: make run PORT=8001"
+    ]
+
+
+@pytest.mark.parametrize("port", ["0", "65536", "http", "٨٠٠٠"])
+def test_run_on_a_port_that_is_none_is_one_clear_line(run: Run, folder: Path, port: str) -> None:
+    done = subprocess.run(
+        ["make", "--silent", "run", f"PORT={port}"],
+        cwd=ROOT,
+        env=bare_environment(folder),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode != 0
+    assert done.stderr.splitlines()[0] == (
+        "CommandError: The port must be a number from 1 to 65535. "
+        "Choose another: make run PORT=8001"
+    )
+
+
+def test_run_with_a_python_that_is_too_old_is_one_clear_line(tmp_path: Path) -> None:
+    old = tmp_path / "python3.9"
+    old.write_text('#!/bin/sh\n[ "$1" = --version ] && echo Python 3.9.2 && exit 0\nexit 1\n')
+    old.chmod(0o755)
+    done = subprocess.run(
+        ["make", "--silent", "run", f"PYTHON={old}", f"VENV={tmp_path / 'venv'}"],
+        cwd=ROOT,
+        env=bare_environment(tmp_path / "data"),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode != 0
+    assert done.stderr.splitlines()[0] == (
+        f"Python 3.11 or newer is needed; {old} is Python 3.9.2. "
+        "Choose another: make run PYTHON=python3.12"
+    )
+    assert not (tmp_path / "data").exists()
+
+
+def interrupt(run: Run) -> None:
+    """Ctrl-C reaches the terminal's whole foreground group."""
+    psutil.Process(run.process.pid).send_signal(signal.SIGINT)
+    for child in psutil.Process(run.process.pid).children():
+        child.send_signal(signal.SIGINT)
+
+
+def interrupt_make(run: Run) -> None:
+    run.process.send_signal(signal.SIGINT)
+
+
+def terminate_make(run: Run) -> None:
+    run.process.terminate()
+
+
+def kill_make(run: Run) -> None:
+    run.process.kill()
+
+
+def kill_server(run: Run) -> None:
+    for child in psutil.Process(run.process.pid).children():
+        child.kill()
+
+
+def kill_all(run: Run) -> None:
+    for child in psutil.Process(run.process.pid).children(recursive=True):
+        child.kill()
+
+
+@pytest.mark.parametrize(
+    "end", [interrupt, interrupt_make, terminate_make, kill_make, kill_server, kill_all]
+)
+def test_run_leaves_no_process_and_intact_data_however_it_ends(
+    run: Run, folder: Path, end: Callable[[Run], None]
+) -> None:
+    headers = {"Authorization": f"Bearer {run.key('Acme')}"}
+    before = httpx.get(f"{run.base}/api/v1/documents?limit=100", headers=headers).content
+
+    kept = run.printed
+    end(run)
+    assert all_gone(folder), using(folder)
+    run.process.communicate()
+
+    run.__init__(folder)  # type: ignore[misc] # the other tests go on with the new one
+    headers = {"Authorization": f"Bearer {run.key('Acme')}"}
+    after = httpx.get(f"{run.base}/api/v1/documents?limit=100", headers=headers).content
+    assert after == before
+    assert run.key("Acme") not in kept
+    assert eventually(lambda: run.status("Acme") == 200)

@@ -1,0 +1,171 @@
+"""A store that fails in less obvious ways than being gone; asked by us, or by us and nginx."""
+
+import contextlib
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection, IncompleteRead
+from pathlib import Path
+
+import pytest
+
+from audit.models import AuditEntry
+from tests.support import factories
+from tests.support.client import Response, golden
+from tests.support.factories import Tenant
+from tests.support.nginx import Nginx
+from tests.support.proxy import HOST, failing_after, with_206
+from tests.support.server import PATIENCE, Server, eventually
+
+WRONG = "a-secret-key-that-is-wrong"
+
+
+FAILURES = 3  # of object storage, until it is left alone for a moment
+DEADLINE = 6  # seconds
+
+
+def all_of_them(path: str, raw: str, servers: list[Server], method: str) -> list[Response]:
+    """Their answers, asked at the same time."""
+    with ThreadPoolExecutor() as threads:
+        return list(threads.map(lambda server: server.get(path, raw, method), servers))
+
+
+def is_unavailable(response: Response) -> bool:
+    return (
+        response.status == 503
+        and response.headers["retry-after"] == "5"
+        and response.json() == golden("unavailable")
+    )
+
+
+def refused_at_once(server: Server, response: Response) -> bool:
+    """Whether a download was 503 without a request to object storage."""
+    assert is_unavailable(response)
+    return "has failed repeatedly" in server.log_of(response)
+
+
+def test_storage_that_is_silent_is_503_within_its_time_outs_and_then_at_once(
+    server: Server, nginx: Nginx, acme: Tenant
+) -> None:
+    path = f"/documents/{factories.document(acme.workspace).id}/download"
+    servers = [server, nginx]
+    for each in servers:
+        each.store.refuse()  # no connection is left from before
+        each.store.restore()
+        each.store.silence()
+    tried = [each.store.accepted for each in servers]
+    started = time.monotonic()
+    responses = all_of_them(path, acme.raw, servers * FAILURES, "GET")
+    assert time.monotonic() - started < DEADLINE
+    assert all(map(is_unavailable, responses))
+    refused = [each.get(path, acme.raw) for each in servers]  # before another try is due
+    for each, before, response in zip(servers, tried, refused, strict=True):
+        assert each.store.accepted - before == FAILURES  # no second try
+        assert refused_at_once(each, response)
+        assert each.get("/me", acme.raw).status == 200
+    assert not AuditEntry.objects.filter(action="document.downloaded").exists()
+    for each in servers:
+        each.store.restore()
+        assert eventually(lambda: each.get(path, acme.raw).status == 200)  # noqa: B023
+
+
+def test_storage_that_falls_silent_within_bodies_breaks_them_off(
+    server: Server, acme: Tenant
+) -> None:
+    document = factories.document(acme.workspace, content=bytes(30_000_000))
+    path = f"/documents/{document.id}/download"
+    with contextlib.ExitStack() as stack:
+        responses = []
+        for _ in range(FAILURES):
+            connection = stack.enter_context(
+                contextlib.closing(HTTPConnection(HOST, server.port, timeout=PATIENCE))
+            )
+            connection.request("GET", f"/api/v1{path}", headers={"Authorization": acme.bearer})
+            responses.append(stack.enter_context(contextlib.closing(connection.getresponse())))
+            responses[-1].read(1)
+        server.store.silence()
+        started = time.monotonic()
+        with ThreadPoolExecutor() as threads:
+            ends = [threads.submit(response.read) for response in responses]
+            assert all(isinstance(end.exception(), IncompleteRead) for end in ends)
+        assert time.monotonic() - started < DEADLINE
+    assert eventually(lambda: "fails repeatedly" in server.log())
+    assert refused_at_once(server, server.get(path, acme.raw))
+
+
+def test_storage_that_responds_with_500_is_left_alone_for_a_moment(
+    server: Server, acme: Tenant
+) -> None:
+    path = f"/documents/{factories.document(acme.workspace).id}/download"
+    server.store.alter = failing_after(0, b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n")
+    for _ in range(FAILURES):
+        assert "500" in server.log_of(server.get(path, acme.raw))
+    assert refused_at_once(server, server.get(path, acme.raw))
+    server.store.restore()
+    assert eventually(lambda: server.get(path, acme.raw).status == 200)
+
+
+def test_storage_without_an_object_is_no_failure_of_storage(server: Server, acme: Tenant) -> None:
+    document = factories.document(acme.workspace)
+    lost = factories.document(acme.workspace)
+    lost.original.object_key = "none/there.pdf"
+    lost.original.save()
+    for _ in range(FAILURES + 1):
+        assert is_unavailable(server.get(f"/documents/{lost.id}/download", acme.raw))
+    assert server.get(f"/documents/{document.id}/download", acme.raw).status == 200
+
+
+def test_storage_that_closed_a_kept_connection_gets_a_second_request(
+    server: Server, acme: Tenant
+) -> None:
+    path = f"/documents/{factories.document(acme.workspace).id}/download"
+    assert server.get(path, acme.raw).status == 200
+    failures = iter([ConnectionResetError])
+
+    def cut_once(block: bytes) -> bytes:
+        if failure := next(failures, None):
+            raise failure
+        return with_206(block)
+
+    server.store.alter = cut_once
+    assert server.get(path, acme.raw).status == 200
+
+
+@pytest.fixture
+def with_a_wrong_secret_key(transactional_db: None, tmp_path: Path) -> Iterator[list[Server]]:
+    with contextlib.ExitStack() as stack:
+        servers: list[Server] = []
+        for kind in (Server, Nginx):
+            folder = tmp_path / kind.__name__
+            folder.mkdir()
+            servers.append(kind(folder, S3_SECRET_ACCESS_KEY=WRONG))
+            stack.callback(servers[-1].stop)
+        for each in servers:
+            each.wait()
+        yield servers
+
+
+def test_storage_that_denies_access_is_503_with_the_cause_in_the_log_only(
+    with_a_wrong_secret_key: list[Server], acme: Tenant
+) -> None:
+    path = f"/documents/{factories.document(acme.workspace).id}/download"
+    for method in ("GET", "HEAD"):
+        responses = all_of_them(path, acme.raw, with_a_wrong_secret_key, method)
+        for each, response in zip(with_a_wrong_secret_key, responses, strict=True):
+            assert response.status == 503
+            assert method == "HEAD" or is_unavailable(response)
+            logged = each.log_of(response)
+            assert "403" in logged or "SignatureDoesNotMatch" in logged
+    for each in with_a_wrong_secret_key:
+        assert not any(secret in each.log() for secret in (WRONG, acme.raw, "X-Amz-Signature"))
+    assert not AuditEntry.objects.filter(action="document.downloaded").exists()
+
+
+def test_storage_that_denies_nginx_what_was_signed_is_the_same_503(
+    nginx: Nginx, acme: Tenant
+) -> None:
+    document = factories.document(acme.workspace)
+    nginx.store.alter = failing_after(1, b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
+    response = nginx.get(f"/documents/{document.id}/download", acme.raw)
+    assert is_unavailable(response)
+    assert eventually(lambda: response.headers["request-id"] in nginx.completions.read_text())

@@ -1,0 +1,226 @@
+"""manage.py deliver_webhooks: each event arrives, signed, whatever happens to processes."""
+
+import random
+import signal
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.utils import timezone
+from standardwebhooks.webhooks import Webhook
+
+from audit.models import AuditEntry
+from config.api.responses import as_json
+from documents.models import Document
+from events.models import Event
+from events.serializers import event
+from events.webhooks import secrets, statements
+from events.webhooks.models import Attempt, Delivery, DeliveryState, Process
+from tests.support import factories, server
+from tests.support.factories import Tenant
+from tests.support.proxy import Proxy
+from tests.support.receiver import (
+    Receiver,
+    closed_port,
+    delivering,
+    endpoint,
+    receiving,
+    start_delivering,
+    stop_delivering,
+)
+from tests.support.server import PATIENCE, eventually
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+PENDING, DELIVERED, FAILED = DeliveryState.values
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with receiving() as started:
+        yield started
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return tmp_path / "log"
+
+
+def all_delivered() -> bool:
+    return not Delivery.objects.exclude(state=DELIVERED).exists()
+
+
+def test_event_arrives_signed_with_the_bytes_of_the_feed_s_object(
+    acme: Tenant, receiver: Receiver, log: Path
+) -> None:
+    _, raw = endpoint(acme, receiver.url("/200?token=secret"))
+    with delivering(log):
+        assert eventually(Process.objects.exists), log.read_text()
+        started = time.monotonic()
+        factories.listed(acme.workspace, 1)
+        assert eventually(all_delivered), log.read_text()
+        assert eventually(lambda: Attempt.objects.exists())
+        seconds = time.monotonic() - started
+    [received] = receiver.received
+    stored = Event.objects.get(type="document.sent")
+    values = (stored.uuid, stored.type, stored.occurred_at, str(stored.document_id), "SENT")
+    assert received.body == as_json(event(*values))
+    assert received.path == "/200?token=secret"
+    assert received.headers["content-type"] == "application/json"
+    assert received.headers["host"] == f"127.0.0.1:{receiver.port}"
+    Webhook(raw).verify(received.body, received.headers)
+    attempt = Attempt.objects.get()
+    assert (attempt.number, attempt.status, attempt.response) == (1, 200, "thanks")
+    assert 0 <= attempt.milliseconds < seconds * 1000
+    text = log.read_text()
+    assert f"of {received.id} to endpoint" in text
+    assert "token" not in text
+    assert "thanks" not in text
+    assert "Warning" not in text
+
+
+def test_event_has_two_signatures_while_a_secret_is_rolled(
+    acme: Tenant, receiver: Receiver, log: Path
+) -> None:
+    old = [secrets.new(), secrets.new()]
+    ends = [timezone.now() + timedelta(hours=1), timezone.now() - timedelta(hours=1)]
+    new = [
+        endpoint(
+            acme,
+            receiver.url(f"/200/{number}"),
+            previous_secret=secrets.encrypt(raw),
+            previous_secret_until=end,
+        )[1]
+        for number, (raw, end) in enumerate(zip(old, ends, strict=True))
+    ]
+    factories.listed(acme.workspace, 1)
+    with delivering(log):
+        assert eventually(all_delivered), log.read_text()
+    rolling, rolled = sorted(receiver.received, key=lambda each: each.path)
+    assert len(rolling.headers["webhook-signature"].split()) == 2
+    Webhook(new[0]).verify(rolling.body, rolling.headers)
+    Webhook(old[0]).verify(rolling.body, rolling.headers)
+    assert len(rolled.headers["webhook-signature"].split()) == 1
+    Webhook(new[1]).verify(rolled.body, rolled.headers)
+
+
+def test_410_switches_the_endpoint_off_and_says_so(
+    acme: Tenant, receiver: Receiver, log: Path
+) -> None:
+    gone, _ = endpoint(acme, receiver.url("/410"))
+    factories.listed(acme.workspace, 1)
+    with delivering(log):
+        assert eventually(lambda: not type(gone).objects.get().enabled), log.read_text()
+    entry = AuditEntry.objects.get(action="webhook.switched_off")
+    assert "410" in entry.detail
+    delivery = Delivery.objects.get()
+    assert (delivery.state, delivery.attempts) == (PENDING, 1)  # it waits for "on"
+
+
+def test_deliveries_survive_processes_that_are_killed(
+    acme: Tenant, receiver: Receiver, log: Path
+) -> None:
+    receiver.delay = 0.05
+    endpoint(acme, receiver.url(), "document.created", "document.sent", "document.viewed")
+    processes = [start_delivering(log) for _ in range(2)]
+    chance = random.Random(17)  # noqa: S311 - moments of a test
+    try:
+        documents = factories.listed(acme.workspace, 100)
+        for _ in range(6):
+            receiver.arrived.clear()
+            assert receiver.arrived.wait(PATIENCE), log.read_text()
+            time.sleep(chance.uniform(0, 0.3))
+            victim = processes.pop(0)
+            victim.send_signal(signal.SIGKILL)
+            victim.wait()
+            # Claims of a killed process end after 6 s; the test does not wait for that.
+            Delivery.objects.filter(claimed_until__isnull=False).update(
+                claimed_until=timezone.now()
+            )
+            processes.append(start_delivering(log))
+        Document.objects.update(status="VIEWED")
+        assert eventually(all_delivered), log.read_text()
+    finally:
+        for process in processes:
+            stop_delivering(process)
+    ids = [each.id for each in receiver.received]
+    assert len(set(ids)) == 300
+    assert len(ids) >= 300
+    for document in documents:
+        mine = [each for each in receiver.received if each.document == str(document.id)]
+        first = list(dict.fromkeys(each.type for each in mine))
+        assert first == ["document.created", "document.sent", "document.viewed"]
+        assert len({each.id for each in mine}) == 3
+
+
+def test_two_processes_share_the_work_and_ten_attempts_are_in_progress(
+    acme: Tenant, receiver: Receiver, log: Path, tmp_path: Path
+) -> None:
+    receiver.delay = 0.2
+    for number in range(30):
+        endpoint(acme, receiver.url(f"/200/{number}"))
+    other = tmp_path / "other"
+    with delivering(log), delivering(other):
+        assert eventually(lambda: Process.objects.count() == 2)
+        factories.listed(acme.workspace, 20)
+        assert eventually(all_delivered), log.read_text()
+    assert len(receiver.received) == 600
+    assert len({(each.id, each.path) for each in receiver.received}) == 600
+    assert max(receiver.most_at_once.values()) <= statements.AT_ONCE
+    assert "status 200" in log.read_text()
+    assert "status 200" in other.read_text()
+
+
+def test_endpoints_that_are_dead_or_silent_delay_nobody_else(
+    acme: Tenant, umbrella: Tenant, receiver: Receiver, log: Path
+) -> None:
+    for _ in range(3):
+        endpoint(umbrella, f"http://127.0.0.1:{closed_port()}/")
+        endpoint(umbrella, receiver.url("/200/slow"))
+    factories.listed(umbrella.workspace, 200)  # 1,200 deliveries that come first
+    endpoint(acme, receiver.url())
+    factories.listed(acme.workspace, 20)
+    ours = Delivery.objects.filter(endpoint__workspace=acme.workspace)
+    with delivering(log):
+        assert eventually(lambda: not ours.exclude(state=DELIVERED).exists()), log.read_text()
+        receiver.stopped.set()
+    silent = Delivery.objects.filter(endpoint__url=receiver.url("/200/slow"))
+    assert silent.filter(attempts=0).exists()  # theirs were not even begun
+
+
+def test_process_that_is_stopped_finishes_what_is_in_progress(
+    acme: Tenant, receiver: Receiver, log: Path
+) -> None:
+    receiver.delay = 1.0
+    endpoint(acme, receiver.url())
+    factories.listed(acme.workspace, 40)
+    process = start_delivering(log)
+    assert eventually(lambda: receiver.received), log.read_text()
+    process.terminate()
+    assert process.wait(30) == 0, log.read_text()
+    done = Delivery.objects.filter(state=DELIVERED).count()
+    assert done == len(receiver.received) < 40
+    assert not Delivery.objects.filter(claimed_until__isnull=False).exists()
+
+
+def test_process_goes_on_after_the_database_was_out_of_reach(
+    acme: Tenant, receiver: Receiver, log: Path
+) -> None:
+    receiver.delay = 0.5
+    endpoint(acme, receiver.url())
+    proxy = Proxy(server.test_database_url())
+    try:
+        with delivering(log, DATABASE_URL=proxy.url):
+            assert eventually(Process.objects.exists), log.read_text()
+            factories.listed(acme.workspace, 30)
+            assert eventually(lambda: receiver.received)
+            proxy.refuse()
+            assert eventually(lambda: "trying again" in log.read_text())
+            proxy.restore()
+            assert eventually(all_delivered), log.read_text()
+    finally:
+        proxy.stop()
+    assert len(receiver.received) == 30  # what had been sent was recorded afterwards
+    assert Attempt.objects.count() == 30

@@ -1,0 +1,128 @@
+"""The WSGI entry point: it starts nothing, and refuses variables that it cannot use."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from config.ports import free_port
+from tests.config.test_roles import empty  # noqa: F401 - a fixture
+from tests.support import server as servers
+from tests.support.proxy import Proxy
+from tests.support.server import ROOT, Server, eventually
+
+GRANIAN = [str(Path(sys.executable).parent / "granian"), "--interface", "wsgi"]
+
+
+def serve(**environment: str | None) -> "subprocess.CompletedProcess[str]":
+    """Runs the server in the tests' environment, changed by `environment`, for at most 40 s."""
+    variables = {**os.environ, **environment}
+    command = [*GRANIAN, "--port", str(free_port()), "config.wsgi:application"]
+    process = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env={name: value for name, value in variables.items() if value is not None},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        output, _ = process.communicate(timeout=40)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        output, _ = process.communicate()
+        pytest.fail(f"it serves: {output}")
+    return subprocess.CompletedProcess(command, process.returncode, output)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "SECRET_KEY",
+        "DATABASE_URL",
+        "REDIS_URL",
+        "S3_ENDPOINT_URL",
+        "S3_BUCKET",
+        "S3_ACCESS_KEY_ID",
+        "S3_SECRET_ACCESS_KEY",
+        "SPOOL_DIR",
+    ],
+)
+def test_wsgi_without_a_required_variable_ends_with_one_line_that_names_it(name: str) -> None:
+    done = serve(**{name: None})
+    assert done.returncode == 1
+    ours = [line for line in done.stdout.splitlines() if not line.startswith("[")]
+    assert len(ours) == 1
+    assert ours[0].startswith(f"{name} is not set. Set it to ")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "takes"),
+    [
+        ("TRUSTED_PROXIES", "two", "TRUSTED_PROXIES must be a whole number of at least 0."),
+        ("HTTPS_ONLY", "perhaps", "HTTPS_ONLY must be one of 1, true, yes, on, 0, false, no, off."),
+        (
+            "REDIS_URL",
+            "redis+sentinel://:secret@10.0.0.1:26379/counters/0",
+            "REDIS_URL must begin with one of redis://, rediss://, memory://.",
+        ),
+    ],
+)
+def test_wsgi_names_a_variable_that_it_cannot_use_and_its_valid_values(
+    name: str, value: str, takes: str
+) -> None:
+    done = serve(**{name: value})
+    assert done.returncode == 1
+    assert [line for line in done.stdout.splitlines() if not line.startswith("[")] == [takes]
+
+
+def test_wsgi_before_migrate_ends_with_one_line_that_says_so(
+    empty: str,  # noqa: F811 - the fixture
+) -> None:
+    url = urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{empty}").geturl()
+    done = serve(DATABASE_URL=url)
+    assert done.returncode == 1
+    [line] = [line for line in done.stdout.splitlines() if not line.startswith("[")]
+    assert line.startswith("The database lacks the migration ")
+    assert line.endswith(" more. Run: python manage.py migrate")
+
+
+def test_wsgi_starts_while_the_database_is_out_of_reach(
+    transactional_db: None, tmp_path: Path
+) -> None:
+    proxy = Proxy(servers.test_database_url())
+    proxy.refuse()
+    server = Server(tmp_path, DATABASE_URL=proxy.url)
+    try:
+        assert eventually(lambda: server.listens() and server.get("/me").status == 401)
+        raw = "dtd_" + "A" * 40
+        assert server.get("/me", raw).status == 503
+        proxy.restore()
+        assert eventually(lambda: server.get("/me", raw).status == 401)
+    finally:
+        server.stop()
+        proxy.stop()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "line"),
+    [
+        ("SECRET_KEY", "x" * 50, "SECRET_KEY can be guessed."),
+        ("SECRET_KEY", "0123456789" * 4, "SECRET_KEY can be guessed."),
+        ("SECRET_KEY", "django-insecure-" + "0123456789" * 5, "SECRET_KEY can be guessed."),
+        ("SECRET_KEY_FALLBACKS", "secret", "SECRET_KEY_FALLBACKS can be guessed."),
+        ("ALLOWED_HOSTS", "api.example.com,*", "ALLOWED_HOSTS accepts every host."),
+    ],
+)
+def test_wsgi_with_an_unsafe_variable_ends_with_one_line_that_names_it(
+    name: str, value: str, line: str
+) -> None:
+    done = serve(**{name: value})
+    assert done.returncode == 1
+    (ours,) = [line for line in done.stdout.splitlines() if not line.startswith("[")]
+    assert ours.startswith(f"{line} Set it to ")

@@ -1,0 +1,242 @@
+"""A headless Chromium that uses the real server as a user does.
+
+With `--pictures` it keeps pictures of the pages in the tests' data folder, which git ignores: each
+page wide and on a phone, light and dark.
+"""
+
+import base64
+import contextlib
+import itertools
+import os
+import shutil
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import axe_playwright_python
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from selenium import webdriver
+from selenium.common.exceptions import WebDriverException
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.webelement import WebElement
+
+from config import embedded
+from tests.support.proxy import HOST
+from tests.support.server import Server, eventually
+
+SCREENSHOTS = embedded.data_dir(os.environ) / "tests" / "screenshots"
+WIDTHS = {"wide": 1280, "phone": 390, "narrow": 320}  # CSS pixels
+SCHEMES = ("light", "dark")
+AXE = Path(axe_playwright_python.__file__).parent / "axe.min.js"
+RUN_AXE = """
+const done = arguments[0];
+const scope = { exclude: [["#swagger"]] };
+axe.run(scope, { resultTypes: ["violations"] }).then(({ violations }) => done(violations.map(
+  ({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(" ").slice(0, 500)}`)));
+"""
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+class Browser:
+    """One browser window on the server.
+
+    Args:
+        pictures: whether to keep pictures of pages.
+
+    Attributes:
+        clicks: on links and buttons since the test began, for tests that count them.
+    """
+
+    def __init__(self, driver: webdriver.Chrome, server: Server, *, pictures: bool) -> None:
+        self.driver = driver
+        self.server = server
+        self.url = f"http://{HOST}:{server.port}"
+        self.clicks = 0
+        self._pictures = pictures
+        self._pages = itertools.count(1)
+
+    def open(self, path: str) -> None:
+        """Goes to an address of the server."""
+        self.driver.get(f"{self.url}{path}")
+
+    def log_in(self, user: User) -> None:
+        """Gives the browser a session of this user, without the form."""
+        client = Client()
+        client.force_login(user)
+        self.open("/admin/login/")
+        self.driver.delete_all_cookies()
+        session = client.cookies["sessionid"].value
+        self.driver.add_cookie({"name": "sessionid", "value": session, "httpOnly": True})
+
+    def find(self, selector: str) -> WebElement:
+        """The first element that a CSS selector matches."""
+        return self.driver.find_element(By.CSS_SELECTOR, selector)
+
+    @contextlib.contextmanager
+    def next_page(self) -> Iterator[None]:
+        """Waits, after what is done inside, until another page has loaded.
+
+        The driver does not wait for a page that a click or a key leads to: it may still read the
+        page that is being left. All that leads to another page goes through here.
+        """
+        number = next(self._pages)
+        self.driver.execute_script("window.leftAs = arguments[0]", number)
+        yield
+        assert eventually(lambda: self._has_loaded_after(number)), "no other page has loaded"
+
+    def _has_loaded_after(self, number: int) -> bool:
+        """Whether a whole page is shown that is not the one which was left under the number."""
+        loaded = "return document.readyState === 'complete' && window.leftAs !== arguments[0]"
+        try:
+            return bool(self.driver.execute_script(loaded, number))
+        except WebDriverException:  # between two pages
+            return False
+
+    def click(self, text: str) -> None:
+        """Clicks the link or button with this text, and waits for the page that it leads to."""
+        quoted = f"'{text}'"
+        xpath = (
+            f"//main//a[contains(., {quoted})] | //main//button[contains(., {quoted})] "
+            f"| //main//input[@type='submit' and contains(@value, {quoted})]"
+        )
+        self.follow(self.driver.find_element(By.XPATH, xpath))
+
+    def follow(self, element: WebElement) -> None:
+        """Clicks an element, and waits for the page that it leads to."""
+        self.clicks += 1
+        with self.next_page():
+            element.click()
+
+    def submit(self, field: WebElement, text: str) -> None:
+        """Types a text and Enter into a field, and waits for the page that this leads to."""
+        with self.next_page():
+            field.send_keys(text + Keys.ENTER)
+
+    def back(self) -> None:
+        with self.next_page():
+            self.driver.back()
+
+    def forward(self) -> None:
+        with self.next_page():
+            self.driver.forward()
+
+    def reload(self) -> None:
+        with self.next_page():
+            self.driver.refresh()
+
+    def shows(self, text: str) -> bool:
+        """Whether a user can read the text, now or once the page's scripts have run."""
+        return bool(eventually(lambda: text in self.text))
+
+    @property
+    def text(self) -> str:
+        """What a user can read."""
+        return str(self.find("body").text)
+
+    @property
+    def source(self) -> str:
+        """All of the page."""
+        return str(self.driver.page_source)
+
+    def cdp(self, command: str, **parameters: Any) -> Any:
+        """A command of Chromium's own protocol."""
+        return self.driver.execute_cdp_cmd(command, parameters)
+
+    def check_layout(self, name: str) -> None:
+        """The page fits in each width, is accessible, and keeps to its policy.
+
+        Keeps pictures of it if they are wanted.
+        """
+        for kind, width in WIDTHS.items():
+            size = {"width": width, "height": 800, "deviceScaleFactor": 1}
+            self.cdp("Emulation.setDeviceMetricsOverride", **size, mobile=width < WIDTHS["wide"])
+            assert eventually(partial(self._fits, width)), f"{name} does not fit in {width}"
+            if kind == "narrow":
+                continue
+            for scheme in SCHEMES:
+                with self.preferring(scheme):
+                    assert self.violations() == [], f"{name}, {kind}, {scheme}"
+            if self._pictures:
+                self._keep_pictures(f"{name}-{kind}")
+        self.cdp("Emulation.clearDeviceMetricsOverride")
+        assert self.refused_by_policy() == [], name
+
+    def violations(self) -> list[str]:
+        """What axe-core finds on the page: WCAG 2.2 A and AA, and its best practices.
+
+        Not in Swagger UI, which is not ours.
+        """
+        if not self.driver.execute_script("return 'axe' in window"):
+            self.driver.execute_script(AXE.read_text())
+        return list(self.driver.execute_async_script(RUN_AXE))
+
+    def refused_by_policy(self) -> list[str]:
+        """What the content security policy has refused since the last call."""
+        messages = [str(each["message"]) for each in self.driver.get_log("browser")]  # type: ignore[no-untyped-call]
+        return [each for each in messages if "Content Security Policy" in each]
+
+    def _fits(self, width: int) -> bool:
+        """Whether no part of the page is outside of this width."""
+        fits = "return document.documentElement.scrollWidth <= arguments[0]"
+        return bool(self.driver.execute_script(fits, width))
+
+    def _keep_pictures(self, name: str) -> None:
+        """Keeps a picture of the whole page in each colour scheme."""
+        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+        for scheme in SCHEMES:
+            with self.preferring(scheme):
+                picture = self.cdp("Page.captureScreenshot", captureBeyondViewport=True)
+            (SCREENSHOTS / f"{name}-{scheme}.png").write_bytes(base64.b64decode(picture["data"]))
+
+    @contextlib.contextmanager
+    def preferring(self, scheme: str) -> Iterator[None]:
+        """The user prefers a colour scheme, inside."""
+        preferred = [{"name": "prefers-color-scheme", "value": scheme}]
+        self.cdp("Emulation.setEmulatedMedia", features=preferred)
+        yield
+        self.cdp("Emulation.setEmulatedMedia", features=[])
+
+
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
+    """One Chromium for all tests; they use it through `browser`."""
+    program, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if not (program and driver):
+        missing = "chromedriver (chromium-driver)" if program else "Chromium (chromium)"
+        if os.environ.get("CI"):
+            pytest.fail(f"CI needs {missing}: apt-get install chromium chromium-driver")
+        pytest.skip(f"{missing} is not installed: apt-get install chromium chromium-driver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = program
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"):
+        options.add_argument(flag)
+    chrome = webdriver.Chrome(options, webdriver.ChromeService(driver))
+    try:
+        yield chrome
+    finally:
+        chrome.quit()
+
+
+@pytest.fixture
+def browser(
+    chromium: webdriver.Chrome, server: Server, pytestconfig: pytest.Config
+) -> Iterator[Browser]:
+    """A browser on the real server; nobody is logged in."""
+    chromium.delete_all_cookies()
+    yield Browser(chromium, server, pictures=pytestconfig.getoption("pictures"))
+    chromium.get("about:blank")

@@ -1,0 +1,113 @@
+"""Requests to the API, in process and over a socket, with one kind of response to compare."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from django.conf import settings
+from django.test import Client
+from redis import Redis
+
+from tests.support import openapi
+
+GOLDEN = Path(__file__).parent.parent / "golden"
+# Headers that may differ between two responses that are otherwise the same.
+OF_ONE_RESPONSE = (
+    "request-id",
+    "date",
+    "ratelimit",
+    "x-ratelimit-remaining",
+    "x-ratelimit-reset",
+)
+
+
+def forget_requests() -> None:
+    """Empties all counters, as the end of the minute does."""
+    with Redis.from_url(settings.REDIS_URL) as redis:
+        redis.flushdb()
+
+
+@dataclass(frozen=True)
+class Response:
+    """One whole response. Header names are in lower case."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    def json(self) -> Any:
+        """The body as JSON; fails if the response has another content type."""
+        assert self.headers["content-type"] == "application/json"
+        return json.loads(self.body)
+
+    @property
+    def error(self) -> str:
+        """The text of an error, whose body has no other field."""
+        body = self.json()
+        assert list(body) == ["error"]
+        text: str = body["error"]
+        assert text
+        return text
+
+    def same(self) -> tuple[int, dict[str, str], bytes]:
+        """What two equal responses have in common, byte for byte."""
+        kept = {name: self.headers[name] for name in self.headers if name not in OF_ONE_RESPONSE}
+        return self.status, kept, self.body
+
+
+@cache
+def _client() -> Client:
+    """One client for all tests, since each loads the middleware. The API sets no cookies."""
+    return Client(raise_request_exception=False)
+
+
+def get(
+    path: str, authorization: str | None = None, method: str = "GET", **headers: str
+) -> Response:
+    """Sends a request in process, through the whole middleware.
+
+    Args:
+        path: with its query string.
+        authorization: the value of the header; None for no header.
+        headers: further headers, `user_agent="…"` for User-Agent.
+    """
+    sent = {name.replace("_", "-"): value for name, value in headers.items()}
+    if authorization is not None:
+        sent["Authorization"] = authorization
+    response = _client().generic(method, path, headers=sent)
+    if response.streaming:
+        chunks: Iterable[bytes] = response.streaming_content  # type: ignore[attr-defined]
+        body = b"".join(chunks)
+    else:
+        body = response.content
+    received = {name.lower(): value for name, value in response.items()}
+    openapi.check_response(method, path, response.status_code, received, body)
+    return Response(response.status_code, received, body)
+
+
+def send_forms_as_browsers_do(patch: pytest.MonkeyPatch) -> None:
+    """Makes Django's test client send forms without files urlencoded, not as multipart."""
+    post = Client.post
+
+    def urlencoded(self: Client, path: str, data: Any = None, **more: Any) -> Any:
+        if "content_type" not in more:
+            data = urlencode(data or {}, doseq=True)
+            more["content_type"] = "application/x-www-form-urlencoded"
+        return post(self, path, data, **more)
+
+    patch.setattr(Client, "post", urlencoded)
+
+
+def golden(name: str) -> Any:
+    """The whole expected body."""
+    return json.loads((GOLDEN / f"{name}.json").read_text())
+
+
+def compact(data: Any) -> bytes:
+    """`data` as JSON, as the API sends it: UTF-8, no spaces."""
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode()

@@ -1,0 +1,139 @@
+"""States of the tests' database that the role that serves cannot make."""
+
+import contextlib
+from collections.abc import Iterable, Iterator
+
+from django.apps import apps
+from django.db import connection, transaction
+
+from audit.models import AuditEntry
+from config.database import fetch
+from config.postgresql import roles
+from tests.support.server import end_connections
+
+
+def execute(*statements: str) -> None:
+    """Executes them in one transaction, which is rolled back if one is refused."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)
+
+
+@contextlib.contextmanager
+def locked(table: str) -> Iterator[None]:
+    """The table is locked by another connection, as a migration may do it."""
+    with roles.as_owner(), transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
+        yield
+
+
+@contextlib.contextmanager
+def without_triggers() -> Iterator[None]:
+    """The owner, whose connection this must be, has switched off what protects the audit log."""
+    tables = [model._meta.db_table for model in apps.get_app_config("audit").get_models()]
+    with connection.cursor() as cursor:
+        for table in tables:
+            cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
+        yield
+        for table in tables:
+            cursor.execute(f"ALTER TABLE {table} ENABLE TRIGGER USER")
+            cursor.execute(f"ALTER TABLE {table} ENABLE ALWAYS TRIGGER audit_append_only")
+
+
+def waiting_for_lock() -> int:
+    """How many connections to the tests' database wait for a lock; autovacuum has no role."""
+    waiting = (
+        "SELECT DISTINCT pid FROM pg_locks JOIN pg_stat_activity USING (pid) "
+        "WHERE NOT granted AND datname = current_database() AND usename IS NOT NULL"
+    )
+    fetch("SELECT pg_stat_clear_snapshot()", [])  # in a transaction, connections are listed once
+    return len(fetch(waiting, []))
+
+
+# Their rows are made by `migrate`; no test commits a change of them.
+_KEPT = {"auth_group", "auth_group_permissions", "auth_permission", "django_content_type"}
+
+
+def empty_tables() -> None:
+    """Empties the tables after a test whose changes were committed.
+
+    Waits for transactions of others, so that none adds rows afterwards. Django's `flush` takes
+    three times as long: it truncates empty tables too, and makes all permissions again.
+    """
+    tables = sorted(set(connection.introspection.django_table_names(only_existing=True)) - _KEPT)
+    rows = " UNION ALL ".join(
+        f"SELECT '{each}' WHERE EXISTS (SELECT FROM {each})" for each in tables
+    )
+    with roles.as_owner(), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(f"LOCK TABLE {', '.join(tables)} IN ACCESS EXCLUSIVE MODE")
+        cursor.execute(rows)
+        if filled := [table for [table] in cursor.fetchall()]:
+            with without_triggers():
+                cursor.execute(f"TRUNCATE {', '.join(filled)} CASCADE")
+
+
+# Runs as its owner, so that a test need not. In a schema that `migrate` leaves alone.
+_BACKDATE = """
+    CREATE SCHEMA IF NOT EXISTS tests;
+    GRANT USAGE ON SCHEMA tests TO documents;
+    CREATE OR REPLACE FUNCTION tests.backdate(ids bigint[], times timestamptz[]) RETURNS void
+        LANGUAGE plpgsql SECURITY DEFINER SET search_path = public AS $$
+    BEGIN
+        ALTER TABLE audit_auditentry DISABLE TRIGGER audit_append_only;
+        UPDATE audit_auditentry AS entry SET created_at = given.time
+            FROM unnest(ids, times) AS given (id, time) WHERE entry.id = given.id;
+        ALTER TABLE audit_auditentry ENABLE ALWAYS TRIGGER audit_append_only;
+    END
+    $$;
+    GRANT EXECUTE ON FUNCTION tests.backdate TO documents;
+"""
+
+
+def allow_backdating() -> None:
+    """Prepares the test database for `backdated`; the owner's connection must be current."""
+    with connection.cursor() as cursor:
+        cursor.execute(_BACKDATE)
+
+
+def backdated(entries: Iterable[AuditEntry]) -> list[AuditEntry]:
+    """Adds entries with the times that they have; the database would set the present one."""
+    entries = list(entries)
+    times = [entry.created_at for entry in entries]
+    added = AuditEntry.objects.bulk_create(entries)
+    for entry, time in zip(added, times, strict=True):
+        entry.created_at = time
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT tests.backdate(%s, %s)", [[entry.pk for entry in added], times])
+    return added
+
+
+@contextlib.contextmanager
+def no_entries() -> Iterator[None]:
+    """The role that serves cannot add entries to the audit log; not within a transaction."""
+    with roles.as_owner():
+        execute("REVOKE INSERT ON audit_auditentry FROM documents")
+    try:
+        yield
+    finally:
+        with roles.as_owner():
+            roles.grant_privileges()
+
+
+@contextlib.contextmanager
+def read_only() -> Iterator[None]:
+    """Other connections may only read, as on a standby."""
+    _alter_database("SET default_transaction_read_only = on")
+    try:
+        end_connections()
+        yield
+    finally:
+        _alter_database("RESET default_transaction_read_only")
+        end_connections()
+
+
+def _alter_database(change: str) -> None:
+    name = connection.ops.quote_name(str(connection.settings_dict["NAME"]))
+    with roles.as_owner(), connection.cursor() as cursor:
+        cursor.execute("SET default_transaction_read_only = off")
+        cursor.execute(f"ALTER DATABASE {name} {change}")

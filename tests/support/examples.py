@@ -1,0 +1,111 @@
+"""Runs the programs in examples/ as a customer would, in this process or in one of their own."""
+
+import contextlib
+import os
+import re
+import resource
+import runpy
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from io import StringIO
+from pathlib import Path
+from unittest.mock import patch
+
+from tests.support.factories import Tenant
+from tests.support.proxy import HOST
+from tests.support.server import ROOT, Server
+
+Process = subprocess.Popen[str]
+
+
+def path_of(name: str) -> str:
+    return str(ROOT / "examples" / f"{name}.py")
+
+
+class Examples:
+    """The programs in a folder, on a server, with a tenant's key.
+
+    Attributes:
+        environment: all variables that they find.
+        waits: the seconds that they would have waited.
+        during_wait: called instead of each wait of a program in this process.
+    """
+
+    def __init__(self, folder: Path, server: Server, tenant: Tenant) -> None:
+        self.folder = folder
+        self.server = server
+        self.environment = {
+            "PATH": os.environ["PATH"],
+            "DTD_BASE_URL": f"http://{HOST}:{server.port}",
+            "DTD_API_KEY": tenant.raw,
+        }
+        self.waits: list[int] = []
+        self.during_wait: Callable[[], object] = lambda: None
+
+    def start(self, name: str, *words: str, stderr: int = subprocess.PIPE) -> Process:
+        """Starts `examples/NAME.py` in a process of its own."""
+        return subprocess.Popen(
+            [sys.executable, path_of(name), *words],
+            cwd=self.folder,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            text=True,
+        )
+
+    def run(self, name: str, *words: str, status: int = 0) -> str:
+        """Runs `examples/NAME.py` in this process, where its waits take no time.
+
+        Returns:
+            What it printed until its end, which must be with `status`.
+        """
+        printed, ended_with = StringIO(), 0
+        with (
+            contextlib.chdir(self.folder),
+            contextlib.redirect_stdout(printed),
+            contextlib.redirect_stderr(printed),
+            patch.dict(os.environ, self.environment, clear=True),
+            patch("sys.argv", [path_of(name), *words]),
+            patch("time.sleep", self._wait),
+        ):
+            try:
+                runpy.run_path(path_of(name), run_name="__main__")
+            except SystemExit as exc:  # handled as Python does
+                if isinstance(exc.code, str):
+                    print(exc.code)  # noqa: T201
+                ended_with = 1 if isinstance(exc.code, str) else int(exc.code or 0)
+        assert ended_with == status, printed.getvalue()
+        return printed.getvalue()
+
+    def _wait(self, seconds: int) -> None:
+        self.waits.append(seconds)
+        self.during_wait()
+
+
+class Requests:
+    """The requests that a server gets from here on, from its access log."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._before = len(server.log())
+
+    def __call__(self) -> list[str]:
+        """Each as "me 200", "documents 200", "{id} 404" or "download 429", in their order."""
+        lines = re.findall(
+            r" GET /api/v1/(?:documents/[^/\s]+/)?(\S+) (\d{3}) ",
+            self._server.log()[self._before :],
+        )
+        return [f"{re.sub('^documents/.+', '{id}', name)} {status}" for name, status in lines]
+
+
+@contextlib.contextmanager
+def file_size_limit(size: int) -> Iterator[None]:
+    """No file that this process writes can be longer."""
+    before, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, most))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (before, most))

@@ -1,0 +1,249 @@
+"""The fixtures of all tests: the cast they speak of, and the servers they talk to."""
+
+import contextlib
+import itertools
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.db import connection
+from django.test import TransactionTestCase
+from pytest_django import DjangoDbBlocker
+
+from config.postgresql import roles
+from documents import storage
+from tests.support import factories, openapi, seals
+from tests.support.browser import browser, chromium  # noqa: F401 - fixtures
+from tests.support.client import forget_requests, send_forms_as_browsers_do
+from tests.support.database import allow_backdating, empty_tables
+from tests.support.factories import Tenant
+from tests.support.nginx import Nginx
+from tests.support.server import Server, end_connections, eventually, running, wait_for_completions
+from tests.support.usage import flusher  # noqa: F401 - a fixture
+from workspaces.plans import Plan
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(
+    django_db_modify_db_settings_parallel_suffix: None,
+) -> Iterator[None]:
+    """The owner creates the test database, and deletes it at the end."""
+    with roles.as_owner():
+        yield
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """The tests use the test database as the role that serves."""
+    owner = connection.settings_dict
+    with django_db_blocker.unblock():
+        empty_tables()  # `migrate` has recorded itself
+        allow_backdating()
+    connection.close()
+    connection.settings_dict = settings.DATABASES["default"]
+    yield
+    with django_db_blocker.unblock():
+        end_connections()  # of the threads of `config.health`, which last as long as the process
+    connection.close()
+    connection.settings_dict = owner
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _owner_empties_the_tables() -> Iterator[None]:
+    """After a test whose changes were committed: the role that serves must not."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", lambda case: empty_tables())
+        yield
+
+
+@pytest.fixture
+def as_owner(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """The test itself may change tables; a server that it talks to may not.
+
+    A test without `transactional_db` must name this fixture before all others.
+    """
+    with django_db_blocker.unblock(), roles.as_owner():
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _fresh_counters() -> None:
+    """An earlier test may have counted requests."""
+    if not settings.COUNT_IN_PROCESS:  # only without services (`--quick`)
+        forget_requests()
+
+
+@pytest.fixture
+def still_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No window of failed sign-ins ends during the test; the limits would start again."""
+    now = time.time()
+    monkeypatch.setattr("django_ratelimit.core.time", SimpleNamespace(time=lambda: now))
+
+
+@pytest.fixture
+def patient_counting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The admin counts to the end, however busy the machine is."""
+    monkeypatch.setattr("audit.bars.MILLISECONDS", 30_000)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _responses_match_the_schema() -> Iterator[None]:
+    """Checks responses also where a test sends a request by itself."""
+    with pytest.MonkeyPatch.context() as patch:
+        openapi.check_clients(patch)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _forms_are_sent_as_browsers_do() -> Iterator[None]:
+    """The admin refuses other forms."""
+    with pytest.MonkeyPatch.context() as patch:
+        send_forms_as_browsers_do(patch)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _saved_objects_are_deleted() -> Iterator[None]:
+    """After the tests the bucket holds what it held before."""
+    yield
+    storage.delete(factories.saved_objects)
+
+
+@pytest.fixture
+def acme(db: None) -> Tenant:
+    """Acme is on Pro."""
+    return factories.tenant("Acme", Plan.PRO, number=1)
+
+
+@pytest.fixture
+def umbrella(db: None) -> Tenant:
+    """Umbrella is next door, on Business."""
+    return factories.tenant("Umbrella", Plan.BUSINESS, number=2)
+
+
+@pytest.fixture
+def freebie(db: None) -> Tenant:
+    """Freebie's plan lacks the API."""
+    return factories.tenant("Freebie", Plan.FREE, number=3)
+
+
+@pytest.fixture
+def frozen(db: None) -> Tenant:
+    """Frozen is on Pro, and suspended."""
+    return factories.tenant("Frozen", Plan.PRO, number=4, suspended=True)
+
+
+@pytest.fixture(scope="session")
+def the_server(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One granian process for all tests; they use it through `server`."""
+    with running(Server(tmp_path_factory.mktemp("server"))) as server:
+        yield server
+
+
+_HEALED = itertools.count(100)  # a test may have disturbed several servers
+
+
+def restore(server: Server) -> None:
+    """Restores the server's connections, and closes its breakers by a request that needs all."""
+    if server.restore():
+        healed = factories.tenant("Healed", Plan.PRO, number=next(_HEALED))
+        path = f"/documents/{factories.document(healed.workspace).id}/download"
+        assert eventually(
+            lambda: (
+                (response := server.get(path, healed.raw)).status == 200
+                and "ratelimit" in response.headers
+            )
+        )
+
+
+@pytest.fixture
+def server(the_server: Server, transactional_db: None) -> Iterator[Server]:
+    """A real server on the test database; what a test stores is committed.
+
+    Its connections to PostgreSQL, S3 and Redis can be cut; they are restored after the test.
+    """
+    yield the_server
+    restore(the_server)
+    wait_for_completions()
+
+
+@pytest.fixture(scope="session")
+def the_json_server(
+    django_db_setup: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
+    """One server that logs as JSON, for all tests; they use it through `json_server`."""
+    with running(Server(tmp_path_factory.mktemp("server"), LOG_FORMAT="json")) as server:
+        yield server
+
+
+@pytest.fixture
+def json_server(the_json_server: Server, transactional_db: None) -> Iterator[Server]:
+    """A real server, as `server`, that logs as JSON."""
+    yield the_json_server
+    the_json_server.restore()
+    wait_for_completions()
+
+
+@pytest.fixture
+def witness(transactional_db: None, settings: Any, tmp_path: Path) -> Path:
+    """The variables of the audit log's seals in this process; returns the witness's file."""
+    settings.AUDIT_SIGNING_KEY = seals.KEY.encode()
+    settings.AUDIT_PUBLIC_KEYS = []
+    settings.AUDIT_WITNESSES = [f"file:{tmp_path / 'checkpoints'}"]
+    return tmp_path / "checkpoints"
+
+
+@pytest.fixture(scope="session")
+def the_nginx(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nginx]:
+    """One nginx, and the server behind it, for all tests; they use it through `nginx`."""
+    with running(Nginx(tmp_path_factory.mktemp("nginx"))) as nginx:
+        yield nginx
+
+
+@pytest.fixture
+def nginx(the_nginx: Nginx, transactional_db: None) -> Iterator[Nginx]:
+    """A real nginx that serves the downloads of a real server, on the test database."""
+    yield the_nginx
+    restore(the_nginx)
+
+
+@pytest.fixture(scope="session")
+def the_gate(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nginx]:
+    """One nginx with TLS, for all tests; they use it through `gate`."""
+    variables = {"SECURITY_CONTACT": "mailto:security@acme.example"}
+    folder = tmp_path_factory.mktemp("gate")
+    with running(Nginx(folder, tls=True, instances=2, **variables)) as gate:
+        yield gate
+
+
+@pytest.fixture
+def gate(the_gate: Nginx, transactional_db: None) -> Iterator[Nginx]:
+    """nginx with TLS in front of two instances."""
+    yield the_gate
+    the_gate.restore()
+
+
+@pytest.fixture(params=["server", "nginx"], ids=["in process", "through nginx"])
+def front(request: pytest.FixtureRequest, transactional_db: None) -> Server:
+    """The server that a consumer sends requests to."""
+    server: Server = request.getfixturevalue(request.param)
+    return server
+
+
+@pytest.fixture
+def four_servers(
+    django_db_setup: None, transactional_db: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[list[Server]]:
+    """Four server processes that share only PostgreSQL, S3 and Redis."""
+    with contextlib.ExitStack() as stack:
+        servers = []
+        for _ in range(4):
+            servers.append(Server(tmp_path_factory.mktemp("server")))
+            stack.callback(servers[-1].stop)
+        for each in servers:
+            each.wait()
+        yield servers

@@ -1,0 +1,110 @@
+"""A folder to import: a file of documents, and PDFs beside it."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import boto3
+from django.conf import settings
+from django.core.management import call_command
+
+from documents.models import Document, Recipient, StoredFile
+from tests.support.factories import pdf
+from workspaces.models import Workspace
+
+Value = dict[str, Any]
+
+
+def objects() -> set[str]:
+    """The keys of all objects in object storage.
+
+    The S3 server reads each object for a listing, which takes longer than the service would wait.
+    """
+    options = settings.STORAGES["default"]["OPTIONS"]
+    store = boto3.resource(
+        "s3",
+        endpoint_url=options["endpoint_url"],
+        aws_access_key_id=options["access_key"],
+        aws_secret_access_key=options["secret_key"],
+        region_name=options["region_name"],
+    )
+    return {each.key for each in store.Bucket(options["bucket_name"]).objects.all()}
+
+
+def rows() -> list[int]:
+    """How many documents, recipients and files the database has."""
+    return [model._default_manager.count() for model in (Document, Recipient, StoredFile)]
+
+
+class Inbox:
+    """The folder; it has original.pdf (2 pages), signed.pdf (3) and certificate.pdf (1)."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.file = folder / "documents.jsonl"
+        for name, pages in (("original", 2), ("signed", 3), ("certificate", 1)):
+            self.put(f"{name}.pdf", pdf(f"the {name}", pages))
+
+    def put(self, name: str, content: bytes) -> None:
+        """Puts a file beside the file of documents."""
+        (self.folder / name).write_bytes(content)
+
+    def write(self, *values: Value) -> None:
+        """Makes the file of documents, one a line."""
+        self.file.write_text("".join(json.dumps(value) + "\n" for value in values))
+
+    def run(self, workspace: Workspace | UUID | str, *options: str) -> Value:
+        """Imports the file; the counts that the command prints."""
+        key = workspace.pk if isinstance(workspace, Workspace) else workspace
+        out = io.StringIO()
+        call_command("import_documents", str(key), str(self.file), *options, stdout=out)
+        counts: Value = json.loads(out.getvalue())
+        return counts
+
+    def take(self, workspace: Workspace, *values: Value) -> Value:
+        """Writes the documents and imports them."""
+        self.write(*values)
+        return self.run(workspace)
+
+
+def signer(**fields: Any) -> Value:
+    """A recipient, as the API lists one."""
+    return {
+        "name": "Zoë Brückner",
+        "email": "zoe@example.com",
+        "role": "SIGNER",
+        "status": "SENT",
+        "order": 1,
+        "sentAt": "2026-03-01T09:30:00Z",
+        "viewedAt": None,
+        "completedAt": None,
+        "declinedAt": None,
+        "declineReason": None,
+        **fields,
+    }
+
+
+def sent(**fields: Any) -> Value:
+    """A document that was sent."""
+    return {
+        "title": "Lease",
+        "status": "SENT",
+        "fileName": "lease.pdf",
+        "signingOrder": "PARALLEL",
+        "createdAt": "2026-03-01T09:00:00Z",
+        "sentAt": "2026-03-01T09:30:00Z",
+        "recipients": [signer()],
+        "files": {"original": "original.pdf"},
+        **fields,
+    }
+
+
+def completed(**fields: Any) -> Value:
+    """A document that everybody has signed."""
+    return {
+        **sent(status="COMPLETED", completedAt="2026-03-02T10:00:00Z"),
+        "files": {name: f"{name}.pdf" for name in ("original", "signed", "certificate")},
+        **fields,
+    }

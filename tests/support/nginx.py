@@ -1,0 +1,211 @@
+"""A real nginx with the files in deploy/, in front of real servers with X-Accel redirects."""
+
+import contextlib
+import gzip
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+from http.client import HTTPConnection, HTTPSConnection
+from io import StringIO
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+from urllib.parse import urlsplit
+
+import psutil
+import pytest
+from django.core.management import call_command
+
+from config.embedded import nginx
+from config.ports import free_port
+from tests.support.client import Response
+from tests.support.proxy import HOST
+from tests.support.server import EXEC, PATIENCE, Server, eventually
+
+
+def program(name: str, package: str) -> str:
+    """The path of a program. Only CI must have it.
+
+    Args:
+        package: Debian's package that contains it.
+    """
+    # Debian installs some where only root's PATH leads.
+    found = shutil.which(name) or shutil.which(name, path="/usr/sbin")
+    if found is None and "CI" not in os.environ:
+        pytest.skip(f"{name} is not installed (on Debian: apt-get install {package})")
+    assert found, f"{name} is not installed"
+    return found
+
+
+def request(path: str, *headers: str, method: str = "GET") -> bytes:
+    """An HTTP request that closes its connection."""
+    lines = [f"{method} {path} HTTP/1.1", "Host: localhost", "Connection: close", *headers]
+    return "".join(f"{line}\r\n" for line in [*lines, ""]).encode()
+
+
+def exchange(connection: socket.socket, request: bytes) -> Response:
+    """Sends bytes and reads until the server closes; the response to the first request."""
+    with connection:
+        with contextlib.suppress(OSError):  # the server may refuse before it has read all
+            connection.sendall(request)
+        received = b""
+        with contextlib.suppress(OSError):
+            while block := connection.recv(65536):
+                received += block
+    head, _, body = received.partition(b"\r\n\r\n")
+    status, *lines = head.decode().split("\r\n")
+    headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
+    return Response(int(status.split()[1]), headers, body)
+
+
+def record_completions(log: Path) -> dict[str, int]:
+    """Runs `record_download_completions` on a log; returns the counts that it prints."""
+    out = StringIO()
+    with log.open() as file, patch("sys.stdin", file):
+        call_command("record_download_completions", stdout=out, stderr=StringIO())
+    counts: dict[str, int] = json.loads(out.getvalue())
+    return counts
+
+
+def make_certificate(folder: Path) -> None:
+    """Writes a certificate for localhost and its key, as deploy/listen-https.conf names them."""
+    openssl = program("openssl", "openssl")
+    folder.mkdir()
+    words = (
+        "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost"
+    )
+    options = ["-addext", f"subjectAltName=DNS:localhost,DNS:{HOST},IP:{HOST}"]
+    files = ["-keyout", str(folder / "key.pem"), "-out", str(folder / "certificate.pem")]
+    subprocess.run([openssl, *words.split(), *options, *files], check=True, capture_output=True)
+
+
+class Nginx(Server):
+    """A server behind nginx: its responses are those that nginx passes on.
+
+    Attributes:
+        http_port: the port for plain HTTP, which only redirects and refuses.
+        second: the second instance.
+
+    Args:
+        tls: nginx serves HTTPS, with `certificate`, and the application requires it.
+        instances: how many nginx balances over, 1 or 2.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        tls: bool = False,
+        instances: int = 1,
+        **environment: str,
+    ) -> None:
+        program("nginx", "nginx-light")
+        environment = {
+            "X_ACCEL_DOWNLOADS": "yes",
+            "TRUSTED_PROXIES": "1",
+            "HTTPS_ONLY": "yes" if tls else "no",
+            **environment,
+        }
+        super().__init__(folder, **environment)
+        self.second: Server | None = None
+        ports = [self.port]
+        if instances == 2:
+            (folder / "second").mkdir()
+            self.second = Server(folder / "second", **environment)
+            ports.append(self.second.port)
+        self.port, self.http_port = free_port(), free_port()
+        home = folder / "nginx"
+        home.mkdir()
+        self.logs = home / "logs"
+        self.certificate = home / "tls" / "certificate.pem"
+        if tls:
+            make_certificate(self.certificate.parent)
+        store = urlsplit(self.store.url).netloc
+        command = nginx.install(home, self.port, ports, store, http_port=self.http_port, tls=tls)
+        self._nginx = subprocess.Popen([sys.executable, "-c", EXEC, *command])
+
+    def wait(self) -> None:
+        super().wait()
+        if second := self.second:
+            # As nginx sends it, since the application may require HTTPS.
+            sent = {"x_forwarded_proto": "https"}
+            assert eventually(lambda: second.listens() and second.get("/me", **sent).status == 401)
+
+    def http(self) -> HTTPConnection:
+        if not self.certificate.exists():
+            return super().http()
+        context = ssl.create_default_context(cafile=self.certificate)
+        return HTTPSConnection(HOST, self.port, timeout=PATIENCE, context=context)
+
+    @property
+    def completions(self) -> Path:
+        """The log of how downloads ended."""
+        return self.logs / "downloads.log"
+
+    def rotate(self) -> Path:
+        """Renames the log of completions, as logrotate does, and has nginx open a new one."""
+        number = len(list(self.logs.glob("downloads.log*")))
+        rotated = self.completions.rename(self.logs / f"downloads.log.{number}")
+        self._nginx.send_signal(signal.SIGUSR1)
+        return rotated
+
+    def change(self, patterns: dict[str, str]) -> None:
+        """Replaces these patterns in its files, and returns when its workers have read them."""
+        for name in nginx.FILES:
+            file = self.logs.parent / name
+            text = file.read_text()
+            for pattern, replacement in patterns.items():
+                text = re.sub(pattern, replacement, text)
+            file.write_text(text)
+        workers = psutil.Process(self._nginx.pid).children()
+        self._nginx.send_signal(signal.SIGHUP)
+        assert eventually(lambda: not any(worker.is_running() for worker in workers))
+
+    def stop(self) -> None:
+        self._nginx.terminate()
+        self._nginx.wait(PATIENCE)
+        if self.second:
+            self.second.stop()
+        super().stop()
+
+    def restore(self) -> bool:
+        both = [super().restore()]
+        if self.second:
+            both.append(self.second.restore())
+        return any(both)
+
+    def written(self) -> str:
+        """The text of all of nginx's logs, rotated ones too."""
+        texts = []
+        for file in self.logs.iterdir():
+            opened = gzip.open if file.suffix == ".gz" else open
+            with opened(file, "rt") as log:
+                texts.append(log.read())
+        return "".join(texts)
+
+    def plain(self, port: int, path: str, *headers: str) -> Response:
+        """The response to plain HTTP on a port."""
+        return exchange(socket.create_connection((HOST, port)), request(path, *headers))
+
+    def tls(self, **options: Any) -> ssl.SSLSocket:
+        """A connection of the test's own, with these attributes of its SSLContext."""
+        context = ssl.create_default_context(cafile=self.certificate)
+        for name, value in options.items():
+            setattr(context, name, value)
+        return context.wrap_socket(self.connect(), server_hostname="localhost")
+
+    def logged(self, request_id: str) -> dict[str, Any]:
+        """The line of the access log with this id."""
+
+        def find() -> list[dict[str, Any]]:
+            lines = map(json.loads, (self.logs / "access.log").read_text().splitlines())
+            return [line for line in lines if line["request_id"] == request_id]
+
+        (line,) = eventually(find)
+        return dict(line)

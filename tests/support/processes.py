@@ -1,0 +1,101 @@
+"""Starts, finds and kills processes of a stack that is not the tests' own."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+
+from config.embedded import SERVICES
+from tests.support.server import ROOT, eventually
+
+PROVIDED = (
+    *(service.variable for service in SERVICES.values()),
+    "DATABASE_OWNER_URL",
+    "DATABASE_SEALER_URL",
+    "SECRET_KEY",
+    "SPOOL_DIR",
+    "S3_BUCKET",
+    "S3_ACCESS_KEY_ID",
+    "S3_SECRET_ACCESS_KEY",
+    "DJANGO_SETTINGS_MODULE",
+    "HTTPS_ONLY",
+    "AUDIT_SIGNING_KEY",
+    "AUDIT_PUBLIC_KEYS",
+    "AUDIT_WITNESSES",
+)
+
+
+def heed_signals() -> None:
+    """For `preexec_fn`: what a shell starts in the background, or nohup, ignores them otherwise."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
+def bare_environment(folder: Path) -> dict[str, str]:
+    """The environment of a user who has set only DATA_DIR."""
+    kept = {name: value for name, value in os.environ.items() if name not in PROVIDED}
+    return {**kept, "DATA_DIR": str(folder)}
+
+
+def start(*command: str | Path, folder: Path, **options: str) -> "subprocess.Popen[str]":
+    """Starts a command in the project's folder, in a process group of its own."""
+    return subprocess.Popen(
+        [str(word) for word in command],
+        cwd=ROOT,
+        env={**bare_environment(folder), **options},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+        preexec_fn=heed_signals,
+    )
+
+
+def manage(*words: str | Path, folder: Path) -> "subprocess.CompletedProcess[str]":
+    """Runs manage.py to its end."""
+    return subprocess.run(
+        [sys.executable, "manage.py", *map(str, words)],
+        cwd=ROOT,
+        env=bare_environment(folder),
+        capture_output=True,
+        text=True,
+    )
+
+
+def using(folder: Path) -> list[str]:
+    """The command lines of the processes that use a data folder."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            words = process.cmdline()
+            if str(folder) in " ".join(words) or process.environ().get("DATA_DIR") == str(folder):
+                found.append(" ".join(words))
+        except (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
+            continue
+    return found
+
+
+def all_gone(folder: Path) -> bool:
+    """Whether all processes that use a data folder end."""
+    return bool(eventually(lambda: not using(folder)))
+
+
+def kill_group(process: "subprocess.Popen[str]") -> None:
+    """Kills a command that `start` started, and the other processes in its group."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+
+
+def worker_of(pid: int) -> psutil.Process | None:
+    """The process that serves for an instance whose main process this is; None if none runs."""
+    for child in psutil.Process(pid).children():
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if "resource_tracker" not in " ".join(child.cmdline()):
+                return child
+    return None

@@ -1,0 +1,79 @@
+"""Seals the tests' audit log, as `seal_audit` does it."""
+
+import contextlib
+from datetime import timedelta
+
+from django.db import connection
+
+from audit import record
+from audit.models import AuditEntry, Checkpoint
+from audit.tree.note import PrivateKey
+from audit.tree.sealer import Sealer
+from config.postgresql import roles
+from tests.support.database import without_triggers
+
+KEY = PrivateKey.generate("documents.example.com/audit")
+VARIABLES = {"AUDIT_SIGNING_KEY": KEY.encode(), "AUDIT_PUBLIC_KEYS": str(KEY.public)}
+
+
+def written(count: int = 1) -> list[AuditEntry]:
+    """Entries of this moment, by their ids."""
+    for _ in range(count):
+        record.logged_in(person="ada@acme.example")
+    return list(AuditEntry.objects.order_by("-id")[:count])[::-1]
+
+
+def seal(sealer: Sealer | None = None) -> int:
+    """Seals all entries; returns how many.
+
+    Within a transaction of the test, its role has to be the owner.
+    """
+    with contextlib.nullcontext() if connection.in_atomic_block else roles.as_sealer():
+        return (sealer or Sealer(KEY, [], None, print)).seal()
+
+
+def complete_to() -> int:
+    """The horizon after one more seal. A transaction of another test's database delays it."""
+    written()
+    seal()
+    return Checkpoint.objects.order_by("-size")[0].complete_to
+
+
+def as_owner(*statements: str) -> None:
+    """Changes what only the owner can change, with the triggers switched off."""
+    with roles.as_owner(), without_triggers(), connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)
+
+
+def forget(size: int) -> None:
+    """The database is as it was when the log had so many leaves."""
+    as_owner(
+        f"DELETE FROM audit_auditentry USING audit_leaf WHERE entry_id = id AND index >= {size}",
+        f"DELETE FROM audit_leaf WHERE index >= {size}",
+        f"DELETE FROM audit_checkpoint WHERE size > {size}",
+    )
+
+
+def verified() -> None:
+    """A verification has found the log intact."""
+    record.log_verified(person="root", detail="")
+
+
+def found_damaged() -> None:
+    """A verification has found the log damaged."""
+    record.log_damaged(person="root", detail="")
+
+
+def grow_older(entry: AuditEntry, **by: float) -> None:
+    """Dates an entry back; the connection must be the owner's.
+
+    Args:
+        by: of timedelta.
+    """
+    with without_triggers(), connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE audit_auditentry SET created_at = created_at - make_interval(secs => %s)"
+            " WHERE id = %s",
+            [timedelta(**by).total_seconds(), entry.pk],
+        )

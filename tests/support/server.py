@@ -1,0 +1,289 @@
+"""A real granian process that serves the test database, behind proxies that can be cut."""
+
+import contextlib
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import psutil
+from django.conf import settings
+
+from config.database import fetch
+from config.ports import free_port
+from tests.support import openapi
+from tests.support.client import Response
+from tests.support.proxy import HOST, Proxy
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PATIENCE = 60.0  # seconds to wait for what must happen
+STOP_PATIENCE = 15.0  # seconds before a server that does not stop is killed
+RECOVERY = 2.0  # seconds in which a server must use a part again that is back
+UNKNOWN_KEY = "dtd_" + 40 * "0"  # the database is asked for it
+# Linux: the server is stopped when the tests are killed.
+EXEC = (
+    "import ctypes, os, signal, sys; "
+    "sys.platform == 'linux' and ctypes.CDLL(None).prctl(1, signal.SIGTERM, 0, 0, 0); "
+    "os.execv(sys.argv[1], sys.argv[1:])"
+)
+
+
+def eventually(what: Callable[[], Any]) -> Any:
+    """Waits until `what()` is true, and returns it; its last value if that does not happen."""
+    deadline = time.monotonic() + PATIENCE
+    while not (value := what()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return value
+
+
+def wait_for_completions() -> None:
+    """Waits until the server has recorded how each download ended, which is after its last byte.
+
+    Otherwise an entry of this test could appear in the next one. Some tests prevent such an entry,
+    so the wait is short.
+    """
+    deadline = time.monotonic() + 1
+    while time.monotonic() < deadline:
+        [[running]] = fetch(
+            "SELECT count(*) FROM audit_auditentry AS started WHERE action = 'document.downloaded'"
+            " AND NOT EXISTS (SELECT FROM audit_auditentry AS ended WHERE ended.action ="
+            " 'document.download_ended' AND ended.request_id = started.request_id)",
+            [],
+        )
+        if not running:
+            return
+        time.sleep(0.02)
+
+
+# Autovacuum, which a test may not end, has no role.
+_OTHERS = """
+    FROM pg_stat_activity
+    WHERE datname = current_database() AND usename = current_user AND pid <> pg_backend_pid()
+"""
+
+
+def other_connections() -> list[int]:
+    """This role's other connections to the tests' database: the ids of PostgreSQL's processes."""
+    return [pid for (pid,) in fetch(f"SELECT pid {_OTHERS}", [])]
+
+
+def end_connections() -> int:
+    """Ends the other connections, as a restart of the database does.
+
+    Returns:
+        How many it has ended.
+    """
+    return len(fetch(f"SELECT pg_terminate_backend(pid) {_OTHERS}", []))
+
+
+def serving_environment() -> dict[str, str]:
+    """The environment of a server: without the other database roles, as in production."""
+    others = ("DATABASE_OWNER_URL", "DATABASE_SEALER_URL")
+    return {name: value for name, value in os.environ.items() if name not in others}
+
+
+def test_database_url() -> str:
+    """DATABASE_URL with the name of the database that the tests use."""
+    database = settings.DATABASES["default"]["NAME"]
+    return urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{database}").geturl()
+
+
+class Server:
+    """One server process on a free port.
+
+    Attributes:
+        database, store, counter: the proxies in front of PostgreSQL, S3 and Redis.
+        port: the port that it listens on.
+        spool: the folder of completions that it could not record.
+
+    Args:
+        environment: further variables.
+    """
+
+    def __init__(self, folder: Path, **environment: str) -> None:
+        self.database = Proxy(test_database_url())
+        self.store = Proxy(os.environ["S3_ENDPOINT_URL"])
+        self.counter = Proxy(os.environ["REDIS_URL"])
+        self.port = free_port()
+        self._metrics_port = free_port()
+        self._log = folder / "log"
+        self.spool = folder / "spool"
+        command = [sys.executable, "-m", "config.server", "--port", str(self.port)]
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", EXEC, *command],
+                cwd=ROOT,
+                env={
+                    **serving_environment(),
+                    "DATABASE_URL": self.database.url,
+                    "S3_ENDPOINT_URL": self.store.url,
+                    "REDIS_URL": self.counter.url,
+                    "METRICS_PORT": str(self._metrics_port),
+                    "SPOOL_DIR": str(self.spool),
+                    # Never: it would write rows of this test while the next one runs.
+                    "USAGE_FLUSH_SECONDS": "86400",
+                    "HTTPS_ONLY": "no",  # a browser keeps the cookies it gets from http
+                    **environment,
+                },
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,  # one group, to be killed whole
+            )
+
+    def wait(self) -> None:
+        """Returns when it responds to requests."""
+        assert eventually(self._responds), self.log()
+
+    def _responds(self) -> bool:
+        assert self._process.poll() is None, self.log()
+        return self.listens() and self.get("/me").status == 401
+
+    def listens(self) -> bool:
+        """Whether connections are accepted."""
+        try:
+            self.connect().close()
+        except OSError:
+            return False
+        return True
+
+    @property
+    def pid(self) -> int:
+        """Of its main process."""
+        return self._process.pid
+
+    def processes(self) -> list[psutil.Process]:
+        """Its main process and the children."""
+        main = psutil.Process(self._process.pid)
+        return [main, *main.children(recursive=True)]
+
+    def terminate(self, number: int = signal.SIGTERM) -> None:
+        """Sends its main process a signal."""
+        self._process.send_signal(number)
+
+    def wait_for_end(self, seconds: float) -> int | None:
+        """Its exit status; None if it has not ended in time."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return self._process.wait(seconds)
+        return None
+
+    def kill(self) -> None:
+        """Kills it and its worker at once."""
+        with contextlib.suppress(psutil.NoSuchProcess):
+            for process in self.processes():
+                process.kill()
+        self._process.wait()
+
+    def stop(self) -> None:
+        """Stops it and its proxies."""
+        self._process.terminate()
+        try:
+            self._process.wait(STOP_PATIENCE)
+        except subprocess.TimeoutExpired:  # granian can miss a signal while its worker starts
+            self.kill()
+        for proxy in (self.database, self.store, self.counter):
+            proxy.stop()
+
+    def restore(self) -> bool:
+        """Opens all proxies again, and waits until the server uses the database again.
+
+        Returns:
+            Whether one of them was disturbed.
+        """
+        proxies = (self.database, self.store, self.counter)
+        disturbed = any(proxy.disturbed for proxy in proxies)
+        for proxy in proxies:
+            proxy.restore()
+        assert not disturbed or self.recovers(), self.log()
+        return disturbed
+
+    def recovers(self) -> bool:
+        """Whether it uses the database again within the time in which a breaker must close."""
+        deadline = time.monotonic() + RECOVERY
+        while recovering := self.get("/me", UNKNOWN_KEY).status == 503:
+            if time.monotonic() > deadline:
+                break
+            time.sleep(0.02)
+        return not recovering
+
+    def log(self) -> str:
+        """All that it has written so far."""
+        return self._log.read_text()
+
+    def log_of(self, response: Response) -> str:
+        """The lines of the log that belong to one request, with tracebacks."""
+        marked = rf"^\S+ \S+ \w+ \S+ \[{response.headers['request-id']}\] .*\n(?:(?!\d{{4}}-).*\n)*"
+        return "".join(re.findall(marked, self.log(), re.MULTILINE))
+
+    def get(
+        self, path: str, raw: str | None = None, method: str = "GET", **headers: str
+    ) -> Response:
+        """Sends a request over a socket, with a raw key; `path` is without /api/v1."""
+        if raw is not None:
+            headers["Authorization"] = f"Bearer {raw}"
+        return self._request(self.port, f"/api/v1{path}", method, headers)
+
+    def request(
+        self, path: str, method: str = "GET", body: bytes | None = None, **headers: str
+    ) -> Response:
+        """Sends a request to any path of the server."""
+        return self._request(self.port, path, method, headers, body)
+
+    def metrics(self) -> str:
+        """What its metrics are, in Prometheus' format."""
+        return self._request(self._metrics_port, "/metrics", "GET", {}).body.decode()
+
+    def _request(
+        self,
+        port: int,
+        path: str,
+        method: str,
+        headers: dict[str, str],
+        sent_body: bytes | None = None,
+    ) -> Response:
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        connection = self.http() if port == self.port else HTTPConnection(HOST, port)
+        with contextlib.closing(connection):
+            connection.request(method, path, sent_body, sent)
+            received = connection.getresponse()
+            body = received.read()
+        received_headers = {name.lower(): value for name, value in received.getheaders()}
+        openapi.check_response(method, path, received.status, received_headers, body)
+        return Response(received.status, received_headers, body)
+
+    def http(self) -> HTTPConnection:
+        """A connection for HTTP requests."""
+        return HTTPConnection(HOST, self.port, timeout=PATIENCE)
+
+    def raw(self, request: bytes) -> bytes:
+        """Sends these bytes and returns what comes back until the server closes."""
+        with self.connect() as connection:
+            connection.sendall(request)
+            received = b"".join(iter(lambda: connection.recv(65536), b""))
+        openapi.check_raw_response(request, received)
+        return received
+
+    def connect(self) -> socket.socket:
+        """A connection of the test's own."""
+        return socket.create_connection((HOST, self.port), timeout=PATIENCE)
+
+
+ServerType = TypeVar("ServerType", bound=Server)
+
+
+@contextlib.contextmanager
+def running(server: ServerType) -> Iterator[ServerType]:
+    """Waits until the server responds, and stops it at the end."""
+    try:
+        server.wait()
+        yield server
+    finally:
+        server.stop()

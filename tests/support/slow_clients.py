@@ -1,0 +1,139 @@
+"""Clients that send and read slowly, and clients that never stop."""
+
+import contextlib
+import http.client
+import socket
+import threading
+from collections import Counter
+from types import TracebackType
+from typing import Any
+
+from tests.support.proxy import HOST
+
+BLOCK = 256  # bytes that a slow reader takes at a time; four times a second
+
+SIGN_IN_FORM = (
+    f"POST /admin/login/ HTTP/1.1\r\nHost: {HOST}\r\nCookie: csrftoken={'a' * 32}\r\n"
+    "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 10000\r\n\r\ncsrf"
+).encode()  # its beginning
+
+
+def download_request(document_id: object, raw: str) -> bytes:
+    """The request for a document's file with a raw key."""
+    return (
+        f"GET /api/v1/documents/{document_id}/download HTTP/1.1\r\nHost: {HOST}\r\n"
+        f"Authorization: Bearer {raw}\r\n\r\n"
+    ).encode()
+
+
+class SlowClients:
+    """Connections that each send one request and then read 1 KB a second, or send a byte a second.
+
+    Attributes:
+        received: what each connection has received, by its number; only the first 4 KB.
+    """
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._readers: list[socket.socket] = []
+        self._writers: list[socket.socket] = []
+        self._idle: list[socket.socket] = []
+        self.received: list[bytearray] = []
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._go, daemon=True)
+
+    def __enter__(self) -> "SlowClients":
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, at: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        self._thread.join()
+        for each in (*self._readers, *self._writers, *self._idle):
+            each.close()
+
+    def read(self, request: bytes) -> None:
+        """Sends a request and reads its response slowly."""
+        self._readers.append(self._connect(request))
+        self.received.append(bytearray())
+
+    def idle(self) -> None:
+        """Opens a connection and sends nothing."""
+        self._idle.append(self._connect(b""))
+
+    def send(self, beginning: bytes) -> None:
+        """Sends the beginning of a request, and its rest a byte a second."""
+        self._writers.append(self._connect(beginning))
+
+    def _connect(self, data: bytes) -> socket.socket:
+        connection = socket.socket()
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.settimeout(10)
+        connection.connect((HOST, self._port))
+        connection.sendall(data)
+        connection.setblocking(False)
+        return connection
+
+    def _go(self) -> None:
+        tick = 0
+        while not self._stop.wait(0.25):
+            tick += 1
+            for number, reader in enumerate(list(self._readers)):
+                with contextlib.suppress(OSError):
+                    block = reader.recv(BLOCK)
+                    if len(self.received[number]) < 4096:
+                        self.received[number] += block
+            for writer in list(self._writers) if tick % 4 == 0 else ():
+                with contextlib.suppress(OSError):
+                    writer.send(b"x")
+
+    def statuses(self) -> list[int]:
+        """The statuses that have arrived so far."""
+        return [int(each[9:12]) for each in self.received if len(each) > 12]
+
+
+class Tireless:
+    """Clients that each send a request again as soon as they have its response.
+
+    Attributes:
+        statuses: how many responses had each status; 0 is a response that was broken off.
+    """
+
+    def __init__(self, port: int) -> None:
+        self.statuses: Counter[int] = Counter()
+        self._port = port
+        self._stop = threading.Event()
+        self._threads: list[threading.Thread] = []
+
+    def __enter__(self) -> "Tireless":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, at: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+
+    def send(self, method: str, path: str, body: str | None, headers: dict[str, str]) -> None:
+        """Starts a client."""
+        arguments = (method, path, body, headers)
+        self._threads.append(threading.Thread(target=self._go, args=arguments, daemon=True))
+        self._threads[-1].start()
+
+    def _go(self, *request: Any) -> None:
+        connection = http.client.HTTPConnection(HOST, self._port, timeout=60)
+        while not self._stop.is_set():
+            try:
+                connection.request(*request)
+                response = connection.getresponse()
+                while response.read(1 << 16) and not self._stop.is_set():
+                    pass
+                self.statuses[response.status] += 1
+            except (OSError, http.client.HTTPException):
+                self.statuses[0] += 1
+            if self._stop.is_set():
+                break
+        connection.close()

@@ -1,0 +1,120 @@
+"""The users of the admin, and what they see of the audit log."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.contrib.auth.models import Group, User
+from django.db import connection
+from django.test import Client
+from django.urls import reverse
+
+from audit.models import AuditEntry
+from config.admin import reauthentication
+from tests.support import factories
+from tests.support.database import backdated
+from tests.support.factories import at
+from workspaces.models import Membership, Workspace
+
+HISTORY = reverse("admin:audit_auditentry_changelist")
+EXPORT = reverse("admin:audit_auditentry_export")
+DOCUMENTS = reverse("admin:documents_document_changelist")
+
+
+def support() -> User:
+    """A user in the group Support."""
+    user = factories.user("sam@support.example", is_staff=True)
+    # No entry is recorded.
+    User.groups.through.objects.create(user=user, group=Group.objects.get(name="Support"))
+    return user
+
+
+def operator() -> User:
+    """A superuser who is in no workspace."""
+    return factories.user("olga@operators.example", is_staff=True, is_superuser=True)
+
+
+def member(workspace: Workspace, login: str, role: str = "MEMBER") -> User:
+    """A staff user with this role in the workspace."""
+    user = factories.user(login, is_staff=True)
+    Membership.objects.create(workspace=workspace, user=user, role=role)
+    return user
+
+
+def signed_in(user: User) -> Client:
+    """A client that the user is logged in with."""
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def not_recent(client: Client) -> Client:
+    """The client, whose user has not entered the password for 15 minutes."""
+    session = client.session
+    session[reauthentication._KEY] -= reauthentication.RECENT_SECONDS
+    session.save()
+    return client
+
+
+def happened(count: int = 1, **fields: Any) -> list[AuditEntry]:
+    """Makes entries, a minute apart, the newest first, at 2026-03-01 12:00:00.
+
+    Args:
+        fields: of AuditEntry; a function is called with each entry's number, from 0.
+    """
+    defaults = {
+        "action": "document.downloaded",
+        "created_at": lambda number: at("2026-03-01 12:00:00") - timedelta(minutes=number),
+    }
+    return backdated(
+        AuditEntry(
+            **{
+                name: value(number) if callable(value) else value
+                for name, value in (defaults | fields).items()
+            }
+        )
+        for number in range(count)
+    )
+
+
+def of(workspace: Workspace, **fields: Any) -> dict[str, Any]:
+    """The fields of an entry that is about a workspace."""
+    return {"workspace_id": workspace.id, "workspace_name": workspace.name, **fields}
+
+
+def seen(client: Client, query: str = "") -> list[int]:
+    """The ids of the entries on a page of the audit log, in its order."""
+    return [entry.id for entry in shown(client, query).result_list]
+
+
+def shown(client: Client, query: str = "", url: str = HISTORY) -> Any:
+    """The change list of a page."""
+    response: Any = client.get(f"{url}{query}")
+    assert response.status_code == 200
+    return response.context["cl"]
+
+
+def errors(client: Client, query: str, url: str = HISTORY) -> dict[str, list[str]]:
+    """The errors that a list reports about its address; it shows no rows then."""
+    listed = shown(client, query, url)
+    assert listed.result_list == []
+    found: dict[str, list[str]] = dict(listed.form.errors)
+    return found
+
+
+def ids(entries: list[AuditEntry]) -> list[int]:
+    return [entry.id for entry in entries]
+
+
+def analyze(*tables: str) -> None:
+    """Updates the statistics, so that the planner knows what the test has stored."""
+    with connection.cursor() as cursor:
+        for table in tables:
+            cursor.execute(f"ANALYZE {table}")
+
+
+def give_password(user: User, password: str, settings: Any) -> User:
+    """Gives the user a password, whose hash is quick to make in this test."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    user.set_password(password)
+    user.save()
+    return user

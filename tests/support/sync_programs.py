@@ -1,0 +1,115 @@
+"""The programs of `test_sync_killed.py`: one that writes, and two consumers. Each may be killed.
+
+python tests/support/sync_programs.py write DATABASE_URL WORKSPACE_ID SEED
+python tests/support/sync_programs.py receive PORT SECRET FILE
+python tests/support/sync_programs.py follow URL KEY FOLDER
+"""
+
+import json
+import os
+import random
+import sys
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import urlencode
+
+import httpx
+import psycopg
+from standardwebhooks import Webhook
+
+POLL = 0.3  # seconds; the rate limit allows 300 requests a minute
+
+# Each document becomes viewed and then complete, in one transaction or in two.
+_VIEW = """
+    UPDATE documents_document SET status = 'VIEWED' WHERE id IN (
+        SELECT id FROM documents_document WHERE workspace_id = %s AND status = 'SENT'
+        ORDER BY id LIMIT %s FOR UPDATE SKIP LOCKED)
+"""
+_COMPLETE = """
+    UPDATE documents_document SET status = 'COMPLETED', completed_at = now() WHERE id IN (
+        SELECT id FROM documents_document WHERE workspace_id = %s AND status = 'VIEWED'
+        ORDER BY id LIMIT %s FOR UPDATE SKIP LOCKED)
+"""
+
+
+def write(url: str, workspace_id: str, seed: str) -> None:
+    """Changes documents until all are complete; some transactions are undone."""
+    draw = random.Random(int(seed))  # noqa: S311
+    while True:
+        try:
+            with psycopg.connect(url) as connection:
+                while work_left(connection, workspace_id):
+                    with connection.transaction() as change:
+                        for statement in draw.choice([(_VIEW,), (_COMPLETE,), (_VIEW, _COMPLETE)]):
+                            connection.execute(statement, [workspace_id, draw.randint(1, 40)])
+                            time.sleep(draw.random() * 0.02)
+                        if draw.random() < 0.1:
+                            raise psycopg.Rollback(change)
+                return
+        except psycopg.OperationalError:  # the connection was ended
+            time.sleep(0.1)
+
+
+def work_left(connection: "psycopg.Connection[tuple[bool]]", workspace_id: str) -> bool:
+    """Whether a document of the workspace is not complete."""
+    row = connection.execute(
+        "SELECT EXISTS (SELECT FROM documents_document WHERE workspace_id = %s"
+        " AND status <> 'COMPLETED')",
+        [workspace_id],
+    ).fetchone()
+    connection.commit()
+    return bool(row and row[0])
+
+
+def receive(port: str, secret: str, file: str) -> None:
+    """Writes each event that arrives to the file before it responds."""
+    webhook = Webhook(secret)
+    output = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            event = webhook.verify(
+                body, {name.lower(): self.headers[name] for name in self.headers}
+            )
+            assert event["id"] == self.headers["webhook-id"]
+            os.write(output, body + b"\n")  # one call: a line is there as a whole or not at all
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *args: object) -> None:
+            return
+
+    ThreadingHTTPServer(("127.0.0.1", int(port)), Handler).serve_forever()
+
+
+def follow(url: str, key: str, folder: str) -> None:
+    """Keeps each page of events, with the cursor that follows it, in a file that appears whole."""
+    pages = sorted(Path(folder).glob("*.json"))
+    after = json.loads(pages[-1].read_text())["nextCursor"] if pages else None
+    number = len(pages)
+    with httpx.Client(headers={"Authorization": f"Bearer {key}"}, timeout=10) as api:
+        while True:
+            query = {"limit": 100} | ({"after": after} if after else {})
+            try:
+                response = api.get(f"{url}?{urlencode(query)}")
+            except httpx.TransportError:  # the server was killed
+                time.sleep(POLL)
+                continue
+            if response.status_code in (429, 503):
+                time.sleep(min(int(response.headers["Retry-After"]), 5))
+                continue
+            page = response.raise_for_status().json()
+            if page["data"]:
+                part = Path(folder, "part")
+                part.write_text(response.text)
+                part.rename(Path(folder, f"{number:06}.json"))
+                number += 1
+            after = page["nextCursor"]
+            if len(page["data"]) < 100:
+                time.sleep(POLL)
+
+
+if __name__ == "__main__":
+    {"write": write, "receive": receive, "follow": follow}[sys.argv[1]](*sys.argv[2:])

@@ -1,0 +1,57 @@
+"""Endpoints and deliveries for tests of the admin."""
+
+import uuid
+from typing import Any
+
+from django.utils import timezone
+
+from events.webhooks import life
+from events.webhooks.models import Attempt, Delivery, Endpoint
+from tests.support.factories import Tenant
+
+URL = "https://hooks.example.com/signed?token=letmein"  # the query is not for everybody
+PUBLIC_URL = "https://hooks.example.com/signed"
+
+
+def endpoint(tenant: Tenant, url: str = URL) -> Endpoint:
+    """An endpoint of the workspace for completed documents, made by its admin."""
+    types = ["document.completed"]
+    return life.create(workspace=tenant.workspace, url=url, types=types, by=tenant.admin)[0]
+
+
+def delivery(endpoint: Endpoint, *attempts: dict[str, Any], **fields: Any) -> Delivery:
+    """A delivery, and its attempts, each at the time that it has or now.
+
+    Args:
+        fields: of Delivery; by default it is pending.
+    """
+    made = Delivery.objects.create(
+        endpoint=endpoint,
+        **{
+            "event_id": uuid.uuid4(),
+            "type": "document.completed",
+            "occurred_at": timezone.now(),
+            "document_id": uuid.uuid4(),
+            "status": "COMPLETED",
+            "sequence": 1,
+            "attempts": len(attempts),
+            "failures": sum(attempt.get("status") != 200 for attempt in attempts),
+            **fields,
+        },
+    )
+    for number, attempt in enumerate(attempts, 1):
+        facts = {"started_at": timezone.now(), "milliseconds": 31, **attempt}
+        Attempt.objects.create(delivery=made, number=number, **facts)
+    return made
+
+
+def delivered(endpoint: Endpoint, **fields: Any) -> Delivery:
+    """A delivery that was accepted at once."""
+    attempt = {"status": 200, "response": "ok"}
+    return delivery(endpoint, attempt, state="DELIVERED", next_attempt_at=None, **fields)
+
+
+def failed(endpoint: Endpoint, **fields: Any) -> Delivery:
+    """A delivery that was given up."""
+    attempt = {"status": 500, "response": "<b>Oops</b>"}
+    return delivery(endpoint, attempt, state="FAILED", next_attempt_at=None, **fields)

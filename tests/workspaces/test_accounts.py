@@ -1,0 +1,288 @@
+"""Each change of an account is in the audit log, made by a page, a command or a shell."""
+
+import os
+import pwd
+import subprocess
+import sys
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
+from django.contrib.auth.models import Group, Permission, User
+from django.core.management import call_command
+from django.db import DatabaseError, IntegrityError, connection, transaction
+from django.test import Client
+from django.urls import reverse
+
+from audit.models import Action, AuditEntry
+from audit.record.accounts import NOT_CONFIRMED
+from tests.support import factories
+from tests.support.database import no_entries
+from tests.support.server import ROOT
+from tests.support.staff import HISTORY, operator, signed_in, support
+
+SECRET = "a long enough passphrase"
+OLGA = "olga@operators.example"
+BOB = "bob@acme.example"
+
+
+@pytest.fixture
+def bob(db: None) -> User:
+    return factories.user(BOB)
+
+
+@pytest.fixture
+def desk(db: None) -> Client:
+    """Olga's, who is an operator."""
+    return signed_in(operator())
+
+
+def told() -> list[tuple[str, str, str, str]]:
+    """The entries about accounts, in order."""
+    entries = AuditEntry.objects.filter(action__startswith="account.").order_by("id")
+    return list(entries.values_list("action", "member", "person", "detail"))
+
+
+def page(user: User, **changed: Any) -> tuple[str, dict[str, Any]]:
+    """The URL and the form of an account's page, with some fields changed."""
+    rights = {
+        "is_operator": "on" if user.is_superuser else None,
+        "is_support": "on" if user.groups.exists() else None,
+    }
+    form = {"email": user.email, "first_name": user.first_name, **rights, **changed}
+    filled = {name: value for name, value in form.items() if value is not None}
+    return reverse("admin:auth_user_change", args=[user.pk]), filled
+
+
+def save(desk: Client, user: User, **changed: Any) -> None:
+    user.refresh_from_db()
+    response = desk.post(*page(user, **changed))
+    assert response.status_code == 302, response.content.decode()
+
+
+# --- In the admin
+
+
+def test_account_that_an_operator_adds_is_recorded(desk: Client) -> None:
+    form = {"email": BOB, "kind": "operator", "password1": SECRET, "password2": SECRET}
+    assert desk.post(reverse("admin:auth_user_add"), form).status_code == 302
+    detail = f"superuser status: no → yes; staff status: no → yes; {NOT_CONFIRMED}"
+    assert told() == [(Action.ACCOUNT_CREATED, BOB, OLGA, detail)]
+
+
+def test_account_that_is_promoted_and_demoted_is_recorded(desk: Client, bob: User) -> None:
+    save(desk, bob, is_operator="on")
+    save(desk, bob, is_operator=None)
+    assert told() == [
+        (
+            Action.ACCOUNT_CHANGED,
+            BOB,
+            OLGA,
+            f"superuser status: {before} → {after}; staff status: {before} → {after}",
+        )
+        for before, after in (("no", "yes"), ("yes", "no"))
+    ]
+
+
+def test_account_that_is_deactivated_and_activated_is_recorded(desk: Client, bob: User) -> None:
+    User.objects.filter(pk=bob.pk).update(is_staff=True)
+    for name in ("deactivate", "activate"):
+        desk.post(reverse(f"admin:auth_user_{name}", args=[bob.pk]), {name: "yes"})
+    assert told() == [
+        (Action.ACCOUNT_CHANGED, BOB, OLGA, "active: yes → no"),
+        (Action.ACCOUNT_CHANGED, BOB, OLGA, "active: no → yes"),
+    ]
+
+
+def test_account_that_is_renamed_is_recorded_under_its_earlier_login(
+    desk: Client, bob: User
+) -> None:
+    save(desk, bob, email="rob@acme.example", first_name="Rob")
+    assert told() == [
+        (
+            Action.ACCOUNT_CHANGED,
+            BOB,
+            OLGA,
+            f"username: {BOB} → rob@acme.example; email address: {BOB} → rob@acme.example; "
+            "first name:  → Rob",
+        )
+    ]
+
+
+def test_account_that_joins_and_leaves_support_is_recorded(desk: Client, bob: User) -> None:
+    User.objects.filter(pk=bob.pk).update(is_staff=True)
+    save(desk, bob, is_support="on")
+    save(desk, bob)
+    save(desk, bob, is_support=None)
+    assert told() == [
+        (Action.ACCOUNT_CHANGED, BOB, OLGA, "groups: +Support"),
+        (Action.ACCOUNT_CHANGED, BOB, OLGA, "staff status: yes → no"),
+        (Action.ACCOUNT_CHANGED, BOB, OLGA, "groups: −Support"),
+    ]
+
+
+def test_account_whose_page_is_saved_as_it_was_adds_no_entry(desk: Client, bob: User) -> None:
+    save(desk, bob)
+    assert told() == []
+
+
+def test_password_that_an_operator_resets_is_recorded_without_it(desk: Client, bob: User) -> None:
+    form = {"password1": SECRET, "password2": SECRET}
+    desk.post(reverse("admin:auth_user_password_change", args=[bob.pk]), form)
+    bob.refresh_from_db()
+    assert bob.check_password(SECRET)
+    assert told() == [(Action.PASSWORD_CHANGED, BOB, OLGA, "")]
+    entry = AuditEntry.objects.latest("id")
+    assert (entry.address, len(entry.request_id)) == ("127.0.0.1", 32)
+    everything = str(AuditEntry.objects.values())
+    assert SECRET not in everything
+    assert bob.password not in everything
+
+
+def test_password_that_a_person_changes_is_recorded(db: None) -> None:
+    sam = support()
+    sam.password = PBKDF2PasswordHasher().encode("old", "salt", 1)
+    User.objects.filter(pk=sam.pk).update(password=sam.password)
+    form = {"old_password": "old", "new_password1": SECRET, "new_password2": SECRET}
+    assert signed_in(sam).post(reverse("admin:password_change"), form).status_code == 302
+    assert told() == [(Action.PASSWORD_CHANGED, sam.username, sam.username, "")]
+
+
+def test_signing_in_is_no_change_of_the_account_even_if_the_hash_is_renewed(db: None) -> None:
+    sam = support()
+    old = PBKDF2PasswordHasher().encode(SECRET, "salt", 1)
+    User.objects.filter(pk=sam.pk).update(password=old)
+    form = {"username": sam.username, "password": SECRET}
+    assert Client().post(reverse("admin:login"), form).status_code == 302
+    sam.refresh_from_db()
+    assert sam.password != old
+    assert sam.last_login is not None
+    assert told() == []
+    assert AuditEntry.objects.get().action == Action.LOGIN
+
+
+# --- By a command, or in a shell
+
+
+def command(*words: str, **variables: str) -> None:
+    """Runs manage.py on the test database, as an operator does on the machine."""
+    environment = {**os.environ, **variables, "DATABASE_URL": database_url()}
+    subprocess.run(
+        [sys.executable, "manage.py", *words], cwd=ROOT, env=environment, check=True, timeout=60
+    )
+
+
+def database_url() -> str:
+    name = connection.settings_dict["NAME"]
+    return f"{os.environ['DATABASE_URL'].rpartition('/')[0]}/{name}"
+
+
+def test_createsuperuser_is_recorded_with_the_system_s_user(transactional_db: None) -> None:
+    words = ("createsuperuser", "--noinput", "--username", "root@x.example", "--email", "a@b.cz")
+    command(*words, SUDO_USER="")
+    me = pwd.getpwuid(os.getuid()).pw_name
+    detail = f"superuser status: no → yes; staff status: no → yes; {NOT_CONFIRMED}"
+    assert told() == [
+        (Action.ACCOUNT_CREATED, "root@x.example", f"{me} (manage.py createsuperuser)", detail)
+    ]
+
+
+def test_createsuperuser_is_recorded_with_sudo_s_user_as_a_hint(transactional_db: None) -> None:
+    words = ("createsuperuser", "--noinput", "--username", "root@x.example", "--email", "a@b.cz")
+    command(*words, SUDO_USER="petra")
+    me = pwd.getpwuid(os.getuid()).pw_name
+    assert told()[0][2] == f"{me} (manage.py createsuperuser, sudo says 'petra')"
+
+
+def test_changepassword_is_recorded(bob: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("getpass.getpass", lambda **_: SECRET)
+    call_command("changepassword", BOB, stdout=StringIO())
+    [(action, member, person, detail)] = told()
+    assert (action, member, detail) == (Action.PASSWORD_CHANGED, BOB, "")
+    assert person.startswith(pwd.getpwuid(os.getuid()).pw_name)
+
+
+@pytest.mark.usefixtures("as_owner")
+def test_permissions_and_deletion_in_a_shell_are_recorded(bob: User) -> None:
+    reading = Permission.objects.get(codename="view_auditentry")
+    bob.user_permissions.add(reading)
+    bob.user_permissions.remove(reading)
+    bob.user_permissions.clear()  # there are none
+    bob.delete()
+    assert [(action, member, detail) for action, member, _, detail in told()] == [
+        (Action.ACCOUNT_CHANGED, BOB, f"permissions: +{reading}"),
+        (Action.ACCOUNT_CHANGED, BOB, f"permissions: −{reading}"),
+        (Action.ACCOUNT_DELETED, BOB, ""),
+    ]
+
+
+def test_group_that_gets_members_records_each_account(bob: User) -> None:
+    eve = factories.user("eve@acme.example")
+    group = Group.objects.get(name="Support")
+    group.user_set.add(bob, eve)
+    group.user_set.remove(eve, factories.user("none@acme.example"))
+    group.user_set.clear()
+    assert [(member, detail) for _, member, _, detail in told()] == [
+        (BOB, "groups: +Support"),
+        ("eve@acme.example", "groups: +Support"),
+        ("eve@acme.example", "groups: −Support"),
+        (BOB, "groups: −Support"),
+    ]
+
+
+def test_change_that_touches_other_fields_only_records_those(bob: User) -> None:
+    bob.is_superuser = bob.is_staff = True
+    bob.save(update_fields=["is_staff"])
+    assert [detail for *_, detail in told()] == ["staff status: no → yes"]
+
+
+def test_long_change_is_cut_at_its_end(bob: User) -> None:
+    bob.is_superuser = True
+    bob.username, bob.email = "u" * 150, "e" * 254
+    bob.first_name, bob.last_name = "f" * 150, "l" * 150
+    bob.save()
+    User.objects.filter(pk=bob.pk).update(first_name="g" * 150, last_name="m" * 150)
+    bob.username, bob.email = "v" * 150, "d" * 254
+    bob.save()
+    [first, second] = [detail for *_, detail in told()]
+    assert first.startswith("superuser status: no → yes; username: ")
+    assert len(second) == 1000
+    assert second.endswith("…")
+
+
+# --- The entry and the change are one
+
+
+def test_account_changes_only_if_the_entry_can_be_added(transactional_db: None) -> None:
+    bob = factories.user(BOB)
+    group = Group.objects.get(name="Support")
+    bob.is_superuser = True
+    for change in (
+        bob.save,
+        bob.delete,
+        lambda: bob.groups.add(group),
+        lambda: User.objects.create_superuser("eve@acme.example"),
+    ):
+        with no_entries(), pytest.raises(DatabaseError, match="permission denied"):
+            change()
+    [stored] = User.objects.all()
+    assert (stored.username, stored.is_superuser, stored.groups.count()) == (BOB, False, 0)
+
+
+def test_account_that_could_not_be_stored_has_no_entry(bob: User) -> None:
+    with pytest.raises(IntegrityError), transaction.atomic():
+        User.objects.create_user(BOB)
+    assert told() == []
+
+
+# --- In the audit log's pages
+
+
+def test_audit_list_and_entry_show_the_account(desk: Client, bob: User) -> None:
+    save(desk, bob, is_operator="on")
+    entry = AuditEntry.objects.latest("id")
+    for url in (HISTORY, f"{HISTORY}?q={BOB}", f"{HISTORY}{entry.pk}/change/"):
+        html = desk.get(url).content.decode()
+        for text in ("Account changed", BOB, "superuser status: no → yes", OLGA):
+            assert text in html, url

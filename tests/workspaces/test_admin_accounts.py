@@ -1,0 +1,210 @@
+"""Accounts in the admin: for operators, without Django's own words for rights."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+from audit.models import Action, AuditEntry
+from audit.record.accounts import NOT_CONFIRMED
+from tests.support import factories, staff
+from tests.support.factories import Tenant
+from workspaces.models import Membership, Workspace
+from workspaces.permissions import is_operator, is_support
+
+LIST = reverse("admin:auth_user_changelist")
+ADD = reverse("admin:auth_user_add")
+SECRET = "a long enough passphrase"
+NEW = {"email": "Eve@Support.example", "first_name": "Eve", "last_name": "Ek", "kind": "support"}
+PASSWORDS = {"password1": SECRET, "password2": SECRET}
+
+
+def page(user: User, name: str = "change") -> str:
+    return reverse(f"admin:auth_user_{name}", args=[user.pk])
+
+
+def body(response: Any) -> str:
+    text: str = response.content.decode()
+    return text
+
+
+@pytest.fixture
+def desk(db: None) -> Client:
+    """Olga's, who is an operator."""
+    return staff.signed_in(staff.operator())
+
+
+def told() -> list[tuple[str, str, str]]:
+    entries = AuditEntry.objects.filter(action__startswith="account.").order_by("id")
+    return list(entries.values_list("action", "member", "detail"))
+
+
+def test_accounts_are_for_operators_alone(acme: Tenant, client: Client) -> None:
+    for user in (acme.admin, staff.support()):
+        client.force_login(user)
+        for url in (LIST, ADD, page(user), page(user, "deactivate"), page(user, "activate")):
+            assert client.get(url).status_code == 403
+        assert "Accounts" not in body(client.get(reverse("admin:index")))
+
+
+def test_accounts_page_has_none_of_django_s_words(acme: Tenant, desk: Client) -> None:
+    for url in (LIST, ADD, page(acme.admin), page(acme.admin, "password_change")):
+        html = body(desk.get(url))
+        assert "Accounts" in html
+        for text in ("Authentication and Authorization", "Staff status", "Superuser status"):
+            assert text not in html, url
+        assert "Groups" not in html
+
+
+def test_account_of_support_needs_no_more_than_an_address_a_kind_and_a_password(
+    desk: Client,
+) -> None:
+    response = desk.post(ADD, {**NEW, **PASSWORDS}, follow=True)
+    assert "can sign in now" in body(response)
+    eve = User.objects.get(username="eve@support.example")
+    assert (eve.email, eve.get_full_name()) == ("eve@support.example", "Eve Ek")
+    assert eve.check_password(SECRET)
+    assert is_support(eve)
+    assert not is_operator(eve)
+    assert told() == [
+        (Action.ACCOUNT_CREATED, eve.username, f"staff status: no → yes; {NOT_CONFIRMED}"),
+        (Action.ACCOUNT_CHANGED, eve.username, "groups: +Support"),
+    ]
+
+
+def test_account_of_an_operator_is_one(desk: Client) -> None:
+    desk.post(ADD, {**NEW, **PASSWORDS, "kind": "operator"})
+    eve = User.objects.get(username="eve@support.example")
+    assert is_operator(eve)
+    assert not is_support(eve)
+
+
+@pytest.mark.parametrize(
+    ("changed", "text"),
+    [
+        ({"email": "nobody"}, "Enter a valid email address."),
+        ({"email": f"{'e' * 140}@support.example"}, "at most 150 characters"),
+        ({"email": "eve@ſupport.example"}, "Use only ASCII letters"),
+        ({"email": "eve@b\0.example"}, "Null characters are not allowed."),
+        ({"email": "OLGA@operators.example"}, "There is an account with this e-mail address"),
+        ({"kind": ""}, "This field is required."),
+        ({"kind": "god"}, "god is not one of the available choices."),
+        ({"password2": "another passphrase"}, "didn’t match"),
+        ({"password1": "eve@support", "password2": "eve@support"}, "too similar"),
+        ({"password1": "", "password2": ""}, "This field is required."),
+    ],
+)
+def test_account_form_names_what_it_cannot_use(
+    desk: Client, changed: dict[str, str], text: str
+) -> None:
+    html = body(desk.post(ADD, {**NEW, **PASSWORDS, **changed}))
+    assert text in html
+    assert SECRET not in html
+    assert User.objects.count() == 1
+
+
+def change(desk: Client, user: User, **changed: str | None) -> Any:
+    form = {"email": user.email, "first_name": "", "last_name": "", **changed}
+    filled = {name: value for name, value in form.items() if value is not None}
+    return desk.post(page(user), filled, follow=True)
+
+
+def test_account_gets_and_loses_rights(desk: Client) -> None:
+    bob = factories.user("bob@x.example")
+    change(desk, bob, is_support="on", is_operator="on")
+    bob = User.objects.get(pk=bob.pk)
+    assert (is_support(bob), is_operator(bob)) == (True, True)
+    change(desk, bob)
+    bob = User.objects.get(pk=bob.pk)
+    assert (is_support(bob), is_operator(bob), bob.is_staff) == (False, False, False)
+
+
+def test_account_of_a_member_keeps_its_sign_in_without_other_rights(
+    acme: Tenant, desk: Client
+) -> None:
+    change(desk, acme.admin, is_support="on")
+    change(desk, acme.admin)
+    assert Membership.objects.admins().filter(user=acme.admin).exists()
+
+
+def test_account_with_a_login_that_is_no_address_keeps_it(desk: Client) -> None:
+    root = factories.user("root", is_staff=True)
+    User.objects.filter(pk=root.pk).update(email="")
+    change(desk, root, email="petra@x.example")
+    change(desk, root, email="eva@x.example")
+    root.refresh_from_db()
+    assert (root.username, root.email) == ("root", "eva@x.example")
+
+
+def test_account_with_an_address_of_other_letters_can_still_be_changed(desk: Client) -> None:
+    bob = factories.user("bob@bıg.example", is_staff=True)
+    assert change(desk, bob, first_name="Bob").status_code == 200
+    html = body(change(desk, bob, email="rob@bıg.example"))
+    assert "Use only ASCII letters" in html
+    bob.refresh_from_db()
+    assert (bob.username, bob.first_name) == ("bob@bıg.example", "Bob")
+
+
+def test_account_page_shows_workspaces_last_sign_in_and_the_audit_log(
+    acme: Tenant, desk: Client
+) -> None:
+    html = body(desk.get(page(acme.admin)))
+    for text in ("Admin of 1 workspace", "Acme · 00000001</a>: admin", "Active", "never"):
+        assert text in html
+    assert "?q=admin%40acme.example" in html
+    assert "Admin of 1 workspace" in body(desk.get(LIST, {"state": "active"}))
+    assert "Admin of 1 workspace" not in body(desk.get(LIST, {"kind": "operator"}))
+
+
+def test_account_is_deactivated_after_it_was_said_what_stops(acme: Tenant, desk: Client) -> None:
+    staff.member(acme.workspace, "bob@acme.example", "ADMIN")
+    ada = staff.signed_in(acme.admin)
+    html = body(desk.get(page(acme.admin, "deactivate")))
+    assert "is signed out by the next click" in html
+    assert "keep working" in html
+    assert "no other admin" not in html
+    desk.post(page(acme.admin, "deactivate"), {"deactivate": "yes"})
+    assert ada.get(page(acme.admin)).status_code == 302
+    assert acme.get("/me").status == 200
+    assert "Deactivated" in body(desk.get(page(acme.admin)))
+    desk.post(page(acme.admin, "activate"), {"activate": "yes"})
+    acme.admin.refresh_from_db()
+    assert acme.admin.is_active
+    assert [detail for *_, detail in told()] == ["active: yes → no", "active: no → yes"]
+
+
+def test_account_of_a_last_admin_is_deactivated_only_after_a_warning(
+    acme: Tenant, desk: Client
+) -> None:
+    url = page(acme.admin, "deactivate")
+    assert "Acme · 00000001 has no other admin" in body(desk.get(url))
+    # As if the page had been opened while there was another admin.
+    assert "Acme · 00000001 has no other admin" in body(desk.post(url, {"deactivate": "yes"}))
+    assert told() == []
+    desk.post(url, {"deactivate": "yes", "last_admin": "yes"})
+    acme.admin.refresh_from_db()
+    assert not acme.admin.is_active
+
+
+def test_operator_cannot_deactivate_or_demote_themselves(desk: Client) -> None:
+    olga = staff.operator()
+    html = body(desk.post(page(olga, "deactivate"), {"deactivate": "yes"}, follow=True))
+    assert "ask another operator" in html
+    change(desk, olga)
+    olga.refresh_from_db()
+    assert is_operator(olga)
+
+
+def test_account_s_history_is_the_audit_log(acme: Tenant, desk: Client) -> None:
+    response = desk.get(page(acme.admin, "history"))
+    assert response["Location"].endswith("?q=admin%40acme.example")
+
+
+def test_account_that_can_sign_in_again_has_the_right_to_it(acme: Tenant, desk: Client) -> None:
+    User.objects.filter(pk=acme.admin.pk).update(is_staff=False)
+    assert "Activate…" in body(desk.get(page(acme.admin)))
+    desk.post(page(acme.admin, "activate"), {"activate": "yes"})
+    assert Membership.objects.admins().filter(user=acme.admin).exists()
+    assert Workspace.objects.count() == 1

@@ -1,0 +1,341 @@
+"""Signing in: throttled, recorded, silent about who exists; and sessions that end."""
+
+import logging
+import unicodedata
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
+from django.core.cache import caches
+from django.db import connection
+from django.test import Client
+from django.urls import reverse
+from psycopg import sql
+
+from audit.models import Action, AuditEntry
+from config.admin.signin.form import account
+from config.admin.signin.throttle import ACCOUNT, ADDRESS, BROWSER
+from config.postgresql import roles
+from config.redis import breaker
+from tests.support import factories
+from tests.support.factories import Tenant
+from tests.support.proxy import Proxy
+from tests.support.server import eventually
+from tests.support.staff import give_password
+
+pytestmark = pytest.mark.usefixtures("still_windows")
+
+LOGIN = reverse("admin:login")
+INDEX = reverse("admin:index")
+PASSWORD = "correct horse battery staple"
+WRONG = "wrong"
+
+
+@pytest.fixture
+def ada(acme: Tenant, settings: Any) -> User:
+    """Acme's admin, who has a password; its hash is quick to make here."""
+    return give_password(acme.admin, PASSWORD, settings)
+
+
+def sign_in(login: str, password: str = WRONG, address: str = "192.0.2.1", **more: Any) -> Any:
+    form = {"username": login, "password": password, "next": INDEX}
+    return Client(REMOTE_ADDR=address, **more).post(LOGIN, form)
+
+
+def entries() -> list[tuple[str, str, str]]:
+    found = AuditEntry.objects.filter(action__startswith="login.").order_by("id")
+    return list(found.values_list("action", "person", "address"))
+
+
+def test_login_opens_the_start_page_and_is_recorded(ada: User) -> None:
+    response = sign_in(ada.username, PASSWORD, headers={"User-Agent": "Firefox"})
+    assert response["Location"] == INDEX
+    assert entries() == [(Action.LOGIN, ada.username, "192.0.2.1")]
+    assert AuditEntry.objects.get(action=Action.LOGIN).user_agent == "Firefox"
+
+
+def same(response: Any, login: str) -> tuple[int, str]:
+    """What two responses have in common: all but the token and what was typed."""
+    html = response.content.decode().replace(login, "LOGIN")
+    return response.status_code, "\n".join(
+        x for x in html.splitlines() if "csrfmiddleware" not in x
+    )
+
+
+def test_login_accepts_a_capital_first_letter_as_phones_write_it(ada: User) -> None:
+    response = sign_in(ada.username.capitalize(), PASSWORD)
+    assert response.status_code == 302
+    assert [entry[:2] for entry in entries()] == [("login.succeeded", ada.username)]
+
+
+@pytest.mark.parametrize("login", ["ceo@bıg.example", "ceo@ſun.example", "ceo@ban\u212a.example"])
+def test_login_is_no_other_one_that_only_looks_like_it(db: None, settings: Any, login: str) -> None:
+    stored = give_password(factories.user(login, is_staff=True), PASSWORD, settings)
+    lookalike = unicodedata.normalize("NFKC", login).upper().lower()
+    assert lookalike.isascii()
+    assert account(lookalike) is None
+    assert account(login.replace("ceo", "Ceo")) == stored
+    other = factories.user(lookalike)
+    assert (account(login), account(lookalike.upper())) == (stored, other)
+    if "ı" in login:  # Django's form makes the other two letters ASCII ones
+        assert sign_in(login.replace("ceo", "Ceo"), PASSWORD).status_code == 302
+
+
+def test_login_that_fails_looks_the_same_whoever_it_was(ada: User) -> None:
+    hidden = factories.user("gone@acme.example", is_staff=True, is_active=False)
+    plain = factories.user("signer@acme.example")
+    for user in (hidden, plain):
+        user.set_password(PASSWORD)
+        user.save()
+    wrong = same(sign_in(ada.username), ada.username)
+    assert wrong[0] == 200
+    for login, password in [
+        ("nobody@acme.example", "wrong"),
+        (hidden.username, PASSWORD),
+        (plain.username, PASSWORD),
+    ]:
+        assert same(sign_in(login, password), login) == wrong
+    assert [action for action, *_ in entries()] == [Action.LOGIN_FAILED] * 4
+
+
+@pytest.mark.parametrize("login", ["admin@acme.example", "nobody@acme.example"])
+def test_login_is_throttled_by_account_whether_it_exists_or_not(ada: User, login: str) -> None:
+    for number in range(ACCOUNT.attempts):
+        assert sign_in(login, address=f"192.0.2.{number}").status_code == 200
+    response = sign_in(login, PASSWORD, address="192.0.2.99")
+    assert response.status_code == 429
+    assert "Too many attempts. Try again in" in response.content.decode()
+    assert 1 <= int(response["Retry-After"]) <= 300
+    assert len(entries()) == ACCOUNT.attempts
+    assert sign_in(login.upper(), PASSWORD).status_code == 429
+    assert sign_in("other@acme.example").status_code == 200
+
+
+def test_login_is_throttled_by_address_over_all_accounts(ada: User) -> None:
+    for number in range(ADDRESS.attempts):
+        assert sign_in(f"guess{number}@acme.example").status_code == 200
+    assert sign_in(ada.username, PASSWORD).status_code == 429
+    assert sign_in(ada.username, PASSWORD, address="192.0.2.2").status_code == 302
+
+
+def test_login_refused_for_its_address_does_not_touch_the_account(ada: User) -> None:
+    for number in range(ADDRESS.attempts):
+        sign_in(f"guess{number}@acme.example")
+    for _ in range(ACCOUNT.attempts + 1):
+        assert sign_in(ada.username).status_code == 429
+    assert sign_in(ada.username, PASSWORD, address="192.0.2.2").status_code == 302
+
+
+def test_login_counts_only_failures(ada: User) -> None:
+    for _ in range(ACCOUNT.attempts + 1):
+        assert sign_in(ada.username, PASSWORD).status_code == 302
+    assert sign_in(ada.username).status_code == 200
+    assert sign_in(ada.username, PASSWORD).status_code == 302  # it does not forget the failure
+    for _ in range(ACCOUNT.attempts - 1):
+        assert sign_in(ada.username).status_code == 200
+    assert sign_in(ada.username, PASSWORD).status_code == 429
+
+
+@pytest.mark.parametrize(
+    ("addresses", "other"),
+    [
+        ([f"2001:db8:1:2::{number:x}" for number in range(1, 100)], "2001:db8:1:3::1"),
+        (["::ffff:192.0.2.1", "192.0.2.1"] * 50, "::ffff:192.0.2.2"),
+    ],
+    ids=["an IPv6 network", "an IPv4 address written as IPv6"],
+)
+def test_login_counts_a_network_as_one_address(ada: User, addresses: list[str], other: str) -> None:
+    for number in range(ADDRESS.attempts):
+        assert sign_in(f"guess{number}@acme.example", address=addresses[number]).status_code == 200
+    assert sign_in(ada.username, PASSWORD, address=addresses[-1]).status_code == 429
+    assert sign_in(ada.username, PASSWORD, address=other).status_code == 302
+
+
+def known_browser(user: User) -> Client:
+    """A browser that the user has signed in with, and signed out of."""
+    browser = Client(REMOTE_ADDR="198.51.100.1")
+    attempt(browser, user, PASSWORD)
+    browser.post(reverse("admin:logout"))
+    return browser
+
+
+def attempt(browser: Client, user: User, password: str = WRONG) -> int:
+    form = {"username": user.username, "password": password, "next": INDEX}
+    return browser.post(LOGIN, form).status_code
+
+
+def exhaust(user: User) -> None:
+    """Somebody elsewhere uses up the account's limit."""
+    for number in range(ACCOUNT.attempts):
+        sign_in(user.username, address=f"192.0.2.{number}")
+    assert sign_in(user.username, PASSWORD, address="192.0.2.99").status_code == 429
+
+
+def test_login_of_a_known_browser_cannot_be_locked_out_from_elsewhere(ada: User) -> None:
+    browser = known_browser(ada)
+    exhaust(ada)
+    assert attempt(browser, ada, PASSWORD) == 302
+
+
+def test_login_of_a_known_browser_has_a_limit_of_its_own(ada: User) -> None:
+    browser = known_browser(ada)
+    for _ in range(BROWSER.attempts):
+        assert attempt(browser, ada) == 200
+    assert attempt(browser, ada, PASSWORD) == 429
+    assert sign_in(ada.username, PASSWORD, address="192.0.2.7").status_code == 302
+
+
+def test_login_does_not_know_the_browser_of_another_account(ada: User, umbrella: Tenant) -> None:
+    browser = known_browser(ada)
+    exhaust(umbrella.admin)
+    assert attempt(browser, umbrella.admin, WRONG) == 429
+
+
+def test_login_does_not_know_a_browser_after_the_password_has_changed(ada: User) -> None:
+    browser = known_browser(ada)
+    ada.set_password(f"{PASSWORD} 2")
+    ada.save()
+    exhaust_with = [sign_in(ada.username, address=f"192.0.2.{n}") for n in range(ACCOUNT.attempts)]
+    assert [each.status_code for each in exhaust_with] == [200] * ACCOUNT.attempts
+    assert attempt(browser, ada, f"{PASSWORD} 2") == 429
+
+
+@pytest.mark.parametrize("cookie", ["", "x", "1:abc:def", "\x00", "1" * 5000])
+def test_login_does_not_know_a_browser_with_a_forged_cookie(ada: User, cookie: str) -> None:
+    exhaust(ada)
+    browser = known_browser(ada)
+    browser.cookies["known_browser"] = cookie.replace("1", str(ada.pk), 1)
+    assert attempt(browser, ada, PASSWORD) == 429
+
+
+def test_login_cookie_of_a_known_browser_signs_in_to_nothing(ada: User) -> None:
+    browser = known_browser(ada)
+    assert "known_browser" in browser.cookies
+    response: Any = browser.get(INDEX)
+    assert response.status_code == 302
+    assert PASSWORD not in browser.cookies["known_browser"].value
+    assert ada.password not in browser.cookies["known_browser"].value
+
+
+def test_login_counts_the_address_behind_a_proxy(ada: User, settings: Any) -> None:
+    settings.TRUSTED_PROXIES = 1
+    sign_in(ada.username, headers={"X-Forwarded-For": "6.6.6.6, 198.51.100.7"})
+    assert entries() == [(Action.LOGIN_FAILED, ada.username, "198.51.100.7")]
+
+
+@pytest.fixture
+def redis(settings: Any) -> Iterator[Proxy]:
+    """The way to Redis, which can be cut."""
+    proxy = Proxy(settings.REDIS_URL)
+    through = {**settings.CACHES["default"], "LOCATION": proxy.url}
+    settings.CACHES = {**settings.CACHES, "default": through}
+    yield proxy
+    proxy.stop()
+    breaker.succeeded()  # for the tests that follow
+    caches["process"].clear()
+
+
+@pytest.mark.parametrize("fault", ["refuse", "silence"])
+def test_login_is_throttled_while_the_counter_is_out_of_reach(
+    ada: User, redis: Proxy, fault: str
+) -> None:
+    getattr(redis, fault)()
+    tried = redis.accepted
+    statuses = [sign_in(ada.username).status_code for _ in range(13)]
+    assert statuses == [200] * ACCOUNT.attempts + [429] * 3
+    assert redis.accepted - tried < 13  # most did not wait for it
+    assert sign_in("other@acme.example").status_code == 200
+
+
+def test_login_counts_on_when_the_counter_is_lost_and_back(ada: User, redis: Proxy) -> None:
+    for _ in range(ACCOUNT.attempts):
+        assert sign_in(ada.username).status_code == 200
+    redis.refuse()
+    assert sign_in(ada.username, PASSWORD).status_code == 302
+    redis.restore()
+    assert eventually(lambda: sign_in(ada.username, PASSWORD).status_code == 429)
+
+
+@pytest.mark.parametrize("login", ["", "a\x00b", "x" * 1000, "dtd_" + "A" * 40, "ü@é"])
+def test_login_with_odd_names_is_just_wrong(ada: User, login: str) -> None:
+    response = sign_in(login)
+    assert response.status_code == 200
+    assert "dtd_AAAAAAAAAAAA" not in str(entries())
+
+
+def test_login_keeps_the_password_nowhere(ada: User, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG):
+        sign_in(ada.username, PASSWORD)
+        sign_in(PASSWORD, PASSWORD)  # typed into the wrong field
+        wrong = sign_in(ada.username, f"{PASSWORD}!")
+    assert PASSWORD not in wrong.content.decode()
+    assert PASSWORD not in caplog.text
+    assert PASSWORD not in str([each.get_decoded() for each in Session.objects.all()])
+    with connection.cursor() as cursor:
+        for table in roles.declared()["documents"]:
+            cursor.execute(sql.SQL("SELECT t::text FROM {} t").format(sql.Identifier(table)))
+            assert PASSWORD not in str(cursor.fetchall()), table
+    assert [person for _, person, _ in entries()] == [ada.username, "", ada.username]
+
+
+def test_login_cookies_are_kept_from_scripts_and_other_sites(ada: User, settings: Any) -> None:
+    settings.SESSION_COOKIE_SECURE = settings.CSRF_COOKIE_SECURE = settings.HTTPS_ONLY = True
+    cookies = sign_in(ada.username, PASSWORD).cookies
+    assert set(cookies) == {"sessionid", "csrftoken", "known_browser"}
+    for cookie in cookies.values():
+        assert cookie["secure"]
+        assert cookie["httponly"]
+        assert cookie["samesite"] == "Lax"
+    assert cookies["sessionid"]["max-age"] in range(60 * 60 - 60, 60 * 60)
+
+
+def test_session_lasts_eight_hours_however_busy(ada: User, client: Client) -> None:
+    client.force_login(ada)
+    before = Session.objects.get().expire_date
+    assert client.get(INDEX).status_code == 200
+    assert Session.objects.get().expire_date == before
+    Session.objects.update(expire_date=factories.at("2026-01-01 00:00:00"))
+    assert client.get(INDEX).status_code == 302
+
+
+@pytest.mark.parametrize("lost", ["is_active", "is_staff"])
+def test_session_of_a_closed_account_ends_with_the_next_click(
+    ada: User, client: Client, lost: str
+) -> None:
+    client.force_login(ada)
+    User.objects.filter(pk=ada.pk).update(**{lost: False})
+    response = client.get(INDEX, follow=True)
+    assert "login-form" in response.content.decode()
+    assert ada.username not in response.content.decode()
+    assert not Session.objects.exists()
+
+
+def test_session_ends_when_the_password_changes_elsewhere(ada: User, client: Client) -> None:
+    client.force_login(ada)
+    other = Client()
+    other.force_login(ada)
+    new = {"new_password1": f"{PASSWORD} 2", "new_password2": f"{PASSWORD} 2"}
+    client.post(reverse("admin:password_change"), {"old_password": PASSWORD, **new})
+    assert client.get(INDEX).status_code == 200
+    assert other.get(INDEX).status_code == 302
+
+
+@pytest.mark.parametrize("name", ["index", "login", "password_change", "apikeys_apikey_changelist"])
+def test_admin_pages_are_not_kept_by_a_browser(ada: User, client: Client, name: str) -> None:
+    if name != "login":
+        client.force_login(ada)
+    response = client.get(reverse(f"admin:{name}"))
+    assert response.status_code == 200
+    assert "no-store" in response["Cache-Control"]
+    assert "default-src 'self'" in response["Content-Security-Policy"]
+
+
+def test_admin_start_page_shows_what_a_user_may_do(acme: Tenant, client: Client) -> None:
+    client.force_login(acme.admin)
+    html = client.get(INDEX).content.decode()
+    assert "API keys" in html
+    assert "Users" not in html
+    client.force_login(factories.user("bob@acme.example", is_staff=True))
+    assert "There is nothing here for bob@acme.example" in client.get(INDEX).content.decode()

@@ -1,0 +1,423 @@
+"""Workspaces in the admin: read by their admins and support, managed by operators."""
+
+import threading
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.urls import reverse
+
+from audit.models import Action, AuditEntry
+from tests.support import factories, staff
+from tests.support.factories import Tenant
+from workspaces import changes, directory, effects
+from workspaces.models import Membership, Workspace
+
+LIST = reverse("admin:workspaces_workspace_changelist")
+ADD = reverse("admin:workspaces_workspace_add")
+
+
+def page(workspace: Workspace, name: str = "change") -> str:
+    return reverse(f"admin:workspaces_workspace_{name}", args=[workspace.pk])
+
+
+def body(response: Any) -> str:
+    text: str = response.content.decode()
+    return text
+
+
+@pytest.fixture
+def operator(db: None) -> User:
+    return factories.user("root@ops.example", is_staff=True, is_superuser=True)
+
+
+@pytest.fixture
+def desk(operator: User, client: Client) -> Client:
+    """The operator, signed in."""
+    client.force_login(operator)
+    return client
+
+
+def told() -> list[tuple[str, str, str, str]]:
+    """The entries so far, in order, but for the keys'."""
+    entries = AuditEntry.objects.exclude(action__startswith="key.").order_by("id")
+    return list(entries.values_list("action", "person", "member", "detail"))
+
+
+# --- Reading
+
+
+def test_workspace_page_is_readable_for_its_admin(
+    acme: Tenant, umbrella: Tenant, client: Client
+) -> None:
+    staff.member(acme.workspace, "bob@acme.example")
+    client.force_login(acme.admin)
+    assert "Umbrella" not in body(client.get(LIST))
+    html = body(client.get(page(acme.workspace)))
+    for text in ("Acme", "Pro", acme.admin.username, "bob@acme.example", str(acme.workspace.pk)):
+        assert text in html
+    for name in ("suspend", "reinstate", "plan"):
+        assert page(acme.workspace, name) not in html
+        assert client.get(page(acme.workspace, name)).status_code == 403
+        assert client.post(page(acme.workspace, name), {"reason": "x"}).status_code == 403
+    assert client.get(page(umbrella.workspace)).status_code == 404
+    assert client.get(ADD).status_code == 403
+    assert told() == []
+
+
+def test_workspace_page_shows_support_all_and_lets_it_change_nothing(
+    acme: Tenant, frozen: Tenant
+) -> None:
+    sam = staff.signed_in(staff.support())
+    listed = body(sam.get(LIST))
+    assert "Acme · 00000001" in listed
+    assert "Frozen · 00000001" in listed
+    html = body(sam.get(page(frozen.workspace)))
+    for text in ("Suspended", "Pro", frozen.admin.username, "is suspended: its keys are refused"):
+        assert text in html
+    keys = reverse("admin:apikeys_apikey_changelist")
+    assert f"{keys}?workspace={frozen.workspace.pk}" in html
+    assert "<select" not in html
+    assert "Invite" not in html
+    for name in ("suspend", "reinstate", "plan", "invite", "members", "revoke_invitation"):
+        assert sam.post(page(frozen.workspace, name), {"reason": "x"}).status_code == 403
+    assert sam.get(ADD).status_code == 403
+    assert told() == []
+
+
+def test_workspace_page_cannot_be_posted_to(acme: Tenant, desk: Client) -> None:
+    assert desk.post(page(acme.workspace), {"plan": "FREE"}).status_code == 405
+
+
+@pytest.mark.parametrize("query", ["umb", "0000000100000000400080000000000000000002"[:8] + "-0000"])
+def test_workspace_list_shows_an_operator_all_and_finds_by_name(
+    acme: Tenant, umbrella: Tenant, desk: Client, query: str
+) -> None:
+    assert "Acme" in body(desk.get(LIST))
+    assert "Umbrella" in body(desk.get(LIST, {"q": query}))
+
+
+def test_workspace_list_finds_the_characters_of_an_id_that_it_shows(
+    acme: Tenant, desk: Client
+) -> None:
+    other = Workspace.objects.create(name="Acme")
+    for text in (str(other.pk)[:8], str(other.pk).upper(), f" {other.pk.hex[:13]} "):
+        html = body(desk.get(LIST, {"q": text}))
+        assert page(other) in html
+        assert page(acme.workspace) not in html
+    for text in ("1234567", "zzzzzzzz", "0" * 33):
+        assert page(other) not in body(desk.get(LIST, {"q": text}))
+
+
+def test_workspace_list_has_filters_for_those_who_see_all(acme: Tenant, frozen: Tenant) -> None:
+    sam = staff.signed_in(staff.support())
+    html = body(sam.get(LIST, {"suspended__exact": "1", "plan__exact": "PRO"}))
+    assert page(frozen.workspace) in html
+    assert page(acme.workspace) not in html
+    assert sam.get(LIST, {"suspended__exact": "perhaps"}).status_code == 302
+    ada = staff.signed_in(acme.admin)
+    assert ada.get(LIST, {"suspended__exact": "1"}).status_code == 302
+
+
+# --- Names
+
+
+def test_workspaces_with_the_same_name_have_different_labels(acme: Tenant) -> None:
+    twin = Workspace.objects.create(name="Acme")
+    names = {each.id: each.name for each in (acme.workspace, twin)}
+    assert directory.labels(names) == {
+        acme.workspace.id: "Acme · 00000001",
+        twin.id: f"Acme · {str(twin.id)[:8]}",
+    }
+    assert directory.labels({twin.id: "Acme"}) == {twin.id: "Acme"}
+
+
+def test_workspace_page_s_heading_tells_same_named_ones_apart(acme: Tenant, desk: Client) -> None:
+    assert "<h1>Acme · 00000001</h1>" in body(desk.get(page(acme.workspace)))
+    ada = staff.signed_in(acme.admin)
+    assert "<h1>Acme</h1>" in body(ada.get(page(acme.workspace)))
+    twin = Workspace.objects.create(name="Acme")
+    Membership.objects.create(workspace=twin, user=acme.admin, role="ADMIN")
+    assert "<h1>Acme · 00000001</h1>" in body(ada.get(page(acme.workspace)))
+
+
+# --- A new one
+
+
+def test_workspace_is_created_by_an_operator_and_recorded(operator: User, desk: Client) -> None:
+    response = desk.post(ADD, {"name": "  Čapek  & Søn ", "plan": "BUSINESS"}, follow=True)
+    workspace = Workspace.objects.get()
+    assert (workspace.name, workspace.plan) == ("Čapek & Søn", "BUSINESS")
+    assert response.redirect_chain == [(page(workspace), 302)]
+    html = body(response)
+    assert "was created. Invite its first admin now." in html
+    assert page(workspace, "invite") in html
+    assert told() == [(Action.WORKSPACE_CREATED, operator.username, "", "BUSINESS")]
+
+
+def test_workspace_with_a_name_that_exists_is_created_only_after_a_question(
+    acme: Tenant, desk: Client
+) -> None:
+    html = body(desk.post(ADD, {"name": "acme", "plan": "PRO"}))
+    assert "Create another “acme”?" in html
+    assert "Acme · 00000001</a>, created" in html
+    assert Workspace.objects.count() == 1
+    response = desk.post(ADD, {"name": "acme", "plan": "PRO", "confirmed": "yes"})
+    assert response.status_code == 302
+    assert Workspace.objects.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("changed", "text"),
+    [
+        ({"name": " "}, "This field is required."),
+        ({"name": "n" * 201}, "at most 200 characters"),
+        ({"name": "a\0b"}, "Null characters are not allowed."),
+        ({"name": "a\x07b"}, "must not contain control characters"),
+        ({"name": "dtd_" + "a" * 40}, "must not contain an API key"),
+        ({"plan": "GOLD"}, "GOLD is not one of the available choices."),
+    ],
+)
+def test_workspace_form_names_what_it_cannot_use(
+    desk: Client, changed: dict[str, str], text: str
+) -> None:
+    response = desk.post(ADD, {"name": "A", "plan": "PRO", **changed})
+    assert response.status_code == 200
+    assert text in body(response)
+    assert not Workspace.objects.exists()
+
+
+# --- Suspension and plan
+
+
+def test_workspace_suspension_says_what_stops_and_asks_for_a_reason(
+    acme: Tenant, operator: User, desk: Client
+) -> None:
+    factories.issue(acme.workspace, "Second", acme.admin)
+    html = body(desk.get(page(acme.workspace, "suspend")))
+    assert "Suspend Acme · 00000001?" in html
+    assert "2 active keys stop now." in html
+    for reason, text in (
+        ("  ", "Say why"),
+        ("x" * 501, "at most 500 characters"),
+        (f"leaked {acme.raw}", "must not contain an API key"),
+    ):
+        response = desk.post(page(acme.workspace, "suspend"), {"reason": reason})
+        assert text in body(response)
+        assert acme.get("/me").status == 200
+    response = desk.post(
+        page(acme.workspace, "suspend"), {"reason": "Unpaid:\r\ninvoice 7"}, follow=True
+    )
+    assert "Acme · 00000001 is suspended." in body(response)
+    assert acme.get("/me").status == 403
+    assert told() == [(Action.WORKSPACE_SUSPENDED, operator.username, "", "Unpaid: invoice 7")]
+
+
+def test_workspace_page_says_why_since_when_and_by_whom(
+    acme: Tenant, operator: User, desk: Client
+) -> None:
+    desk.post(page(acme.workspace, "suspend"), {"reason": "Unpaid invoice 7"})
+    form = {"plan": "BUSINESS", "reason": "They asked for it", "confirmed": "yes"}
+    desk.post(page(acme.workspace, "plan"), form)
+    for client in (desk, staff.signed_in(staff.support()), staff.signed_in(acme.admin)):
+        html = body(client.get(page(acme.workspace)))
+        assert f"by {operator}: Unpaid invoice 7" in html
+        assert f"by {operator}: PRO → BUSINESS: They asked for it" in html
+    desk.post(page(acme.workspace, "reinstate"), {"reason": "Paid"})
+    html = body(desk.get(page(acme.workspace)))
+    assert "Unpaid invoice 7" not in html
+    assert f"by {operator}: Paid" in html
+
+
+def test_workspace_that_is_suspended_already_is_not_suspended_again(
+    frozen: Tenant, desk: Client
+) -> None:
+    response = desk.post(page(frozen.workspace, "suspend"), {"reason": "x"}, follow=True)
+    assert "is suspended already" in body(response)
+    assert "1 active key works again" in body(desk.get(page(frozen.workspace, "reinstate")))
+    assert told() == []
+
+
+def test_workspace_moves_to_another_plan_after_it_was_said_what_stops(
+    acme: Tenant, operator: User, desk: Client
+) -> None:
+    url = page(acme.workspace, "plan")
+    assert "It is on Pro now." in body(desk.get(url))
+    form = {"plan": "FREE", "reason": "They cancelled"}
+    html = body(desk.post(url, form))
+    assert "Move Acme · 00000001 from Pro to Free?" in html
+    assert "1 active key stops now." in html
+    assert acme.get("/me").status == 200
+    response = desk.post(url, {**form, "confirmed": "yes"}, follow=True)
+    assert "Acme · 00000001 is on Free now." in body(response)
+    assert acme.get("/me").status == 402
+    assert "1 active key works again" in body(desk.post(url, {**form, "plan": "PRO"}))
+    assert told() == [(Action.PLAN_CHANGED, operator.username, "", "PRO → FREE: They cancelled")]
+
+
+def test_workspace_plan_without_an_effect_on_keys_says_so(
+    acme: Tenant, frozen: Tenant, desk: Client
+) -> None:
+    form = {"plan": "BUSINESS", "reason": "x"}
+    assert "Its keys keep working." in body(desk.post(page(acme.workspace, "plan"), form))
+    html = body(desk.post(page(frozen.workspace, "plan"), form))
+    assert "will not work afterwards either" in html
+
+
+def test_workspace_plan_that_is_no_longer_offered_can_only_be_left(
+    acme: Tenant, desk: Client
+) -> None:
+    Workspace.objects.filter(pk=acme.workspace.pk).update(plan="LEGACY")
+    assert "LEGACY (no longer offered)" in body(desk.get(page(acme.workspace)))
+    for plan in ("LEGACY", "NONE", ""):
+        form = {"plan": plan, "reason": "x", "confirmed": "yes"}
+        assert desk.post(page(acme.workspace, "plan"), form).status_code == 200
+    form = {"plan": "PRO", "reason": "x", "confirmed": "yes"}
+    assert desk.post(page(acme.workspace, "plan"), form).status_code == 302
+    assert [entry[3] for entry in told()] == ["LEGACY → PRO: x"]
+
+
+def test_suspension_says_how_many_keys_stop(acme: Tenant, umbrella: Tenant) -> None:
+    assert effects.sentences(acme.workspace, works=False) == ["1 active key stops now."]
+    factories.issue(acme.workspace, "Second", acme.admin)
+    assert effects.sentences(acme.workspace, works=True) == [
+        "2 active keys work again from the next request on."
+    ]
+    umbrella.key.revoke(by=umbrella.admin)
+    assert effects.sentences(umbrella.workspace, works=False) == ["It has no active keys."]
+
+
+# --- Members
+
+
+def act(client: Client, membership: Membership, **form: str) -> Any:
+    """Sends a form of the members' table."""
+    url = page(membership.workspace, "members")
+    return client.post(url, {"member": str(membership.pk), **form}, follow=True)
+
+
+@pytest.mark.parametrize("who", ["operator", "admin"])
+def test_members_get_other_roles_and_are_removed(acme: Tenant, operator: User, who: str) -> None:
+    actor = operator if who == "operator" else acme.admin
+    client = staff.signed_in(actor)
+    bob = staff.member(acme.workspace, "bob@acme.example").memberships.get()
+    act(client, bob, role="ADMIN")
+    assert Membership.objects.admins().filter(pk=bob.pk).exists()
+    act(client, bob, role="ADMIN")
+    question = body(act(client, bob, do="remove"))
+    assert "Remove bob@acme.example from Acme" in question
+    assert "keep working" in question
+    assert Membership.objects.filter(pk=bob.pk).exists()
+    act(client, bob, do="remove", confirmed="yes")
+    assert not Membership.objects.filter(pk=bob.pk).exists()
+    assert "is not a member any more" in body(act(client, bob, do="remove", confirmed="yes"))
+    assert told() == [
+        (Action.MEMBER_ROLE_CHANGED, actor.username, "bob@acme.example", "MEMBER → ADMIN"),
+        (Action.MEMBER_REMOVED, actor.username, "bob@acme.example", "ADMIN"),
+    ]
+
+
+def test_members_table_has_labels_with_the_person_in_them(acme: Tenant, desk: Client) -> None:
+    staff.member(acme.workspace, "bob@acme.example")
+    html = body(desk.get(page(acme.workspace)))
+    for label in ("Role of bob@acme.example", "Save the role of bob@", "Remove bob@acme.example…"):
+        assert f'aria-label="{label}' in html
+    assert "select2" not in html
+    assert "jquery" not in html
+
+
+def test_members_of_another_workspace_are_out_of_reach(acme: Tenant, umbrella: Tenant) -> None:
+    uma = staff.signed_in(umbrella.admin)
+    theirs = acme.workspace.memberships.get()
+    assert act(uma, theirs, do="remove", confirmed="yes").status_code == 404
+    form = {"member": str(theirs.pk), "do": "remove", "confirmed": "yes"}
+    uma.post(page(umbrella.workspace, "members"), form)
+    for malformed in ("", "x", "-1", "9" * 30, "\0"):
+        uma.post(page(umbrella.workspace, "members"), {**form, "member": malformed})
+    assert uma.get(page(umbrella.workspace, "members"))["Location"] == page(umbrella.workspace)
+    assert told() == []
+
+
+def test_members_role_that_does_not_exist_changes_nothing(acme: Tenant, desk: Client) -> None:
+    act(desk, acme.workspace.memberships.get(), role="OWNER")
+    assert told() == []
+
+
+@pytest.mark.parametrize("form", [{"role": "MEMBER"}, {"do": "remove", "confirmed": "yes"}])
+def test_last_admin_cannot_remove_or_demote_themselves(acme: Tenant, form: dict[str, str]) -> None:
+    staff.member(acme.workspace, "bob@acme.example")
+    locked_out = staff.member(acme.workspace, "eve@acme.example", "ADMIN")
+    User.objects.filter(pk=locked_out.pk).update(is_active=False)
+    ada = staff.signed_in(acme.admin)
+    last = acme.workspace.memberships.get(user=acme.admin)
+    html = body(act(ada, last, **form, last_admin="yes"))
+    assert "is the only admin of Acme who can sign in" in html
+    assert "make another member an admin, or invite one" in html
+    assert told() == []
+
+
+@pytest.mark.parametrize("form", [{"role": "MEMBER"}, {"do": "remove", "confirmed": "yes"}])
+def test_last_admin_is_removed_by_an_operator_only_after_a_second_question(
+    acme: Tenant, desk: Client, form: dict[str, str]
+) -> None:
+    last = acme.workspace.memberships.get()
+    html = body(act(desk, last, **form))
+    assert "Leave Acme · 00000001 without an admin?" in html
+    assert told() == []
+    act(desk, last, **form, last_admin="yes")
+    assert len(told()) == 1
+    assert not Membership.objects.admins().filter(workspace=acme.workspace).exists()
+
+
+def test_two_admins_who_remove_each_other_at_the_same_moment_leave_one(
+    transactional_db: None, acme: Tenant
+) -> None:
+    staff.member(acme.workspace, "bob@acme.example", "ADMIN")
+    both = list(acme.workspace.memberships.all())
+    ready, refused = threading.Barrier(2), []
+
+    def remove(membership: Membership) -> None:
+        ready.wait()
+        try:
+            changes.remove_member(membership, by="x")
+        except changes.LastAdmin:
+            refused.append(membership)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=remove, args=[each]) for each in both]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert list(acme.workspace.memberships.all()) == refused
+
+
+def test_member_who_cannot_sign_in_is_marked(acme: Tenant, desk: Client) -> None:
+    assert "Cannot sign in" not in body(desk.get(page(acme.workspace)))
+    User.objects.filter(pk=acme.admin.pk).update(is_staff=False)
+    assert "Cannot sign in" in body(desk.get(page(acme.workspace)))
+
+
+def test_workspace_change_that_was_made_meanwhile_is_not_recorded_again(acme: Tenant) -> None:
+    staff.member(acme.workspace, "bob@acme.example", "ADMIN")
+    membership = acme.workspace.memberships.get(user=acme.admin)
+    for _ in range(2):
+        changes.change_role(membership, "MEMBER", by="olga@operators.example")
+        changes.remove_member(membership, by="olga@operators.example")
+        changes.change_role(membership, "ADMIN", by="olga@operators.example")
+    assert len(told()) == 2
+
+
+def test_workspaces_and_accounts_cannot_be_deleted(acme: Tenant, desk: Client) -> None:
+    delete = reverse("admin:workspaces_workspace_delete", args=[acme.workspace.pk])
+    assert desk.post(delete, {"post": "yes"}).status_code == 403
+    delete = reverse("admin:auth_user_delete", args=[acme.admin.pk])
+    assert desk.post(delete, {"post": "yes"}).status_code == 403
+    for name in ("workspaces_workspace", "auth_user"):
+        chosen = {"action": "delete_selected", "_selected_action": [str(acme.admin.pk)]}
+        desk.post(reverse(f"admin:{name}_changelist"), {**chosen, "post": "yes"})
+    assert Workspace.objects.filter(pk=acme.workspace.pk).exists()
+    assert User.objects.filter(pk=acme.admin.pk).exists()

@@ -1,0 +1,88 @@
+"""API access: 403 for a suspended workspace, then 402 for a plan without the API."""
+
+import pytest
+from django.conf import settings
+
+from config.api.limits import REQUESTS_PER_MINUTE
+from tests.apikeys.test_rate_limit import used_up
+from tests.support import factories
+from tests.support.client import get, golden
+from tests.support.factories import Tenant
+from workspaces.models import Workspace
+
+ID = factories.uid(1)
+ENDPOINTS = ("/me", "/documents", f"/documents/{ID}", f"/documents/{ID}/download")
+
+
+def change(tenant: Tenant, **fields: object) -> None:
+    Workspace.objects.filter(pk=tenant.workspace.pk).update(**fields)
+
+
+@pytest.mark.parametrize("path", [*ENDPOINTS, "/nothing"])
+def test_api_access_of_a_suspended_workspace_is_403(frozen: Tenant, path: str) -> None:
+    response = frozen.get(path)
+    assert response.status == 403
+    assert response.json() == golden("suspended")
+
+
+@pytest.mark.parametrize("path", [*ENDPOINTS, "/nothing"])
+def test_api_access_with_a_plan_without_the_api_is_402_and_says_where_to_go(
+    freebie: Tenant, path: str
+) -> None:
+    response = freebie.get(path)
+    assert response.status == 402
+    assert response.json() == golden("plan_required")
+    assert response.json()["details"]["href"] == settings.UPGRADE_URL
+
+
+@pytest.mark.parametrize(
+    ("plan", "upgrade"), [("FREE", "Pro"), ("PERSONAL", "Pro"), ("LEGACY_TEAM", None), ("", None)]
+)
+def test_api_access_upgrade_names_pro_below_it_and_is_null_where_nothing_is_offered(
+    freebie: Tenant, plan: str, upgrade: str | None
+) -> None:
+    change(freebie, plan=plan)
+    response = freebie.get("/me")
+    assert response.status == 402
+    assert response.json()["details"] == {**golden("plan_required")["details"], "upgrade": upgrade}
+
+
+@pytest.mark.parametrize("plan", ["PRO", "BUSINESS"])
+def test_api_access_returns_after_the_workspace_moves_to_pro_or_business(
+    freebie: Tenant, plan: str
+) -> None:
+    assert freebie.get("/me").status == 402
+    change(freebie, plan=plan)
+    assert freebie.get("/me").status == 200
+    change(freebie, plan="FREE")
+    assert freebie.get("/me").status == 402
+
+
+def test_api_access_returns_after_the_suspension_is_lifted(frozen: Tenant) -> None:
+    assert frozen.get("/me").status == 403
+    change(frozen, suspended=False)
+    assert frozen.get("/me").status == 200
+
+
+def test_api_access_checks_suspension_before_the_plan(freebie: Tenant) -> None:
+    change(freebie, suspended=True)
+    assert freebie.get("/me").status == 403
+
+
+def test_api_view_checks_in_the_order_401_429_403_402_400_404(acme: Tenant) -> None:
+    """All is wrong with the first request; each further one has one thing less."""
+    bad = f"/documents/{ID}/download?type=nonsense"
+    change(acme, suspended=True, plan="FREE")
+    spent = used_up(acme)
+    assert get(f"/api/v1{bad}", f"{spent.bearer}x").status == 401
+    assert spent.get(bad).status == 429
+    assert acme.get(bad).status == 403
+    change(acme, suspended=False)
+    assert acme.get(bad).status == 402
+    change(acme, plan="PRO")
+    assert acme.get(bad).status == 400
+    assert acme.get(f"/documents/{ID}/download").status == 404
+    factories.document(acme.workspace, id=ID)
+    assert acme.get(f"/documents/{ID}/download?type=signed").status == 404
+    assert acme.get(f"/documents/{ID}/download").status == 200
+    assert REQUESTS_PER_MINUTE == 300

@@ -1,0 +1,517 @@
+"""Invitations: a link that works once, for one e-mail address, workspace and role."""
+
+import logging
+import re
+import socket
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
+from django.core import mail
+from django.db import connection, transaction
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from audit.models import Action, AuditEntry
+from audit.record.accounts import NOT_CONFIRMED
+from config import mail as sending
+from config import slots
+from config.admin.signin.throttle import Limit
+from tests.support import factories, staff
+from tests.support.database import waiting_for_lock
+from tests.support.factories import Tenant
+from tests.support.server import eventually
+from workspaces import invitation_views, invitations
+from workspaces.models import Invitation, Membership, Workspace
+
+PAGE = reverse("invitation")
+EVE = "eve@acme.example"
+SECRET = "a long enough passphrase"
+ACCOUNT = {"first_name": "Eve", "last_name": "Ek", "password1": SECRET, "password2": SECRET}
+
+
+def body(response: Any) -> str:
+    text: str = response.content.decode()
+    return text
+
+
+def workspace_page(workspace: Workspace, name: str = "change") -> str:
+    return reverse(f"admin:workspaces_workspace_{name}", args=[workspace.pk])
+
+
+def invite(client: Client, workspace: Workspace, email: str = EVE, role: str = "ADMIN") -> Any:
+    return client.post(workspace_page(workspace, "invite"), {"email": email, "role": role})
+
+
+def link(acme: Tenant, email: str = EVE, role: str = "ADMIN") -> str:
+    """The link that an invitation shows to an operator, without a mail server."""
+    html = body(invite(staff.signed_in(staff.operator()), acme.workspace, email, role))
+    [found] = re.findall(r'<code class="secret copyable">http://testserver(\S+)</code>', html)
+    return str(found)
+
+
+def opened(url: str, client: Client | None = None) -> Client:
+    """A browser that has opened the link."""
+    client = client or Client()
+    assert client.get(url)["Location"] == PAGE
+    return client
+
+
+def told() -> list[tuple[str, str, str, str]]:
+    entries = AuditEntry.objects.exclude(action__startswith="key.").order_by("id")
+    return list(entries.values_list("action", "person", "member", "detail"))
+
+
+# --- Inviting
+
+
+def mailed_link(acme: Tenant, settings: Any, email: str = EVE, role: str = "ADMIN") -> str:
+    """The link in the e-mail of an invitation."""
+    settings.EMAIL_HOST = "mail.example"
+    mail.outbox.clear()
+    assert invite(staff.signed_in(acme.admin), acme.workspace, email, role).status_code == 302
+    assert eventually(lambda: mail.outbox)
+    [path] = re.findall(r"^http://testserver(\S+)$", str(mail.outbox[0].body), re.MULTILINE)
+    return str(path)
+
+
+def test_invitation_s_link_is_shown_once_and_only_its_hash_is_stored(acme: Tenant) -> None:
+    client = staff.signed_in(staff.operator())
+    html = body(invite(client, acme.workspace, "Eve@Acme.example"))
+    [token] = re.findall(r"\?token=(\S+)</code>", html)
+    assert len(token) == 43
+    invitation = Invitation.objects.get()
+    assert (invitation.email, invitation.role) == (EVE, "ADMIN")
+    assert token not in str(list(Invitation.objects.values()))
+    assert token not in str(list(AuditEntry.objects.values()))
+    assert invitation.expires_at - invitation.created_at < timedelta(days=7, minutes=1)
+    html = body(client.get(workspace_page(acme.workspace)))
+    assert token not in html
+    assert f'aria-label="Revoke the invitation of {EVE}"' in html
+    assert "Pending" in html
+    [entry] = told()
+    assert entry[0] == Action.INVITATION_CREATED
+    assert entry[2:] == (EVE, "ADMIN")
+
+
+def test_invitation_is_sent_by_mail_if_there_is_a_mail_server(acme: Tenant, settings: Any) -> None:
+    settings.EMAIL_HOST = "mail.example"
+    html = body(
+        invite(staff.signed_in(acme.admin), acme.workspace).client.get(
+            workspace_page(acme.workspace)
+        )
+    )
+    assert f"An e-mail with the link is on its way to {EVE}." in html
+    assert eventually(lambda: mail.outbox)
+    [sent] = mail.outbox
+    assert (sent.to, sent.subject) == ([EVE], "Invitation to Acme")
+    assert f"{acme.admin} invites you as admin of the workspace Acme." in sent.body
+    [path] = re.findall(r"^http://testserver(/admin/invitation/\S+)$", str(sent.body), re.MULTILINE)
+    assert path not in html
+    opened(path)
+
+
+def test_invitation_s_link_leads_to_the_service_whatever_the_host_header_says(
+    acme: Tenant, settings: Any
+) -> None:
+    settings.BASE_URL = "https://api.acme.example"
+    desk = staff.signed_in(staff.operator())
+    url, form = workspace_page(acme.workspace, "invite"), {"email": EVE, "role": "ADMIN"}
+    html = body(desk.post(url, form, headers={"host": "testserver:1337"}))
+    assert 'copyable">https://api.acme.example/admin/invitation/?token=' in html
+
+
+@pytest.mark.parametrize("contact", ["help@example.com", ""])
+def test_without_a_mail_server_an_admin_is_told_whom_to_ask_and_gets_no_link(
+    acme: Tenant, settings: Any, contact: str
+) -> None:
+    settings.SUPPORT_EMAIL = contact
+    ada = staff.signed_in(acme.admin)
+    for response in (
+        ada.get(workspace_page(acme.workspace, "invite")),
+        invite(ada, acme.workspace),
+    ):
+        assert (contact or "the operator of this service") in body(response)
+        assert "token=" not in body(response)
+        assert 'name="email"' not in body(response)
+    assert not Invitation.objects.exists()
+    assert told() == []
+
+
+@pytest.mark.parametrize("who", ["operator", "admin"])
+def test_invitation_s_link_is_not_shown_while_the_mail_server_is_too_slow(
+    acme: Tenant, settings: Any, who: str
+) -> None:
+    first = mailed_link(acme, settings)
+    inviter = staff.signed_in(staff.operator() if who == "operator" else acme.admin)
+    before = told()
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # accepts, and says nothing
+        settings.EMAIL_HOST, settings.EMAIL_PORT = silent.getsockname()
+        settings.EMAIL_TIMEOUT = 60
+        template = "registration/password_reset_email.txt"
+        while sending.send("Hello", template, {"uid": "MQ", "token": "x"}, "a@b.example"):
+            pass
+        html = body(invite(inviter, acme.workspace))
+    assert "no e-mail was sent, and no invitation made" in html
+    assert "token=" not in html
+    assert told() == before
+    opened(first)  # the earlier one still works
+    assert eventually(lambda: not [t for t in threading.enumerate() if t.name == "mail"])
+
+
+def test_invitation_asks_for_the_password_if_the_sign_in_is_not_recent(
+    acme: Tenant, settings: Any
+) -> None:
+    settings.EMAIL_HOST = "mail.example"
+    ada = staff.signed_in(acme.admin)
+    session = ada.session
+    session["password_entered_at"] = 0
+    session.save()
+    for response in (
+        invite(ada, acme.workspace),
+        ada.get(workspace_page(acme.workspace, "invite")),
+    ):
+        assert response["Location"].startswith(reverse("admin:confirm_password"))
+    assert told() == []
+
+
+def test_invitation_form_names_what_it_cannot_use(acme: Tenant, settings: Any) -> None:
+    settings.EMAIL_HOST = "mail.example"
+    ada = staff.signed_in(acme.admin)
+    for email, role, text in (
+        ("nobody", "ADMIN", "Enter a valid email address."),
+        (f"{'e' * 140}@acme.example", "ADMIN", "at most 150 characters"),
+        ("ceo@bıg.example", "ADMIN", "Use only ASCII letters"),
+        ("ceo\0@big.example", "ADMIN", "Null characters are not allowed."),
+        (acme.admin.username.upper(), "ADMIN", "This person is a member already:"),
+        (EVE, "OWNER", "OWNER is not one of the available choices."),
+    ):
+        assert text in body(invite(ada, acme.workspace, email, role))
+    assert told() == []
+
+
+def test_invitations_a_day_are_limited(acme: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(invitations, "MOST_A_DAY", 1)
+    desk = staff.signed_in(staff.operator())
+    invite(desk, acme.workspace)
+    assert "Try again tomorrow." in body(invite(desk, acme.workspace))
+    Invitation.objects.update(created_at=timezone.now() - timedelta(days=2))
+    assert "Copy this link now" in body(invite(desk, acme.workspace))
+
+
+def test_invitation_is_for_operators_and_the_workspace_s_own_admins(
+    acme: Tenant, umbrella: Tenant
+) -> None:
+    bob = staff.member(acme.workspace, "bob@acme.example")
+    for user, status in ((umbrella.admin, 404), (bob, 403), (staff.support(), 403)):
+        client = staff.signed_in(user)
+        assert client.get(workspace_page(acme.workspace, "invite")).status_code == status
+        assert invite(client, acme.workspace).status_code == status
+        url = workspace_page(acme.workspace, "revoke_invitation")
+        assert client.post(url, {"invitation": "1"}).status_code == status
+    assert told() == []
+
+
+# --- A new user
+
+
+def test_invited_user_chooses_a_password_and_is_a_member_then(acme: Tenant) -> None:
+    url = link(acme)
+    eve = opened(url)
+    html = body(eve.get(PAGE))
+    for text in (
+        "Invitation to Acme",
+        f"{staff.operator()} invites {EVE} as admin",
+        "new-password",
+    ):
+        assert text in html
+    assert not User.objects.filter(username=EVE).exists()
+    response = eve.post(PAGE, ACCOUNT, follow=True)
+    assert f"You are now an admin of Acme. Sign in with {EVE}" in body(response)
+    account = User.objects.get(username=EVE)
+    assert account.check_password(SECRET)
+    assert (account.email, account.get_full_name()) == (EVE, "Eve Ek")
+    assert (account.is_staff, account.is_superuser) == (True, False)
+    assert Membership.objects.admins().filter(user=account, workspace=acme.workspace).exists()
+    assert told()[1:] == [
+        (Action.ACCOUNT_CREATED, EVE, EVE, f"staff status: no → yes; {NOT_CONFIRMED}"),
+        (
+            Action.INVITATION_ACCEPTED,
+            EVE,
+            EVE,
+            f"invited by {staff.operator()}; {NOT_CONFIRMED}",
+        ),
+        (Action.MEMBER_ADDED, EVE, EVE, "ADMIN"),
+    ]
+    assert marked(acme, account) == (True, True)
+    form = {"username": EVE, "password": SECRET, "next": reverse("admin:index")}
+    assert Client().post(reverse("admin:login"), form).status_code == 302
+
+
+def marked(acme: Tenant, account: User) -> tuple[bool, bool]:
+    """Whether the workspace's and the account's page say that the address is not confirmed."""
+    desk = staff.signed_in(staff.operator())
+    row = body(desk.get(workspace_page(acme.workspace))).partition(f">{account}</a>")[2]
+    page = body(desk.get(reverse("admin:auth_user_change", args=[account.pk])))
+    assert ("Not confirmed" in page) != ("Confirmed <time" in page)
+    return "Not confirmed" in row.partition("</tr>")[0], "Not confirmed" in page
+
+
+def test_invitation_that_was_sent_by_mail_confirms_the_address(acme: Tenant, settings: Any) -> None:
+    opened(mailed_link(acme, settings)).post(PAGE, ACCOUNT)
+    account = User.objects.get(username=EVE)
+    assert told()[1:] == [
+        (Action.ACCOUNT_CREATED, EVE, EVE, "staff status: no → yes"),
+        (Action.ADDRESS_CONFIRMED, EVE, EVE, EVE),
+        (Action.INVITATION_ACCEPTED, EVE, EVE, f"invited by {acme.admin}"),
+        (Action.MEMBER_ADDED, EVE, EVE, "ADMIN"),
+    ]
+    assert marked(acme, account) == (False, False)
+    account.username = account.email = "mallory@x.example"
+    account.save()
+    assert marked(acme, account) == (True, True)
+
+
+def test_invitation_by_mail_confirms_the_address_of_an_earlier_account_once(
+    acme: Tenant, umbrella: Tenant, settings: Any
+) -> None:
+    for tenant in (acme, umbrella):
+        eve = factories.user("Eve@Acme.example", is_staff=True)
+        opened(mailed_link(tenant, settings), staff.signed_in(eve)).post(PAGE)
+        assert tenant.workspace.memberships.filter(user=eve).exists()
+    confirmed = AuditEntry.objects.filter(action=Action.ADDRESS_CONFIRMED)
+    assert list(confirmed.values_list("member", "detail")) == [("Eve@Acme.example", EVE)]
+    assert marked(acme, eve) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("changed", "text"),
+    [
+        ({"password2": "another passphrase"}, "didn’t match"),
+        ({"password1": "short", "password2": "short"}, "too short"),
+        ({"password1": "eve@acme.example", "password2": "eve@acme.example"}, "too similar"),
+        ({"password1": "12345678901", "password2": "12345678901"}, "entirely numeric"),
+        ({"password1": "", "password2": ""}, "This field is required."),
+        ({"first_name": "a\0b"}, "Null characters are not allowed."),
+        ({"first_name": "a" * 151}, "at most 150 characters"),
+    ],
+)
+def test_invited_user_s_form_names_what_it_cannot_use(
+    acme: Tenant, changed: dict[str, str], text: str
+) -> None:
+    html = body(opened(link(acme)).post(PAGE, {**ACCOUNT, **changed}))
+    assert text in html
+    assert SECRET not in html
+    assert not User.objects.filter(username=EVE).exists()
+
+
+def test_invited_user_chooses_neither_login_nor_rights(acme: Tenant) -> None:
+    forged = {"email": "root@x.example", "username": "root", "is_superuser": "on", "role": "ADMIN"}
+    opened(link(acme, role="MEMBER")).post(PAGE, {**ACCOUNT, **forged})
+    account = User.objects.get(username=EVE)
+    assert not account.is_superuser
+    assert account.memberships.get().role == "MEMBER"
+
+
+# --- A user who has an account
+
+
+def test_invited_user_with_an_account_signs_in_and_accepts(acme: Tenant, umbrella: Tenant) -> None:
+    url = link(acme, umbrella.admin.username.upper(), "MEMBER")
+    uma = opened(url)
+    html = body(uma.get(PAGE))
+    assert "Sign in to accept." in html
+    assert "password1" not in html
+    assert uma.post(PAGE, ACCOUNT).status_code == 200  # neither a new account nor a new password
+    assert not acme.workspace.memberships.filter(user=umbrella.admin).exists()
+    uma.force_login(umbrella.admin)
+    assert "Accept" in body(uma.get(PAGE))
+    response = uma.post(PAGE, follow=True)
+    assert "You are now a member of Acme." in body(response)
+    assert acme.workspace.memberships.get(user=umbrella.admin).role == "MEMBER"
+    assert told()[1:] == [
+        (
+            Action.INVITATION_ACCEPTED,
+            *[umbrella.admin.username] * 2,
+            f"invited by {staff.operator()}; {NOT_CONFIRMED}",
+        ),
+        (Action.MEMBER_ADDED, *[umbrella.admin.username] * 2, "MEMBER"),
+    ]
+
+
+def test_invitation_survives_signing_in(acme: Tenant, umbrella: Tenant, settings: Any) -> None:
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    umbrella.admin.set_password(SECRET)
+    umbrella.admin.save()
+    uma = opened(link(acme, umbrella.admin.username))
+    [url] = re.findall(r'href="(/admin/login/[^"]+)"', body(uma.get(PAGE)))
+    form = {"username": umbrella.admin.username, "password": SECRET, "next": PAGE}
+    assert uma.post(url, form)["Location"] == PAGE
+    assert "Accept" in body(uma.get(PAGE))
+
+
+def test_invitation_of_somebody_else_cannot_be_accepted(acme: Tenant, umbrella: Tenant) -> None:
+    uma = opened(link(acme), staff.signed_in(umbrella.admin))
+    for response in (uma.get(PAGE), uma.post(PAGE, ACCOUNT)):
+        html = body(response)
+        assert f"You are signed in as {umbrella.admin}, and only {EVE} can accept." in html
+    assert Membership.objects.filter(workspace=acme.workspace).count() == 1
+    assert not User.objects.filter(username=EVE).exists()
+
+
+@pytest.mark.parametrize("closed", [{"is_active": False}, {"is_staff": False}])
+def test_invitation_does_not_open_a_deactivated_account(
+    acme: Tenant, closed: dict[str, bool]
+) -> None:
+    factories.user(EVE, **{"is_staff": True, **closed})
+    eve = opened(link(acme))
+    assert "Ask the operator of this service to activate it" in body(eve.get(PAGE))
+    eve.post(PAGE, ACCOUNT)
+    assert not acme.workspace.memberships.filter(user__username=EVE).exists()
+
+
+# --- The link
+
+
+def test_invitation_s_token_leaves_the_url_and_reaches_no_log_and_no_session(
+    acme: Tenant, caplog: pytest.LogCaptureFixture
+) -> None:
+    url = link(acme)
+    token = url.partition("token=")[2]
+    caplog.set_level(logging.DEBUG)
+    client = Client()
+    response = client.get(url)
+    assert response["Location"] == PAGE
+    assert response["Referrer-Policy"] == "no-referrer"
+    shown = client.get(PAGE)
+    for each in (response, shown):
+        assert "no-store" in each["Cache-Control"]
+        assert "frame-ancestors 'none'" in each["Content-Security-Policy"]
+    assert token not in body(shown)
+    assert token not in str(client.session.items())
+    assert Session.objects.count() > 0
+    assert caplog.records
+    assert token not in caplog.text
+    assert token not in str([vars(record) for record in caplog.records if record.name == "access"])
+
+
+def test_invitation_is_used_once(acme: Tenant) -> None:
+    url = link(acme)
+    eve, second = opened(url), opened(url)
+    eve.post(PAGE, ACCOUNT)
+    response = Client().get(url, follow=True)
+    assert response.status_code == 410
+    assert "has been accepted already" in body(response)
+    assert second.post(PAGE, ACCOUNT).status_code == 410
+    assert User.objects.filter(username=EVE).count() == 1
+
+
+@pytest.mark.parametrize("workspaces", [1, 2])
+def test_invitations_that_are_accepted_at_once_make_one_account(
+    transactional_db: None,
+    acme: Tenant,
+    umbrella: Tenant,
+    settings: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    workspaces: int,
+) -> None:
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    monkeypatch.setitem(slots.GATES, "password", slots.Gate(2, 2))  # as two processes have
+    urls = (link(acme), link(umbrella)) if workspaces == 2 else [link(acme)] * 2
+    browsers = [opened(url, Client(raise_request_exception=False)) for url in urls]
+
+    def post(browser: Client) -> Any:
+        try:
+            return browser.post(PAGE, ACCOUNT)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(2) as pool:
+        with transaction.atomic():
+            list(Invitation.objects.select_for_update())
+            posted = [pool.submit(post, browser) for browser in browsers]
+            assert eventually(lambda: waiting_for_lock() == 2)  # both forms are valid
+        responses = [each.result() for each in posted]
+    assert User.objects.filter(username=EVE).count() == 1
+    if workspaces == 1:
+        assert sorted(each.status_code for each in responses) == [302, 410]
+    else:
+        places = {
+            each["Location"]: browser for each, browser in zip(responses, browsers, strict=True)
+        }
+        assert set(places) == {reverse("admin:login"), PAGE}
+        assert "Sign in to accept." in body(places[PAGE].get(PAGE))
+
+
+def test_invitation_that_has_expired_says_what_to_do(acme: Tenant) -> None:
+    url = link(acme)
+    eve = opened(url)
+    Invitation.objects.update(expires_at=timezone.now())
+    for response in (Client().get(url, follow=True), eve.get(PAGE), eve.post(PAGE, ACCOUNT)):
+        assert response.status_code == 410
+        html = body(response)
+        assert "a link works for 7 days" in html
+        assert "Ask the person who invited you for a new link." in html
+    assert "Expired" in body(staff.signed_in(acme.admin).get(workspace_page(acme.workspace)))
+
+
+def test_invitation_is_revoked_by_an_admin_and_recorded_once(acme: Tenant) -> None:
+    url = link(acme)
+    eve, ada = opened(url), staff.signed_in(acme.admin)
+    form = {"invitation": str(Invitation.objects.get().pk)}
+    for text in (f"The link for {EVE} does not work any more", "accepted or revoked meanwhile"):
+        revoke = workspace_page(acme.workspace, "revoke_invitation")
+        assert text in body(ada.post(revoke, form, follow=True))
+    for response in (Client().get(url, follow=True), eve.post(PAGE, ACCOUNT)):
+        assert response.status_code == 410
+        assert "was revoked" in body(response)
+    assert told()[1:] == [(Action.INVITATION_REVOKED, acme.admin.username, EVE, "ADMIN")]
+    assert ada.get(revoke)["Location"] == workspace_page(acme.workspace)
+
+
+def test_invitation_of_the_same_address_replaces_the_earlier_one(acme: Tenant) -> None:
+    first, second = link(acme), link(acme)
+    assert "replaced by a newer one" in body(Client().get(first, follow=True))
+    opened(second)
+    assert Invitation.objects.pending().count() == 1
+
+
+@pytest.mark.parametrize("query", ["?token=x", "?token=", "?token=%00", "?problem=x", ""])
+def test_invitation_that_does_not_exist_is_no_error(db: None, query: str) -> None:
+    response = Client().get(f"{PAGE}{query}", follow=True)
+    assert response.status_code == 404
+    assert "This is not the link of an invitation." in body(response)
+    assert not Session.objects.exists()
+    assert Client().post(PAGE, ACCOUNT).status_code == 404
+    assert Client().delete(PAGE).status_code == 405
+
+
+def test_invitations_are_throttled_by_address(
+    acme: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(invitation_views, "WRONG_LINKS", Limit("invitation", 2))
+    url = link(acme)
+    for _ in range(2):
+        assert Client(REMOTE_ADDR="192.0.2.1").get(f"{PAGE}?token=x").status_code == 302
+    response = Client(REMOTE_ADDR="192.0.2.1").get(url)
+    assert response.status_code == 429
+    assert int(response["Retry-After"]) > 0
+    assert "Too many attempts. Try again in" in body(response)
+    opened(url, Client(REMOTE_ADDR="192.0.2.2"))
+
+
+def test_invitation_of_someone_who_became_a_member_meanwhile_keeps_their_role(
+    acme: Tenant,
+) -> None:
+    bob = factories.user(EVE, is_staff=True)
+    client = opened(link(acme), staff.signed_in(bob))
+    Membership.objects.create(workspace=acme.workspace, user=bob, role="MEMBER")
+    client.post(PAGE)
+    assert acme.workspace.memberships.get(user=bob).role == "MEMBER"
+    assert Invitation.objects.get().accepted_at is not None

@@ -1,0 +1,413 @@
+"""E-mails: to set a new password, the same response for everybody; and about new browsers."""
+
+import re
+import socketserver
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.contrib.auth.tokens import default_token_generator
+from django.core import mail as outgoing
+from django.core.exceptions import ImproperlyConfigured
+from django.test import Client
+from django.urls import reverse
+from django.utils.http import urlsafe_base64_encode
+from django_otp.plugins.otp_totp.models import TOTPDevice
+
+from audit.models import Action, AuditEntry
+from config import env, mail
+from config.admin.signin import passwords
+from config.admin.signin.passwords import RESETS_BY_ADDRESS, RESETS_OF_ACCOUNT
+from config.admin.signin.throttle import Limit
+from config.logs import redact
+from tests.support import factories, staff
+from tests.support.factories import Tenant
+from tests.support.nginx import Nginx
+from tests.support.server import Server, eventually
+from tests.support.staff import give_password
+from workspaces.models import ConfirmedAddress
+
+pytestmark = pytest.mark.usefixtures("still_windows")
+
+LOGIN, RESET, SENT = (
+    reverse(f"admin:{name}") for name in ("login", "password_reset", "password_reset_done")
+)
+PASSWORD = "correct horse battery staple"
+NEW = {"new_password1": f"{PASSWORD} 2", "new_password2": f"{PASSWORD} 2"}
+
+
+@pytest.fixture
+def ada(acme: Tenant, settings: Any) -> User:
+    """Acme's admin; there is a mail server."""
+    settings.EMAIL_HOST = "mail.example"
+    return give_password(acme.admin, PASSWORD, settings)
+
+
+@pytest.fixture(autouse=True)
+def _emails_are_sent_in_their_own_test() -> Iterator[None]:
+    yield
+    assert eventually(lambda: not [t for t in threading.enumerate() if t.name == "mail"])
+
+
+def ask(login: str, address: str = "192.0.2.1") -> Any:
+    return Client(REMOTE_ADDR=address).post(RESET, {"email": login})
+
+
+def sent_to(user: User) -> str:
+    """The text of the e-mail that was sent to the user."""
+    assert eventually(lambda: outgoing.outbox)
+    [message] = outgoing.outbox
+    assert message.to == [user.username]
+    return str(message.body)
+
+
+def link(text: str) -> str:
+    """The path of the link in an e-mail."""
+    [path] = re.findall(r"http://testserver(/admin/reset/\S+)", text)
+    return str(path)
+
+
+def set_password(path: str) -> Any:
+    """Follows the link and enters a new password."""
+    client = Client()
+    form: Any = client.get(path, follow=True)
+    assert form.status_code == 200
+    return client.post(form.request["PATH_INFO"], NEW, follow=True)
+
+
+def entries() -> list[tuple[str, str, str]]:
+    found = AuditEntry.objects.filter(action__startswith="account.password").order_by("id")
+    return list(found.values_list("action", "member", "person"))[1:]  # without the fixture's
+
+
+def test_link_of_an_email_sets_a_new_password(ada: User) -> None:
+    response = ask(ada.username.capitalize())
+    assert response["Location"] == SENT
+    text = sent_to(ada)
+    assert ada.username in text
+    assert "within one hour" in text
+    assert "Your password was changed" in set_password(link(text)).content.decode()
+    ada.refresh_from_db()
+    assert ada.check_password(NEW["new_password1"])
+    assert entries() == [
+        (Action.PASSWORD_RESET_REQUESTED, ada.username.capitalize(), ""),
+        (Action.PASSWORD_CHANGED, ada.username, ""),
+    ]
+    confirmed = AuditEntry.objects.get(action=Action.ADDRESS_CONFIRMED)
+    assert (confirmed.member, confirmed.person, confirmed.detail) == (ada.username, "", ada.email)
+    assert ConfirmedAddress.of(ada)
+    assert "not valid" in Client().get(link(text)).content.decode()  # it works once
+
+
+@pytest.mark.parametrize("email", ["", "admin@acme.example"])
+def test_address_that_is_changed_is_told_and_its_links_end(ada: User, email: str) -> None:
+    User.objects.filter(pk=ada.pk).update(email=email)  # the login is an address anyway
+    ask(ada.username)
+    reset = link(sent_to(ada))
+    outgoing.outbox.clear()
+    desk, page = staff.signed_in(staff.operator()), reverse("admin:auth_user_change", args=[ada.pk])
+    desk.post(page, {"email": ada.username, "first_name": "Ada"})
+    desk.post(page, {"email": "mallory@evil.example", "first_name": "Ada"})
+    text = sent_to(ada)  # one e-mail only
+    assert "olga@operators.example has changed the e-mail address of the account admin@acme" in text
+    assert "evil" not in text
+    assert "/reset/" not in text
+    ada.refresh_from_db()
+    assert (ada.username, ada.email) == ("mallory@evil.example",) * 2
+    assert "not valid" in Client().get(reset, follow=True).content.decode()
+
+
+def test_address_is_not_changed_while_its_owner_cannot_be_told(
+    ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mail, "_slots", threading.BoundedSemaphore(0))  # as many are being sent
+    desk, page = staff.signed_in(staff.operator()), reverse("admin:auth_user_change", args=[ada.pk])
+    response = desk.post(page, {"email": "mallory@evil.example"})
+    assert "Too many e-mails are being sent" in response.content.decode()
+    assert User.objects.filter(username=ada.username, email=ada.email).exists()
+
+
+def test_requests_for_accounts_that_do_not_exist_do_not_fill_the_audit_log(
+    ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(passwords, "RECORDED_UNKNOWN", Limit("test, unknown", 2, minutes=60))
+    for number in range(4):  # each from a network of its own
+        assert ask(f"nobody{number}@acme.example", f"192.0.2.{number}").status_code == 302
+    ask(ada.username)
+    recorded = AuditEntry.objects.filter(action=Action.PASSWORD_RESET_REQUESTED)
+    assert list(recorded.order_by("id").values_list("member", flat=True)) == [
+        "nobody0@acme.example",
+        "nobody1@acme.example",
+        ada.username,
+    ]
+
+
+@pytest.mark.parametrize("host", ["testserver:1337", "testserver.", "testserver"])
+def test_links_of_emails_lead_to_the_service_whatever_the_host_header_says(
+    ada: User, settings: Any, host: str
+) -> None:
+    settings.BASE_URL = "https://api.acme.example"
+    Client().post(RESET, {"email": ada.username}, headers={"host": host})
+    Client().post(LOGIN, {"username": ada.username, "password": PASSWORD}, headers={"host": host})
+    assert eventually(lambda: len(outgoing.outbox) == 2)
+    for message in outgoing.outbox:
+        assert f"{settings.BASE_URL}/admin/" in message.body
+        assert "testserver" not in message.body
+
+
+def test_new_password_signs_nobody_in_and_ends_other_sessions(ada: User) -> None:
+    other = staff.signed_in(ada)
+    TOTPDevice.objects.create(user=ada, name="app")
+    ask(ada.username)
+    set_password(link(sent_to(ada)))
+    assert other.get("/admin/").status_code == 302
+    form = {"username": ada.username, "password": NEW["new_password1"]}
+    # The mailbox is no second factor.
+    assert Client().post(LOGIN, form)["Location"] == reverse("admin:login_code")
+
+
+def page(response: Any) -> str:
+    return re.sub(r'name="csrfmiddlewaretoken" value="\w+"', "", response.content.decode())
+
+
+def test_response_is_the_same_whether_the_account_exists(ada: User) -> None:
+    hidden = factories.user("gone@acme.example", is_staff=True, is_active=False)
+    plain = factories.user("signer@acme.example")
+    logins = [ada.username, hidden.username, plain.username, "nobody@acme.example"]
+    responses = [ask(login) for login in logins]
+    assert {response["Location"] for response in responses} == {SENT}
+    assert len({page(Client().get(SENT)) for _ in logins}) == 1
+    sent_to(ada)  # and to nobody else
+    assert len(entries()) == len(logins)
+
+
+def test_inactive_account_cannot_use_a_link_that_it_got_before(ada: User) -> None:
+    ask(ada.username)
+    path = link(sent_to(ada))
+    User.objects.filter(pk=ada.pk).update(is_staff=False)
+    assert "not valid" in Client().get(path).content.decode()
+
+
+def test_link_of_an_email_confirms_no_other_address(ada: User) -> None:
+    address, ada.username = ada.email, "ceo@acme.example"
+    ada.save()
+    ask(ada.username)
+    assert eventually(lambda: outgoing.outbox)
+    set_password(link(str(outgoing.outbox[0].body)))
+    ada = User.objects.get(pk=ada.pk)
+    assert ada.confirmed_address.email == address
+    assert ConfirmedAddress.of(ada) is None
+
+
+def test_account_without_a_password_gets_a_link_too(ada: User) -> None:
+    new = factories.user("new@acme.example", is_staff=True)
+    ask(new.username)
+    assert "was changed" in set_password(link(sent_to(new))).content.decode()
+
+
+def test_link_ends_after_an_hour(ada: User, settings: Any) -> None:
+    ask(ada.username)
+    path = link(sent_to(ada))
+    assert settings.PASSWORD_RESET_TIMEOUT == 60 * 60
+    settings.PASSWORD_RESET_TIMEOUT = -1
+    assert "not valid" in Client().get(path).content.decode()
+
+
+@pytest.mark.parametrize("login", ["admin@acme.example", "nobody@acme.example"])
+def test_requests_are_limited_by_account_whether_it_exists_or_not(ada: User, login: str) -> None:
+    for number in range(RESETS_OF_ACCOUNT.attempts):
+        assert ask(login, f"192.0.2.{number}").status_code == 302
+    response = ask(login.upper(), "192.0.2.99")
+    assert response.status_code == 429
+    assert 1 <= int(response["Retry-After"]) <= 3600
+    assert ask("other@acme.example").status_code == 302
+
+
+def test_requests_are_limited_by_address_first(ada: User) -> None:
+    for number in range(RESETS_BY_ADDRESS.attempts):
+        assert ask(f"guess{number}@acme.example").status_code == 302
+    for _ in range(RESETS_OF_ACCOUNT.attempts + 1):
+        assert ask(ada.username).status_code == 429
+    assert ask(ada.username, "192.0.2.2").status_code == 302
+
+
+@pytest.mark.parametrize("login", ["", "x", "a\x00b@acme.example", "x" * 300 + "@acme.example"])
+def test_odd_addresses_are_refused(ada: User, login: str) -> None:
+    assert ask(login).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["x/y", "MQ/x", "%00/x", "MQ/set-password", "MTIzNDU2Nzg5MDEy/x"])
+def test_link_that_is_not_valid_says_so(ada: User, path: str) -> None:
+    response = Client().get(f"{RESET}{path}/")
+    assert response.status_code == 200
+    assert "This link is not valid" in response.content.decode()
+    assert Client().post(f"{RESET}{path}/", NEW).status_code == 200
+
+
+@pytest.mark.parametrize("support", ["help@example.com", ""])
+def test_without_a_mail_server_the_page_says_whom_to_ask(
+    db: None, settings: Any, support: str
+) -> None:
+    settings.SUPPORT_EMAIL = support
+    for response in (Client().get(RESET), ask("ada@acme.example")):
+        assert response.status_code == 200
+        assert (support or "the operator of this service") in response.content.decode()
+        assert 'name="email"' not in response.content.decode()
+    assert not AuditEntry.objects.exists()
+
+
+def test_sign_in_page_leads_to_the_reset(db: None) -> None:
+    assert f'href="{RESET}"' in Client().get(LOGIN).content.decode()
+
+
+def test_user_gets_an_email_when_a_new_browser_has_signed_in(ada: User) -> None:
+    browser = Client(REMOTE_ADDR="192.0.2.1", headers={"User-Agent": "Firefox"})
+    form = {"username": ada.username, "password": PASSWORD}
+    for _ in range(2):  # the second time it is known
+        assert browser.post(LOGIN, form).status_code == 302
+        browser.post(reverse("admin:logout"))
+    text = sent_to(ada)
+    assert "Address: 192.0.2.1\nBrowser: Firefox\n" in text
+    assert "http://testserver/admin/security/" in text
+    assert Client().post(LOGIN, {**form, "password": "wrong"}).status_code == 200
+    sent_to(ada)  # nothing more
+
+
+class MailServer(socketserver.ThreadingTCPServer):
+    """A mail server that keeps what it gets."""
+
+    daemon_threads = True
+    received: list[str]
+
+
+class MailSession(socketserver.StreamRequestHandler):
+    """One session of SMTP (RFC 5321), as far as a client without extensions needs it."""
+
+    server: MailServer
+
+    def handle(self) -> None:
+        self.say("220 mail.example")
+        for line in self.rfile:
+            command = line.decode().strip().upper()
+            if command == "DATA":
+                self.say("354 go on")
+                lines = iter(self.rfile.readline, b".\r\n")
+                self.server.received.append(b"".join(lines).decode())
+            self.say("221 bye" if command == "QUIT" else "250 ok")
+            if command == "QUIT":
+                return
+
+    def say(self, reply: str) -> None:
+        self.wfile.write(f"{reply}\r\n".encode())
+
+
+@pytest.fixture
+def mail_server() -> Iterator[MailServer]:
+    with MailServer(("127.0.0.1", 0), MailSession) as server:
+        server.received = []
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+@pytest.fixture
+def smtp(settings: Any, mail_server: MailServer) -> MailServer:
+    """The service uses this mail server."""
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST, settings.EMAIL_PORT = mail_server.server_address[:2]
+    return mail_server
+
+
+TEMPLATE = "registration/password_reset_email.txt"
+CONTEXT = {"domain": "api.example.com", "uid": "MQ", "token": "secret-token", "protocol": "https"}
+
+
+def test_email_arrives_at_the_mail_server(smtp: MailServer) -> None:
+    assert mail.send("Set a\nnew password", TEMPLATE, CONTEXT, "ada@acme.example")
+    assert eventually(lambda: smtp.received)
+    [message] = smtp.received
+    assert "Subject: Set a new password\r\n" in message
+    assert "To: ada@acme.example\r\n" in message
+    assert "https://api.example.com/admin/reset/MQ/secret-token/" in message
+
+
+def test_email_that_cannot_be_sent_is_logged_without_its_link(
+    smtp: MailServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    smtp.shutdown()
+    smtp.server_close()
+    assert mail.send("Set a new password", TEMPLATE, CONTEXT, "ada@acme.example")
+    assert eventually(lambda: "An e-mail was not sent: ConnectionRefusedError" in caplog.text)
+    assert "secret-token" not in caplog.text
+
+
+def test_emails_to_a_silent_mail_server_hold_no_page_and_are_few(settings: Any) -> None:
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_TIMEOUT = 1
+    with socketserver.TCPServer(("127.0.0.1", 0), MailSession) as silent:  # it answers nobody
+        settings.EMAIL_HOST, settings.EMAIL_PORT = silent.server_address[:2]
+        results = [mail.send("Hello", TEMPLATE, CONTEXT, "a@b.example") for _ in range(20)]
+        assert results == [True] * mail.MOST + [False] * (20 - mail.MOST)
+        # They end by themselves, and others can be sent.
+        assert eventually(lambda: mail.send("Hello", TEMPLATE, CONTEXT, "a@b.example"))
+
+
+def test_no_email_is_sent_without_a_mail_server() -> None:
+    assert not mail.send("Hello", TEMPLATE, CONTEXT, "ada@acme.example")
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("", ("", "", 0, "", "")),
+        ("smtp://mail.example", ("smtp", "mail.example", 25, "", "")),
+        ("smtp+tls://u:p%40ss@mail.example", ("smtp+tls", "mail.example", 587, "u", "p@ss")),
+        ("smtps://u:p@mail.example:4650", ("smtps", "mail.example", 4650, "u", "p")),
+    ],
+)
+def test_variable_of_the_mail_server(
+    monkeypatch: pytest.MonkeyPatch, url: str, expected: tuple[Any, ...]
+) -> None:
+    monkeypatch.setenv("EMAIL_URL", url)
+    assert env.mail_server("EMAIL_URL", help="") == env.MailServer(*expected)
+
+
+@pytest.mark.parametrize("url", ["mail.example", "http://x", "smtp://", "smtp://x:port", "smtp:x"])
+def test_variable_of_the_mail_server_that_is_not_valid(
+    monkeypatch: pytest.MonkeyPatch, url: str
+) -> None:
+    monkeypatch.setenv("EMAIL_URL", url)
+    with pytest.raises(ImproperlyConfigured, match="EMAIL_URL must be smtp://"):
+        env.mail_server("EMAIL_URL", help="")
+
+
+def real_link(user: User) -> tuple[str, str]:
+    """A link's path, and its token."""
+    uid = urlsafe_base64_encode(str(user.pk).encode())
+    token = default_token_generator.make_token(user)
+    return f"/admin/reset/{uid}/{token}/", token
+
+
+@pytest.mark.parametrize("slash", ["/", ""])
+def test_token_is_not_in_the_access_log(acme: Tenant, server: Server, slash: str) -> None:
+    path, token = real_link(acme.admin)
+    response = server.request(path.rstrip("/") + slash)
+    assert response.status in (301, 302)
+    assert eventually(lambda: "GET /admin/reset/" in server.log_of(response))
+    assert token not in server.log()
+
+
+def test_token_is_not_in_nginx_s_log(acme: Tenant, gate: Nginx) -> None:
+    path, token = real_link(acme.admin)
+    response = gate.request(path)
+    assert response.status == 302
+    assert eventually(lambda: gate.logged(response.headers["request-id"]))
+    assert token not in gate.written()
+
+
+def test_log_redacts_links_anywhere() -> None:
+    text = 'GET "/admin/reset/MQ/abc-123/?x=1" and https://api.example.com/admin/reset/MQ/abc-123'
+    assert "abc-123" not in redact(text)
+    assert redact("/admin/reset/sent/") == "/admin/reset/sent/"

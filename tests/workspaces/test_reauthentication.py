@@ -1,0 +1,252 @@
+"""The password is asked for again before something sensitive, if the sign-in is not recent."""
+
+import time
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.test import Client, RequestFactory
+from django.urls import reverse
+
+from apikeys.models import ApiKey
+from audit import record
+from audit.models import Action, AuditEntry
+from config.admin import reauthentication
+from config.admin.reauthentication import asks_for_password, recent_sign_in_required
+from config.admin.signin.throttle import SIGNED_IN
+from tests.support import factories, staff
+from tests.support.factories import Tenant
+from tests.support.staff import give_password
+from workspaces.models import Invitation, Membership, Workspace
+
+pytestmark = pytest.mark.usefixtures("still_windows")
+
+CONFIRM = reverse("admin:confirm_password")
+INDEX = reverse("admin:index")
+SENSITIVE = "/admin/apikeys/apikey/add/?workspace=1"
+PASSWORD = "correct horse battery staple"
+
+
+@pytest.fixture
+def ada(acme: Tenant, settings: Any) -> User:
+    """Acme's admin, who has a password; its hash is quick to make here."""
+    return give_password(acme.admin, PASSWORD, settings)
+
+
+@pytest.fixture
+def client(ada: User) -> Client:
+    """A session that is older than 15 minutes."""
+    return staff.not_recent(staff.signed_in(ada))
+
+
+@asks_for_password
+def sensitive(request: HttpRequest) -> HttpResponse:
+    recent_sign_in_required(request)
+    return HttpResponse()
+
+
+def asked(client: Client, method: str = "GET") -> str:
+    """Where a sensitive page would redirect this client to; "" if it would not."""
+    request = RequestFactory().generic(method, SENSITIVE)
+    request.session = client.session
+    return str(sensitive(request).headers.get("Location", ""))
+
+
+def entries() -> list[tuple[str, str]]:
+    found = AuditEntry.objects.filter(action__contains="password_").order_by("id")
+    return [each for each in found.values_list("action", "person") if "changed" not in each[0]]
+
+
+def test_recent_sign_in_is_enough(ada: User) -> None:
+    assert asked(staff.signed_in(ada)) == ""
+
+
+def test_old_sign_in_leads_to_the_page_that_asks_again_and_back(client: Client) -> None:
+    url = asked(client)
+    assert url.startswith(f"{CONFIRM}?next=%2Fadmin%2Fapikeys%2Fapikey%2Fadd%2F%3Fworkspace%3D1")
+    page = client.get(url).content.decode()
+    assert "enter your password again" in page
+    assert "was not sent" not in page
+    response = client.post(url, {"password": PASSWORD})
+    assert response["Location"] == SENSITIVE
+    assert asked(client) == ""
+    assert entries() == [(Action.PASSWORD_CONFIRMED, "admin@acme.example")]
+
+
+def test_form_that_is_posted_too_late_is_not_sent_and_the_page_says_so(client: Client) -> None:
+    assert "Your form was not sent" in client.get(asked(client, "POST")).content.decode()
+
+
+def test_no_key_is_created_or_rolled_without_a_recent_sign_in(client: Client, acme: Tenant) -> None:
+    urls = [
+        reverse("admin:apikeys_apikey_add"),
+        reverse("admin:apikeys_apikey_roll", args=[acme.key.pk]),
+    ]
+    for url in urls:
+        for method in (client.get, client.post):
+            response: Any = method(url, {"name": "CRM sync"})
+            assert response["Location"].startswith(f"{CONFIRM}?next=")
+    assert ApiKey.objects.count() == 1
+    client.post(CONFIRM, {"password": PASSWORD})
+    assert [client.get(url).status_code for url in urls] == [200, 200]
+
+
+def everything() -> list[Any]:
+    """What a page of accounts or workspaces could change."""
+    tables = (User, User.groups.through, Workspace, Membership, Invitation, AuditEntry)
+    return [list(table._default_manager.order_by("pk").values()) for table in tables]
+
+
+def test_nothing_about_accounts_or_workspaces_changes_without_a_recent_sign_in(
+    acme: Tenant,
+) -> None:
+    desk = staff.not_recent(staff.signed_in(staff.operator()))
+    bob = staff.member(acme.workspace, "bob@acme.example")
+    role = {"member": str(Membership.objects.get(user=bob).pk), "role": "ADMIN"}
+    names = {"email": bob.email, "first_name": "", "last_name": ""}
+    acts: list[tuple[str, dict[str, str]]] = [
+        ("auth_user_change", {**names, "email": "olga+bob@operators.example"}),
+        ("auth_user_change", {**names, "is_support": "on"}),
+        ("auth_user_change", {**names, "is_operator": "on"}),
+        ("auth_user_activate", {"activate": "yes"}),
+        ("auth_user_deactivate", {"deactivate": "yes"}),
+        ("auth_user_password_change", {"password1": PASSWORD, "password2": PASSWORD}),
+        ("auth_user_add", {"email": "eve@x.example", "kind": "support"}),
+        ("workspaces_workspace_add", {"name": "New", "plan": "PRO"}),
+        ("workspaces_workspace_suspend", {"reason": "unpaid"}),
+        ("workspaces_workspace_reinstate", {"reason": "paid"}),
+        ("workspaces_workspace_plan", {"plan": "FREE", "reason": "x", "confirmed": "yes"}),
+        ("workspaces_workspace_invite", {"email": "eve@x.example", "role": "ADMIN"}),
+        ("workspaces_workspace_members", role),
+        ("workspaces_workspace_revoke_invitation", {"invitation": "1"}),
+    ]
+    before = everything()
+    for name, form in acts:
+        pk = [] if name.endswith("_add") else [bob.pk if "user" in name else acme.workspace.pk]
+        url = reverse(f"admin:{name}", args=pk)
+        response: Any = desk.post(url, form)
+        expected = f"{CONFIRM}?{urlencode({'next': url, 'unsent': '1'})}"
+        assert response.headers.get("Location") == expected, name
+        if name != "auth_user_change":  # it is to be read too
+            assert desk.get(url).headers["Location"].startswith(CONFIRM), name
+    assert everything() == before
+
+
+def test_workspace_admin_makes_an_admin_after_the_password(client: Client, acme: Tenant) -> None:
+    bob = Membership.objects.get(user=staff.member(acme.workspace, "bob@acme.example"))
+    page, members = (
+        reverse(f"admin:workspaces_workspace_{name}", args=[acme.workspace.pk])
+        for name in ("change", "members")
+    )
+    form = {"member": str(bob.pk), "role": "ADMIN"}
+    asks: Any = client.post(members, form)
+    back: Any = client.post(asks["Location"], {"password": PASSWORD, "next": members}, follow=True)
+    assert back.redirect_chain == [(members, 302), (page, 302)]
+    assert Membership.objects.filter(role="ADMIN").count() == 1
+    client.post(members, form)
+    assert Membership.objects.filter(role="ADMIN").count() == 2
+
+
+def test_no_file_of_the_log_is_handed_out_without_a_recent_sign_in(
+    client: Client, acme: Tenant
+) -> None:
+    document = factories.document(acme.workspace)
+    record.document_viewed(
+        workspace=acme.workspace.snapshot(), document=document.snapshot(), person="sam@x.example"
+    )
+    evidence = reverse("admin:documents_document_evidence", args=[document.pk])
+    before = AuditEntry.objects.count()
+    for url in (staff.EXPORT, staff.EXPORT.replace("export", "export-of"), evidence):
+        response: Any = client.get(f"{url}?q=lease")
+        assert response["Location"] == f"{CONFIRM}?{urlencode({'next': f'{url}?q=lease'})}"
+    cut: Any = client.get(f"{staff.EXPORT}?q={acme.raw}")
+    assert acme.raw not in cut["Location"]  # of a search for a key; the log keeps no such URL
+    assert AuditEntry.objects.count() == before
+
+
+@pytest.mark.parametrize("stored", [None, 0, 2**40])
+def test_session_without_a_time_or_with_one_to_come_is_not_recent(
+    client: Client, stored: int | None
+) -> None:
+    session = client.session
+    del session[reauthentication._KEY]
+    if stored is not None:
+        session[reauthentication._KEY] = stored
+    session.save()
+    assert asked(client) != ""
+
+
+def test_wrong_password_is_refused_and_recorded(client: Client) -> None:
+    response = client.post(asked(client), {"password": "wrong"})
+    assert response.status_code == 200
+    assert "The password is wrong." in response.content.decode()
+    assert asked(client) != ""
+    assert entries() == [(Action.PASSWORD_REFUSED, "admin@acme.example")]
+
+
+def test_wrong_passwords_are_limited_and_the_right_one_then_gets_the_same_response(
+    client: Client,
+) -> None:
+    for _ in range(SIGNED_IN.attempts):
+        assert client.post(CONFIRM, {"password": "wrong"}).status_code == 200
+    for password in ("wrong", PASSWORD):
+        response = client.post(CONFIRM, {"password": password})
+        assert response.status_code == 429
+        assert "Too many attempts" in response.content.decode()
+        assert 1 <= int(response["Retry-After"]) <= 300
+    assert len(entries()) == SIGNED_IN.attempts
+    assert asked(client) != ""
+
+
+@pytest.mark.parametrize(
+    "url", ["https://evil.example/", "//evil.example", "javascript:alert(1)", "/\\evil.example", ""]
+)
+def test_page_that_asks_again_leads_to_no_other_site(client: Client, url: str) -> None:
+    response = client.post(CONFIRM, {"password": PASSWORD, "next": url})
+    assert response["Location"] == INDEX
+
+
+def test_page_that_asks_again_is_for_signed_in_users(db: None) -> None:
+    response: Any = Client().get(CONFIRM)
+    assert response["Location"] == f"{reverse('admin:login')}?next={CONFIRM}"
+
+
+def test_session_stores_the_time_and_no_password(client: Client) -> None:
+    client.post(CONFIRM, {"password": PASSWORD})
+    assert PASSWORD not in str(client.session.items())
+    assert abs(client.session[reauthentication._KEY] - time.time()) < 60
+
+
+@pytest.mark.parametrize("field", ["old_password", "new_password1"])
+def test_changing_a_password_keeps_what_was_typed_out_of_the_page(ada: User, field: str) -> None:
+    form = {"old_password": "x", "new_password1": "x", "new_password2": "y", field: "secret-text"}
+    response = staff.signed_in(ada).post(reverse("admin:password_change"), form)
+    assert response.status_code == 200
+    assert "secret-text" not in response.content.decode()
+
+
+def test_wrong_old_passwords_are_limited_and_recorded(ada: User) -> None:
+    client = staff.signed_in(ada)
+    form = {"new_password1": f"{PASSWORD} 2", "new_password2": f"{PASSWORD} 2"}
+    url = reverse("admin:password_change")
+    for _ in range(SIGNED_IN.attempts):
+        assert client.post(url, {"old_password": "wrong", **form}).status_code == 200
+    assert client.post(url, {"old_password": PASSWORD, **form}).status_code == 429
+    assert client.post(CONFIRM, {"password": PASSWORD}).status_code == 429  # one limit for both
+    assert entries() == [(Action.PASSWORD_REFUSED, ada.username)] * SIGNED_IN.attempts
+    ada.refresh_from_db()
+    assert ada.check_password(PASSWORD)
+
+
+def test_changed_password_is_recorded_and_the_browser_stays_known(ada: User) -> None:
+    client = staff.signed_in(ada)
+    form = {"new_password1": f"{PASSWORD} 2", "new_password2": f"{PASSWORD} 2"}
+    response = client.post(
+        reverse("admin:password_change"), {"old_password": PASSWORD, **form}, follow=True
+    )
+    assert "Your password was changed." in response.content.decode()
+    assert "known_browser" in client.cookies
+    entry = AuditEntry.objects.filter(action=Action.PASSWORD_CHANGED).latest("id")
+    assert (entry.member, entry.person) == (ada.username, ada.username)

@@ -1,0 +1,543 @@
+"""The second factor: asked for after the password, set up by who needs one, and recorded."""
+
+import io
+import logging
+import re
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.contrib import admin
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.db import connection
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from django_otp.oath import totp
+from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
+from django_otp.plugins.otp_totp.models import TOTPDevice
+
+from audit.models import Action, AuditEntry
+from config import embedded
+from config.admin import recovery_codes
+from config.admin.signin import steps
+from config.admin.signin.throttle import ADDRESS
+from tests.support import factories, staff
+from tests.support.factories import Tenant
+
+pytestmark = pytest.mark.usefixtures("still_windows")
+
+LOGIN, CODE, SET_UP = (reverse(f"admin:{n}") for n in ("login", "login_code", "login_set_up"))
+INDEX, SECURITY = reverse("admin:index"), reverse("admin:security")
+APP, CODES, REMOVE = (reverse(f"admin:security_{n}") for n in ("app", "codes", "remove"))
+ACCOUNTS = reverse("admin:auth_user_changelist")
+PASSWORD = "correct horse battery staple"
+
+
+@pytest.fixture(autouse=True)
+def _required(settings: Any) -> None:
+    settings.SECOND_FACTOR = "operators"
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+def with_password(user: User) -> User:
+    user.set_password(PASSWORD)
+    user.save()
+    return user
+
+
+@pytest.fixture
+def olga(db: None) -> User:
+    """An operator with a password and no second factor."""
+    return with_password(staff.operator())
+
+
+@pytest.fixture
+def ada(acme: Tenant) -> User:
+    """Acme's admin, with a password and no second factor."""
+    return with_password(acme.admin)
+
+
+def app(user: User) -> TOTPDevice:
+    """Gives the user an app."""
+    device: TOTPDevice = TOTPDevice.objects.create(user=user, name="app")
+    return device
+
+
+def code(device: TOTPDevice, later: int = 0) -> str:
+    """What the app shows now, or some half minutes later."""
+    return f"{totp(device.bin_key, drift=later):06d}"
+
+
+def enter_password(user: User, next_url: str = INDEX) -> tuple[Client, str]:
+    """A browser after the password, and where it is led to."""
+    client = Client()
+    form = {"username": user.username, "password": PASSWORD, "next": next_url}
+    return client, client.post(LOGIN, form)["Location"]
+
+
+def is_signed_in(client: Client) -> bool:
+    return client.get(INDEX).status_code == 200
+
+
+def entries() -> list[tuple[str, str, str]]:
+    found = AuditEntry.objects.exclude(action__in=["account.changed", "account.password_changed"])
+    return list(found.order_by("id").values_list("action", "member", "person"))
+
+
+def text_of(response: Any) -> str:
+    return str(response.content.decode())
+
+
+def shown_codes(response: Any) -> list[str]:
+    """The recovery codes on a page."""
+    return re.findall(r"\b(?:[a-z2-7]{4}-){3}[a-z2-7]{4}\b", text_of(response))
+
+
+def test_user_without_a_second_factor_signs_in_with_the_password_unless_one_is_required(
+    ada: User, settings: Any
+) -> None:
+    assert is_signed_in(enter_password(ada)[0])
+    settings.SECOND_FACTOR = "admins"
+    client, location = enter_password(ada)
+    assert location == SET_UP
+    assert not is_signed_in(client)
+
+
+def test_nobody_is_asked_for_a_second_factor_if_the_setting_says_so(
+    olga: User, settings: Any
+) -> None:
+    settings.SECOND_FACTOR = "nobody"
+    assert is_signed_in(enter_password(olga)[0])
+
+
+def test_code_is_asked_for_after_the_password_and_leads_where_one_wanted_to_go(olga: User) -> None:
+    device = app(olga)
+    client, location = enter_password(olga, ACCOUNTS)
+    assert location == CODE
+    assert entries() == []  # nobody has signed in
+    response = client.post(CODE, {"code": code(device)})
+    assert response["Location"] == ACCOUNTS
+    assert client.get(ACCOUNTS).status_code == 200
+    assert entries() == [(Action.LOGIN, "", olga.username)]
+    assert "known_browser" in response.cookies
+
+
+def test_user_who_set_one_up_is_asked_for_it_also_if_it_is_not_required(ada: User) -> None:
+    app(ada)
+    assert enter_password(ada)[1] == CODE
+
+
+@pytest.mark.parametrize("typed", ["{0} {1}", " {0}{1} ", "{0}-{1}"])
+def test_code_may_be_typed_in_groups(olga: User, typed: str) -> None:
+    shown = code(app(olga))
+    client, _ = enter_password(olga)
+    assert client.post(CODE, {"code": typed.format(shown[:3], shown[3:])}).status_code == 302
+
+
+def test_half_signed_in_session_opens_no_page(olga: User) -> None:
+    app(olga)
+    client, _ = enter_password(olga)
+    urls = [INDEX, ACCOUNTS, SECURITY, APP, CODES, REMOVE, reverse("admin:password_change")]
+    for url in [*urls, reverse("admin:confirm_password")]:
+        for method in (client.get, client.post):
+            response: Any = method(url, {"start": "yes", "confirmed": "yes"})
+            assert response.status_code == 302, url
+            assert response["Location"].startswith(LOGIN), url
+    assert client.get(SET_UP)["Location"] == LOGIN  # the password cannot replace the app
+    assert client.post(SET_UP, {"code": "000000"})["Location"] == LOGIN
+    assert TOTPDevice.objects.count() == 1
+
+
+def test_session_says_nothing_but_who_has_entered_the_password(olga: User) -> None:
+    device = app(olga)
+    client, _ = enter_password(olga)
+    assert set(client.session.keys()) == {"password_accepted"}
+    stored = client.session["password_accepted"]
+    assert stored.keys() == {"user", "hash", "until", "next"}
+    assert device.key not in str(stored)
+
+
+def test_password_of_another_user_ends_the_session_of_the_first(olga: User, ada: User) -> None:
+    app(olga)
+    client = signed_in(ada)
+    client.post(LOGIN, {"username": olga.username, "password": PASSWORD})
+    assert not is_signed_in(client)
+    assert client.get(CODE).status_code == 200
+
+
+def test_what_an_anonymous_session_knows_survives_the_sign_in(olga: User) -> None:
+    """An invitation that was opened before, for example; but not under the same cookie."""
+    device = app(olga)
+    client = Client()
+    session = client.session
+    session["invitation"] = 7
+    session.save()
+    client.cookies["sessionid"] = before = session.session_key or ""
+    client.post(LOGIN, {"username": olga.username, "password": PASSWORD})
+    between = client.cookies["sessionid"].value
+    client.post(CODE, {"code": code(device)})
+    assert client.session["invitation"] == 7
+    assert len({before, between, client.cookies["sessionid"].value}) == 3
+
+
+@pytest.mark.parametrize("why", ["too late", "new password", "deactivated"])
+def test_half_signed_in_session_ends(olga: User, why: str) -> None:
+    device = app(olga)
+    client, _ = enter_password(olga)
+    if why == "too late":
+        session = client.session
+        session["password_accepted"]["until"] -= steps.SECONDS_FOR_CODE
+        session.save()
+    elif why == "new password":
+        olga.set_password("another password")
+        olga.save()
+    else:
+        User.objects.filter(pk=olga.pk).update(is_active=False)
+    assert client.get(CODE)["Location"] == LOGIN
+    assert client.post(CODE, {"code": code(device)})["Location"] == LOGIN
+    assert not is_signed_in(client)
+
+
+def test_wrong_code_is_refused_recorded_and_delays_the_next(olga: User) -> None:
+    device = app(olga)
+    client, _ = enter_password(olga)
+    response = client.post(CODE, {"code": f"{(int(code(device)) + 1) % 10**6:06d}"})
+    assert response.status_code == 200
+    assert "The code is wrong" in text_of(response)
+    assert entries() == [(Action.LOGIN_FAILED, "", olga.username)]
+    assert AuditEntry.objects.latest("id").detail == "right password, wrong code"
+    TOTPDevice.objects.update(throttling_failure_count=10)  # the delay doubles each time
+    response = client.post(CODE, {"code": code(device)})
+    assert response.status_code == 429
+    assert 120 < int(response["Retry-After"]) <= 128
+    assert "Too many attempts. Try again in 3 minutes." in text_of(response)
+    TOTPDevice.objects.update(throttling_failure_timestamp=factories.at("2026-01-01 00:00:00"))
+    assert client.post(CODE, {"code": code(device)}).status_code == 302
+
+
+def test_wrong_codes_count_for_the_address(olga: User) -> None:
+    app(olga)
+    client, _ = enter_password(olga)
+    for _ in range(ADDRESS.attempts):
+        TOTPDevice.objects.update(throttling_failure_count=0)
+        assert client.post(CODE, {"code": "recovery"}).status_code == 200
+    assert client.post(CODE, {"code": "recovery"}).status_code == 429
+
+
+@pytest.mark.parametrize("typed", ["", "x" * 41, "a\x00b", "²²²²²²", "١٢٣٤٥٦", "1_2_3_", "-00001"])
+def test_odd_codes_are_just_wrong(olga: User, typed: str) -> None:
+    app(olga)
+    recovery_codes.make(olga, by="")
+    client, _ = enter_password(olga)
+    assert client.post(CODE, {"code": typed}).status_code == 200
+    assert not is_signed_in(client)
+
+
+def test_code_works_once(olga: User) -> None:
+    device = app(olga)
+    used = code(device)
+    assert enter_password(olga)[0].post(CODE, {"code": used}).status_code == 302
+    client, _ = enter_password(olga)
+    assert client.post(CODE, {"code": used}).status_code == 200
+    TOTPDevice.objects.update(throttling_failure_count=0)
+    assert client.post(CODE, {"code": code(device, 1)}).status_code == 302
+
+
+def test_code_works_once_also_at_the_same_moment(transactional_db: None, settings: Any) -> None:
+    user = with_password(staff.operator())
+    device = app(user)
+    clients = [enter_password(user)[0] for _ in range(4)]
+    same, statuses = code(device), []
+
+    def enter(client: Client) -> None:
+        statuses.append(client.post(CODE, {"code": same}).status_code)
+        connection.close()
+
+    threads = [threading.Thread(target=enter, args=[client]) for client in clients]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert statuses.count(302) == 1
+
+
+def test_operator_without_one_sets_it_up_before_anything_else(olga: User) -> None:
+    client, location = enter_password(olga, ACCOUNTS)
+    assert location == SET_UP
+    page = client.get(SET_UP)
+    device = TOTPDevice.objects.get()
+    assert not device.confirmed
+    assert 'src="data:image/svg+xml' in text_of(page)
+    [secret] = re.findall(r'<code class="secret">([A-Z2-7 ]+)</code>', text_of(page))
+    assert secret == page.context["secret"]
+    assert not is_signed_in(client)
+
+    wrong = client.post(SET_UP, {"code": "nonsense"})
+    assert wrong.status_code == 200
+    assert "The code is wrong" in text_of(wrong)
+    assert not is_signed_in(client)
+    TOTPDevice.objects.update(throttling_failure_count=0)
+
+    shown = client.post(SET_UP, {"code": code(device)})
+    assert shown.status_code == 200
+    codes = shown_codes(shown)
+    assert len(set(codes)) == recovery_codes.CODES
+    assert f'href="{ACCOUNTS}"' in text_of(shown)
+    assert client.get(ACCOUNTS).status_code == 200
+    who = (olga.username, olga.username)
+    assert entries() == [
+        (Action.SECOND_FACTOR_ADDED, *who),
+        (Action.RECOVERY_CODES_MADE, *who),
+        (Action.LOGIN, "", olga.username),
+    ]
+    assert "no-store" in shown["Cache-Control"]
+    assert client.get(SET_UP)["Location"] == LOGIN
+    assert text_of(client.get(SECURITY)).count(codes[0]) == 0
+
+
+def test_recovery_code_signs_in_once_and_is_recorded(olga: User) -> None:
+    app(olga)
+    first, second, *_ = recovery_codes.make(olga, by=olga.username)
+    for typed, status in [(first, 302), (first, 200), (second.upper().replace("-", " "), 302)]:
+        StaticDevice.objects.update(throttling_failure_count=0)
+        assert enter_password(olga)[0].post(CODE, {"code": typed}).status_code == status
+    assert recovery_codes.left(olga) == recovery_codes.CODES - 2
+    used = (Action.RECOVERY_CODE_USED, "", olga.username)
+    assert entries().count(used) == 2
+
+
+def test_recovery_code_of_another_user_is_wrong(olga: User, ada: User) -> None:
+    app(olga)
+    theirs = recovery_codes.make(ada, by="")[0]
+    recovery_codes.make(olga, by="")
+    client, _ = enter_password(olga)
+    assert client.post(CODE, {"code": theirs}).status_code == 200
+
+
+def test_database_has_only_hashes_of_recovery_codes(olga: User) -> None:
+    codes = recovery_codes.make(olga, by="")
+    stored = " ".join(StaticToken.objects.values_list("token", flat=True))
+    for each in codes:
+        assert each not in stored
+        assert each.replace("-", "") not in stored
+
+
+def test_secrets_are_in_no_log_session_message_or_audit_entry(
+    olga: User, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.DEBUG):
+        client, _ = enter_password(olga)
+        page = client.get(SET_UP)
+        device = TOTPDevice.objects.get()
+        typed = code(device)
+        shown = client.post(SET_UP, {"code": typed})
+        [recovery, *_] = shown_codes(shown)
+        other, _ = enter_password(olga)
+        other.post(CODE, {"code": recovery})
+    elsewhere = caplog.text + str(list(AuditEntry.objects.values()))
+    elsewhere += str(dict(client.session)) + str(dict(other.session)) + str(client.cookies)
+    for secret in (device.key, page.context["secret"], recovery, f"code={typed}", f"'{typed}'"):
+        assert secret not in elsewhere
+
+
+def signed_in(user: User) -> Client:
+    """A browser in which the user has entered password and code."""
+    client, _ = enter_password(user)
+    device = TOTPDevice.objects.filter(user=user, confirmed=True).first()
+    if device is not None:
+        TOTPDevice.objects.filter(pk=device.pk).update(last_t=-1, throttling_failure_count=0)
+        assert client.post(CODE, {"code": code(device)}).status_code == 302
+    return client
+
+
+def test_session_of_a_new_operator_ends_until_there_is_a_second_factor(ada: User) -> None:
+    client = signed_in(ada)
+    User.objects.filter(pk=ada.pk).update(is_superuser=True)
+    assert client.get(INDEX)["Location"].startswith(LOGIN)
+    assert client.get(LOGIN)["Location"] == LOGIN
+    assert "_auth_user_id" not in client.session
+    assert enter_password(ada)[1] == SET_UP
+
+
+def test_session_ends_when_the_second_factor_is_removed(olga: User) -> None:
+    device = app(olga)
+    client = signed_in(olga)
+    assert is_signed_in(client)
+    device.delete()
+    assert not is_signed_in(client)
+
+
+def test_security_page_sets_up_replaces_and_removes(ada: User) -> None:
+    client = signed_in(ada)
+    assert "Set up a second factor" in text_of(client.get(SECURITY))
+    assert client.get(APP)["Location"] == SECURITY
+    for times in (1, 2):  # the second time it replaces the first
+        assert client.post(APP, {"start": "yes"})["Location"] == APP
+        device = TOTPDevice.objects.get(confirmed=False)
+        assert len(shown_codes(client.post(APP, {"code": code(device)}))) == recovery_codes.CODES
+        assert TOTPDevice.objects.get() == device
+        assert StaticToken.objects.count() == recovery_codes.CODES
+        actions = [action for action, *_ in entries()]
+        assert actions.count(Action.SECOND_FACTOR_ADDED) == times
+    assert is_signed_in(client)
+    client.get(REMOVE)
+    client.post(REMOVE)
+    assert TOTPDevice.objects.exists()  # it asks first
+    assert client.post(REMOVE, {"confirmed": "yes"})["Location"] == SECURITY
+    assert not TOTPDevice.objects.exists()
+    assert not StaticDevice.objects.exists()
+    assert entries()[-1] == (Action.SECOND_FACTOR_REMOVED, ada.username, ada.username)
+
+
+def test_replacing_keeps_the_old_app_until_the_new_one_is_confirmed(ada: User) -> None:
+    device = app(ada)
+    client = signed_in(ada)
+    client.post(APP, {"start": "yes"})
+    TOTPDevice.objects.filter(pk=device.pk).update(last_t=-1)
+    other, _ = enter_password(ada)
+    assert other.post(CODE, {"code": code(device)}).status_code == 302
+
+
+def test_required_second_factor_cannot_be_removed_by_its_user(olga: User) -> None:
+    app(olga)
+    client = signed_in(olga)
+    assert REMOVE not in text_of(client.get(SECURITY))
+    assert client.post(REMOVE, {"confirmed": "yes"}).status_code == 403
+    assert TOTPDevice.objects.exists()
+
+
+def test_new_recovery_codes_replace_the_former_ones(ada: User) -> None:
+    app(ada)
+    old = recovery_codes.make(ada, by="")[0]
+    client = signed_in(ada)
+    assert "no longer work" in text_of(client.get(CODES))
+    new = shown_codes(client.post(CODES, {"confirmed": "yes"}))
+    assert len(new) == recovery_codes.CODES
+    assert entries()[-1] == (Action.RECOVERY_CODES_MADE, ada.username, ada.username)
+    for typed, status in [(old, 200), (new[0], 302)]:
+        StaticDevice.objects.update(throttling_failure_count=0)
+        assert enter_password(ada)[0].post(CODE, {"code": typed}).status_code == status
+
+
+def test_operator_without_the_phone_gets_new_codes_and_a_new_app(olga: User) -> None:
+    app(olga)
+    first, second, *_ = recovery_codes.make(olga, by="")
+    client, other = enter_password(olga)[0], enter_password(olga)[0]
+    client.post(CODE, {"code": first})
+    other.post(CODE, {"code": second})
+    assert len(shown_codes(client.post(CODES, {"confirmed": "yes"}))) == recovery_codes.CODES
+    assert is_signed_in(client)
+    client.post(APP, {"start": "yes"})
+    device = TOTPDevice.objects.get(confirmed=False)
+    assert shown_codes(client.post(APP, {"code": code(device)}))
+    assert is_signed_in(client)
+    assert not is_signed_in(other)  # also a person who has found the codes
+
+
+@pytest.mark.parametrize("url", [APP, CODES, REMOVE])
+def test_changing_the_second_factor_needs_a_recent_password(ada: User, url: str) -> None:
+    app(ada)
+    client = signed_in(ada)
+    staff.not_recent(client)
+    before = list(TOTPDevice.objects.values()), entries()
+    for method in (client.get, client.post):
+        response: Any = method(url, {"start": "yes", "confirmed": "yes"})
+        assert response["Location"].startswith(reverse("admin:confirm_password"))
+    assert (list(TOTPDevice.objects.values()), entries()) == before
+
+
+def test_password_again_is_asked_for_with_a_code_of_whoever_has_an_app(ada: User) -> None:
+    device = app(ada)
+    client = staff.not_recent(staff.signed_in(ada))
+    confirm = client.get(CODES)["Location"]
+    assert "or a recovery code" in text_of(client.get(confirm))
+    now = code(device)
+    for form, text in (
+        ({"password": PASSWORD}, "This field is required"),
+        ({"password": "wrong", "code": now}, "The password is wrong"),  # and no code is used up
+        ({"password": PASSWORD, "code": code(device, 9)}, "The code is wrong"),
+    ):
+        assert text in text_of(client.post(confirm, form))
+        assert client.get(CODES)["Location"] == confirm
+    assert AuditEntry.objects.latest("id").detail == "right password, wrong code"
+    assert entries()[-2:] == [(Action.PASSWORD_REFUSED, "", ada.username)] * 2
+    TOTPDevice.objects.update(throttling_failure_count=10)
+    form = {"password": PASSWORD, "code": now}
+    assert client.post(confirm, form).status_code == 429
+    TOTPDevice.objects.update(throttling_failure_count=0)
+    assert client.post(confirm, form)["Location"] == CODES
+    assert client.get(CODES).status_code == 200
+    staff.not_recent(client)
+    assert "was used before" in text_of(client.post(confirm, form))  # somebody has watched
+
+
+def removal_of(user: User) -> str:
+    return reverse("admin:auth_user_remove_second_factor", args=[user.pk])
+
+
+def test_operator_removes_another_users_second_factor(olga: User, ada: User) -> None:
+    app(olga)
+    app(ada)
+    client = signed_in(olga)
+    account = reverse("admin:auth_user_change", args=[ada.pk])
+    assert removal_of(ada) in text_of(client.get(account))
+    assert "really this person" in text_of(client.get(removal_of(ada)))
+    assert client.post(removal_of(ada), {"confirmed": "yes"})["Location"] == account
+    assert entries()[-1] == (Action.SECOND_FACTOR_REMOVED, ada.username, olga.username)
+    assert removal_of(ada) not in text_of(client.get(account))
+    assert client.post(removal_of(ada), {"confirmed": "yes"})["Location"] == account
+    assert client.post(removal_of(olga), {"confirmed": "yes"})["Location"] == SECURITY
+    assert TOTPDevice.objects.get().user == olga
+
+
+def test_others_cannot_remove_a_second_factor(olga: User, ada: User) -> None:
+    app(olga)
+    for user in (ada, with_password(staff.support())):
+        client = signed_in(user)
+        assert client.post(removal_of(olga), {"confirmed": "yes"}).status_code == 403
+    assert TOTPDevice.objects.exists()
+
+
+def test_command_removes_the_second_factor_of_the_only_operator(olga: User) -> None:
+    app(olga)
+    out = io.StringIO()
+    call_command("remove_second_factor", olga.username, stdout=out)
+    assert "was removed" in out.getvalue()
+    [(action, member, person)] = entries()
+    assert (action, member) == (Action.SECOND_FACTOR_REMOVED, olga.username)
+    assert person  # the system's user
+    assert enter_password(olga)[1] == SET_UP
+    with pytest.raises(CommandError, match="has no second factor"):
+        call_command("remove_second_factor", olga.username)
+    with pytest.raises(CommandError, match="There is no account"):
+        call_command("remove_second_factor", "nobody@acme.example")
+
+
+def test_laptop_asks_nobody_for_a_second_factor_unless_told_to(tmp_path: Path) -> None:
+    variables: dict[str, str] = {}
+    embedded.provide(variables, tmp_path, services=())
+    assert variables["SECOND_FACTOR"] == "nobody"
+    variables = {"SECOND_FACTOR": "operators"}
+    embedded.provide(variables, tmp_path, services=())
+    assert variables["SECOND_FACTOR"] == "operators"
+    variables = {"SECRET_KEY": "x"}  # of a machine that serves
+    embedded.provide(variables, tmp_path, services=())
+    assert "SECOND_FACTOR" not in variables
+
+
+def test_django_otps_own_pages_are_not_there() -> None:
+    for model in (TOTPDevice, StaticDevice):
+        assert not admin.site.is_registered(model)
+    assert {"otp_totp", "otp_static"} <= {each.label for each in apps.get_app_configs()}
+
+
+def test_time_of_the_last_use_is_stored(olga: User) -> None:
+    device = app(olga)
+    signed_in(olga)
+    device.refresh_from_db()
+    assert device.last_used_at <= timezone.now()
