@@ -17,6 +17,7 @@ from config.request_context import client_address, deadline, network_of
 # Seconds from a request's arrival until its response must be ready.
 SECONDS = {
     "download": API_SECONDS,
+    "documents": API_SECONDS,
     "api": API_SECONDS,
     "static": API_SECONDS,
     "page": PAGE_SECONDS,
@@ -77,7 +78,9 @@ def class_of(request: HttpRequest) -> str:
     """The class of a request, a name in `config.slots.GATES`."""
     path = request.path
     if is_api_version(path):
-        return "download" if path.endswith("/download") else "api"
+        if not path.startswith("/api/v1/documents"):
+            return "api"
+        return "download" if path.endswith("/download") else "documents"
     if request.method == "POST" and _PASSWORD_FORM.fullmatch(path):
         return "password"
     return "static" if path.startswith("/static/") else "page"  # for people
@@ -85,7 +88,7 @@ def class_of(request: HttpRequest) -> str:
 
 def _tenant(kind: str, request: HttpRequest) -> Hashable:
     """Whose request it is: a workspace's, or for pages a signed-in user's or an address's."""
-    if kind in ("api", "download"):
+    if kind in ("api", "documents", "download"):
         return slots.tenant_of(request.META.get("HTTP_AUTHORIZATION", ""))
     session = request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
     return slots.tenant_of(session) or network_of(client_address(request))

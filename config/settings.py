@@ -282,7 +282,7 @@ SERVER_THREADS = env.integer(
 )
 # A slot is a request that runs, and a database connection (`config.slots`).
 API_SLOTS = env.integer(
-    "API_SLOTS", 3, minimum=1, help="requests to the API that a process runs at once"
+    "API_SLOTS", 3, minimum=1, help="requests for documents that a process runs at once"
 )
 DOWNLOAD_SLOTS = env.integer(
     "DOWNLOAD_SLOTS", 4, minimum=1, help="downloads that a process starts at once"

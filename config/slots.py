@@ -1,8 +1,8 @@
 """Slots: how many requests run at once, so that one kind of request never stops another.
 
-Each class of requests (API, downloads, pages for people, passwords) has its own slots. A
-request without a free slot waits, at most `PATIENCE` seconds and with a limited number of others;
-then it is refused. Those that wait are served in turn by tenant, so that a workspace with many
+Each class of requests (documents, the API's other paths, downloads, pages for people, passwords)
+has its own slots. A request without a free slot waits, at most `PATIENCE` seconds and with a
+limited number of others; then it is refused. Those that wait are served in turn by tenant, so that a workspace with many
 requests delays its own; of two turns one is a signed-in user's, however many others wait.
 
 In a server process each slot has its own database connection: the number of connections depends
@@ -208,7 +208,9 @@ _THREADS = settings.SERVER_THREADS
 # places as nginx sends requests (max_conns in deploy/upstreams.conf): nginx refuses more cheaply.
 GATES = {
     # More at once would be slower: Python runs one thread at a time.
-    "api": Gate(settings.API_SLOTS, _THREADS // 2, max(1, settings.API_SLOTS - 1)),
+    "documents": Gate(settings.API_SLOTS, _THREADS * 3 // 8, max(1, settings.API_SLOTS - 1)),
+    # `/me` and the events, which do not wait for a locked table of documents.
+    "api": Gate(2, _THREADS // 8),
     # Until the first byte of the file.
     "download": Gate(settings.DOWNLOAD_SLOTS, _THREADS // 12, max(1, settings.DOWNLOAD_SLOTS - 1)),
     "page": Gate(settings.PAGE_SLOTS, _THREADS // 24, max(1, settings.PAGE_SLOTS - 1)),

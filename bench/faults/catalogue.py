@@ -66,7 +66,7 @@ _DOWN = Answer((200, 503), 6.0, 1.0)
 _FROZEN = Answer((200, 503), 9.0, 1.0)  # nginx waits 8 s for a response
 _WAITING = Answer((200, 503), 6.0, 6.0)
 DATABASE = Promise(_DOWN, _DOWN)
-LOCKED = Promise(_WAITING, _WAITING)
+LOCKED = Promise(_WAITING, _WAITING, me=Answer(median=0.2))
 STORE = Promise(downloads=_DOWN)
 COUNTER = Promise(Answer(median=0.2), Answer(slowest=6.0, median=0.2))
 SLOWER = Promise(Answer(slowest=6.0))

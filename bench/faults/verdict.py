@@ -81,6 +81,7 @@ class Promise:
 
     Attributes:
         reads: of `/me`, lists and details.
+        me: of `/me`, if that is another promise.
         healthy: seconds after its end until everything is right and quick again.
         ratio: the median of all responses may be so many times the one before; 0 for any.
         requests: at least so many were sent meanwhile.
@@ -88,6 +89,7 @@ class Promise:
 
     reads: Answer = Answer()
     downloads: Answer = Answer((200,), 6.0)
+    me: Answer | None = None
     healthy: float = 5.0
     ratio: float = 0.0
     requests: int = 0
@@ -101,6 +103,8 @@ class Promise:
             parts = [f"all: {self.reads}"]
         else:
             parts.append(f"download: {self.downloads}")
+        if self.me:
+            parts = [f"me: {self.me}", f"others: {self.reads}"]
         if self.requests:
             parts.append(f"{self.requests:,} requests")
         parts += [self.also] if self.also else []
@@ -111,6 +115,8 @@ class Promise:
         found = []
         for endpoint in ENDPOINTS:
             answer = self.downloads if endpoint == "download" else self.reads
+            if endpoint == "me" and self.me:
+                answer = self.me
             of_it = [o for o in seen.during if o.endpoint == endpoint]
             found += [f"{endpoint}: {what}" for what in answer.broken(of_it)]
         if self.ratio and (ratio := ratio_of(seen)) > self.ratio:

@@ -16,7 +16,8 @@ from config.request_context import deadline
 
 BREAKER = Breaker("database", failures=3)
 PING_SECONDS = 2.0  # for a statement that only shows whether a connection works
-_TIMED_OUT = ("57014", "55P03")  # statement_timeout, lock_timeout
+# A lock that was not granted in time says nothing about the database: it has responded.
+_TIMED_OUT = "57014"  # statement_timeout
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
@@ -142,7 +143,7 @@ class Guard:
         error = exc if isinstance(exc, psycopg.Error) else exc.__cause__  # as Django wraps it
         if not isinstance(error, psycopg.Error):
             return
-        if self._connecting or cut or error.sqlstate in _TIMED_OUT:
+        if self._connecting or cut or error.sqlstate == _TIMED_OUT:
             BREAKER.failed()
         elif isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
             # A lost connection says nothing about the database. Connecting again does.

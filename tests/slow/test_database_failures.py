@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 
 import httpx
 import psutil
@@ -145,6 +146,27 @@ def test_database_with_locked_documents_is_no_reason_not_to_check_keys_and_count
         served, refused = threads.map(server.get, paths, [tenant.raw for tenant in tenants])
     assert (served.status, "ratelimit" in served.headers) == (503, True)
     assert refused.status == 401
+
+
+def test_database_with_locked_documents_leaves_me_and_events_alone(
+    server: Server, acme: Tenant, umbrella: Tenant
+) -> None:
+    for path in ("/documents", "/me"):
+        assert server.get(path, acme.raw).status == 200
+    with locked("documents_document"), ThreadPoolExecutor(12) as threads:
+        lists = [
+            threads.submit(server.get, "/documents", tenant.raw)
+            for tenant in (acme, umbrella)
+            for _ in range(6)
+        ]
+        took = []
+        for path in ("/me", "/events") * 15:
+            began = time.monotonic()
+            assert server.get(path, acme.raw).status == 200
+            took.append(time.monotonic() - began)
+    assert median(took) < 0.2
+    assert max(took) < 1
+    assert {each.result().status for each in lists} == {503}
 
 
 def test_database_that_has_ended_all_connections_refuses_no_request(consumers: Consumers) -> None:

@@ -126,3 +126,37 @@ def test_wsgi_with_an_unsafe_variable_ends_with_one_line_that_names_it(
     assert done.returncode == 1
     (ours,) = [line for line in done.stdout.splitlines() if not line.startswith("[")]
     assert ours.startswith(f"{line} Set it to ")
+
+
+SIGNALS = """
+import os
+from wsgiref.util import setup_testing_defaults
+from config.wsgi import application
+from django.core.signals import request_finished, request_started
+
+def note(signal, **kwargs):
+    seen.append("started" if signal is request_started else "finished")
+
+request_started.connect(note)
+request_finished.connect(note)
+for path in ("/api/v1/me", "/admin/login/"):
+    seen = []
+    environ = {"PATH_INFO": path, "HTTP_HOST": "localhost"}
+    setup_testing_defaults(environ)
+    response = application(environ, lambda status, headers: None)
+    list(response)
+    response.close()
+    print(path, *seen, flush=True)
+os._exit(0)
+"""
+
+
+def test_wsgi_sends_django_s_signals_for_the_api_as_for_pages() -> None:
+    """Tools that monitor requests depend on them."""
+    done = subprocess.run(
+        [sys.executable, "-c", SIGNALS], cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout.splitlines() == [
+        "/api/v1/me started finished",
+        "/admin/login/ started finished",
+    ], done.stderr
