@@ -2,8 +2,9 @@
 
 Each class of requests (documents, the API's other paths, downloads, pages for people, passwords)
 has its own slots. A request without a free slot waits, at most `PATIENCE` seconds and with a
-limited number of others; then it is refused. Those that wait are served in turn by tenant, so that a workspace with many
-requests delays its own; of two turns one is a signed-in user's, however many others wait.
+limited number of others; then it is refused. Those that wait are served in turn by tenant, so that
+a workspace with many requests delays its own; of two turns one is a signed-in user's, however many
+others wait.
 
 In a server process each slot has its own database connection: the number of connections depends
 on the slots, not on the number of threads.

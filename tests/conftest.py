@@ -30,7 +30,7 @@ FOLDER = embedded.data_dir(os.environ) / "tests"
 SERVICES = ("postgres", "s3", "redis")
 # Redis has 16 databases unless it is configured otherwise, and the first is not a worker's.
 MOST_WORKERS = 15
-# A test is slow if it is in tests/slow or uses one of these fixtures.
+# A test is slow if it says so, is in tests/slow, or uses one of these fixtures.
 SLOW_FIXTURES = {
     "browser",
     "chromium",
@@ -88,6 +88,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Marks slow tests; `--quick` leaves those that need no service."""
     for item in items:
         used = set(getattr(item, "fixturenames", ()))
+        if item.get_closest_marker("slow"):
+            continue
         if SLOW_FIXTURES & used or "slow" in item.path.parts:
             item.add_marker("slow")
         elif not (SERVICE_FIXTURES & used or item.get_closest_marker("service")):

@@ -31,7 +31,6 @@ from audit.record.documents import (
     evidence_exported,
     file_damaged,
     file_imported,
-    file_replaced,
     owners_before_replacement,
     sha256_before,
 )
@@ -93,7 +92,6 @@ __all__ = [
     "evidence_exported",
     "file_damaged",
     "file_imported",
-    "file_replaced",
     "invitation_accepted",
     "invitation_created",
     "invitation_revoked",

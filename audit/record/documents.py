@@ -118,34 +118,9 @@ def document_changed(
     )
 
 
+# Earlier releases could replace files of complete documents, and recorded that so.
 _REPLACED = "before: SHA-256 {}; after: "
 _SHA256_BEFORE = re.compile(_REPLACED.format("([0-9a-f]{64})"))
-
-
-def file_replaced(
-    *,
-    workspace: WorkspaceSnapshot,
-    document: DocumentSnapshot,
-    file_type: str,
-    before: str,
-    after: str,
-    person: str,
-) -> None:
-    """An import replaced a file of a document that was complete, or removed it.
-
-    Args:
-        before: the file's SHA-256.
-        after: that of the new file; "" if it was removed.
-    """
-    write(
-        Action.FILE_REPLACED,
-        **asdict(workspace),
-        **asdict(document),
-        file_type=file_type,
-        file_sha256=after,
-        person=person,
-        detail=f"{_REPLACED.format(before)}{after or 'none'}",
-    )
 
 
 def sha256_before(detail: str) -> str:

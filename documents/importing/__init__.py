@@ -14,10 +14,9 @@ id exists in the workspace is replaced in place, recipients and files included. 
 `fileName` may contain an API key.
 
 The files of a document that is COMPLETED in the database are sealed. A line that would replace or
-remove one is a problem, unless the command has the option `--replace-sealed-files`: then the audit
-log gets an entry with both digests, and object storage keeps the old file. Any other change of a
-complete document is an entry with the names of the fields. So are created, completed and deleted
-documents, with the digest of the imported file and those of their PDFs.
+remove one is a problem. Any other change of a complete document is an audit entry with the names
+of the fields. So are created, completed and deleted documents, with the digest of the imported file
+and those of their PDFs.
 
 A file with any problem imports nothing and leaves the object storage as it was.
 """

@@ -46,13 +46,11 @@ def import_file(
     report: Report = lambda line: None,
     *,
     by: str,
-    replace_sealed_files: bool = False,
 ) -> Counts:
     """Imports the documents of a file into a workspace: all of them, or none.
 
     Args:
         by: who imports, for the audit log.
-        replace_sealed_files: whether files of complete documents may be replaced and removed.
         report: called about once a second with a line about the progress.
 
     Raises:
@@ -78,8 +76,7 @@ def import_file(
                 problems = Problems()
                 staging.fill(_records(content, digest, folder, problems, shutdown, progress))
                 staging.check_ids(workspace, problems)
-                if not replace_sealed_files:
-                    staging.check_sealed(workspace, problems)
+                staging.check_sealed(workspace, problems)
                 problems.raise_if_any(file.name)
                 writer = Writer(
                     workspace,
@@ -87,7 +84,6 @@ def import_file(
                     shutdown,
                     by=by,
                     import_sha256=digest.hexdigest(),
-                    replace_sealed_files=replace_sealed_files,
                 )
                 with record.together():
                     for batch in staging.batches():

@@ -1,6 +1,6 @@
 """What an import creates and changes, for the audit log.
 
-The files of a complete document are sealed: an import replaces or removes them only with an option.
+The files of a complete document are sealed: an import never replaces or removes them.
 """
 
 from collections import defaultdict
@@ -17,7 +17,6 @@ from documents.api.parameters import FILE_TYPES
 from documents.importing.validation import DocumentEntry, RecipientEntry, Record
 from documents.models import Document, Recipient
 
-OPTION = "--replace-sealed-files"
 COMPLETED = Document.Status.COMPLETED
 # The columns of a document, with the names of their fields in the API.
 FIELDS = {
@@ -34,8 +33,7 @@ class Replacement(Struct, frozen=True):
     """A file that a document gets, or has no more."""
 
     file_type: str
-    before: str  # SHA-256; "" without one
-    after: str  # SHA-256; "" if it is removed
+    sha256: str  # "" if it is removed
 
 
 class Change(Struct, frozen=True):
@@ -50,11 +48,11 @@ class Change(Struct, frozen=True):
 
 
 def problem(label: str, file_types: Iterable[str]) -> str:
-    """What is wrong with a record that replaces or removes sealed files without the option."""
+    """What is wrong with a record that replaces or removes sealed files."""
     fields = ", ".join(f"files.{file_type}" for file_type in file_types)
     return (
         f"{label}, {fields}: the files of a complete document are sealed; "
-        f"{OPTION} replaces or removes them"
+        "an import does not replace or remove them"
     )
 
 
@@ -90,11 +88,8 @@ def record_changes(
         who: Any = {"workspace": workspace, "document": change.document, "person": by}
         audit.document_imported(**who, happened=change.happened, import_sha256=import_sha256)
         for file in change.files:
-            type_, before, after = msgspec.structs.astuple(file)
-            if change.sealed:
-                audit.file_replaced(**who, file_type=type_, before=before, after=after)
-            elif after:
-                audit.file_imported(**who, file_type=type_, file_sha256=after)
+            if file.sha256:
+                audit.file_imported(**who, file_type=file.file_type, file_sha256=file.sha256)
         if change.fields:
             audit.document_changed(**who, fields=change.fields)
 
@@ -114,7 +109,7 @@ def _replacements(document: Document | None, record: Record) -> Iterator[Replace
         stored, file = document and getattr(document, file_type), record.files.get(file_type)
         before, after = stored.sha256 if stored else "", file.sha256 if file else ""
         if before != after:
-            yield Replacement(file_type, before, after)
+            yield Replacement(file_type, after)
 
 
 def _changed_fields(

@@ -34,7 +34,6 @@ class Writer:
     Args:
         by: who imports, for the audit log.
         import_sha256: the digest of the imported file, for the audit log.
-        replace_sealed_files: whether files of complete documents may be replaced and removed.
 
     Attributes:
         created: new documents so far.
@@ -50,14 +49,12 @@ class Writer:
         *,
         by: str,
         import_sha256: str,
-        replace_sealed_files: bool,
     ) -> None:
         self.workspace = workspace
         self.uploads = uploads
         self.shutdown = shutdown
         self.by = by
         self.import_sha256 = import_sha256
-        self.replace_sealed_files = replace_sealed_files
         self.created = 0
         self.updated = 0
         self.replaced: list[str] = []
@@ -100,8 +97,6 @@ class Writer:
 
     def _refuse_sealed(self, changes: Sequence[Change]) -> None:
         """Refuses what `Staging.check_sealed` could not see: another import came in between."""
-        if self.replace_sealed_files:
-            return
         for change in changes:
             if change.sealed and change.files:
                 text = problem(change.record.label, [file.file_type for file in change.files])

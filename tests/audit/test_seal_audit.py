@@ -139,6 +139,7 @@ def test_a_long_backlog_is_sealed_in_batches(
     check_tree()
 
 
+@pytest.mark.slow
 def test_several_sealers_add_each_entry_once(transactional_db: None) -> None:
     stop = threading.Event()
     problems: list[Exception] = []
@@ -188,6 +189,7 @@ def start(folder: Path, *words: str) -> "subprocess.Popen[str]":
     )
 
 
+@pytest.mark.slow
 def test_seal_audit_killed_at_any_moment_loses_nothing(
     transactional_db: None, tmp_path: Path
 ) -> None:
@@ -212,6 +214,7 @@ def test_seal_audit_killed_at_any_moment_loses_nothing(
     assert stated[-1].size == len(all_ids())
 
 
+@pytest.mark.slow
 def test_seal_audit_follows_until_a_signal(transactional_db: None, tmp_path: Path) -> None:
     one = start(tmp_path, "--follow", "--every", "0.1")
     assert eventually(lambda: len(sealed_ids()) == 1)
@@ -226,6 +229,7 @@ def test_seal_audit_follows_until_a_signal(transactional_db: None, tmp_path: Pat
     assert output.count(f"— {KEY.name} ") == Checkpoint.objects.count()
 
 
+@pytest.mark.slow
 def test_seal_audit_starts_again_where_it_stopped(transactional_db: None, tmp_path: Path) -> None:
     written(3)
     for _ in range(2):

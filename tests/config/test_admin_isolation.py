@@ -299,6 +299,7 @@ def test_admin_shows_strangers_nothing_of_acme_and_changes_nothing(
     assert database() == before
 
 
+@pytest.mark.slow
 def test_admin_opens_no_page_of_keys_or_webhooks_for_a_member_and_changes_nothing(
     belongings: Belongings, acme: Tenant
 ) -> None:
@@ -330,6 +331,7 @@ SEEN = tuple(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("who", ["support", "operator"])
 def test_admin_shows_support_and_operators_keys_and_webhooks_and_lets_them_change_nothing(
     belongings: Belongings, acme: Tenant, who: str

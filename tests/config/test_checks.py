@@ -67,11 +67,13 @@ def public_store(tmp_path: Path) -> Iterator[str]:
         process.wait()
 
 
+@pytest.mark.slow
 def test_check_deploy_finds_nothing_in_production(transactional_db: None, acme: Tenant) -> None:
     factories.document(acme.workspace)
     assert check() == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "value", "finding"),
     [
@@ -95,10 +97,12 @@ def test_check_deploy_names_an_unsafe_variable(
     assert finding in check(**{name: value})
 
 
+@pytest.mark.slow
 def test_check_deploy_finds_a_public_bucket(transactional_db: None, public_store: str) -> None:
     assert "(documents.E001) Anyone can list" in check(S3_ENDPOINT_URL=public_store)
 
 
+@pytest.mark.slow
 def test_check_deploy_finds_public_objects_in_a_bucket_that_nobody_can_list(
     transactional_db: None, public_store: str
 ) -> None:

@@ -320,6 +320,7 @@ def traffic(server: Server, acme: Tenant, login: str, unknown: str) -> list[str]
     return cookies
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("as_owner")
 def test_log_has_no_secret_whatever_happens(fronts: list[Server], acme: Tenant) -> None:
     operator = staff.operator()

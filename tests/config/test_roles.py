@@ -245,6 +245,7 @@ def test_migrate_without_the_owner_says_what_to_set(empty: str) -> None:
     assert "set DATABASE_OWNER_URL" in line
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
@@ -294,11 +295,13 @@ def test_deploy_check_refuses_each_privilege_that_is_too_much(
     assert append_only_role() == []
 
 
+@pytest.mark.slow
 def test_deploy_check_of_a_database_without_tables_says_that_it_knows_nothing(empty: str) -> None:
     done = manage(empty, "check", "--deploy", owner=False)
     assert "(audit.W001)" in done.stderr
 
 
+@pytest.mark.slow
 def test_deploy_check_runs_with_the_others(transactional_db: None) -> None:
     database = settings.DATABASES["default"]["NAME"]
     variables = {**seals.VARIABLES, "AUDIT_WITNESSES": "bucket", "AUDIT_WITNESS_BUCKET": "witness"}

@@ -96,6 +96,7 @@ def test_evidence_from_the_admin_is_valid(lease: Document, acme: Tenant, tmp_pat
     assert verify(file)[0] == 0
 
 
+@pytest.mark.slow
 def test_evidence_from_a_real_server_is_whole_and_valid(
     lease: Document, acme: Tenant, tmp_path: Path
 ) -> None:

@@ -15,13 +15,12 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from audit import record
 from audit.models import Action, AuditEntry
-from audit.record import DocumentSnapshot, WorkspaceSnapshot
 from documents import storage, storage_reading
 from documents.integrity import BATCH, Pace
 from documents.models import Document, StoredFile
 from tests.support import factories, server
+from tests.support.evidence import replaced
 from tests.support.factories import Tenant, pdf
 from tests.support.proxy import Proxy, failing_after, with_206
 from tests.support.server import PATIENCE, ROOT, eventually
@@ -150,17 +149,10 @@ def test_check_files_records_a_file_again_that_is_damaged_after_a_good_check(
 
 
 def test_check_files_finds_the_document_of_a_replaced_file_in_the_audit_log(acme: Tenant) -> None:
-    replaced = factories.stored(pdf("replaced"))
-    document = Document(id=factories.uid(1), title="Lease")
-    record.file_replaced(
-        workspace=WorkspaceSnapshot(workspace_id=acme.workspace.pk, workspace_name="Acme"),
-        document=DocumentSnapshot(document_id=document.pk, document_title="Lease"),
-        file_type="signed",
-        before=replaced.sha256,
-        after="",
-        person="root",
-    )
-    storage.delete([replaced.object_key])
+    old = factories.stored(pdf("replaced"))
+    document = Document(id=factories.uid(1), title="Lease", workspace=acme.workspace)
+    replaced(document, "signed", old.sha256, "")
+    storage.delete([old.object_key])
     [finding], _, _ = check()
     assert finding["documents"] == [{"document": str(document.pk), "file_type": "signed"}]
     assert [(entry.document_id, entry.file_type) for entry in damages()] == [

@@ -229,6 +229,7 @@ def test_record_download_completions_makes_few_queries_for_many_lines(
     assert two == 2 * one
 
 
+@pytest.mark.slow
 def test_recorder_records_each_completion_once_if_three_read_the_same_log(
     transactional_db: None, tmp_path: Path
 ) -> None:
@@ -289,6 +290,7 @@ def test_record_download_completions_records_each_line_that_tail_writes_at_once(
     assert json.loads(out) == counts(recorded=3)
 
 
+@pytest.mark.slow
 def test_record_download_completions_waits_while_the_database_is_read_only(
     transactional_db: None, tmp_path: Path
 ) -> None:

@@ -163,6 +163,7 @@ def test_completion_waits_while_the_audit_log_is_locked(server: Server, acme: Te
     assert [detail for _, detail, _ in end_entries()] == ["whole file"]
 
 
+@pytest.mark.slow
 def test_completion_of_a_server_that_ends_without_a_database_is_recorded_by_the_next(
     transactional_db: None, acme: Tenant, tmp_path: Path
 ) -> None:
@@ -181,6 +182,7 @@ def test_completion_of_a_server_that_ends_without_a_database_is_recorded_by_the_
     assert detail == f"broken off at {sent:,} of 8,000,000 bytes"
 
 
+@pytest.mark.slow
 def test_completions_that_two_processes_share_are_recorded_once(
     transactional_db: None, folder: Path
 ) -> None:
@@ -257,6 +259,7 @@ def test_completion_of_no_download_is_set_aside(db: None, folder: Path, name: st
     assert end_entries() == []
 
 
+@pytest.mark.slow
 def test_folder_that_cannot_be_used_is_logged_and_the_server_serves(
     transactional_db: None, acme: Tenant, tmp_path: Path
 ) -> None:

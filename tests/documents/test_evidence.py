@@ -23,7 +23,7 @@ from documents.evidence import EvidenceRefused, Trail
 from documents.models import Document
 from tests.support import factories
 from tests.support.database import without_triggers
-from tests.support.evidence import exported, parsed, verify
+from tests.support.evidence import exported, parsed, replaced, verify
 from tests.support.factories import Tenant, uid
 from tests.support.seals import KEY, seal
 from tests.support.server import eventually
@@ -205,15 +205,8 @@ def test_evidence_of_a_document_whose_row_is_gone_has_its_trail(
 
 def test_evidence_has_files_that_were_replaced(acme: Tenant, lease: Document) -> None:
     before, after = "a" * 64, "b" * 64
-    document = record.DocumentSnapshot(document_id=lease.id, document_title=lease.title)
-    for digests in ({"before": before, "after": after}, {"before": after, "after": ""}):
-        record.file_replaced(
-            workspace=acme.workspace.snapshot(),
-            document=document,
-            file_type="signed",
-            person="root (manage.py import_documents)",
-            **digests,
-        )
+    replaced(lease, "signed", before, after)
+    replaced(lease, "signed", after, "")
     seal()
     assert [(each["type"], each["sha256"]) for each in parsed(lease.id)["files"][3:]] == [
         ("signed", before),

@@ -1,4 +1,4 @@
-"""import_documents and the sealed files of complete documents: replaced only with an entry."""
+"""import_documents and complete documents: their files stay, other changes have an entry."""
 
 import hashlib
 from collections.abc import Iterator
@@ -12,9 +12,8 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from audit.models import Action, AuditEntry
-from config.request_context import actor
 from documents import storage
-from documents.models import Document, StoredFile
+from documents.models import Document
 from tests.support import factories
 from tests.support.database import waiting_for_lock
 from tests.support.factories import Tenant, pdf, uid
@@ -22,8 +21,7 @@ from tests.support.inbox import Inbox, Value, completed, objects, rows, sent, si
 from tests.support.server import eventually
 
 ID = str(uid(1))
-OPTION = "--replace-sealed-files"
-SEALED = f"the files of a complete document are sealed; {OPTION} replaces or removes them"
+SEALED = "the files of a complete document are sealed; an import does not replace or remove them"
 RECIPIENT = signer(id=str(uid(2)))
 
 
@@ -79,57 +77,6 @@ def test_import_refuses_to_replace_or_remove_a_sealed_file(acme: Tenant, inbox: 
         f"line 3, document {uid(3)}, files.original, files.certificate: {SEALED}",
         f"line 4, document {uid(4)}, files.signed, files.certificate: {SEALED}",
     ]
-    assert entries() == []
-
-
-def test_import_with_the_option_replaces_a_sealed_file_with_an_entry_and_keeps_the_old_one(
-    acme: Tenant, inbox: Inbox
-) -> None:
-    inbox.take(acme.workspace, document(title="Old"))
-    before, kept = objects(), set(StoredFile.objects.values_list("pk", flat=True))
-    old = sha256(inbox, "signed")
-    inbox.put("signed.pdf", pdf("signed again", 3))
-    new = sha256(inbox, "signed")
-    inbox.write(document(title="Old"))
-    assert inbox.run(acme.workspace, OPTION) == {"created": 0, "updated": 1, "files": 1}
-    assert entries() == [
-        (Action.FILE_REPLACED, f"before: SHA-256 {old}; after: {new}", "signed", new)
-    ]
-    entry = AuditEntry.objects.latest("id")
-    assert (entry.workspace_id, entry.workspace_name) == (acme.workspace.pk, "Acme")
-    assert (entry.document_id, entry.document_title) == (uid(1), "Old")
-    assert entry.person == actor()
-    assert before < objects()
-    assert kept < set(StoredFile.objects.values_list("pk", flat=True))
-    assert acme.get(f"/documents/{ID}/download").body == pdf("signed again", 3)
-
-
-def test_import_with_the_option_removes_sealed_files_with_entries(
-    acme: Tenant, inbox: Inbox
-) -> None:
-    inbox.take(acme.workspace, document())
-    before = objects()
-    inbox.write(sent(id=ID, recipients=[RECIPIENT]))
-    inbox.run(acme.workspace, OPTION)
-    assert entries() == [
-        *(
-            (Action.FILE_REPLACED, f"before: SHA-256 {sha256(inbox, name)}; after: none", name, "")
-            for name in ("signed", "certificate")
-        ),
-        (Action.DOCUMENT_CHANGED, "status, completedAt", "", ""),
-    ]
-    now = Document.objects.get()
-    assert (now.signed, now.certificate) == (None, None)
-    assert objects() == before
-    assert rows() == [1, 1, 3]
-
-
-def test_import_that_fails_later_has_no_entry(acme: Tenant, inbox: Inbox) -> None:
-    inbox.take(acme.workspace, document())
-    inbox.put("signed.pdf", pdf("signed again", 3))
-    inbox.write(document(), document(title="Twice"))
-    with pytest.raises(CommandError):
-        inbox.run(acme.workspace, OPTION)
     assert entries() == []
 
 

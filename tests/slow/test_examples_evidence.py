@@ -23,7 +23,7 @@ from audit.tree.note import PrivateKey
 from documents import storage
 from documents.models import Document
 from tests.support import factories
-from tests.support.evidence import verify
+from tests.support.evidence import replaced, verify
 from tests.support.examples import path_of
 from tests.support.factories import Tenant
 from tests.support.inbox import Inbox, completed, objects
@@ -133,14 +133,7 @@ def test_a_replaced_file_is_found_in_the_entry_of_its_replacement(
     earlier = file.parent / "earlier.pdf"
     earlier.write_bytes(b"%PDF-1.7")
     sha256 = hashlib.sha256(b"%PDF-1.7").hexdigest()
-    record.file_replaced(
-        workspace=acme.workspace.snapshot(),
-        document=record.DocumentSnapshot(document_id=lease.id, document_title=lease.title),
-        file_type="signed",
-        before=sha256,
-        after="",
-        person="root (manage.py import_documents)",
-    )
+    replaced(lease, "signed", before=sha256, after="")
     seal()
     call_command("export_evidence", str(lease.id), output=file)
     status, printed = verify(file, "--file", str(earlier))

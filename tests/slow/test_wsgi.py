@@ -151,10 +151,15 @@ os._exit(0)
 """
 
 
-def test_wsgi_sends_django_s_signals_for_the_api_as_for_pages() -> None:
+def test_wsgi_sends_django_s_signals_for_the_api_as_for_pages(django_db_setup: None) -> None:
     """Tools that monitor requests depend on them."""
     done = subprocess.run(
-        [sys.executable, "-c", SIGNALS], cwd=ROOT, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", SIGNALS],
+        cwd=ROOT,
+        env={**os.environ, "DATABASE_URL": servers.test_database_url()},
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert done.stdout.splitlines() == [
         "/api/v1/me started finished",

@@ -1,4 +1,4 @@
-"""import_documents WORKSPACE_ID FILE [--replace-sealed-files]"""
+"""import_documents WORKSPACE_ID FILE"""
 
 import json
 from argparse import ArgumentParser
@@ -14,7 +14,6 @@ from config.management.progress import ProgressCommand, first_line
 from config.management.shutdown import Stopped
 from config.request_context import actor
 from documents.importing import ImportRefused, import_file
-from documents.importing.sealed import OPTION
 from documents.storage import StorageError
 from workspaces.models import Workspace
 
@@ -28,16 +27,8 @@ class Command(ProgressCommand):
         parser.add_argument(
             "file", type=Path, help="JSON Lines: documents as the API lists them, and `files`"
         )
-        parser.add_argument(
-            OPTION,
-            action="store_true",
-            help="also replace and remove files of complete documents: the audit log gets an entry "
-            "for each, and object storage keeps the old file",
-        )
 
-    def handle(
-        self, *, workspace_id: str, file: Path, replace_sealed_files: bool, **options: Any
-    ) -> None:
+    def handle(self, *, workspace_id: str, file: Path, **options: Any) -> None:
         try:
             workspace = Workspace.objects.filter(pk=workspace_id).first()
         except (ValidationError, ValueError):
@@ -45,13 +36,7 @@ class Command(ProgressCommand):
         if workspace is None:
             raise CommandError("There is no workspace with that id.")
         try:
-            counts = import_file(
-                workspace,
-                file,
-                self.report,
-                by=actor(),
-                replace_sealed_files=replace_sealed_files,
-            )
+            counts = import_file(workspace, file, self.report, by=actor())
         except ImportRefused as exc:
             raise CommandError(str(exc)) from exc
         except Stopped as exc:
