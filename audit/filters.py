@@ -60,7 +60,7 @@ class AuditLogFilter(FilterForm):
         max_length=500,
         widget=forms.TextInput(attrs={"type": "search", "autocomplete": "off"}),
         help_text="Anything you have: an id, a URL of the API, a request id or its first 8 "
-        "characters, an address, a day, or the beginning of a title, a key’s name or an e-mail",
+        "characters, the first 12 characters of a key, an address, a day, or a whole e-mail",
     )
     workspace_id__exact: forms.Field = WorkspaceField()
     action__exact = forms.ChoiceField(label="What happened", required=False)
@@ -100,7 +100,7 @@ class AuditLogFilter(FilterForm):
         if since and until and since.first > until.last:
             raise ValidationError("“From” is after “To”.")
         if text := self.cleaned_data.get("q"):
-            self.recognised = recognise(text, self.scope)
+            self.recognised = recognise(text)
         return self.cleaned_data
 
     def condition(self) -> Q:
@@ -159,12 +159,9 @@ class AuditLogFilter(FilterForm):
         workspaces = [Q()] if values["workspace_id__exact"] else self.scope.alternatives()
         if not values["q"]:
             return workspaces
-        found: list[Q] = []
-        for each in self.recognised:
-            if each.scoped:
-                found += each.conditions
-            else:
-                found += [
-                    place & condition for place in workspaces for condition in each.conditions
-                ]
-        return found
+        return [
+            place & condition
+            for each in self.recognised
+            for place in workspaces
+            for condition in each.conditions
+        ]

@@ -4,7 +4,7 @@ Triggers refuse everything else (`audit/migrations/0004_append_only.py`), for ev
 """
 
 from django.db import models
-from django.db.models.functions import Collate, Left, Now, Upper
+from django.db.models.functions import Collate, Now, Upper
 
 from config.key_format import PUBLIC_LENGTH
 
@@ -78,11 +78,10 @@ DOWNLOADS = (Action.DOCUMENT_DOWNLOADED, Action.DOWNLOAD_ENDED)
 
 # What the list shows: the end of a download is part of the row of its start.
 LISTED = ~models.Q(action=Action.DOWNLOAD_ENDED)
-TITLE_LENGTH = 40  # characters of a title that are searched
 
 
 def folded(column: "str | models.Expression") -> Collate:
-    """The text in capitals, byte by byte: for searches in any case, and for the beginning."""
+    """The text in capitals, byte by byte: for searches in any case."""
     return Collate(Upper(column), "C")
 
 
@@ -160,11 +159,7 @@ class AuditEntry(models.Model):
             models.Index(
                 "key_prefix", *NEWEST_FIRST, condition=LISTED, name="audit_key_prefix_listed"
             ),
-            # A search for a key's name or its beginning, in any case.
-            models.Index(
-                folded("key_name"), *NEWEST_FIRST, condition=LISTED, name="audit_key_name_listed"
-            ),
-            # The same for a user: the one who did it …
+            # A search for a login, in any case: of the user who did it …
             models.Index(
                 folded("person"),
                 *NEWEST_FIRST,
@@ -177,13 +172,6 @@ class AuditEntry(models.Model):
                 *NEWEST_FIRST,
                 condition=~models.Q(member=""),
                 name="audit_member_listed",
-            ),
-            # A search for the beginning of a title: its documents.
-            models.Index(
-                folded(Left("document_title", TITLE_LENGTH)),
-                "document_id",
-                condition=LISTED & models.Q(document_id__isnull=False),
-                name="audit_title_listed",
             ),
             # A search for an address.
             models.Index(

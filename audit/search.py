@@ -1,7 +1,7 @@
 """What a search of the audit log is recognised as.
 
 People paste what they have: a URL of the API, an id in quotes, a sentence with an id in it, the
-eight characters of a request id that the list shows, an address, a day, the beginning of a name.
+eight characters of a request id that the list shows, an address, a day, an e-mail.
 """
 
 import re
@@ -12,11 +12,11 @@ from itertools import chain
 from uuid import UUID
 
 from django.core.exceptions import ValidationError
-from django.db.models import Q
+from django.db.models import Q, Value
+from django.db.models.lookups import Exact
 
 from audit import times
-from audit.beginnings import MOST, NAMES, Kind, conditions_of_ids, conditions_of_names
-from audit.scope import Scope, workspace_directory
+from audit.models import folded
 from config.key_format import PREFIX, PUBLIC_LENGTH
 
 MOST_IDS = 5  # of one text
@@ -35,10 +35,9 @@ class Recognised:
     """One thing that a text may be.
 
     Attributes:
-        what: "Document id", "Beginning of a user’s login".
+        what: "Document id", "Login".
         value: the part of the text that it is.
         conditions: the entries that it finds: each condition is served by one index.
-        scoped: whether the conditions find entries of the user's workspaces only.
         request: whether it may name a request that is not in the log, since it was refused.
         span: the time, if it is one.
     """
@@ -46,7 +45,6 @@ class Recognised:
     what: str
     value: str
     conditions: tuple[Q, ...]
-    scoped: bool = False
     request: bool = False
     span: times.Span | None = None
 
@@ -69,8 +67,8 @@ def beginning_in(text: str) -> str:
     return word.lower() if _BEGINNING.fullmatch(word) else ""
 
 
-def recognise(text: str, scope: Scope) -> list[Recognised]:
-    """What a text may be. The certain comes first: if there is an id in it, no name is looked for.
+def recognise(text: str) -> list[Recognised]:
+    """What a text may be. The certain comes first: if there is an id in it, no login is looked for.
 
     Args:
         text: without a raw key.
@@ -81,7 +79,7 @@ def recognise(text: str, scope: Scope) -> list[Recognised]:
     return (
         ids_and_addresses(text)
         or _time(text)
-        or [*_beginning_of_id(text), *_names(text.strip(_AROUND), scope)]
+        or [*_beginning_of_request_id(text), *_logins(text.strip(_AROUND))]
     )
 
 
@@ -126,50 +124,28 @@ def _time(text: str) -> list[Recognised]:
     return [Recognised(found.unit, f"{found} UTC", (condition,), span=found)]
 
 
-def _beginning_of_id(text: str) -> list[Recognised]:
+def _beginning_of_request_id(text: str) -> list[Recognised]:
     digits = beginning_in(text)
     if not digits:
         return []
-    conditions = tuple(conditions_of_ids(digits))
-    return [Recognised("Beginning of an id", digits, conditions, request=True)]
+    condition = Q(request_id__gte=digits, request_id__lt=f"{digits}g")  # "g" sorts after digits
+    return [Recognised("Beginning of a request id", digits, (condition,), request=True)]
 
 
-def _names(text: str, scope: Scope) -> list[Recognised]:
+def _logins(text: str) -> list[Recognised]:
+    """Whole logins, in any case: of who did it, or of the member or account that it was done to."""
     email = _EMAIL.search(text)
-    kinds: dict[str, Kind] = NAMES
-    if email:
-        text, kinds = email[0], {kind: NAMES[kind] for kind in ("person", "member")}
-    if not text:
+    login = email[0] if email else text
+    if not login:
         return []
-    found = conditions_of_names(text, scope, kinds)
-    names = [
-        Recognised(f"Beginning of {kinds[kind].label}", text, tuple(conditions), scoped=True)
-        for kind, conditions in found.items()
+    # As in the partial indexes.
+    conditions = [
+        Q(Exact(folded(column), folded(Value(login)))) & ~Q(**{column: ""})
+        for column in ("person", "member")
     ]
-    return names if email else [*names, _workspaces(text, scope)]
-
-
-def _workspaces(text: str, scope: Scope) -> Recognised:
-    ids: Iterable[UUID]
-    if scope.everything:
-        ids = [id for id, _ in workspace_directory().beginning_with(text)]
-    else:
-        start = text.casefold()
-        ids = [id for id, name in scope.workspaces.items() if name.casefold().startswith(start)]
-    conditions = tuple(Q(workspace_id=id) for id in ids)
-    return Recognised("Beginning of a workspace’s name", text, conditions, scoped=True)
+    return [Recognised("Login", login, tuple(conditions))]
 
 
 def in_words(found: Iterable[Recognised]) -> str:
-    """`Document id “92fe0e65-…”; Address “127.0.0.9”`, one value for all that share it."""
-    whats: dict[str, list[str]] = {}
-    for each in found:
-        only = f" (only the first {MOST})" if each.scoped and len(each.conditions) == MOST else ""
-        whats.setdefault(each.value, []).append(f"{each.what}{only}")
-    return "; ".join(f"{_joined(each)} “{value}”" for value, each in whats.items())
-
-
-def _joined(whats: list[str]) -> str:
-    """`Beginning of a key’s name, of a user’s login`."""
-    first, *others = whats
-    return ", ".join([first, *(what.removeprefix("Beginning ") for what in others)])
+    """`Document id “92fe0e65-…”; Address “127.0.0.9”`."""
+    return "; ".join(f"{each.what} “{each.value}”" for each in found)

@@ -17,7 +17,7 @@ MOST = 10  # documents whose ids begin with the same digits
 class DocumentFilter(FilterForm):
     """Finds documents by their id or their workspace; without either of them, none.
 
-    Titles are not searched, since no index supports it; the audit log finds those of downloads.
+    Titles are not searched, since no index supports it.
     """
 
     q = forms.CharField(
@@ -36,8 +36,7 @@ class DocumentFilter(FilterForm):
             found = documents_beginning_with(digits)
         elif text and not found:
             raise ValidationError(
-                "There is no document id in this. An id is a UUID. The audit log finds a "
-                "document by the beginning of its title."
+                "There is no document id in this. An id is a UUID. Or choose a workspace."
             )
         return found
 

@@ -75,11 +75,6 @@ def autocomplete(query: QueryDict) -> dict[str, Any]:
     }
 
 
-def beginning_with(text: str) -> list[tuple[UUID, str]]:
-    """The first few workspaces whose name begins so, in any case: their ids and names."""
-    return _first(Workspace.objects.filter(name__istartswith=text))
-
-
 def named(text: str) -> list[tuple[UUID, str]]:
     """The first few workspaces that a text may mean: by its label or its name, or a part of it."""
     name, separator, digits = text.rpartition(_SEPARATOR)

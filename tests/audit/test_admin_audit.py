@@ -87,7 +87,7 @@ def test_audit_list_shows_an_admin_the_own_workspace_s(acme: Tenant, umbrella: T
         "?q={prefix}",
         "?q={key}",
         "?q={workspace}",
-        "?q=umbrella sync",
+        "?q=member@umbrella.example",
         "?q=admin@umbrella.example",
         "?action__exact=key.created&workspace_id__exact={workspace}",
     ],
@@ -393,10 +393,6 @@ def varied(acme: Tenant, umbrella: Tenant) -> dict[str, AuditEntry]:
         (f"q={uid(1, 7)}", "download key"),
         (f"q={uid(1, 1)}", "download key"),
         ("q=dtd_abcd1234", "download key"),
-        ("q=nightly copy", "renamed download key"),
-        ("q=NIGHTLY COPY 2", "renamed"),
-        ("q=nightly", "renamed download key"),
-        ("q=ightly", ""),
         ("q=0123456789abcdef0123456789abcdef", "download"),
         ("q=0123456789ABCDEF0123456789ABCDEF", "download"),
         ("q=ada@acme.example", "login member key"),
@@ -529,14 +525,14 @@ def test_audit_list_is_filtered_by_times_in_utc(sam: Client, query: str, count: 
 def test_audit_list_offers_the_last_hour_day_and_week(acme: Tenant, sam: Client) -> None:
     happened(2)
     [created] = AuditEntry.objects.filter(action=Action.KEY_CREATED)
-    page = shown(sam, "?q=acme&since=2026-01-01")
+    page = shown(sam, f"?q={acme.admin}&since=2026-01-01")
     assert [period["text"] for period in page.periods] == [
         "Last hour",
         "Last 24 hours",
         "Last 7 days",
     ]
     for period in page.periods:
-        assert period["url"].startswith("?q=acme&within=")
+        assert period["url"].startswith(f"?q={quote(str(acme.admin))}&within=")
         assert seen(sam, period["url"]) == [created.id]
     chosen = shown(sam, "?within=24h")
     assert [period["current"] for period in chosen.periods] == [False, True, False]

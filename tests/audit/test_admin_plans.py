@@ -104,17 +104,12 @@ READ_FROM = {
     f"key_id__exact={uid(20, 2)}": {"audit_key_newest"},
     f"workspace_id__exact={uid(1, 1)}&action__exact=key.revoked": {"audit_workspace_action"},
     "q=dtd_00000020": {"audit_key_prefix_listed"},
-    "q=key 20": {"audit_key_name_listed"},
-    "q=person20@x.example": {"audit_person_listed"},
-    "q=member20": {"audit_member_listed"},
-    "q=paper 20": {"audit_document_newest"},
-    "q=acme": {"audit_key_name_listed", "audit_workspace_newest"},
+    "q=person20@x.example": {"audit_person_listed", "audit_member_listed"},
     "q=203.0.20.3": {"audit_address_listed"},
     "q=2026-02-28": {"audit_newest"},
     f"q={uid(20, 3)}": OF_ANY_ID,
-    f"q={str(uid(20, 3))[:8]}": {"audit_document_newest"},
     f"q={20 * 2**100:032x}": OF_ANY_ID | {"audit_request"},
-    f"q={20 * 2**100:032x}"[:10]: {"audit_request"},
+    f"q={20 * 2**100:032x}"[:10]: {"audit_request", "audit_person_listed", "audit_member_listed"},
 }
 
 
@@ -127,41 +122,6 @@ def test_audit_filters_and_searches_read_their_indexes_at_any_depth(busy: Tenant
         label = {"audit_workspace_newest"} if "workspace_id" in query else set()
         for page in (f"?{query}", f"?{query}&after={deep}"):
             assert used(sam, page) - label == indexes - label, page
-
-
-RESOLVED = {
-    "q=key 2": "audit_key_name_listed",
-    "q=person2": "audit_person_listed",
-    "q=member2": "audit_member_listed",
-    "q=paper": "audit_title_listed",
-    f"q={str(uid(20, 3))[:8]}": "audit_document_newest",
-    f"q={20 * 2**100:032x}"[:10]: "audit_request",
-}
-
-
-def test_audit_search_for_a_beginning_takes_one_step_in_its_index_for_each_name(
-    busy: Tenant,
-) -> None:
-    sam = signed_in(support())
-    for query, index in RESOLVED.items():
-        sql = next(sql for sql in asked(sam, f"{HISTORY}?{query}") if "WITH RECURSIVE" in sql)
-        with connection.cursor() as cursor:
-            cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}")
-            [[[found]]] = cursor.fetchall()
-        scans = [node for node in nodes(found["Plan"]) if "Relation Name" in node]
-        assert {node["Node Type"] for node in scans} <= {"Index Only Scan", "Index Scan"}
-        assert index in {node["Index Name"] for node in scans}
-        for node in scans:
-            read = node["Actual Rows"] + node.get("Rows Removed by Filter", 0)
-            assert read <= 1, (query, node)
-            assert node["Actual Loops"] <= 10, (query, node)
-
-
-def test_audit_search_of_an_admin_reads_the_own_entries_only(busy: Tenant) -> None:
-    ada = signed_in(busy.admin)
-    [sql] = [sql for sql in asked(ada, f"{HISTORY}?q=key") if "WITH recent" in sql]
-    for node in nodes(plan(sql)):
-        assert node["Node Type"] != "Seq Scan"
 
 
 def test_audit_ends_of_downloads_are_read_by_their_requests(busy: Tenant) -> None:

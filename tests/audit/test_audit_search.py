@@ -8,7 +8,6 @@ from django.test import Client
 from django.urls import reverse
 
 from audit.models import Action, AuditEntry
-from tests.support import factories
 from tests.support.factories import Tenant, at, uid
 from tests.support.staff import HISTORY, happened, of, seen, shown, signed_in, support
 
@@ -70,29 +69,21 @@ SEARCHES = [
     ),
     (f"Who took {DOCUMENT}? And {uid(8, 3)}?", "six download", "Document id"),
     (f"key {uid(3, 2)} misbehaves", "download", "Key id"),
-    ("92fe0e65", "download", "Beginning of an id"),
-    ("92FE0E65…", "download", "Beginning of an id"),
     # Requests.
     (REQUEST, "download", "Request id"),
     (f"Request-Id: {REQUEST.upper()}", "download", "Request id"),
-    ("ffd9a011…", "download", "Beginning of an id"),
-    ("ffd9a011", "download", "Beginning of an id"),
+    ("ffd9a011…", "download", "Beginning of a request id"),
+    ("FFD9A011", "download", "Beginning of a request id"),
     # Addresses.
     ("203.0.113.9", "download", "Address"),
     ("from 203.0.113.9, today", "download", "Address"),
     ("2001:0DB8:0:0::9", "six", "Address"),
     ("203.0.113", "", ""),
-    # Beginnings of names, in any case.
-    ("lease", "download", "Beginning of a document’s title"),
-    ("Leas", "six download", "Beginning of a document’s title"),
-    ("LEASE OF THE FLAT", "download", "Beginning of a document’s title"),
-    ("flat", "", ""),
-    ("night", "six download", "Beginning of a key’s name"),
-    ("ol", "member plan", "Beginning of a user’s login, of the login of a member or account"),
-    ("olga@ops.exa", "plan", "Beginning of a user’s login"),
-    ("Olga <olga@ops.example>", "plan", "Beginning of a user’s login"),
-    ("OLAF@umbrella.example", "member", "Beginning of the login of a member or account"),
-    ("umbr", "member plan six", "Beginning of a key’s name, of a workspace’s name"),
+    # Whole logins, in any case.
+    ("olga@ops.exa", "", ""),
+    ("Olga <olga@ops.example>", "plan", "Login"),
+    ("OLAF@umbrella.example", "member", "Login"),
+    ("olaf", "", ""),
     # Times.
     ("2026-02-11", "six", "Day"),
     ("2026-02-11 14:05", "six", "Minute"),
@@ -129,13 +120,9 @@ def test_search_that_finds_nothing_says_what_was_tried(sam: Client) -> None:
     for text, tried in (
         (f"'{DOCUMENT}'", f"Id of a document, key or workspace “{DOCUMENT}”"),
         (f"/api/v1/documents/{DOCUMENT}", f"Document id “{DOCUMENT}”"),
-        ("ffd9a011…", "Beginning of an id, of a key’s name"),
+        ("ffd9a011…", "Beginning of a request id “ffd9a011”; Login “ffd9a011"),
         ("10.0.0.1", "Address “10.0.0.1”"),
-        (
-            "initech",
-            "Beginning of a key’s name, of a user’s login, of the login of a member or account, "
-            "of a document’s title, of a workspace’s name “initech”",
-        ),
+        ("initech", "Login “initech”"),
     ):
         page = shown(sam, f"?q={quote(text)}")
         assert page.empty_text.startswith("Nothing matches. Looked for: ")
@@ -146,7 +133,7 @@ def test_search_that_finds_nothing_says_what_was_tried(sam: Client) -> None:
 def test_search_that_finds_nothing_offers_to_search_without_the_other_filters(
     made: dict[str, AuditEntry], sam: Client
 ) -> None:
-    page = shown(sam, "?q=lease&until=2026-01-01")
+    page = shown(sam, "?q=203.0.113.9&until=2026-01-01")
     [(text, url)] = page.empty_links
     assert text == "Search without the other filters"
     assert seen(sam, url) == [made["download"].id]
@@ -163,7 +150,9 @@ def test_search_for_a_request_or_a_key_leads_to_the_refused_requests(sam: Client
     assert "Look among refused" not in sam.get(f"{HISTORY}?q={REQUEST}").content.decode()
 
 
-@pytest.mark.parametrize("text", ["lease", "night", "ol", "umbr", "Umbrella", "leasing plan"])
+@pytest.mark.parametrize(
+    "text", [DOCUMENT, "203.0.113.9", "olga@ops.example", "olaf@umbrella.example", REQUEST]
+)
 def test_search_of_an_admin_looks_only_at_the_own_workspaces(
     made: dict[str, AuditEntry], acme: Tenant, umbrella: Tenant, text: str
 ) -> None:
@@ -174,29 +163,3 @@ def test_search_of_an_admin_looks_only_at_the_own_workspaces(
         assert {entry.id for entry in page.result_list} == of_sam & own
         if not page.result_list:
             assert page.empty_text.startswith("Nothing matches.")
-
-
-def test_search_of_an_admin_finds_names_behind_many_downloads(acme: Tenant) -> None:
-    happened(**of(acme.workspace, action=Action.KEY_CREATED, key_name="Old", person="al@x.example"))
-    happened(4100, **of(acme.workspace), created_at=at("2026-04-01 12:00:00"))
-    ada = signed_in(acme.admin)
-    assert [entry.key_name for entry in shown(ada, "?q=ol").result_list] == ["Old"]
-    assert [entry.key_name for entry in shown(ada, "?q=al").result_list] == ["Old"]
-
-
-def test_search_looks_for_the_first_ten_names_that_begin_so(sam: Client) -> None:
-    happened(30, key_name=lambda n: f"Copy {n:02}", document_title=lambda n: f"Paper {n:02}")
-    names = {entry.key_name for entry in shown(sam, "?q=copy").result_list}
-    assert names == {f"Copy {n:02}" for n in range(10)}
-    assert "only the first 10" in shown(sam, "?q=copy").recognised_text
-    assert len(seen(sam, "?q=copy 1")) == 10
-
-
-def test_search_for_a_long_title_compares_its_beginning(sam: Client) -> None:
-    title = "The quick brown fox jumps over the lazy dog, again and again"
-    [entry] = happened(document_id=uid(1, 3), document_title=title)
-    for text in (title, title[:41], title[:40], title[:5].upper()):
-        assert seen(sam, f"?q={quote(text)}") == [entry.id]
-    document = factories.uid(2, 3)
-    happened(document_id=document, document_title="ẞ ﬃ İ ŉ" * 60)
-    assert len(seen(sam, f"?q={quote('ẞ ﬃ İ ŉ')}")) == 1

@@ -53,7 +53,7 @@ def text_in_place(client: Client, query: str = "", path: str = HISTORY) -> str:
 def test_changelist_without_rows_says_why(sam: Client) -> None:
     assert text_in_place(sam) == "There are no entries yet."
     assert text_in_place(sam, "?before=0.1") == "There are no entries yet."
-    assert text_in_place(sam, "?q=nobody").startswith("Nothing matches. Looked for: Beginning of a")
+    assert text_in_place(sam, "?q=nobody").startswith("Nothing matches. Looked for: Login “nobody”")
     assert text_in_place(sam, "?since=2026-03-01") == "Nothing matches."
     happened(1)
     assert text_in_place(sam, "?after=0.1") == "There is nothing older."
