@@ -1,7 +1,5 @@
 """Measures the service and its peers, and writes docs/performance.md: `make bench`.
 
-The audit log's tree has a page of its own (`bench.sealing`).
-
 A part of it only prints its table:
 
     python -m bench --scale small --only list25,me --variants ours,fastapi --rounds 3 --duration 2
@@ -12,7 +10,7 @@ import sys
 from dataclasses import replace
 from typing import TypeVar
 
-from bench import audit_log, growth, importing, log, nodes, report, sealing, stack, usage, writers
+from bench import growth, log, report, stack
 from bench.comparison import AMONG, Comparison
 from bench.downloads import ratios
 from bench.launch import ROOT
@@ -32,29 +30,20 @@ def _some(named: dict[str, T], names: str | None) -> dict[str, T]:
 def measure_all(parts: stack.Stack, compared: Comparison) -> str:
     """Returns the whole page."""
     main, scale = compared.database, compared.scale
-    few, imports = parts.loaded(scale, "few"), parts.loaded(scale, "imports")
     results, ours = compared.run(), {"ours": VARIANTS["ours"]}
-    with serving(parts, main, ours) as server, serving(parts, few, ours) as server_of_few:
+    with serving(parts, main, ours) as server:
         lists, me = growth.grow(parts, main, scale, server["ours"], workspaces(scale)[: AMONG + 1])
-        read = audit_log.read(parts, server_of_few["ours"], server["ours"], scale)
-    start, imported = importing.measure(parts, imports, scale)
     tables = {
         "comparison": report.comparison(results),
         "costs": report.costs(results),
         "latencies": report.latencies(compared.latencies),
         "servers": report.cases(compared.run_servers()),
-        "growth": report.growth(lists, me, read),
+        "growth": report.growth(lists, me),
         "lists": report.cases(lists),
         "me": report.cases(me),
-        "audit_log": report.audit_log(read),
-        "usage": report.usage(usage.measure(scale.rounds), results["me", "ours"]),
-        "writers": report.writers(writers.write(parts, few, scale)),
-        "imports": report.imports(imported),
-        "nodes": nodes.lines(nodes.measure(parts, main, scale, workspaces(scale)[1:])),
-        "capacity": nodes.capacity(results),
         "downloads": ratios.table(ratios.measure(scale)),
     }
-    return page(parts, scale, results, start, tables)
+    return page(parts, scale, results, tables)
 
 
 def main() -> None:
@@ -71,7 +60,7 @@ def main() -> None:
     parts = stack.provide()
     compared = Comparison(
         parts,
-        parts.loaded(scale, "main"),
+        parts.loaded(scale),
         scale,
         workspaces(scale)[1:],
         _some(VARIANTS, options.variants),
@@ -87,7 +76,6 @@ def main() -> None:
     (folder / "performance.md").write_text(text)
     sys.stdout.write(text)
     log(f"written: {folder / 'performance.md'}")
-    sealing.write_page(parts, scale)
 
 
 if __name__ == "__main__":

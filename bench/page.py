@@ -13,11 +13,10 @@ import psycopg
 import redis
 
 from bench.comparison import AMONG, Results
-from bench.importing import Import
 from bench.launch import ROOT
 from bench.measuring import CONNECTIONS
 from bench.scale import Scale
-from bench.stack import MB, Stack
+from bench.stack import Stack
 from bench.traffic import USES
 from bench.variants import WORKERS
 
@@ -32,7 +31,7 @@ client share it.
 - Python {python}, PostgreSQL {postgres}, Redis {redis}
 - {packages}
 - Loaded: one workspace of {scale.documents:,} documents, {scale.workspaces} of \
-{scale.documents_each:,}, three recipients each; {scale.entries:,} audit entries
+{scale.documents_each:,}, three recipients each
 
 Every number is the median of the rounds ({scale.rounds}), in which the variants took turns; in \
 brackets the least and the most. What counts are the ratios within one run and the processor \
@@ -58,42 +57,6 @@ Lists (limit 25), of the large workspace unless another is named:
 
 {lists}
 {me}
-The audit log in the admin, with {scale.entries_few:,} and with {scale.entries:,} entries; \
-processor time of server and database:
-
-{audit_log}
-What a request pays for the usage of its key being counted:
-
-{usage}
-What writers pay for the triggers on documents: those that write events, and those that maintain \
-the counts of `/me`. All writers write to one workspace, which has no webhooks; each change is a \
-transaction of its own, but for those of the last row. They run inside PostgreSQL and do not wait \
-for the disk, so that nothing else hides the cost. The target is the speed with the triggers of \
-the counts as a part of the speed without them; those of events are there in both. The counts \
-stayed exact.
-
-{writers}
-## Import
-
-`manage.py import_documents` with a file of documents that exist already, as the API lists them, \
-each with three recipients. Everything is checked and then written again, in one transaction. \
-Nothing is uploaded: the files exist, and all are the same small PDF. (A new document always \
-needs an upload.) An import of no documents takes {start_ms:,.0f} ms of processor time and \
-{start_mb:,.0f} MB; that time is subtracted, and the rest is shown for each document. Each file is \
-imported once.
-
-{imports}
-## Two nodes
-
-One instance and two behind nginx, over one PgBouncer, PostgreSQL and Redis; list, limit 25. \
-Everything shares a machine, which a second node does not make faster: so each node may use only a \
-part of a core. A process that waits most of the time finds the caches cold, so all parts spend \
-more on a request than above. [scaling.md](scaling.md) says what follows.
-
-{nodes}
-Requests a second that one core carries if nothing else runs on it: 1 / processor time.
-
-{capacity}
 ## Downloads
 
 A file that the application sends itself, and curl with a signed URL of the same object, in turn. \
@@ -120,9 +83,10 @@ with the connections that have ended, and of Redis.
 - A server whose workers share the work unevenly is measured again over new connections.
 - Latency is measured at a fixed rate, from when a request was due.
 - Stock DRF is run by gunicorn (4 threads a process), FastAPI by uvicorn. Raw Starlette, without \
-models and tuned by hand, is run by uvicorn and by granian. The floor is a bare WSGI function \
-with one SQL statement, in which PostgreSQL builds the JSON, under the same server as this \
-service; services in other languages can be quicker.
+models and tuned by hand, is run by uvicorn and by granian. Services in other languages can be \
+quicker.
+- A target holds if the whole interval of the rounds reaches it, and fails if none of it does; \
+otherwise it is undecided.
 """
 
 
@@ -148,7 +112,6 @@ def page(
     stack: Stack,
     scale: Scale,
     results: Results,
-    start: Import,
     tables: Mapping[str, list[str]],
 ) -> str:
     """The whole page, in Markdown; `tables` by their names in PAGE."""
@@ -161,8 +124,6 @@ def page(
         warning="**A smoke test: its numbers mean nothing.**\n\n" if scale.name == "small" else "",
         date=datetime.now(UTC),
         busy=max(m.client / m.seconds for rounds in results.values() for m in rounds),
-        start_ms=1000 * (start.command + start.database),
-        start_mb=start.peak / MB,
         among=min(AMONG, scale.workspaces),
         uses=USES,
         connections=CONNECTIONS,

@@ -1,6 +1,6 @@
 """How much is loaded and how long is measured: `full` for numbers, `small` for a smoke test."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -13,9 +13,6 @@ class Scale:
     documents_each: int = 1_000
     keys: int = 1_500  # of the large workspace
     keys_each: int = 75
-    entries: int = 10_000_000  # of the audit log
-    entries_few: int = 10_000  # of the audit log that it is compared with
-    written: int = 8_000  # documents that writers create in one measurement
     seconds: float = 4  # of one measurement
     rounds: int = 5
 
@@ -23,11 +20,6 @@ class Scale:
     def deep(self) -> int:
         """Documents before the page that counts as deep."""
         return self.documents // 2
-
-    @property
-    def imports(self) -> "Scale":
-        """The amounts of the database with the documents to import."""
-        return replace(self, documents=self.documents // 10, workspaces=0)
 
 
 SCALES = {
@@ -39,9 +31,6 @@ SCALES = {
         documents_each=200,
         keys=100,
         keys_each=20,
-        entries=5_000,
-        entries_few=1_000,
-        written=400,
         seconds=0.3,
         rounds=1,
     ),

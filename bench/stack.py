@@ -54,9 +54,9 @@ class Stack:
         with redis.Redis.from_url(os.environ["REDIS_URL"]) as counter:
             counter.flushdb()
 
-    def loaded(self, scale: Scale, part: str) -> str:
-        """The name of the database `part` of a scale, loaded now (`bench.loading`) or before."""
-        name, fingerprint = f"bench_{scale.name}_{part}", _fingerprint(scale)
+    def loaded(self, scale: Scale) -> str:
+        """The name of the database of a scale, loaded now (`bench.loading`) or before."""
+        name, fingerprint = f"bench_{scale.name}", _fingerprint(scale)
         with self.connect("postgres") as connection:
             found = connection.execute(
                 "SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = %s",
@@ -71,7 +71,7 @@ class Stack:
             started = time.monotonic()
             variables = ("DATABASE_URL", "DATABASE_OWNER_URL")
             environment = os.environ | {each: self.url(name, each) for each in variables}
-            command = [sys.executable, "-m", "bench.loading", scale.name, part]
+            command = [sys.executable, "-m", "bench.loading", scale.name]
             subprocess.run(command, cwd=ROOT, env=environment, check=True)  # noqa: S603 - our own
             # Last, so that an interrupted load is repeated.
             connection.execute(
@@ -84,7 +84,7 @@ class Stack:
 def _fingerprint(scale: Scale) -> str:
     """Changes whenever the loader or the schema would make another database."""
     sources = [*ROOT.glob("bench/loading/*.py"), *ROOT.glob("*/migrations/*.py")]
-    amounts = replace(scale, written=0, seconds=0, rounds=0)
+    amounts = replace(scale, seconds=0, rounds=0)
     parts = [repr(amounts).encode(), derive("fingerprint").encode()]
     parts += [file.read_bytes() for file in sorted(sources)]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()

@@ -26,7 +26,7 @@ class Variant:
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
-OURS, FLOOR = "config.wsgi:application", "bench.peers.floor:application"
+OURS = "config.wsgi:application"
 STARLETTE = "bench.peers.starlette:app"
 OUR_COMMAND = granian(OURS, workers=WORKERS, threads=SERVER_THREADS)
 GUNICORN = f"gunicorn --workers {WORKERS} --worker-class gthread --threads 4 --keep-alive 75 \
@@ -43,7 +43,6 @@ VARIANTS = {
         "Starlette, raw, granian",
         granian(STARLETTE, workers=WORKERS, threads=1, interface="asgi"),
     ),
-    "floor": Variant("floor", granian(FLOOR, workers=WORKERS, threads=2)),
 }
 # This service under other servers and with other numbers of requests that run at once.
 SERVERS = {

@@ -10,10 +10,10 @@ from bench import report
 from bench.downloads.fixture import Fixture, server
 from bench.scale import Scale
 
-SIZES = {"full": 50, "small": 1}  # MB of the file, by the name of the scale
+SIZE = 1  # MB of the file, about as much as a PDF has
 CONCURRENT = (1, 16)
-FIRST_BYTE = 6.0  # the most: of one download, as a multiple of curl's
-THROUGHPUT = 0.8  # the least: of 16 downloads at once, as a part of curl's
+FIRST_BYTE = 15.0  # the most: of one download, as a multiple of curl's
+THROUGHPUT = 0.5  # the least: of 16 downloads at once, as a part of curl's
 WRITTEN = "%{time_starttransfer} %{size_download} %{http_code}\\n"
 
 
@@ -69,9 +69,8 @@ def ratios(fixture: Fixture, size: int, rounds: int, *, by_nginx: bool) -> dict[
 
 def measure(scale: Scale) -> dict[int, Ratios]:
     """Downloads that the application sends itself. The other services must run."""
-    size = SIZES[scale.name]
-    with Fixture((size,)) as fixture:
-        return ratios(fixture, size, 4 * scale.rounds, by_nginx=False)
+    with Fixture((SIZE,)) as fixture:
+        return ratios(fixture, SIZE, 4 * scale.rounds, by_nginx=False)
 
 
 def table(found: dict[int, Ratios]) -> list[str]:

@@ -10,7 +10,7 @@ import argparse
 import os
 
 from bench import log
-from bench.loading.identity import SUPPORT, Workspace, derive, workspaces
+from bench.loading.identity import Workspace, workspaces
 from bench.scale import SCALES, Scale
 
 
@@ -37,35 +37,19 @@ def load_workspaces(workspaces: list[Workspace]) -> None:
     )
 
 
-def load(scale: Scale, part: str) -> None:
+def load(scale: Scale) -> None:
     """Fills the tables of the database, which are empty."""
-    from django.contrib.auth.hashers import make_password  # noqa: PLC0415
-    from django.contrib.auth.models import Group, User  # noqa: PLC0415
     from django.db import connection  # noqa: PLC0415
 
-    from bench.loading import documents, entries  # noqa: PLC0415
+    from bench.loading import documents  # noqa: PLC0415
     from bench.loading.tables import without_indexes  # noqa: PLC0415
 
-    loaded = workspaces(scale.imports if part == "imports" else scale)
-    loaded = loaded[:1] if part == "few" else loaded
+    loaded = workspaces(scale)
     load_workspaces(loaded)
-    if part != "imports":
-        # Who reads the audit log; this adds no entries to it.
-        password = make_password(derive("support"))
-        [support] = User.objects.bulk_create(
-            [User(username=SUPPORT, password=password, is_staff=True)]
-        )
-        User.groups.through.objects.create(user=support, group=Group.objects.get(name="Support"))
-        count = scale.entries if part == "main" else scale.entries_few
-        log(f"  {count:,} audit entries …")
-        with without_indexes(["audit_auditentry"]):
-            entries.load(count)
-        entries.verify(count)
-    if part != "few":
-        log(f"  documents of {len(loaded)} workspaces …")
-        with without_indexes(documents.TABLES):
-            documents.load(loaded)
-        documents.verify(loaded)
+    log(f"  documents of {len(loaded)} workspaces …")
+    with without_indexes(documents.TABLES):
+        documents.load(loaded)
+    documents.verify(loaded)
     log("  vacuum and statistics …")
     with connection.cursor() as cursor:
         cursor.execute("VACUUM (ANALYZE)")
@@ -74,7 +58,6 @@ def load(scale: Scale, part: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Loads one of the benchmark's databases.")
     parser.add_argument("scale", choices=SCALES)
-    parser.add_argument("part", choices=("main", "few", "imports"))
     options = parser.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -89,7 +72,7 @@ def main() -> None:
     call_command("migrate", verbosity=0)
     static_files.collect()
     with as_owner():  # who may remove indexes
-        load(SCALES[options.scale], options.part)
+        load(SCALES[options.scale])
 
 
 if __name__ == "__main__":

@@ -12,11 +12,9 @@ from contextlib import closing
 
 import pytest
 
-from bench import agreement, measuring, nodes, report, usage
+from bench import agreement, measuring, report
 from bench.client import Client, Exchange, WrongResponse
 from bench.measuring import Measurement
-from bench.site import PARTS, Case
-from bench.writers import CASES, TRIGGERS
 
 REQUEST = b"GET /api/v1/me HTTP/1.1\r\nHost: x\r\n\r\n"
 BODY = b'{"data":1}'
@@ -97,14 +95,17 @@ def served(*rates: int) -> list[Measurement]:
     return [Measurement(n, 1, n / 1000, n / 1000, 0, 0) for n in rates]
 
 
-def test_against_holds_when_the_median_of_the_rounds_reaches_the_target() -> None:
+def test_against_is_undecided_where_the_interval_straddles_the_target() -> None:
     peer = served(100, 100, 100)
-    for rates, holds in (((200, 189, 191), True), ((250, 189, 188), False)):
+    for rates, found in (
+        ((200, 190, 191), "holds"),
+        ((250, 189, 260), "undecided"),
+        ((100, 188, 189), "**fails**"),
+    ):
         results = {("list25", "ours"): served(*rates), ("list25", "fastapi"): peer}
-        assert (report.against(results, "list25", "fastapi")[-1] == "holds") == holds
+        assert report.against(results, "list25", "fastapi")[-1] == found
         [_, _, row, _] = report.comparison(results)
-        assert ("| holds |" in row) == holds
-        assert ("| **fails** |" in row) != holds
+        assert f"| {found} |" in row
 
 
 def test_against_compares_each_round_with_the_same_round_of_the_peer() -> None:
@@ -120,50 +121,9 @@ def test_at_most_holds_up_to_the_limit() -> None:
     assert report.at_least("bulk", 0.59, 0.6) == ["bulk", "≥ 0.6", "0.59", "**fails**"]
 
 
-def test_what_writers_keep_is_compared_within_each_round() -> None:
-    rates = {"none": [2000.0, 200.0], "events": [1000.0, 100.0], "all": [700.0, 70.0]}
-    found = {(case, triggers): rates[triggers] for case in CASES for triggers in TRIGGERS}
-    _, _, rename, one, eight, bulk, *_ = report.writers(found)
-    for row, holds in ((rename, False), (one, True), (eight, False), (bulk, True)):
-        assert "| 0.70 |" in row
-        assert ("holds" in row) == holds
-
-
-def test_usage_is_a_part_of_the_cheapest_endpoint() -> None:
-    for microseconds, holds in ((10, "holds"), (30, "**fails**")):
-        [_, _, row, _] = report.usage([microseconds / 1e6] * 3, served(100))  # of 2 ms
-        assert f"| {microseconds / 20:.1f} % | {holds} |" in row
-
-
-def test_counting_a_request_is_measured() -> None:
-    assert all(0 < seconds < 0.01 for seconds in usage.measure(2))
-
-
 def test_growth_is_decided_by_the_most_expensive_case() -> None:
     steady, me = served(100), {"few": served(100), "many": served(100)}
     for cost, found in ((1.2, "holds"), (1.21, "**fails**")):
         one = [Measurement(100, 1, 0.1 * cost, 0.1 * cost, 0, 0)]
-        rows = report.growth({"a": steady, "b": one, "c": steady}, me, {"d": (steady, steady)})
-        assert [row.split(" | ")[-1].rstrip(" |") for row in rows[2:5]] == [found, "holds", "holds"]
-        rows = report.growth({"a": steady}, me, {"d": (steady, steady), "e": (steady, one)})
-        assert f"| {cost:.2f} | holds |" in rows[4]
-
-
-def test_two_nodes_are_compared_with_one_in_the_same_round() -> None:
-    found = nodes.Nodes()
-    for speed in (1, 3):  # the machine is three times as fast in the second round
-        found.rounds[1].append(Case(100 * speed, 1.0, dict.fromkeys(PARTS, 1.0)))
-        found.rounds[2].append(Case(190 * speed, 1.0, dict.fromkeys(PARTS, 2.0)))
-    targets = nodes.lines(found)[2:5]
-    assert [line.split(" | ")[1:] for line in targets] == [
-        ["≥ 1.8", "1.90", "holds |"],
-        ["≤ 1.05", "1.05", "**fails** |"],  # 1.053
-        ["≤ 1.1", "1.05", "holds |"],
-    ]
-
-
-def test_two_nodes_that_were_not_measured_say_why() -> None:
-    assert nodes.lines(nodes.Nodes(missing=["nginx is not installed."])) == [
-        "Not measured: nginx is not installed.",
-        "",
-    ]
+        rows = report.growth({"a": steady, "b": one, "c": steady}, me)
+        assert [row.split(" | ")[-1].rstrip(" |") for row in rows[2:4]] == [found, "holds"]

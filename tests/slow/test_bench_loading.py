@@ -1,17 +1,14 @@
 """The benchmark's loaders: the tables keep their schema, and hold the rows that were asked for."""
 
-from datetime import timedelta
 from uuid import UUID
 
 import pytest
-from django.utils import timezone
 
 from audit.models import AuditEntry
-from bench.loading import documents, entries, identity
+from bench.loading import documents, identity
 from bench.loading.tables import NotAsLoaded, query, without_indexes
 from bench.scale import SCALES
 from documents.models import Document, Recipient
-from tests.support.factories import at
 from workspaces.models import Workspace
 
 TABLES = ["audit_auditentry", *documents.TABLES]
@@ -70,26 +67,6 @@ def test_documents_load_gives_the_large_workspace_few_declined_ones() -> None:
     Workspace.objects.create(id=large[0].id, name=large[0].name)
     documents.load(large)
     documents.verify(large)
-
-
-@pytest.mark.usefixtures("as_owner", "db")
-def test_entries_load_inserts_as_many_as_asked_for() -> None:
-    entries.load(1000)
-    entries.verify(1000)
-    newest = AuditEntry.objects.latest("created_at")
-    assert newest == AuditEntry.objects.latest("id")
-    assert newest.created_at.date() == entries.NEWEST
-    with pytest.raises(NotAsLoaded):
-        entries.verify(1001)
-
-
-@pytest.mark.usefixtures("as_owner", "db")
-def test_entries_load_leaves_the_database_to_set_the_times_of_later_ones() -> None:
-    entries.load(1000)
-    later = AuditEntry.objects.create(
-        action="login.succeeded", created_at=at("2026-03-01 00:00:00")
-    )
-    assert timezone.now() - later.created_at < timedelta(minutes=1)
 
 
 @pytest.mark.usefixtures("as_owner", "db")
