@@ -14,10 +14,9 @@ from typing import Any
 from uuid import uuid4
 
 from django.conf import settings
-from django.db import Error as DatabaseError
 from django.db import connection, transaction
 
-from apikeys.usage import metrics, purge
+from apikeys.usage import metrics
 from apikeys.usage.buffers import Buffer
 from apikeys.usage.recorder import BUFFERS
 from config.database import UNAVAILABLE, current
@@ -127,24 +126,12 @@ class Flusher:
 
     def run(self) -> None:
         """Writes every few seconds, as long as the process lives."""
-        purged = None
         while True:
             time.sleep(settings.USAGE_FLUSH_SECONDS)
             try:
-                hour = time.time() // (60 * 60)
-                if self.flush() and purged != hour and not self._purge():
-                    purged = hour
+                self.flush()
             except Exception:  # the thread must live as long as the process
                 logger.exception("The usage of keys cannot be written")
-
-    def _purge(self) -> bool:
-        """Deletes some rows that are too old or too much; returns whether there may be more."""
-        try:
-            with writing(SECONDS):
-                return purge.purge()
-        except (DatabaseError, NoSlot) as exc:
-            logger.warning("Old usage of keys is deleted later: %s", exc)
-            return True
 
 
 _REMEMBER = """

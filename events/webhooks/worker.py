@@ -54,7 +54,7 @@ class Worker:
 
     async def run(self, shutdown: Shutdown) -> None:
         """Delivers until a signal; then ends what is in progress."""
-        jobs = [asyncio.create_task(self._repeat(*job)) for job in upkeep.JOBS]
+        saying = asyncio.create_task(self._say_that_it_is_there())
         try:
             while True:
                 shutdown.check()
@@ -64,8 +64,7 @@ class Worker:
             while (self._running or self._ended) and time.monotonic() < end:
                 await self._cycle(claims=False)
         finally:
-            for job in jobs:
-                job.cancel()
+            saying.cancel()
             self._thread.submit(lambda: connection.close())  # the thread's own
             self._thread.shutdown()
 
@@ -133,15 +132,13 @@ class Worker:
         del self._running[asyncio.current_task()]  # type: ignore[arg-type] # it is a task
         self._wake.set()
 
-    async def _repeat(self, seconds: float, job: Callable[[], bool]) -> None:
-        """Runs a job now and then; at once again while it returns that there is more to do."""
+    async def _say_that_it_is_there(self) -> None:
         while True:
             try:
-                while await self._in_database(job):
-                    await asyncio.sleep(PAUSE_SECONDS)
+                await self._in_database(upkeep.seen)
             except DatabaseError as exc:
-                logger.error("%s: %s", job.__name__, first_line(exc))
-            await asyncio.sleep(seconds)
+                logger.error("The database: %s", first_line(exc))
+            await asyncio.sleep(upkeep.SEEN_SECONDS)
 
     async def _in_database(self, call: Callable[..., T], *args: Any) -> T:
         """Calls a function in the thread that has the database connection."""

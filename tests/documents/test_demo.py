@@ -17,12 +17,11 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from apikeys.models import ApiKey
 from audit.models import AuditEntry
-from config.postgresql import roles
 from documents import demo, storage_reading
 from documents.models import Document, Recipient, StoredFile
 from tests.support import factories
 from tests.support.client import get
-from tests.support.database import without_triggers
+from tests.support.database import empty_tables
 from tests.support.inbox import objects, rows
 from workspaces.models import Membership, Workspace
 from workspaces.plans import Plan
@@ -42,11 +41,7 @@ def lines(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator
         demo.load(progress.append, NOW)
         yield progress
         factories.saved_objects.extend(objects() - before)
-        with roles.as_owner():
-            for model in (Document, StoredFile, Workspace, User):
-                model._default_manager.all().delete()
-            with without_triggers():
-                AuditEntry.objects.all().delete()
+        empty_tables()
 
 
 @pytest.fixture(autouse=True)

@@ -195,7 +195,7 @@ def main() -> None:
             command = build_image(image, root)
         with step("an instance of the image, read-only"):
             run_image(command, image, root)
-        units = ("completions-rotated", "clear-sessions", "check-counts", "check-files", "verify")
+        units = ("completions-rotated", "housekeeping", "check-counts", "check-files", "verify")
         for unit in units:
             with step(f"the timer's unit documents-api-{unit}"):
                 root.run(f"systemctl start documents-api-{unit}")

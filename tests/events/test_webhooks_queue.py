@@ -12,7 +12,7 @@ from django.utils import timezone
 from documents.models import Document
 from events import purge as event_purge
 from events.models import Event
-from events.webhooks import metrics, queue, secrets, statements, upkeep
+from events.webhooks import metrics, purge, queue, secrets, statements, upkeep
 from events.webhooks.models import Attempt, Delivery, DeliveryState, Endpoint, Process
 from events.webhooks.queue import DELAYS, Claim, Result
 from events.webhooks.statements import AT_ONCE
@@ -21,9 +21,8 @@ from tests.support import factories
 from tests.support.factories import Tenant
 from tests.support.receiver import endpoint
 from tests.support.server import eventually
-from workspaces import counts
 from workspaces.api_access import access_warning
-from workspaces.models import DocumentCount, Workspace
+from workspaces.models import Workspace
 from workspaces.plans import Plan
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -399,7 +398,8 @@ def test_deliveries_are_deleted_after_30_days_and_events_after_32(
     for number, event in enumerate(Event.objects.order_by("id")):
         occurred = now - timedelta(days=32.5 if number < 3 else 31.5)
         Event.objects.filter(pk=event.pk).update(occurred_at=occurred)
-    assert upkeep.purge() is False
+    assert not purge.purge()
+    assert not event_purge.purge()
     assert Delivery.objects.count() == Attempt.objects.count() == 2
     assert Event.objects.count() == 8 - 3
 
@@ -410,21 +410,10 @@ def test_purge_goes_on_while_there_is_more(
     endpoint(acme, URL)
     factories.listed(acme.workspace, 5)
     Delivery.objects.update(created_at=timezone.now() - timedelta(days=31))
-    monkeypatch.setattr(upkeep, "BATCH", 2)
-    assert [upkeep.purge() for _ in range(3)] == [True, True, False]
+    monkeypatch.setattr(purge, "BATCH", 2)
+    assert [purge.purge() for _ in range(3)] == [True, True, False]
     assert not Delivery.objects.exists()
     assert event_purge.purge() is False
-
-
-def test_document_counts_are_folded_by_a_process_that_delivers(acme: Tenant) -> None:
-    DocumentCount.objects.bulk_create(
-        DocumentCount(workspace_id=acme.workspace.id, status="SENT", count=change)
-        for change in (3, -2) * counts.MANY
-    )
-    for _, job in upkeep.JOBS:
-        job()
-    [folded] = DocumentCount.objects.all()
-    assert folded.count == counts.MANY
 
 
 def test_secrets_are_encrypted_again_so_that_a_fallback_can_be_removed(

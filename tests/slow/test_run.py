@@ -210,6 +210,7 @@ def test_run_prints_a_line_that_completes_a_document_which_then_arrives(
 ENDED = {
     "seal_audit": "Run: python manage.py seal_audit --follow",
     "deliver_webhooks": "Run: WEBHOOK_TARGETS=any python manage.py deliver_webhooks",
+    "housekeeping": "Run: python manage.py housekeeping",
     "receive.py": "the demo's webhooks are not received until the next start.",
 }
 

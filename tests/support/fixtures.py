@@ -14,6 +14,7 @@ from django.db import connection
 from django.test import TransactionTestCase
 from pytest_django import DjangoDbBlocker
 
+from audit import export_limits
 from config.postgresql import roles
 from documents import storage
 from tests.support import factories, openapi, seals
@@ -75,6 +76,12 @@ def _fresh_counters() -> None:
     """An earlier test may have counted requests."""
     if not settings.COUNT_IN_PROCESS:  # only without services (`--quick`)
         forget_requests()
+
+
+@pytest.fixture(autouse=True)
+def _no_exports_in_progress() -> None:
+    """An earlier test may not have read an export to its end."""
+    export_limits.RUNNING._ends.clear()
 
 
 @pytest.fixture

@@ -113,6 +113,11 @@ def own_companions() -> list[Companion]:
             "Run: python manage.py seal_audit --follow",
         ),
         command(
+            *("housekeeping", "--follow"),
+            environ=dict(os.environ),
+            without="old rows stay until it runs again. Run: python manage.py housekeeping",
+        ),
+        command(
             "deliver_webhooks",
             environ=dict(os.environ),
             without="no webhook is sent until it runs again. "

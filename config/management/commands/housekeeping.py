@@ -1,0 +1,97 @@
+"""housekeeping [--follow]: what has to be done now and then, whatever else runs."""
+
+import logging
+import os
+import signal
+import time
+from argparse import ArgumentParser
+from collections.abc import Callable
+from typing import Any
+
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.db import Error as DatabaseError
+from django.db import connection
+
+from apikeys.usage import purge as usage
+from config.management.progress import ProgressCommand, first_line
+from config.management.shutdown import Shutdown, graceful_shutdown, when_parent_dies
+from events import purge as events
+from events.webhooks import purge as deliveries
+from events.webhooks import secrets
+from workspaces import counts
+
+logger = logging.getLogger(__name__)
+
+EVERY = 600.0  # seconds between two times with --follow; the timer of deploy/systemd has the same
+LOOK = 0.5  # seconds between two looks whether a signal has come
+
+
+def delete_sessions() -> None:
+    """Deletes the sessions of the admin that have expired."""
+    call_command("clearsessions")
+
+
+def encrypt_secrets() -> None:
+    """Encrypts secrets under the present SECRET_KEY, so that a fallback can be removed."""
+    changed, unknown = secrets.encrypt_again()
+    if changed:
+        logger.info("The secrets of %d endpoints are encrypted under the new SECRET_KEY", changed)
+    if unknown:
+        logger.error("No key decrypts the secrets of %d endpoints", unknown)
+
+
+# Each is done until it returns something false.
+JOBS: dict[str, Callable[[], object]] = {
+    "folding the counts of /me": counts.fold,
+    "deleting old usage of keys and refused requests": usage.purge,
+    "deleting old events": events.purge,
+    "deleting old deliveries": deliveries.purge,
+    "deleting expired sessions": delete_sessions,
+    "encrypting the secrets of webhooks again": encrypt_secrets,
+}
+
+
+class Command(ProgressCommand):
+    requires_migrations_checks = True
+    help = (
+        "Deletes what is older than it is kept, folds the counts of /me, and encrypts secrets "
+        "under the present SECRET_KEY. A timer runs it every ten minutes."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--follow", action="store_true", help="again every ten minutes, until a signal"
+        )
+        parser.add_argument(
+            "--stop-with", type=int, metavar="PID", help="end when this parent process ends"
+        )
+
+    def handle(self, *, follow: bool, stop_with: int | None, **options: Any) -> None:
+        if stop_with is not None:
+            when_parent_dies(stop_with, lambda: os.kill(os.getpid(), signal.SIGTERM))
+        with graceful_shutdown() as shutdown:
+            failed = self._do_all(shutdown)
+            while follow:
+                connection.close()
+                end = time.monotonic() + EVERY
+                while time.monotonic() < end:
+                    shutdown.check()
+                    time.sleep(LOOK)
+                failed = self._do_all(shutdown)
+        if failed:
+            raise CommandError(f"Not done: {', '.join(failed)}.")
+
+    def _do_all(self, shutdown: Shutdown) -> list[str]:
+        """Does each job, whatever becomes of the others; returns those that have failed."""
+        failed = []
+        for name, job in JOBS.items():
+            try:
+                while job():
+                    self.report(f"{name} …")
+                    shutdown.check()
+            except DatabaseError as exc:
+                self.stderr.write(f"Failed: {name}: {first_line(exc)}")
+                failed.append(name)
+            shutdown.check()
+        return failed
