@@ -4,6 +4,7 @@ import logging
 import re
 from contextvars import ContextVar
 from datetime import UTC, datetime
+from typing import Any
 
 import msgspec
 
@@ -93,3 +94,50 @@ class JsonFormatter(logging.Formatter):
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
         return redact(msgspec.json.encode(line).decode())
+
+
+def configuration(format: str, level: str) -> dict[str, Any]:
+    """The value of `settings.LOGGING`.
+
+    Args:
+        format: "text" or "json".
+        level: of the least severe lines that are written.
+    """
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {
+            "text": {
+                "()": "config.logs.RedactingFormatter",
+                "format": "{asctime} {levelname} {name} [{request_id}] {message}",
+                "style": "{",
+            },
+            "json": {"()": "config.logs.JsonFormatter"},
+        },
+        "filters": {
+            "request_id": {"()": "config.logs.RequestIdFilter"},
+            "has_traceback": {"()": "config.logs.TracebackFilter"},
+        },
+        "handlers": {
+            "stderr": {
+                "class": "logging.StreamHandler",
+                "formatter": format,
+                "filters": ["request_id"],
+            }
+        },
+        "root": {
+            "handlers": ["stderr"],
+            "level": level.upper(),
+        },
+        "loggers": {
+            # Without Django's own handlers, which send mail and print.
+            "django": {"handlers": [], "level": "INFO", "propagate": True},
+            # The server's own lines; config.server passes this configuration to granian too.
+            "_granian": {"handlers": [], "level": "INFO", "propagate": True},
+            "granian.access": {"handlers": [], "propagate": True},
+            # Only crashes, with their traceback; the access log has every status.
+            "django.request": {"level": "ERROR", "filters": ["has_traceback"]},
+            # An unknown Host header is a 400 in the access log, without a traceback.
+            "django.security.DisallowedHost": {"level": "CRITICAL"},
+        },
+    }

@@ -7,11 +7,10 @@ a required one is missing (`config.checks`).
 
 from pathlib import Path
 from typing import Any
-from wsgiref.headers import Headers
 
 import dj_database_url
 
-from config import env
+from config import env, logs, openapi, static_files
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -153,11 +152,7 @@ STATIC_ROOT = env.text(
     "the release if not set",
 ) or str(BASE_DIR / "static")
 
-
-def WHITENOISE_ADD_HEADERS_FUNCTION(headers: Headers, path: str, url: str) -> None:  # noqa: N802
-    """Prevents HTML files in packages from running scripts."""
-    headers["Content-Security-Policy"] = "default-src 'none'; frame-ancestors 'none'"
-
+WHITENOISE_ADD_HEADERS_FUNCTION = static_files.add_headers
 
 # --- Database --------------------------------------------------------------------------------
 
@@ -391,25 +386,7 @@ REST_FRAMEWORK = {
     "URL_FORMAT_OVERRIDE": None,
 }
 
-# The OpenAPI document; `config.openapi.views` serves it.
-SPECTACULAR_SETTINGS: dict[str, Any] = {
-    "OAS_VERSION": "3.1.0",
-    "TITLE": "Workspace Document Read API",
-    "VERSION": "1.0.0",
-    "SERVERS": [{"url": "/", "description": "The server that this document comes from"}],
-    "TAGS": [
-        {"name": "Workspace", "description": "Whose key this is."},
-        {"name": "Documents", "description": "The workspace's documents and their PDFs."},
-        {"name": "Events", "description": "What happened to the documents."},
-        {"name": "Webhooks", "description": "What the service sends to your endpoint."},
-        {"name": "Description", "description": "This OpenAPI document."},
-    ],
-    "SCHEMA_PATH_PREFIX": "/api/v1",
-    "SORT_OPERATIONS": False,  # as in config.urls
-    "SORT_OPERATION_PARAMETERS": False,  # as each schema.py has them
-    "POSTPROCESSING_HOOKS": ["config.openapi.hooks.finish"],
-    "WEBHOOKS": ["events.webhooks.schema.document_event"],
-}
+SPECTACULAR_SETTINGS = openapi.SETTINGS
 
 # --- Language, time, sign-in -----------------------------------------------------------------
 
@@ -474,43 +451,7 @@ METRICS_PORT = env.integer(
     0,
     help="the port of `/metrics`, 0 for none; `--metrics-port` of an instance sets it",
 )
-LOGGING: dict[str, Any] = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {
-        "text": {
-            "()": "config.logs.RedactingFormatter",
-            "format": "{asctime} {levelname} {name} [{request_id}] {message}",
-            "style": "{",
-        },
-        "json": {"()": "config.logs.JsonFormatter"},
-    },
-    "filters": {
-        "request_id": {"()": "config.logs.RequestIdFilter"},
-        "has_traceback": {"()": "config.logs.TracebackFilter"},
-    },
-    "handlers": {
-        "stderr": {
-            "class": "logging.StreamHandler",
-            "formatter": LOG_FORMAT,
-            "filters": ["request_id"],
-        }
-    },
-    "root": {
-        "handlers": ["stderr"],
-        "level": env.text(
-            "LOG_LEVEL", "INFO", help="DEBUG, INFO, WARNING or ERROR; INFO logs every request"
-        ).upper(),
-    },
-    "loggers": {
-        # Without Django's own handlers, which send mail and print.
-        "django": {"handlers": [], "level": "INFO", "propagate": True},
-        # The server's own lines; config.server passes this configuration to granian too.
-        "_granian": {"handlers": [], "level": "INFO", "propagate": True},
-        "granian.access": {"handlers": [], "propagate": True},
-        # Only crashes, with their traceback; the access log has every status.
-        "django.request": {"level": "ERROR", "filters": ["has_traceback"]},
-        # An unknown Host header is a 400 in the access log, without a traceback.
-        "django.security.DisallowedHost": {"level": "CRITICAL"},
-    },
-}
+LOGGING = logs.configuration(
+    LOG_FORMAT,
+    env.text("LOG_LEVEL", "INFO", help="DEBUG, INFO, WARNING or ERROR; INFO logs every request"),
+)
