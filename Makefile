@@ -84,7 +84,8 @@ drill: $(STAMP)
 	@$(BIN)/python -m tests.drill
 
 pictures: $(STAMP)
-	@$(BIN)/python -m pytest --pictures tests/slow/test_admin_browser_*.py tests/slow/test_docs_browser.py
+	@$(BIN)/python -m pytest --pictures tests/slow/test_admin_browser_*.py tests/slow/test_docs_browser.py \
+		tests/slow/test_readme_pictures.py
 
 bench: $(BENCH_STAMP)
 	@$(BIN)/python -m bench --scale $(SCALE) $(if $(ROUNDS),--rounds $(ROUNDS)) \

@@ -85,7 +85,7 @@ def seals(**kwargs: Any) -> list[CheckMessage]:
         witnesses.witnesses(settings.AUDIT_WITNESSES)
     except ImproperlyConfigured as exc:
         found.append(
-            Error(str(exc), hint="docs/operations.md says what belongs there.", id="audit.E002")
+            Error(str(exc), hint="docs/reference.md says what belongs there.", id="audit.E002")
         )
     if "bucket" not in settings.AUDIT_WITNESSES:
         found.append(

@@ -13,7 +13,7 @@ from django.core.management import get_commands, load_command_class
 from tests.drill.__main__ import guide, instructions
 from tests.support.server import ROOT
 
-GUIDE = (ROOT / "docs" / "operations.md").read_text()
+REFERENCE = (ROOT / "docs" / "reference.md").read_text()
 BLOCKS = [block for _, block in guide()]
 COMMANDS = sorted(
     set(re.findall(r"deploy/manage (.*?)(?: \||$)", "".join(BLOCKS).replace("\\\n", ""), re.M))
@@ -60,7 +60,7 @@ def test_guide_s_number_of_database_connections_is_that_of_the_slots() -> None:
         check=True,
     )
     readyz = 2  # one for the audit log's state
-    assert f"**Database connections**: {int(done.stdout) + readyz} an instance" in GUIDE
+    assert f"**Database connections**: {int(done.stdout) + readyz} an instance" in REFERENCE
 
 
 def test_drill_reads_a_continued_line_of_the_containerfile_as_one_instruction() -> None:

@@ -13,7 +13,7 @@ from django.core.management import call_command
 from config import env
 from tests.support.server import ROOT
 
-OPERATIONS = ROOT / "docs" / "operations.md"
+REFERENCE = ROOT / "docs" / "reference.md"
 EXAMPLE = ROOT / "deploy" / "env.example"
 
 
@@ -28,8 +28,8 @@ def test_list_variables_prints_a_table_with_a_row_for_each() -> None:
     assert "| `CSRF_TRUSTED_ORIGINS` | none | " in out.getvalue()
 
 
-def test_operations_guide_has_that_table() -> None:
-    _, table, _ = re.split(r"<!-- /?list_variables -->\n", OPERATIONS.read_text())
+def test_reference_has_that_table() -> None:
+    _, table, _ = re.split(r"<!-- /?list_variables -->\n", REFERENCE.read_text())
     assert table == env.table(), "python manage.py list_variables prints the current one"
 
 

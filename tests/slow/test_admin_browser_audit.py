@@ -38,12 +38,11 @@ def test_audit_list_tells_a_key_s_whole_story(acme: Tenant, umbrella: Tenant, sa
     sam.check_layout("start-support")
     sam.click("Audit log")
     sam.check_layout("history")
-    sam.submit(sam.find("#id_q"), "nightly COPY")
+    sam.submit(sam.find("#id_q"), key.prefix)
     deleted, created = column(sam, "what_happened_to")
     label = f"Nightly copy ({key.prefix}…)"
     assert deleted.startswith(f"API key deleted: {label}")
     assert created.startswith(f"API key created: {label}")
-    assert "Beginning of a key’s name “nightly COPY”" in sam.text
     sam.check_layout("history-searched")
     sam.click("UTC")
     assert label in sam.text

@@ -21,7 +21,7 @@ from documents.demo.loading import DATA
 from tests.support.processes import all_gone, bare_environment, kill_group, manage, start, using
 from tests.support.server import ROOT, eventually
 
-README = (ROOT / "README.md").read_text()
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
 
 
 class Run:
@@ -139,8 +139,8 @@ def test_run_prints_a_login_of_each_kind(run: Run) -> None:
     assert "They need no second factor." in run.printed
 
 
-def test_readme_shows_a_line_that_makes_an_operator(run: Run, folder: Path) -> None:
-    [line] = re.findall(r"^DATA_DIR=var (.+ createsuperuser .+)$", README, re.MULTILINE)
+def test_contributing_shows_a_line_that_makes_an_operator(run: Run, folder: Path) -> None:
+    [line] = re.findall(r"^DATA_DIR=var (.+ createsuperuser .+)$", CONTRIBUTING, re.MULTILINE)
     words = shlex.split(line)
     assert words[0] == ".venv/bin/python"
     password = "a long enough passphrase"

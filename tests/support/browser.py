@@ -66,7 +66,7 @@ class Browser:
         self.server = server
         self.url = f"http://{HOST}:{server.port}"
         self.clicks = 0
-        self._pictures = pictures
+        self.pictures = pictures
         self._pages = itertools.count(1)
 
     def open(self, path: str) -> None:
@@ -170,7 +170,7 @@ class Browser:
             for scheme in SCHEMES:
                 with self.preferring(scheme):
                     assert self.violations() == [], f"{name}, {kind}, {scheme}"
-            if self._pictures:
+            if self.pictures:
                 self._keep_pictures(f"{name}-{kind}")
         self.cdp("Emulation.clearDeviceMetricsOverride")
         assert self.refused_by_policy() == [], name

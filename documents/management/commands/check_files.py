@@ -70,4 +70,4 @@ class Command(ProgressCommand):
             json.dumps({"checked": check.checked, "bytes": check.size, "wrong": wrong})
         )
         if wrong:
-            raise CommandError(f"Missing or damaged files: {wrong}. See docs/operations.md.")
+            raise CommandError(f"Missing or damaged files: {wrong}. See docs/reference.md.")
