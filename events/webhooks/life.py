@@ -15,10 +15,10 @@ from django.utils import timezone
 from audit.models import Action
 from audit.record import record
 from config import mail
-from config.admin.signin.notices import address_of
 from config.request_context import actor
 from events.webhooks import queue, secrets
 from events.webhooks.models import BOTH_SECRETS, FAILING, Delivery, Endpoint, public_url
+from workspaces.accounts.notices import address_of
 from workspaces.models import Membership, Workspace
 
 MOST = 20  # endpoints of a workspace: each one multiplies what is delivered

@@ -35,7 +35,7 @@ from tests.support import factories, staff, webhooks
 from tests.support.browser import Browser
 from tests.support.factories import Tenant
 from tests.support.usage import refused
-from workspaces import invitations
+from workspaces.accounts import invitations
 from workspaces.models import ConfirmedAddress, DocumentCount, Invitation, Membership, Workspace
 
 UNKNOWN_UUID, UNKNOWN_NUMBER = "00000000-0000-4000-8000-00000000dead", "999999999"

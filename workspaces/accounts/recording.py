@@ -1,4 +1,4 @@
-"""Records changes of accounts, made in a page, by a command or in a shell.
+"""Records changes of accounts, made in a page, by a command or in a shell, and sign-outs.
 
 Of changes by `QuerySet.update` or `bulk_create`, which send no signals, nothing is recorded.
 """
@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from django.contrib.auth.models import User
+from django.contrib.auth.signals import user_logged_out
 from django.db import transaction
 from django.db.models import Model
 from django.db.models.signals import m2m_changed, post_delete, pre_save
@@ -32,6 +33,12 @@ def record_changes() -> None:
     links = {"group": User.groups.through, "permission": User.user_permissions.through}
     for target, through in links.items():
         m2m_changed.connect(partial(record_links, target=target), through, weak=False)
+    user_logged_out.connect(record_sign_out)
+
+
+def record_sign_out(*, user: User | None, **kwargs: Any) -> None:
+    if user is not None:
+        record(Action.LOGOUT, by=user.get_username())
 
 
 def record_save(*, instance: User, update_fields: Iterable[str] | None, **kwargs: Any) -> None:

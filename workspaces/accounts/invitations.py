@@ -12,12 +12,12 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
-from audit.accounts import NOT_CONFIRMED
 from audit.models import Action
 from audit.record import record
-from config.admin.signin.form import with_login
 from workspaces import changes
-from workspaces.accounts import confirm_address
+from workspaces.accounts.logins import with_login
+from workspaces.accounts.recording import NOT_CONFIRMED
+from workspaces.accounts.rights import confirm_address
 from workspaces.models import ConfirmedAddress, Invitation, Membership, Workspace
 
 DAYS = 7  # that an invitation is valid

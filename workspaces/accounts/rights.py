@@ -1,14 +1,10 @@
 """What an account is: an operator, support staff, a member of workspaces; and whose it is."""
 
-from typing import Any
-
 from django.contrib.auth.models import Group, User
 from django.db import transaction
-from django.dispatch import receiver
 
 from audit.models import Action
 from audit.record import record
-from config.admin.signin import signals
 from config.request_context import actor
 from workspaces.models import ConfirmedAddress, Membership
 from workspaces.permissions import SUPPORT
@@ -57,8 +53,3 @@ def confirm_address(account: User, email: str) -> None:
     if not ConfirmedAddress.objects.filter(user=account, email=email).exists():
         ConfirmedAddress(user=account, email=email).save()
         record(Action.ADDRESS_CONFIRMED, by=actor(), member=account.get_username(), detail=email)
-
-
-@receiver(signals.password_reset)
-def confirm_reset_address(*, user: User, email: str, **kwargs: Any) -> None:
-    confirm_address(user, email)
