@@ -26,7 +26,7 @@ class Buffer(ABC):
     """What waits to be written.
 
     Attributes:
-        kind: its name, for metrics and `FlushedBatch`.
+        kind: its name, for metrics and the log.
         dropped: requests that found it full since the process started.
     """
 

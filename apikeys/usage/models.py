@@ -147,9 +147,9 @@ class RefusedRequest(models.Model):
 
 
 class FlushedBatch(models.Model):
-    """The number of the last batch that a process has written, so that none is written twice.
+    """Nothing here uses it: the next release drops the table.
 
-    A commit may have succeeded although the connection broke before its response.
+    During an upgrade, processes of the release before still write it, so they need its privileges.
     """
 
     pk = models.CompositePrimaryKey("process", "kind")

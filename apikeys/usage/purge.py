@@ -23,8 +23,6 @@ _OLD = {
     "ORDER BY created_at LIMIT %s)": KEEP_REFUSED,
     'DELETE FROM "usage_keyaddress" WHERE (key_id, address) IN ('
     'SELECT key_id, address FROM "usage_keyaddress" WHERE last_seen < %s LIMIT %s)': KEEP_USAGE,
-    'DELETE FROM "usage_flushedbatch" WHERE (process, kind) IN ('
-    'SELECT process, kind FROM "usage_flushedbatch" WHERE at < %s LIMIT %s)': KEEP_REFUSED,
 }
 
 
