@@ -23,8 +23,8 @@ class Notes(dict[str, str | None]):
     """What the access log's line has about a request, besides what its response shows.
 
     Attributes:
-        facts: what only `config.listeners` get: `key`, the request's valid key; `error`, the API
-            error that is the response.
+        facts: what no log gets: `key`, the request's valid key; `error`, the API error that is the
+            response.
     """
 
     __slots__ = ("facts",)
@@ -49,6 +49,12 @@ def handling(request: HttpRequest) -> Iterator[Notes]:
         current_request.reset(request_token)
 
 
+def current_notes() -> Notes:
+    """The notes of the current request; outside of a request, new ones."""
+    notes = _notes.get()
+    return Notes() if notes is None else notes
+
+
 def note(**facts: str | None) -> None:
     """Adds facts to the access log's line of the current request: never a secret.
 
@@ -62,7 +68,7 @@ def note(**facts: str | None) -> None:
 
 
 def remember(**facts: Any) -> None:
-    """Adds facts of the current request for `config.listeners`; no log gets them."""
+    """Adds facts about the current request that no log gets."""
     notes = _notes.get()
     if notes is not None:
         notes.facts.update(facts)

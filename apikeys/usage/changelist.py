@@ -1,17 +1,25 @@
 """The list of refused requests: what its search was recognised as, and where else to look."""
 
-from apikeys.usage.filters import RefusedFilter
-from apikeys.usage.search import NOT_HERE
+from django.http import HttpRequest
+
+from apikeys.usage.filters import NOT_HERE, RefusedFilter
+from apikeys.usage.reasons import explain
 from audit.links import filtered_log_url
 from audit.search import in_words
 from audit.workspace_field import WorkspaceChoices
+from config.admin.base import request_user
 from config.admin.changelist import AFTER
+from workspaces.permissions import sees_every_workspace
 
 
 class RefusedChangeList(WorkspaceChoices):
     """Adds to the list what the search was recognised as, and links if nothing was found."""
 
     form: RefusedFilter
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        explain(self.result_list, for_support=sees_every_workspace(request_user(request)))
 
     @property
     def recognised_text(self) -> str:

@@ -15,8 +15,8 @@ from django.conf import settings
 from django.db import transaction
 
 from apikeys.usage import metrics
-from apikeys.usage.buffers import Buffer
-from apikeys.usage.recorder import BUFFERS
+from apikeys.usage.buffers import Batch, Buffer
+from apikeys.usage.middleware import BUFFERS
 from config.database import UNAVAILABLE, current
 from config.request_context import deadline
 from config.signals import breaking_off
@@ -57,7 +57,7 @@ class Flusher:
 
     def __init__(self, buffers: tuple[Buffer, ...]) -> None:
         self._buffers = buffers
-        self._waiting: dict[str, Any] = {}  # batches to be tried again, by kind
+        self._waiting: dict[str, Batch] = {}  # batches to be tried again, by kind
         self._late: set[str] = set()  # the kinds whose failure is logged
         self._lock = threading.Lock()
 
@@ -77,15 +77,14 @@ class Flusher:
 
     def _flush(self, buffer: Buffer) -> bool:
         """Writes the batch that waits, if there is one, and a new one."""
-        waiting = self._waiting.get(buffer.kind)
+        waiting = self._waiting.get(buffer.kind, {})
         return self._write(buffer, waiting) and self._write(buffer, buffer.take())
 
-    def _write(self, buffer: Buffer, batch: Any) -> bool:
+    def _write(self, buffer: Buffer, batch: Batch) -> bool:
         """Writes a batch; returns whether it need not be tried again."""
         if not batch:
             return True
         try:
-            buffer.prepare(batch)
             with transaction.atomic():
                 buffer.write(batch)
         except UNAVAILABLE as exc:  # or a lock on this table

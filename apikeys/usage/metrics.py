@@ -6,7 +6,7 @@ from prometheus_client import REGISTRY, Counter, Metric
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from apikeys.usage.recorder import BUFFERS
+from apikeys.usage.middleware import BUFFERS
 
 FLUSH_FAILURES = Counter(
     "documents_usage_flush_failures", "Times that usage could not be written", ["kind"]

@@ -9,6 +9,7 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
 from apikeys.managers import UNUSED_DAYS
+from apikeys.models import ApiKey
 from apikeys.usage import latest, report
 from apikeys.usage.report import Usage
 from workspaces.directory import administered_names, labels
@@ -66,7 +67,7 @@ def _workspaces(user: User) -> list[WorkspaceRow]:
     ids = list(names)[:WORKSPACES_SHOWN]
     if not ids:
         return []
-    keys = report.unused_keys(ids).order_by().values_list("workspace_id")
-    unused = dict(keys.annotate(Count("pk")))
+    keys = ApiKey.objects.unused().filter(workspace_id__in=ids).order_by()
+    unused = dict(keys.values_list("workspace_id").annotate(Count("pk")))
     usage = report.workspace_today(ids)
     return [WorkspaceRow(id, names[id], usage[id], unused.get(id, 0)) for id in ids]

@@ -9,12 +9,15 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Literal
 from uuid import UUID
 
-from django.db.models import F, QuerySet, Sum
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Sum
 from django.utils import timezone
 
 from apikeys.models import ApiKey
 from apikeys.usage.models import KeyAddress, KeyUsage
 from workspaces.models import Workspace, label
+
+_COUNTED = ("ok", "errors", "limited", "downloads")
+_SUMS = {f"all_{name}": Sum(name) for name in _COUNTED}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,23 +39,6 @@ class Day(Usage):
     """The usage of one day (UTC)."""
 
     date: date
-
-
-@dataclass(frozen=True, kw_only=True)
-class Address:
-    """An address that a key was used from.
-
-    Attributes:
-        user_agent: the last one.
-        is_new: whether it was first seen today, and the key is older.
-    """
-
-    address: str
-    user_agent: str
-    first_seen: datetime
-    last_seen: datetime
-    requests: int
-    is_new: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,14 +69,8 @@ def daily(key_ids: Iterable[UUID], days: int = 30) -> dict[UUID, list[Day]]:
     dates = [today() - timedelta(days=back) for back in reversed(range(days))]
     rows = KeyUsage.objects.filter(key_id__in=ids, day__gte=dates[0])
     found = {
-        (row.key_id, row.day): Day(
-            date=row.day,
-            ok=row.ok,
-            errors=row.errors,
-            limited=row.limited,
-            downloads=row.downloads,
-        )
-        for row in rows
+        (row["key_id"], row["date"]): Day(date=row["date"], **_counts(row))
+        for row in rows.values("key_id", *_COUNTED, date=F("day"))
     }
     return {id: [found.get((id, day)) or Day(date=day) for day in dates] for id in ids}
 
@@ -101,85 +81,62 @@ def total(days: Iterable[Day]) -> Usage:
     return Usage(**{name: sum(getattr(day, name) for day in each) for name in _COUNTED})
 
 
-def addresses(key_id: UUID) -> list[Address]:
-    """The addresses of a key, the last seen first; at most `ADDRESSES_KEPT`, or a few more."""
+def addresses(key_id: UUID) -> QuerySet[KeyAddress, Any]:
+    """The addresses of a key, the last seen first; at most `ADDRESSES_KEPT`, or a few more.
+
+    `is_new` says of each whether it was first seen today, and the key is older.
+    """
     midnight = datetime.combine(today(), time.min, UTC)
-    older = ApiKey.objects.filter(pk=key_id, created_at__lt=midnight).exists()
-    return [
-        Address(
-            address=row.address,
-            user_agent=row.user_agent,
-            first_seen=row.first_seen,
-            last_seen=row.last_seen,
-            requests=row.requests,
-            is_new=older and row.first_seen >= midnight,
-        )
-        for row in KeyAddress.objects.filter(key_id=key_id).order_by("-last_seen", "address")
-    ]
+    older = Exists(ApiKey.objects.filter(pk=OuterRef("key_id"), created_at__lt=midnight))
+    return (
+        KeyAddress.objects.filter(key_id=key_id)
+        .annotate(is_new=Q(older, first_seen__gte=midnight))
+        .order_by("-last_seen", "address")
+    )
 
 
-@dataclass(frozen=True)
-class LimitedKey:
-    """A key over its limit today; without a key, it was deleted."""
+def limited_keys(limit: int = 5) -> list[tuple[KeyUsage, ApiKey | None]]:
+    """The keys with most 429s today; without a key, it was deleted.
 
-    key_id: UUID
-    key: ApiKey | None
-    limited: int
-
-
-def limited_keys(limit: int = 5) -> list[LimitedKey]:
-    """The keys with most 429s today. All rows of today are read: one for each key in use."""
+    All rows of today are read: one for each key in use.
+    """
     rows = KeyUsage.objects.filter(day=today(), limited__gt=0).order_by("-limited", "key_id")
     most = list(rows[:limit])
     keys = ApiKey.objects.select_related("workspace").in_bulk([row.key_id for row in most])
-    return [LimitedKey(row.key_id, keys.get(row.key_id), row.limited) for row in most]
-
-
-_COUNTED = ("ok", "errors", "limited", "downloads")
-_SUMS = {f"all_{name}": Sum(name) for name in _COUNTED}
-
-
-def _summed(row: Any) -> dict[str, int]:
-    return {name: row[f"all_{name}"] for name in _COUNTED}
+    return [(row, keys.get(row.key_id)) for row in most]
 
 
 def workspace_today(workspace_ids: Iterable[UUID]) -> dict[UUID, Usage]:
     """Today's usage of each of the workspaces."""
     ids = list(workspace_ids)
-    rows = KeyUsage.objects.filter(day=today(), workspace_id__in=ids).order_by()
-    sums = rows.values("workspace_id").annotate(**_SUMS)
-    return {id: Usage() for id in ids} | {
-        row["workspace_id"]: Usage(**_summed(row)) for row in sums
+    rows = _today().filter(workspace_id__in=ids).annotate(**_SUMS)
+    return dict.fromkeys(ids, Usage()) | {
+        row["workspace_id"]: Usage(**_counts(row, "all_")) for row in rows
     }
 
 
-def top_workspaces(
-    days: int = 1, by: Literal["requests", "limited"] = "requests", limit: int = 10
-) -> list[WorkspaceUsage]:
-    """The workspaces with most requests, or most 429s, in the last days, today included.
+def top_workspaces(by: Literal["requests", "limited"], limit: int = 10) -> list[WorkspaceUsage]:
+    """The workspaces with most requests, or most 429s, today; those with none are left out.
 
-    Those with none are left out. All rows of these days are read: one for each key that was used.
+    All rows of today are read: one for each key that was used.
     """
     order = F("limited") if by == "limited" else F("ok") + F("errors") + F("limited")
-    rows = KeyUsage.objects.filter(day__gt=today() - timedelta(days=days)).order_by()
-    sums = rows.values("workspace_id").annotate(total=Sum(order), **_SUMS).filter(total__gt=0)
+    sums = _today().annotate(total=Sum(order), **_SUMS).filter(total__gt=0)
     most = list(sums.order_by("-total", "workspace_id")[:limit])
-    names = dict(
-        Workspace.objects.filter(pk__in=[row["workspace_id"] for row in most]).values_list(
-            "pk", "name"
-        )
-    )
+    found = Workspace.objects.in_bulk([row["workspace_id"] for row in most])
     return [
         WorkspaceUsage(
             workspace_id=row["workspace_id"],
-            name=names.get(row["workspace_id"], ""),
-            **_summed(row),
+            name=found[row["workspace_id"]].name if row["workspace_id"] in found else "",
+            **_counts(row, "all_"),
         )
         for row in most
     ]
 
 
-def unused_keys(workspaces: Iterable[UUID]) -> QuerySet[ApiKey]:
-    """The keys of these workspaces that still work and that nobody has used for long."""
-    found: QuerySet[ApiKey] = ApiKey.objects.unused().filter(workspace_id__in=list(workspaces))
-    return found
+def _today() -> QuerySet[KeyUsage, Any]:
+    return KeyUsage.objects.filter(day=today()).order_by().values("workspace_id")
+
+
+def _counts(row: dict[str, Any], prefix: str = "") -> dict[str, int]:
+    return {name: row[prefix + name] for name in _COUNTED}

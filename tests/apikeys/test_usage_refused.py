@@ -1,6 +1,6 @@
 """Refused requests: each response of 400 or above leads support to its true reason."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
@@ -8,15 +8,16 @@ from uuid import UUID, uuid4
 import pytest
 from django.contrib.auth.models import User
 from django.db import DatabaseError
+from django.http import HttpRequest
 
 from apikeys import keys
 from apikeys.models import ApiKey
-from apikeys.usage import purge, recorder, refusals
+from apikeys.usage import middleware, purge, refusals
 from apikeys.usage.flusher import Flusher
-from apikeys.usage.models import NO_DOCUMENT, RefusedRequest
+from apikeys.usage.models import RefusedRequest
+from apikeys.usage.reasons import NO_DOCUMENT, explain
+from apikeys.usage.refusals import REFUSED
 from audit.models import AuditEntry
-from config import refusals as explanations
-from config.api.errors import DocumentNotFound
 from documents.models import Document
 from tests.documents.test_queries import statements
 from tests.support import factories
@@ -34,6 +35,13 @@ def row_of(response: Response, flusher: Flusher) -> RefusedRequest:
     return row
 
 
+def reason(row: RefusedRequest, *, for_support: bool = True) -> str:
+    """What a page says."""
+    [shown] = RefusedRequest.objects.filter(pk=row.pk)
+    explain([shown], for_support=for_support)
+    return shown.reason
+
+
 def about(row: RefusedRequest) -> tuple[Any, ...]:
     return row.key_id, row.key_name, row.key_prefix, row.workspace_id, row.workspace_name
 
@@ -43,60 +51,80 @@ def of(tenant: Tenant) -> tuple[Any, ...]:
     return key.pk, key.name, key.prefix, tenant.workspace.pk, tenant.workspace.name
 
 
-NOBODY = (None, "", "", None, "")
+def mistyped(raw: str) -> str:
+    return raw[:-1] + ("a" if raw[-1] != "a" else "b")
 
 
-def test_refused_revoked_key_is_named_with_who_revoked_it(acme: Tenant, flusher: Flusher) -> None:
-    acme.key.revoke(by=acme.admin)
-    row = row_of(acme.get("/me"), flusher)
-    revoked = ApiKey.objects.get(pk=acme.key.pk).revoked_at
-    assert row.reason == (
-        f"The key “Acme sync” was revoked at {revoked:%Y-%m-%d %H:%M:%S} UTC by admin@acme.example."
-    )
-    assert about(row) == of(acme)
+def time_of(action: str) -> str:
+    return f"{AuditEntry.objects.get(action=action).created_at:%Y-%m-%d %H:%M:%S}"
 
 
-def test_refused_key_that_has_expired_says_when(acme: Tenant, flusher: Flusher) -> None:
+def revoke_by_somebody_gone(tenant: Tenant) -> None:
+    other = factories.user("bob@acme.example")
+    tenant.key.revoke(by=other)
+    User.objects.filter(pk=other.pk).delete()
+
+
+def expire(tenant: Tenant) -> None:
     ApiKey.objects.update(expires_at=factories.at("2026-03-01 12:00:00"))
-    row = row_of(acme.get("/me"), flusher)
-    assert row.reason == "The key “Acme sync” expired at 2026-03-01 12:00:00 UTC."
-    assert about(row) == of(acme)
+
+
+KEYS: dict[str, tuple[Callable[[Tenant], object], str]] = {
+    "revoked": (
+        lambda tenant: tenant.key.revoke(by=tenant.admin),
+        "The key “Acme sync” was revoked at {key.revoked} UTC by admin@acme.example.",
+    ),
+    "revoked by an account that is gone": (
+        revoke_by_somebody_gone,
+        "The key “Acme sync” was revoked at {key.revoked} UTC.",
+    ),
+    "expired": (expire, "The key “Acme sync” expired at 2026-03-01 12:00:00 UTC."),
+    "deleted": (
+        lambda tenant: tenant.key.delete_by(by=tenant.admin),
+        "The key “Acme sync” was deleted at {key.deleted} UTC by admin@acme.example.",
+    ),
+}
 
 
 @pytest.mark.usefixtures("as_owner")
-def test_refused_key_whose_revoker_s_account_is_deleted_is_still_explained(
+@pytest.mark.parametrize("how", KEYS)
+def test_refused_key_is_named_with_what_became_of_it(
+    acme: Tenant, flusher: Flusher, how: str
+) -> None:
+    end, expected = KEYS[how]
+    expected_about = of(acme)
+    end(acme)
+    row = row_of(acme.get("/me"), flusher)
+    for state in ("revoked", "deleted"):
+        if f"{{key.{state}}}" in expected:
+            expected = expected.replace(f"{{key.{state}}}", time_of(f"key.{state}"))
+    assert reason(row) == reason(row, for_support=False) == expected
+    assert about(row) == expected_about
+
+
+def test_refused_key_is_explained_as_it_is_when_the_page_is_opened(
     acme: Tenant, flusher: Flusher
 ) -> None:
-    other = factories.user("bob@acme.example")
-    acme.key.revoke(by=other)
-    User.objects.filter(pk=other.pk).delete()
-    assert row_of(acme.get("/me"), flusher).reason.endswith(" UTC.")
-
-
-def test_refused_deleted_key_is_named_from_the_audit_log(acme: Tenant, flusher: Flusher) -> None:
-    acme.key.delete_by(by=acme.admin)
-    deleted = AuditEntry.objects.get(action="key.deleted")
+    ApiKey.objects.update(expires_at=factories.at("2026-03-01 12:00:00"))
     row = row_of(acme.get("/me"), flusher)
-    assert row.reason == (
-        f"The key “Acme sync” was deleted at {deleted.created_at:%Y-%m-%d %H:%M:%S} UTC "
-        "by admin@acme.example."
-    )
-    assert (row.key_id, row.workspace_id) == (deleted.key_id, acme.workspace.pk)
+    ApiKey.objects.update(expires_at=None)
+    assert reason(row) == "The key “Acme sync” is active now."
+    acme.key.delete_by(by=acme.admin)
+    assert reason(row).startswith("The key “Acme sync” was deleted at ")
 
 
 def test_refused_mistyped_key_leads_to_the_key_that_was_meant(
     acme: Tenant, flusher: Flusher
 ) -> None:
-    mistyped = acme.raw[:-1] + ("a" if acme.raw[-1] != "a" else "b")
-    row = row_of(get("/api/v1/me", f"Bearer {mistyped}"), flusher)
-    assert row.reason == (
+    row = row_of(get("/api/v1/me", f"Bearer {mistyped(acme.raw)}"), flusher)
+    assert reason(row) == (
         "What was sent begins like the key “Acme sync”, but the rest differs: it was mistyped."
     )
     assert about(row) == of(acme)
 
 
 @pytest.mark.parametrize(
-    ("header", "reason"),
+    ("header", "expected"),
     [
         (None, "No Authorization header."),
         ("Basic abc", "The Authorization header is not of the form Bearer dtd_…."),
@@ -105,10 +133,10 @@ def test_refused_mistyped_key_leads_to_the_key_that_was_meant(
     ],
 )
 def test_refused_request_without_a_key_of_ours_says_so(
-    db: None, flusher: Flusher, header: str | None, reason: str
+    db: None, flusher: Flusher, header: str | None, expected: str
 ) -> None:
     row = row_of(get("/api/v1/me", header), flusher)
-    assert row.reason == reason
+    assert reason(row) == expected
     assert row.key_id is row.workspace_id is None
 
 
@@ -116,7 +144,7 @@ def test_refused_requests_have_no_key_in_any_column(acme: Tenant, flusher: Flush
     acme.key.revoke(by=acme.admin)
     secret = acme.raw.removeprefix(acme.key.prefix)
     get(f"/api/v1/documents/{acme.raw}", acme.bearer, user_agent=f"sync {acme.raw}")
-    [recorded] = recorder.REFUSALS._batch.refusals
+    [recorded] = REFUSED.rows.values()
     assert secret not in str(recorded)
     assert recorded.digest == keys.digest(acme.raw)
     flusher.flush()
@@ -129,8 +157,9 @@ def test_refused_requests_have_no_key_in_any_column(acme: Tenant, flusher: Flush
 def test_refused_document_is_explained_for_support_and_not_for_admins(
     acme: Tenant, umbrella: Tenant, flusher: Flusher
 ) -> None:
-    theirs, gone, unknown = (
+    theirs, gone, later, unknown = (
         factories.document(umbrella.workspace),
+        factories.document(acme.workspace, deleted_at=factories.at("2026-03-01 12:00:00")),
         factories.document(acme.workspace, deleted_at=factories.at("2026-03-01 12:00:00")),
         uuid4(),
     )
@@ -138,18 +167,24 @@ def test_refused_document_is_explained_for_support_and_not_for_admins(
         str(theirs.pk): "The document belongs to another workspace: “Umbrella” "
         f"({theirs.workspace_id}).",
         str(gone.pk): "The document was deleted at 2026-03-01 12:00:00 UTC.",
+        str(later.pk): "The document exists now: it was created or restored after the request.",
         str(unknown): "No document has this id.",
         "x": "The id in the path is malformed: it must be a UUID of 36 characters.",
+        unknown.hex: "The id in the path is malformed: it must be a UUID of 36 characters.",
     }
     for ending in ("", "/download"):
         sent = {id: acme.get(f"/documents/{id}{ending}") for id in expected}
         assert len({str(response.same()) for response in sent.values()}) == 1
+        Document.objects.filter(pk=later.pk).update(deleted_at=None)
         for id, response in sent.items():
             row = row_of(response, flusher)
-            assert row.reason == expected[id]
-            assert row.document_id == (None if id == "x" else UUID(id))
-            assert row.reason_for_admins == (expected["x"] if id == "x" else NO_DOCUMENT)
+            malformed = "-" not in id
+            assert reason(row) == expected[id]
+            assert row.document_id == (None if malformed else UUID(id))
+            told = expected[id] if malformed else NO_DOCUMENT
+            assert reason(row, for_support=False) == told
             assert about(row) == of(acme)
+        Document.objects.filter(pk=later.pk).update(deleted_at=gone.deleted_at)
 
 
 def test_refused_download_before_completion_says_the_document_s_status(
@@ -157,30 +192,27 @@ def test_refused_download_before_completion_says_the_document_s_status(
 ) -> None:
     document = factories.document(acme.workspace)
     row = row_of(acme.get(f"/documents/{document.pk}/download?type=signed"), flusher)
-    assert row.reason == (
-        "The document was not complete when the file was requested; it is SENT now."
-    )
+    before = "The document was not complete when the file was requested; "
+    assert reason(row) == reason(row, for_support=False) == f"{before}it is SENT now."
     assert row.document_id == document.pk
-    assert row.reason_for_admins == row.reason
     Document.objects.filter(pk=document.pk).delete()
-    row = row_of(acme.get(f"/documents/{document.pk}/download?type=signed"), flusher)
-    assert row.reason == "No document has this id."
+    assert reason(row) == f"{before}it does not exist any more."
 
 
 @pytest.mark.service
 @pytest.mark.parametrize(
-    ("who", "reason"),
+    ("who", "expected"),
     [
         ("freebie", "The workspace’s plan, FREE, does not include the API."),
         ("frozen", "The workspace is suspended."),
     ],
 )
 def test_refused_workspace_is_explained(
-    request: pytest.FixtureRequest, flusher: Flusher, who: str, reason: str
+    request: pytest.FixtureRequest, flusher: Flusher, who: str, expected: str
 ) -> None:
     tenant: Tenant = request.getfixturevalue(who)
     row = row_of(tenant.get("/me"), flusher)
-    assert row.reason_for_admins == row.reason == reason
+    assert reason(row) == reason(row, for_support=False) == expected
     assert about(row) == of(tenant)
 
 
@@ -188,47 +220,67 @@ def test_refused_by_the_rate_limit_says_the_limit(acme: Tenant, flusher: Flusher
     while (response := acme.get("/me")).status != 429:
         pass
     row = row_of(response, flusher)
-    assert row.reason_for_admins == row.reason
-    assert row.reason == "The key had made more than 300 requests in its minute."
+    expected = "The key had made more than 300 requests in its minute."
+    assert reason(row) == reason(row, for_support=False) == expected
     assert about(row) == of(acme)
 
 
 @pytest.mark.parametrize(
-    ("path", "method", "status", "reason"),
+    ("path", "method", "status", "expected", "headers"),
     [
-        ("/documents?limit=x", "GET", 400, "'limit' is not valid"),
-        ("/me", "DELETE", 405, "The API is read-only"),
-        ("/nothing", "GET", 404, "The API has no such path."),
+        ("/documents?limit=x", "GET", 400, "'limit' is not valid", {}),
+        ("/me", "DELETE", 405, "The API is read-only", {}),
+        ("/nothing", "GET", 404, "The API has no such path.", {}),
+        ("/documents/{id}/download", "GET", 416, "no such bytes", {"Range": "bytes=999999999-"}),
+        ("/documents/{id}/download", "GET", 412, "The current version", {"If_Match": '"other"'}),
     ],
 )
 def test_refused_request_of_any_status_is_found_by_its_id(
-    acme: Tenant, flusher: Flusher, path: str, method: str, status: int, reason: str
+    acme: Tenant,
+    flusher: Flusher,
+    path: str,
+    method: str,
+    status: int,
+    expected: str,
+    headers: dict[str, str],
 ) -> None:
-    response = acme.get(path, method)
+    path = path.format(id=factories.document(acme.workspace).pk)
+    response = acme.get(path, method, **headers)
     assert response.status == status
     row = row_of(response, flusher)
-    assert reason in row.reason_for_admins == row.reason
+    assert expected in reason(row)
+    assert reason(row) == reason(row, for_support=False) == response.json()["error"]
     assert (row.method, row.path) == (method, f"/api/v1{path.partition('?')[0]}")
     [short] = find_request(response.headers["request-id"][:8])
     assert short == row
 
 
-def test_refused_range_and_unsupported_precondition_are_found(
-    acme: Tenant, flusher: Flusher
+@pytest.mark.parametrize(
+    ("status", "cause", "expected"),
+    [
+        (503, "slots", "The service was not available (slots): no free slot"),
+        (503, "", "no free slot"),  # of 1.0.0, as it was worded then
+        (
+            500,
+            "server_error",
+            "An unexpected error of the service: the log has it under this request id.",
+        ),
+        (403, "https_required", "The request was not sent over HTTPS."),
+    ],
+)
+def test_reason_of_our_errors_is_for_support_only(
+    db: None, status: int, cause: str, expected: str
 ) -> None:
-    path = f"/documents/{factories.document(acme.workspace).pk}/download"
-    for header, status in {"Range": 416, "If_Match": 412}.items():
-        value = "bytes=999999999-" if status == 416 else '"other"'
-        response = acme.get(path, **{header: value})
-        assert response.status == status
-        row = row_of(response, flusher)
-        assert row.reason_for_admins == row.reason == response.json()["error"]
+    [row] = refused(status=status, cause=cause, reason="no free slot", response_text="Busy.")
+    assert reason(row) == expected
+    assert reason(row, for_support=False) == (expected if status == 403 else "Busy.")
 
 
-@pytest.mark.parametrize("status", [500, 503])
-def test_admins_are_told_nothing_of_our_servers(status: int) -> None:
-    row = RefusedRequest(status=status, response_text="The service is busy.", reason="no slot")
-    assert row.reason_for_admins == "The service is busy."
+def test_rows_of_1_0_0_keep_their_reasons(acme: Tenant) -> None:
+    """They were worded when they were written."""
+    for for_support, expected in ((True, "No document has this id."), (False, NO_DOCUMENT)):
+        [row] = refused(document_id=uid(9, 3), key_id=acme.key.pk)
+        assert reason(row, for_support=for_support) == expected
 
 
 def test_refused_request_outside_of_the_api_is_not_stored(db: None, flusher: Flusher) -> None:
@@ -268,8 +320,8 @@ def test_flood_without_a_key_is_counted_by_address(
 def test_flood_from_many_addresses_stores_some_rows_of_each_flush(
     db: None, flusher: Flusher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recorder.REFUSALS, "limit", 6)
-    monkeypatch.setattr(recorder.REFUSALS, "dropped", 0)
+    monkeypatch.setattr(REFUSED, "limit", 6)
+    monkeypatch.setattr(REFUSED, "dropped", 0)
     for status in ("GET", "POST"):  # 404 and 404: one group
         get("/api/nothing", method=status)
     get("/api/v1/me")
@@ -321,15 +373,15 @@ def test_flood_without_keys_has_one_budget_and_leaves_room_for_keys(
 def test_flood_without_keys_leaves_half_of_a_buffer_that_is_not_written(
     acme: Tenant, proxied: None, flusher: Flusher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recorder.REFUSALS, "limit", 6)
-    monkeypatch.setattr(recorder.REFUSALS, "dropped", 0)
+    monkeypatch.setattr(REFUSED, "limit", 6)
+    monkeypatch.setattr(REFUSED, "dropped", 0)
     unknown(f"192.0.2.{number}" for number in range(10))
     for _ in range(3):
         acme.get("/nothing")
     flusher.flush()
     assert RefusedRequest.objects.filter(key_id=None).count() == 3
     assert RefusedRequest.objects.filter(key_id=acme.key.pk).count() == 3
-    assert recorder.REFUSALS.dropped == 7
+    assert REFUSED.dropped == 7
 
 
 def test_refused_request_s_texts_are_cut(db: None, proxied: None, flusher: Flusher) -> None:
@@ -355,15 +407,14 @@ def test_refusals_cost_no_query_before_the_response(acme: Tenant, flusher: Flush
     assert asked("/me", 401, acme.raw) == unknown == mistyped == 1
 
 
-def test_a_reason_that_cannot_be_found_does_not_lose_the_row(
+def test_an_error_while_counting_fails_no_request(
     acme: Tenant, flusher: Flusher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(requests: Any) -> Any:
+    def fail(request: HttpRequest) -> Any:
         raise RuntimeError("a defect")
 
-    monkeypatch.setitem(explanations._explanations, DocumentNotFound.__name__, fail)
-    row = row_of(acme.get(f"/documents/{uuid4()}"), flusher)
-    assert row.reason == "There is no such document in this workspace."
+    monkeypatch.setattr(middleware, "client_address", fail)
+    assert acme.get("/me").status == 200
 
 
 def test_purge_deletes_refused_requests_after_thirty_days(db: None) -> None:

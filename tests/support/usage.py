@@ -8,14 +8,15 @@ import pytest
 from django.utils import timezone
 
 from apikeys.usage.flusher import Flusher
+from apikeys.usage.middleware import BUFFERS
 from apikeys.usage.models import RefusedRequest
-from apikeys.usage.recorder import BUFFERS, REFUSALS
+from apikeys.usage.refusals import REFUSED
 
 
 def empty_buffers() -> None:
     for buffer in BUFFERS:
         buffer.take()
-    REFUSALS.forget_groups()
+    REFUSED.forget_groups()
 
 
 @pytest.fixture
