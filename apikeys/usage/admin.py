@@ -12,8 +12,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from apikeys.usage import panels
-from apikeys.usage.changelist import RefusedChangeList
-from apikeys.usage.filters import RefusedFilter
+from apikeys.usage.filters import RefusedChangeList, RefusedFilter
 from apikeys.usage.models import RefusedRequest
 from apikeys.usage.reasons import explain
 from audit.export_views import redirect_without_key

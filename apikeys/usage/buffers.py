@@ -12,6 +12,7 @@ from uuid import UUID
 
 from django.db import connection
 
+from apikeys.usage import metrics
 from apikeys.usage.models import ADDRESSES_KEPT
 from config.api.request import ActiveKey
 from config.logs import redact
@@ -34,7 +35,7 @@ class Buffer:
 
     Attributes:
         rows: by what each is about.
-        dropped: requests that found it full since the process started.
+        dropped, failures, lost: what metrics count.
     """
 
     def __init__(self, kind: str, limit: int, write: Callable[[Batch], None]) -> None:
@@ -43,7 +44,10 @@ class Buffer:
         self.write = write
         self.lock = Lock()
         self.rows: Batch = {}
-        self.dropped = 0
+        metrics.WAITING.labels(kind).set_function(self.__len__)
+        self.dropped = metrics.DROPPED.labels(kind)
+        self.failures = metrics.FLUSH_FAILURES.labels(kind)
+        self.lost = metrics.LOST.labels(kind)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -56,7 +60,7 @@ class Buffer:
         found: list[Any] | None = self.rows.get(id)
         if found is None:
             if len(self.rows) >= self.limit:
-                self.dropped += 1
+                self.dropped.inc()
                 return None
             found = self.rows[id] = first
         return found

@@ -1,4 +1,4 @@
-"""Search and filters of the refused requests; `apikeys.usage.models` has an index for each."""
+"""The list of refused requests: its search and filters. `apikeys.usage.models` has the indexes."""
 
 import re
 from collections.abc import Sequence
@@ -7,17 +7,21 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.db.models import Q
-from django.http import QueryDict
+from django.http import HttpRequest, QueryDict
 from django.utils import timezone
 
 from apikeys.usage.models import REQUEST_ID_SHORT, RefusedRequest
+from apikeys.usage.reasons import explain
 from audit.filters import PERIODS, id_field
+from audit.links import filtered_log_url
 from audit.scope import Scope
-from audit.search import MOST_IDS, Recognised, ids_and_addresses
-from audit.workspace_field import WorkspaceField, own_workspace_field
-from config.admin.changelist import FilterForm
+from audit.search import MOST_IDS, Recognised, ids_and_addresses, in_words
+from audit.workspace_field import WorkspaceChoices, WorkspaceField, own_workspace_field
+from config.admin.base import request_user
+from config.admin.changelist import AFTER, FilterForm
 from config.key_format import PREFIX, PUBLIC_LENGTH
 from workspaces.directory import labels
+from workspaces.permissions import sees_every_workspace
 
 STATUSES = {
     400: "not valid",
@@ -140,3 +144,38 @@ class RefusedFilter(FilterForm):
             return ""
         newest: RefusedRequest = rows[0]
         return newest.workspace_label if name == "workspace_id__exact" else newest.key_name
+
+
+class RefusedChangeList(WorkspaceChoices):
+    """Adds to the list what the search was recognised as, and links if nothing was found."""
+
+    form: RefusedFilter
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        explain(self.result_list, for_support=sees_every_workspace(request_user(request)))
+
+    @property
+    def recognised_text(self) -> str:
+        """What the search was recognised as."""
+        return in_words(self.form.recognised)
+
+    @property
+    def empty_text(self) -> str:
+        if AFTER in self.params or not self.form.recognised:
+            return super().empty_text
+        return f"Nothing matches. Looked for: {self.recognised_text}."
+
+    @property
+    def empty_links(self) -> list[tuple[str, str]]:
+        """What to do about an empty list: texts and URLs."""
+        text = self.form.data.get("q", "").strip()
+        only_elsewhere = self.form.has_error("q", NOT_HERE)
+        if not text or (self.form.errors and not only_elsewhere):
+            return []
+        found = [("Search the audit log", filtered_log_url(q=text))]
+        others = (name for name in self.form.fields if name != "q" and self.form.data.get(name))
+        if self.form.recognised and any(others):
+            everywhere = {name: None for name in self.form.fields if name != "q"}
+            found.insert(0, ("Search without the other filters", self.address(**everywhere)))
+        return found

@@ -14,7 +14,6 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
-from apikeys.usage import metrics
 from apikeys.usage.buffers import Batch, Buffer
 from apikeys.usage.middleware import BUFFERS
 from config.database import UNAVAILABLE, current
@@ -89,13 +88,13 @@ class Flusher:
                 buffer.write(batch)
         except UNAVAILABLE as exc:  # or a lock on this table
             self._waiting[buffer.kind] = batch
-            metrics.FLUSH_FAILURES.labels(buffer.kind).inc()
+            buffer.failures.inc()
             if buffer.kind not in self._late:
                 self._late.add(buffer.kind)
                 logger.warning("The usage of keys (%s) is written later: %s", buffer.kind, exc)
             return False
         except Exception:  # it would fail each time
-            metrics.LOST.labels(buffer.kind).inc()
+            buffer.lost.inc()
             logger.exception("The usage of keys (%s) is lost", buffer.kind)
         self._waiting.pop(buffer.kind, None)
         self._late.discard(buffer.kind)

@@ -93,7 +93,7 @@ class Refusals(Buffer):
                 or (group is not None and group.rows >= ROWS_A_MINUTE)
             ):
                 if group is None:
-                    self.dropped += 1
+                    self.dropped.inc()
                 else:
                     self.rows.setdefault(group.last, Refused()).more += 1
                 return

@@ -3,21 +3,23 @@
 What a process has counted in the last few seconds is not in it yet (`apikeys.usage.flusher`).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Literal
 from uuid import UUID
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet, Sum
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 from django.utils import timezone
 
 from apikeys.models import ApiKey
-from apikeys.usage.models import KeyAddress, KeyUsage
-from workspaces.models import Workspace, label
+from apikeys.usage.models import KeyAddress, KeyUsage, RefusedRequest
+from apikeys.usage.reasons import unavailable
+from config.system import Fact
+from workspaces.models import Workspace
 
+REASONS_SHOWN = 10  # of 503s
 _COUNTED = ("ok", "errors", "limited", "downloads")
-_SUMS = {f"all_{name}": Sum(name) for name in _COUNTED}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,15 +45,10 @@ class Day(Usage):
 
 @dataclass(frozen=True, kw_only=True)
 class WorkspaceUsage(Usage):
-    """The usage of a workspace; its name is "" if the workspace does not exist any more."""
+    """The usage of a workspace; its label is "" if the workspace does not exist any more."""
 
     workspace_id: UUID
-    name: str
-
-    @property
-    def label(self) -> str:
-        """The name and the first characters of the id."""
-        return label(self.workspace_id, self.name)
+    label: str
 
 
 def today() -> date:
@@ -69,8 +66,8 @@ def daily(key_ids: Iterable[UUID], days: int = 30) -> dict[UUID, list[Day]]:
     dates = [today() - timedelta(days=back) for back in reversed(range(days))]
     rows = KeyUsage.objects.filter(key_id__in=ids, day__gte=dates[0])
     found = {
-        (row["key_id"], row["date"]): Day(date=row["date"], **_counts(row))
-        for row in rows.values("key_id", *_COUNTED, date=F("day"))
+        (row.key_id, row.day): Day(date=row.day, **{name: getattr(row, name) for name in _COUNTED})
+        for row in rows
     }
     return {id: [found.get((id, day)) or Day(date=day) for day in dates] for id in ids}
 
@@ -106,13 +103,14 @@ def limited_keys(limit: int = 5) -> list[tuple[KeyUsage, ApiKey | None]]:
     return [(row, keys.get(row.key_id)) for row in most]
 
 
-def workspace_today(workspace_ids: Iterable[UUID]) -> dict[UUID, Usage]:
-    """Today's usage of each of the workspaces."""
-    ids = list(workspace_ids)
-    rows = _today().filter(workspace_id__in=ids).annotate(**_SUMS)
-    return dict.fromkeys(ids, Usage()) | {
-        row["workspace_id"]: Usage(**_counts(row, "all_")) for row in rows
-    }
+def of_workspaces(names: Mapping[UUID, str]) -> list[WorkspaceUsage]:
+    """Today's usage of each of these workspaces.
+
+    Args:
+        names: id → what to call it.
+    """
+    found = {row["workspace_id"]: row for row in _today().filter(workspace_id__in=list(names))}
+    return [_usage(found.get(id, {"workspace_id": id}), name) for id, name in names.items()]
 
 
 def top_workspaces(by: Literal["requests", "limited"], limit: int = 10) -> list[WorkspaceUsage]:
@@ -120,23 +118,35 @@ def top_workspaces(by: Literal["requests", "limited"], limit: int = 10) -> list[
 
     All rows of today are read: one for each key that was used.
     """
-    order = F("limited") if by == "limited" else F("ok") + F("errors") + F("limited")
-    sums = _today().annotate(total=Sum(order), **_SUMS).filter(total__gt=0)
-    most = list(sums.order_by("-total", "workspace_id")[:limit])
+    rows = _today().filter(**{f"all_{by}__gt": 0}).order_by(f"-all_{by}", "workspace_id")
+    most = list(rows[:limit])
     found = Workspace.objects.in_bulk([row["workspace_id"] for row in most])
-    return [
-        WorkspaceUsage(
-            workspace_id=row["workspace_id"],
-            name=found[row["workspace_id"]].name if row["workspace_id"] in found else "",
-            **_counts(row, "all_"),
-        )
-        for row in most
-    ]
+    labels = {id: workspace.label for id, workspace in found.items()}
+    return [_usage(row, labels.get(row["workspace_id"], "")) for row in most]
 
 
 def _today() -> QuerySet[KeyUsage, Any]:
-    return KeyUsage.objects.filter(day=today()).order_by().values("workspace_id")
+    """The sums of today, by workspace."""
+    sums = {f"all_{name}": Sum(name) for name in _COUNTED}
+    rows = KeyUsage.objects.filter(day=today()).order_by().values("workspace_id")
+    return rows.annotate(all_requests=Sum(F("ok") + F("errors") + F("limited")), **sums)
 
 
-def _counts(row: dict[str, Any], prefix: str = "") -> dict[str, int]:
-    return {name: row[prefix + name] for name in _COUNTED}
+def _usage(row: Mapping[str, Any], label: str) -> WorkspaceUsage:
+    counts = {name: row.get(f"all_{name}", 0) for name in _COUNTED}
+    return WorkspaceUsage(workspace_id=row["workspace_id"], label=label, **counts)
+
+
+def read_unavailable() -> list[Fact]:
+    """Responses with 503 in the last 24 hours, by their reason, the most frequent first.
+
+    For the page System of operators.
+    """
+    since = timezone.now() - timedelta(hours=24)
+    rows = RefusedRequest.objects.filter(status=503, created_at__gt=since).order_by()
+    counted = rows.values("cause", "reason").annotate(all=Count("pk") + Sum(F("more")))
+    facts = [
+        Fact(unavailable(row["cause"], row["reason"]), f"{row['all']:,}", "warn")
+        for row in counted.order_by("-all", "reason")[:REASONS_SHOWN]
+    ]
+    return facts or [Fact("For any reason", "none", "ok")]

@@ -385,7 +385,7 @@ def test_reports_read_indexes(acme: Tenant) -> None:
         list(report.addresses(uid(1, 2)))
         latest.of_key(uid(1, 2), 10, for_support=True)
         find_request("00000001")
-        report.workspace_today([uid(1, 1)])
+        report.of_workspaces({uid(1, 1): "Acme"})
         report.top_workspaces("requests")
         report.limited_keys()
         latest.of_known_keys(10)

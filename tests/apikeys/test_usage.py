@@ -12,11 +12,12 @@ from apikeys.usage import buffers, purge, report
 from apikeys.usage.buffers import ADDRESSES, COUNTS, Buffer, count, count_address
 from apikeys.usage.flusher import Flusher
 from apikeys.usage.models import KeyAddress, KeyUsage
-from apikeys.usage.report import Day, Usage
+from apikeys.usage.report import Day, Usage, WorkspaceUsage
 from config.api.request import ActiveKey
 from tests.support import factories
 from tests.support.client import get
 from tests.support.factories import Tenant, uid
+from tests.support.usage import dropped
 
 ADDRESS = "127.0.0.1"  # of requests in process
 
@@ -117,7 +118,7 @@ def test_usage_that_the_database_refuses_is_dropped_and_the_rest_written(
 ) -> None:
     now = timezone.now().timestamp()
     count(active(), 200, now, download=False)
-    count_address("not an id", ADDRESS, "curl", now)  # type: ignore[arg-type]
+    count_address("not an id", ADDRESS, "curl", now)
     assert flusher.flush()
     assert flusher.flush()
     assert KeyUsage.objects.get().ok == 1
@@ -132,11 +133,11 @@ def test_buffers_are_bounded_and_say_what_they_dropped(
     flusher: Flusher, buffer: Buffer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(buffer, "limit", 10)
-    monkeypatch.setattr(buffer, "dropped", 0)
+    before = dropped(buffer.kind)
     for number in [*range(15), 0]:  # the last has a row
         count(active(number), 200, 0.0, download=False)
         count_address(uid(1, 2), f"203.0.113.{number}", "curl", 0.0)
-    assert (len(buffer), buffer.dropped) == (10, 5)
+    assert (len(buffer), dropped(buffer.kind) - before) == (10, 5)
 
 
 def test_addresses_of_a_key_have_their_times_requests_and_last_client(
@@ -215,29 +216,18 @@ def test_report_has_every_day_with_zeros(db: None) -> None:
 
 
 def test_report_of_workspaces_is_today_s(acme: Tenant, umbrella: Tenant) -> None:
-    counted(1, 0, ok=3, downloads=1)
-    counted(2, 0, limited=4)
+    counted(1, 0, ok=3, errors=1, downloads=1)
+    counted(2, 0, workspace=9, ok=2, limited=3)  # does not exist any more
     counted(3, 1, ok=100)
-    assert report.workspace_today([acme.workspace.id, umbrella.workspace.id]) == {
-        acme.workspace.id: Usage(ok=3, limited=4, downloads=1),
-        umbrella.workspace.id: Usage(),
+    acme_s = WorkspaceUsage(workspace_id=uid(1, 1), label="A", ok=3, errors=1, downloads=1)
+    nothing = WorkspaceUsage(workspace_id=uid(2, 1), label="U")
+    assert report.of_workspaces({uid(1, 1): "A", uid(2, 1): "U"}) == [acme_s, nothing]
+    top = {
+        by: [(each.label, each.requests) for each in report.top_workspaces(by)]
+        for by in ("requests", "limited")
     }
-
-
-def test_report_has_the_workspaces_with_most_requests_and_most_429(
-    acme: Tenant, umbrella: Tenant
-) -> None:
-    counted(1, 0, ok=3, errors=1)
-    counted(2, 0, workspace=2, ok=1, limited=2)
-    counted(3, 0, workspace=9, ok=1)  # does not exist any more
-    counted(4, 1, workspace=9, ok=100)
-
-    def names(**options: Any) -> list[tuple[str, int]]:
-        return [(each.name, each.requests) for each in report.top_workspaces(**options)]
-
-    assert names(by="requests") == [("Acme", 4), ("Umbrella", 3), ("", 1)]
-    assert names(by="requests", limit=1) == [("Acme", 4)]
-    assert names(by="limited") == [("Umbrella", 3)]
+    assert top == {"requests": [("", 5), ("Acme · 00000001", 4)], "limited": [("", 5)]}
+    assert len(report.top_workspaces("requests", limit=1)) == 1
 
 
 def test_purge_deletes_what_is_too_old_some_rows_at_a_time(

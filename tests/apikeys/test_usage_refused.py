@@ -24,7 +24,7 @@ from tests.support import factories
 from tests.support.client import Response, get
 from tests.support.database import execute
 from tests.support.factories import Tenant, uid
-from tests.support.usage import find_request, now, refused
+from tests.support.usage import dropped, find_request, now, refused
 
 
 def row_of(response: Response, flusher: Flusher) -> RefusedRequest:
@@ -321,7 +321,6 @@ def test_flood_from_many_addresses_stores_some_rows_of_each_flush(
     db: None, flusher: Flusher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(REFUSED, "limit", 6)
-    monkeypatch.setattr(REFUSED, "dropped", 0)
     for status in ("GET", "POST"):  # 404 and 404: one group
         get("/api/nothing", method=status)
     get("/api/v1/me")
@@ -374,14 +373,14 @@ def test_flood_without_keys_leaves_half_of_a_buffer_that_is_not_written(
     acme: Tenant, proxied: None, flusher: Flusher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(REFUSED, "limit", 6)
-    monkeypatch.setattr(REFUSED, "dropped", 0)
+    before = dropped("refused")
     unknown(f"192.0.2.{number}" for number in range(10))
     for _ in range(3):
         acme.get("/nothing")
     flusher.flush()
     assert RefusedRequest.objects.filter(key_id=None).count() == 3
     assert RefusedRequest.objects.filter(key_id=acme.key.pk).count() == 3
-    assert REFUSED.dropped == 7
+    assert dropped("refused") - before == 7
 
 
 def test_refused_request_s_texts_are_cut(db: None, proxied: None, flusher: Flusher) -> None:
@@ -428,8 +427,8 @@ def test_purge_deletes_refused_requests_after_thirty_days(db: None) -> None:
 def test_purge_keeps_the_newest_and_those_of_keys_longest(
     db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept = dict(zip(purge._BEYOND, (3, 3, 8), strict=True))
-    monkeypatch.setattr(purge, "_BEYOND", kept)
+    monkeypatch.setattr(purge, "UNAUTHENTICATED_KEPT", 3)
+    monkeypatch.setattr(purge, "REFUSED_KEPT", 8)
     refused(5)
     refused(4, key_id=uid(1), status=401)
     old = refused(4, key_id=uid(1), created_at=now() - timedelta(days=1))

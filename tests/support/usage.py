@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
+from prometheus_client import REGISTRY
 
 from apikeys.usage.flusher import Flusher
 from apikeys.usage.middleware import BUFFERS
@@ -51,6 +52,12 @@ def refused(count: int = 1, **fields: Any) -> list[RefusedRequest]:
         )
         for number in range(count)
     )
+
+
+def dropped(kind: str) -> float:
+    """How many requests have found the buffer full, as metrics say it."""
+    found = REGISTRY.get_sample_value("documents_usage_dropped_total", {"kind": kind})
+    return found or 0
 
 
 def find_request(request_id: str) -> list[RefusedRequest]:
