@@ -118,7 +118,7 @@ def test_usage_that_the_database_refuses_is_dropped_and_the_rest_written(
 ) -> None:
     now = timezone.now().timestamp()
     count(active(), 200, now, download=False)
-    count_address("not an id", ADDRESS, "curl", now)
+    count_address("not an id", ADDRESS, "curl", now)  # type: ignore[arg-type]
     assert flusher.flush()
     assert flusher.flush()
     assert KeyUsage.objects.get().ok == 1
