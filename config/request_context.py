@@ -4,7 +4,7 @@ import contextlib
 import os
 import pwd
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from ipaddress import IPv6Address, ip_address, ip_network
 from pathlib import Path
@@ -116,13 +116,20 @@ def client_info() -> tuple[str, str]:
 
 
 def client_address(request: HttpRequest) -> str:
-    """The client's address as text; "" if the server does not know it.
+    """The client's address as text; "" if the server does not know it. It is parsed once.
 
     Each trusted proxy appends the address of its client to `X-Forwarded-For`. The client itself
     may have written the entries further left.
     """
-    direct: str = request.META.get("REMOTE_ADDR", "")
-    hops = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
+    found: str | None = getattr(request, "client_address", None)
+    if found is None:
+        found = request.client_address = _address_in(request.META)  # type: ignore[attr-defined]
+    return found
+
+
+def _address_in(headers: Mapping[str, str]) -> str:
+    direct = headers.get("REMOTE_ADDR", "")
+    hops = headers.get("HTTP_X_FORWARDED_FOR", "").split(",")
     if not settings.TRUSTED_PROXIES or len(hops) < settings.TRUSTED_PROXIES:
         return direct
     try:
