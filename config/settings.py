@@ -109,6 +109,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "config.middleware.RequestIdMiddleware",
+    "apikeys.usage.middleware.count_usage",
     "config.middleware.ApiMiddleware",  # the rest is for pages
     "config.health.middleware",  # before anything that reads the Host header or redirects
     "django.middleware.security.SecurityMiddleware",
