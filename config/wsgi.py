@@ -16,7 +16,6 @@ from audit import metrics as _  # noqa: E402, F401 - registers them
 from config import metrics, slots, urls  # noqa: E402, F401
 from documents import storage  # noqa: E402
 from documents.download import spool  # noqa: E402
-from events.webhooks import metrics as __  # noqa: E402, F401 - registers them
 
 application = WSGIHandler()
 storage.prepare()

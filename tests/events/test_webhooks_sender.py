@@ -14,7 +14,7 @@ from typing import Any
 import httpcore
 import pytest
 
-from events.webhooks import secrets, sending
+from events.webhooks import policy, secrets, sender
 from events.webhooks.queue import Claim, Result
 from tests.support.nginx import program
 from tests.support.receiver import Receiver, closed_port, receiving
@@ -50,9 +50,9 @@ def send(url: str) -> Result:
         url=url,
         secret=secrets.encrypt(secrets.new()),
         previous_secret="",
-        troubled=False,
+        degraded=False,
     )
-    return asyncio.run(sending.attempt(claim))
+    return asyncio.run(sender.attempt(claim))
 
 
 def resolving(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> list[str]:
@@ -96,8 +96,8 @@ def test_redirect_is_a_failure_and_nobody_follows_it(
 def test_attempt_ends_after_15_seconds_whatever_the_receiver_does(
     laptop: None, receiver: Receiver, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
-    assert sending.SECONDS == 15
-    monkeypatch.setattr(sending, "SECONDS", 1.0)
+    assert policy.ATTEMPT_SECONDS == 15
+    monkeypatch.setattr(policy, "ATTEMPT_SECONDS", 1.0)
     result = send(receiver.url(f"/200/{how}"))
     assert not result.succeeded
     assert result.error == "There was no complete response within 1 seconds."
@@ -110,7 +110,7 @@ def test_attempt_ends_while_the_host_s_name_is_being_resolved(
 ) -> None:
     released = threading.Event()
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: released.wait(30) and [])
-    monkeypatch.setattr(sending, "SECONDS", 0.5)
+    monkeypatch.setattr(policy, "ATTEMPT_SECONDS", 0.5)
     try:
         assert "within" in send("https://hooks.example.com/").error
     finally:
@@ -277,10 +277,10 @@ def trusted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Path], None]]
 
     def trust(file: Path) -> None:
         monkeypatch.setenv("SSL_CERT_FILE", str(file))
-        sending._trusted.cache_clear()
+        sender._trusted.cache_clear()
 
     yield trust
-    sending._trusted.cache_clear()
+    sender._trusted.cache_clear()
 
 
 def test_certificate_for_the_name_is_accepted_at_the_checked_address(
@@ -330,6 +330,6 @@ def test_tls_that_is_none_is_a_failure(laptop: None, receiver: Receiver) -> None
 
 
 def test_connection_requires_a_certificate_and_the_host_s_name() -> None:
-    context = sending._trusted()
+    context = sender._trusted()
     assert context.verify_mode == ssl.CERT_REQUIRED
     assert context.check_hostname
