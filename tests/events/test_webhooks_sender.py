@@ -24,12 +24,6 @@ Resolver = Callable[..., list[tuple[Any, ...]]]
 
 
 @pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with receiving() as started:
-        yield started
-
-
-@pytest.fixture
 def laptop(settings: Any) -> None:
     settings.WEBHOOK_TARGETS = "any"
 

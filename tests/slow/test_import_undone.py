@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -16,8 +15,7 @@ from django.db import connection
 
 from documents import storage
 from documents.importing import ImportRefused
-from documents.importing.files import CheckedFile, Folder
-from documents.importing.uploads import REMOVALS, Uploads, remove_objects
+from documents.importing.files import REMOVALS, CheckedFile, Folder, Uploads, remove_objects
 from documents.models import StoredFile
 from tests.support import factories, server
 from tests.support.factories import Tenant, pdf, uid
@@ -30,14 +28,6 @@ from workspaces.plans import Plan
 
 MANY = 200  # documents
 SOME = 20  # of their objects, which the store has when something happens
-
-
-@pytest.fixture
-def inbox(tmp_path: Path) -> Iterator[Inbox]:
-    """A folder to import; objects that a test adds are removed after it."""
-    before = objects()
-    yield Inbox(tmp_path)
-    storage.delete(objects() - before)
 
 
 @pytest.fixture

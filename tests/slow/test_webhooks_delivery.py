@@ -3,7 +3,6 @@
 import random
 import signal
 import time
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -26,7 +25,6 @@ from tests.support.receiver import (
     closed_port,
     delivering,
     endpoint,
-    receiving,
     start_delivering,
     stop_delivering,
 )
@@ -35,12 +33,6 @@ from tests.support.server import PATIENCE, eventually
 pytestmark = pytest.mark.django_db(transaction=True)
 
 PENDING, DELIVERED, FAILED = DeliveryState.values
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with receiving() as started:
-        yield started
 
 
 @pytest.fixture
