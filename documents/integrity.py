@@ -17,7 +17,7 @@ from audit.record import DocumentSnapshot, WorkspaceSnapshot
 from config.database import fetch
 from config.management.progress import Progress, Report
 from config.management.shutdown import Shutdown
-from documents import storage, storage_reading
+from documents import storage
 from documents.api.parameters import FILE_TYPES
 from documents.models import Document, StoredFile
 
@@ -128,7 +128,7 @@ class FileCheck:
         """The size and the SHA-256 of an object."""
         size, digest = 0, hashlib.sha256()
         self.checked += 1
-        with contextlib.closing(storage_reading.read(key)) as chunks:
+        with contextlib.closing(storage.read(key)) as chunks:
             for chunk in chunks:
                 self._shutdown.check()
                 self._progress.note(f"{self.checked:,} of {self._total:,} files checked …")

@@ -20,7 +20,7 @@ from config.api.conditions import tag_of_copy
 from config.api.errors import DocumentNotComplete, Unavailable
 from config.api.request import ActiveKey, ApiRequest
 from config.api.responses import REVALIDATED
-from documents import storage_reading
+from documents import storage
 from documents.download import nginx
 from documents.download.filenames import content_disposition
 from documents.download.queries import DocumentFiles, FileRow
@@ -124,10 +124,10 @@ def send(request: ApiRequest, download: Download, part: ByteRange | None) -> Htt
     length = part.length if part else file.size
     response: HttpResponseBase
     if request.method == "HEAD":
-        storage_reading.check(file.object_key, file.size)
+        storage.check(file.object_key, file.size)
         response = HttpResponse()
     elif settings.X_ACCEL_DOWNLOADS:
-        storage_reading.check(file.object_key, file.size)
+        storage.check(file.object_key, file.size)
         record_download(download, part)
         return nginx.accel_response(file.object_key, part)
     else:
@@ -149,13 +149,11 @@ def open_stream(download: Download, part: ByteRange | None, length: int) -> Reco
     STREAMS.take(download.key.id)
     with contextlib.ExitStack() as undo:
         undo.callback(STREAMS.give_back, download.key.id)
-        opened = storage_reading.open_object(
-            download.file.object_key, length, part.request if part else None
-        )
-        undo.callback(opened.close)
+        body = storage.open_object(download.file.object_key, length, part.request if part else None)
+        undo.callback(body.close)
         entry = record_download(download, part)
         undo.pop_all()
-    return RecordedStream(opened, entry)
+    return RecordedStream(body, length, entry)
 
 
 def record_download(download: Download, part: ByteRange | None) -> AuditEntry:
