@@ -11,7 +11,7 @@ import pytest
 from pypdf import PdfWriter
 
 from documents.importing.files import CheckedFile, Folder
-from documents.importing.parser import LINE_LENGTH, fields, lines, parse
+from documents.importing.parser import LINE_LENGTH, lines, parse
 from documents.importing.problems import ImportRefused, Invalid, Problems
 from documents.importing.validation import MAX_RECIPIENTS, check_files, label, validate
 from documents.models import Document
@@ -162,11 +162,6 @@ def test_validate_names_a_recipient_that_is_not_an_object(item: Any) -> None:
 @pytest.mark.parametrize("changes", [{"status": "\ud800"}, {"createdAt": "\ud800"}, {"\ud800": 1}])
 def test_validate_refuses_half_of_a_surrogate_pair_anywhere(changes: Value) -> None:
     assert "lone surrogate" in problem(sent(**changes))
-
-
-@pytest.mark.parametrize("name", ["links", "progress"])
-def test_validate_ignores_what_the_api_computes(name: str) -> None:
-    validate(sent(**{name: {"\ud800": [[]]}}))
 
 
 def test_validate_accepts_as_many_recipients_as_a_document_may_have() -> None:
@@ -390,25 +385,3 @@ def test_lines_skip_a_line_that_is_too_long_and_go_on() -> None:
         "line 2, is not a JSON object",
         "line 3, is longer than 8,388,608 bytes",
     ]
-
-
-class Name(str):
-    """A field's name that counts how often any is compared with another."""
-
-    compared = 0
-
-    __hash__ = str.__hash__
-
-    def __eq__(self, other: object) -> bool:
-        Name.compared += 1
-        return str.__eq__(self, other)
-
-
-@pytest.mark.parametrize("repeated", [1, 20_000])
-def test_fields_compares_each_name_only_a_few_times(repeated: int) -> None:
-    names = [f"field {number}" for number in range(20_000)]
-    pairs: list[tuple[str, Any]] = [(Name(name), 1) for name in names + names[-repeated:]]
-    Name.compared = 0
-    with pytest.raises(Invalid, match=r"the field field \d+ is given twice"):
-        fields(pairs)
-    assert Name.compared <= 4 * len(pairs)
