@@ -16,7 +16,7 @@ from pypdf import PdfReader
 from pypdf.errors import DependencyError
 
 from documents import storage
-from documents.importing.problems import ImportRefused, quoted
+from documents.importing.problems import ImportRefused, Invalid, quoted
 
 CACHED = 4096  # files; documents that share a PDF are mostly near each other
 HEADER = b"%PDF-"
@@ -30,10 +30,6 @@ NAMED_KEYS = 20
 
 # pypdf would log warnings about readable but flawed files.
 logging.getLogger("pypdf").setLevel(logging.CRITICAL)
-
-
-class NotPdf(Exception):
-    """The file is not a readable PDF; the message says why."""
 
 
 class CheckedFile(Struct, frozen=True):
@@ -72,55 +68,55 @@ class Folder:
             raise IsADirectoryError(f"{path} is not a regular file")
         return file
 
-    def _check(self, name: str) -> CheckedFile | str:
-        """The PDF at a relative path, or what is wrong with it.
+    def _check(self, name: str) -> CheckedFile:
+        """The PDF at a relative path.
 
-        A symbolic link that leads out of the folder is wrong: an imported file must not be
-        able to read other files of this machine.
+        Raises:
+            Invalid: there is none, or a symbolic link leads out of the folder: an imported file
+                must not be able to read other files of this machine.
         """
         if PurePath(name).is_absolute():
-            return "must be a path relative to the imported file"
+            raise Invalid("must be a path relative to the imported file")
         try:
             path = (self._path / name).resolve()
             if not path.is_relative_to(self._path):
-                return "leads out of the imported file's folder"
+                raise Invalid("leads out of the imported file's folder")
             relative = str(path.relative_to(self._path))
             with self.open(relative) as file:
                 pages = page_count(file)
                 file.seek(0)
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
                 return CheckedFile(relative, file.tell(), pages, digest)
-        except NotPdf as exc:
-            return str(exc)
         except (FileNotFoundError, NotADirectoryError):
-            return "is not there"
+            raise Invalid("is not there") from None
         except IsADirectoryError:
-            return "is not a file"
+            raise Invalid("is not a file") from None
         except (OSError, RuntimeError) as exc:  # RuntimeError: symbolic links in a circle
-            return f"cannot be read ({getattr(exc, 'strerror', None) or exc})"
+            reason = getattr(exc, "strerror", None) or exc
+            raise Invalid(f"cannot be read ({reason})") from exc
 
 
 def page_count(file: IO[bytes]) -> int:
     """The number of pages, at least 1.
 
     Raises:
-        NotPdf: it is something else, damaged, empty, or locked with a password.
+        Invalid: it is something else, damaged, empty, or locked with a password.
     """
     if HEADER not in file.read(HEADER_WITHIN):
-        raise NotPdf("is not a PDF")
+        raise Invalid("is not a PDF")
     file.seek(0)
     try:
         reader = PdfReader(file)
         locked = reader.is_encrypted and not reader.decrypt("")
         pages = 0 if locked else len(reader.pages)
     except DependencyError:  # pypdf leaves AES to a package that nothing else here needs
-        raise NotPdf("is an encrypted PDF") from None
+        raise Invalid("is an encrypted PDF") from None
     except Exception as exc:  # a damaged file can raise any exception
-        raise NotPdf(f"is a PDF that cannot be read ({type(exc).__name__})") from exc
+        raise Invalid(f"is a PDF that cannot be read ({type(exc).__name__})") from exc
     if locked:
-        raise NotPdf("is a PDF locked with a password")
+        raise Invalid("is a PDF locked with a password")
     if pages < 1:
-        raise NotPdf("is a PDF without pages")
+        raise Invalid("is a PDF without pages")
     return pages
 
 

@@ -68,25 +68,21 @@ def create(
         AlreadyCreated, TooMany.
     """
     workspace = Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
-    id = id or uuid.uuid4()
-    if Endpoint.objects.filter(pk=id).exists():
-        raise AlreadyCreated
-    if workspace.endpoints.existing().count() >= policy.MOST_ENDPOINTS:
-        raise TooMany
     raw = secrets.new()
-    endpoint = Endpoint(
-        id=id,
-        workspace=workspace,
-        url=url,
-        types=list(types),
-        secret=secrets.encrypt(raw),
-        created_by=by,
-    )
     try:
         with transaction.atomic():
-            endpoint.save(force_insert=True)
-    except IntegrityError as exc:  # for another workspace, at the same time
+            endpoint = Endpoint.objects.create(
+                id=id or uuid.uuid4(),
+                workspace=workspace,
+                url=url,
+                types=list(types),
+                secret=secrets.encrypt(raw),
+                created_by=by,
+            )
+    except IntegrityError as exc:
         raise AlreadyCreated from exc
+    if workspace.endpoints.existing().count() > policy.MOST_ENDPOINTS:
+        raise TooMany
     record.webhook_created(
         endpoint=endpoint.snapshot(), person=by.get_username(), types=", ".join(types)
     )
