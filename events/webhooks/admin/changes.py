@@ -14,7 +14,7 @@ from django.utils.html import format_html
 from config.admin.base import request_user
 from config.admin.reauthentication import recent_sign_in_required
 from events.models import KEEP_DAYS
-from events.webhooks import life
+from events.webhooks import services
 from events.webhooks.admin.access import (
     ENDPOINT,
     LIST,
@@ -33,7 +33,7 @@ PAGES = ("edit", "roll", "switch_on", "switch_off", "test", "again")
 
 
 def switch_on(endpoint: Endpoint, user: User) -> str:
-    off_since = life.switch_on(endpoint, by=user)
+    off_since = services.switch_on(endpoint, by=user)
     if off_since is None:  # a second click
         return ""
     when = "once the workspace may use the API" if waiting(endpoint.workspace) else "now"
@@ -45,14 +45,14 @@ def switch_on(endpoint: Endpoint, user: User) -> str:
 
 
 def test(endpoint: Endpoint, user: User) -> str:
-    life.send_test_event(endpoint, by=user)
+    services.send_test_event(endpoint, by=user)
     if when := sent_once(endpoint):
         return f"A test event was added. It is sent {when}."
     return "A test event is on its way. Reload this page to see the result."
 
 
 def again(endpoint: Endpoint, user: User) -> str:
-    count = life.send_failed_again(endpoint, by=user)
+    count = services.send_failed_again(endpoint, by=user)
     if not count:
         return "No deliveries to send again."
     return f"{count:,} {'delivery is' if count == 1 else 'deliveries are'} {sent_again(endpoint)}."
@@ -112,9 +112,9 @@ class EndpointChanges(SecretPages):
             same = (url, types) == (endpoint.url, endpoint.types)
             try:
                 if not same and request.POST.get("shown") != shown:
-                    raise life.Changed
-                life.change(endpoint, url=url, types=types, by=request_user(request))
-            except life.Changed:
+                    raise services.Changed
+                services.change(endpoint, url=url, types=types, by=request_user(request))
+            except services.Changed:
                 endpoint.refresh_from_db(fields=["url", "types"])
                 shown = fingerprint(endpoint)
                 form.add_error(
@@ -141,7 +141,7 @@ class EndpointChanges(SecretPages):
     def switch_off(self, request: HttpRequest, endpoint: Endpoint) -> HttpResponse:
         back = reverse(ENDPOINT, args=[endpoint.pk])
         if request.method == "POST" or not endpoint.enabled:
-            life.switch_off(endpoint, by=request_user(request))
+            services.switch_off(endpoint, by=request_user(request))
             return Redirect(back)  # whose page says what that means
         return self.page(
             request,
@@ -165,7 +165,7 @@ class EndpointChanges(SecretPages):
 
     def remove(self, request: HttpRequest, endpoint: Endpoint) -> HttpResponse:
         if request.method == "POST":
-            life.delete(endpoint, by=request_user(request))
+            services.delete(endpoint, by=request_user(request))
             messages.success(request, f"The webhook {endpoint.name} is deleted.")
             return Redirect(reverse(LIST))
         return self.page(

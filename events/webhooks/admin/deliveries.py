@@ -16,7 +16,7 @@ from config.admin.formatting import time_tag
 from config.api.responses import as_json
 from config.templatetags.console import copyable
 from events.serializers import event
-from events.webhooks import life
+from events.webhooks import services
 from events.webhooks.admin.access import (
     ENDPOINT,
     LIST,
@@ -109,7 +109,7 @@ class DeliveryAdmin(WebhookAccess):
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         try:
-            life.send_again(delivery, by=request_user(request))
+            services.send_again(delivery, by=request_user(request))
         except Endpoint.DoesNotExist:
             raise Http404 from None
         messages.success(request, f"It is {sent_again(delivery.endpoint)}.")

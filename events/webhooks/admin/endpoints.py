@@ -13,7 +13,7 @@ from django.utils.html import format_html
 from audit.workspace_field import WorkspaceChoices
 from config.admin.base import request_user
 from config.admin.formatting import ago_with_exact
-from events.webhooks import life
+from events.webhooks import services
 from events.webhooks.admin.access import (
     audit_log_url,
     both_secrets,
@@ -164,4 +164,4 @@ class EndpointAdmin(EndpointChanges):
 
 def failed_count(endpoint: Endpoint) -> int:
     """How many deliveries fail, as far as one click sends them again."""
-    return endpoint.deliveries.filter(FAILING)[: life.MOST_AGAIN].count()
+    return endpoint.deliveries.filter(FAILING)[: services.MOST_AGAIN].count()

@@ -11,7 +11,7 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 
 from config.admin.base import request_user
 from config.admin.reauthentication import recent_sign_in_required
-from events.webhooks import life
+from events.webhooks import policy, services
 from events.webhooks.admin.access import (
     ENDPOINT,
     LIST,
@@ -61,19 +61,21 @@ class SecretPages(WebhookAccess):
         """The page with the new secret; None with an error in the form."""
         values = form.cleaned_data
         try:
-            endpoint, raw = life.create(
+            endpoint, raw = services.create(
                 workspace=form.chosen_workspace(),
                 url=values["url"],
                 types=values["types"],
                 by=request_user(request),
                 id=values["new_id"],
             )
-        except life.TooMany:
+        except services.TooMany:
             form.add_error(
-                None, f"A workspace may have {life.MOST} webhooks. Delete one that is not needed."
+                None,
+                f"A workspace may have {policy.MOST_ENDPOINTS} webhooks. Delete one that is not "
+                "needed.",
             )
             return None
-        except life.AlreadyCreated:
+        except services.AlreadyCreated:
             messages.warning(
                 request,
                 "Nothing was created: this form has already created its webhook. A secret is "
@@ -88,7 +90,7 @@ class SecretPages(WebhookAccess):
         present = salted_hmac("events.webhooks.roll", endpoint.secret).hexdigest()
         if request.method == "POST":
             if constant_time_compare(request.POST.get("present", ""), present):
-                raw = life.roll_secret(endpoint, by=request_user(request))
+                raw = services.roll_secret(endpoint, by=request_user(request))
                 endpoint.refresh_from_db(fields=["previous_secret_until"])
                 return self.secret_page(request, endpoint, raw, title="Secret rolled")
             messages.warning(

@@ -1,13 +1,30 @@
-"""The query of the feed of events: one prepared statement that returns plain rows."""
+"""The feed of events: pages, and the cursors that lead from one to the next.
 
+Cursors are opaque and signed, and refused once events may be missing.
+"""
+
+import base64
+import struct
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
 
+from django.core.signing import BadSignature, Signer
+
+from config.api.errors import CursorExpired, InvalidParameter
 from config.database import Row, fetch
-from events.cursors import KEPT, LEAST, Position, check, time_of
+from events.models import KEEP_DAYS
 from events.serializers import DocumentEvent, event
+
+NOW = "now"  # instead of a cursor: those to come
+KEPT = timedelta(days=KEEP_DAYS)
+LEAST = timedelta(days=1)  # for which a cursor works that a response has just returned
+EXPECTED = f"the nextCursor of an earlier response, or '{NOW}'"
+
+_RECENT = timedelta(days=1)  # a younger cursor is returned again while nothing is new
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_PACKED = struct.Struct(">qqqI")
 
 # Only events of transactions before the oldest one that still runs: a later page could not show
 # the events of that one at their place. Each type is read from its own part of the index.
@@ -53,7 +70,21 @@ _FIRST = f"""
     SELECT transaction, id - 1 FROM "events_event"
     WHERE id >= (SELECT max(low) FROM halving) ORDER BY id LIMIT 1
 """  # noqa: S608 - made of constants
-_RECENT = timedelta(days=1)
+
+
+class Position(NamedTuple):
+    """A place in the feed; the events with a greater (transaction, id) follow it.
+
+    Attributes:
+        time: when the cursor gets too old depends on it. Events that follow are older by `LEAST`
+            at most, apart from those of transactions that ran for long.
+        generation: of the numbers of transactions (`events.models.Generation`).
+    """
+
+    transaction: int
+    id: int
+    time: datetime
+    generation: int
 
 
 class Page(NamedTuple):
@@ -88,13 +119,13 @@ def page(workspace_id: UUID, types: Sequence[str], after: Position | None, size:
     start = after[:2] if after else next(iter(fetch(_FIRST, [])), _END)
     end, rows = _following(workspace_id, types, start, size + 1)
     if after:
-        check(after, end)
+        _check(after, end)
     more = len(rows) > size
     events = [event(*row[2:]) for row in rows[:size]]
     last = after
     if events:
         transaction, id = rows[len(events) - 1][:2]
-        time = time_of(events[-1].timestamp, end.time)
+        time = _time_of(events[-1].timestamp, end.time)
         last = end._replace(transaction=transaction, id=id, time=time)
     # The same cursor as long as nothing is new, so that the response is a 304; but no old one,
     # which would expire.
@@ -110,3 +141,50 @@ def _following(
     transaction, time, generation = rows[0][:_FEED]
     end = Position(transaction, 0, time, generation)
     return end, [row[_FEED:] for row in rows if row[_FEED] is not None]
+
+
+def encode(position: Position, workspace_id: UUID) -> str:
+    """The cursor of the events that follow a position."""
+    microseconds = (position.time - _EPOCH) // timedelta(microseconds=1)
+    packed = _PACKED.pack(position.transaction, position.id, microseconds, position.generation)
+    return _signer(workspace_id).sign(base64.urlsafe_b64encode(packed).decode())
+
+
+def decode(cursor: str, workspace_id: UUID) -> Position:
+    """The position in a cursor.
+
+    Raises:
+        InvalidParameter: it was changed, or belongs to another workspace.
+    """
+    try:
+        value = _signer(workspace_id).unsign(cursor)
+    except BadSignature:
+        raise InvalidParameter("after", EXPECTED) from None
+    transaction, id, microseconds, generation = _PACKED.unpack(base64.urlsafe_b64decode(value))
+    time = _EPOCH + timedelta(microseconds=microseconds)
+    return Position(transaction, id, time, generation)
+
+
+def _time_of(last: datetime, now: datetime) -> datetime:
+    """The time in the position of an event.
+
+    It is later than the event if the cursor would not work for `LEAST` otherwise, but not by more:
+    events that follow could be deleted.
+    """
+    return max(last, min(last + LEAST, now - KEPT + LEAST))
+
+
+def _check(after: Position, end: Position) -> None:
+    """Raises CursorExpired if events between two positions may be missing.
+
+    Args:
+        end: the present end of the feed. A position after it is one of a database that has since
+            been restored, or replaced by a copy that had not received everything.
+    """
+    too_old = after.time < end.time - KEPT
+    if too_old or after.generation != end.generation or after.transaction > end.transaction:
+        raise CursorExpired
+
+
+def _signer(workspace_id: UUID) -> Signer:
+    return Signer(salt=f"events.cursor:{workspace_id}", sep=".")

@@ -6,7 +6,7 @@ import ssl
 import subprocess
 import threading
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,19 +14,13 @@ from typing import Any
 import httpcore
 import pytest
 
-from events.webhooks import secrets, sending
+from events.webhooks import policy, secrets, sender
 from events.webhooks.queue import Claim, Result
 from tests.support.nginx import program
 from tests.support.receiver import Receiver, closed_port, receiving
 
 NOT_PUBLIC = "The host's name leads to an address that is not public."
 Resolver = Callable[..., list[tuple[Any, ...]]]
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with receiving() as started:
-        yield started
 
 
 @pytest.fixture
@@ -50,9 +44,9 @@ def send(url: str) -> Result:
         url=url,
         secret=secrets.encrypt(secrets.new()),
         previous_secret="",
-        troubled=False,
+        degraded=False,
     )
-    return asyncio.run(sending.attempt(claim))
+    return asyncio.run(sender.attempt(claim))
 
 
 def resolving(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> list[str]:
@@ -70,25 +64,16 @@ def resolving(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> list[str]
 
 @pytest.mark.parametrize(
     ("status", "succeeds"),
-    [(200, True), (201, True), (204, True), (299, True), (300, False), (400, False)]
-    + [(401, False), (404, False), (410, False), (429, False), (500, False), (503, False)],
+    [*((status, True) for status in (200, 201, 204, 299))]
+    + [(status, False) for status in (300, 301, 302, 303, 307, 308, 400, 404, 410, 429, 500, 503)],
 )
-def test_2xx_is_success_and_everything_else_fails(
+def test_2xx_is_success_and_everything_else_fails_redirects_too(
     laptop: None, receiver: Receiver, status: int, succeeds: bool
 ) -> None:
-    receiver.content = b""
+    receiver.content, receiver.headers = b"", {"Location": receiver.url("/200/elsewhere")}
     result = send(receiver.url(f"/{status}"))
     assert (result.status, result.succeeded, result.error) == (status, succeeds, "")
     assert result.gone == (status == 410)
-
-
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_redirect_is_a_failure_and_nobody_follows_it(
-    laptop: None, receiver: Receiver, status: int
-) -> None:
-    receiver.headers = {"Location": receiver.url("/200/elsewhere")}
-    result = send(receiver.url(f"/{status}"))
-    assert (result.status, result.succeeded) == (status, False)
     assert [each.path for each in receiver.received] == [f"/{status}"]
 
 
@@ -96,8 +81,8 @@ def test_redirect_is_a_failure_and_nobody_follows_it(
 def test_attempt_ends_after_15_seconds_whatever_the_receiver_does(
     laptop: None, receiver: Receiver, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
-    assert sending.SECONDS == 15
-    monkeypatch.setattr(sending, "SECONDS", 1.0)
+    assert policy.ATTEMPT_SECONDS == 15
+    monkeypatch.setattr(policy, "ATTEMPT_SECONDS", 1.0)
     result = send(receiver.url(f"/200/{how}"))
     assert not result.succeeded
     assert result.error == "There was no complete response within 1 seconds."
@@ -110,29 +95,28 @@ def test_attempt_ends_while_the_host_s_name_is_being_resolved(
 ) -> None:
     released = threading.Event()
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: released.wait(30) and [])
-    monkeypatch.setattr(sending, "SECONDS", 0.5)
+    monkeypatch.setattr(policy, "ATTEMPT_SECONDS", 0.5)
     try:
         assert "within" in send("https://hooks.example.com/").error
     finally:
         released.set()
 
 
-def test_response_is_kept_up_to_1000_characters(laptop: None, receiver: Receiver) -> None:
-    receiver.content = "é".encode() * 100_000
-    result = send(receiver.url())
-    assert result.succeeded
-    assert result.response == "é" * 1000
-
-
-def test_response_that_is_no_text_is_kept_without_what_the_database_refuses(
-    laptop: None, receiver: Receiver
+@pytest.mark.parametrize(
+    ("content", "kept"),
+    [
+        ("é".encode() * 100_000, "é" * 1000),
+        # The database refuses NUL, and UTF-8 that is none.
+        (b"a\x00b\xff\xed\xa0\x80c", "ab" + 4 * "\N{REPLACEMENT CHARACTER}" + "c"),
+    ],
+    ids=["long", "no text"],
+)
+def test_beginning_of_the_response_is_kept(
+    laptop: None, receiver: Receiver, content: bytes, kept: str
 ) -> None:
-    receiver.content = b"a\x00b\xff\xed\xa0\x80c"
+    receiver.content = content
     result = send(receiver.url())
-    assert result.succeeded
-    assert result.response.startswith("ab\N{REPLACEMENT CHARACTER}")
-    assert result.response.endswith("c")
-    assert "\0" not in result.response
+    assert (result.succeeded, result.response) == (True, kept)
 
 
 @pytest.mark.parametrize(
@@ -202,18 +186,7 @@ def test_environment_s_proxy_is_not_used(
 
 
 @pytest.mark.parametrize(
-    "addresses",
-    [
-        ["127.0.0.1"],
-        ["10.1.2.3"],
-        ["169.254.169.254"],
-        ["100.100.100.200"],
-        ["::1"],
-        ["::ffff:127.0.0.1"],
-        ["64:ff9b::7f00:1"],
-        ["fe80::1%eth0"],
-        ["93.184.216.34", "127.0.0.1"],  # one of several
-    ],
+    "addresses", [["127.0.0.1"], ["fe80::1%eth0"], ["93.184.216.34", "127.0.0.1"]]
 )
 def test_name_that_leads_to_a_private_address_is_refused(
     monkeypatch: pytest.MonkeyPatch, addresses: list[str]
@@ -271,57 +244,36 @@ def certificate(folder: Path, name: str) -> Path:
     return file
 
 
-@pytest.fixture
-def trusted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Path], None]]:
-    """Trusts a file of certificates, as a process does that starts with this variable."""
-
-    def trust(file: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "trusted", "error"),
+    [
+        ("hooks.example.com", True, ""),
+        ("other.example.com", True, "Hostname mismatch"),
+        ("hooks.example.com", False, "The certificate was not accepted: self"),
+    ],
+)
+def test_certificate_must_be_for_the_host_s_name_and_of_a_known_authority(
+    laptop: None,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    name: str,
+    trusted: bool,
+    error: str,
+) -> None:
+    file = certificate(tmp_path, name)
+    if trusted:  # as in a process that starts with this variable
         monkeypatch.setenv("SSL_CERT_FILE", str(file))
-        sending._trusted.cache_clear()
-
-    yield trust
-    sending._trusted.cache_clear()
-
-
-def test_certificate_for_the_name_is_accepted_at_the_checked_address(
-    laptop: None,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    trusted: Callable[[Path], None],
-) -> None:
-    file = certificate(tmp_path, "hooks.example.com")
-    trusted(file)
-    with receiving(certificate=file) as receiver:
-        resolving(monkeypatch, ["127.0.0.1"])
-        result = send(receiver.url(host="hooks.example.com"))
-    assert result.succeeded, result.error
-
-
-def test_certificate_for_another_name_is_refused(
-    laptop: None,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    trusted: Callable[[Path], None],
-) -> None:
-    file = certificate(tmp_path, "other.example.com")
-    trusted(file)
-    with receiving(certificate=file) as receiver:
-        resolving(monkeypatch, ["127.0.0.1"])
-        result = send(receiver.url(host="hooks.example.com"))
-        assert "Hostname mismatch" in result.error
-        assert "IP address mismatch" in send(receiver.url()).error
-        assert receiver.received == []
-
-
-def test_certificate_of_an_unknown_authority_is_refused(
-    laptop: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    file = certificate(tmp_path, "hooks.example.com")
-    with receiving(certificate=file) as receiver:
-        resolving(monkeypatch, ["127.0.0.1"])
-        result = send(receiver.url(host="hooks.example.com"))
-        assert result.error.startswith("The certificate was not accepted: self")
-        assert receiver.received == []
+    sender._trusted.cache_clear()
+    try:
+        with receiving(certificate=file) as receiver:
+            resolving(monkeypatch, ["127.0.0.1"])
+            result = send(receiver.url(host="hooks.example.com"))
+            assert result.succeeded == (error == "")
+            assert error in result.error
+            assert trusted is False or "IP address mismatch" in send(receiver.url()).error
+            assert len(receiver.received) == result.succeeded
+    finally:
+        sender._trusted.cache_clear()
 
 
 def test_tls_that_is_none_is_a_failure(laptop: None, receiver: Receiver) -> None:
@@ -330,6 +282,6 @@ def test_tls_that_is_none_is_a_failure(laptop: None, receiver: Receiver) -> None
 
 
 def test_connection_requires_a_certificate_and_the_host_s_name() -> None:
-    context = sending._trusted()
+    context = sender._trusted()
     assert context.verify_mode == ssl.CERT_REQUIRED
     assert context.check_hostname

@@ -1,28 +1,43 @@
-"""The life of an endpoint: each change with its audit entry, in one transaction.
+"""What changes an endpoint or sends something to it: each with its audit entry, in one transaction.
 
 What changes an endpoint locks its row, so that concurrent calls come one after the other. What
 sends something does not: the process that delivers locks a delivery first, then its endpoint.
+All of them raise Endpoint.DoesNotExist if the endpoint was deleted.
 """
 
+import logging
 import uuid
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from audit.models import Action
 from audit.record import record
 from config import mail
 from config.request_context import actor
-from events.webhooks import queue, secrets
-from events.webhooks.models import BOTH_SECRETS, FAILING, Delivery, Endpoint, public_url
+from events.webhooks import policy, queue, secrets
+from events.webhooks.models import (
+    FAILING,
+    PENDING,
+    TEST_DOCUMENT,
+    TEST_EVENT,
+    Delivery,
+    DeliveryState,
+    Endpoint,
+    public_url,
+)
 from workspaces.accounts.notices import address_of
 from workspaces.models import Membership, Workspace
 
-MOST = 20  # endpoints of a workspace: each one multiplies what is delivered
 MOST_AGAIN = 10_000  # deliveries that are sent again at once
+
+logger = logging.getLogger(__name__)
 
 
 class AlreadyCreated(Exception):
@@ -51,29 +66,24 @@ def create(
         The endpoint and its raw secret, which is stored encrypted only.
 
     Raises:
-        AlreadyCreated: an endpoint with this id exists or existed.
-        TooMany: the workspace has 20 endpoints.
+        AlreadyCreated, TooMany.
     """
     workspace = Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
-    id = id or uuid.uuid4()
-    if Endpoint.objects.filter(pk=id).exists():
-        raise AlreadyCreated
-    if workspace.endpoints.existing().count() >= MOST:
-        raise TooMany
     raw = secrets.new()
-    endpoint = Endpoint(
-        id=id,
-        workspace=workspace,
-        url=url,
-        types=list(types),
-        secret=secrets.encrypt(raw),
-        created_by=by,
-    )
     try:
         with transaction.atomic():
-            endpoint.save(force_insert=True)
-    except IntegrityError as exc:  # for another workspace, at the same time
+            endpoint = Endpoint.objects.create(
+                id=id or uuid.uuid4(),
+                workspace=workspace,
+                url=url,
+                types=list(types),
+                secret=secrets.encrypt(raw),
+                created_by=by,
+            )
+    except IntegrityError as exc:
         raise AlreadyCreated from exc
+    if workspace.endpoints.existing().count() > policy.MOST_ENDPOINTS:
+        raise TooMany
     _record(Action.WEBHOOK_CREATED, endpoint, by.get_username(), ", ".join(types))
     return endpoint, raw
 
@@ -87,7 +97,6 @@ def change(endpoint: Endpoint, *, url: str, types: Sequence[str], by: User) -> N
 
     Raises:
         Changed: it has another URL or other types by now, which would be overwritten.
-        Endpoint.DoesNotExist: it was deleted.
     """
     now = _locked(endpoint)
     wanted = (url, set(types))
@@ -101,8 +110,7 @@ def change(endpoint: Endpoint, *, url: str, types: Sequence[str], by: User) -> N
     if set(now.types) != set(types):
         changes.append(f"{', '.join(now.types)} → {', '.join(types)}")
     if changes:
-        now.url, now.types = url, list(types)
-        now.save(update_fields=["url", "types", "failing_since"])
+        _update(now, url=url, types=list(types), failing_since=now.failing_since)
         _record(Action.WEBHOOK_CHANGED, now, by.get_username(), "; ".join(changes))
 
 
@@ -112,18 +120,14 @@ def switch_on(endpoint: Endpoint, *, by: User) -> datetime | None:
 
     Returns:
         When it was switched off: events since then were not sent to it. None if it was on.
-
-    Raises:
-        Endpoint.DoesNotExist: it was deleted.
     """
     now = _locked(endpoint)
     if now.enabled:
         return None
-    Endpoint.objects.filter(pk=now.pk).update(
-        enabled=True, disabled_reason="", disabled_at=None, failing_since=None
-    )
+    off_since = now.disabled_at
+    _update(now, enabled=True, disabled_reason="", disabled_at=None, failing_since=None)
     _record(Action.WEBHOOK_SWITCHED_ON, now, by.get_username())
-    return now.disabled_at
+    return off_since
 
 
 @transaction.atomic
@@ -134,33 +138,42 @@ def switch_off(endpoint: Endpoint, *, by: User | None = None, reason: str = "") 
 
     Args:
         by: the user; None for the service, which then e-mails the workspace's admins.
-        reason: why the service does it, after "because": "its server answered 410".
+        reason: why the service does it, after "because": "it responded with 410 Gone".
     """
-    locked = Endpoint.objects.select_for_update(of=("self",), no_key=True)
-    now = locked.existing().select_related("workspace").filter(pk=endpoint.pk).first()
-    if now is None or not now.enabled:
+    now = _existing(lock=True).filter(pk=endpoint.pk, enabled=True).first()
+    if now is None:
         return
-    Endpoint.objects.filter(pk=now.pk).update(
-        enabled=False, disabled_reason=reason[:200], disabled_at=timezone.now()
-    )
+    _update(now, enabled=False, disabled_reason=reason, disabled_at=timezone.now())
     person = by.get_username() if by else actor()
     _record(Action.WEBHOOK_SWITCHED_OFF, now, person, reason)
     if by is None:
-        transaction.on_commit(lambda: _tell_admins(now, reason), robust=True)
+        logger.warning("Endpoint %s was switched off: %s", now.pk, reason)
+        transaction.on_commit(lambda: _tell_admins(now), robust=True)
 
 
-def _tell_admins(endpoint: Endpoint, reason: str) -> None:
+def _tell_admins(endpoint: Endpoint) -> None:
     if not mail.available():
         return
     context = {
         "workspace": endpoint.workspace.name,
         "url": endpoint.public_url,
-        "reason": reason,
+        "reason": endpoint.disabled_reason,
     }
     admins = Membership.objects.admins().filter(workspace=endpoint.workspace)
     for admin in admins.select_related("user"):
         if to := address_of(admin.user):
             mail.send("A webhook was switched off", "webhooks/off_email.txt", context, to)
+
+
+def save_results(results: Sequence[queue.Result]) -> None:
+    """Saves how attempts ended; endpoints that want no more, or fail too long, are switched off."""
+    failed = queue.save(results)
+    too_long = timezone.now() - timedelta(days=policy.FAILING_DAYS)
+    failing = Endpoint.objects.filter(pk__in=failed, failing_since__lt=too_long)
+    reasons = dict.fromkeys(failing.values_list("pk", flat=True), policy.FAILING)
+    reasons |= {result.claim.endpoint_id: policy.GONE for result in results if result.gone}
+    for id, reason in reasons.items():
+        switch_off(Endpoint(pk=id), reason=reason)
 
 
 @transaction.atomic
@@ -169,16 +182,14 @@ def roll_secret(endpoint: Endpoint, *, by: User) -> str:
 
     Returns:
         The new raw secret.
-
-    Raises:
-        Endpoint.DoesNotExist: it was deleted.
     """
     now = _locked(endpoint)
     raw = secrets.new()
-    Endpoint.objects.filter(pk=now.pk).update(
-        secret=secrets.encrypt(raw),
+    _update(
+        now,
         previous_secret=now.secret,
-        previous_secret_until=timezone.now() + BOTH_SECRETS,
+        previous_secret_until=timezone.now() + policy.BOTH_SECRETS,
+        secret=secrets.encrypt(raw),
     )
     _record(Action.WEBHOOK_SECRET_ROLLED, now, by.get_username())
     return raw
@@ -186,39 +197,34 @@ def roll_secret(endpoint: Endpoint, *, by: User) -> str:
 
 @transaction.atomic
 def delete(endpoint: Endpoint, *, by: User) -> None:
-    """Stops an endpoint for good and wipes its secrets; its deliveries stay for 30 days.
-
-    Raises:
-        Endpoint.DoesNotExist: it was deleted.
-    """
+    """Stops an endpoint for good and wipes its secrets; its deliveries stay for 30 days."""
     now = _locked(endpoint)
-    Endpoint.objects.filter(pk=now.pk).update(
-        deleted_at=timezone.now(), secret="", previous_secret="", previous_secret_until=None
-    )
+    wiped = {"secret": "", "previous_secret": "", "previous_secret_until": None}
+    _update(now, deleted_at=timezone.now(), **wiped)
     _record(Action.WEBHOOK_DELETED, now, by.get_username())
 
 
 @transaction.atomic
-def send_test_event(endpoint: Endpoint, *, by: User) -> None:
-    """Adds a delivery of a test event.
-
-    Raises:
-        Endpoint.DoesNotExist: it was deleted.
-    """
-    now = _existing(endpoint)
-    queue.add_test_event(now)
+def send_test_event(endpoint: Endpoint, *, by: User) -> Delivery:
+    """Adds a delivery that is about no document, so that an admin sees what arrives."""
+    now = _existing().get(pk=endpoint.pk)
+    delivery = now.deliveries.create(
+        event_id=uuid.uuid4(),
+        type=TEST_EVENT,
+        occurred_at=Now(),
+        document_id=TEST_DOCUMENT,
+        status="COMPLETED",
+        sequence=0,
+    )
     _record(Action.WEBHOOK_TEST_SENT, now, by.get_username())
+    return delivery
 
 
 @transaction.atomic
 def send_again(delivery: Delivery, *, by: User) -> None:
-    """Sends a delivery once more, whatever became of it.
-
-    Raises:
-        Endpoint.DoesNotExist: the endpoint was deleted.
-    """
-    now = _existing(delivery.endpoint)
-    queue.send_again(now.deliveries.filter(pk=delivery.pk))
+    """Sends a delivery once more, whatever became of it."""
+    now = _existing().get(pk=delivery.endpoint_id)
+    _make_due(now.deliveries.filter(pk=delivery.pk))
     _record(Action.WEBHOOK_SENT_AGAIN, now, by.get_username(), delivery.public_event_id)
 
 
@@ -228,17 +234,30 @@ def send_failed_again(endpoint: Endpoint, *, by: User) -> int:
 
     Returns:
         How many.
-
-    Raises:
-        Endpoint.DoesNotExist: it was deleted.
     """
-    now = _existing(endpoint)
+    now = _existing().get(pk=endpoint.pk)
     failing = now.deliveries.filter(FAILING).values("pk")[:MOST_AGAIN]
-    count = queue.send_again(now.deliveries.filter(pk__in=failing))
+    count = _make_due(now.deliveries.filter(pk__in=failing))
     if count:
         what = f"{count:,} failed {'delivery' if count == 1 else 'deliveries'}"
         _record(Action.WEBHOOK_SENT_AGAIN, now, by.get_username(), what)
     return count
+
+
+def _make_due(deliveries: QuerySet[Delivery]) -> int:
+    """Makes deliveries due now, with a whole schedule of attempts; returns how many.
+
+    Those whose first attempt is still to come are left out, and those that are being attempted.
+    The consumer gets the same webhook-id; the attempts are numbered on.
+    """
+    free = Q(claimed_until=None) | Q(claimed_until__lte=Now())
+    return deliveries.filter(~PENDING | FAILING & free).update(
+        state=DeliveryState.PENDING,
+        next_attempt_at=Now(),
+        claim=None,
+        claimed_until=None,
+        failures=0,
+    )
 
 
 def _record(action: Action, endpoint: Endpoint, by: str, what: str = "") -> None:
@@ -248,10 +267,16 @@ def _record(action: Action, endpoint: Endpoint, by: str, what: str = "") -> None
     record(action, by=by, workspace=endpoint.workspace.snapshot(), detail=detail)
 
 
-def _existing(endpoint: Endpoint) -> Endpoint:
-    return Endpoint.objects.existing().select_related("workspace").get(pk=endpoint.pk)
+def _existing(*, lock: bool = False) -> QuerySet[Endpoint]:
+    found = Endpoint.objects.existing().select_related("workspace")
+    return found.select_for_update(of=("self",), no_key=True) if lock else found
 
 
 def _locked(endpoint: Endpoint) -> Endpoint:
-    locked = Endpoint.objects.select_for_update(of=("self",), no_key=True)
-    return locked.existing().select_related("workspace").get(pk=endpoint.pk)
+    return _existing(lock=True).get(pk=endpoint.pk)
+
+
+def _update(endpoint: Endpoint, **values: Any) -> None:
+    for name, value in values.items():
+        setattr(endpoint, name, value)
+    endpoint.save(update_fields=values)

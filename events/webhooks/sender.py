@@ -20,7 +20,7 @@ from cryptography.fernet import InvalidToken
 from config.api.responses import as_json
 from events.models import public_id
 from events.serializers import event
-from events.webhooks import secrets
+from events.webhooks import policy, secrets
 from events.webhooks.models import RESPONSE_LENGTH
 from events.webhooks.network import AttemptFailed, CheckedNetwork
 from events.webhooks.queue import Claim, Result
@@ -28,21 +28,19 @@ from events.webhooks.targets import Target, check_url
 
 logger = logging.getLogger(__name__)
 
-SECONDS = 15.0  # for an attempt, from resolving the host's name to the response's last byte
 READ_BYTES = 4 * RESPONSE_LENGTH  # of a response: a character has up to 4
-RETRY_STATUSES = (429, 503)  # with which Retry-After counts
 USER_AGENT = "Document-API-Webhooks/1"
 
 
 async def attempt(claim: Claim) -> Result:
-    """Makes one attempt, within `SECONDS`."""
-    started_at, started = datetime.now(UTC), time.monotonic()
+    """Makes one attempt, within `policy.ATTEMPT_SECONDS`."""
+    started_at, started, limit = datetime.now(UTC), time.monotonic(), policy.ATTEMPT_SECONDS
     found: dict[str, Any] = {}
     try:
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(limit):
             await _post(claim, found)
     except TimeoutError:
-        found["error"] = f"There was no complete response within {SECONDS:.0f} seconds."
+        found["error"] = f"There was no complete response within {limit:.0f} seconds."
     except AttemptFailed as exc:
         found["error"] = str(exc)
     except Exception as exc:
@@ -74,7 +72,7 @@ async def _post(claim: Claim, found: dict[str, Any]) -> None:
     try:
         response = await connection.handle_async_request(request)
         found["status"] = response.status
-        if response.status in RETRY_STATUSES:
+        if response.status in policy.RETRY_AFTER_STATUSES:
             found["retry_after"] = _retry_after(response.headers)
         content = b""
         async for part in response.aiter_stream():
