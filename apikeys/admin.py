@@ -14,7 +14,7 @@ from apikeys.admin_new import NewKeyAdmin
 from apikeys.life import DeletedKey, deleted_key
 from apikeys.managers import ENDED
 from apikeys.models import ApiKey
-from audit.export_views import redirect_without_key
+from audit.admin.search import redirect_without_key
 from audit.scope import scope_of
 from config.admin.base import request_user
 from config.admin.changelist import READING

@@ -12,7 +12,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from apikeys.models import ApiKey
-from audit.links import AuditHistory
+from audit.admin.links import AuditHistory
 from config.admin.base import SectionAdmin, request_user
 from config.admin.formatting import ago_with_exact, exact, time_tag
 from workspaces.api_access import access_warning

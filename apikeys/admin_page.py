@@ -12,7 +12,7 @@ from apikeys.life import DeletedKey, life_of
 from apikeys.models import ApiKey
 from apikeys.states import State
 from apikeys.usage import latest, report
-from audit.links import filtered_log_url
+from audit.admin.links import filtered_log_url
 from audit.models import Action
 from config.admin.formatting import time_tag
 from workspaces.models import Workspace

@@ -34,8 +34,9 @@ class AdmissionMiddleware:
     """Holds a slot while a request runs; refuses the request if there is none.
 
     A page that streams holds its slot until its last byte, unless its response has the attribute
-    `without_slot`: it takes one itself when it needs the database (`audit.export`). A download
-    gives it back before its first byte, since `documents.download` limits those that are sent.
+    `without_slot`: it takes one itself when it needs the database (`audit.admin.sending`). A
+    download gives it back before its first byte, since `documents.download` limits those that are
+    sent.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:

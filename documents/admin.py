@@ -9,7 +9,7 @@ from django.template.defaultfilters import filesizeformat
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 
-from audit.links import AuditHistory, log_link, page_and_entries, pages_of
+from audit.admin.links import AuditHistory, log_link, page_and_entries, pages_of
 from audit.models import Action
 from audit.record import record
 from config.admin.base import NoPermissions, TabularInline, request_user

@@ -6,8 +6,8 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.db.models import Q
 
-from audit.search import beginning_in, ids_in
-from audit.workspace_field import WorkspaceChoices, WorkspaceField
+from audit.admin.search import beginning_in, ids_in
+from audit.admin.workspace_filter import WorkspaceChoices, WorkspaceField
 from config.admin.changelist import AFTER, FilterForm
 from documents.models import Document
 

@@ -10,7 +10,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from audit import downloads
-from audit.links import page_and_entries, pages_of
+from audit.admin.links import page_and_entries, pages_of
 from audit.models import LISTED, Action, AuditEntry
 from config.admin.formatting import time_tag
 from documents.models import Document, Recipient

@@ -15,8 +15,8 @@ from apikeys.usage import panels
 from apikeys.usage.filters import RefusedChangeList, RefusedFilter
 from apikeys.usage.models import RefusedRequest
 from apikeys.usage.reasons import explain
-from audit.export_views import redirect_without_key
-from audit.links import filtered_log_url
+from audit.admin.links import filtered_log_url
+from audit.admin.search import redirect_without_key
 from audit.scope import scope_of
 from config.admin.base import request_user
 from config.admin.changelist import ReadOnlyAdmin

@@ -12,11 +12,11 @@ from django.utils import timezone
 
 from apikeys.usage.models import REQUEST_ID_SHORT, RefusedRequest
 from apikeys.usage.reasons import explain
-from audit.filters import PERIODS, id_field
-from audit.links import filtered_log_url
+from audit.admin.filters import PERIODS, id_field
+from audit.admin.links import filtered_log_url
+from audit.admin.search import MOST_IDS, Recognised, ids_and_addresses, in_words
+from audit.admin.workspace_filter import WorkspaceChoices, WorkspaceField, own_workspace_field
 from audit.scope import Scope
-from audit.search import MOST_IDS, Recognised, ids_and_addresses, in_words
-from audit.workspace_field import WorkspaceChoices, WorkspaceField, own_workspace_field
 from config.admin.base import request_user
 from config.admin.changelist import AFTER, FilterForm
 from config.key_format import PREFIX, PUBLIC_LENGTH

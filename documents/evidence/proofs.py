@@ -10,7 +10,7 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
 
-from audit.export_limits import slot
+from audit.admin.sending import slot
 from audit.models import Checkpoint
 from audit.tree import checkpoints
 from audit.tree.keys import public_keys

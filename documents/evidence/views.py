@@ -12,8 +12,8 @@ from django.http import (
 )
 from django.http.response import HttpResponseBase
 
-from audit.export_limits import RUNNING, Sending, TooManyExports, file_response
-from audit.links import filtered_log_url
+from audit.admin.links import filtered_log_url
+from audit.admin.sending import RUNNING, Sending, TooManyExports, file_response
 from audit.scope import scope_of
 from config.admin.base import request_user
 from config.admin.reauthentication import recent_sign_in_required

@@ -10,7 +10,7 @@ from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
-from audit import bars
+from audit.admin import histogram
 from audit.models import Action, AuditEntry
 from tests.support import factories, seals
 from tests.support.database import without_triggers
@@ -615,7 +615,7 @@ def test_audit_chart_counts_what_is_filtered(acme: Tenant, umbrella: Tenant) -> 
 def test_audit_list_has_no_chart_if_there_are_too_many_entries(
     sam: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bars, "MOST", 5)
+    monkeypatch.setattr(histogram, "MOST", 5)
     happened(5)
     assert bars_of(sam, "?until=2026-03-01")
     happened(1)
@@ -628,10 +628,10 @@ def test_audit_count_that_takes_too_long_is_given_up_and_counts_for_no_failure(
     acme: Tenant, sam: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(bars, "MILLISECONDS", 20)
+        patch.setattr(histogram, "MILLISECONDS", 20)
         for _ in range(20):
-            with pytest.raises(bars.TooMany):
-                bars._limited("SELECT pg_sleep(60)", [])
+            with pytest.raises(histogram.TooMany):
+                histogram._limited("SELECT pg_sleep(60)", [])
     assert len(seen(sam)) == 1
     with connection.cursor() as cursor:
         cursor.execute("SHOW statement_timeout")

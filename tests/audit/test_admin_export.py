@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from audit import export, export_limits, export_views
+from audit.admin import export, sending
 from audit.models import COLUMNS, Action, AuditEntry
 from tests.support import factories
 from tests.support.database import no_entries
@@ -269,7 +269,7 @@ def test_export_is_preceded_by_a_page_with_its_size_its_filters_and_its_name(
 def test_export_page_does_not_count_more_than_a_hundred_thousand(
     sam: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(export_views, "MOST_COUNTED", 3)
+    monkeypatch.setattr(export, "MOST_COUNTED", 3)
     happened(3)
     assert size(before(sam)) == "3"
     happened(1)
@@ -322,7 +322,7 @@ def test_export_of_a_user_waits_for_the_one_before(transactional_db: None, acme:
 def test_export_that_takes_too_long_is_broken_off(
     transactional_db: None, sam: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(export_limits, "EXPORT_SECONDS", -1.0)
+    monkeypatch.setattr(sending, "EXPORT_SECONDS", -1.0)
     response: Any = sam.get(EXPORT)
     with pytest.raises(TimeoutError):
         list(response)

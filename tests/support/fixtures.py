@@ -14,7 +14,7 @@ from django.db import connection
 from django.test import TransactionTestCase
 from pytest_django import DjangoDbBlocker
 
-from audit import export_limits
+from audit.admin import sending
 from config.postgresql import roles
 from documents import storage
 from tests.support import factories, openapi, seals
@@ -83,7 +83,7 @@ def _fresh_counters() -> None:
 @pytest.fixture(autouse=True)
 def _no_exports_in_progress() -> None:
     """An earlier test may not have read an export to its end."""
-    export_limits.RUNNING._ends.clear()
+    sending.RUNNING._ends.clear()
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def still_windows(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def patient_counting(monkeypatch: pytest.MonkeyPatch) -> None:
     """The admin counts to the end, however busy the machine is."""
-    monkeypatch.setattr("audit.bars.MILLISECONDS", 30_000)
+    monkeypatch.setattr("audit.admin.histogram.MILLISECONDS", 30_000)
 
 
 @pytest.fixture(autouse=True, scope="session")

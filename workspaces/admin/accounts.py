@@ -15,7 +15,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.views.decorators.debug import sensitive_post_parameters
 
-from audit.links import filtered_log_url
+from audit.admin.links import filtered_log_url
 from config.admin.base import NoPermissions, request_user
 from config.admin.formatting import date_column
 from config.admin.reauthentication import recent_sign_in_required

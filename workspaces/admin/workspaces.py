@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from audit.links import AuditHistory
+from audit.admin.links import AuditHistory
 from audit.models import Action, AuditEntry
 from audit.queries import newest_of
 from config.admin.base import SectionAdmin, request_user

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from audit.links import filtered_log_url
+from audit.admin.links import filtered_log_url
 from config.admin.base import request_user
 from config.admin.changelist import READING, ReadOnlyAdmin
 from config.admin.formatting import time_tag

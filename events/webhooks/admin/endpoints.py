@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html
 
-from audit.workspace_field import WorkspaceChoices
+from audit.admin.workspace_filter import WorkspaceChoices
 from config.admin.base import request_user
 from config.admin.formatting import ago_with_exact
 from events.webhooks import services

@@ -6,8 +6,8 @@ from django import forms
 from django.db.models import Q
 from django.http import QueryDict
 
-from audit.search import ids_in
-from audit.workspace_field import WorkspaceField, own_workspace_field
+from audit.admin.search import ids_in
+from audit.admin.workspace_filter import WorkspaceField, own_workspace_field
 from config.admin.changelist import FilterForm
 from events.models import Event, EventType
 from events.serializers import MEANINGS

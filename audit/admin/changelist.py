@@ -9,11 +9,11 @@ from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.safestring import SafeString
 
-from audit import bars, fields
-from audit.filters import PERIODS, AuditLogFilter
-from audit.links import refused_requests_url
-from audit.search import Recognised, in_words
-from audit.workspace_field import WorkspaceChoices
+from audit.admin import columns, histogram
+from audit.admin.filters import PERIODS, AuditLogFilter
+from audit.admin.links import refused_requests_url
+from audit.admin.search import Recognised, in_words
+from audit.admin.workspace_filter import WorkspaceChoices
 from config.admin.changelist import AFTER, BEFORE
 from config.admin.charts import Bar, bar_chart
 
@@ -31,7 +31,7 @@ class AuditChangeList(WorkspaceChoices):
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
         self._request = request
-        fields.prepare(request, self.result_list, self.root_queryset)
+        columns.prepare(request, self.result_list, self.root_queryset)
 
     # --- Search
 
@@ -92,25 +92,25 @@ class AuditChangeList(WorkspaceChoices):
         if not self.form.is_valid() or {AFTER, BEFORE} & set(self.params) or not self.result_list:
             return None
         for since, until in self._ranges():
-            shown = bars.Range.of(since, until)
+            shown = histogram.Range.of(since, until)
             try:
-                counted = bars.count_by_time(self.queryset, self.form.alternatives(), shown)
-            except bars.TooMany:
+                counted = histogram.count_by_time(self.queryset, self.form.alternatives(), shown)
+            except histogram.TooMany:
                 continue
             return self._drawn(shown, counted)
         return SafeString(
             '<p class="quiet">Too many entries for a chart. Choose a shorter time.</p>'
         )
 
-    def _drawn(self, shown: bars.Range, counted: list[bars.Counted]) -> SafeString | None:
+    def _drawn(self, shown: histogram.Range, counted: list[histogram.Counted]) -> SafeString | None:
         drawn = [self._bar(each, shown.form) for each in counted]
         if shown.count < 2 or not any(bar.total for bar in drawn):
             return None
-        unit = "hour" if shown.step == bars.HOUR else "day"
+        unit = "hour" if shown.step == histogram.HOUR else "day"
         label = f"Entries by {unit} (UTC), {drawn[0].label} to {drawn[-1].label}"
         return bar_chart(drawn, label=label)
 
-    def _bar(self, counted: bars.Counted, form: str) -> Bar:
+    def _bar(self, counted: histogram.Counted, form: str) -> Bar:
         text = f"{counted.start:{form}}"
         url = self.address(since=text, until=text, within=None)
         label = text if len(text) == len("2026-03-01") else f"{text}:00"

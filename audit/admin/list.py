@@ -15,10 +15,11 @@ from django.template.loader import render_to_string
 from django.urls import URLPattern, path, reverse
 from django.utils.safestring import SafeString
 
-from audit import fields
-from audit.changelist import AuditChangeList
-from audit.export_views import ExportViews, redirect_without_key
-from audit.filters import AuditLogFilter
+from audit.admin import columns
+from audit.admin.changelist import AuditChangeList
+from audit.admin.export import ExportViews
+from audit.admin.filters import AuditLogFilter
+from audit.admin.search import redirect_without_key
 from audit.models import AuditEntry
 from audit.scope import scope_of, workspace_directory
 from audit.tree import state
@@ -39,7 +40,7 @@ MOST_OF_A_REQUEST = 20  # other entries that an entry's page shows
 
 
 @admin.register(AuditEntry)
-class AuditEntryAdmin(fields.EntryFields, ExportViews, ReadOnlyAdmin):
+class AuditEntryAdmin(columns.EntryFields, ExportViews, ReadOnlyAdmin):
     """Nobody adds, changes or deletes an entry; the database refuses it too."""
 
     description = "Who did what, and when: keys, downloads, plans, members, accounts."
@@ -128,7 +129,7 @@ class AuditEntryAdmin(fields.EntryFields, ExportViews, ReadOnlyAdmin):
     def get_object(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         entry = super().get_object(request, *args, **kwargs)
         if entry is not None:
-            fields.prepare(request, [entry], self.get_queryset(request))
+            columns.prepare(request, [entry], self.get_queryset(request))
         return entry
 
     def change_view(
@@ -156,7 +157,7 @@ class AuditEntryAdmin(fields.EntryFields, ExportViews, ReadOnlyAdmin):
         return [
             {
                 "when": self.when(each),
-                "url": fields.entry_url(each),
+                "url": columns.entry_url(each),
                 "current": each.pk == entry.pk,
                 "text": self.what_happened(each),
                 "detail": each.detail,

@@ -11,7 +11,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from audit import downloads
-from audit.links import log_link, page_and_entries, pages_of
+from audit.admin.links import log_link, page_and_entries, pages_of
 from audit.models import Action, AuditEntry
 from audit.tree import state
 from config.admin.formatting import date_column, exact

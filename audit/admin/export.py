@@ -9,15 +9,33 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
+from django.http import (
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    HttpResponseNotAllowed,
+    HttpResponseRedirect,
+)
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.text import slugify
 
-from audit.export_limits import slot
-from audit.filters import AuditLogFilter
+from audit.admin import histogram
+from audit.admin.filters import AuditLogFilter
+from audit.admin.links import log_url
+from audit.admin.search import redirect_without_key
+from audit.admin.sending import RUNNING, Sending, TooManyExports, file_response, slot
 from audit.models import COLUMNS, LABELS, Action
+from audit.record import record
 from config.admin import keyset
+from config.admin.base import request_user
+from config.admin.changelist import ReadOnlyAdmin
+from config.admin.reauthentication import recent_sign_in_required
 
+MOST_COUNTED = 100_000  # entries that are counted before an export
 BATCH = 2000  # entries that are read and sent at a time; no more are ever in memory
 # A spreadsheet treats a cell that begins with one of these as a formula (OWASP, CSV injection);
 # this includes the full-width forms. Where `;` or tabs separate cells, one may begin within ours,
@@ -103,3 +121,76 @@ def file_name(form: AuditLogFilter) -> str:
     filters = form.text()
     words = "" if filters == "no filter" else f"-{slugify(filters)[:80].strip('-_')}"
     return f"audit-log-{timezone.now():%Y-%m-%d}{words}.csv"
+
+
+class ExportViews(ReadOnlyAdmin):
+    """The views; the admin of the audit log has their URLs."""
+
+    def get_filter_form(self, request: HttpRequest) -> AuditLogFilter:
+        raise NotImplementedError
+
+    def before_export_view(self, request: HttpRequest) -> HttpResponse:
+        """What an export would contain, and how many entries these are."""
+        form = self._form_of_export(request)
+        if not isinstance(form, AuditLogFilter):
+            return form
+        try:
+            entries = self.get_filtered(request, form)
+            number = histogram.count(entries, form.alternatives(), MOST_COUNTED)
+            size = f"more than {MOST_COUNTED:,}" if number > MOST_COUNTED else f"{number:,}"
+        except histogram.TooMany:
+            size = "too many to count in a moment"
+        query = f"?{request.GET.urlencode()}"
+        return self.page(
+            request,
+            "admin/audit/auditentry/export.html",
+            title="Export as CSV",
+            size=size,
+            filters=form.text(),
+            file_name=file_name(form),
+            export_url=reverse("admin:audit_auditentry_export") + query,
+            back_url=log_url() + query,
+        )
+
+    def export_view(self, request: HttpRequest) -> HttpResponseBase:
+        """The filtered entries as CSV; a redirect to the list if a filter is not valid."""
+        form = self._form_of_export(request)
+        if not isinstance(form, AuditLogFilter):
+            return form
+        person = request_user(request).get_username()
+        found = batches(
+            self.get_filtered(request, form), form.alternatives(), self.get_queryset(request)
+        )
+        try:
+            with RUNNING.begin(person):
+                # Committed before the first byte.
+                started = record(
+                    Action.LOG_EXPORTED,
+                    by=person,
+                    workspace=form.only_workspace(),
+                    detail=form.text(),
+                )
+                sending = Sending(lines(found), started)
+        except TooManyExports as exc:
+            messages.warning(request, exc.text)
+            return HttpResponseRedirect(f"{log_url()}?{request.GET.urlencode()}")
+        return file_response(sending, file_name(form), "text/csv; charset=utf-8")
+
+    def _form_of_export(self, request: HttpRequest) -> AuditLogFilter | HttpResponse:
+        """The valid filters of an export, or the response without them.
+
+        Raises:
+            PermissionDenied: the user may not see the log.
+            PasswordNeeded: the password must be entered again.
+        """
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        if request.method != "GET":
+            return HttpResponseNotAllowed(["GET"])
+        if redirect := redirect_without_key(request):
+            return redirect
+        recent_sign_in_required(request)
+        form = self.get_filter_form(request)
+        if form.is_valid():
+            return form
+        return HttpResponseRedirect(f"{log_url()}?{request.GET.urlencode()}")

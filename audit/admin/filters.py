@@ -12,12 +12,12 @@ from django.db.models import Q
 from django.http import QueryDict
 from django.utils import timezone
 
+from audit.admin.search import Recognised, recognise
+from audit.admin.times import SpanField
+from audit.admin.workspace_filter import WorkspaceField, name_of, own_workspace_field
 from audit.models import LISTED, Action, AuditEntry
 from audit.scope import Scope
-from audit.search import Recognised, recognise
 from audit.snapshots import WorkspaceSnapshot
-from audit.times import SpanField
-from audit.workspace_field import WorkspaceField, name_of, own_workspace_field
 from config.admin.changelist import FilterForm
 from config.key_format import PREFIX, PUBLIC_LENGTH
 

@@ -14,8 +14,9 @@ from uuid import UUID
 from django.core.exceptions import ValidationError
 from django.db.models import Q, Value
 from django.db.models.lookups import Exact
+from django.http import HttpRequest, HttpResponseRedirect
 
-from audit import times
+from audit.admin import times
 from audit.models import folded
 from config.key_format import PREFIX, PUBLIC_LENGTH
 
@@ -49,10 +50,17 @@ class Recognised:
     span: times.Span | None = None
 
 
-def without_raw_key(text: str) -> str:
-    """The text; or only the prefix of a key, if the text contains one."""
-    key = _KEY.search(text)
-    return key[0][:PUBLIC_LENGTH] if key else text
+def redirect_without_key(request: HttpRequest) -> HttpResponseRedirect | None:
+    """A redirect that leaves only the prefix of a raw key in the search, if it contains one.
+
+    The browser's history keeps the target of a redirect, not the URL that was redirected.
+    """
+    key = _KEY.search(request.GET.get("q", ""))
+    if key is None or request.GET["q"] == (prefix := key[0][:PUBLIC_LENGTH]):
+        return None
+    query = request.GET.copy()
+    query["q"] = prefix
+    return HttpResponseRedirect(f"{request.path}?{query.urlencode()}")
 
 
 def ids_in(text: str) -> list[UUID]:
