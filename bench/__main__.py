@@ -2,7 +2,7 @@
 
 A part of it only prints its table:
 
-    python -m bench --scale small --only list25,me --variants ours,fastapi --rounds 3 --duration 2
+    python -m bench --scale small --only list25,me --variants ours,starlette --rounds 3 --duration 2
 """
 
 import argparse
@@ -37,7 +37,6 @@ def measure_all(parts: stack.Stack, compared: Comparison) -> str:
         "comparison": report.comparison(results),
         "costs": report.costs(results),
         "latencies": report.latencies(compared.latencies),
-        "servers": report.cases(compared.run_servers()),
         "growth": report.growth(lists, me),
         "lists": report.cases(lists),
         "me": report.cases(me),

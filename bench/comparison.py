@@ -13,11 +13,11 @@ from bench.measuring import CONNECTIONS, Measurement, measure
 from bench.scale import Scale
 from bench.stack import Stack
 from bench.traffic import Endpoint, Target, endless, targets
-from bench.variants import SERVERS, Server, Variant, serving
+from bench.variants import Server, Variant, serving
 
 AMONG = 40  # small workspaces that are requested in turn
 FIXED_RATE = "list25"  # the endpoint that is also measured at a fixed rate
-PACES = ("drf", "fastapi")  # half the rate of these, for all variants that can serve twice that
+PACES = ("drf", "starlette")  # half the rate of these, for all variants that can serve twice that
 FEWEST = 20  # requests at a fixed rate
 
 
@@ -72,16 +72,6 @@ class Comparison:
                     if endpoint == FIXED_RATE and found.keys() >= set(PACES):
                         self._measure_latencies(servers, found)
         return results
-
-    def run_servers(self) -> Cases:
-        """One endpoint of this service under each server, measured in turn."""
-        found: Cases = {name: [] for name in SERVERS}
-        for number in range(1, self.scale.rounds + 1):
-            log(f"servers, round {number} of {self.scale.rounds}")
-            with serving(self.stack, self.database, SERVERS) as servers:
-                for name, server in servers.items():
-                    found[name].append(self._measure(server, FIXED_RATE, "ours", part=0.5))
-        return found
 
     def _learn(self, servers: Mapping[str, Server]) -> None:
         with self.stack.connect(self.database) as connection:

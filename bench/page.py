@@ -20,8 +20,8 @@ from bench.stack import Stack
 from bench.traffic import USES
 from bench.variants import WORKERS
 
-PACKAGES = "django djangorestframework psycopg msgspec granian gunicorn fastapi pydantic starlette \
-asyncpg uvicorn uvloop httptools"
+PACKAGES = "django djangorestframework psycopg msgspec granian gunicorn starlette asyncpg \
+hiredis uvloop"
 PAGE = """# Performance
 
 {warning}Written by `make bench` on {date:%Y-%m-%d}, at commit {commit}.
@@ -47,9 +47,6 @@ and database) as a multiple of this service's:
 ## Latency at a fixed rate (list, limit 25)
 
 {latencies}
-## Under which server (list, limit 25)
-
-{servers}
 ## A cost that does not grow
 
 {growth}
@@ -82,9 +79,9 @@ with the connections that have ended, and of Redis.
 - Each worker process is kept to one core, as the units keep it, with all variants.
 - A server whose workers share the work unevenly is measured again over new connections.
 - Latency is measured at a fixed rate, from when a request was due.
-- Stock DRF is run by gunicorn (4 threads a process), FastAPI by uvicorn. Raw Starlette, without \
-models and tuned by hand, is run by uvicorn and by granian. Services in other languages can be \
-quicker.
+- Stock DRF is run by gunicorn (4 threads a process). Raw Starlette, run by granian, is tuned by \
+hand: asyncpg, msgspec structs, and hiredis, which the others run without. Services in other \
+languages can be quicker.
 - A target holds if the whole interval of the rounds reaches it, and fails if none of it does; \
 otherwise it is undecided.
 """

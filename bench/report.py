@@ -8,13 +8,12 @@ from bench.measuring import Measurement
 from bench.traffic import ENDPOINTS
 from bench.variants import VARIANTS
 
-STARLETTE = ("starlette", "starlette-granian")  # the better of them counts: both have its target
 # endpoint → peer → how many times as many requests a second at least
 AT_LEAST = {
-    "list25": {"drf": 15, "fastapi": 1.9, **dict.fromkeys(STARLETTE, 1.0)},
-    "list100": {"drf": 24, "fastapi": 2.5, **dict.fromkeys(STARLETTE, 1.2)},
-    "detail": {"drf": 12, "fastapi": 1.5, **dict.fromkeys(STARLETTE, 0.9)},
-    "me": {"drf": 9.5, "fastapi": 1.3, **dict.fromkeys(STARLETTE, 0.75)},
+    "list25": {"drf": 15, "starlette": 1.0},
+    "list100": {"drf": 24, "starlette": 1.2},
+    "detail": {"drf": 12, "starlette": 0.9},
+    "me": {"drf": 9.5, "starlette": 0.75},
 }
 # The targets below are ratios of processor time within one run.
 LISTS = 1.2  # the most expensive list over the cheapest one

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import httpx
 import psutil
 
-from bench.launch import SERVER_THREADS, granian, on_port, started, wait
+from bench.launch import ROOT, SERVER_THREADS, granian, on_port, started, wait
 from bench.stack import Stack
 from config.embedded.service import HOST
 from config.ports import free_port
@@ -26,29 +26,18 @@ class Variant:
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
-OURS = "config.wsgi:application"
-STARLETTE = "bench.peers.starlette:app"
-OUR_COMMAND = granian(OURS, workers=WORKERS, threads=SERVER_THREADS)
+STARLETTE = granian("bench.peers.starlette:app", workers=WORKERS, threads=1, interface="asgi")
+OURS = granian("config.wsgi:application", workers=WORKERS, threads=SERVER_THREADS)
 GUNICORN = f"gunicorn --workers {WORKERS} --worker-class gthread --threads 4 --keep-alive 75 \
 --log-level error --bind {HOST}:{{port}}"
-UVICORN = f"uvicorn --workers {WORKERS} --loop uvloop --http httptools --timeout-keep-alive 75 \
---log-level error --no-access-log --host {HOST} --port {{port}}"
-DRF = {"DJANGO_SETTINGS_MODULE": "bench.peers.drf.settings"}
+# redis-py uses hiredis wherever it is importable; requirements.txt does not have it.
+AS_INSTALLED = {"PYTHONPATH": str(ROOT / "bench" / "peers" / "without_hiredis")}
+DRF = AS_INSTALLED | {"DJANGO_SETTINGS_MODULE": "bench.peers.drf.settings"}
 VARIANTS = {
-    "ours": Variant("this service", OUR_COMMAND),
+    "ours": Variant("this service", OURS, AS_INSTALLED),
     "drf": Variant("stock DRF", f"{GUNICORN} django.core.wsgi:get_wsgi_application()", DRF),
-    "fastapi": Variant("FastAPI", f"{UVICORN} bench.peers.fastapi.app:app"),
-    "starlette": Variant("Starlette, raw, uvicorn", f"{UVICORN} {STARLETTE}"),
-    "starlette-granian": Variant(
-        "Starlette, raw, granian",
-        granian(STARLETTE, workers=WORKERS, threads=1, interface="asgi"),
-    ),
+    "starlette": Variant("Starlette, raw", STARLETTE),
 }
-# This service under other servers and with other numbers of requests that run at once.
-SERVERS = {
-    f"granian, API slots a process: {n}": Variant(f"{n} slots", OUR_COMMAND, {"API_SLOTS": str(n)})
-    for n in (1, 2, 3, 4, 8)
-} | {"gunicorn, threads a process: 4": Variant("gunicorn", f"{GUNICORN} {OURS}")}
 
 
 @dataclass(frozen=True)
