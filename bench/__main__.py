@@ -2,7 +2,7 @@
 
 A part of it only prints its table:
 
-    python -m bench --scale small --only list25,me --variants ours,starlette --rounds 3 --duration 2
+    python -m bench --scale small --only list25,me --variants ours,starlette --rounds 3
 """
 
 import argparse
@@ -10,39 +10,50 @@ import sys
 from dataclasses import replace
 from typing import TypeVar
 
-from bench import growth, log, report, stack
+from bench import downloads, growth, page, report
 from bench.comparison import AMONG, Comparison
-from bench.downloads import ratios
-from bench.launch import ROOT
-from bench.loading.identity import workspaces
-from bench.page import page
+from bench.loading import workspaces
+from bench.measuring import CONNECTIONS
 from bench.scale import SCALES
-from bench.traffic import ENDPOINTS
-from bench.variants import VARIANTS, serving
+from bench.stack import Stack
+from bench.traffic import ENDPOINTS, USES
+from bench.variants import VARIANTS, WORKERS, serving
 
 T = TypeVar("T")
+PACKAGES = "django djangorestframework psycopg msgspec granian gunicorn starlette asyncpg hiredis \
+uvloop"
 
 
 def _some(named: dict[str, T], names: str | None) -> dict[str, T]:
     return {name: named[name] for name in names.split(",")} if names else named
 
 
-def measure_all(parts: stack.Stack, compared: Comparison) -> str:
-    """Returns the whole page."""
-    main, scale = compared.database, compared.scale
-    results, ours = compared.run(), {"ours": VARIANTS["ours"]}
-    with serving(parts, main, ours) as server:
-        lists, me = growth.grow(parts, main, scale, server["ours"], workspaces(scale)[: AMONG + 1])
-    tables = {
-        "comparison": report.comparison(results),
-        "costs": report.costs(results),
-        "latencies": report.latencies(compared.latencies),
-        "growth": report.growth(lists, me),
-        "lists": report.cases(lists),
-        "me": report.cases(me),
-        "downloads": ratios.table(ratios.measure(scale)),
-    }
-    return page(parts, scale, results, tables)
+def measure_all(compared: Comparison) -> str:
+    """Writes the whole page, and returns it."""
+    stack, scale, loaded = compared.stack, compared.scale, workspaces(compared.scale)
+    results = compared.run()
+    with serving({"ours": VARIANTS["ours"]}) as servers:
+        lists, me = growth.grow(stack, scale, servers["ours"], loaded[: AMONG + 1])
+        found = downloads.measure(stack, scale, servers["ours"], loaded[0])
+    return page.write(
+        stack,
+        "performance.md",
+        PACKAGES,
+        smoke="A smoke test: its numbers mean nothing." if scale.name == "small" else "",
+        scale=scale,
+        comparison=report.comparison(results),
+        costs=report.costs(results),
+        latencies=report.latencies(compared.latencies),
+        growth=report.growth(lists, me),
+        lists=report.cases(lists),
+        me=report.cases(me),
+        downloads=downloads.table(found),
+        busy=max(m.client / m.seconds for rounds in results.values() for m in rounds),
+        among=min(AMONG, scale.workspaces),
+        uses=USES,
+        connections=CONNECTIONS,
+        workers=WORKERS,
+    )
 
 
 def main() -> None:
@@ -56,25 +67,15 @@ def main() -> None:
     scale = SCALES[options.scale]
     rounds, seconds = options.rounds or scale.rounds, options.duration or scale.seconds
     scale = replace(scale, rounds=rounds, seconds=seconds)
-    parts = stack.provide()
-    compared = Comparison(
-        parts,
-        parts.loaded(scale),
-        scale,
-        workspaces(scale)[1:],
-        _some(VARIANTS, options.variants),
-        _some(ENDPOINTS, options.only),
-    )
+    stack = Stack("bench")
+    stack.set_as_in_production()
+    stack.load(scale)
+    variants, endpoints = _some(VARIANTS, options.variants), _some(ENDPOINTS, options.only)
+    compared = Comparison(stack, scale, workspaces(scale)[1:], variants, endpoints)
     if options.only or options.variants:
         sys.stdout.write("\n".join(report.costs(compared.run())))
-        return
-    text = measure_all(parts, compared)
-    # A smoke test's page stays out of docs/.
-    folder = ROOT / "docs" if scale.name == "full" else parts.folder / scale.name
-    folder.mkdir(exist_ok=True)
-    (folder / "performance.md").write_text(text)
-    sys.stdout.write(text)
-    log(f"written: {folder / 'performance.md'}")
+    else:
+        sys.stdout.write(measure_all(compared))
 
 
 if __name__ == "__main__":

@@ -1,15 +1,13 @@
-"""The variants compared: rounds of A B C D, A B C D, for each endpoint."""
+"""The variants compared: rounds of A B C, A B C, for each endpoint."""
 
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import median, quantiles
 
 from bench import log
 from bench.agreement import learn, refuse_alike
-from bench.client import Client
-from bench.loading.identity import Workspace
-from bench.measuring import CONNECTIONS, Measurement, measure
+from bench.client import Request
+from bench.loading import Workspace
+from bench.measuring import Latency, Measurement, latency, measure
 from bench.scale import Scale
 from bench.stack import Stack
 from bench.traffic import Endpoint, Target, endless, targets
@@ -18,17 +16,6 @@ from bench.variants import Server, Variant, serving
 AMONG = 40  # small workspaces that are requested in turn
 FIXED_RATE = "list25"  # the endpoint that is also measured at a fixed rate
 PACES = ("drf", "starlette")  # half the rate of these, for all variants that can serve twice that
-FEWEST = 20  # requests at a fixed rate
-
-
-@dataclass(frozen=True)
-class Latency:
-    """At so many requests a second: the median and the 99th percentile, in seconds."""
-
-    rate: float
-    median: float
-    late: float
-
 
 Cases = dict[str, list[Measurement]]  # case → one for each round
 Results = dict[tuple[str, str], list[Measurement]]  # (endpoint, variant) → one for each round
@@ -40,7 +27,6 @@ class Comparison:
     """Each endpoint with each variant, in the small workspaces."""
 
     stack: Stack
-    database: str
     scale: Scale
     workspaces: Sequence[Workspace]
     variants: Mapping[str, Variant]
@@ -59,12 +45,17 @@ class Comparison:
         results: Results = {(e, v): [] for e in self.endpoints for v in self.variants}
         for number in range(1, self.scale.rounds + 1):
             # New processes for each round: the chances of a start are part of the spread.
-            with serving(self.stack, self.database, self.variants) as servers:
+            with serving(self.variants) as servers:
                 if not self.learned:
                     self._learn(servers)
                 log(f"round {number} of {self.scale.rounds}")
                 for endpoint in self.endpoints:
-                    found = {n: self._measure(s, endpoint, n) for n, s in servers.items()}
+                    found = {
+                        name: measure(
+                            self.stack, server, self._requests(endpoint, name), self.scale.seconds
+                        )
+                        for name, server in servers.items()
+                    }
                     for name, measurement in found.items():
                         results[endpoint, name].append(measurement)
                     rates = (f"{n} {m.rate:.0f}/s {m.cost_ms:.2f} ms" for n, m in found.items())
@@ -74,18 +65,17 @@ class Comparison:
         return results
 
     def _learn(self, servers: Mapping[str, Server]) -> None:
-        with self.stack.connect(self.database) as connection:
-            for name, endpoint in self.endpoints.items():
+        with self.stack.connect() as connection:
+            for name in self.endpoints:
                 log(f"comparing responses: {name}")
                 self.stack.reset_rate_limit()
-                wanted = targets(connection, endpoint, self.workspaces[:AMONG])
+                wanted = targets(connection, name, self.workspaces[:AMONG])
                 self.learned[name] = learn(servers, wanted)
         refuse_alike(self.stack, servers, wanted[0])
 
-    def _measure(self, server: Server, endpoint: str, variant: str, part: float = 1) -> Measurement:
-        self.stack.prepare(self.database)
-        requests = endless(self.learned[endpoint][variant])
-        return measure(self.stack, server, requests, self.scale, part=part)
+    def _requests(self, endpoint: str, variant: str) -> Iterator[Request]:
+        self.stack.prepare()
+        return endless(self.learned[endpoint][variant])
 
     def _measure_latencies(
         self, servers: Mapping[str, Server], measured: Mapping[str, Measurement]
@@ -94,12 +84,8 @@ class Comparison:
         for pace in PACES:
             rate = measured[pace].rate / 2
             for name, server in servers.items():
-                if measured[name].rate < rate * 2:
-                    continue
-                self.stack.prepare(self.database)
-                requests = endless(self.learned[FIXED_RATE][name])
-                with closing(Client(server.port, requests)) as load:
-                    load.warm_up(CONNECTIONS, self.scale.seconds / 4)
-                    took = load.at_rate(rate, max(self.scale.seconds / 2, FEWEST / rate))
-                latency = Latency(rate, median(took), quantiles(took, n=100)[98])
-                self.latencies.setdefault((pace, name), []).append(latency)
+                if measured[name].rate >= rate * 2:
+                    found = latency(
+                        server, self._requests(FIXED_RATE, name), rate, self.scale.seconds / 2
+                    )
+                    self.latencies.setdefault((pace, name), []).append(found)

@@ -1,10 +1,11 @@
-"""The results in words and tables: Markdown."""
+"""The results as tables, and the targets."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from statistics import median
 
 from bench.comparison import Cases, Latencies, Results
 from bench.measuring import Measurement
+from bench.page import spread, table
 from bench.traffic import ENDPOINTS
 from bench.variants import VARIANTS
 
@@ -19,18 +20,7 @@ AT_LEAST = {
 LISTS = 1.2  # the most expensive list over the cheapest one
 ME = 1.3  # a million documents over a thousand
 TARGETS = ("cost", "target", "measured", "")
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], words: int = 1) -> list[str]:
-    """A Markdown table, the columns after the first `words` ones aligned to the right."""
-    line = "|" + "---|" * words + "---:|" * (len(head) - words)
-    return [f"| {' | '.join(head)} |", line, *(f"| {' | '.join(row)} |" for row in rows), ""]
-
-
-def spread(values: Sequence[float], digits: int = 2) -> str:
-    """The median of the rounds, and the least and the most."""
-    middle, low, high = (f"{f(values):,.{digits}f}" for f in (median, min, max))
-    return middle if low == high else f"{middle} ({low} to {high})"
+COSTS = ("requests/s", "server, ms", "database, ms", "both, ms", "Redis, ms")
 
 
 def verdict(holds: bool) -> str:
@@ -51,10 +41,9 @@ def against(results: Results, endpoint: str, peer: str) -> list[str]:
     return [f"≥ {least:g}", measured, verdict(min(found) >= least) if decided else "undecided"]
 
 
-def at_most(what: str, value: float, most: float, unit: str = "") -> list[str]:
+def at_most(what: str, value: float, most: float) -> list[str]:
     """The row of a target that is an upper limit."""
-    digits = 1 if unit else 2
-    return [what, f"≤ {most:g}{unit}", f"{value:.{digits}f}{unit}", verdict(value <= most)]
+    return [what, f"≤ {most:g}", f"{value:.2f}", verdict(value <= most)]
 
 
 def at_least(what: str, value: float, least: float) -> list[str]:
@@ -87,9 +76,6 @@ def _parts(rounds: Sequence[Measurement]) -> list[str]:
         spread([m.cost_ms for m in rounds]),
         spread([m.ms(m.redis) for m in rounds]),
     ]
-
-
-COSTS = ("requests/s", "server, ms", "database, ms", "both, ms", "Redis, ms")
 
 
 def costs(results: Results) -> list[str]:

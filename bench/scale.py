@@ -13,6 +13,8 @@ class Scale:
     documents_each: int = 1_000
     keys: int = 1_500  # of the large workspace
     keys_each: int = 75
+    uploaded: int = 1  # documents of each workspace, the newest, whose files can be downloaded
+    large_file: int = 1_000_000  # bytes of the large workspace's newest document
     seconds: float = 4  # of one measurement
     rounds: int = 5
 
@@ -35,3 +37,14 @@ SCALES = {
         rounds=1,
     ),
 }
+# What is broken by `make faults`: a workspace with a large file, and its neighbour.
+FAULTS = Scale(
+    "faults",
+    documents=33,
+    workspaces=1,
+    documents_each=32,
+    keys=50,
+    keys_each=50,
+    uploaded=33,
+    large_file=40_000_000,
+)

@@ -2,19 +2,22 @@
 
 import contextlib
 import os
-import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import httpx
 import psutil
 
-from bench.launch import ROOT, SERVER_THREADS, granian, on_port, started, wait
-from bench.stack import Stack
+from bench.processes import ROOT, Process, on_port, started, wait
 from config.embedded.service import HOST
 from config.ports import free_port
 
 WORKERS = 2  # processes, for all
+GRANIAN = f"granian --log-level error --host {HOST} --port {{port}} --workers {WORKERS}"
+GUNICORN = f"gunicorn --workers {WORKERS} --worker-class gthread --threads 4 --keep-alive 75 \
+--log-level error --bind {HOST}:{{port}}"
+# redis-py uses hiredis wherever it is importable; requirements.txt does not have it.
+AS_INSTALLED = {"PYTHONPATH": str(ROOT / "bench" / "peers" / "without_hiredis")}
 
 
 @dataclass(frozen=True)
@@ -26,17 +29,22 @@ class Variant:
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
-STARLETTE = granian("bench.peers.starlette:app", workers=WORKERS, threads=1, interface="asgi")
-OURS = granian("config.wsgi:application", workers=WORKERS, threads=SERVER_THREADS)
-GUNICORN = f"gunicorn --workers {WORKERS} --worker-class gthread --threads 4 --keep-alive 75 \
---log-level error --bind {HOST}:{{port}}"
-# redis-py uses hiredis wherever it is importable; requirements.txt does not have it.
-AS_INSTALLED = {"PYTHONPATH": str(ROOT / "bench" / "peers" / "without_hiredis")}
-DRF = AS_INSTALLED | {"DJANGO_SETTINGS_MODULE": "bench.peers.drf.settings"}
 VARIANTS = {
-    "ours": Variant("this service", OURS, AS_INSTALLED),
-    "drf": Variant("stock DRF", f"{GUNICORN} django.core.wsgi:get_wsgi_application()", DRF),
-    "starlette": Variant("Starlette, raw", STARLETTE),
+    "ours": Variant(
+        "this service",
+        # As many threads as SERVER_THREADS has by default.
+        f"{GRANIAN} --interface wsgi --blocking-threads 384 config.wsgi:application",
+        AS_INSTALLED,
+    ),
+    "drf": Variant(
+        "stock DRF",
+        f"{GUNICORN} django.core.wsgi:get_wsgi_application()",
+        {**AS_INSTALLED, "DJANGO_SETTINGS_MODULE": "bench.peers.drf.settings"},
+    ),
+    "starlette": Variant(
+        "Starlette, raw",
+        f"{GRANIAN} --interface asgi --blocking-threads 1 bench.peers.starlette:app",
+    ),
 }
 
 
@@ -46,21 +54,19 @@ class Server:
 
     variant: Variant
     port: int
-    process: "subprocess.Popen[bytes]"  # the ancestor of all of its processes
+    process: Process  # the ancestor of all of its processes
     client: httpx.Client  # for single requests
 
 
 @contextlib.contextmanager
-def serving(
-    stack: Stack, database: str, variants: Mapping[str, Variant]
-) -> Iterator[dict[str, Server]]:
+def serving(variants: Mapping[str, Variant]) -> Iterator[dict[str, Server]]:
     """All of the variants on one database."""
     with contextlib.ExitStack() as stopping:
         servers = {}
         for name, variant in variants.items():
-            environment = {**variant.environment, "DATABASE_URL": stack.url(database)}
             port = free_port()
-            process = stopping.enter_context(started(on_port(variant.command, port), environment))
+            command = on_port(variant.command, port)
+            process = stopping.enter_context(started(command, variant.environment))
             client = httpx.Client(base_url=f"http://{HOST}:{port}", timeout=60)
             stopping.enter_context(client)
             servers[name] = Server(variant, port, process, client)

@@ -21,7 +21,7 @@ from documents import storage
 from documents.storage import OutOfReach, StorageError
 
 # Bytes. With 64 KiB the throughput is a fifth lower. 32 concurrent downloads hold about six chunks
-# each in memory; with 240 KiB they can add more than 64 MB (`python -m bench.downloads`).
+# each in memory; with 240 KiB they can add more than 64 MB.
 CHUNK_SIZE = 180 * 1024
 ERROR_SIZE = 16 * 1024  # bytes of an error response that are read
 _ERROR_CODE = re.compile(rb"<Code>(\w+)</Code>")

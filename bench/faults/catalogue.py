@@ -5,10 +5,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
-from bench.faults import crowds, processes, services
-from bench.faults.data import Data
+from bench.faults import crowds, database, processes
 from bench.faults.node import Node
-from bench.faults.services import POSTGRES, REDIS, S3
 from bench.faults.verdict import Answer, Promise
 
 BEHIND_NGINX = "two instances behind nginx"
@@ -31,7 +29,7 @@ class Fault:
 
     name: str
     title: str
-    during: Callable[[Node, Data], AbstractContextManager[None]]
+    during: Callable[[Node], AbstractContextManager[None]]
     promise: Promise
     setup: str = BEHIND_NGINX
     seconds: float = 12.0
@@ -40,14 +38,8 @@ class Fault:
     short: bool = False
 
 
-def _of(
-    fault: Callable[[], AbstractContextManager[None]],
-) -> Callable[[Node, Data], AbstractContextManager[None]]:
-    return lambda node, data: fault()
-
-
 @contextlib.contextmanager
-def _dropped(node: Node, data: Data) -> Iterator[None]:
+def _dropped(node: Node) -> Iterator[None]:
     assert node.database  # noqa: S101 - this setup has it
     node.database.silence()
     try:
@@ -57,8 +49,8 @@ def _dropped(node: Node, data: Data) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _silent_with_downloads(node: Node, data: Data) -> Iterator[None]:
-    with S3.silent(), crowds.slow(crowds.downloads)(node, data):
+def _silent_with_downloads(node: Node) -> Iterator[None]:
+    with node.stack.s3.silent(), crowds.slow(crowds.downloads)(node):
         yield
 
 
@@ -73,39 +65,57 @@ SLOWER = Promise(Answer(slowest=6.0))
 SLOW = Promise(ratio=3.0)
 
 FAULTS = [
-    Fault("redis-killed", "Redis killed", _of(REDIS.killed), COUNTER, short=True),
-    Fault("redis-silent", "Redis silent (SIGSTOP)", _of(REDIS.silent), COUNTER),
-    Fault("postgres-killed", "PostgreSQL killed", _of(POSTGRES.killed), DATABASE, short=True),
+    Fault("redis-killed", "Redis killed", lambda n: n.stack.redis.killed(), COUNTER, short=True),
+    Fault("redis-silent", "Redis silent (SIGSTOP)", lambda n: n.stack.redis.silent(), COUNTER),
+    Fault(
+        "postgres-killed",
+        "PostgreSQL killed",
+        lambda n: n.stack.postgres.killed(),
+        DATABASE,
+        short=True,
+    ),
     Fault(
         "postgres-restarted",
         "PostgreSQL, fast restart",
-        _of(POSTGRES.restarted),
+        lambda n: n.stack.postgres.restarted(),
         DATABASE,
         seconds=5,
     ),
-    Fault("postgres-silent", "PostgreSQL silent (SIGSTOP)", _of(POSTGRES.silent), DATABASE),
+    Fault(
+        "postgres-silent",
+        "PostgreSQL silent (SIGSTOP)",
+        lambda n: n.stack.postgres.silent(),
+        DATABASE,
+    ),
     Fault("postgres-dropped", "PostgreSQL's packets dropped", _dropped, DATABASE, BY_PROXY),
     Fault(
         "postgres-read-only",
         "PostgreSQL read-only",
-        _of(services.read_only),
+        lambda n: database.read_only(n.stack),
         Promise(downloads=_DOWN),
     ),
     Fault(
         "locked-documents",
         "LOCK documents_document",
-        _of(lambda: services.locked("documents_document")),
+        lambda n: database.locked(n.stack, "documents_document"),
         LOCKED,
     ),
     Fault(
         "locked-audit",
         "LOCK audit_auditentry",
-        _of(lambda: services.locked("audit_auditentry")),
+        lambda n: database.locked(n.stack, "audit_auditentry"),
         Promise(downloads=_WAITING),
     ),
-    Fault("no-connections", "no database connections left", _of(services.no_connections), DATABASE),
-    Fault("store-killed", "object storage killed", _of(S3.killed), STORE, short=True),
-    Fault("store-silent", "object storage silent (SIGSTOP)", _of(S3.silent), STORE),
+    Fault(
+        "no-connections",
+        "no database connections left",
+        lambda n: database.no_connections(n.stack),
+        DATABASE,
+    ),
+    Fault(
+        "store-killed", "object storage killed", lambda n: n.stack.s3.killed(), STORE, short=True
+    ),
+    Fault("store-silent", "object storage silent (SIGSTOP)", lambda n: n.stack.s3.silent(), STORE),
     Fault(
         "store-silent-downloads",
         f"object storage silent while {crowds.MANY} downloads begin",
@@ -119,11 +129,7 @@ FAULTS = [
         "worker-frozen",
         "a worker frozen (SIGSTOP)",
         processes.worker_frozen,
-        Promise(
-            _FROZEN,
-            _FROZEN,
-            also=f"replaced within {processes.REPLACED_WITHIN} s",
-        ),
+        Promise(_FROZEN, _FROZEN, also=f"replaced within {processes.REPLACED_WITHIN} s"),
         seconds=3,
     ),
     Fault("main-killed", "an instance's main process killed", processes.main_killed, SLOWER),
@@ -147,37 +153,32 @@ FAULTS = [
         "application-down",
         "nginx without the application",
         processes.application_down,
-        Promise(_DOWN, _DOWN),
+        DATABASE,
         short=True,
     ),
 ]
-_CROWDS = {
+_CROWDS: dict[str, tuple[str, crowds.Crowd]] = {
     "slow-downloads": (f"{crowds.MANY} downloads at 1 KB/s", crowds.downloads),
     "slow-bodies": (f"{crowds.MANY} bodies, a byte at a time", crowds.bodies),
     "half-headers": (f"{crowds.HALF_HEADERS} half headers", crowds.half_headers),
     "idle": (f"{crowds.IDLE:,} idle connections", crowds.idle),
 }
-for _setup, _names in ((BEHIND_NGINX, list(_CROWDS)), (ALONE, list(_CROWDS)[:2])):
-    _suffix = "" if _setup == BEHIND_NGINX else "-alone"
+for _setup, _suffix, _names in (
+    (BEHIND_NGINX, "", list(_CROWDS)),
+    (ALONE, "-alone", list(_CROWDS)[:2]),
+):
+    _slow = {name: (title, crowds.slow(crowd)) for name, (title, crowd) in _CROWDS.items()}
+    _all = crowds.slow(*(_CROWDS[name][1] for name in _names))
+    _rows = {name: _slow[name] for name in _names} | {"all-slow": ("all of these together", _all)}
     FAULTS += [
         Fault(
-            f"{name}{_suffix}",
-            _CROWDS[name][0],
-            crowds.slow(_CROWDS[name][1]),
+            name + _suffix,
+            title,
+            during,
             SLOW,
             _setup,
             load="neighbour",
             short=name == "slow-bodies",
         )
-        for name in _names
+        for name, (title, during) in _rows.items()
     ]
-    FAULTS.append(
-        Fault(
-            f"all-slow{_suffix}",
-            "all of these together",
-            crowds.slow(*(_CROWDS[name][1] for name in _names)),
-            SLOW,
-            _setup,
-            load="neighbour",
-        )
-    )

@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import psutil
 
-from bench.faults.data import Data
 from bench.faults.node import Instance, Node
 
 LIMIT = 60.0  # seconds after which nobody waits any longer
@@ -22,14 +21,14 @@ RESTARTING = ThreadPoolExecutor(1)
 
 
 @contextlib.contextmanager
-def worker_killed(node: Node, data: Data) -> Iterator[None]:
+def worker_killed(node: Node) -> Iterator[None]:
     """The fault lasts until its replacement serves."""
     _replaced(node, lambda worker: worker.kill())
     yield
 
 
 @contextlib.contextmanager
-def worker_frozen(node: Node, data: Data) -> Iterator[None]:
+def worker_frozen(node: Node) -> Iterator[None]:
     """SIGSTOP; the fault lasts until its replacement serves."""
     _replaced(node, lambda worker: worker.suspend())
     yield
@@ -38,7 +37,6 @@ def worker_frozen(node: Node, data: Data) -> Iterator[None]:
 def _replaced(node: Node, act: Callable[[psutil.Process], None]) -> None:
     instance = node.instances[0]
     worker = instance.worker()
-    assert worker is not None  # noqa: S101 - it serves
     start = time.monotonic()
     act(worker)
     with contextlib.suppress(psutil.TimeoutExpired):
@@ -55,7 +53,7 @@ def _replaced(node: Node, act: Callable[[psutil.Process], None]) -> None:
 
 
 @contextlib.contextmanager
-def main_killed(node: Node, data: Data) -> Iterator[None]:
+def main_killed(node: Node) -> Iterator[None]:
     """SIGKILL of an instance's main process; at the end it is started again."""
     instance = node.instances[0]
     instance.process.kill()
@@ -71,10 +69,10 @@ def main_killed(node: Node, data: Data) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def terminated_while_starting(node: Node, data: Data) -> Iterator[None]:
+def terminated_while_starting(node: Node) -> Iterator[None]:
     """SIGTERM to further instances, at different moments of their start."""
     for delay in STARTING:
-        instance = Instance(node.instances[0].environment)
+        instance = Instance(node.stack.folder, node.instances[0].environment)
         instance.start()
         time.sleep(delay)
         instance.process.terminate()
@@ -90,7 +88,7 @@ def terminated_while_starting(node: Node, data: Data) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def restarted_in_turn(node: Node, data: Data) -> Iterator[None]:
+def restarted_in_turn(node: Node) -> Iterator[None]:
     """SIGTERM, start, wait until it serves and nginx uses it; then the next one, and so on."""
     stop = threading.Event()
 
@@ -111,7 +109,7 @@ def restarted_in_turn(node: Node, data: Data) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def application_down(node: Node, data: Data) -> Iterator[None]:
+def application_down(node: Node) -> Iterator[None]:
     """All instances are killed; at the end they are started again."""
     for instance in node.instances:
         instance.process.kill()

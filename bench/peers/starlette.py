@@ -46,49 +46,19 @@ SETTINGS = {"plan_cache_mode": "force_generic_plan"}
 encode = msgspec.json.Encoder().encode
 
 
-class Body(msgspec.Struct, rename="camel", gc=False):
+def struct(fields: str) -> Any:
     """A JSON object; its fields in the order of the columns."""
+    return msgspec.defstruct("Struct", fields.split(), rename="camel", gc=False)
 
 
-class Recipient(Body):
-    id: str
-    name: str
-    email: str
-    role: str
-    status: str
-    order: int
-    sent_at: datetime | None
-    viewed_at: datetime | None
-    completed_at: datetime | None
-    declined_at: datetime | None
-    decline_reason: str | None
-
-
-class Progress(Body):
-    done: int
-    total: int
-
-
-class Links(Body):
-    self: str
-    download: str
-
-
-class Document(Body):
-    id: str
-    title: str
-    status: str
-    file_name: str
-    page_count: int
-    file_size: int
-    signing_order: str
-    created_at: datetime
-    sent_at: datetime | None
-    completed_at: datetime | None
-    expires_at: datetime | None
-    progress: Progress
-    recipients: list[Recipient]
-    links: Links
+Recipient = struct(
+    "id name email role status order sent_at viewed_at completed_at declined_at decline_reason"
+)
+Progress, Links = struct("done total"), struct("self download")
+Document = struct(
+    "id title status file_name page_count file_size signing_order created_at sent_at completed_at"
+    " expires_at progress recipients links"
+)
 
 
 def respond(body: object, status: int = 200) -> Response:
@@ -126,8 +96,8 @@ def with_key(endpoint: Callable[..., Awaitable[Response]]) -> Callable[..., Awai
     return checked
 
 
-async def with_recipients(connection: Any, rows: Sequence[Any]) -> list[Document]:
-    recipients: dict[str, list[Recipient]] = {row["id"]: [] for row in rows}
+async def with_recipients(connection: Any, rows: Sequence[Any]) -> list[Any]:
+    recipients: dict[str, list[Any]] = {row["id"]: [] for row in rows}
     for document_id, *columns in await connection.fetch(RECIPIENTS, list(recipients)):
         recipients[document_id].append(Recipient(*columns))
     documents = []
@@ -135,8 +105,7 @@ async def with_recipients(connection: Any, rows: Sequence[Any]) -> list[Document
         own, path = recipients[row["id"]], f"/api/v1/documents/{row['id']}"
         signing = [each.status in DONE for each in own if each.role in SIGNING_ROLES]
         progress, links = Progress(sum(signing), len(signing)), Links(path, f"{path}/download")
-        values: list[Any] = [*row, progress, own, links]
-        documents.append(Document(*values))
+        documents.append(Document(*row, progress, own, links))
     return documents
 
 

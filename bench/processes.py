@@ -1,4 +1,4 @@
-"""Servers for the benchmark, started on free ports and stopped when they are no longer needed."""
+"""Servers for the benchmarks, started on free ports and stopped when they are no longer needed."""
 
 import contextlib
 import os
@@ -15,16 +15,9 @@ import psutil
 from config.embedded.service import HOST, die_with_supervisor
 
 ROOT = Path(__file__).resolve().parent.parent
-SERVER_THREADS = 384  # of this service; the default of the variable of that name
 PATIENCE = 60.0  # seconds until a server has to respond, or to stop
 
-
-def granian(application: str, *, workers: int, threads: int, interface: str = "wsgi") -> str:
-    """The command of the production server on `{port}`."""
-    return (
-        f"granian --interface {interface} --log-level error --host {HOST} --port {{port}} "
-        f"--workers {workers} --blocking-threads {threads} {application}"
-    )
+Process = subprocess.Popen[bytes]
 
 
 def on_port(command: str, port: int) -> list[str]:
@@ -35,18 +28,19 @@ def on_port(command: str, port: int) -> list[str]:
 
 @contextlib.contextmanager
 def started(
-    command: Sequence[str],
-    environment: Mapping[str, str],
-    stdout: int | None = None,
-    stderr: int | None = None,
-) -> Iterator["subprocess.Popen[bytes]"]:
-    """A process that ends with the benchmark, however that ends; a server may not respond yet."""
+    command: Sequence[str], environment: Mapping[str, str], output: int | None = None
+) -> Iterator[Process]:
+    """A process that ends with the benchmark, however that ends; a server may not respond yet.
+
+    Args:
+        output: the descriptor of its log.
+    """
     process = subprocess.Popen(  # noqa: S603 - our own
         command,
         cwd=ROOT,
         env={**os.environ, **environment},
-        stdout=stdout,
-        stderr=stderr,
+        stdout=output,
+        stderr=output,
         preexec_fn=lambda: die_with_supervisor(signal.SIGTERM),  # noqa: PLW1509
     )
     family: list[psutil.Process] = []
@@ -64,8 +58,12 @@ def started(
                 each.kill()
 
 
-def wait(port: int, process: "subprocess.Popen[bytes]") -> None:
-    """Returns when the API responds on the port."""
+def wait(port: int, process: Process) -> None:
+    """Returns when the API responds on the port.
+
+    Raises:
+        RuntimeError: it does not.
+    """
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline and process.poll() is None:
         with contextlib.suppress(httpx.TransportError):
