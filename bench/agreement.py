@@ -70,13 +70,13 @@ def learn(servers: Mapping[str, Server], targets: Sequence[Target]) -> dict[str,
     return learned
 
 
-def refuse_alike(stack: Stack, servers: Mapping[str, Server], target: Target) -> None:
+def refuse_alike(stack: Stack, servers: Mapping[str, Server], workspace: Workspace) -> None:
     """Checks that each variant refuses a key that does not exist, and one that is used too often.
 
     Raises:
         Disagreement: one does not.
     """
-    raw = target.workspace.keys[-1].raw
+    raw = workspace.keys[-1].raw
     for name, server in servers.items():
         stack.reset_rate_limit()
         unknown = get(server.client, "/api/v1/me", raw[:-1] + "_").status_code

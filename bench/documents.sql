@@ -33,7 +33,7 @@ WITH words (kinds, parties, given, family, fresh, old) AS (
             ELSE old[random / 128 %% 100 + 1]
         END AS status,
         kinds[random %% 5 + 1] AS kind, parties[random / 8 %% 5 + 1] AS party,
-        CASE WHEN %(large)s AND n = 0 THEN %(large_file)s ELSE %(small_file)s END AS size
+        CASE number WHEN 0 THEN %(large_file)s ELSE %(small_file)s END AS size
     FROM numbered, words, LATERAL (
         SELECT timestamptz '2026-06-01 08:59:59.999863Z' - interval '1095 days'
             / %(documents)s * (CASE WHEN deleted THEN (n - %(documents)s) * 100

@@ -41,6 +41,22 @@ def identifier(kind: str, number: int) -> str:
     return str(UUID(digest.hexdigest()))
 
 
+def document(number: int) -> str:
+    """The id of a document; the workspace's `first` is its newest."""
+    return identifier("document", number)
+
+
+def object_key(scale: Scale, number: int, which: int = 1) -> str:
+    """Of a document's original (1), signed file (2) or certificate (3)."""
+    return f"{scale.name}/{number * 3 + which}"
+
+
+def content(scale: Scale, number: int, which: int = 1) -> bytes:
+    """What such a file holds; the newest document of the large workspace has large ones."""
+    size = SMALL_FILE if number else scale.large_file
+    return f"file {number * 3 + which} ".encode().ljust(size, b".")
+
+
 @dataclass(frozen=True)
 class Key:
     """One API key."""
@@ -145,10 +161,12 @@ def _load_documents(connection: psycopg.Connection, workspace: Workspace, scale:
 
 def _upload(storage: "S3Client", workspace: Workspace, scale: Scale) -> None:
     """Uploads the files of the workspace's newest documents: three each, if the row needs them."""
-    for n in range(scale.uploaded):
-        size = scale.large_file if (workspace.number, n) == (0, 0) else SMALL_FILE
+    for number in range(
+        workspace.first, workspace.first + min(scale.uploaded, workspace.documents)
+    ):
         for which in (1, 2, 3):
-            file = (workspace.first + n) * 3 + which
-            body = f"file {file} ".encode().ljust(size, b".")
-            key = f"{scale.name}/{file}"
-            storage.put_object(Bucket=os.environ["S3_BUCKET"], Key=key, Body=body)
+            storage.put_object(
+                Bucket=os.environ["S3_BUCKET"],
+                Key=object_key(scale, number, which),
+                Body=content(scale, number, which),
+            )

@@ -1,7 +1,7 @@
 """One measurement: responses, and the processor time that all parts spent on them."""
 
 import asyncio
-import os
+import contextlib
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,28 +21,24 @@ FEWEST = 3  # responses that a measurement has at least, however long it takes
 FEWEST_AT_RATE = 20  # requests at a fixed rate
 TRIES = 5  # new connections until the workers share them evenly
 
-TICK = 1 / os.sysconf("SC_CLK_TCK")  # seconds
-
 
 class WrongResponse(Exception):
     """A response that is no 200, or has another body than it should."""
 
 
-def _tree(root: int) -> dict[int, tuple[float, ...]]:
-    """Each living process of a tree: user and system time, its own and of children that ended."""
-    found = {}
+def _spent(root: int) -> tuple[float, dict[int, float]]:
+    """Seconds of processor time of a process and its descendants.
+
+    Returns:
+        That of all, with those that have ended; and of each living process its own.
+    """
+    total, own = 0.0, {}
     process = psutil.Process(root)
     for each in (process, *process.children(recursive=True)):
-        try:
-            found[each.pid] = tuple(each.cpu_times()[:4])
-        except psutil.NoSuchProcess:  # it has just ended
-            continue
-    return found
-
-
-def spent(root: int) -> float:
-    """Seconds that a process and its descendants have used, including those that have ended."""
-    return sum(sum(times) for times in _tree(root).values())
+        with contextlib.suppress(psutil.NoSuchProcess):  # it has just ended
+            times = each.cpu_times()
+            total, own[each.pid] = total + sum(times[:4]), sum(times[:2])
+    return total, own
 
 
 @dataclass(frozen=True)
@@ -71,19 +67,9 @@ class Measurement:
         return self.ms(self.server, self.database)
 
 
-@dataclass(frozen=True)
-class Latency:
-    """At so many requests a second: the median and the 99th percentile, in seconds."""
-
-    rate: float
-    median: float
-    late: float
-
-
-def _share(before: dict[int, tuple[float, ...]], after: dict[int, tuple[float, ...]]) -> float:
+def _share(before: dict[int, float], after: dict[int, float]) -> float:
     """The second busiest process's own time as a part of the busiest one's."""
-    own = (sum(after[p][:2]) - sum(before.get(p, (0, 0))[:2]) for p in after)
-    used = sorted(own, reverse=True)[:WORKERS]
+    used = sorted((after[pid] - before.get(pid, 0) for pid in after), reverse=True)[:WORKERS]
     return used[-1] / used[0] if len(used) == WORKERS and used[0] else 0.0
 
 
@@ -98,20 +84,22 @@ async def _try(
     """A closed loop over new connections, and how evenly the workers shared the work."""
     roots = (server.process.pid, stack.postgres.main().pid, stack.redis.main().pid)
 
-    def times() -> list[float]:
-        return [time.monotonic(), *(spent(root) for root in roots), time.process_time()]
+    def now() -> tuple[dict[int, float], list[float]]:
+        parts = [_spent(root) for root in roots]
+        totals = [total for total, _ in parts]
+        return parts[0][1], [time.monotonic(), *totals, time.process_time()]
 
     outcomes: list[Outcome] = []
     client = Client(server.port)
     await client.saturate(requests, CONNECTIONS, outcomes.append, seconds / 4)
-    workers, before, already = _tree(server.process.pid), times(), len(outcomes)
+    (workers, before), already = now(), len(outcomes)
     while len(outcomes) < already + FEWEST:
         await asyncio.sleep(seconds)
-    done, after = len(outcomes) - already, times()
-    share = _share(workers, _tree(server.process.pid))
+    (workers_then, after), done = now(), len(outcomes) - already
     await client.close()
     _check(outcomes)
-    return share, Measurement(done, *(b - a for a, b in zip(before, after, strict=True)))
+    measured = Measurement(done, *(b - a for a, b in zip(before, after, strict=True)))
+    return _share(workers, workers_then), measured
 
 
 def measure(
@@ -136,8 +124,13 @@ def measure(
     return max(tried, key=lambda each: each[0])[1]
 
 
-def latency(server: Server, requests: Iterator[Request], rate: float, seconds: float) -> Latency:
+def latencies(
+    server: Server, requests: Iterator[Request], rate: float, seconds: float
+) -> tuple[float, float]:
     """An open loop, over connections that a closed loop has opened.
+
+    Returns:
+        The median and the 99th percentile, in seconds.
 
     Raises:
         WrongResponse: not all responses were right.
@@ -156,4 +149,4 @@ def latency(server: Server, requests: Iterator[Request], rate: float, seconds: f
     outcomes = uvloop.run(go())
     _check(outcomes)
     took = [outcome.seconds for outcome in outcomes]
-    return Latency(rate, median(took), quantiles(took, n=100)[98])
+    return median(took), quantiles(took, n=100)[98]

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from statistics import median
 
-from bench.comparison import Cases, Latencies, Results
 from bench.measuring import Measurement
 from bench.page import spread, table
+from bench.rounds import Costs, Results
 from bench.traffic import ENDPOINTS
 from bench.variants import VARIANTS
 
@@ -19,7 +19,8 @@ AT_LEAST = {
 # The targets below are ratios of processor time within one run.
 LISTS = 1.2  # the most expensive list over the cheapest one
 ME = 1.3  # a million documents over a thousand
-TARGETS = ("cost", "target", "measured", "")
+FIRST_BYTE = 15.0  # of one download, as a multiple of curl's
+THROUGHPUT = 0.5  # of many downloads at once, as a part of curl's
 COSTS = ("requests/s", "server, ms", "database, ms", "both, ms", "Redis, ms")
 
 
@@ -27,15 +28,9 @@ def verdict(holds: bool) -> str:
     return "holds" if holds else "**fails**"
 
 
-def _ratios(results: Results, endpoint: str, peer: str, attribute: str) -> list[float]:
-    """An attribute of this service's measurements as multiples of a peer's, round by round."""
-    pairs = zip(results[endpoint, "ours"], results[endpoint, peer], strict=True)
-    return [getattr(ours, attribute) / getattr(theirs, attribute) for ours, theirs in pairs]
-
-
-def against(results: Results, endpoint: str, peer: str) -> list[str]:
+def against(ours: Sequence[float], theirs: Sequence[float], least: float) -> list[str]:
     """Target, requests a second as a multiple of a peer's, and whether the rounds reach it."""
-    found, least = _ratios(results, endpoint, peer, "rate"), AT_LEAST[endpoint][peer]
+    found = [a / b for a, b in zip(ours, theirs, strict=True)]  # the machine varies
     measured = spread(found, 1 if least >= 5 else 2)
     decided = min(found) >= least or max(found) < least
     return [f"≥ {least:g}", measured, verdict(min(found) >= least) if decided else "undecided"]
@@ -46,23 +41,20 @@ def at_most(what: str, value: float, most: float) -> list[str]:
     return [what, f"≤ {most:g}", f"{value:.2f}", verdict(value <= most)]
 
 
-def at_least(what: str, value: float, least: float) -> list[str]:
-    """The row of a target that is a lower limit."""
-    return [what, f"≥ {least:g}", f"{value:.2f}", verdict(value >= least)]
+def targets(rows: Sequence[Sequence[str]]) -> list[str]:
+    return table(("cost", "target", "measured", ""), rows)
 
 
 def comparison(results: Results) -> list[str]:
     """Requests a second as ratios, with their targets, and processor time likewise."""
-    rows = [
-        [
-            ENDPOINTS[endpoint].title,
-            VARIANTS[peer].title,
-            *against(results, endpoint, peer),
-            spread([1 / r for r in _ratios(results, endpoint, peer, "cost_ms")]),
-        ]
-        for endpoint, peer in results
-        if peer != "ours"
-    ]
+    rows = []
+    for endpoint, targets in AT_LEAST.items():
+        ours = results.costs[endpoint]["ours"]
+        for peer, least in targets.items():
+            theirs = results.costs[endpoint][peer]
+            rates = against([m.rate for m in ours], [m.rate for m in theirs], least)
+            costs = [b.cost_ms / a.cost_ms for a, b in zip(ours, theirs, strict=True)]
+            rows.append([ENDPOINTS[endpoint].title, VARIANTS[peer].title, *rates, spread(costs)])
     head = ("endpoint", "against", "target", "requests/s", "", "processor time")
     return table(head, rows, words=2)
 
@@ -82,28 +74,24 @@ def costs(results: Results) -> list[str]:
     """The cost of each endpoint with each variant."""
     rows = [
         [ENDPOINTS[endpoint].title, VARIANTS[variant].title, *_parts(rounds)]
-        for (endpoint, variant), rounds in results.items()
+        for endpoint in ENDPOINTS
+        for variant, rounds in results.costs[endpoint].items()
     ]
     return table(("endpoint", "variant", *COSTS), rows, words=2)
 
 
-def cases(found: Cases) -> list[str]:
+def cases(found: Costs) -> list[str]:
     """The cost of each case."""
-    return table(("", *COSTS), ([case, *_parts(rounds)] for case, rounds in found.items()))
+    return table(("", *COSTS), [[case, *_parts(rounds)] for case, rounds in found.items()])
 
 
-def latencies(found: Latencies) -> list[str]:
+def latencies(results: Results) -> list[str]:
     head = ("half the rate of", "requests/s", "variant", "median, ms", "99th percentile, ms")
-    rows = [
-        [
-            VARIANTS[pace].title,
-            spread([latency.rate for latency in rounds], 0),
-            VARIANTS[variant].title,
-            spread([1000 * latency.median for latency in rounds]),
-            spread([1000 * latency.late for latency in rounds]),
-        ]
-        for (pace, variant), rounds in found.items()
-    ]
+    rows = []
+    for (pace, variant), rounds in results.latencies.items():
+        rates, medians, late = zip(*rounds, strict=True)
+        times = [spread([1000 * each for each in found]) for found in (medians, late)]
+        rows.append([VARIANTS[pace].title, spread(rates, 0), VARIANTS[variant].title, *times])
     return table(head, rows, words=3)
 
 
@@ -112,13 +100,37 @@ def _times(many: Sequence[Measurement], few: Sequence[Measurement]) -> float:
     return median(a.cost_ms / b.cost_ms for a, b in zip(many, few, strict=True))
 
 
-def growth(lists: Cases, me: Cases) -> list[str]:
+def growth(lists: Costs, me: Costs) -> list[str]:
     """The targets of costs that must not grow."""
     cheapest = min(lists.values(), key=lambda rounds: median(m.cost_ms for m in rounds))
     relative = max(_times(rounds, cheapest) for rounds in lists.values())
     small, large = me.values()
-    rows = [
-        at_most("the most expensive list over the cheapest", relative, LISTS),
-        at_most("the larger `/me` over the smaller", _times(large, small), ME),
+    return targets(
+        [
+            at_most("the most expensive list over the cheapest", relative, LISTS),
+            at_most("the larger `/me` over the smaller", _times(large, small), ME),
+        ]
+    )
+
+
+def downloads(results: Results) -> list[str]:
+    """The targets of downloads, and what was measured."""
+    [_, (one, _)], [many, (_, through)] = (
+        (concurrent, list(zip(*rounds, strict=True)))
+        for concurrent, rounds in results.downloads.items()
+    )
+    verdicts = [
+        at_most("first byte of one download, times curl's", median(one), FIRST_BYTE),
+        [
+            f"throughput of {many} at once, part of curl's",
+            f"≥ {THROUGHPUT:g}",
+            f"{median(through):.2f}",
+            verdict(median(through) >= THROUGHPUT),
+        ],
     ]
-    return table(TARGETS, rows)
+    head = ("downloads at once", "first byte, times curl's", "throughput, part of curl's")
+    rows = []
+    for concurrent, rounds in results.downloads.items():
+        first, throughput = zip(*rounds, strict=True)
+        rows.append([f"{concurrent}", spread(first, 1), spread(throughput)])
+    return [*targets(verdicts), *table(head, rows)]

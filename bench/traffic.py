@@ -5,10 +5,8 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import psycopg
-
 from bench.client import Request
-from bench.loading import Key, Workspace
+from bench.loading import Key, Workspace, document
 from config.embedded.service import HOST
 
 USES = 200  # requests with one key in one measurement: below the limit of 300 a minute
@@ -56,19 +54,13 @@ class Target:
         return Request(self.endpoint, wire(self.path, key), hashlib.sha256(body).hexdigest())
 
 
-def targets(
-    connection: psycopg.Connection, endpoint: str, workspaces: Sequence[Workspace]
-) -> list[Target]:
+def targets(endpoint: str, workspaces: Sequence[Workspace]) -> list[Target]:
     """The endpoint in each of the workspaces; of each another document."""
     found = []
-    for workspace in workspaces:
-        [[document]] = connection.execute(
-            "SELECT id FROM documents_document WHERE workspace_id = %s AND deleted_at IS NULL"
-            " ORDER BY created_at DESC, id DESC OFFSET %s LIMIT 1",
-            [workspace.id, workspace.number * 37 % min(workspace.documents, 1000)],
-        )
-        path = ENDPOINTS[endpoint].path.format(document=document)
-        found.append(Target(endpoint, workspace, path))
+    for each in workspaces:
+        number = each.first + each.number * 37 % min(each.documents, 1000)
+        path = ENDPOINTS[endpoint].path.format(document=document(number))
+        found.append(Target(endpoint, each, path))
     return found
 
 

@@ -27,7 +27,9 @@ from bench.scale import FAULTS as SCALE
 from bench.stack import Stack
 
 PACKAGES = "django djangorestframework psycopg granian boto3 redis"
-FURTHER = ("overload", "soak")  # what is no fault, and not in the short form
+SHORT = "redis-killed postgres-killed store-killed worker-killed application-down slow-bodies \
+slow-bodies-alone"
+FURTHER = {"overload", "soak"}  # what is no fault, and not in the short form
 
 
 class Run:
@@ -50,19 +52,19 @@ class Run:
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
         for setup in (BEHIND_NGINX, BY_PROXY, ALONE):
             faults = [f for f in FAULTS if f.setup == setup and f.name in self._names]
-            further = self._names & set(FURTHER) if setup == BEHIND_NGINX else set()
+            further = self._names & FURTHER if setup == BEHIND_NGINX else set()
             if faults or further:
                 log(f"{setup} …")
                 by_nginx, by_proxy = setup != ALONE, setup == BY_PROXY
                 with serving(self._stack, by_nginx=by_nginx, by_proxy=by_proxy) as node:
-                    node.data = await asyncio.to_thread(learn, self._stack, node.port)
+                    node.data = await asyncio.to_thread(learn, node.port)
                     for fault in faults:
                         await self._inflict(fault, node)
                     await self._further(node, further)
         compare_with_audit_log(self._stack, self._seen.values())
 
     async def _inflict(self, fault: Fault, node: Node) -> None:
-        all_of_them = len(self._names - set(FURTHER))
+        all_of_them = len(self._names - FURTHER)
         log(f"{len(self._seen) + 1} of {all_of_them}: {fault.title} ({fault.name}) …")
         try:
             seen = await inflict(fault, node, short=self._short)
@@ -100,11 +102,11 @@ def main() -> None:
     parser.add_argument("--only", help="some names, separated by commas; prints the tables")
     parser.add_argument("--soak", type=float, default=20, help="minutes of mixed load at the end")
     options = parser.parse_args()
-    names = {f.name for f in FAULTS if f.short or not options.short}
-    names |= set() if options.short or not options.soak else set(FURTHER)
+    known = {fault.name for fault in FAULTS} | (FURTHER if options.soak else set())
+    names = set(SHORT.split()) if options.short else known
     if options.only:
         names = set(options.only.split(","))
-        if unknown := names - {f.name for f in FAULTS} - set(FURTHER):
+        if unknown := names - known:
             parser.error(f"no such fault: {', '.join(unknown)}")
     os.environ["PATH"] += ":/usr/sbin"  # where Debian installs nginx
     started = time.monotonic()

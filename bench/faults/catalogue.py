@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
+import psutil
+
 from bench.faults import crowds, database, processes
 from bench.faults.node import Node
 from bench.faults.verdict import Answer, Promise
@@ -24,7 +26,6 @@ class Fault:
         load: mixed (every endpoint of both workspaces), many (the same, with all keys), or
             neighbour (`/me` and lists of the second workspace).
         rate: requests a second.
-        short: whether the short form has it.
     """
 
     name: str
@@ -35,17 +36,6 @@ class Fault:
     seconds: float = 12.0
     load: str = "mixed"
     rate: float = 16.0
-    short: bool = False
-
-
-@contextlib.contextmanager
-def _dropped(node: Node) -> Iterator[None]:
-    assert node.database  # noqa: S101 - this setup has it
-    node.database.silence()
-    try:
-        yield
-    finally:
-        node.database.restore()
 
 
 @contextlib.contextmanager
@@ -58,22 +48,15 @@ _DOWN = Answer((200, 503), 6.0, 1.0)
 _FROZEN = Answer((200, 503), 9.0, 1.0)  # nginx waits 8 s for a response
 _WAITING = Answer((200, 503), 6.0, 6.0)
 DATABASE = Promise(_DOWN, _DOWN)
-LOCKED = Promise(_WAITING, _WAITING, me=Answer(median=0.2))
 STORE = Promise(downloads=_DOWN)
 COUNTER = Promise(Answer(median=0.2), Answer(slowest=6.0, median=0.2))
 SLOWER = Promise(Answer(slowest=6.0))
 SLOW = Promise(ratio=3.0)
 
 FAULTS = [
-    Fault("redis-killed", "Redis killed", lambda n: n.stack.redis.killed(), COUNTER, short=True),
+    Fault("redis-killed", "Redis killed", lambda n: n.stack.redis.killed(), COUNTER),
     Fault("redis-silent", "Redis silent (SIGSTOP)", lambda n: n.stack.redis.silent(), COUNTER),
-    Fault(
-        "postgres-killed",
-        "PostgreSQL killed",
-        lambda n: n.stack.postgres.killed(),
-        DATABASE,
-        short=True,
-    ),
+    Fault("postgres-killed", "PostgreSQL killed", lambda n: n.stack.postgres.killed(), DATABASE),
     Fault(
         "postgres-restarted",
         "PostgreSQL, fast restart",
@@ -87,34 +70,22 @@ FAULTS = [
         lambda n: n.stack.postgres.silent(),
         DATABASE,
     ),
-    Fault("postgres-dropped", "PostgreSQL's packets dropped", _dropped, DATABASE, BY_PROXY),
-    Fault(
-        "postgres-read-only",
-        "PostgreSQL read-only",
-        lambda n: database.read_only(n.stack),
-        Promise(downloads=_DOWN),
-    ),
+    Fault("postgres-dropped", "PostgreSQL's packets dropped", database.dropped, DATABASE, BY_PROXY),
+    Fault("postgres-read-only", "PostgreSQL read-only", database.read_only, STORE),
     Fault(
         "locked-documents",
         "LOCK documents_document",
-        lambda n: database.locked(n.stack, "documents_document"),
-        LOCKED,
+        lambda n: database.locked(n, "documents_document"),
+        Promise(_WAITING, _WAITING, me=Answer(median=0.2)),
     ),
     Fault(
         "locked-audit",
         "LOCK audit_auditentry",
-        lambda n: database.locked(n.stack, "audit_auditentry"),
+        lambda n: database.locked(n, "audit_auditentry"),
         Promise(downloads=_WAITING),
     ),
-    Fault(
-        "no-connections",
-        "no database connections left",
-        lambda n: database.no_connections(n.stack),
-        DATABASE,
-    ),
-    Fault(
-        "store-killed", "object storage killed", lambda n: n.stack.s3.killed(), STORE, short=True
-    ),
+    Fault("no-connections", "no database connections left", database.no_connections, DATABASE),
+    Fault("store-killed", "object storage killed", lambda n: n.stack.s3.killed(), STORE),
     Fault("store-silent", "object storage silent (SIGSTOP)", lambda n: n.stack.s3.silent(), STORE),
     Fault(
         "store-silent-downloads",
@@ -123,12 +94,16 @@ FAULTS = [
         STORE,
     ),
     Fault(
-        "worker-killed", "a worker killed", processes.worker_killed, SLOWER, seconds=3, short=True
+        "worker-killed",
+        "a worker killed",
+        processes.replaced(psutil.Process.kill),
+        SLOWER,
+        seconds=3,
     ),
     Fault(
         "worker-frozen",
         "a worker frozen (SIGSTOP)",
-        processes.worker_frozen,
+        processes.replaced(psutil.Process.suspend),
         Promise(_FROZEN, _FROZEN, also=f"replaced within {processes.REPLACED_WITHIN} s"),
         seconds=3,
     ),
@@ -150,11 +125,7 @@ FAULTS = [
         rate=100,
     ),
     Fault(
-        "application-down",
-        "nginx without the application",
-        processes.application_down,
-        DATABASE,
-        short=True,
+        "application-down", "nginx without the application", processes.application_down, DATABASE
     ),
 ]
 _CROWDS: dict[str, tuple[str, crowds.Crowd]] = {
@@ -163,22 +134,17 @@ _CROWDS: dict[str, tuple[str, crowds.Crowd]] = {
     "half-headers": (f"{crowds.HALF_HEADERS} half headers", crowds.half_headers),
     "idle": (f"{crowds.IDLE:,} idle connections", crowds.idle),
 }
-for _setup, _suffix, _names in (
-    (BEHIND_NGINX, "", list(_CROWDS)),
-    (ALONE, "-alone", list(_CROWDS)[:2]),
-):
-    _slow = {name: (title, crowds.slow(crowd)) for name, (title, crowd) in _CROWDS.items()}
-    _all = crowds.slow(*(_CROWDS[name][1] for name in _names))
-    _rows = {name: _slow[name] for name in _names} | {"all-slow": ("all of these together", _all)}
-    FAULTS += [
-        Fault(
-            name + _suffix,
-            title,
-            during,
-            SLOW,
-            _setup,
-            load="neighbour",
-            short=name == "slow-bodies",
-        )
-        for name, (title, during) in _rows.items()
+
+
+def _slow(setup: str, suffix: str, *names: str) -> list[Fault]:
+    """One fault for each of these crowds, and one for all of them."""
+    kinds = {name: (_CROWDS[name][0], [_CROWDS[name][1]]) for name in names}
+    kinds["all-slow"] = ("all of these together", [_CROWDS[name][1] for name in names])
+    return [
+        Fault(name + suffix, title, crowds.slow(*all_of), SLOW, setup, load="neighbour")
+        for name, (title, all_of) in kinds.items()
     ]
+
+
+FAULTS += _slow(BEHIND_NGINX, "", *_CROWDS)
+FAULTS += _slow(ALONE, "-alone", "slow-downloads", "slow-bodies")

@@ -20,7 +20,7 @@ Crowd = Callable[[SlowClients, Node], None]
 
 def downloads(clients: SlowClients, node: Node) -> None:
     """Large downloads at 1 KB/s, with all keys of the first workspace."""
-    for request in itertools.islice(itertools.cycle(node.data.acme.large), MANY):
+    for [request] in itertools.islice(itertools.cycle(node.data.acme["large"]), MANY):
         clients.read(request.wire)
 
 

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from psycopg import sql
 
+from bench.faults.node import Node
 from bench.stack import Stack
 
 
@@ -18,16 +19,6 @@ def reset(stack: Stack) -> None:
         connection.execute(_connection_limit(-1))
 
 
-@contextlib.contextmanager
-def read_only(stack: Stack) -> Iterator[None]:
-    """No transaction may write, as on a standby."""
-    try:
-        _alter(stack, "ALTER SYSTEM SET default_transaction_read_only = on")
-        yield
-    finally:
-        _alter(stack, "ALTER SYSTEM RESET default_transaction_read_only")
-
-
 def _alter(stack: Stack, statement: str) -> None:
     with stack.administrator() as connection:
         connection.execute(statement.encode())
@@ -36,9 +27,19 @@ def _alter(stack: Stack, statement: str) -> None:
 
 
 @contextlib.contextmanager
-def locked(stack: Stack, table: str) -> Iterator[None]:
+def read_only(node: Node) -> Iterator[None]:
+    """No transaction may write, as on a standby."""
+    try:
+        _alter(node.stack, "ALTER SYSTEM SET default_transaction_read_only = on")
+        yield
+    finally:
+        _alter(node.stack, "ALTER SYSTEM RESET default_transaction_read_only")
+
+
+@contextlib.contextmanager
+def locked(node: Node, table: str) -> Iterator[None]:
     """Another session has locked a table, as a careless migration does."""
-    with stack.administrator() as connection, connection.transaction():
+    with node.stack.administrator() as connection, connection.transaction():
         connection.execute(sql.SQL("LOCK TABLE {}").format(sql.Identifier(table)))
         yield
 
@@ -53,9 +54,9 @@ def _connection_limit(limit: int) -> sql.Composed:
 
 
 @contextlib.contextmanager
-def no_connections(stack: Stack) -> Iterator[None]:
+def no_connections(node: Node) -> Iterator[None]:
     """The application's connections are ended, and there are none for it (SQLSTATE 53300)."""
-    with stack.administrator() as connection:
+    with node.stack.administrator() as connection:
         connection.execute(_connection_limit(0))
         try:
             end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = %s"
@@ -63,3 +64,14 @@ def no_connections(stack: Stack) -> Iterator[None]:
             yield
         finally:
             connection.execute(_connection_limit(-1))
+
+
+@contextlib.contextmanager
+def dropped(node: Node) -> Iterator[None]:
+    """Nothing arrives any longer, in either direction."""
+    assert node.database  # noqa: S101 - the setup has it
+    node.database.silence()
+    try:
+        yield
+    finally:
+        node.database.restore()

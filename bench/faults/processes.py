@@ -20,36 +20,29 @@ STARTING = (0.3, 0.8, 1.5, 2.2, 3.0)  # seconds after the start
 RESTARTING = ThreadPoolExecutor(1)
 
 
-@contextlib.contextmanager
-def worker_killed(node: Node) -> Iterator[None]:
-    """The fault lasts until its replacement serves."""
-    _replaced(node, lambda worker: worker.kill())
-    yield
+def replaced(
+    act: Callable[[psutil.Process], None],
+) -> Callable[[Node], contextlib.AbstractContextManager[None]]:
+    """What is done to a worker; the fault lasts until its replacement serves."""
 
+    @contextlib.contextmanager
+    def during(node: Node) -> Iterator[None]:
+        instance = node.instances[0]
+        worker = instance.worker()
+        start = time.monotonic()
+        act(worker)
+        with contextlib.suppress(psutil.TimeoutExpired):
+            worker.wait(LIMIT)
+        took = time.monotonic() - start
+        if worker.is_running():
+            worker.kill()
+        instance.wait()
+        served = time.monotonic() - start
+        fact = f"replaced: ended after {took:.1f} s, serves after {served:.1f} s"
+        node.must(fact, served <= REPLACED_WITHIN)
+        yield
 
-@contextlib.contextmanager
-def worker_frozen(node: Node) -> Iterator[None]:
-    """SIGSTOP; the fault lasts until its replacement serves."""
-    _replaced(node, lambda worker: worker.suspend())
-    yield
-
-
-def _replaced(node: Node, act: Callable[[psutil.Process], None]) -> None:
-    instance = node.instances[0]
-    worker = instance.worker()
-    start = time.monotonic()
-    act(worker)
-    with contextlib.suppress(psutil.TimeoutExpired):
-        worker.wait(LIMIT)
-    took = time.monotonic() - start
-    if worker.is_running():
-        worker.kill()
-    instance.wait()
-    served = time.monotonic() - start
-    node.must(
-        f"replaced: ended after {took:.1f} s, serves after {served:.1f} s",
-        served <= REPLACED_WITHIN,
-    )
+    return during
 
 
 @contextlib.contextmanager
