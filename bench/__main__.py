@@ -5,12 +5,12 @@ import sys
 from dataclasses import replace
 
 from bench import page, report
+from bench.loading import SCALES
 from bench.measuring import CONNECTIONS
 from bench.rounds import AMONG, measure_all
-from bench.scale import SCALES
+from bench.servers import WORKERS
 from bench.stack import Stack
 from bench.traffic import ENDPOINTS, USES
-from bench.variants import WORKERS
 
 PACKAGES = "django djangorestframework psycopg msgspec granian gunicorn starlette asyncpg hiredis \
 uvloop"
@@ -28,21 +28,21 @@ def main() -> None:
     stack = Stack("bench")
     stack.set_as_in_production()
     stack.load(scale)
-    results = measure_all(stack, scale)
-    compared = [m for name in ENDPOINTS for rounds in results.costs[name].values() for m in rounds]
+    costs, latencies, ratios = measure_all(stack, scale)
+    compared = [m for name in ENDPOINTS for rounds in costs[name].values() for m in rounds]
     text = page.write(
         stack,
         "performance.md",
         PACKAGES,
         smoke="A smoke test: its numbers mean nothing." if scale.name == "small" else "",
         scale=scale,
-        comparison=report.comparison(results),
-        costs=report.costs(results),
-        latencies=report.latencies(results),
-        growth=report.growth(results.costs["lists"], results.costs["/me"]),
-        lists=report.cases(results.costs["lists"]),
-        me=report.cases(results.costs["/me"]),
-        downloads=report.downloads(results),
+        comparison=report.comparison(costs),
+        costs=report.endpoints(costs),
+        latencies=report.latencies(latencies),
+        growth=report.growth(costs["lists"], costs["/me"]),
+        lists=report.cases(costs["lists"]),
+        me=report.cases(costs["/me"]),
+        downloads=report.downloads(ratios),
         busy=max(m.client / m.seconds for m in compared),
         among=min(AMONG, scale.workspaces),
         uses=USES,

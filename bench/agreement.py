@@ -10,9 +10,9 @@ import httpx
 
 from bench.loading import Workspace
 from bench.peers import REQUESTS_PER_MINUTE
+from bench.servers import Server
 from bench.stack import Stack
 from bench.traffic import USES, Target
-from bench.variants import Server
 
 
 class Disagreement(Exception):

@@ -24,10 +24,10 @@ WITH words (kinds, parties, given, family, fresh, old) AS (
     SELECT number, random, deleted, created_at, created_at + interval '7 minutes' AS sent_at,
         CASE
             WHEN deleted THEN 'DRAFT'
-            WHEN %(large)s AND n %% %(gap)s = %(gap)s / 2 THEN 'DECLINED'
-            WHEN %(large)s AND n * 100 / %(documents)s IN (45, 46) AND random & 1 = 1
+            WHEN %(number)s = 0 AND n %% %(gap)s = %(gap)s / 2 THEN 'DECLINED'
+            WHEN %(number)s = 0 AND n * 100 / %(documents)s IN (45, 46) AND random & 1 = 1
                 THEN 'CANCELLED'
-            WHEN NOT %(large)s AND random %% 50 = 0
+            WHEN NOT %(number)s = 0 AND random %% 50 = 0
                 THEN CASE random & 64 WHEN 0 THEN 'CANCELLED' ELSE 'DECLINED' END
             WHEN n < %(documents)s / 20 THEN fresh[random / 128 %% 20 + 1]
             ELSE old[random / 128 %% 100 + 1]
@@ -49,7 +49,7 @@ WITH words (kinds, parties, given, family, fresh, old) AS (
     INSERT INTO documents_document (id, workspace_id, title, status, file_name, page_count,
         file_size, signing_order, created_at, sent_at, completed_at, expires_at, deleted_at,
         original_id, signed_id, certificate_id)
-    SELECT md5('document ' || number)::uuid, %(workspace)s,
+    SELECT md5('document ' || number)::uuid, %(id)s,
         kind || ' ' || number || ', ' || party, status, kind || '-' || number || '.pdf', 1, size,
         CASE random & 4 WHEN 0 THEN 'PARALLEL' ELSE 'SEQUENTIAL' END, created_at,
         CASE WHEN status <> 'DRAFT' THEN sent_at END,

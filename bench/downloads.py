@@ -6,10 +6,9 @@ import subprocess
 import time
 from statistics import median
 
-from bench.loading import document, object_key, workspaces
-from bench.scale import Scale
+from bench.loading import Scale, document, object_key, workspaces
+from bench.servers import Server
 from bench.stack import Stack
-from bench.variants import Server
 from config.embedded.service import HOST
 
 CONCURRENT = {1: 4, 16: 2}  # downloads at once: how often in a round

@@ -1,4 +1,4 @@
-"""Fills a database: the same workspaces, keys and documents in every run."""
+"""How much is loaded, and its loader: the same workspaces, keys and documents in every run."""
 
 import hashlib
 import hmac
@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 import psycopg
-from psycopg import sql
 
 from apikeys import keys
 from bench import log
-from bench.processes import ROOT
-from bench.scale import Scale
+from bench.servers import ROOT
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
@@ -22,12 +20,48 @@ if TYPE_CHECKING:
 DOCUMENTS = Path(__file__).parent / "documents.sql"
 RARE = 36  # documents of the large workspace with the status DECLINED: more than a page
 SMALL_FILE = 100  # bytes
-# Their indexes are removed meanwhile, but those of constraints.
-TABLES = ("documents_storedfile", "documents_document", "documents_recipient")
-INDEXES = """
-    SELECT indexname, indexdef FROM pg_indexes WHERE tablename = ANY(%s)
-    AND NOT EXISTS (SELECT FROM pg_constraint WHERE conname = indexname)
-"""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What is loaded and how long is measured; the defaults are those of `full`."""
+
+    name: str
+    documents: int = 1_000_000  # of the large workspace, without the deleted ones
+    workspaces: int = 200  # small ones
+    documents_each: int = 1_000
+    keys: int = 1_500  # of the large workspace
+    keys_each: int = 75
+    uploaded: int = 1  # documents of each workspace, the newest, whose originals can be downloaded
+    large_file: int = 1_000_000  # bytes of the large workspace's newest document
+    seconds: float = 4  # of one measurement
+    rounds: int = 5
+
+
+SCALES = {
+    "full": Scale("full"),
+    "small": Scale(
+        "small",
+        documents=2_000,
+        workspaces=5,
+        documents_each=200,
+        keys=100,
+        keys_each=20,
+        seconds=0.3,
+        rounds=1,
+    ),
+}
+# What is broken by `make faults`: a workspace with a large file, and its neighbour.
+FAULTS = Scale(
+    "faults",
+    documents=33,
+    workspaces=1,
+    documents_each=32,
+    keys=50,
+    keys_each=50,
+    uploaded=33,
+    large_file=40_000_000,
+)
 
 
 def derive(name: str) -> str:
@@ -46,15 +80,15 @@ def document(number: int) -> str:
     return identifier("document", number)
 
 
-def object_key(scale: Scale, number: int, which: int = 1) -> str:
-    """Of a document's original (1), signed file (2) or certificate (3)."""
-    return f"{scale.name}/{number * 3 + which}"
+def object_key(scale: Scale, number: int) -> str:
+    """Of a document's original."""
+    return f"{scale.name}/{number * 3 + 1}"
 
 
-def content(scale: Scale, number: int, which: int = 1) -> bytes:
-    """What such a file holds; the newest document of the large workspace has large ones."""
+def content(scale: Scale, number: int) -> bytes:
+    """Of a document's original; the newest document of the large workspace has a large one."""
     size = SMALL_FILE if number else scale.large_file
-    return f"file {number * 3 + which} ".encode().ljust(size, b".")
+    return f"file {number * 3 + 1} ".encode().ljust(size, b".")
 
 
 @dataclass(frozen=True)
@@ -127,46 +161,26 @@ def load(connection: psycopg.Connection, storage: "S3Client", scale: Scale) -> N
                 for key in each.keys
             ],
         )
-    indexes = connection.execute(INDEXES, [list(TABLES)]).fetchall()
-    for name, _ in indexes:
-        connection.execute(sql.SQL("DROP INDEX {}").format(sql.Identifier(name)))
     log(f"  documents of {len(loaded)} workspaces …")
+    statement = DOCUMENTS.read_bytes()
     for workspace in loaded:
-        _load_documents(connection, workspace, scale)
-        _upload(storage, workspace, scale)
+        values = {
+            **vars(workspace),
+            "deleted": workspace.deleted,
+            "scale": scale.name,
+            "gap": max(workspace.documents // RARE, 20),
+            "small_file": SMALL_FILE,
+            "large_file": scale.large_file,
+        }
+        psycopg.ClientCursor(connection).execute(statement, values)
+        newest = range(workspace.first, workspace.first + min(scale.uploaded, workspace.documents))
+        for number in newest:
+            key, body = object_key(scale, number), content(scale, number)
+            storage.put_object(Bucket=os.environ["S3_BUCKET"], Key=key, Body=body)
     log("  indexes, vacuum and statistics …")
-    for _, definition in indexes:
-        connection.execute(definition)
     connection.execute(
         "SELECT setval(pg_get_serial_sequence('documents_storedfile', 'id'), max(id))"
         " FROM documents_storedfile"
     )
+    connection.execute("REINDEX DATABASE")  # as dense as those of a table that is read more
     connection.execute("VACUUM (ANALYZE)")
-
-
-def _load_documents(connection: psycopg.Connection, workspace: Workspace, scale: Scale) -> None:
-    values = {
-        "scale": scale.name,
-        "workspace": workspace.id,
-        "first": workspace.first,
-        "documents": workspace.documents,
-        "deleted": workspace.deleted,
-        "large": workspace.number == 0,
-        "gap": max(workspace.documents // RARE, 20),
-        "small_file": SMALL_FILE,
-        "large_file": scale.large_file,
-    }
-    psycopg.ClientCursor(connection).execute(DOCUMENTS.read_bytes(), values)
-
-
-def _upload(storage: "S3Client", workspace: Workspace, scale: Scale) -> None:
-    """Uploads the files of the workspace's newest documents: three each, if the row needs them."""
-    for number in range(
-        workspace.first, workspace.first + min(scale.uploaded, workspace.documents)
-    ):
-        for which in (1, 2, 3):
-            storage.put_object(
-                Bucket=os.environ["S3_BUCKET"],
-                Key=object_key(scale, number, which),
-                Body=content(scale, number, which),
-            )

@@ -12,8 +12,8 @@ import uvloop
 
 from bench import log
 from bench.client import Client, Outcome, Request, counts
+from bench.servers import WORKERS, Server
 from bench.stack import Stack
-from bench.variants import WORKERS, Server
 
 CONNECTIONS = 16
 EVEN = 0.6  # of the busier worker's time that the other one spends at least
@@ -26,19 +26,14 @@ class WrongResponse(Exception):
     """A response that is no 200, or has another body than it should."""
 
 
-def _spent(root: int) -> tuple[float, dict[int, float]]:
-    """Seconds of processor time of a process and its descendants.
-
-    Returns:
-        That of all, with those that have ended; and of each living process its own.
-    """
-    total, own = 0.0, {}
+def _spent(root: int) -> dict[int, float]:
+    """Seconds of processor time of each living process of a tree, with its ended children's."""
+    found = {}
     process = psutil.Process(root)
     for each in (process, *process.children(recursive=True)):
         with contextlib.suppress(psutil.NoSuchProcess):  # it has just ended
-            times = each.cpu_times()
-            total, own[each.pid] = total + sum(times[:4]), sum(times[:2])
-    return total, own
+            found[each.pid] = sum(each.cpu_times()[:4])
+    return found
 
 
 @dataclass(frozen=True)
@@ -68,7 +63,7 @@ class Measurement:
 
 
 def _share(before: dict[int, float], after: dict[int, float]) -> float:
-    """The second busiest process's own time as a part of the busiest one's."""
+    """The second busiest process's time as a part of the busiest one's."""
     used = sorted((after[pid] - before.get(pid, 0) for pid in after), reverse=True)[:WORKERS]
     return used[-1] / used[0] if len(used) == WORKERS and used[0] else 0.0
 
@@ -84,18 +79,18 @@ async def _try(
     """A closed loop over new connections, and how evenly the workers shared the work."""
     roots = (server.process.pid, stack.postgres.main().pid, stack.redis.main().pid)
 
-    def now() -> tuple[dict[int, float], list[float]]:
+    def now() -> tuple[list[float], dict[int, float]]:
         parts = [_spent(root) for root in roots]
-        totals = [total for total, _ in parts]
-        return parts[0][1], [time.monotonic(), *totals, time.process_time()]
+        totals = [sum(part.values()) for part in parts]
+        return [time.monotonic(), *totals, time.process_time()], parts[0]
 
     outcomes: list[Outcome] = []
     client = Client(server.port)
     await client.saturate(requests, CONNECTIONS, outcomes.append, seconds / 4)
-    (workers, before), already = now(), len(outcomes)
+    (before, workers), already = now(), len(outcomes)
     while len(outcomes) < already + FEWEST:
         await asyncio.sleep(seconds)
-    (workers_then, after), done = now(), len(outcomes) - already
+    (after, workers_then), done = now(), len(outcomes) - already
     await client.close()
     _check(outcomes)
     measured = Measurement(done, *(b - a for a, b in zip(before, after, strict=True)))

@@ -13,7 +13,7 @@ import psutil
 import redis
 
 from bench import log
-from bench.processes import ROOT
+from bench.servers import ROOT
 from bench.stack import Stack
 
 

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from statistics import median
 
+from bench.downloads import Ratios
 from bench.measuring import Measurement
 from bench.page import spread, table
-from bench.rounds import Costs, Results
+from bench.rounds import Cases, Costs, Latencies
+from bench.servers import VARIANTS
 from bench.traffic import ENDPOINTS
-from bench.variants import VARIANTS
 
 # endpoint → peer → how many times as many requests a second at least
 AT_LEAST = {
@@ -36,25 +37,26 @@ def against(ours: Sequence[float], theirs: Sequence[float], least: float) -> lis
     return [f"≥ {least:g}", measured, verdict(min(found) >= least) if decided else "undecided"]
 
 
-def at_most(what: str, value: float, most: float) -> list[str]:
-    """The row of a target that is an upper limit."""
-    return [what, f"≤ {most:g}", f"{value:.2f}", verdict(value <= most)]
+def targets(*rows: tuple[str, float, str, float]) -> list[str]:
+    """Of each: what, the value, whether its limit is the most (≤) or the least (≥), the limit."""
+    head = ("cost", "target", "measured", "")
+    lines = []
+    for what, value, sign, limit in rows:
+        holds = value <= limit if sign == "≤" else value >= limit
+        lines.append([what, f"{sign} {limit:g}", f"{value:.2f}", verdict(holds)])
+    return table(head, lines)
 
 
-def targets(rows: Sequence[Sequence[str]]) -> list[str]:
-    return table(("cost", "target", "measured", ""), rows)
-
-
-def comparison(results: Results) -> list[str]:
+def comparison(costs: Costs) -> list[str]:
     """Requests a second as ratios, with their targets, and processor time likewise."""
     rows = []
     for endpoint, targets in AT_LEAST.items():
-        ours = results.costs[endpoint]["ours"]
+        ours = costs[endpoint]["ours"]
         for peer, least in targets.items():
-            theirs = results.costs[endpoint][peer]
+            theirs = costs[endpoint][peer]
             rates = against([m.rate for m in ours], [m.rate for m in theirs], least)
-            costs = [b.cost_ms / a.cost_ms for a, b in zip(ours, theirs, strict=True)]
-            rows.append([ENDPOINTS[endpoint].title, VARIANTS[peer].title, *rates, spread(costs)])
+            times = [b.cost_ms / a.cost_ms for a, b in zip(ours, theirs, strict=True)]
+            rows.append([ENDPOINTS[endpoint].title, VARIANTS[peer].title, *rates, spread(times)])
     head = ("endpoint", "against", "target", "requests/s", "", "processor time")
     return table(head, rows, words=2)
 
@@ -70,25 +72,25 @@ def _parts(rounds: Sequence[Measurement]) -> list[str]:
     ]
 
 
-def costs(results: Results) -> list[str]:
+def endpoints(costs: Costs) -> list[str]:
     """The cost of each endpoint with each variant."""
     rows = [
         [ENDPOINTS[endpoint].title, VARIANTS[variant].title, *_parts(rounds)]
         for endpoint in ENDPOINTS
-        for variant, rounds in results.costs[endpoint].items()
+        for variant, rounds in costs[endpoint].items()
     ]
     return table(("endpoint", "variant", *COSTS), rows, words=2)
 
 
-def cases(found: Costs) -> list[str]:
+def cases(found: Cases) -> list[str]:
     """The cost of each case."""
     return table(("", *COSTS), [[case, *_parts(rounds)] for case, rounds in found.items()])
 
 
-def latencies(results: Results) -> list[str]:
+def latencies(found: Latencies) -> list[str]:
     head = ("half the rate of", "requests/s", "variant", "median, ms", "99th percentile, ms")
     rows = []
-    for (pace, variant), rounds in results.latencies.items():
+    for (pace, variant), rounds in found.items():
         rates, medians, late = zip(*rounds, strict=True)
         times = [spread([1000 * each for each in found]) for found in (medians, late)]
         rows.append([VARIANTS[pace].title, spread(rates, 0), VARIANTS[variant].title, *times])
@@ -100,37 +102,30 @@ def _times(many: Sequence[Measurement], few: Sequence[Measurement]) -> float:
     return median(a.cost_ms / b.cost_ms for a, b in zip(many, few, strict=True))
 
 
-def growth(lists: Costs, me: Costs) -> list[str]:
+def growth(lists: Cases, me: Cases) -> list[str]:
     """The targets of costs that must not grow."""
     cheapest = min(lists.values(), key=lambda rounds: median(m.cost_ms for m in rounds))
     relative = max(_times(rounds, cheapest) for rounds in lists.values())
     small, large = me.values()
     return targets(
-        [
-            at_most("the most expensive list over the cheapest", relative, LISTS),
-            at_most("the larger `/me` over the smaller", _times(large, small), ME),
-        ]
+        ("the most expensive list over the cheapest", relative, "≤", LISTS),
+        ("the larger `/me` over the smaller", _times(large, small), "≤", ME),
     )
 
 
-def downloads(results: Results) -> list[str]:
+def downloads(found: Ratios) -> list[str]:
     """The targets of downloads, and what was measured."""
-    [_, (one, _)], [many, (_, through)] = (
-        (concurrent, list(zip(*rounds, strict=True)))
-        for concurrent, rounds in results.downloads.items()
-    )
-    verdicts = [
-        at_most("first byte of one download, times curl's", median(one), FIRST_BYTE),
-        [
+    columns = {at_once: list(zip(*rounds, strict=True)) for at_once, rounds in found.items()}
+    one, *_, many = columns
+    verdicts = targets(
+        ("first byte of one download, times curl's", median(columns[one][0]), "≤", FIRST_BYTE),
+        (
             f"throughput of {many} at once, part of curl's",
-            f"≥ {THROUGHPUT:g}",
-            f"{median(through):.2f}",
-            verdict(median(through) >= THROUGHPUT),
-        ],
-    ]
+            median(columns[many][1]),
+            "≥",
+            THROUGHPUT,
+        ),
+    )
     head = ("downloads at once", "first byte, times curl's", "throughput, part of curl's")
-    rows = []
-    for concurrent, rounds in results.downloads.items():
-        first, throughput = zip(*rounds, strict=True)
-        rows.append([f"{concurrent}", spread(first, 1), spread(throughput)])
-    return [*targets(verdicts), *table(head, rows)]
+    rows = [[f"{each}", spread(first, 1), spread(rate)] for each, (first, rate) in columns.items()]
+    return [*verdicts, *table(head, rows)]

@@ -16,8 +16,8 @@ from botocore.config import Config
 from psycopg import sql
 
 from bench import loading, log
-from bench.processes import ROOT
-from bench.scale import Scale
+from bench.loading import Scale
+from bench.servers import ROOT
 from bench.services import Service
 from config import embedded
 from config.embedded import SERVICES

@@ -23,7 +23,7 @@ from bench.faults.inflict import compare_with_audit_log, inflict
 from bench.faults.node import Node, clean, serving
 from bench.faults.overload import apart, crowded, overload, rising, soak
 from bench.faults.verdict import Seen
-from bench.scale import FAULTS as SCALE
+from bench.loading import FAULTS as SCALE
 from bench.stack import Stack
 
 PACKAGES = "django djangorestframework psycopg granian boto3 redis"

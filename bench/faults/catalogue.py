@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 import psutil
 
+from bench.client import Request
 from bench.faults import crowds, database, processes
+from bench.faults.data import Data
 from bench.faults.node import Node
 from bench.faults.verdict import Answer, Promise
 
@@ -23,8 +25,7 @@ class Fault:
     Attributes:
         during: enters and leaves it.
         seconds: between the two.
-        load: mixed (every endpoint of both workspaces), many (the same, with all keys), or
-            neighbour (`/me` and lists of the second workspace).
+        load: the requests.
         rate: requests a second.
     """
 
@@ -34,7 +35,7 @@ class Fault:
     promise: Promise
     setup: str = BEHIND_NGINX
     seconds: float = 12.0
-    load: str = "mixed"
+    load: Callable[[Data], Iterator[Request]] = Data.mixed
     rate: float = 16.0
 
 
@@ -121,7 +122,7 @@ FAULTS = [
         processes.restarted_in_turn,
         Promise(Answer(slowest=6.0), requests=10_000),
         seconds=110,
-        load="many",
+        load=Data.many,
         rate=100,
     ),
     Fault(
@@ -141,7 +142,7 @@ def _slow(setup: str, suffix: str, *names: str) -> list[Fault]:
     kinds = {name: (_CROWDS[name][0], [_CROWDS[name][1]]) for name in names}
     kinds["all-slow"] = ("all of these together", [_CROWDS[name][1] for name in names])
     return [
-        Fault(name + suffix, title, crowds.slow(*all_of), SLOW, setup, load="neighbour")
+        Fault(name + suffix, title, crowds.slow(*all_of), SLOW, setup, load=Data.neighbour)
         for name, (title, all_of) in kinds.items()
     ]
 

@@ -9,12 +9,10 @@ import httpx
 
 from bench.agreement import Disagreement, body
 from bench.client import Request
-from bench.loading import Workspace, content, document, workspaces
-from bench.scale import FAULTS
+from bench.loading import FAULTS, Workspace, content, document, workspaces
 from bench.traffic import Target, wire
 from config.embedded.service import HOST
 
-KEYS = FAULTS.keys  # of each workspace
 STEADY_KEYS = 8  # of each workspace, which the steady load uses
 LARGE_EVERY = 40  # turns; in one of them, Acme's large file is downloaded
 READS = ("me", "list", "detail")
@@ -39,13 +37,17 @@ class Data:
     acme: Tenant
     umbrella: Tenant
 
-    def mixed(self, keys: int = STEADY_KEYS) -> Iterator[Request]:
+    def mixed(self) -> Iterator[Request]:
         """`/me`, list, detail, download in turn, of both workspaces."""
-        return _turns((self.acme, self.umbrella), (*READS, "download"), keys)
+        return _turns((self.acme, self.umbrella), (*READS, "download"), STEADY_KEYS)
+
+    def many(self) -> Iterator[Request]:
+        """The same with all keys."""
+        return _turns((self.acme, self.umbrella), (*READS, "download"), FAULTS.keys)
 
     def reads(self, *tenants: Tenant) -> Iterator[Request]:
         """`/me`, list and detail in turn, with all keys."""
-        return _turns(tenants, READS, KEYS)
+        return _turns(tenants, READS, FAULTS.keys)
 
     def neighbour(self) -> Iterator[Request]:
         """`/me` and list in turn, of the second workspace."""

@@ -7,38 +7,38 @@ import sys
 import time
 from collections.abc import Iterable
 
-import psycopg
-
 from bench import log
 from bench.client import Client, Outcome
 from bench.faults.catalogue import Fault
-from bench.faults.data import KEYS
 from bench.faults.node import Node
 from bench.faults.verdict import Seen, good, seconds_until_healthy
-from bench.processes import ROOT
+from bench.servers import ROOT
 from bench.stack import Stack
 
 LIMIT = 60.0  # seconds after the end of the fault, healthy or not
-ENTRIES = """
-    SELECT request_id, array_agg((bytes_sent, detail)::text) FROM audit_auditentry
-    WHERE action = %s AND request_id = ANY(%s) GROUP BY request_id
+# Of requests and the sizes of their files: how many downloads and completions are not recorded, and
+# how many completions are wrong (several, or one that does not have the whole file's size).
+LOST = """
+    SELECT count(*) FILTER (WHERE started = 0), count(*) FILTER (WHERE ended = 0),
+        count(*) FILTER (WHERE ended > 0 AND (ended > 1 OR whole = 0))
+    FROM unnest(%s::text[], %s::bigint[]) AS download (id, size), LATERAL (
+        SELECT count(*) FILTER (WHERE action = 'document.downloaded') AS started,
+            count(*) FILTER (WHERE action = 'document.download_ended') AS ended,
+            count(*) FILTER (WHERE bytes_sent = size AND detail = 'whole file') AS whole
+        FROM audit_auditentry WHERE request_id = id
+    ) AS entries
 """
 
 
 async def inflict(fault: Fault, node: Node, *, short: bool) -> Seen:
     """Returns what clients saw."""
-    requests = {
-        "mixed": lambda: node.data.mixed(),
-        "many": lambda: node.data.mixed(KEYS),
-        "neighbour": node.data.neighbour,
-    }[fault.load]()
     before = (1.0 if short else 5.0) if fault.promise.ratio else 2.0
     seconds = min(fault.seconds, 3.0) if short else fault.seconds
     settled = 1.0 if short else 3.0
     node.facts, node.broken = [], []
     outcomes: list[Outcome] = []
     client = Client(node.port)
-    load = asyncio.create_task(client.at_rate(requests, fault.rate, outcomes.append))
+    load = asyncio.create_task(client.at_rate(fault.load(node.data), fault.rate, outcomes.append))
     try:
         await asyncio.sleep(before)
         async with contextlib.AsyncExitStack() as undo:
@@ -68,33 +68,19 @@ async def inflict(fault: Fault, node: Node, *, short: bool) -> Seen:
     )
 
 
-def _entries(connection: psycopg.Connection, action: str, ids: list[str]) -> dict[str, list[str]]:
-    """The bytes and words of the entries of these requests."""
-    return dict(connection.execute(ENTRIES, [action, ids]).fetchall())
-
-
 def compare_with_audit_log(stack: Stack, every: Iterable[Seen]) -> None:
     """Fills in what the audit log lacks of the complete downloads that clients saw."""
     for downloads in stack.folder.glob("nginx-*/logs/downloads.log"):  # of those that nginx served
         with downloads.open() as file:
             command = [sys.executable, "manage.py", "record_download_completions"]
             subprocess.run(command, cwd=ROOT, stdin=file, stdout=subprocess.PIPE, check=True)  # noqa: S603
+    words = ("downloads not recorded", "completions not recorded", "wrong completions")
     with stack.connect() as connection:
         for seen in every:
-            sizes = {
-                o.request_id: o.size
-                for o in (*seen.before, *seen.during, *seen.after)
-                if o.endpoint == "download" and o.right
-            }
-            started = _entries(connection, "document.downloaded", list(sizes))
-            ended = _entries(connection, "document.download_ended", list(sizes))
-            lacks = {
-                "downloads not recorded": len(sizes.keys() - started),
-                "completions not recorded": len(sizes.keys() - ended),
-                # Several, or one that does not have the whole file's size.
-                "wrong completions": sum(
-                    found != [f'({sizes[each]},"whole file")'] for each, found in ended.items()
-                ),
-            }
-            seen.downloads = len(sizes)
-            seen.lost = [f"{count} {what}" for what, count in lacks.items() if count]
+            all_of_them = (*seen.before, *seen.during, *seen.after)
+            complete = [o for o in all_of_them if o.endpoint == "download" and o.right]
+            values = [[o.request_id for o in complete], [o.size for o in complete]]
+            [counts] = connection.execute(LOST, values)
+            seen.downloads = len(complete)
+            pairs = zip(counts, words, strict=True)
+            seen.lost = [f"{count} {what}" for count, what in pairs if count]

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import psutil
 
 from bench.faults.data import Data
-from bench.processes import Process, on_port, started, wait
+from bench.servers import Process, on_port, started, wait
 from bench.stack import Stack
 from config.embedded import nginx
 from config.embedded.service import HOST

@@ -3,17 +3,17 @@
 import asyncio
 import contextlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import astuple, dataclass, fields
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from statistics import median
 
 import psutil
 
 from bench import log
 from bench.client import Client, Outcome, counts
-from bench.faults.data import KEYS
 from bench.faults.node import Node
 from bench.faults.verdict import QUICK, ratio
+from bench.servers import pin
 from bench.stack import MB, Stack
 
 SECONDS = 12.0  # of each measurement
@@ -52,20 +52,14 @@ def apart(stack: Stack) -> Iterator[None]:
     cores = sorted(os.sched_getaffinity(0))
     own = psutil.Process()
     node = [*own.children(recursive=True), *stack.processes()]
-    if len(cores) > 1:
-        _pin(node, cores[:-1])
-        _pin([own], cores[-1:])
+    for process in node:
+        pin(process, cores[:-1] or cores)
+    pin(own, cores[-1:])
     try:
         yield
     finally:
-        _pin([own, *own.children(recursive=True), *stack.processes()], cores)
-
-
-def _pin(processes: Iterable[psutil.Process], cores: list[int]) -> None:
-    for process in processes:
-        with contextlib.suppress(psutil.NoSuchProcess, ProcessLookupError):
-            for thread in process.threads():
-                os.sched_setaffinity(thread.id, cores)
+        for process in (own, *own.children(recursive=True), *stack.processes()):
+            pin(process, cores)
 
 
 async def overload(node: Node) -> Finding:
@@ -139,19 +133,8 @@ async def crowded(node: Node) -> Finding:
     )
 
 
-@dataclass(frozen=True)
-class Sample:
-    """What a worker has."""
-
-    memory: float  # MB, resident
-    threads: int
-    descriptors: int
-    connections: int  # to the database, all of the node's
-
-    def rises(self, later: "Sample") -> list[str]:
-        """What a later sample has more of."""
-        pairs = zip(fields(self), astuple(self), astuple(later), strict=True)
-        return [field.name for field, one, other in pairs if other > max(one * MORE, one + FEW)]
+Sample = dict[str, float]  # what a worker has
+Samples = list[list[Sample]]  # at the beginning (after the warm-up), in the middle and at the end
 
 
 def samples(node: Node) -> list[Sample]:
@@ -163,18 +146,21 @@ def samples(node: Node) -> list[Sample]:
         )
     workers = [instance.worker() for instance in node.instances]
     return [
-        Sample(w.memory_info().rss / MB, w.num_threads(), w.num_fds(), connections) for w in workers
+        {
+            "memory, MB": w.memory_info().rss / MB,
+            "threads": w.num_threads(),
+            "descriptors": w.num_fds(),
+            "the node's connections": connections,
+        }
+        for w in workers
     ]
-
-
-Samples = list[list[Sample]]  # at the beginning (after the warm-up), in the middle and at the end
 
 
 async def soak(node: Node, minutes: float) -> tuple[Samples, list[Outcome]]:
     """A mixed load for so long."""
     seconds, outcomes = 60 * minutes, list[Outcome]()
     client = Client(node.port)
-    requests = node.data.mixed(KEYS)
+    requests = node.data.many()
     load = asyncio.create_task(client.at_rate(requests, SOAK_RATE, outcomes.append, seconds))
     found = []
     for part in (WARM_UP, (1 - WARM_UP) / 2, (1 - WARM_UP) / 2):
@@ -188,7 +174,11 @@ async def soak(node: Node, minutes: float) -> tuple[Samples, list[Outcome]]:
 
 def rising(samples: Samples, outcomes: Sequence[Outcome]) -> list[str]:
     """What rises from the first to the last sample, and responses that are not right."""
-    pairs = zip(samples[0], samples[-1], strict=True)
-    more = {each for one, last in pairs for each in one.rises(last)}
+    more = {
+        name
+        for first, last in zip(samples[0], samples[-1], strict=True)
+        for name, one in first.items()
+        if last[name] > max(one * MORE, one + FEW)
+    }
     bad = [o for o in outcomes if not o.right]
     return [f"{each} rises" for each in sorted(more)] + ([counts(bad)] if bad else [])

@@ -58,11 +58,10 @@ def overload(findings: Sequence[Finding]) -> list[str]:
 
 def soak(minutes: float, samples: Samples, outcomes: Sequence[Outcome]) -> list[str]:
     """Each instance's resources at the beginning, in the middle and at the end."""
-    head = ("instance", "", "memory, MB", "threads", "descriptors", "the node's connections")
     rows = [
-        [f"{number}", when, f"{s.memory:.0f}", *map(str, (s.threads, s.descriptors, s.connections))]
+        [f"{number}", when, *(f"{value:.0f}" for value in sample.values())]
         for number, instance in enumerate(zip(*samples, strict=True), 1)
-        for when, s in zip(("beginning", "middle", "end"), instance, strict=True)
+        for when, sample in zip(("beginning", "middle", "end"), instance, strict=True)
     ]
     return [
         f"## {minutes:g} minutes of mixed load",
@@ -70,5 +69,5 @@ def soak(minutes: float, samples: Samples, outcomes: Sequence[Outcome]) -> list[
         f"{SOAK_RATE:g} requests a second: {counts(outcomes)}; {ms(outcomes)}. Flat: "
         f"{verdict(rising(samples, outcomes))}.",
         "",
-        *table(head, rows, 2),
+        *table(("instance", "", *samples[0][0]), rows, 2),
     ]
