@@ -26,7 +26,7 @@ class InvitationPages(PeoplePages):
 
     def get_urls(self) -> list[URLPattern]:
         views = {"invite": self.invite_view, "revoke_invitation": self.revoke_invitation_view}
-        return self.pages(views) + super().get_urls()
+        return self.urls_of(views) + super().get_urls()
 
     def invite_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         workspace = self.for_manager(request, object_id)

@@ -17,7 +17,7 @@ class MemberPages(PeoplePages):
     """The forms are on the workspace's page."""
 
     def get_urls(self) -> list[URLPattern]:
-        return self.pages({"members": self.members_view}) + super().get_urls()
+        return self.urls_of({"members": self.members_view}) + super().get_urls()
 
     def members_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Changes the role of a member, or removes one; the forms are on the workspace's page."""

@@ -16,7 +16,7 @@ from workspaces.permissions import may_manage_members
 class PeoplePages(SectionAdmin):
     """Pages below a workspace's, for operators and the workspace's admins."""
 
-    def pages(self, views: dict[str, Callable[..., HttpResponse]]) -> list[URLPattern]:
+    def urls_of(self, views: dict[str, Callable[..., HttpResponse]]) -> list[URLPattern]:
         """Their URLs, by the last part of each."""
         return [
             path(

@@ -117,7 +117,7 @@ class WorkspaceAdmin(MemberPages, InvitationPages, AccessPages, AuditHistory, Se
         return self.page(
             request,
             "admin/workspaces/workspace/page.html",
-            title=label_for(user, workspace),
+            title=label_for(request, workspace),
             workspace=workspace,
             plan=plan_of(workspace),
             plan_entry=record.newest_of(workspace.pk, Action.PLAN_CHANGED),
@@ -133,7 +133,7 @@ class WorkspaceAdmin(MemberPages, InvitationPages, AccessPages, AuditHistory, Se
         )
 
     def place(self, request: HttpRequest, workspace: Workspace) -> dict[str, Any]:
-        label, url = label_for(request_user(request), workspace), page_url(workspace)
+        label, url = label_for(request, workspace), page_url(workspace)
         return {"crumbs": [self.crumb(), (label, url)], "back": url}
 
     # --- A new one
