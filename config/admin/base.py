@@ -111,6 +111,7 @@ class SectionAdmin(NoPermissions, StrictFilterAdmin):
     """A section of the admin; a subclass grants permissions. Django's own admin log is not used.
 
     Attributes:
+        noun, nouns: what to call its objects; by default as the model does.
         description: one line for the start page.
         menu_position: its place in the menu, from left to right.
         add_text: the label of the start page's button to add one.
@@ -118,10 +119,16 @@ class SectionAdmin(NoPermissions, StrictFilterAdmin):
             replace Django's: "add", "change", "delete".
     """
 
+    noun = nouns = ""
     description = ""
     menu_position = 50
     add_text = "New"
     pages: Mapping[str, type[View]] = {}
+
+    def __init__(self, model: type[Model], admin_site: admin.AdminSite) -> None:
+        super().__init__(model, admin_site)
+        self.noun = self.noun or str(self.opts.verbose_name)
+        self.nouns = self.nouns or str(self.opts.verbose_name_plural)
 
     def get_urls(self) -> list[URLPattern]:
         prefix = f"{self.opts.app_label}_{self.opts.model_name}"
@@ -166,7 +173,7 @@ class SectionAdmin(NoPermissions, StrictFilterAdmin):
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         context = {
-            "title": capfirst(self.opts.verbose_name_plural),
+            "title": capfirst(self.nouns),
             "warnings": self.warnings(request),
         }
         return super().changelist_view(request, context | (extra_context or {}))
@@ -191,7 +198,7 @@ class SectionAdmin(NoPermissions, StrictFilterAdmin):
     def crumb(self) -> tuple[str, str]:
         """The link to the list, for the breadcrumbs of its other pages."""
         url = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
-        return capfirst(str(self.opts.verbose_name_plural)), url
+        return capfirst(self.nouns), url
 
     def url_of(self, obj: Model) -> str:
         """The page of an object."""

@@ -76,12 +76,17 @@ class ObjectPage(View):
         return self.page(self.template_name, **self.context())
 
     def context(self) -> dict[str, Any]:
-        """The title, and what else the template shows."""
+        """What the template shows; of a page without a form, the title too."""
         return {}
 
     def page(self, template: str, **context: Any) -> HttpResponse:
+        context = {"crumbs": self.crumbs(), **context}
         response: HttpResponse = self.section.page(self.request, template, **context)
         return response
+
+    def crumbs(self) -> list[tuple[str, str]]:
+        """The links to the pages above this one."""
+        return [self.section.crumb()]
 
     @property
     def user(self) -> User:
@@ -196,14 +201,14 @@ class ActionPage(ObjectPage):
             confirming: what was filled in is not shown, but sent again, to be confirmed.
         """
         context = {"prompt": prompt, "form": self.form, "confirming": confirming, "view": self}
-        return self.page_below(self.template_name, title=prompt.title, **context)
+        return self.page(self.template_name, title=prompt.title, **context, **self.context())
 
-    def page_below(self, template: str, **context: Any) -> HttpResponse:
-        """A page below the object's."""
-        crumbs = [self.section.crumb()]
-        if self.obj is not None:
-            crumbs.append((self.name, self.back))
-        return self.page(template, crumbs=crumbs, back=self.back, **context)
+    def page(self, template: str, **context: Any) -> HttpResponse:
+        return super().page(template, **{"back": self.back, **context})
+
+    def crumbs(self) -> list[tuple[str, str]]:
+        own = [(self.name, self.section.url_of(self.obj))] if self.obj is not None else []
+        return [*super().crumbs(), *own]
 
 
 class Button(ActionPage):
