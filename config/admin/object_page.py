@@ -25,12 +25,13 @@ class Refused(Exception):
     """It cannot be done; a message says why.
 
     Attributes:
-        url: where the message is shown; "" for the page before.
+        text: the message; it may be HTML.
+        url: where it is shown; "" for the page before.
     """
 
     def __init__(self, text: str, url: str = "") -> None:
         super().__init__(text)
-        self.url = url
+        self.text, self.url = text, url
 
 
 class ObjectPage(View):
@@ -58,7 +59,7 @@ class ObjectPage(View):
             self.check()
             return super().dispatch(request)  # type: ignore[return-value]
         except Refused as exc:
-            messages.warning(request, str(exc))
+            messages.warning(request, exc.text)
             return HttpResponseRedirect(exc.url or self.back)
 
     def find(self, object_id: str) -> Any:
