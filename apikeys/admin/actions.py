@@ -25,10 +25,6 @@ class KeyAction(ActionPage):
     def is_allowed(self) -> bool:
         return bool(self.section.has_delete_permission(self.request, self.obj))
 
-    @property
-    def name(self) -> str:
-        return self.obj.name if self.obj else ""
-
 
 class CreateKey(KeyAction):
     """Asks for a new key, and shows it, once."""

@@ -56,6 +56,9 @@ class ApiKeyAdmin(AuditHistory, SectionAdmin):
             return self.description
         return "Find a key of any workspace: whether it works, its usage and its refused requests."
 
+    def heading(self, obj: ApiKey) -> str:
+        return obj.name
+
     # --- Who
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ApiKey]:

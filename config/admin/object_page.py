@@ -100,7 +100,8 @@ class ObjectPage(View):
     @property
     def name(self) -> str:
         """What to call the object."""
-        return str(self.obj)
+        name: str = self.section.heading(self.obj)
+        return name
 
     @property
     def back(self) -> str:

@@ -89,10 +89,6 @@ class EndpointAction(ActionPage):
     def endpoint(self) -> Endpoint:
         return self.obj if isinstance(self.obj, Endpoint) else self.obj.endpoint
 
-    @property
-    def name(self) -> str:
-        return self.endpoint.name
-
     def is_allowed(self) -> bool:
         return self.endpoint.workspace_id in own_workspaces(self.request)
 
@@ -190,7 +186,7 @@ class SwitchOff(EndpointAction):
             title="Switch this webhook off?",
             button="Switch off",
             sentences=[
-                f"Events that happen meanwhile are not sent to {self.name}, also not later. "
+                f"Events that happen meanwhile are not sent to {self.endpoint.name}, also not later. "
                 f"GET /api/v1/events has them for {KEEP_DAYS} days.",
                 "Pending deliveries wait, and are sent once it is switched on again.",
             ],
@@ -210,7 +206,7 @@ class DeleteEndpoint(EndpointAction):
             title="Delete this webhook?",
             button="Delete this webhook",
             sentences=[
-                f"Nothing more is sent to {self.name}, and its secret is erased. Pending "
+                f"Nothing more is sent to {self.endpoint.name}, and its secret is erased. Pending "
                 "deliveries are discarded.",
                 "Its deliveries of the last 30 days can still be seen on its page.",
             ],
@@ -219,7 +215,7 @@ class DeleteEndpoint(EndpointAction):
 
     def run(self) -> str:
         life.delete(self.endpoint, by=self.user)
-        return f"The webhook {self.name} is deleted."
+        return f"The webhook {self.endpoint.name} is deleted."
 
     @property
     def next_url(self) -> str:

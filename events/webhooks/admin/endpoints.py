@@ -108,6 +108,9 @@ class EndpointAdmin(WebhookAccess):
             return self.description
         return "Whether a workspace's webhooks work, and what was delivered to them."
 
+    def heading(self, obj: Endpoint) -> str:
+        return obj.name
+
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return bool(own_workspaces(request))
 
