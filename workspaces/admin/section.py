@@ -8,9 +8,9 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
-from audit import record
 from audit.links import AuditHistory
 from audit.models import Action, AuditEntry
+from audit.queries import newest_of
 from config.admin.base import SectionAdmin, request_user
 from config.admin.formatting import date_column, pill
 from config.admin.object_page import ObjectPage
@@ -49,7 +49,7 @@ class WorkspacePage(ObjectPage):
             "title": label_for(self.request, workspace),
             "workspace": workspace,
             "plan": plan_of(workspace),
-            "plan_entry": record.newest_of(workspace.pk, Action.PLAN_CHANGED),
+            "plan_entry": newest_of(workspace.pk, Action.PLAN_CHANGED),
             "state_entry": state_entry(workspace),
             "warning": access_warning(workspace),
             "members": members.order_by("role", "user__username"),
@@ -145,6 +145,6 @@ def ids_beginning_with(text: str) -> tuple[UUID, UUID] | None:
 def state_entry(workspace: Workspace) -> AuditEntry | None:
     """The entry of the suspension or reinstatement that led to the present state."""
     actions = (Action.WORKSPACE_SUSPENDED, Action.WORKSPACE_REINSTATED)
-    entry = record.newest_of(workspace.pk, *actions)
+    entry = newest_of(workspace.pk, *actions)
     wanted = actions[0] if workspace.suspended else actions[1]
     return entry if entry and entry.action == wanted else None

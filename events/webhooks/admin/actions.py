@@ -51,9 +51,7 @@ class CreateEndpoint(ActionPage):
         return Prompt(
             title="Create a webhook",
             button="Create the webhook",
-            sentences=[
-                "The next page shows a secret, once. Have a safe place for it at hand.",
-            ],
+            sentences=["The next page shows a secret, once. Have a safe place for it at hand."],
             warnings=filter(None, map(waiting, administered_by(self.user))),
             facts=self.form.facts(),
         )
@@ -186,8 +184,8 @@ class SwitchOff(EndpointAction):
             title="Switch this webhook off?",
             button="Switch off",
             sentences=[
-                f"Events that happen meanwhile are not sent to {self.endpoint.name}, also not later. "
-                f"GET /api/v1/events has them for {KEEP_DAYS} days.",
+                f"Events that happen meanwhile are not sent to {self.endpoint.name}, also not "
+                f"later. GET /api/v1/events has them for {KEEP_DAYS} days.",
                 "Pending deliveries wait, and are sent once it is switched on again.",
             ],
             danger=True,
