@@ -1,22 +1,22 @@
-"""Developer settings: a workspace's keys, for its admins; support staff see them."""
+"""The section of the keys: their list, and who sees and changes which."""
 
 from typing import Any
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db.models import Case, QuerySet, Value, When
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 
-from apikeys import admin_page
-from apikeys.admin_access import expiry_warning, refusal_warning
-from apikeys.admin_list import KeyChangeList, StateFilter, UsedFilter, WorkspaceFilter, parsed
-from apikeys.admin_new import NewKeyAdmin
-from apikeys.life import DeletedKey, deleted_key
+from apikeys.admin.actions import CreateKey, DeleteKeys, EndKeys, RevokeKeys, RollKey
+from apikeys.admin.changelist import KeyChangeList, StateFilter, UsedFilter, WorkspaceFilter
+from apikeys.admin.key_page import KeyPage, parsed
+from apikeys.admin.texts import expiry_warning, refusal_warning
 from apikeys.managers import ENDED
 from apikeys.models import ApiKey
 from audit.export_views import redirect_without_key
-from audit.scope import scope_of
-from config.admin.base import request_user
+from audit.links import AuditHistory
+from config.admin.base import SectionAdmin, request_user
 from config.admin.changelist import READING
 from workspaces.directory import own_workspaces
 from workspaces.models import Workspace, label
@@ -24,9 +24,13 @@ from workspaces.permissions import administered_by, sees_every_workspace
 
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(NewKeyAdmin):
-    """Keys can be created, rolled, revoked and deleted, but not changed."""
+class ApiKeyAdmin(AuditHistory, SectionAdmin):
+    """Only an admin of a key's workspace changes the key; support staff and operators see it.
 
+    All access goes through `get_queryset`, so that for anybody else the key does not exist.
+    """
+
+    audit_lookup = "key_id"
     description = "Let your software read documents. Create, roll, revoke and delete keys here."
     menu_position = 10
     add_text = "Create a key"
@@ -36,13 +40,44 @@ class ApiKeyAdmin(NewKeyAdmin):
     list_display = ("name", "state", "usage", "last_used_at", "created")
     list_per_page = 50
     sortable_by = ("name", "last_used_at", "created")
+    actions = ("revoke_selected", "delete_selected")
     actions_selection_counter = True
+    pages = {
+        "add": CreateKey,
+        "change": KeyPage,
+        "roll": RollKey,
+        "revoke": RevokeKeys,
+        "delete": DeleteKeys,
+    }
 
     def description_for(self, request: HttpRequest) -> str:
         """Support staff and operators see keys; only admins of a workspace change them."""
         if own_workspaces(request):
             return self.description
         return "Find a key of any workspace: whether it works, its usage and its refused requests."
+
+    def heading(self, obj: ApiKey) -> str:
+        return obj.name
+
+    # --- Who
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ApiKey]:
+        user = request_user(request)
+        keys: QuerySet[ApiKey] = super().get_queryset(request)
+        if not sees_every_workspace(user):
+            keys = keys.filter(workspace__in=administered_by(user))
+        return keys.select_related("workspace", "created_by", "revoked_by", "replaced_by")
+
+    def has_view_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
+        everything = sees_every_workspace(request_user(request))
+        return everything or self.has_delete_permission(request, obj)
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return bool(own_workspaces(request))
+
+    def has_delete_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
+        own = own_workspaces(request)
+        return bool(own) if obj is None else obj.workspace_id in own
 
     # --- The list
 
@@ -61,7 +96,7 @@ class ApiKeyAdmin(NewKeyAdmin):
             return queryset.filter(pk=key_id), False
         return super().get_search_results(request, queryset, search_term)
 
-    # The names of two columns; the list's template fills the cells (`apikeys.admin_list.Row`).
+    # The names of two columns; the list's template fills the cells.
 
     @admin.display(description="last 30 days")
     def usage(self, key: ApiKey) -> str:
@@ -70,6 +105,21 @@ class ApiKeyAdmin(NewKeyAdmin):
     @admin.display(description="created", ordering="created_at")
     def created(self, key: ApiKey) -> str:
         raise NotImplementedError
+
+    @admin.action(description="Revoke selected keys", permissions=["delete"])
+    def revoke_selected(self, request: HttpRequest, keys: QuerySet[ApiKey]) -> HttpResponseBase:
+        return self.end_selected(RevokeKeys, request, keys)
+
+    @admin.action(description="Delete selected keys", permissions=["delete"])
+    def delete_selected(self, request: HttpRequest, keys: QuerySet[ApiKey]) -> HttpResponseBase:
+        return self.end_selected(DeleteKeys, request, keys)
+
+    def end_selected(
+        self, page: type[EndKeys], request: HttpRequest, keys: QuerySet[ApiKey]
+    ) -> HttpResponseBase:
+        """Support staff who are admins may select keys too that they only see."""
+        own = keys.filter(workspace__in=administered_by(request_user(request)))
+        return page.as_view(section=self, selected=tuple(own))(request)
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
@@ -111,45 +161,3 @@ class ApiKeyAdmin(NewKeyAdmin):
             for key in keys.select_related("replaced_by")
             if key.expires_at
         ]
-
-    # --- A key's page
-
-    def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
-        key = self.key_or_deleted(request, object_id)
-        if request.method not in READING:
-            raise PermissionDenied
-        names = own_workspaces(request)
-        name = key.workspace.name if isinstance(key, ApiKey) else key.workspace_name
-        return self.page(
-            request,
-            "admin/apikeys/apikey/key.html",
-            title=key.name,
-            may_change=isinstance(key, ApiKey) and key.workspace_id in names,
-            **admin_page.context(
-                key,
-                names.get(key.workspace_id) or label(key.workspace_id, name),
-                for_support=sees_every_workspace(request_user(request)),
-            ),
-        )
-
-    def key_or_deleted(self, request: HttpRequest, object_id: str) -> ApiKey | DeletedKey:
-        """The key, or what the audit log has of a deleted one.
-
-        Raises:
-            PermissionDenied, Http404: as `visible_or_404`.
-        """
-        try:
-            key: ApiKey = self.visible_or_404(request, object_id)
-        except Http404:
-            key_id = parsed(object_id)
-            deleted = deleted_key(key_id) if key_id else None
-            if deleted is None or not scope_of(request).includes(deleted.workspace_id):
-                raise
-            return deleted
-        return key

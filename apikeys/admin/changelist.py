@@ -1,26 +1,21 @@
-"""The list of keys in the admin: its filters and its rows."""
+"""The list of keys: its filters and its rows."""
 
-from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
 
-from django.contrib import admin
-from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.templatetags.admin_list import result_headers
 from django.contrib.admin.views.main import ORDER_VAR, ChangeList
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.functional import cached_property
-from django.utils.safestring import SafeString
 
-from apikeys.admin_access import end_of, last_use, replaced_by
+from apikeys.admin.key_page import parsed
+from apikeys.admin.texts import end_of, replaced_by
 from apikeys.charts import sparkline, summary
-from apikeys.managers import UNUSED_DAYS
+from apikeys.managers import UNUSED_DAYS, ApiKeyQuerySet
 from apikeys.models import ApiKey
 from apikeys.states import State
 from apikeys.usage import report
-from config.admin.base import request_user
-from config.admin.formatting import ago_with_exact
+from config.admin.base import ChoiceFilter, request_user
 from config.key_format import PREFIX, PUBLIC_LENGTH
 from workspaces.api_access import access_warning
 from workspaces.directory import own_workspaces
@@ -29,60 +24,28 @@ from workspaces.permissions import sees_every_workspace
 FEW = 10  # keys that need no filters
 
 
-class KeyFilter(admin.SimpleListFilter):
-    """A filter that applies also when it has nothing to offer."""
-
-    def has_output(self) -> bool:
-        return True
-
-
-class StateFilter(KeyFilter):
+class StateFilter(ChoiceFilter):
     """Active, or ended."""
 
     title = "State"
     parameter_name = "state"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [
-            (State.ACTIVE, "Active"),
-            (State.EXPIRES_SOON, "Expires soon"),
-            (State.EXPIRED, "Expired"),
-            (State.REVOKED, "Revoked"),
-        ]
-
-    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
-        match self.value():
-            case None | "":
-                return queryset
-            case State.ACTIVE:
-                return queryset.active()
-            case State.EXPIRES_SOON:
-                return queryset.expiring()
-            case State.EXPIRED:
-                return queryset.expired()
-            case State.REVOKED:
-                return queryset.filter(revoked_at__isnull=False)
-        raise IncorrectLookupParameters
+    options = {
+        State.ACTIVE: ("Active", ApiKeyQuerySet.active),
+        State.EXPIRES_SOON: ("Expires soon", ApiKeyQuerySet.expiring),
+        State.EXPIRED: ("Expired", ApiKeyQuerySet.expired),
+        State.REVOKED: ("Revoked", lambda keys: keys.filter(revoked_at__isnull=False)),
+    }
 
 
-class UsedFilter(KeyFilter):
+class UsedFilter(ChoiceFilter):
     """Keys that may have been forgotten."""
 
     title = "Last used"
     parameter_name = "used"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("not", f"Unused for {UNUSED_DAYS} days")]
-
-    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
-        if not self.value():
-            return queryset
-        if self.value() != "not":
-            raise IncorrectLookupParameters
-        return queryset.unused()
+    options = {"not": (f"Unused for {UNUSED_DAYS} days", ApiKeyQuerySet.unused)}
 
 
-class WorkspaceFilter(KeyFilter):
+class WorkspaceFilter(ChoiceFilter):
     """A workspace by its id; one whose keys the user may not see has none."""
 
     title = "Workspace"
@@ -97,30 +60,6 @@ class WorkspaceFilter(KeyFilter):
             return queryset
         workspace_id = parsed(chosen)
         return queryset.filter(workspace_id=workspace_id) if workspace_id else queryset.none()
-
-
-def parsed(text: str) -> UUID | None:
-    """An id from the URL; None if it is none."""
-    try:
-        return UUID(text)
-    except ValueError:
-        return None
-
-
-@dataclass(frozen=True)
-class Row:
-    """A key in the list."""
-
-    key: ApiKey
-    workspace: str
-    may_change: bool
-    is_refused: bool  # because of its workspace
-    chart: SafeString
-    numbers: str
-    created: SafeString
-    used: SafeString | None  # None if never
-    end: SafeString  # when, and by whom
-    replaced_by: SafeString  # "" if it was not rolled
 
 
 class KeyChangeList(ChangeList):
@@ -160,7 +99,7 @@ class KeyChangeList(ChangeList):
     @property
     def has_actions(self) -> bool:
         """Whether there are several keys that the user may change; one has its own buttons."""
-        return sum(row.may_change for row in self.rows) > 1
+        return len([row for row in self.rows if row["may_change"]]) > 1
 
     @property
     def narrowed(self) -> bool:
@@ -180,21 +119,20 @@ class KeyChangeList(ChangeList):
         return [each for each in result_headers(self) if "action-checkbox" not in str(each)]
 
     @cached_property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[dict[str, Any]]:
+        """The keys with what the template cannot find out."""
         keys: list[ApiKey] = list(self.result_list)
         usage = report.daily([key.pk for key in keys])
         return [
-            Row(
-                key=key,
-                workspace=self.workspaces.get(key.workspace_id) or key.workspace.label,
-                may_change=key.workspace_id in self.workspaces,
-                is_refused=not key.state.has_ended and bool(access_warning(key.workspace)),
-                chart=sparkline(usage[key.pk]),
-                numbers=summary(usage[key.pk]),
-                created=ago_with_exact(key.created_at),
-                used=last_use(key),
-                end=end_of(key),
-                replaced_by=replaced_by(key),
-            )
+            {
+                "key": key,
+                "workspace": self.workspaces.get(key.workspace_id) or key.workspace.label,
+                "may_change": key.workspace_id in self.workspaces,
+                "is_refused": not key.state.has_ended and bool(access_warning(key.workspace)),
+                "chart": sparkline(usage[key.pk]),
+                "numbers": summary(usage[key.pk]),
+                "end": end_of(key),
+                "replaced_by": replaced_by(key),
+            }
             for key in keys
         ]
