@@ -12,8 +12,10 @@ from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Now
 
-from audit import record
-from audit.record import DocumentSnapshot, WorkspaceSnapshot
+from audit.models import Action
+from audit.queries import damage_is_recorded, owners_before_replacement
+from audit.record import record
+from audit.snapshots import DocumentSnapshot, FileSnapshot, WorkspaceSnapshot
 from config.database import fetch
 from config.management.progress import Progress, Report
 from config.management.shutdown import Shutdown
@@ -132,12 +134,12 @@ def _record(file: StoredFile, problem: str, found: str | None) -> Finding:
     for workspace, document, file_type in _owners(file):
         owners.append(Owner(document.document_id, file_type))
         facts = (document.document_id, file_type, file.sha256)
-        if not record.damage_is_recorded(*facts, since=file.checked_at):
-            record.file_damaged(
+        if not damage_is_recorded(*facts, since=file.checked_at):
+            record(
+                Action.FILE_DAMAGED,
                 workspace=workspace,
                 document=document,
-                file_type=file_type,
-                file_sha256=file.sha256,
+                file=FileSnapshot(file_type=file_type, file_sha256=file.sha256),
                 detail=problem,
             )
     return Finding(file.object_key, problem, file.sha256, found, owners)
@@ -155,7 +157,7 @@ def _owners(file: StoredFile) -> list[tuple[WorkspaceSnapshot, DocumentSnapshot,
         for document in Document.objects.filter(**{file_type: file}).select_related("workspace")
     ]
     if not found:
-        return record.owners_before_replacement(file.sha256)
+        return owners_before_replacement(file.sha256)
     return [
         (document.workspace.snapshot(), document.snapshot(), file_type)
         for document, file_type in found

@@ -13,8 +13,9 @@ from django.http import (
 )
 from django.utils.http import http_date
 
-from audit import record
-from audit.models import AuditEntry
+from audit.models import Action, AuditEntry
+from audit.record import record
+from audit.snapshots import DocumentSnapshot, FileSnapshot, KeySnapshot
 from config import metrics
 from config.api.conditions import tag_of_copy
 from config.api.errors import DocumentNotComplete, Unavailable
@@ -159,12 +160,15 @@ def open_stream(download: Download, part: ByteRange | None, length: int) -> Reco
 def record_download(download: Download, part: ByteRange | None) -> AuditEntry:
     """Writes the audit entry of a download that starts, and counts it."""
     document = download.document
-    entry = record.document_downloaded(
-        key=record.KeySnapshot.of(download.key),
-        document=record.DocumentSnapshot(document_id=document.id, document_title=document.title),
-        file_type=download.file_type,
-        file_sha256=download.file.sha256,
-        byte_range=part.content_range.removeprefix("bytes ") if part else "",
+    entry = record(
+        Action.DOCUMENT_DOWNLOADED,
+        key=KeySnapshot.of(download.key),
+        document=DocumentSnapshot(document_id=document.id, document_title=document.title),
+        file=FileSnapshot(
+            file_type=download.file_type,
+            file_sha256=download.file.sha256,
+            byte_range=part.content_range.removeprefix("bytes ") if part else "",
+        ),
     )
     metrics.DOWNLOADS_STARTED.labels(download.file_type).inc()
     return entry

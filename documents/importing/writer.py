@@ -12,8 +12,9 @@ from uuid import UUID
 import msgspec
 from msgspec import Struct
 
-from audit import record as audit
-from audit.record import DocumentSnapshot, WorkspaceSnapshot
+from audit.models import Action
+from audit.record import record as record_entry
+from audit.snapshots import DocumentSnapshot, FileSnapshot
 from config.management.shutdown import Shutdown
 from documents.api.parameters import FILE_TYPES
 from documents.importing.files import CheckedFile, Uploads
@@ -41,7 +42,7 @@ class Change(Struct, frozen=True):
         document: as it is in the database, or a new one.
         was_complete: before the import.
         snapshot: of the document, for the audit log.
-        happened: what `audit.record.document_imported` says of it.
+        happened: "created", "completed", "deleted", "restored".
         files: those that differ, by type; None for one that the document has no more.
         fields: that differ, as the API names them.
     """
@@ -192,20 +193,21 @@ class Writer:
 
     def _record(self, changes: Sequence[Change]) -> None:
         """Adds the changes to the audit log."""
-        workspace = WorkspaceSnapshot(
-            workspace_id=self.workspace.pk, workspace_name=self.workspace.name
-        )
+        workspace = self.workspace.snapshot()
         for change in changes:
-            who: Any = {"workspace": workspace, "document": change.snapshot, "person": self.by}
+            who: Any = {"by": self.by, "workspace": workspace, "document": change.snapshot}
             changed = change.was_complete and change.fields
             if change.happened or change.files or changed:
-                happened = change.happened or ["changed"]
-                audit.document_imported(**who, happened=happened, import_sha256=self.import_sha256)
+                happened = ", ".join(change.happened or ["changed"])
+                detail = f"{happened}; import file: SHA-256 {self.import_sha256}"
+                record_entry(Action.DOCUMENT_IMPORTED, **who, detail=detail)
             for file_type, file in change.files.items():
                 if file:
-                    audit.file_imported(**who, file_type=file_type, file_sha256=file.sha256)
+                    stored = FileSnapshot(file_type=file_type, file_sha256=file.sha256)
+                    record_entry(Action.FILE_IMPORTED, **who, file=stored)
             if changed:
-                audit.document_changed(**who, fields=change.fields)
+                fields = ", ".join(change.fields)
+                record_entry(Action.DOCUMENT_CHANGED, **who, detail=fields)
 
 
 def _sha256(file: CheckedFile | StoredFile | None) -> str:

@@ -17,9 +17,9 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from audit import record
+from audit.models import Action
+from audit.record import record
 from config import mail
-from config.admin.signin.notices import address_of
 from config.request_context import actor
 from events.webhooks import policy, queue, secrets
 from events.webhooks.models import (
@@ -32,6 +32,7 @@ from events.webhooks.models import (
     Endpoint,
     public_url,
 )
+from workspaces.accounts.notices import address_of
 from workspaces.models import Membership, Workspace
 
 MOST_AGAIN = 10_000  # deliveries that are sent again at once
@@ -83,9 +84,7 @@ def create(
         raise AlreadyCreated from exc
     if workspace.endpoints.existing().count() > policy.MOST_ENDPOINTS:
         raise TooMany
-    record.webhook_created(
-        endpoint=endpoint.snapshot(), person=by.get_username(), types=", ".join(types)
-    )
+    _record(Action.WEBHOOK_CREATED, endpoint, by.get_username(), ", ".join(types))
     return endpoint, raw
 
 
@@ -112,9 +111,7 @@ def change(endpoint: Endpoint, *, url: str, types: Sequence[str], by: User) -> N
         changes.append(f"{', '.join(now.types)} → {', '.join(types)}")
     if changes:
         _update(now, url=url, types=list(types), failing_since=now.failing_since)
-        record.webhook_changed(
-            endpoint=now.snapshot(), person=by.get_username(), changes="; ".join(changes)
-        )
+        _record(Action.WEBHOOK_CHANGED, now, by.get_username(), "; ".join(changes))
 
 
 @transaction.atomic
@@ -129,7 +126,7 @@ def switch_on(endpoint: Endpoint, *, by: User) -> datetime | None:
         return None
     off_since = now.disabled_at
     _update(now, enabled=True, disabled_reason="", disabled_at=None, failing_since=None)
-    record.webhook_switched_on(endpoint=now.snapshot(), person=by.get_username())
+    _record(Action.WEBHOOK_SWITCHED_ON, now, by.get_username())
     return off_since
 
 
@@ -148,7 +145,7 @@ def switch_off(endpoint: Endpoint, *, by: User | None = None, reason: str = "") 
         return
     _update(now, enabled=False, disabled_reason=reason, disabled_at=timezone.now())
     person = by.get_username() if by else actor()
-    record.webhook_switched_off(endpoint=now.snapshot(), person=person, reason=reason)
+    _record(Action.WEBHOOK_SWITCHED_OFF, now, person, reason)
     if by is None:
         logger.warning("Endpoint %s was switched off: %s", now.pk, reason)
         transaction.on_commit(lambda: _tell_admins(now), robust=True)
@@ -194,7 +191,7 @@ def roll_secret(endpoint: Endpoint, *, by: User) -> str:
         previous_secret_until=timezone.now() + policy.BOTH_SECRETS,
         secret=secrets.encrypt(raw),
     )
-    record.webhook_secret_rolled(endpoint=now.snapshot(), person=by.get_username())
+    _record(Action.WEBHOOK_SECRET_ROLLED, now, by.get_username())
     return raw
 
 
@@ -204,7 +201,7 @@ def delete(endpoint: Endpoint, *, by: User) -> None:
     now = _locked(endpoint)
     wiped = {"secret": "", "previous_secret": "", "previous_secret_until": None}
     _update(now, deleted_at=timezone.now(), **wiped)
-    record.webhook_deleted(endpoint=now.snapshot(), person=by.get_username())
+    _record(Action.WEBHOOK_DELETED, now, by.get_username())
 
 
 @transaction.atomic
@@ -219,7 +216,7 @@ def send_test_event(endpoint: Endpoint, *, by: User) -> Delivery:
         status="COMPLETED",
         sequence=0,
     )
-    record.webhook_test_sent(endpoint=now.snapshot(), person=by.get_username())
+    _record(Action.WEBHOOK_TEST_SENT, now, by.get_username())
     return delivery
 
 
@@ -228,9 +225,7 @@ def send_again(delivery: Delivery, *, by: User) -> None:
     """Sends a delivery once more, whatever became of it."""
     now = _existing().get(pk=delivery.endpoint_id)
     _make_due(now.deliveries.filter(pk=delivery.pk))
-    record.webhook_sent_again(
-        endpoint=now.snapshot(), person=by.get_username(), what=delivery.public_event_id
-    )
+    _record(Action.WEBHOOK_SENT_AGAIN, now, by.get_username(), delivery.public_event_id)
 
 
 @transaction.atomic
@@ -245,7 +240,7 @@ def send_failed_again(endpoint: Endpoint, *, by: User) -> int:
     count = _make_due(now.deliveries.filter(pk__in=failing))
     if count:
         what = f"{count:,} failed {'delivery' if count == 1 else 'deliveries'}"
-        record.webhook_sent_again(endpoint=now.snapshot(), person=by.get_username(), what=what)
+        _record(Action.WEBHOOK_SENT_AGAIN, now, by.get_username(), what)
     return count
 
 
@@ -263,6 +258,13 @@ def _make_due(deliveries: QuerySet[Delivery]) -> int:
         claimed_until=None,
         failures=0,
     )
+
+
+def _record(action: Action, endpoint: Endpoint, by: str, what: str = "") -> None:
+    """Adds an entry that names the endpoint; its query may have a token, and is left out."""
+    named = f"{endpoint.public_url} ({endpoint.pk})"
+    detail = f"{named}: {what}" if what else named
+    record(action, by=by, workspace=endpoint.workspace.snapshot(), detail=detail)
 
 
 def _existing(*, lock: bool = False) -> QuerySet[Endpoint]:

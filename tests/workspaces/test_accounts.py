@@ -16,11 +16,11 @@ from django.test import Client
 from django.urls import reverse
 
 from audit.models import Action, AuditEntry
-from audit.record.accounts import NOT_CONFIRMED
 from tests.support import factories
 from tests.support.database import no_entries
 from tests.support.server import ROOT
 from tests.support.staff import HISTORY, operator, signed_in, support
+from workspaces.accounts.recording import NOT_CONFIRMED
 
 SECRET = "a long enough passphrase"
 OLGA = "olga@operators.example"

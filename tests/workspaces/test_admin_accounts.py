@@ -8,9 +8,9 @@ from django.test import Client
 from django.urls import reverse
 
 from audit.models import Action, AuditEntry
-from audit.record.accounts import NOT_CONFIRMED
 from tests.support import factories, staff
 from tests.support.factories import Tenant
+from workspaces.accounts.recording import NOT_CONFIRMED
 from workspaces.models import Membership, Workspace
 from workspaces.permissions import is_operator, is_support
 

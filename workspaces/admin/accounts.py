@@ -19,10 +19,10 @@ from audit.links import filtered_log_url
 from config.admin.base import NoPermissions, request_user
 from config.admin.formatting import date_column
 from config.admin.reauthentication import recent_sign_in_required
-from config.admin.signin.notices import address_of, email_changed
 from config.system.page import panel as system_panel
-from workspaces.account_forms import ChangedAccountForm, NewAccountForm, PasswordForm
-from workspaces.accounts import can_sign_in, is_support_staff, kinds_of, save_rights
+from workspaces.accounts.forms import ChangedAccountForm, NewAccountForm, PasswordForm
+from workspaces.accounts.notices import address_of, email_changed
+from workspaces.accounts.rights import can_sign_in, is_support_staff, kinds_of, save_rights
 from workspaces.admin.account_filters import KindFilter, StateFilter
 from workspaces.admin.closing import ClosingPages, account_url
 from workspaces.models import ConfirmedAddress

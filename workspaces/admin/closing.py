@@ -10,7 +10,7 @@ from django.urls import URLPattern, path, reverse
 from config.admin.base import SectionAdmin, request_user
 from config.admin.reauthentication import recent_sign_in_required
 from workspaces import changes
-from workspaces.accounts import kinds_of
+from workspaces.accounts.rights import kinds_of
 from workspaces.admin.access import CONFIRM
 
 

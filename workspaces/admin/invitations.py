@@ -13,7 +13,7 @@ from django.urls import URLPattern, reverse
 from config import mail
 from config.admin.base import request_user
 from config.request_context import base_url
-from workspaces import invitations
+from workspaces.accounts import invitations
 from workspaces.admin.people import PeoplePages, chosen
 from workspaces.forms import InvitationForm
 from workspaces.links import page_url

@@ -5,7 +5,7 @@ from typing import Any
 from django import template
 from django.contrib.auth.models import User
 
-from config.admin import second_factor
+from workspaces.accounts import second_factor
 
 register = template.Library()
 

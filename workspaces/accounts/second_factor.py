@@ -7,16 +7,16 @@ from base64 import b32encode
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser, User
 from django.db import transaction
-from django.dispatch import Signal
 from django.http import HttpRequest
 from django.utils import timezone
 from django_otp.models import Device
 from django_otp.plugins.otp_static.models import StaticDevice
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from config.admin import recovery_codes
-from config.admin.signin import signals
-from config.admin.signin.throttle import Attempt, refused
+from audit.models import Action
+from audit.record import record
+from workspaces.accounts import recovery_codes
+from workspaces.accounts.throttle import Attempt, too_many
 
 WRONG_CODE = "The code is wrong, or was used before."
 _APP_CODE = re.compile(r"[0-9]{6}")
@@ -78,16 +78,16 @@ def confirm(request: HttpRequest, user: User, typed: str, *, by: str) -> list[st
         app.confirmed = True
         app.save()
         login = user.get_username()
-        signals.second_factor_added.send(User, login=login, by=by)
+        record(Action.SECOND_FACTOR_ADDED, by=by, member=login)
         return recovery_codes.make(user, by=by)
 
 
 @transaction.atomic
-def verify(request: HttpRequest, user: User, typed: str, *, failed: Signal) -> Device | None:
+def verify(request: HttpRequest, user: User, typed: str, *, refused: Action) -> Device | None:
     """The user's device that the typed code is of; None if it is wrong. A code works once.
 
     Args:
-        failed: the signal that is sent if the code is wrong.
+        refused: what is recorded if the code is wrong.
 
     Raises:
         TooManyAttempts: there were too many wrong ones.
@@ -98,9 +98,9 @@ def verify(request: HttpRequest, user: User, typed: str, *, failed: Signal) -> D
     else:
         device = _verified(request, StaticDevice, user, recovery_codes.stored(typed))
         if device is not None:
-            signals.recovery_code_used.send(User, login=login, by=login)
+            record(Action.RECOVERY_CODE_USED, by=login)
     if device is None:
-        failed.send(User, login=login, detail="right password, wrong code")
+        record(refused, by=login, detail="right password, wrong code")
     return device
 
 
@@ -126,7 +126,7 @@ def _verified(
             allowed, why = device.verify_is_allowed()
             if not allowed:
                 left = (why["locked_until"] - timezone.now()).total_seconds()
-                raise refused(request, max(1, math.ceil(left)))
+                raise too_many(request, max(1, math.ceil(left)))
             if device.verify_token(code):
                 return device
     attempt.count()
@@ -140,5 +140,5 @@ def remove(user: User, *, by: str) -> bool:
     removed, _ = TOTPDevice.objects.devices_for_user(user, confirmed=True).delete()
     StaticDevice.objects.devices_for_user(user).delete()
     if removed:
-        signals.second_factor_removed.send(User, login=user.get_username(), by=by)
+        record(Action.SECOND_FACTOR_REMOVED, by=by, member=user.get_username())
     return bool(removed)

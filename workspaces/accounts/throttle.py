@@ -64,7 +64,7 @@ class Attempt:
             if usage["count"] >= limit.attempts:
                 logger.warning("Refused: too many attempts (%s)", limit.name)
                 # `time_left` is 0 in the window's last second, and -1 just after it.
-                raise refused(self._request, max(1, usage["time_left"] + 1))
+                raise too_many(self._request, max(1, usage["time_left"] + 1))
 
     def count(self) -> None:
         """The attempt has failed."""
@@ -85,7 +85,7 @@ def usage_of(request: HttpRequest, limit: Limit, value: str, *, increment: bool)
     return usage
 
 
-def refused(request: HttpRequest, seconds: int) -> TooManyAttempts:
+def too_many(request: HttpRequest, seconds: int) -> TooManyAttempts:
     """The error that asks to wait; the response says how many seconds."""
     request.throttled = seconds  # type: ignore[attr-defined]
     number, unit = (seconds, "second") if seconds < 60 else (-(-seconds // 60), "minute")
@@ -95,7 +95,7 @@ def refused(request: HttpRequest, seconds: int) -> TooManyAttempts:
 
 
 def responds_429(view: Callable[..., Any]) -> Callable[..., HttpResponse]:
-    """Gives the view's response the status 429 if the request was `refused`."""
+    """Gives the view's response the status 429 if the request had `too_many` attempts."""
 
     @wraps(view)
     def inner(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:

@@ -5,10 +5,10 @@ from typing import Any
 
 from django.urls import URLPattern, path
 
-from config.admin import second_factor_views as factor
-from config.admin.reauthentication import ConfirmPassword
-from config.admin.signin import passwords, views
-from config.admin.signin.throttle import responds_429
+from workspaces.accounts import passwords, sign_in
+from workspaces.accounts import second_factor_views as factor
+from workspaces.accounts.confirm_password import ConfirmPassword
+from workspaces.accounts.throttle import responds_429
 
 Wrapper = Callable[[Any], Any]
 
@@ -22,7 +22,7 @@ def urls(public: Wrapper, signed_in: Wrapper) -> list[URLPattern]:
     confirm_password = responds_429(ConfirmPassword.as_view())
     reset_confirm = public(passwords.ResetConfirm.as_view())
     return [
-        path("login/code/", public(views.EnterCode.as_view()), name="login_code"),
+        path("login/code/", public(sign_in.EnterCode.as_view()), name="login_code"),
         path("login/set-up/", public(factor.SetUpAtSignIn.as_view()), name="login_set_up"),
         path("reset/", public(passwords.Reset.as_view()), name="password_reset"),
         path("reset/sent/", public(passwords.ResetSent.as_view()), name="password_reset_done"),

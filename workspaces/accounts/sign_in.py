@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import forms
+from django.contrib.admin.forms import AdminAuthenticationForm
 from django.contrib.auth.views import LoginView
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -10,11 +11,48 @@ from django.urls import reverse
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 
-from config.admin import second_factor
-from config.admin.signin import signals, steps
-from config.admin.signin.form import LoginForm
-from config.admin.signin.pages import FormView, SitePage
-from config.admin.signin.throttle import responds_429
+from audit.models import Action
+from audit.record import record
+from workspaces.accounts import known_browser, second_factor, steps
+from workspaces.accounts.logins import account, loggable
+from workspaces.accounts.pages import FormView, SitePage
+from workspaces.accounts.throttle import ACCOUNT, BROWSER, Attempt, responds_429
+
+
+class LoginForm(AdminAuthenticationForm):
+    """Django's form for staff, with limits of failed attempts.
+
+    An account that does not exist is limited like any other.
+    """
+
+    request: HttpRequest
+    error_messages = {
+        **AdminAuthenticationForm.error_messages,
+        "invalid_login": "The e-mail address or the password is wrong.",
+    }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["username"].label = "E-mail"
+
+    def clean(self) -> dict[str, Any]:
+        login = self.cleaned_data.get("username")
+        if not login or not self.cleaned_data.get("password"):
+            return self.cleaned_data
+        user = account(login)
+        if user is not None:
+            login = self.cleaned_data["username"] = user.username
+        browser = known_browser.cookie_of(self.request, user) if user else ""
+        counter = (BROWSER, browser) if browser else (ACCOUNT, login.casefold())
+        attempt = Attempt(self.request, counter)
+        attempt.check()
+        try:
+            cleaned: dict[str, Any] = super().clean()
+        except forms.ValidationError:
+            attempt.count()
+            record(Action.LOGIN_FAILED, by=loggable(login))
+            raise
+        return cleaned
 
 
 class SignIn(SitePage, LoginView):
@@ -64,7 +102,7 @@ class EnterCode(SitePage, FormView):
     def form_valid(self, form: CodeForm) -> HttpResponse:
         try:
             device = second_factor.verify(
-                self.request, self.user, form.cleaned_data["code"], failed=signals.sign_in_failed
+                self.request, self.user, form.cleaned_data["code"], refused=Action.LOGIN_FAILED
             )
         except ValidationError as exc:
             form.add_error("code", exc)

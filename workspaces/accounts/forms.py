@@ -7,7 +7,7 @@ from django.contrib.auth.forms import SetPasswordMixin
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 
-from config.admin.signin.form import with_login
+from workspaces.accounts.logins import with_login
 from workspaces.forms import login_of
 from workspaces.models import LOGIN_LENGTH
 

@@ -18,15 +18,18 @@ from django.urls import reverse_lazy
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 
+from audit.models import Action
+from audit.record import record
 from config import mail
 from config.admin.base import request_user
-from config.admin.reauthentication import check_own_password
-from config.admin.signin import known_browser, signals
-from config.admin.signin.form import account
-from config.admin.signin.notices import address_of
-from config.admin.signin.pages import SitePage
-from config.admin.signin.throttle import Attempt, Limit, responds_429, usage_of
 from config.request_context import base_url
+from workspaces.accounts import known_browser
+from workspaces.accounts.confirm_password import check_own_password
+from workspaces.accounts.logins import account
+from workspaces.accounts.notices import address_of
+from workspaces.accounts.pages import SitePage
+from workspaces.accounts.rights import confirm_address
+from workspaces.accounts.throttle import Attempt, Limit, responds_429, usage_of
 
 # E-mails that are requested within an hour, whether the account exists or not.
 RESETS_BY_ADDRESS = Limit("address, reset", 20, minutes=60)
@@ -93,7 +96,7 @@ class ResetForm(PasswordResetForm):
     def save(self, *args: Any, **kwargs: Any) -> None:
         login = self.cleaned_data["email"]
         if self.get_users(login) or self._is_recorded():
-            signals.password_reset_requested.send(ResetForm, login=login)
+            record(Action.PASSWORD_RESET_REQUESTED, member=login)
         base = urlsplit(base_url(self._request))
         kwargs |= {"domain_override": base.netloc, "use_https": base.scheme == "https"}
         super().save(*args, **kwargs)
@@ -159,9 +162,7 @@ class ResetConfirm(SitePage, PasswordResetConfirmView):
     def form_valid(self, form: Any) -> HttpResponse:
         response = super().form_valid(form)
         user: User = form.user
-        signals.password_reset.send(
-            ResetConfirm, login=user.get_username(), user=user, email=address_of(user)
-        )
+        confirm_address(user, address_of(user))
         return response
 
 

@@ -20,11 +20,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from config.admin.signin.throttle import Attempt, Limit, TooManyAttempts, responds_429
 from config.admin.site import with_csp
-from workspaces import invitations
-from workspaces.account_forms import InvitedAccountForm
-from workspaces.invitations import NotOpen
+from workspaces.accounts import invitations
+from workspaces.accounts.forms import InvitedAccountForm
+from workspaces.accounts.invitations import NotOpen
+from workspaces.accounts.throttle import Attempt, Limit, TooManyAttempts, responds_429
 from workspaces.models import Invitation
 
 KEY = "invitation"  # in the session: the id of the invitation that was opened

@@ -9,7 +9,8 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 
-from config.admin.signin import signals
+from audit.models import Action
+from audit.record import record
 
 CODES = 10
 _BYTES = 10  # 80 random bits: a code cannot be guessed, so a fast hash is enough
@@ -25,7 +26,7 @@ def make(user: User, *, by: str) -> list[str]:
     device.throttle_reset()
     codes = [_random() for _ in range(CODES)]
     StaticToken.objects.bulk_create(StaticToken(device=device, token=stored(c)) for c in codes)
-    signals.recovery_codes_made.send(User, login=user.get_username(), by=by)
+    record(Action.RECOVERY_CODES_MADE, by=by, member=user.get_username())
     return codes
 
 

@@ -10,9 +10,10 @@ from django.urls import reverse
 from django.utils.crypto import constant_time_compare
 from django_otp.models import Device
 
+from audit.models import Action
+from audit.record import record
 from config import slots
-from config.admin import second_factor
-from config.admin.signin import known_browser, notices, signals
+from workspaces.accounts import known_browser, notices, second_factor
 
 SECONDS_FOR_CODE = 10 * 60
 _KEY = "password_accepted"  # of the session
@@ -64,7 +65,7 @@ def complete(
     Args:
         device: the second factor that was used.
     """
-    signals.signed_in.send(User, login=user.get_username())
+    record(Action.LOGIN, by=user.get_username())
     request.session.pop(_KEY, None)
     login(request, user)
     if device is not None:

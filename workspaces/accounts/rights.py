@@ -1,13 +1,10 @@
 """What an account is: an operator, support staff, a member of workspaces; and whose it is."""
 
-from typing import Any
-
 from django.contrib.auth.models import Group, User
 from django.db import transaction
-from django.dispatch import receiver
 
-from audit import record
-from config.admin.signin import signals
+from audit.models import Action
+from audit.record import record
 from config.request_context import actor
 from workspaces.models import ConfirmedAddress, Membership
 from workspaces.permissions import SUPPORT
@@ -55,9 +52,4 @@ def confirm_address(account: User, email: str) -> None:
     email = email.lower()
     if not ConfirmedAddress.objects.filter(user=account, email=email).exists():
         ConfirmedAddress(user=account, email=email).save()
-        record.address_confirmed(member=account.get_username(), person=actor(), email=email)
-
-
-@receiver(signals.password_reset)
-def confirm_reset_address(*, user: User, email: str, **kwargs: Any) -> None:
-    confirm_address(user, email)
+        record(Action.ADDRESS_CONFIRMED, by=actor(), member=account.get_username(), detail=email)

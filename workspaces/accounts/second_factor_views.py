@@ -12,14 +12,13 @@ from django.urls import reverse, reverse_lazy
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 
-from config.admin import recovery_codes, second_factor
 from config.admin.base import request_user
 from config.admin.formatting import ago_with_exact
 from config.admin.reauthentication import recent_sign_in_required
-from config.admin.signin import steps
-from config.admin.signin.pages import FormView, SitePage, page
-from config.admin.signin.throttle import responds_429
-from config.admin.signin.views import CodeForm
+from workspaces.accounts import recovery_codes, second_factor, steps
+from workspaces.accounts.pages import FormView, SitePage, page
+from workspaces.accounts.sign_in import CodeForm
+from workspaces.accounts.throttle import responds_429
 
 CRUMBS = [("Security", reverse_lazy("admin:security"))]
 

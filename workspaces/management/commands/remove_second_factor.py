@@ -6,8 +6,8 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
 
-from config.admin import second_factor
 from config.request_context import actor
+from workspaces.accounts import second_factor
 
 
 class Command(BaseCommand):
