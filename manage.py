@@ -12,7 +12,7 @@ def main() -> None:
     # Counting in memory is enough: `run` is one process, and no other command counts requests.
     os.environ["REDIS_URL"] = os.environ.get("REDIS_URL") or "memory://"
 
-    from audit.tree import laptop
+    from audit.sealing import laptop
     from config import embedded
 
     folder = embedded.data_dir(os.environ)

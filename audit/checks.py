@@ -68,7 +68,7 @@ def seals(**kwargs: Any) -> list[CheckMessage]:
     audit.W002: there is no public key, so the log is not sealed, or nobody can verify it.
     audit.W003: no witness is out of the reach of those who administer this machine.
     """
-    from audit.tree import keys, witnesses  # noqa: PLC0415 - few commands need them
+    from audit.sealing import keys, witnesses  # noqa: PLC0415 - few commands need them
 
     found: list[CheckMessage] = []
     if not settings.AUDIT_PUBLIC_KEYS:

@@ -245,7 +245,7 @@ class Checkpoint(models.Model):
 
     size = models.BigIntegerField(primary_key=True)  # leaves
     sealed_at = models.DateTimeField()
-    note = models.TextField()  # signed (`audit.tree.note`)
+    note = models.TextField()  # signed (`audit.sealing.note`)
     complete_to = models.BigIntegerField()
     next_complete_to = models.BigIntegerField()
     next_transaction = models.BigIntegerField()

@@ -6,10 +6,8 @@ from django.db import connection
 from django.utils import timezone
 
 from audit.models import NEWEST_FIRST, Action, AuditEntry
-from audit.tree import state
 from config.system import Fact, time_or
 
-VERIFIED_DAYS = 8  # as in deploy/prometheus-alerts.yaml; the timer runs every week
 BACKUP_HOURS = 26  # a daily one may be a little late
 
 # A download may go on, and nginx's log is read again once an hour.
@@ -23,34 +21,6 @@ _WITHOUT_END = f"""
                 AND ended.action = '{Action.DOWNLOAD_ENDED.value}'
         )
 """  # noqa: S608 - made of constants
-
-
-def read_log() -> list[Fact]:
-    """Whether the log is sealed and verified."""
-    found = state.read()
-    age = found.unsealed_seconds
-    waits = "none" if age is None else f"{age:,.0f} s"
-    limit = timezone.now() - timedelta(days=VERIFIED_DAYS)
-    verified = found.verified_at is not None and found.verified_at > limit
-    return [
-        Fact("Sealed entries", f"{found.sealed:,}"),
-        Fact(
-            "Signatures of checkpoints",
-            found.foreign or (f"not checked: {found.unverified}" if found.unverified else "valid"),
-            "bad" if found.foreign else "warn" if found.unverified else "ok",
-        ),
-        Fact("The oldest entry that waits for its seal", waits, "bad" if found.late else "ok"),
-        Fact(
-            "Last verification",
-            time_or(found.verified_at, "never: run manage.py verify_audit"),
-            "ok" if verified else "warn",
-        ),
-        Fact(
-            "The log was found",
-            "damaged" if found.damaged else "intact" if found.verified_at else "not known",
-            "bad" if found.damaged else "ok" if found.verified_at else "",
-        ),
-    ]
 
 
 def read_backup() -> list[Fact]:

@@ -322,7 +322,7 @@ CACHES: dict[str, Any] = {
 # The module with `administered_names` and `autocomplete` for the audit log. A setting, since
 # `audit` imports no other app.
 AUDIT_WORKSPACE_DIRECTORY = "workspaces.directory"
-# Signed checkpoints of the audit log (`audit.tree`).
+# Signed checkpoints of the audit log (`audit.sealing`).
 AUDIT_SIGNING_KEY = env.text(
     "AUDIT_SIGNING_KEY",
     help="the secret key of `seal_audit`, from `manage.py make_audit_key`; no server needs it",

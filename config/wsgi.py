@@ -12,7 +12,6 @@ from django.core.handlers.wsgi import WSGIHandler  # noqa: E402
 # Otherwise the first request waits until the views are loaded and the client of the object storage
 # is made.
 from apikeys.usage import flusher  # noqa: E402
-from audit import metrics as _  # noqa: E402, F401 - registers them
 from config import metrics, slots, urls  # noqa: E402, F401
 from documents import storage  # noqa: E402
 

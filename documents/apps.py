@@ -33,7 +33,7 @@ def read_witness() -> list[system.Fact]:
     """Whether the audit log's bucket keeps what it has. The service's key may ask no more of it."""
     from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
 
-    from audit.tree.witnesses import object_lock  # noqa: PLC0415
+    from audit.sealing.witnesses import object_lock  # noqa: PLC0415
     from documents import storage  # noqa: PLC0415 - loaded with the views
 
     label = "The bucket of checkpoints"

@@ -22,7 +22,7 @@ from audit.admin.filters import AuditLogFilter
 from audit.admin.search import redirect_without_key
 from audit.models import AuditEntry
 from audit.scope import scope_of, workspace_directory
-from audit.tree import state
+from audit.sealing import state
 from config.admin.changelist import READING, ReadOnlyAdmin
 from config.admin.formatting import code_spans
 

@@ -26,7 +26,7 @@ ALTER TABLE {table} ENABLE ALWAYS TRIGGER audit_append_only;
 
 # The database sets an entry's id and time, for every role. The function runs as its owner, so
 # that the role that serves needs no privilege on the sequence. The transaction gets its number
-# before the entry gets its id: `audit.tree.sealer` depends on that order.
+# before the entry gets its id: `audit.sealing.sealer` depends on that order.
 STAMP = """
 ALTER TABLE audit_auditentry ALTER COLUMN id DROP IDENTITY;
 CREATE SEQUENCE audit_auditentry_id_seq OWNED BY audit_auditentry.id;

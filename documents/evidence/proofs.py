@@ -12,12 +12,11 @@ from django.db import connection
 
 from audit.admin.sending import slot
 from audit.models import Checkpoint
-from audit.tree import checkpoints
-from audit.tree.keys import public_keys
-from audit.tree.leaves import DATA
-from audit.tree.merkle import leaf_hash, root_of_proof
-from audit.tree.note import NoteError, PublicKey, Statement
-from audit.tree.stored import StoredTree, TreeDamaged
+from audit.sealing import checkpoints
+from audit.sealing.keys import NoteError, PublicKey, public_keys
+from audit.sealing.leaves import DATA
+from audit.sealing.note import Statement
+from audit.sealing.tree import StoredTree, TreeDamaged, leaf_hash, root_of_proof
 from documents.evidence.facts import Trail
 
 BATCH = 500  # entries that are read and sent at a time

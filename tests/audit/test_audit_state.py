@@ -20,10 +20,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from audit.models import AuditEntry, Checkpoint
-from audit.tree import state
-from audit.tree.horizon import Horizon
-from audit.tree.note import Statement, open_note
-from audit.tree.witnesses import Bucket, object_lock
+from audit.sealing import state
+from audit.sealing.note import Horizon, Statement, open_note
+from audit.sealing.witnesses import Bucket, object_lock
 from config import system
 from config.admin.formatting import exact
 from tests.documents.test_queries import nodes

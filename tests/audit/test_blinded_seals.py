@@ -9,11 +9,10 @@ import pytest
 from django.core.management import call_command
 
 from audit.models import AuditEntry, Checkpoint, Leaf
-from audit.tree import sealer as sealing
-from audit.tree import state
-from audit.tree.horizon import Horizon
-from audit.tree.note import Statement
-from audit.tree.sealer import Sealer, SealRefused
+from audit.sealing import sealer as sealing
+from audit.sealing import state
+from audit.sealing.note import Horizon, Statement
+from audit.sealing.sealer import Sealer, SealRefused
 from config.postgresql import roles
 from tests.audit.test_seal_audit import check_tree, other, sealed_ids  # noqa: F401 - a fixture
 from tests.support import seals

@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from audit.models import AuditEntry
-from audit.tree import guards
+from audit.sealing import guards
 from config.postgresql import roles
 from tests.support.database import execute
 

@@ -17,10 +17,11 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from audit.models import AuditEntry, Checkpoint, Leaf, Subtree
-from audit.tree import sealer as sealing
-from audit.tree.note import PrivateKey, Statement, open_note, read_notes
-from audit.tree.sealer import Sealer, SealRefused
-from audit.tree.stored import StoredTree
+from audit.sealing import sealer as sealing
+from audit.sealing.keys import PrivateKey
+from audit.sealing.note import Statement, open_note, read_notes
+from audit.sealing.sealer import Sealer, SealRefused
+from audit.sealing.tree import StoredTree
 from tests.support.seals import KEY, as_owner, complete_to, forget, seal, written
 from tests.support.server import ROOT, eventually
 

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pymerkle import InmemoryTree
 
-from audit.tree import merkle
-from audit.tree.horizon import Horizon
-from audit.tree.merkle import Frontier
-from audit.tree.note import NoteError, PrivateKey, PublicKey, Statement, open_note, read_notes
-from audit.tree.witnesses import AppendedFile
+from audit.sealing import tree as merkle
+from audit.sealing.keys import NoteError, PrivateKey, PublicKey
+from audit.sealing.note import Horizon, Statement, open_note, read_notes
+from audit.sealing.tree import Frontier
+from audit.sealing.witnesses import AppendedFile
 
 # The leaves and roots that Certificate Transparency's implementations are tested with.
 LEAVES = [

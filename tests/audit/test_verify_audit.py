@@ -14,10 +14,10 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from audit.models import AuditEntry, Checkpoint, Leaf
-from audit.tree import merkle
-from audit.tree.leaves import DATA
-from audit.tree.note import PrivateKey
-from audit.tree.sealer import Sealer
+from audit.sealing import tree as merkle
+from audit.sealing.keys import PrivateKey
+from audit.sealing.leaves import DATA
+from audit.sealing.sealer import Sealer
 from tests.support import seals
 from tests.support.seals import KEY, as_owner, complete_to, forget, written
 from tests.support.server import eventually
@@ -295,7 +295,7 @@ def test_without_a_public_key_it_says_what_to_set(db: None, settings: Any) -> No
 
 
 def test_a_large_log_is_verified_in_windows(witness: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("audit.tree.verify.WINDOW", 16)
+    monkeypatch.setattr("audit.sealing.verify.WINDOW", 16)
     ids = seal(1, 40, 3, 5, 7, 30, 2, 2)
     assert problems("--checkpoint", str(witness)) == []
     as_owner(f"UPDATE audit_auditentry SET person = 'eve' WHERE id = {ids[17]}")

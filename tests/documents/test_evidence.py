@@ -13,10 +13,9 @@ from pymerkle import InclusionProof, InmemoryTree, verify_inclusion
 from audit.models import Action, AuditEntry, Checkpoint, Leaf
 from audit.record import record
 from audit.scope import Scope
-from audit.tree.leaves import DATA
-from audit.tree.merkle import leaf_hash, root_of_proof
-from audit.tree.note import Statement
-from audit.tree.stored import StoredTree
+from audit.sealing.leaves import DATA
+from audit.sealing.note import Statement
+from audit.sealing.tree import StoredTree, leaf_hash, root_of_proof
 from config.postgresql import roles
 from documents import evidence
 from documents.evidence import EvidenceRefused, Trail

@@ -15,7 +15,7 @@ import httpx
 import psutil
 import pytest
 
-from audit.tree import laptop
+from audit.sealing import laptop
 from config.ports import free_port
 from documents.demo.loading import DATA
 from tests.support.processes import all_gone, bare_environment, kill_group, manage, start, using

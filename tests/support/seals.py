@@ -7,8 +7,8 @@ from django.db import connection
 
 from audit.models import Action, AuditEntry, Checkpoint
 from audit.record import record
-from audit.tree.note import PrivateKey
-from audit.tree.sealer import Sealer
+from audit.sealing.keys import PrivateKey
+from audit.sealing.sealer import Sealer
 from config.postgresql import roles
 from tests.support.database import without_triggers
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from audit.tree.note import NoteError, PrivateKey
+from audit.sealing.keys import NoteError, PrivateKey
 
 
 class Command(BaseCommand):

@@ -14,10 +14,10 @@ from django.db import connection
 
 from audit.models import Action
 from audit.record import record
-from audit.tree import checkpoints
-from audit.tree.keys import public_keys, signing_key
-from audit.tree.sealer import BATCH, Sealer, SealRefused
-from audit.tree.witnesses import Publisher, witnesses
+from audit.sealing import checkpoints
+from audit.sealing.keys import public_keys, signing_key
+from audit.sealing.sealer import BATCH, Sealer, SealRefused
+from audit.sealing.witnesses import Publisher, witnesses
 from config.database import UNAVAILABLE
 from config.management.progress import Progress, ProgressCommand, first_line
 from config.management.shutdown import (

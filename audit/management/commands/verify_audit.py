@@ -10,11 +10,10 @@ from django.db import Error as DatabaseError
 
 from audit.models import Action
 from audit.record import record
-from audit.tree import guards
-from audit.tree.checkpoints import CheckpointFile
-from audit.tree.keys import public_keys
-from audit.tree.note import NoteError
-from audit.tree.verify import Result, Verifier
+from audit.sealing import guards
+from audit.sealing.checkpoints import CheckpointFile
+from audit.sealing.keys import NoteError, public_keys
+from audit.sealing.verify import Result, Verifier
 from config.management.progress import Progress, ProgressCommand, first_line
 from config.management.shutdown import Stopped, graceful_shutdown
 from config.request_context import actor

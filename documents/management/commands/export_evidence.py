@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import Error as DatabaseError
 
 from audit.scope import Scope
-from audit.tree.stored import TreeDamaged
+from audit.sealing.tree import TreeDamaged
 from config.management.progress import first_line
 from documents.evidence import EvidenceRefused, Trail, export
 

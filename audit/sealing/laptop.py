@@ -30,7 +30,7 @@ def provide(environ: MutableMapping[str, str], folder: Path) -> None:
 
 
 def _key() -> str:
-    from audit.tree.note import PrivateKey  # noqa: PLC0415 - the first start only needs it
+    from audit.sealing.keys import PrivateKey  # noqa: PLC0415 - the first start only needs it
 
     key = PrivateKey.generate(NAME)
     return json.dumps({"AUDIT_SIGNING_KEY": key.encode(), "AUDIT_PUBLIC_KEYS": str(key.public)})

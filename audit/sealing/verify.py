@@ -7,18 +7,19 @@ right if their root is the signed one; then they show which entries differ.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from django.db import connection, transaction
 from django.db.models import Count, Max
 
 from audit.models import Checkpoint, Leaf, Subtree
-from audit.tree import checkpoints, diagnosis
-from audit.tree.checkpoints import CheckpointFile, Newest
-from audit.tree.lateness import Lateness
-from audit.tree.merkle import STORED_BITS, Frontier
-from audit.tree.note import PublicKey, Statement
-from audit.tree.reading import LeafRow, read_leaves
+from audit.sealing import checkpoints, diagnosis
+from audit.sealing.checkpoints import CheckpointFile, Newest
+from audit.sealing.diagnosis import Lateness
+from audit.sealing.keys import PublicKey
+from audit.sealing.leaves import LeafRow, read_leaves
+from audit.sealing.note import Statement
+from audit.sealing.tree import STORED_BITS, Frontier
 from config.management.progress import Progress
 from config.management.shutdown import Shutdown
 
@@ -27,7 +28,6 @@ FETCHED = 10_000  # ids at a time
 # An entry whose time is this long before an older leaf's was not written when it says. A
 # transaction that commits late is no reason for that.
 BACKDATED = timedelta(days=1)
-HOUR = len("2026-11-22T09")  # how often the limit is computed
 
 _WITHOUT_LEAF = """
     SELECT entry.id FROM audit_auditentry AS entry
@@ -84,8 +84,7 @@ class Verifier:
         self._progress = progress
         self._shutdown = shutdown
         self._tree: Frontier | None = Frontier()  # None once it differs from the signed one
-        self._latest = b""  # the latest time of an entry so far
-        self._too_old = b""  # a time about BACKDATED before that
+        self._latest = datetime.min.replace(tzinfo=UTC)  # the latest time of an entry so far
 
     @transaction.atomic(durable=True)
     def run(self) -> Result:
@@ -199,15 +198,13 @@ class Verifier:
     def _check_times(self, rows: list[LeafRow]) -> None:
         """Finds entries that say that they are much older than entries sealed before them."""
         for row in rows:
-            if row.created_at > self._latest:
-                if row.created_at[:HOUR] != self._latest[:HOUR]:
-                    time = datetime.fromisoformat(row.created_at.decode()) - BACKDATED
-                    self._too_old = time.strftime("%Y-%m-%dT%H:%M:%S.%fZ").encode()
-                self._latest = row.created_at
-            elif row.created_at and row.created_at < self._too_old:
+            time = row.created_at or self._latest
+            if time >= self._latest:
+                self._latest = time
+            elif time < self._latest - BACKDATED:
                 self._problem(
-                    f"Entry {row.entry_id} was dated back: it says {row.created_at.decode()}, and "
-                    "an entry that was sealed before it is more than a day younger."
+                    f"Entry {row.entry_id} was dated back: it says {time:%Y-%m-%dT%H:%M:%S.%fZ}, "
+                    "and an entry that was sealed before it is more than a day younger."
                 )
 
     def _check_entries_without_leaf(self, newest: Newest) -> None:

@@ -1,10 +1,16 @@
-"""Says in one sentence what is wrong with an entry, or with a part of the tree."""
+"""Says in sentences what is wrong with entries or with the tree, and what was sealed late."""
 
 from collections.abc import Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+from itertools import chain
 
-from audit.tree.merkle import Frontier
-from audit.tree.note import Statement
-from audit.tree.reading import LeafRow
+from audit.models import Checkpoint
+from audit.sealing.keys import NoteError, PublicKey
+from audit.sealing.leaves import LeafRow
+from audit.sealing.note import Statement
+from audit.sealing.state import EVER, LATE_SECONDS
+from audit.sealing.tree import Frontier
 
 
 def at(statement: Statement) -> str:
@@ -111,3 +117,66 @@ def _differing_part(
                 return first, tree.size
             first = tree.size
     return first, tree.size
+
+
+LATE = timedelta(seconds=LATE_SECONDS)
+AT_ONCE = 200  # checkpoints; a few more than are signed in that time
+APART = 1000  # leaves between two ranges
+
+
+class Lateness:
+    """Looks at all leaves in their order. It checks one signature for about ten minutes of the log.
+
+    Attributes:
+        count: of the entries that were sealed late.
+        warnings: a sentence for each range of them.
+    """
+
+    def __init__(self, keys: Sequence[PublicKey]) -> None:
+        self.count = 0
+        self._ranges: list[tuple[LeafRow, LeafRow, int, timedelta]] = []
+        self._keys = keys
+        # A checkpoint that has the latest leaf: entries that are LATE for it were sealed late, if
+        # it is the first one with that leaf; others have been sealed in time.
+        self._size, self._first, self._sealed_at = 0, True, EVER
+
+    @property
+    def warnings(self) -> list[str]:
+        return [
+            f"Among the entries {first.entry_id} to {last.entry_id} (leaves {first.leaf} to "
+            f"{last.leaf}), {count:,} were sealed up to {longest // timedelta(minutes=1):,} "
+            "minutes after they were written. Who owns the database could have changed them "
+            "meanwhile, and nothing would show it."
+            for first, last, count, longest in self._ranges
+        ]
+
+    def check(self, rows: Sequence[LeafRow]) -> None:
+        """Looks at the next leaves; those without an entry are skipped."""
+        for row in rows:
+            if row.created_at and (waited := self._waited(row.leaf, row.created_at)) > LATE:
+                self.count += 1
+                if self._ranges and row.leaf - self._ranges[-1][1].leaf < APART:
+                    first, _, count, longest = self._ranges.pop()
+                    self._ranges.append((first, row, count + 1, max(longest, waited)))
+                else:
+                    self._ranges.append((row, row, 1, waited))
+
+    def _waited(self, leaf: int, created_at: datetime) -> timedelta:
+        """How long the entry has waited for its seal."""
+        waited = self._sealed_at - created_at
+        if leaf >= self._size or (waited > LATE and not self._first):
+            self._find_checkpoint(leaf, created_at + LATE)
+            waited = self._sealed_at - created_at
+        return waited
+
+    def _find_checkpoint(self, leaf: int, end: datetime) -> None:
+        """The last signed one with this leaf that is in time; else the first one at all."""
+        later = Checkpoint.objects.filter(size__gt=leaf).order_by("size")
+        in_time = [each for each in later[:AT_ONCE] if each.sealed_at <= end]
+        for checkpoint in chain(reversed(in_time), later.iterator(AT_ONCE)):
+            with suppress(NoteError):
+                signed = Statement.opened(checkpoint.note, self._keys)
+                self._size, self._first = signed.size, signed.sealed_at > end
+                self._sealed_at = signed.sealed_at
+                return
+        self._size, self._sealed_at = leaf + 1, EVER  # that none is signed is said elsewhere

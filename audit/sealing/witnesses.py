@@ -9,7 +9,7 @@ import sys
 from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from botocore.exceptions import BotoCoreError, ClientError
 from django.conf import settings
@@ -17,7 +17,8 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.files.storage import storages
 
 from audit.models import Checkpoint
-from audit.tree.note import PublicKey, Statement, read_notes, split_note
+from audit.sealing.keys import PublicKey
+from audit.sealing.note import Statement, read_notes, split_note
 from config.management.progress import Report
 
 if TYPE_CHECKING:
@@ -26,22 +27,25 @@ if TYPE_CHECKING:
 FORMS = "`stdout`, `file:/path/to/file` or `bucket`"
 
 
-class Witness(Protocol):
+class Witness:
     """A place that keeps checkpoints."""
 
-    name: str
+    name = ""
 
     def publish(self, size: int, note: str) -> None:
         """Keeps a checkpoint; raises an exception if that fails."""
+        raise NotImplementedError
 
     def newest(self) -> str | None:
         """The newest note it has; None if it has none, or cannot be read."""
+        return None
 
     def warning(self) -> str:
         """Why what it keeps is not safe there; empty if that is not known of it."""
+        return ""
 
 
-class StandardOutput:
+class StandardOutput(Witness):
     """Standard output, for whatever collects the log."""
 
     name = "stdout"
@@ -50,14 +54,8 @@ class StandardOutput:
         sys.stdout.write(note)
         sys.stdout.flush()
 
-    def newest(self) -> None:
-        return None
 
-    def warning(self) -> str:
-        return ""
-
-
-class AppendedFile:
+class AppendedFile(Witness):
     """A file with one note after the other. It may be append-only (`chattr +a`)."""
 
     def __init__(self, path: Path) -> None:
@@ -66,16 +64,13 @@ class AppendedFile:
 
     def publish(self, size: int, note: str) -> None:
         with self._path.open("a+b") as file:
-            if file.tell() and not self._ends_with_newline(file):
-                note = f"\n{note}"  # the last write was cut short
+            if file.tell():
+                file.seek(-1, os.SEEK_END)
+                if file.read(1) != b"\n":  # the last write was cut short
+                    note = f"\n{note}"
             file.write(note.encode())
             file.flush()
             os.fsync(file.fileno())
-
-    @staticmethod
-    def _ends_with_newline(file: IO[bytes]) -> bool:
-        file.seek(-1, os.SEEK_END)
-        return file.read(1) == b"\n"
 
     def newest(self) -> str | None:
         try:
@@ -85,11 +80,8 @@ class AppendedFile:
             return None
         return notes[0] if notes else None
 
-    def warning(self) -> str:
-        return ""
 
-
-class Bucket:
+class Bucket(Witness):
     """Objects in a bucket of its own, one for each checkpoint, in a folder for each day.
 
     They are only created, with a key that no server has. With object lock in the bucket (a default

@@ -15,12 +15,12 @@ from django.db import IntegrityError, connection, transaction
 
 from audit.models import Action, Checkpoint, Leaf, Subtree
 from audit.record import record
-from audit.tree import checkpoints
-from audit.tree.checkpoints import Newest
-from audit.tree.leaves import DATA
-from audit.tree.merkle import Frontier, leaf_hash
-from audit.tree.note import PrivateKey, PublicKey, Statement
-from audit.tree.stored import StoredTree, TreeDamaged
+from audit.sealing import checkpoints
+from audit.sealing.checkpoints import Newest
+from audit.sealing.keys import PrivateKey, PublicKey
+from audit.sealing.leaves import HASH
+from audit.sealing.note import Statement
+from audit.sealing.tree import Frontier, StoredTree, TreeDamaged
 from config.database import current
 from config.management.progress import Report
 from config.request_context import actor
@@ -37,7 +37,7 @@ _HORIZON = """
     FROM pg_current_snapshot() AS seen
 """
 _UNSEALED = f"""
-    SELECT id, {DATA} FROM audit_auditentry AS entry
+    SELECT id, {HASH} FROM audit_auditentry AS entry
     WHERE id > %(complete_to)s AND NOT EXISTS (
         SELECT FROM audit_leaf
         WHERE entry_id = entry.id AND entry_id > %(complete_to)s AND index < %(size)s)
@@ -201,7 +201,7 @@ class Sealer:
         return frontier
 
 
-def _append(frontier: Frontier, rows: Sequence[tuple[int, str]]) -> None:
+def _append(frontier: Frontier, rows: Sequence[tuple[int, bytes]]) -> None:
     """Adds leaves, and the subtrees that they complete."""
     subtrees = []
     copying = f"COPY {Leaf._meta.db_table} (index, entry_id, hash) FROM STDIN"
@@ -211,10 +211,9 @@ def _append(frontier: Frontier, rows: Sequence[tuple[int, str]]) -> None:
         connection.cursor() as cursor,
         cursor.copy(copying) as copy,
     ):
-        for entry_id, data in rows:
-            found = leaf_hash(data.encode())
-            copy.write_row((frontier.size, entry_id, found))
-            subtrees += frontier.append(found)
+        for entry_id, leaf in rows:
+            copy.write_row((frontier.size, entry_id, leaf))
+            subtrees += frontier.append(leaf)
     Subtree.objects.bulk_create(
         Subtree(level=level, index=index, hash=found) for level, index, found in subtrees
     )

@@ -9,8 +9,8 @@ from django.db import connection as default_connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from audit.models import Checkpoint
-from audit.tree.horizon import Horizon
-from audit.tree.note import NoteError, PublicKey, Statement, read_notes, split_note
+from audit.sealing.keys import NoteError, PublicKey
+from audit.sealing.note import Horizon, Statement, read_notes, split_note
 
 LOOKED_AT = 8  # of the newest checkpoints; one of them should be signed
 

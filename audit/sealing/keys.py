@@ -1,0 +1,169 @@
+"""The keys of checkpoints: Ed25519, written as Go's golang.org/x/mod/sumdb/note writes them."""
+
+import base64
+import binascii
+import hashlib
+import re
+from dataclasses import dataclass
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+ED25519 = b"\x01"  # signed-note's number of the algorithm
+SIGNATURE = "— "  # how a note's line with a signature begins
+PRIVATE = "PRIVATE+KEY+"  # how a private key begins
+_NAME = re.compile(r"[^\s+]{1,100}")
+
+
+class NoteError(ValueError):
+    """A key or a note is malformed, or no known key has signed the note."""
+
+
+def decode(text: str) -> bytes:
+    """The bytes of base64.
+
+    Raises:
+        NoteError: it is anything else.
+    """
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError) as exc:
+        raise NoteError(f"not base64: {exc}") from exc
+
+
+def _parse(text: str) -> tuple[str, str, bytes]:
+    """The name, the id and the 32 bytes of a key."""
+    parts = text.split("+", 2)
+    if len(parts) != 3 or not _NAME.fullmatch(parts[0]):
+        raise NoteError("a key has three parts with plus signs between them")
+    raw = decode(parts[2])
+    if raw[:1] != ED25519 or len(raw) != 33:
+        raise NoteError("this is no Ed25519 key")
+    return parts[0], parts[1], raw[1:]
+
+
+@dataclass(frozen=True)
+class PublicKey:
+    """A key that checks signatures: "name+8 hex digits+base64"."""
+
+    name: str
+    raw: bytes
+
+    def __str__(self) -> str:
+        return f"{self.name}+{self.id.hex()}+{base64.b64encode(ED25519 + self.raw).decode()}"
+
+    @property
+    def id(self) -> bytes:
+        return hashlib.sha256(f"{self.name}\n".encode() + ED25519 + self.raw).digest()[:4]
+
+    @classmethod
+    def parse(cls, text: str) -> "PublicKey":
+        """Reads the text that `str()` writes.
+
+        Raises:
+            NoteError: it is anything else.
+        """
+        name, key_id, raw = _parse(text)
+        key = cls(name, raw)
+        key.check_id(key_id)
+        return key
+
+    def check_id(self, key_id: str) -> None:
+        """Raises NoteError unless this is the key's id, in hexadecimal digits."""
+        if self.id.hex() != key_id:
+            raise NoteError("the key's id does not belong to it; a character is wrong")
+
+    def has_signed(self, text: str, signature: bytes) -> bool:
+        try:
+            Ed25519PublicKey.from_public_bytes(self.raw).verify(signature, text.encode())
+        except InvalidSignature:
+            return False
+        return True
+
+
+@dataclass(frozen=True)
+class PrivateKey:
+    """A key that signs: "PRIVATE+KEY+name+8 hex digits+base64". A secret."""
+
+    name: str
+    seed: bytes
+
+    @classmethod
+    def generate(cls, name: str) -> "PrivateKey":
+        """A new key of this name, such as "documents.example.com/audit".
+
+        Raises:
+            NoteError: the name is empty or long, or has a space or a plus sign.
+        """
+        if not _NAME.fullmatch(name):
+            raise NoteError("a name has 1 to 100 characters, without spaces and plus signs")
+        return cls(name, Ed25519PrivateKey.generate().private_bytes_raw())
+
+    @classmethod
+    def parse(cls, text: str) -> "PrivateKey":
+        """Reads the text that `encode` writes.
+
+        Raises:
+            NoteError: it is anything else. The text of the error has nothing of the key.
+        """
+        if not text.startswith(PRIVATE):
+            raise NoteError(f"a private key begins with {PRIVATE}")
+        name, key_id, seed = _parse(text.removeprefix(PRIVATE))
+        key = cls(name, seed)
+        key.public.check_id(key_id)
+        return key
+
+    def encode(self) -> str:
+        encoded = base64.b64encode(ED25519 + self.seed).decode()
+        return f"{PRIVATE}{self.name}+{self.public.id.hex()}+{encoded}"
+
+    @property
+    def public(self) -> PublicKey:
+        key = Ed25519PrivateKey.from_private_bytes(self.seed).public_key()
+        return PublicKey(self.name, key.public_bytes_raw())
+
+    def sign(self, text: str) -> str:
+        """The note: the text, which ends with a newline, and its signature."""
+        signature = Ed25519PrivateKey.from_private_bytes(self.seed).sign(text.encode())
+        encoded = base64.b64encode(self.public.id + signature).decode()
+        return f"{text}\n{SIGNATURE}{self.name} {encoded}\n"
+
+    def __repr__(self) -> str:
+        return f"PrivateKey({self.name!r})"
+
+
+def signing_key() -> PrivateKey:
+    """The key that signs.
+
+    Raises:
+        ImproperlyConfigured: AUDIT_SIGNING_KEY is not set or not valid.
+    """
+    if not settings.AUDIT_SIGNING_KEY:
+        raise ImproperlyConfigured(
+            "AUDIT_SIGNING_KEY is not set. `manage.py make_audit_key NAME` makes a key."
+        )
+    try:
+        return PrivateKey.parse(settings.AUDIT_SIGNING_KEY)
+    except NoteError as exc:
+        raise ImproperlyConfigured(f"AUDIT_SIGNING_KEY is not valid: {exc}.") from exc
+
+
+def public_keys() -> list[PublicKey]:
+    """All keys that may have signed: AUDIT_PUBLIC_KEYS, and the one of AUDIT_SIGNING_KEY.
+
+    Raises:
+        ImproperlyConfigured: there is none, or one is not valid.
+    """
+    try:
+        found = [PublicKey.parse(text) for text in settings.AUDIT_PUBLIC_KEYS]
+    except NoteError as exc:
+        raise ImproperlyConfigured(f"AUDIT_PUBLIC_KEYS is not valid: {exc}.") from exc
+    if settings.AUDIT_SIGNING_KEY and (own := signing_key().public) not in found:
+        found.append(own)
+    if not found:
+        raise ImproperlyConfigured(
+            "AUDIT_PUBLIC_KEYS is not set; `manage.py make_audit_key` printed it."
+        )
+    return found

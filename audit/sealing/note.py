@@ -1,0 +1,132 @@
+"""Signed checkpoints: C2SP's formats tlog-checkpoint and signed-note, with Ed25519.
+
+A checkpoint is a text of a few lines: the log's name, its number of leaves, its root, and, as
+extension lines, the time and the horizon (checkpoints of earlier releases lack the horizon). A note
+is a text with signatures.
+"""
+
+import base64
+import re
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import IO
+
+from audit.sealing.keys import SIGNATURE, NoteError, PublicKey, decode
+
+_LINES = 7  # of a note: name, size, root, time, horizon, an empty line, a signature
+_TIME = "sealed at "  # how our extension line begins
+_SIGNED = re.compile(SIGNATURE + r"\S+ [A-Za-z0-9+/]{91}=\n")  # the key's id and 64 bytes
+_HORIZON = re.compile(r"complete to (\d+), then to (\d+) from transaction (\d+)", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Horizon:
+    """Up to which id all entries are visible, so that the sealer need not look at older ones.
+
+    A line of each checkpoint, which is signed; see `audit.models.Checkpoint`.
+    """
+
+    complete_to: int = 0
+    next_complete_to: int = 0
+    next_transaction: int = 0
+
+    def __str__(self) -> str:
+        return (
+            f"complete to {self.complete_to}, then to {self.next_complete_to} from transaction "
+            f"{self.next_transaction}"
+        )
+
+    @classmethod
+    def parse(cls, line: str) -> "Horizon | None":
+        """Reads the text that `str()` writes; None if it is anything else."""
+        found = _HORIZON.fullmatch(line)
+        return cls(*map(int, found.groups())) if found else None
+
+    def advanced(self, xmin: int, xmax: int, newest_id: int) -> "Horizon":
+        """The horizon of a snapshot: no transaction before `xmin` runs any more."""
+        if xmin < self.next_transaction:
+            return self
+        return Horizon(self.next_complete_to, newest_id, xmax)
+
+
+def split_note(note: str) -> tuple[str, str]:
+    """The text of a note, and the lines with its signatures; nothing is checked."""
+    text, _, signatures = note.rpartition("\n\n")
+    return f"{text}\n", signatures
+
+
+def open_note(note: str, keys: Sequence[PublicKey]) -> str:
+    """The text of a note that one of the keys has signed.
+
+    Raises:
+        NoteError: none has, or it is no note.
+    """
+    text, signatures = split_note(note)
+    if not signatures.endswith("\n"):
+        raise NoteError("this is no note, or it was cut short")
+    for line in signatures[:-1].split("\n"):
+        name, _, encoded = line.removeprefix(SIGNATURE).rpartition(" ")
+        signed = decode(encoded)
+        for key in keys:
+            if (key.name, key.id) == (name, signed[:4]) and key.has_signed(text, signed[4:]):
+                return text
+    raise NoteError("no known key has signed this checkpoint")
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What a checkpoint says: the first `size` leaves of the log have this root."""
+
+    origin: str
+    size: int
+    root: bytes
+    sealed_at: datetime
+    horizon: Horizon | None = None
+
+    def text(self) -> str:
+        root = base64.b64encode(self.root).decode()
+        time = self.sealed_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        horizon = f"{self.horizon}\n" if self.horizon else ""
+        return f"{self.origin}\n{self.size}\n{root}\n{_TIME}{time}\n{horizon}"
+
+    @classmethod
+    def opened(cls, note: str, keys: Sequence[PublicKey]) -> "Statement":
+        """What a checkpoint says that one of the keys has signed.
+
+        Raises:
+            NoteError: none has, or it is no checkpoint.
+        """
+        return cls.parse(open_note(note, keys))
+
+    @classmethod
+    def parse(cls, text: str) -> "Statement":
+        """Reads the text of a checkpoint.
+
+        Raises:
+            NoteError: it is anything else.
+        """
+        try:
+            origin, size, root, time, extension, *_ = text.split("\n")
+            if not (size.isascii() and size.isdigit() and time.startswith(_TIME)):
+                raise NoteError("this is no checkpoint")
+            sealed_at = datetime.fromisoformat(time.removeprefix(_TIME))
+        except ValueError as exc:
+            raise NoteError("this is no checkpoint") from exc
+        return cls(origin, int(size), decode(root), sealed_at, Horizon.parse(extension))
+
+
+def read_notes(file: IO[str]) -> Iterator[str]:
+    """The checkpoints of a file that has one after the other.
+
+    What is left of one that was cut short is skipped.
+    """
+    lines: deque[str] = deque(maxlen=_LINES)
+    for line in file:
+        lines.append(line)
+        if _SIGNED.fullmatch(line) and len(lines) >= _LINES - 1:
+            if len(lines) == _LINES and not Horizon.parse(lines[-3].rstrip("\n")):
+                lines.popleft()
+            yield "".join(lines)
+            lines.clear()
