@@ -1,11 +1,10 @@
 """Which audit entries a user may see; checked again for every request."""
 
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any
 from uuid import UUID
 
-from django.conf import settings
+from django.apps import apps
 from django.contrib.auth.models import User
 from django.db.models import Q
 from django.http import HttpRequest
@@ -54,9 +53,9 @@ def scope_of(request: HttpRequest) -> Scope:
     return scope
 
 
-def workspace_directory() -> Any:
-    """The module with `administered_names` and `autocomplete`."""
-    return import_module(settings.AUDIT_WORKSPACE_DIRECTORY)
+def workspace_model() -> Any:
+    """The model of workspaces, whose app is above this one."""
+    return apps.get_model("workspaces", "Workspace")
 
 
 def _scope(user: User) -> Scope:
@@ -64,4 +63,4 @@ def _scope(user: User) -> Scope:
         return Scope(everything=False)
     if user.has_perm(READ_ALL):
         return Scope(everything=True)
-    return Scope(everything=False, workspaces=workspace_directory().administered_names(user))
+    return Scope(everything=False, workspaces=workspace_model().objects.names_for_admin(user))

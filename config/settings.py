@@ -319,9 +319,6 @@ CACHES: dict[str, Any] = {
 
 # --- The audit log ---------------------------------------------------------------------------
 
-# The module with `administered_names` and `autocomplete` for the audit log. A setting, since
-# `audit` imports no other app.
-AUDIT_WORKSPACE_DIRECTORY = "workspaces.directory"
 # Signed checkpoints of the audit log (`audit.sealing`).
 AUDIT_SIGNING_KEY = env.text(
     "AUDIT_SIGNING_KEY",

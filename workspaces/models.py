@@ -3,7 +3,7 @@
 import uuid
 
 from django.conf import settings
-from django.contrib.auth.models import User
+from django.contrib.auth.models import AnonymousUser, User
 from django.db import models
 from django.utils import timezone
 
@@ -14,6 +14,19 @@ from workspaces.plans import Plan
 def label(workspace_id: uuid.UUID, name: str) -> str:
     """ "Acme · 33fb8abb": tells a workspace apart from others with the same name."""
     return f"{name} · {str(workspace_id)[:8]}"
+
+
+class WorkspaceQuerySet(models.QuerySet["Workspace"]):
+    def administered_by(self, user: User | AnonymousUser) -> "WorkspaceQuerySet":
+        """The workspaces whose admin the user is: active staff with an ADMIN membership."""
+        if not user.is_authenticated:
+            return self.none()
+        return self.filter(memberships__in=Membership.objects.admins().filter(user=user))
+
+    def names_for_admin(self, user: User | AnonymousUser) -> dict[uuid.UUID, str]:
+        """The workspaces whose admin the user is, sorted by name: id → name."""
+        own = self.administered_by(user).order_by("name", "id")
+        return dict(own.values_list("id", "name"))
 
 
 class Workspace(models.Model):
@@ -30,6 +43,8 @@ class Workspace(models.Model):
     members = models.ManyToManyField(
         settings.AUTH_USER_MODEL, through="workspaces.Membership", related_name="workspaces"
     )
+
+    objects = WorkspaceQuerySet.as_manager()
 
     def __str__(self) -> str:
         return self.name

@@ -6,7 +6,7 @@ from django import forms
 from django.contrib.auth.models import User
 
 from config.admin.object_page import OnceForm
-from workspaces.directory import administered_names, labels
+from workspaces.directory import labels
 from workspaces.models import Workspace
 from workspaces.permissions import administered_by
 
@@ -24,7 +24,7 @@ class OwnWorkspaceForm(OnceForm):
         if len(self.workspaces) == 1:
             del self.fields["workspace"]
         else:
-            own = labels(administered_names(by))
+            own = labels(Workspace.objects.names_for_admin(by))
             choices: Any = self.fields["workspace"]
             choices.queryset = administered_by(by).order_by("name", "id")
             choices.label_from_instance = lambda workspace: own.get(workspace.id, workspace.name)

@@ -7,7 +7,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import QuerySet
 
 from audit.scope import READ_ALL
-from workspaces.models import Membership, Workspace
+from workspaces.models import Workspace
 
 SUPPORT = "Support"  # the group of the support staff; `documents.permissions` creates it
 
@@ -16,10 +16,7 @@ AnyUser = User | AnonymousUser
 
 def administered_by(user: AnyUser) -> QuerySet[Workspace]:
     """The workspaces whose admin the user is: active staff with an ADMIN membership."""
-    if not user.is_authenticated:
-        return Workspace.objects.none()
-    memberships = Membership.objects.admins().filter(user=user)
-    return Workspace.objects.filter(memberships__in=memberships)
+    return Workspace.objects.administered_by(user)
 
 
 def may_manage_members(user: AnyUser, workspace: Workspace) -> bool:

@@ -11,7 +11,8 @@ from apikeys.managers import UNUSED_DAYS
 from apikeys.models import ApiKey
 from apikeys.usage import latest, report
 from apikeys.usage.report import WorkspaceUsage
-from workspaces.directory import administered_names, labels
+from workspaces.directory import labels
+from workspaces.models import Workspace
 from workspaces.permissions import is_operator, sees_every_workspace
 
 WORKSPACES_SHOWN = 10  # of an admin of many
@@ -33,7 +34,7 @@ def for_user(user: User) -> list[SafeString]:
     if is_operator(user):
         top = {by: report.top_workspaces(by) for by in ("requests", "limited")}
         panels.append(_panel("operator", **top))
-    if own := labels(administered_names(user)):
+    if own := labels(Workspace.objects.names_for_admin(user)):
         shown = dict(list(own.items())[:WORKSPACES_SHOWN])
         panels.append(_panel("admin", rows=_with_unused_keys(shown), unused_days=UNUSED_DAYS))
     return panels

@@ -30,7 +30,6 @@ class AuditChangeList(WorkspaceChoices):
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
-        self._request = request
         columns.prepare(request, self.result_list, self.root_queryset)
 
     # --- Search
@@ -67,8 +66,8 @@ class AuditChangeList(WorkspaceChoices):
             everywhere = {name: None for name in self.form.fields if name != "q"}
             found.append(("Search without the other filters", self.address(**everywhere)))
         requests = [each.value for each in self.form.recognised if each.request]
-        if requests and (url := refused_requests_url(self._request, requests[0])):
-            found.append(("Look among refused requests", url))
+        if requests:
+            found.append(("Look among refused requests", refused_requests_url(requests[0])))
         return found
 
     # --- Times

@@ -20,8 +20,9 @@ from audit.admin.changelist import AuditChangeList
 from audit.admin.export import ExportViews
 from audit.admin.filters import AuditLogFilter
 from audit.admin.search import redirect_without_key
+from audit.admin.workspace_filter import suggestions
 from audit.models import AuditEntry
-from audit.scope import scope_of, workspace_directory
+from audit.scope import scope_of
 from audit.sealing import state
 from config.admin.changelist import READING, ReadOnlyAdmin
 from config.admin.formatting import code_spans
@@ -118,7 +119,7 @@ class AuditEntryAdmin(columns.EntryFields, ExportViews, ReadOnlyAdmin):
             raise PermissionDenied
         if request.method != "GET":
             return HttpResponseNotAllowed(["GET"])
-        return JsonResponse(workspace_directory().autocomplete(request.GET))
+        return JsonResponse(suggestions(request.GET))
 
     def history_url(self, obj: Model) -> str:
         """An entry has no history of its own."""

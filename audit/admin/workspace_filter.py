@@ -9,13 +9,21 @@ from uuid import UUID
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.db.models import TextField
+from django.db.models.functions import Cast
+from django.http import QueryDict
 from django.urls import reverse_lazy
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from audit.models import AuditEntry
-from audit.scope import workspace_directory
+from audit.models import LISTED, AuditEntry
+from audit.scope import workspace_model
 from config.admin.changelist import KeysetChangeList
+
+PAGE = 20  # workspaces offered at a time
+LAST_PAGE = 50  # a user who has scrolled this far should type more
+MOST = 10  # workspaces that a name may stand for
+SEPARATOR = " · "  # in a workspace's label
 
 
 class Ambiguous(ValidationError):
@@ -94,18 +102,46 @@ class WorkspaceField(forms.CharField):
             return UUID(text)  # also of one that was deleted
         except ValueError:
             pass
-        found = workspace_directory().named(text)
+        found = _named(text)
         if not found:
             raise ValidationError("No workspace has this name, or this id.")
         if len(found) > 1:
-            label = workspace_directory().label
-            raise Ambiguous([(id, label(id, name)) for id, name in found])
-        return found[0][0]
+            raise Ambiguous([(workspace.id, workspace.label) for workspace in found])
+        return found[0].id
+
+
+def suggestions(query: QueryDict) -> dict[str, Any]:
+    """The workspaces whose name contains `term`, sorted by name.
+
+    With 100,000 workspaces this scan takes about 30 ms, which is not worth an index that each
+    change of a name would pay for.
+    """
+    term = query.get("term", "").replace("\0", "")
+    text = query.get("page", "")
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 1
+    start = (min(max(number, 1), LAST_PAGE) - 1) * PAGE
+    found = workspace_model().objects.filter(name__icontains=term).order_by("name", "id")
+    rows = list(found[start : start + PAGE + 1])
+    return {
+        "results": [{"id": str(each.id), "text": each.label} for each in rows[:PAGE]],
+        "pagination": {"more": len(rows) > PAGE and number < LAST_PAGE},
+    }
+
+
+def _named(text: str) -> list[Any]:
+    """The first few workspaces that a text may mean: by its label or its name, or a part of it."""
+    workspaces = workspace_model().objects.order_by("name", "id")
+    name, separator, digits = text.rpartition(SEPARATOR)
+    if separator:
+        same = workspaces.filter(name__iexact=name).annotate(text=Cast("id", TextField()))
+        return list(same.filter(text__startswith=digits)[:MOST])
+    exact = list(workspaces.filter(name__iexact=text)[:MOST])
+    return exact or list(workspaces.filter(name__icontains=text)[:MOST])
 
 
 def name_of(workspace_id: UUID) -> str:
     """The workspace's name in its newest entry, even if it was deleted; its id without one."""
-    entries = AuditEntry.objects.filter(workspace_id=workspace_id)
+    entries = AuditEntry.objects.filter(LISTED, workspace_id=workspace_id)
     newest = entries.order_by("-created_at", "-id").values_list("workspace_name", flat=True)
     return newest.first() or str(workspace_id)
 
@@ -115,7 +151,7 @@ def label_of(workspace_id: UUID) -> str:
     name = name_of(workspace_id)
     if name == str(workspace_id):
         return name
-    label: str = workspace_directory().label(workspace_id, name)
+    label: str = workspace_model()(id=workspace_id, name=name).label
     return label
 
 

@@ -219,7 +219,7 @@ def test_entries_that_were_sealed_late_are_named_and_are_no_damage() -> None:
     seal()
     entries = written(3)
     for entry in entries[:2]:
-        older(entry, hours=3, minutes=1)
+        older(entry, hours=3, seconds=30)
     seal()
     written(2)
     seal()
