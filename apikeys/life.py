@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from apikeys.states import State
-from audit.models import Action, AuditEntry
+from audit.models import LISTED, NEWEST_FIRST, Action, AuditEntry
 
 ACTIONS = (Action.KEY_CREATED, Action.KEY_ROLLED, Action.KEY_REVOKED, Action.KEY_DELETED)
 
@@ -36,7 +36,7 @@ def deleted_key(key_id: UUID) -> DeletedKey | None:
     The newest entry is read without a condition on the workspace, which could mean reading all
     entries of somebody else's key.
     """
-    newest = AuditEntry.objects.filter(key_id=key_id).order_by("-created_at", "-id").first()
+    newest = AuditEntry.objects.filter(LISTED, key_id=key_id).order_by(*NEWEST_FIRST).first()
     if newest is None or newest.workspace_id is None:
         return None
     life = life_of(newest.workspace_id, key_id)

@@ -4,13 +4,13 @@ import re
 from datetime import datetime
 from uuid import UUID
 
-from audit.models import NEWEST_FIRST, Action, AuditEntry
+from audit.models import LISTED, NEWEST_FIRST, Action, AuditEntry
 from audit.snapshots import DocumentSnapshot, WorkspaceSnapshot
 
 
 def key_is_recorded(key_id: UUID) -> bool:
     """Whether the log has an entry of this key: then the key exists or existed."""
-    return AuditEntry.objects.filter(key_id=key_id).exists()
+    return AuditEntry.objects.filter(LISTED, key_id=key_id).exists()
 
 
 def newest_of(workspace_id: UUID, *actions: Action) -> AuditEntry | None:

@@ -3,7 +3,7 @@
 What it says of keys and documents is their state when the page is opened.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 
 from django.db.models import prefetch_related_objects
 
@@ -118,18 +118,7 @@ def _of_missing(row: RefusedRequest) -> str:
     return "The document exists now: it was created or restored after the request."
 
 
-# After a key was deleted, at most its downloads in progress still end. Without the limit, all
-# entries of the key would be read.
-_DELETED = f"""
-    SELECT entry.* FROM unnest(%s::text[]) AS sent (prefix), LATERAL (
-        SELECT * FROM "audit_auditentry" WHERE key_prefix = sent.prefix
-        ORDER BY created_at DESC, id DESC LIMIT 100
-    ) AS entry WHERE entry.action = '{Action.KEY_DELETED}'
-"""  # noqa: S608 - made of constants
-
-
-def deleted_keys(prefixes: Iterable[str]) -> dict[str, AuditEntry]:
+def deleted_keys(prefixes: Collection[str]) -> dict[str, AuditEntry]:
     """The entries of deleted keys, by the first characters of the keys."""
-    wanted = list(prefixes)
-    found = AuditEntry.objects.raw(_DELETED, [wanted]) if wanted else ()
-    return {entry.key_prefix: entry for entry in found}
+    found = AuditEntry.objects.filter(action=Action.KEY_DELETED, key_prefix__in=prefixes)
+    return {entry.key_prefix: entry for entry in found} if prefixes else {}

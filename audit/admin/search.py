@@ -17,10 +17,12 @@ from django.db.models.lookups import Exact
 from django.http import HttpRequest, HttpResponseRedirect
 
 from audit.admin import times
-from audit.models import folded
+from audit.models import NEWEST_FIRST, NO_DOWNLOADS, AuditEntry, folded
 from config.key_format import PREFIX, PUBLIC_LENGTH
 
 MOST_IDS = 5  # of one text
+# Entries by which keys are found from their first characters: each key has that of its creation.
+MOST_OF_KEYS = 100
 _KEY = re.compile(rf"{PREFIX}[A-Za-z0-9]*")
 _HEX = "[0-9A-Fa-f]"
 _UUID = re.compile(rf"(?<!{_HEX}){_HEX}{{8}}(?:-{_HEX}{{4}}){{3}}-{_HEX}{{12}}(?!{_HEX})")
@@ -82,8 +84,10 @@ def recognise(text: str) -> list[Recognised]:
         text: without a raw key.
     """
     if text.startswith(PREFIX):
-        key = Q(key_prefix=text)
-        return [Recognised("First characters of a key", text, (key,), request=True)]
+        made = AuditEntry.objects.filter(NO_DOWNLOADS, key_prefix=text).order_by(*NEWEST_FIRST)
+        keys = dict.fromkeys(made.values_list("key_id", flat=True)[:MOST_OF_KEYS])
+        conditions = tuple(Q(key_id=id) for id in keys)
+        return [Recognised("First characters of a key", text, conditions, request=True)]
     return (
         ids_and_addresses(text)
         or _time(text)

@@ -48,11 +48,13 @@ def _newest(action: Action) -> str:
     """  # noqa: S608 - a constant
 
 
-# By id, those that commit late are found too; by time, also those whose ids somebody set back.
+# By id, those that commit late are found too; by time, along the index audit_listed, also those
+# whose ids somebody set back.
+_AFTER_SEAL = f"created_at > %(sealed_at)s AND NOT (action = '{Action.DOWNLOAD_ENDED.value}')"
 _STATE = f"""
     SELECT extract(epoch FROM clock_timestamp() - least(
             ({_oldest_unsealed("id > %(complete_to)s", "id")}),
-            ({_oldest_unsealed("created_at > %(sealed_at)s", "created_at, id")})))::float8,
+            ({_oldest_unsealed(_AFTER_SEAL, "created_at, id")})))::float8,
         ({_newest(Action.LOG_VERIFIED)}), ({_newest(Action.LOG_DAMAGED)})
 """  # noqa: S608 - made of constants
 

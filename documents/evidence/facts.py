@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from audit.models import NEWEST_FIRST, Action, AuditEntry
+from audit.models import LISTED, NEWEST_FIRST, Action, AuditEntry
 from audit.queries import sha256_before
 from audit.scope import Scope
 from audit.snapshots import DocumentSnapshot, WorkspaceSnapshot
@@ -35,8 +35,9 @@ class Trail:
 
     @property
     def entries(self) -> QuerySet[AuditEntry]:
+        """All but the ends of downloads, which have the same facts as their starts."""
         return AuditEntry.objects.filter(
-            self.scope.condition(), document_id=self.document_id, workspace_id__isnull=False
+            self.scope.condition(), LISTED, document_id=self.document_id, workspace_id__isnull=False
         )
 
     def exists(self) -> bool:

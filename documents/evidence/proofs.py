@@ -11,7 +11,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
 
 from audit.admin.sending import slot
-from audit.models import Checkpoint
+from audit.models import Action, Checkpoint
 from audit.sealing import checkpoints
 from audit.sealing.keys import NoteError, PublicKey, public_keys
 from audit.sealing.leaves import DATA
@@ -21,13 +21,24 @@ from documents.evidence.facts import Trail
 
 BATCH = 500  # entries that are read and sent at a time
 
-_ENTRIES = """
-    SELECT entry.id, leaf.index FROM audit_auditentry AS entry
+# The ends of downloads are found by the request ids of their starts.
+_ENTRIES = f"""
+    WITH listed AS (
+        SELECT id, action, request_id FROM audit_auditentry
+        WHERE document_id = %(document_id)s AND NOT (action = '{Action.DOWNLOAD_ENDED.value}')
+            AND workspace_id IS NOT NULL
+            AND (%(everything)s OR workspace_id = ANY(%(workspaces)s::uuid[]))
+    ), entry AS (
+        SELECT id FROM listed UNION
+        SELECT ended.id FROM listed JOIN audit_auditentry AS ended USING (request_id)
+        WHERE listed.action = '{Action.DOCUMENT_DOWNLOADED.value}'
+            AND ended.action = '{Action.DOWNLOAD_ENDED.value}'
+            AND ended.document_id = %(document_id)s
+    )
+    SELECT entry.id, leaf.index FROM entry
     LEFT JOIN audit_leaf AS leaf ON leaf.entry_id = entry.id AND leaf.index < %(size)s
-    WHERE entry.document_id = %(document_id)s AND entry.workspace_id IS NOT NULL
-    AND (%(everything)s OR entry.workspace_id = ANY(%(workspaces)s::uuid[]))
     ORDER BY leaf.index, entry.id
-"""
+"""  # noqa: S608 - made of constants
 _DATA = f"SELECT entry.id, {DATA} FROM audit_auditentry AS entry WHERE entry.id = ANY(%s)"  # noqa: S608 - made of constants
 
 
