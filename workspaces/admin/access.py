@@ -9,7 +9,7 @@ from django.utils.html import format_html
 
 from config.admin.formatting import time_tag
 from config.admin.object_page import ActionPage, Prompt, Refused
-from workspaces import changes, effects
+from workspaces import changes
 from workspaces.api_access import access_warning
 from workspaces.directory import label_for
 from workspaces.forms import NewWorkspaceForm, PlanForm, ReasonForm
@@ -26,10 +26,17 @@ def consequences(workspace: Workspace, **changed: Any) -> list[str]:
         setattr(after, name, value)
     works_before, works_after = (not access_warning(each) for each in (workspace, after))
     if works_before != works_after:
-        return effects.sentences(workspace, works=works_after)
+        return [_of_keys(workspace.keys.active().count(), works=works_after)]
     if works_after:
         return ["Its keys keep working."]
     return ["Its keys do not work now, and will not work afterwards either."]
+
+
+def _of_keys(count: int, *, works: bool) -> str:
+    if not count:
+        return "It has no active keys."
+    verb, end = ("work", "again from the next request on") if works else ("stop", "now")
+    return f"1 active key {verb}s {end}." if count == 1 else f"{count:,} active keys {verb} {end}."
 
 
 def state_of(workspace: Workspace) -> str:
