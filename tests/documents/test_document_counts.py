@@ -11,7 +11,7 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from config.database import fetch
+from config.api.reading import Reader
 from documents.models import Document
 from tests.support import factories
 from tests.support.database import waiting_for_lock
@@ -29,7 +29,7 @@ MANY = 16 * FOLD_EVERY  # changes: that none of them folds has a chance of 1 in 
 
 def document_counts(workspace_id: UUID) -> Counts:
     """What /me says."""
-    [row] = fetch(*COUNTS.alone(workspace_id))
+    [row] = Reader(COUNTS, "").rows(workspace_id)
     return Counts(*row)
 
 
