@@ -115,7 +115,7 @@ def measure(
         # Ticks of 10 ms are too coarse for a short time.
         if share >= EVEN or seconds < 1:
             break
-        log(f"  {server.variant.title}: one worker did {share:.2f} of the other's work; repeating")
+        log(f"  {server.title}: one worker did {share:.2f} of the other's work; repeating")
     return max(tried, key=lambda each: each[0])[1]
 
 

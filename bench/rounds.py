@@ -10,15 +10,14 @@ from bench.agreement import body, learn, refuse_alike
 from bench.downloads import Ratios
 from bench.loading import Scale, Workspace, workspaces
 from bench.measuring import Measurement, latencies, measure
-from bench.servers import VARIANTS, Server, serving
+from bench.servers import DRF, OURS, STARLETTE, Server, serving
 from bench.stack import Stack
-from bench.traffic import ENDPOINTS, Target, endless, targets
+from bench.traffic import ENDPOINTS, LIST25, ME, Target, endless, targets
 from documents.api.parameters import STATUS_FILTER
 
 AMONG = 40  # small workspaces that are requested in turn
-FIXED_RATE = "list25"  # the endpoint that is also measured at a fixed rate
-PACES = ("drf", "starlette")  # half the rate of these, for all variants that can serve twice that
-LIST, ME = ENDPOINTS[FIXED_RATE].path, ENDPOINTS["me"].path
+PACES = (DRF, STARLETTE)  # half the rate of these, for all variants that can serve twice that
+LIST = ENDPOINTS[LIST25]
 PAGE = 100
 
 Cases = dict[str, list[Measurement]]  # of each variant or case, one for each round
@@ -41,26 +40,26 @@ def measure_all(stack: Stack, scale: Scale) -> tuple[Costs, Latencies, Ratios]:
     cases: dict[tuple[str, str], list[Target]] = {}
     for number in range(1, scale.rounds + 1):
         # New processes for each round: the chances of a start are part of the spread.
-        with serving(VARIANTS) as servers:
+        with serving() as servers:
             cases = cases or _learn(stack, scale, servers)
             log(f"round {number} of {scale.rounds}")
             for (table, case), wanted in cases.items():
                 stack.prepare()
-                server = servers.get(case, servers["ours"])
+                server = servers.get(case, servers[OURS])
                 measured = measure(stack, server, endless(wanted), scale.seconds)
                 log(f"  {table}, {case}: {measured.rate:.0f}/s {measured.cost_ms:.2f} ms")
                 costs[table][case].append(measured)
-            fixed = costs[FIXED_RATE]
+            fixed = costs[LIST25]
             for pace in PACES:
                 rate = fixed[pace][-1].rate / 2
                 for name, server in servers.items():
                     if fixed[name][-1].rate >= rate * 2:
                         stack.prepare()
-                        requests = endless(cases[FIXED_RATE, name])
+                        requests = endless(cases[LIST25, name])
                         found = latencies(server, requests, rate, scale.seconds / 2)
                         rates[pace, name].append((rate, *found))
             stack.prepare()
-            downloads.measure(stack, scale, servers["ours"], ratios)
+            downloads.measure(stack, scale, servers[OURS], ratios)
     return costs, rates, ratios
 
 
@@ -77,7 +76,7 @@ def _learn(
         cases |= {(endpoint, name): found for name, found in learned.items()}
     refuse_alike(stack, servers, small[-1])
     stack.prepare()
-    client = servers["ours"].client
+    client = servers[OURS].client
 
     def known(path: str, *workspaces: Workspace) -> list[Target]:
         return [Target("", each, path, body(client, each, path)) for each in workspaces]
@@ -94,6 +93,6 @@ def _learn(
         ("lists", f"page 1 of {small[0].documents:,} documents"): known(LIST, *small),
         ("lists", f"a page {deep:,} documents deep"): known(LIST + cursor, large),
         **{("lists", f"status={s}"): known(f"{LIST}&status={s}", large) for s in STATUS_FILTER},
-        ("/me", f"/me with {small[0].documents:,} documents"): known(ME, *small),
-        ("/me", f"/me with {large.documents:,} documents"): known(ME, large),
+        ("/me", f"/me with {small[0].documents:,} documents"): known(ENDPOINTS[ME], *small),
+        ("/me", f"/me with {large.documents:,} documents"): known(ENDPOINTS[ME], large),
     }

@@ -13,19 +13,13 @@ USES = 200  # requests with one key in one measurement: below the limit of 300 a
 AT_A_TIME = 20  # keys that are used in turn before the next ones are
 
 
-@dataclass(frozen=True)
-class Endpoint:
-    """One kind of request; `{document}` in its path is an id of one of the workspace's."""
-
-    title: str
-    path: str
-
-
+# `{document}` is an id of one of the workspace's.
+LIST25, LIST100, DETAIL, ME = "list, limit 25", "list, limit 100", "detail", "me"
 ENDPOINTS = {
-    "list25": Endpoint("list, limit 25", "/api/v1/documents?limit=25"),
-    "list100": Endpoint("list, limit 100", "/api/v1/documents?limit=100"),
-    "detail": Endpoint("detail", "/api/v1/documents/{document}"),
-    "me": Endpoint("me", "/api/v1/me"),
+    LIST25: "/api/v1/documents?limit=25",
+    LIST100: "/api/v1/documents?limit=100",
+    DETAIL: "/api/v1/documents/{document}",
+    ME: "/api/v1/me",
 }
 
 
@@ -59,7 +53,7 @@ def targets(endpoint: str, workspaces: Sequence[Workspace]) -> list[Target]:
     found = []
     for each in workspaces:
         number = each.first + each.number * 37 % min(each.documents, 1000)
-        path = ENDPOINTS[endpoint].path.format(document=document(number))
+        path = ENDPOINTS[endpoint].format(document=document(number))
         found.append(Target(endpoint, each, path))
     return found
 
