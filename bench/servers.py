@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,14 +42,6 @@ VARIANTS = {
     ),
 }
 Process = subprocess.Popen[bytes]
-
-
-def eventually(what: Callable[[], bool]) -> bool:
-    """Waits until `what()` is true; whether that happens in time."""
-    deadline = time.monotonic() + PATIENCE
-    while not (found := what()) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    return found
 
 
 def on_port(command: str, port: int) -> list[str]:
@@ -96,16 +88,13 @@ def wait(port: int, process: Process) -> None:
     Raises:
         RuntimeError: it does not.
     """
-
-    def responds() -> bool:
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline and process.poll() is None:
         with contextlib.suppress(httpx.TransportError):
-            response = httpx.get(f"http://{HOST}:{port}/api/v1/me", timeout=5)
-            return response.status_code == 401
-        return False
-
-    eventually(lambda: process.poll() is not None or responds())
-    if process.poll() is not None or not responds():
-        raise RuntimeError(f"{process.args!r} does not serve")
+            if httpx.get(f"http://{HOST}:{port}/api/v1/me", timeout=5).status_code == 401:
+                return
+        time.sleep(0.1)
+    raise RuntimeError(f"{process.args!r} does not serve")
 
 
 def pin(process: psutil.Process, cores: Iterable[int]) -> None:

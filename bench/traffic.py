@@ -1,9 +1,11 @@
-"""The requests that are sent: which endpoint, of which workspace, with which key."""
+"""The requests: which endpoint, of which workspace, with which key; a load, or a single one."""
 
 import hashlib
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+
+import httpx
 
 from bench.client import Request
 from bench.loading import Key, Workspace, document
@@ -29,6 +31,26 @@ def wire(path: str, key: Key) -> bytes:
         f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\nAuthorization: Bearer {key.raw}\r\n"
         "Accept: application/json\r\nUser-Agent: bench\r\n\r\n"
     ).encode()
+
+
+class Disagreement(Exception):
+    """Variants respond differently, or not with what is to be measured."""
+
+
+def get(client: httpx.Client, path: str, raw_key: str) -> httpx.Response:
+    return client.get(path, headers={"Authorization": f"Bearer {raw_key}"})
+
+
+def body(client: httpx.Client, workspace: Workspace, path: str, request: int = 0) -> bytes:
+    """The body of a path; each key of the workspace is used for some requests.
+
+    Raises:
+        Disagreement: the status is not 200.
+    """
+    response = get(client, path, workspace.keys[request // USES].raw)
+    if response.status_code != 200:
+        raise Disagreement(f"{path}: {response.status_code} {response.text[:300]}")
+    return response.content
 
 
 @dataclass(frozen=True)

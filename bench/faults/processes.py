@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import psutil
 
 from bench.faults.node import Instance, Node
-from bench.servers import PATIENCE, eventually
+from bench.servers import PATIENCE
 
 REPLACED_WITHIN = 30  # seconds
 GRACE_WITHIN = 31  # seconds from SIGTERM to the end
@@ -52,8 +52,9 @@ def main_killed(node: Node) -> Iterator[None]:
     instance.process.kill()
     instance.process.wait()
     start = time.monotonic()
-    free = eventually(lambda: not instance.listens())
-    node.must(f"its port is free after {time.monotonic() - start:.1f} s", free)
+    while instance.listens() and time.monotonic() < start + PATIENCE:
+        time.sleep(0.1)
+    node.must(f"its port is free after {time.monotonic() - start:.1f} s", not instance.listens())
     try:
         yield
     finally:

@@ -5,7 +5,7 @@ import hashlib
 import itertools
 import json
 
-from bench import agreement, report
+from bench import report, rounds
 from bench.client import Client, Outcome, Request, counts
 from bench.measuring import Measurement
 
@@ -14,7 +14,7 @@ BODY = b'{"data":1}'
 
 def test_comparable_differs_when_any_field_does() -> None:
     def comparable(value: object) -> str:
-        return agreement.comparable(json.dumps(value).encode())
+        return rounds.comparable(json.dumps(value).encode())
 
     one = {"data": [{"id": "a", "sentAt": None, "order": 1}], "nextCursor": "x"}
     assert comparable({**one, "nextCursor": "y"}) == comparable(one)
