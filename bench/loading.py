@@ -5,7 +5,7 @@ import hmac
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 from uuid import UUID
 
 import psycopg
@@ -13,9 +13,6 @@ import psycopg
 from apikeys import keys
 from bench import log
 from bench.servers import ROOT
-
-if TYPE_CHECKING:
-    from mypy_boto3_s3.client import S3Client
 
 DOCUMENTS = Path(__file__).parent / "documents.sql"
 RARE = 36  # documents of the large workspace with the status DECLINED: more than a page
@@ -143,7 +140,7 @@ def fingerprint(scale: Scale) -> str:
     return hashlib.sha256(b"\0".join([*parts, *(s.read_bytes() for s in sources)])).hexdigest()
 
 
-def load(connection: psycopg.Connection, storage: "S3Client", scale: Scale) -> None:
+def load(connection: psycopg.Connection, storage: Any, scale: Scale) -> None:
     """Fills the tables of the database, which are empty, and object storage."""
     loaded = workspaces(scale)
     with connection.cursor() as cursor:

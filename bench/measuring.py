@@ -14,16 +14,13 @@ from bench import log
 from bench.client import Client, Outcome, Request, counts
 from bench.servers import WORKERS, Server
 from bench.stack import Stack
+from bench.traffic import Disagreement
 
 CONNECTIONS = 16
 EVEN = 0.6  # of the busier worker's time that the other one spends at least
 FEWEST = 3  # responses that a measurement has at least, however long it takes
 FEWEST_AT_RATE = 20  # requests at a fixed rate
 TRIES = 5  # new connections until the workers share them evenly
-
-
-class WrongResponse(Exception):
-    """A response that is no 200, or has another body than it should."""
 
 
 def _spent(root: int) -> dict[int, float]:
@@ -70,7 +67,7 @@ def _share(before: dict[int, float], after: dict[int, float]) -> float:
 
 def _check(outcomes: list[Outcome]) -> None:
     if not all(outcome.right for outcome in outcomes):
-        raise WrongResponse(counts(outcomes))
+        raise Disagreement(counts(outcomes))
 
 
 async def _try(
@@ -106,7 +103,7 @@ def measure(
         Of several tries, the one whose workers shared the work best.
 
     Raises:
-        WrongResponse: not all responses were right.
+        Disagreement: not all responses were right.
     """
     tried = []
     for _ in range(TRIES):
@@ -115,7 +112,7 @@ def measure(
         # Ticks of 10 ms are too coarse for a short time.
         if share >= EVEN or seconds < 1:
             break
-        log(f"  {server.variant.title}: one worker did {share:.2f} of the other's work; repeating")
+        log(f"  {server.title}: one worker did {share:.2f} of the other's work; repeating")
     return max(tried, key=lambda each: each[0])[1]
 
 
@@ -128,7 +125,7 @@ def latencies(
         The median and the 99th percentile, in seconds.
 
     Raises:
-        WrongResponse: not all responses were right.
+        Disagreement: not all responses were right.
     """
 
     async def go() -> list[Outcome]:

@@ -2,6 +2,8 @@
 
 import contextlib
 import os
+import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -9,10 +11,8 @@ from urllib.parse import urlsplit
 import psutil
 import psycopg
 
-from bench.servers import PATIENCE, eventually
+from bench.servers import PATIENCE
 from config.embedded import SERVICES
-from config.embedded.service import HOST
-from config.ports import accepts_connections
 
 
 class Service:
@@ -43,18 +43,17 @@ class Service:
         Raises:
             TimeoutError: it does not.
         """
-
-        def serves() -> bool:
-            url = urlsplit(os.environ[SERVICES[self.name].variable])
-            if self.name != "postgres":
-                return accepts_connections(HOST, url.port or 0)
-            with contextlib.suppress(psycopg.OperationalError):  # not before it has recovered
-                psycopg.connect(os.environ["DATABASE_OWNER_URL"], connect_timeout=5).close()
-                return True
-            return False
-
-        if not eventually(serves):
-            raise TimeoutError(f"{self.name} does not accept connections")
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            with contextlib.suppress(OSError, psycopg.OperationalError):
+                if self.name == "postgres":  # it accepts connections before it serves
+                    psycopg.connect(os.environ["DATABASE_OWNER_URL"], connect_timeout=5).close()
+                else:
+                    url = urlsplit(os.environ[SERVICES[self.name].variable])
+                    socket.create_connection((url.hostname, url.port or 80), timeout=5).close()
+                return
+            time.sleep(0.1)
+        raise TimeoutError(f"{self.name} does not accept connections")
 
     @contextlib.contextmanager
     def killed(self) -> Iterator[None]:

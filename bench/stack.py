@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import Any
 from urllib.parse import urlsplit
 
 import boto3
@@ -21,9 +21,6 @@ from bench.servers import ROOT
 from bench.services import Service
 from config import embedded
 from config.embedded import SERVICES
-
-if TYPE_CHECKING:
-    from mypy_boto3_s3.client import S3Client
 
 MB = 1024 * 1024
 
@@ -63,7 +60,7 @@ class Stack:
         url = os.environ["DATABASE_URL"]
         return psycopg.connect(url, **user, connect_timeout=5, autocommit=True)
 
-    def storage(self) -> "S3Client":
+    def storage(self) -> Any:
         """A client of object storage."""
         return boto3.client(
             "s3",

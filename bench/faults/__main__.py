@@ -20,7 +20,7 @@ from bench.faults import database, report
 from bench.faults.catalogue import ALONE, BEHIND_NGINX, BY_PROXY, FAULTS, Fault
 from bench.faults.data import learn
 from bench.faults.inflict import compare_with_audit_log, inflict
-from bench.faults.node import Node, clean, serving
+from bench.faults.node import clean, serving
 from bench.faults.overload import apart, crowded, overload, rising, soak
 from bench.faults.verdict import Seen
 from bench.loading import FAULTS as SCALE
@@ -32,68 +32,55 @@ slow-bodies-alone"
 FURTHER = {"overload", "soak"}  # what is no fault, and not in the short form
 
 
-class Run:
-    """What is found, in the order in which it is found.
+async def inflict_all(
+    stack: Stack, names: set[str], *, short: bool, minutes: float
+) -> tuple[list[str], list[list[str]]]:
+    """Inflicts the faults, each setup's on one node.
 
     Args:
         names: of faults and of `FURTHER`.
+
+    Returns:
+        The tables, and what is broken of each promise.
     """
-
-    def __init__(self, stack: Stack, names: set[str], *, short: bool, minutes: float) -> None:
-        self._stack, self._names, self._short, self._minutes = stack, names, short, minutes
-        self._seen: dict[Fault, Seen] = {}
-        self._lines: list[str] = []  # of what is no fault
-        self._promises: list[list[str]] = []  # what is broken, of each
-
-    async def go(self) -> None:
-        """Inflicts the faults, each setup's on one node."""
-        task = asyncio.current_task()
-        assert task  # noqa: S101 - this one
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-        for setup in (BEHIND_NGINX, BY_PROXY, ALONE):
-            faults = [f for f in FAULTS if f.setup == setup and f.name in self._names]
-            further = self._names & FURTHER if setup == BEHIND_NGINX else set()
-            if faults or further:
-                log(f"{setup} …")
-                by_nginx, by_proxy = setup != ALONE, setup == BY_PROXY
-                with serving(self._stack, by_nginx=by_nginx, by_proxy=by_proxy) as node:
-                    node.data = await asyncio.to_thread(learn, node.port)
-                    for fault in faults:
-                        await self._inflict(fault, node)
-                    await self._further(node, further)
-        compare_with_audit_log(self._stack, self._seen.values())
-
-    async def _inflict(self, fault: Fault, node: Node) -> None:
-        all_of_them = len(self._names - FURTHER)
-        log(f"{len(self._seen) + 1} of {all_of_them}: {fault.title} ({fault.name}) …")
-        try:
-            seen = await inflict(fault, node, short=self._short)
-        except (RuntimeError, TimeoutError) as exc:  # an instance or a service does not return
-            seen = Seen(broken=[str(exc)])
-        self._seen[fault] = seen
-        for fact in [*seen.facts, *fault.promise.broken(seen)]:
-            log(f"  {fact}")
-
-    async def _further(self, node: Node, names: set[str]) -> None:
-        if "overload" in names:
-            log("overload …")
-            with apart(self._stack):
-                findings = [await overload(node)]
-            findings.append(await crowded(node))
-            self._lines += report.overload(findings)
-            self._promises += [each.broken for each in findings]
-        if "soak" in names:
-            log(f"{self._minutes:g} minutes of mixed load …")
-            samples, outcomes = await soak(node, self._minutes)
-            self._lines += report.soak(self._minutes, samples, outcomes)
-            self._promises.append(rising(samples, outcomes))
-
-    def broken(self) -> list[list[str]]:
-        """What is broken of each promise."""
-        return [fault.promise.broken(s) for fault, s in self._seen.items()] + self._promises
-
-    def tables(self) -> list[str]:
-        return [*report.faults(self._seen), *self._lines]
+    task = asyncio.current_task()
+    assert task  # noqa: S101 - this one
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    seen: dict[Fault, Seen] = {}
+    lines: list[str] = []  # of what is no fault
+    promises: list[list[str]] = []
+    for setup in (BEHIND_NGINX, BY_PROXY, ALONE):
+        faults = [fault for fault in FAULTS if fault.setup == setup and fault.name in names]
+        further = names & FURTHER if setup == BEHIND_NGINX else set()
+        if not faults and not further:
+            continue
+        log(f"{setup} …")
+        by_nginx, by_proxy = setup != ALONE, setup == BY_PROXY
+        with serving(stack, by_nginx=by_nginx, by_proxy=by_proxy) as node:
+            node.data = await asyncio.to_thread(learn, node.port)
+            for fault in faults:
+                log(f"{len(seen) + 1} of {len(names - FURTHER)}: {fault.title} ({fault.name}) …")
+                try:
+                    seen[fault] = await inflict(fault, node, short=short)
+                except (RuntimeError, TimeoutError) as exc:  # something does not return
+                    seen[fault] = Seen(broken=[str(exc)])
+                for fact in [*seen[fault].facts, *fault.promise.broken(seen[fault])]:
+                    log(f"  {fact}")
+            if "overload" in further:
+                log("overload …")
+                with apart(stack):
+                    findings = [await overload(node)]
+                findings.append(await crowded(node))
+                lines += report.overload(findings)
+                promises += [each.broken for each in findings]
+            if "soak" in further:
+                log(f"{minutes:g} minutes of mixed load …")
+                samples, outcomes = await soak(node, minutes)
+                lines += report.soak(minutes, samples, outcomes)
+                promises.append(rising(samples, outcomes))
+    compare_with_audit_log(stack, seen.values())
+    broken = [fault.promise.broken(found) for fault, found in seen.items()]
+    return [*report.faults(seen), *lines], broken + promises
 
 
 def main() -> None:
@@ -114,14 +101,15 @@ def main() -> None:
     database.reset(stack)
     stack.load(SCALE)
     clean(stack.folder)
-    run = Run(stack, names, short=options.short, minutes=options.soak)
     try:
-        uvloop.run(run.go())
+        tables, broken = uvloop.run(
+            inflict_all(stack, names, short=options.short, minutes=options.soak)
+        )
     finally:  # a run that is interrupted leaves no service stopped
         for process in stack.processes():
             process.resume()
     if options.only:
-        sys.stdout.write("\n".join(run.tables()))
+        sys.stdout.write("\n".join(tables))
         return
     nginx = subprocess.run(["nginx", "-v"], capture_output=True, text=True).stderr.strip()  # noqa: S607
     text = page.write(
@@ -131,12 +119,12 @@ def main() -> None:
         smoke="The short form: a smoke test." if options.short else "",
         nginx=nginx.removeprefix("nginx version: "),
         rate=FAULTS[0].rate,
-        held=sum(not each for each in run.broken()),
-        all=len(run.broken()),
-        tables=run.tables(),
+        held=sum(not each for each in broken),
+        all=len(broken),
+        tables=tables,
     )
     log(f"after {time.monotonic() - started:.0f} s")
-    if options.short and any(run.broken()):
+    if options.short and any(broken):
         sys.stdout.write(text)
         sys.exit("A promise does not hold.")
 

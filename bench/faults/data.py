@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import httpx
 
-from bench.agreement import Disagreement, body
 from bench.client import Request
 from bench.loading import FAULTS, Workspace, content, document, workspaces
-from bench.traffic import Target, wire
+from bench.traffic import Disagreement, Target, body, wire
 from config.embedded.service import HOST
 
 STEADY_KEYS = 8  # of each workspace, which the steady load uses

@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 import psutil
 
 from bench.faults.node import Instance, Node
+from bench.servers import PATIENCE
 
-LIMIT = 60.0  # seconds after which nobody waits any longer
 REPLACED_WITHIN = 30  # seconds
 GRACE_WITHIN = 31  # seconds from SIGTERM to the end
 FAIL_TIMEOUT = 3.0  # seconds; nginx leaves an instance that refused alone for 2
@@ -32,7 +32,7 @@ def replaced(
         start = time.monotonic()
         act(worker)
         with contextlib.suppress(psutil.TimeoutExpired):
-            worker.wait(LIMIT)
+            worker.wait(PATIENCE)
         took = time.monotonic() - start
         if worker.is_running():
             worker.kill()
@@ -52,7 +52,7 @@ def main_killed(node: Node) -> Iterator[None]:
     instance.process.kill()
     instance.process.wait()
     start = time.monotonic()
-    while instance.listens() and time.monotonic() < start + LIMIT:
+    while instance.listens() and time.monotonic() < start + PATIENCE:
         time.sleep(0.1)
     node.must(f"its port is free after {time.monotonic() - start:.1f} s", not instance.listens())
     try:
@@ -71,7 +71,7 @@ def terminated_while_starting(node: Node) -> Iterator[None]:
         instance.process.terminate()
         start = time.monotonic()
         with contextlib.suppress(subprocess.TimeoutExpired):
-            instance.process.wait(LIMIT)
+            instance.process.wait(PATIENCE)
         took = time.monotonic() - start
         node.must(f"after {delay:g} s: ended in {took:.1f} s", took <= GRACE_WITHIN)
         if instance.listens():

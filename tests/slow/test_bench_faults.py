@@ -68,9 +68,9 @@ def test_overload_needs_goodput_refusals_with_retry_after_and_short_waits() -> N
 
 
 def test_soak_is_flat_unless_something_rises() -> None:
-    first = overload.Sample(memory=100, threads=20, descriptors=50, connections=9)
-    flat = overload.Sample(memory=109, threads=28, descriptors=58, connections=0)
-    more = overload.Sample(memory=109, threads=29, descriptors=58, connections=18)
+    first: overload.Sample = {"memory": 100, "threads": 20, "connections": 9}
+    flat: overload.Sample = {"memory": 109, "threads": 28, "connections": 0}
+    more: overload.Sample = {"memory": 109, "threads": 29, "connections": 18}
     assert overload.rising([[first], [more], [flat]], [RIGHT]) == []
     broken = ["connections rises", "threads rises", "closed × 1"]
     assert overload.rising([[first], [first], [more]], [RIGHT, CLOSED]) == broken

@@ -13,7 +13,7 @@ from django.urls import include, path
 from django.utils import timezone
 from rest_framework import serializers
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
-from rest_framework.exceptions import APIException, AuthenticationFailed, PermissionDenied
+from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.pagination import CursorPagination
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
@@ -27,10 +27,6 @@ from apikeys.models import ApiKey
 from bench.peers import DONE, PLANS, REQUESTS_PER_MINUTE, SIGNING_ROLES
 from documents.models import Document, Recipient
 from workspaces.models import DocumentCount
-
-
-class PaymentRequired(APIException):
-    status_code = 402
 
 
 class KeyAuthentication(BaseAuthentication):
@@ -58,11 +54,7 @@ class KeyAuthentication(BaseAuthentication):
 class ApiAccess(BasePermission):
     def has_permission(self, request: Request, view: Any) -> bool:
         key: Any = request.auth
-        if key.workspace.suspended:
-            raise PermissionDenied
-        if key.workspace.plan not in PLANS:
-            raise PaymentRequired
-        return True
+        return not key.workspace.suspended and key.workspace.plan in PLANS
 
 
 class KeyThrottle(SimpleRateThrottle):
