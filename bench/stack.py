@@ -84,6 +84,7 @@ class Stack:
 def _fingerprint(scale: Scale) -> str:
     """Changes whenever the loader or the schema would make another database."""
     sources = [*ROOT.glob("bench/loading/*.py"), *ROOT.glob("*/migrations/*.py")]
+    sources += ROOT.glob("*/triggers.sql")
     amounts = replace(scale, seconds=0, rounds=0)
     parts = [repr(amounts).encode(), derive("fingerprint").encode()]
     parts += [file.read_bytes() for file in sorted(sources)]
