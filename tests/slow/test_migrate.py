@@ -1,20 +1,19 @@
 """manage.py migrate beside others who use the tables."""
 
-import os
 import subprocess
 import time
-from urllib.parse import urlsplit
 
 import psycopg
 
 from tests.config.test_roles import command, empty, manage  # noqa: F401 - a fixture
+from tests.support.database import url_of
 
 
 def test_migrate_does_not_make_readers_wait_behind_one_that_reads_for_long(
     empty: str,  # noqa: F811 - the fixture
 ) -> None:
     manage(empty, "migrate", "auth", "0001", owner=True).check_returncode()
-    url = urlsplit(os.environ["DATABASE_OWNER_URL"])._replace(path=f"/{empty}").geturl()
+    url = url_of(empty)
     with psycopg.connect(url) as backup, psycopg.connect(url, autocommit=True) as reader:
         backup.execute("SELECT FROM auth_permission")  # of which auth.0002 changes a column
         migrate = subprocess.Popen(**command(empty, "migrate", owner=True), stderr=subprocess.PIPE)
