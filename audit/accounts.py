@@ -13,14 +13,14 @@ from django.db import transaction
 from django.db.models import Model
 from django.db.models.signals import m2m_changed, post_delete, pre_save
 
-from audit import record
-from audit.models import AuditEntry
+from audit.models import Action
+from audit.record import record
 from config.request_context import actor
 
 # In this order in an entry, so that the end, which is cut off if it is too long, matters least.
 FIELDS = ("is_superuser", "is_staff", "is_active", "username", "email", "first_name", "last_name")
 RIGHTS = FIELDS[:3]
-_DETAIL_LENGTH: Any = AuditEntry._meta.get_field("detail").max_length  # characters
+NOT_CONFIRMED = "e-mail address not confirmed"  # nobody has shown to read it
 
 
 def record_changes() -> None:
@@ -44,23 +44,20 @@ def record_save(*, instance: User, update_fields: Iterable[str] | None, **kwargs
     before = User.objects.select_for_update().filter(pk=instance.pk).first()
     if before is None:
         rights = _differences(User(), instance, RIGHTS)
-        record.account_created(
-            member=instance.username,
-            person=actor(),
-            detail=rights,
-            confirmed=hasattr(instance, "confirmed_address"),
-        )
+        confirmed = hasattr(instance, "confirmed_address")
+        detail = "; ".join(filter(None, [rights, "" if confirmed else NOT_CONFIRMED]))
+        record(Action.ACCOUNT_CREATED, by=actor(), member=instance.username, detail=detail)
         return
     # The login as it was: the account's earlier entries have it too.
-    who = {"member": before.username, "person": actor()}
+    who: Any = {"member": before.username, "by": actor()}
     if detail := _differences(before, instance, [name for name in FIELDS if name in saved]):
-        record.account_changed(**who, detail=detail)
+        record(Action.ACCOUNT_CHANGED, **who, detail=detail)
     if "password" in saved and before.password != instance.password:
-        record.password_changed(**who)
+        record(Action.PASSWORD_CHANGED, **who)
 
 
 def record_deletion(*, instance: User, **kwargs: Any) -> None:
-    record.account_deleted(member=instance.username, person=actor())
+    record(Action.ACCOUNT_DELETED, by=actor(), member=instance.username)
 
 
 def record_links(
@@ -92,8 +89,8 @@ def record_links(
     for link in links:
         names[link.user.username].append(f"{sign}{getattr(link, target)}")
     for login in sorted(names):
-        detail = _cut(f"{target}s: {', '.join(sorted(names[login]))}")
-        record.account_changed(member=login, person=actor(), detail=detail)
+        detail = f"{target}s: {', '.join(sorted(names[login]))}"
+        record(Action.ACCOUNT_CHANGED, by=actor(), member=login, detail=detail)
 
 
 def _differences(before: User, after: User, names: Iterable[str]) -> str:
@@ -104,14 +101,10 @@ def _differences(before: User, after: User, names: Iterable[str]) -> str:
         if old != new:
             field: Any = User._meta.get_field(name)
             parts.append(f"{field.verbose_name}: {_text(old)} → {_text(new)}")
-    return _cut("; ".join(parts))
+    return "; ".join(parts)
 
 
 def _text(value: str | bool) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return value
-
-
-def _cut(detail: str) -> str:
-    return detail if len(detail) <= _DETAIL_LENGTH else f"{detail[: _DETAIL_LENGTH - 1]}…"

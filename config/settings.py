@@ -259,13 +259,6 @@ X_ACCEL_DOWNLOADS = env.boolean(
     help="whether nginx serves the downloads (deploy/nginx.conf) instead of the application",
 )
 
-# Completions of downloads wait there for a database that fails (`documents.download.spool`).
-SPOOL_DIR = env.required(
-    "SPOOL_DIR",
-    help="a folder, which instances on one machine may share: how downloads ended is stored there "
-    "while the database fails",
-)
-
 # --- The server process (`config.server`) -----------------------------------------------------
 
 SERVER_THREADS = env.integer(

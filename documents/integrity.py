@@ -12,12 +12,14 @@ from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Now
 
-from audit import record
-from audit.record import DocumentSnapshot, WorkspaceSnapshot
+from audit.models import Action
+from audit.queries import damage_is_recorded, owners_before_replacement
+from audit.record import record
+from audit.snapshots import DocumentSnapshot, FileSnapshot, WorkspaceSnapshot
 from config.database import fetch
 from config.management.progress import Progress, Report
 from config.management.shutdown import Shutdown
-from documents import storage, storage_reading
+from documents import storage
 from documents.api.parameters import FILE_TYPES
 from documents.models import Document, StoredFile
 
@@ -128,7 +130,7 @@ class FileCheck:
         """The size and the SHA-256 of an object."""
         size, digest = 0, hashlib.sha256()
         self.checked += 1
-        with contextlib.closing(storage_reading.read(key)) as chunks:
+        with contextlib.closing(storage.read(key)) as chunks:
             for chunk in chunks:
                 self._shutdown.check()
                 self._progress.note(f"{self.checked:,} of {self._total:,} files checked …")
@@ -147,12 +149,12 @@ def _record(file: StoredFile, problem: str, found: str | None) -> Finding:
     for workspace, document, file_type in _owners(file):
         owners.append(Owner(document.document_id, file_type))
         facts = (document.document_id, file_type, file.sha256)
-        if not record.damage_is_recorded(*facts, since=file.checked_at):
-            record.file_damaged(
+        if not damage_is_recorded(*facts, since=file.checked_at):
+            record(
+                Action.FILE_DAMAGED,
                 workspace=workspace,
                 document=document,
-                file_type=file_type,
-                file_sha256=file.sha256,
+                file=FileSnapshot(file_type=file_type, file_sha256=file.sha256),
                 detail=problem,
             )
     return Finding(file.object_key, problem, file.sha256, found, owners)
@@ -170,7 +172,7 @@ def _owners(file: StoredFile) -> list[tuple[WorkspaceSnapshot, DocumentSnapshot,
         for document in Document.objects.filter(**{file_type: file}).select_related("workspace")
     ]
     if not found:
-        return record.owners_before_replacement(file.sha256)
+        return owners_before_replacement(file.sha256)
     return [
         (document.workspace.snapshot(), document.snapshot(), file_type)
         for document, file_type in found

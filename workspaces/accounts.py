@@ -6,7 +6,8 @@ from django.contrib.auth.models import Group, User
 from django.db import transaction
 from django.dispatch import receiver
 
-from audit import record
+from audit.models import Action
+from audit.record import record
 from config.admin.signin import signals
 from config.request_context import actor
 from workspaces.models import ConfirmedAddress, Membership
@@ -55,7 +56,7 @@ def confirm_address(account: User, email: str) -> None:
     email = email.lower()
     if not ConfirmedAddress.objects.filter(user=account, email=email).exists():
         ConfirmedAddress(user=account, email=email).save()
-        record.address_confirmed(member=account.get_username(), person=actor(), email=email)
+        record(Action.ADDRESS_CONFIRMED, by=actor(), member=account.get_username(), detail=email)
 
 
 @receiver(signals.password_reset)

@@ -12,7 +12,9 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
-from audit import record
+from audit.accounts import NOT_CONFIRMED
+from audit.models import Action
+from audit.record import record
 from config.admin.signin.form import with_login
 from workspaces import changes
 from workspaces.accounts import confirm_address
@@ -79,8 +81,12 @@ def create(
         created_by=by,
         expires_at=timezone.now() + timedelta(days=DAYS),
     )
-    record.invitation_created(
-        workspace=locked.snapshot(), person=by.get_username(), member=email, role=role
+    record(
+        Action.INVITATION_CREATED,
+        by=by.get_username(),
+        member=email,
+        workspace=locked.snapshot(),
+        detail=role,
     )
     return invitation, token
 
@@ -90,11 +96,12 @@ def revoke(invitation: Invitation, *, by: str) -> None:
     """Makes the link stop working. Does nothing if it has been used or revoked."""
     revoked = Invitation.objects.pending().filter(pk=invitation.pk)
     if revoked.update(revoked_at=timezone.now()):
-        record.invitation_revoked(
-            workspace=invitation.workspace.snapshot(),
-            person=by,
+        record(
+            Action.INVITATION_REVOKED,
+            by=by,
             member=invitation.email,
-            role=invitation.role,
+            workspace=invitation.workspace.snapshot(),
+            detail=invitation.role,
         )
 
 
@@ -151,12 +158,14 @@ def accept(invitation: Invitation, user: User) -> None:
         confirm_address(user, invitation.email)
     Invitation.objects.filter(pk=invitation.pk).update(accepted_at=timezone.now())
     login = user.get_username()
-    record.invitation_accepted(
-        workspace=invitation.workspace.snapshot(),
-        person=login,
+    host = invitation.created_by.get_username() if invitation.created_by else "a deleted account"
+    confirmed = "" if ConfirmedAddress.of(user) else f"; {NOT_CONFIRMED}"
+    record(
+        Action.INVITATION_ACCEPTED,
+        by=login,
         member=login,
-        invited_by=invitation.created_by.get_username() if invitation.created_by else "",
-        confirmed=ConfirmedAddress.of(user) is not None,
+        workspace=invitation.workspace.snapshot(),
+        detail=f"invited by {host}{confirmed}",
     )
     membership = Membership(workspace=invitation.workspace, user=user, role=invitation.role)
     if not Membership.objects.filter(workspace=invitation.workspace, user=user).exists():

@@ -115,8 +115,7 @@ def serving(instances: int, *, by_nginx: bool, by_proxy: bool = False) -> Iterat
 
 
 def clean() -> None:
-    """Removes the logs of an earlier run, and its completions that waited for the database."""
-    shutil.rmtree(os.environ["SPOOL_DIR"], ignore_errors=True)
+    """Removes the logs of an earlier run."""
     for folder in FOLDER.glob("nginx-*"):
         shutil.rmtree(folder)
     for file in FOLDER.glob("instance-*.log"):

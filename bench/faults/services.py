@@ -21,7 +21,7 @@ PATIENCE = 60.0  # seconds that a service gets to accept connections again
 
 def provide() -> None:
     """Starts PostgreSQL, object storage and Redis on data of their own, in a normal state."""
-    for variable in ("SPOOL_DIR", *(service.variable for service in SERVICES.values())):
+    for variable in [service.variable for service in SERVICES.values()]:
         os.environ.pop(variable, None)
     embedded.provide(os.environ, FOLDER, tuple(SERVICES))
     os.environ["LOG_LEVEL"] = "ERROR"

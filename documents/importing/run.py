@@ -10,7 +10,7 @@ from typing import IO
 
 from django.db import transaction
 
-from audit import record
+from audit.record import together
 from config.management.progress import Progress, Report
 from config.management.shutdown import Shutdown, graceful_shutdown
 from documents.importing.files import Folder
@@ -85,7 +85,7 @@ def import_file(
                     by=by,
                     import_sha256=digest.hexdigest(),
                 )
-                with record.together():
+                with together():
                     for batch in staging.batches():
                         writer.write(batch)
                         done = writer.created + writer.updated

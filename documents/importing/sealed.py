@@ -11,8 +11,9 @@ from uuid import UUID
 import msgspec
 from msgspec import Struct
 
-from audit import record as audit
-from audit.record import DocumentSnapshot, WorkspaceSnapshot
+from audit.models import Action
+from audit.record import record as record_entry
+from audit.snapshots import DocumentSnapshot, FileSnapshot, WorkspaceSnapshot
 from documents.api.parameters import FILE_TYPES
 from documents.importing.validation import DocumentEntry, RecipientEntry, Record
 from documents.models import Document, Recipient
@@ -42,7 +43,7 @@ class Change(Struct, frozen=True):
     record: Record
     document: DocumentSnapshot
     sealed: bool  # whether the document was complete before
-    happened: list[str]  # `audit.record.document_imported` has the words
+    happened: list[str]  # "created", "completed", "deleted", "restored" or "changed"
     files: list[Replacement]
     fields: list[str]  # of a complete document, as the API names them
 
@@ -83,15 +84,21 @@ def find_changes(
 def record_changes(
     changes: Sequence[Change], workspace: WorkspaceSnapshot, by: str, import_sha256: str
 ) -> None:
-    """Adds the changes to the audit log."""
+    """Adds the changes to the audit log.
+
+    Args:
+        import_sha256: that of the imported file of documents.
+    """
     for change in changes:
-        who: Any = {"workspace": workspace, "document": change.document, "person": by}
-        audit.document_imported(**who, happened=change.happened, import_sha256=import_sha256)
-        for file in change.files:
-            if file.sha256:
-                audit.file_imported(**who, file_type=file.file_type, file_sha256=file.sha256)
+        who: Any = {"by": by, "workspace": workspace, "document": change.document}
+        detail = f"{', '.join(change.happened)}; import file: SHA-256 {import_sha256}"
+        record_entry(Action.DOCUMENT_IMPORTED, **who, detail=detail)
+        for each in change.files:
+            if each.sha256:
+                file = FileSnapshot(file_type=each.file_type, file_sha256=each.sha256)
+                record_entry(Action.FILE_IMPORTED, **who, file=file)
         if change.fields:
-            audit.document_changed(**who, fields=change.fields)
+            record_entry(Action.DOCUMENT_CHANGED, **who, detail=", ".join(change.fields))
 
 
 def _happened(document: Document | None, entry: DocumentEntry) -> Iterator[str]:

@@ -6,7 +6,6 @@ from uuid import UUID
 
 import msgspec
 
-from audit.record import WorkspaceSnapshot
 from config.management.shutdown import Shutdown
 from documents.api.parameters import FILE_TYPES
 from documents.importing.files import CheckedFile
@@ -81,10 +80,7 @@ class Writer:
         gone = {row: key for row, key in before.items() if row not in after}
         StoredFile.objects.filter(pk__in=gone).delete()
         self.replaced += gone.values()
-        workspace = WorkspaceSnapshot(
-            workspace_id=self.workspace.pk, workspace_name=self.workspace.name
-        )
-        record_changes(changes, workspace, self.by, self.import_sha256)
+        record_changes(changes, self.workspace.snapshot(), self.by, self.import_sha256)
 
     def _existing(self, batch: Sequence[Record]) -> dict[UUID, Document]:
         """The documents to update, locked against another import."""

@@ -12,7 +12,8 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from audit import record
+from audit.models import Action
+from audit.record import record
 from config import mail
 from config.admin.signin.notices import address_of
 from config.request_context import actor
@@ -73,9 +74,7 @@ def create(
             endpoint.save(force_insert=True)
     except IntegrityError as exc:  # for another workspace, at the same time
         raise AlreadyCreated from exc
-    record.webhook_created(
-        endpoint=endpoint.snapshot(), person=by.get_username(), types=", ".join(types)
-    )
+    _record(Action.WEBHOOK_CREATED, endpoint, by.get_username(), ", ".join(types))
     return endpoint, raw
 
 
@@ -104,9 +103,7 @@ def change(endpoint: Endpoint, *, url: str, types: Sequence[str], by: User) -> N
     if changes:
         now.url, now.types = url, list(types)
         now.save(update_fields=["url", "types", "failing_since"])
-        record.webhook_changed(
-            endpoint=now.snapshot(), person=by.get_username(), changes="; ".join(changes)
-        )
+        _record(Action.WEBHOOK_CHANGED, now, by.get_username(), "; ".join(changes))
 
 
 @transaction.atomic
@@ -125,7 +122,7 @@ def switch_on(endpoint: Endpoint, *, by: User) -> datetime | None:
     Endpoint.objects.filter(pk=now.pk).update(
         enabled=True, disabled_reason="", disabled_at=None, failing_since=None
     )
-    record.webhook_switched_on(endpoint=now.snapshot(), person=by.get_username())
+    _record(Action.WEBHOOK_SWITCHED_ON, now, by.get_username())
     return now.disabled_at
 
 
@@ -147,7 +144,7 @@ def switch_off(endpoint: Endpoint, *, by: User | None = None, reason: str = "") 
         enabled=False, disabled_reason=reason[:200], disabled_at=timezone.now()
     )
     person = by.get_username() if by else actor()
-    record.webhook_switched_off(endpoint=now.snapshot(), person=person, reason=reason)
+    _record(Action.WEBHOOK_SWITCHED_OFF, now, person, reason)
     if by is None:
         transaction.on_commit(lambda: _tell_admins(now, reason), robust=True)
 
@@ -183,7 +180,7 @@ def roll_secret(endpoint: Endpoint, *, by: User) -> str:
         previous_secret=now.secret,
         previous_secret_until=timezone.now() + BOTH_SECRETS,
     )
-    record.webhook_secret_rolled(endpoint=now.snapshot(), person=by.get_username())
+    _record(Action.WEBHOOK_SECRET_ROLLED, now, by.get_username())
     return raw
 
 
@@ -198,7 +195,7 @@ def delete(endpoint: Endpoint, *, by: User) -> None:
     Endpoint.objects.filter(pk=now.pk).update(
         deleted_at=timezone.now(), secret="", previous_secret="", previous_secret_until=None
     )
-    record.webhook_deleted(endpoint=now.snapshot(), person=by.get_username())
+    _record(Action.WEBHOOK_DELETED, now, by.get_username())
 
 
 @transaction.atomic
@@ -210,7 +207,7 @@ def send_test_event(endpoint: Endpoint, *, by: User) -> None:
     """
     now = _existing(endpoint)
     queue.add_test_event(now)
-    record.webhook_test_sent(endpoint=now.snapshot(), person=by.get_username())
+    _record(Action.WEBHOOK_TEST_SENT, now, by.get_username())
 
 
 @transaction.atomic
@@ -222,9 +219,7 @@ def send_again(delivery: Delivery, *, by: User) -> None:
     """
     now = _existing(delivery.endpoint)
     queue.send_again(now.deliveries.filter(pk=delivery.pk))
-    record.webhook_sent_again(
-        endpoint=now.snapshot(), person=by.get_username(), what=delivery.public_event_id
-    )
+    _record(Action.WEBHOOK_SENT_AGAIN, now, by.get_username(), delivery.public_event_id)
 
 
 @transaction.atomic
@@ -242,8 +237,15 @@ def send_failed_again(endpoint: Endpoint, *, by: User) -> int:
     count = queue.send_again(now.deliveries.filter(pk__in=failing))
     if count:
         what = f"{count:,} failed {'delivery' if count == 1 else 'deliveries'}"
-        record.webhook_sent_again(endpoint=now.snapshot(), person=by.get_username(), what=what)
+        _record(Action.WEBHOOK_SENT_AGAIN, now, by.get_username(), what)
     return count
+
+
+def _record(action: Action, endpoint: Endpoint, by: str, what: str = "") -> None:
+    """Adds an entry that names the endpoint; its query may have a token, and is left out."""
+    named = f"{endpoint.public_url} ({endpoint.pk})"
+    detail = f"{named}: {what}" if what else named
+    record(action, by=by, workspace=endpoint.workspace.snapshot(), detail=detail)
 
 
 def _existing(endpoint: Endpoint) -> Endpoint:

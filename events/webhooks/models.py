@@ -14,7 +14,6 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.text import Truncator
 
-from audit import record
 from events.models import EventType, public_id
 from workspaces.models import Workspace
 
@@ -90,15 +89,6 @@ class Endpoint(models.Model):
     def name(self) -> str:
         """The beginning of that, for headings and lists."""
         return Truncator(self.public_url).chars(60)
-
-    def snapshot(self) -> record.EndpointSnapshot:
-        """A copy for an audit entry."""
-        return record.EndpointSnapshot(
-            workspace_id=self.workspace_id,
-            workspace_name=self.workspace.name,
-            endpoint_id=self.id,
-            endpoint_url=self.public_url,
-        )
 
 
 def public_url(url: str) -> str:

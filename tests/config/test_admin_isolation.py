@@ -22,8 +22,9 @@ from psycopg import sql
 
 from apikeys.models import ApiKey
 from apikeys.usage.models import FlushedBatch, KeyAddress, KeyUsage, RefusedRequest
-from audit import record
 from audit.models import Action, AuditEntry, Checkpoint, Leaf, Subtree
+from audit.record import record
+from audit.snapshots import FileSnapshot
 from config.postgresql import roles
 from config.request_context import current_request
 from documents.models import Document, Recipient, StoredFile
@@ -70,12 +71,11 @@ def belongings(acme: Tenant) -> Belongings:
     person = factories.recipient(document, name="Zoe Zimmer", email="zoe@initech.example")
     sender = RequestFactory(REMOTE_ADDR="203.0.113.77", headers={"User-Agent": "acme-sync/1.0"})
     current = current_request.set(sender.get("/"))
-    record.document_downloaded(
+    record(
+        Action.DOCUMENT_DOWNLOADED,
         key=acme.key.snapshot(),
-        document=record.DocumentSnapshot(document_id=document.id, document_title=document.title),
-        file_type="original",
-        file_sha256="0" * 64,
-        byte_range="",
+        document=document.snapshot(),
+        file=FileSnapshot(file_type="original", file_sha256="0" * 64),
     )
     current_request.reset(current)
     [refusal] = refused(

@@ -16,7 +16,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from audit.models import Action, AuditEntry
-from documents import storage, storage_reading
+from documents import storage
 from documents.integrity import BATCH, Pace
 from documents.models import Document, StoredFile
 from tests.support import factories, server
@@ -71,7 +71,7 @@ def put(file: StoredFile, content: bytes) -> None:
 
 
 def content(file: StoredFile) -> bytes:
-    return b"".join(storage_reading.read(file.object_key))
+    return b"".join(storage.read(file.object_key))
 
 
 def damages() -> list[AuditEntry]:

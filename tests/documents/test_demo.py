@@ -17,7 +17,7 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from apikeys.models import ApiKey
 from audit.models import AuditEntry
-from documents import demo, storage_reading
+from documents import demo, storage
 from documents.models import Document, Recipient, StoredFile
 from tests.support import factories
 from tests.support.client import get
@@ -219,7 +219,7 @@ def read(content: bytes) -> tuple[str, int]:
 
 def text_of(stored: StoredFile) -> tuple[str, int]:
     """The same of a stored file, whose size and digest must be those of its row."""
-    content = b"".join(storage_reading.open_object(stored.object_key, stored.size))
+    content = b"".join(storage.open_object(stored.object_key, stored.size))
     assert len(content) == stored.size
     assert hashlib.sha256(content).hexdigest() == stored.sha256
     return read(content)

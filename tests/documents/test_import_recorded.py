@@ -9,8 +9,8 @@ import pytest
 from django.core.management.base import CommandError
 from django.test import RequestFactory
 
-from audit import record
 from audit.models import Action, AuditEntry
+from audit.record import record, together
 from config.request_context import actor
 from documents import storage
 from documents.api.parameters import FILE_TYPES
@@ -110,7 +110,7 @@ def test_import_that_is_refused_records_nothing_and_the_next_one_does(
 def test_import_of_many_documents_keeps_few_entries_in_memory_and_adds_all_at_its_end(
     acme: Tenant, inbox: Inbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("audit.record.writing.IN_MEMORY", 7)
+    monkeypatch.setattr("audit.record.IN_MEMORY", 7)
     values = [sent(id=str(uid(number))) for number in range(BATCH + 5)]
     assert len(recorded(inbox, acme, *values)) == 2 * (BATCH + 5)
     last = Document.objects.latest("original__created_at")
@@ -122,11 +122,11 @@ def test_import_of_many_documents_keeps_few_entries_in_memory_and_adds_all_at_it
 
 @pytest.mark.usefixtures("db")
 def test_entries_together_are_added_at_the_end_with_what_each_one_has() -> None:
-    with record.together():
-        record.logged_in(person="ada@acme.example")
-        record.log_verified(person="root", detail="a\tb\\ – \n'")
+    with together():
+        record(Action.LOGIN, by="ada@acme.example")
+        record(Action.LOG_VERIFIED, by="root", detail="a\tb\\ – \n'")
         assert not AuditEntry.objects.exists()
-    record.logged_in(person="uma@umbrella.example")
+    record(Action.LOGIN, by="uma@umbrella.example")
     found = AuditEntry.objects.order_by("id").values_list("person", "detail", "bytes_sent")
     assert list(found) == [
         ("ada@acme.example", "", None),

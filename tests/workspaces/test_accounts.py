@@ -15,8 +15,8 @@ from django.db import DatabaseError, IntegrityError, connection, transaction
 from django.test import Client
 from django.urls import reverse
 
+from audit.accounts import NOT_CONFIRMED
 from audit.models import Action, AuditEntry
-from audit.record.accounts import NOT_CONFIRMED
 from tests.support import factories
 from tests.support.database import no_entries
 from tests.support.server import ROOT

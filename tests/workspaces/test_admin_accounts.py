@@ -7,8 +7,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
+from audit.accounts import NOT_CONFIRMED
 from audit.models import Action, AuditEntry
-from audit.record.accounts import NOT_CONFIRMED
 from tests.support import factories, staff
 from tests.support.factories import Tenant
 from workspaces.models import Membership, Workspace

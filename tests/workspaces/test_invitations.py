@@ -17,8 +17,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from audit.accounts import NOT_CONFIRMED
 from audit.models import Action, AuditEntry
-from audit.record.accounts import NOT_CONFIRMED
 from config import mail as sending
 from config import slots
 from config.admin.signin.throttle import Limit

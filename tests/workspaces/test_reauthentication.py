@@ -11,8 +11,8 @@ from django.test import Client, RequestFactory
 from django.urls import reverse
 
 from apikeys.models import ApiKey
-from audit import record
 from audit.models import Action, AuditEntry
+from audit.record import record
 from config.admin import reauthentication
 from config.admin.reauthentication import asks_for_password, recent_sign_in_required
 from config.admin.signin.throttle import SIGNED_IN
@@ -153,8 +153,11 @@ def test_no_file_of_the_log_is_handed_out_without_a_recent_sign_in(
     client: Client, acme: Tenant
 ) -> None:
     document = factories.document(acme.workspace)
-    record.document_viewed(
-        workspace=acme.workspace.snapshot(), document=document.snapshot(), person="sam@x.example"
+    record(
+        Action.DOCUMENT_VIEWED,
+        by="sam@x.example",
+        workspace=acme.workspace.snapshot(),
+        document=document.snapshot(),
     )
     evidence = reverse("admin:documents_document_evidence", args=[document.pk])
     before = AuditEntry.objects.count()

@@ -11,9 +11,9 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from audit import record
 from audit.links import AuditHistory
 from audit.models import Action, AuditEntry
+from audit.queries import newest_of
 from config.admin.base import SectionAdmin, request_user
 from config.admin.formatting import date_column
 from config.admin.reauthentication import recent_sign_in_required
@@ -120,7 +120,7 @@ class WorkspaceAdmin(MemberPages, InvitationPages, AccessPages, AuditHistory, Se
             title=label_for(user, workspace),
             workspace=workspace,
             plan=plan_of(workspace),
-            plan_entry=record.newest_of(workspace.pk, Action.PLAN_CHANGED),
+            plan_entry=newest_of(workspace.pk, Action.PLAN_CHANGED),
             state_entry=state_entry(workspace),
             warning=access_warning(workspace),
             members=members.order_by("role", "user__username"),
@@ -179,6 +179,6 @@ def ids_beginning_with(text: str) -> tuple[UUID, UUID] | None:
 def state_entry(workspace: Workspace) -> AuditEntry | None:
     """The entry of the suspension or reinstatement that led to the present state."""
     actions = (Action.WORKSPACE_SUSPENDED, Action.WORKSPACE_REINSTATED)
-    entry = record.newest_of(workspace.pk, *actions)
+    entry = newest_of(workspace.pk, *actions)
     wanted = actions[0] if workspace.suspended else actions[1]
     return entry if entry and entry.action == wanted else None

@@ -1,4 +1,4 @@
-"""An entry's copies of what it is about."""
+"""An entry's copies of what it is about; their fields are columns of the log."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -16,7 +16,7 @@ class WorkspaceSnapshot:
 
 @dataclass(frozen=True, kw_only=True)
 class KeySnapshot(WorkspaceSnapshot):
-    """An entry's copy of an API key."""
+    """An entry's copy of an API key, with its workspace."""
 
     key_id: UUID
     key_name: str
@@ -40,3 +40,16 @@ class DocumentSnapshot:
 
     document_id: UUID
     document_title: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileSnapshot:
+    """An entry's copy of a document's file.
+
+    Attributes:
+        byte_range: the part of it that a download asks for ("0-99/200"); "" for the whole file.
+    """
+
+    file_type: str
+    file_sha256: str
+    byte_range: str = ""
