@@ -15,10 +15,10 @@ from audit.models import Action, AuditEntry
 from audit.record import record
 from config.admin import reauthentication
 from config.admin.reauthentication import asks_for_password, recent_sign_in_required
-from config.admin.signin.throttle import SIGNED_IN
 from tests.support import factories, staff
 from tests.support.factories import Tenant
 from tests.support.staff import give_password
+from workspaces.accounts.throttle import SIGNED_IN
 from workspaces.models import Invitation, Membership, Workspace
 
 pytestmark = pytest.mark.usefixtures("still_windows")
@@ -112,7 +112,7 @@ def test_nothing_about_accounts_or_workspaces_changes_without_a_recent_sign_in(
         ("auth_user_change", {**names, "is_operator": "on"}),
         ("auth_user_activate", {"activate": "yes"}),
         ("auth_user_deactivate", {"deactivate": "yes"}),
-        ("auth_user_password_change", {"password1": PASSWORD, "password2": PASSWORD}),
+        ("auth_user_password", {"password1": PASSWORD, "password2": PASSWORD}),
         ("auth_user_add", {"email": "eve@x.example", "kind": "support"}),
         ("workspaces_workspace_add", {"name": "New", "plan": "PRO"}),
         ("workspaces_workspace_suspend", {"reason": "unpaid"}),
