@@ -109,6 +109,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "config.middleware.RequestIdMiddleware",
+    "apikeys.usage.middleware.count_usage",
     "config.middleware.ApiMiddleware",  # the rest is for pages
     "config.health.middleware",  # before anything that reads the Host header or redirects
     "django.middleware.security.SecurityMiddleware",
@@ -120,7 +121,7 @@ MIDDLEWARE = [
     "config.middleware.PageTimeouts",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
-    "config.admin.signin.session_end.SessionEndMiddleware",
+    "workspaces.accounts.session_end.SessionEndMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django_otp.middleware.OTPMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
@@ -398,7 +399,7 @@ AUTH_PASSWORD_VALIDATORS = [
     )
 ]
 
-# Who needs a second factor to sign in (`config.admin.second_factor`). Everybody may set one up.
+# Who needs a second factor to sign in; everybody may set one up.
 SECOND_FACTOR = env.choice(
     "SECOND_FACTOR",
     "admins",

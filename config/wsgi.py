@@ -15,7 +15,6 @@ from apikeys.usage import flusher  # noqa: E402
 from audit import metrics as _  # noqa: E402, F401 - registers them
 from config import metrics, slots, urls  # noqa: E402, F401
 from documents import storage  # noqa: E402
-from events.webhooks import metrics as __  # noqa: E402, F401 - registers them
 
 application = WSGIHandler()
 storage.prepare()

@@ -1,4 +1,4 @@
-"""The documents app: the group Support, a health check, a system check, reasons of refusals."""
+"""The documents app: the group Support, a health check, a system check."""
 
 from django.apps import AppConfig, apps
 from django.conf import settings
@@ -14,12 +14,10 @@ class DocumentsConfig(AppConfig):
         from config import health  # noqa: PLC0415 - needs the settings
         from documents import checks  # noqa: F401, PLC0415 - registers it
         from documents.permissions import make_group  # noqa: PLC0415
-        from documents.refusals import register_reasons  # noqa: PLC0415
 
         # post_migrate is sent for each app in the order of INSTALLED_APPS. When it is sent for
         # auth, the permissions of the apps before it, including ours, exist.
         post_migrate.connect(make_group, apps.get_app_config("auth"), dispatch_uid="support")
-        register_reasons()
         health.register("object_storage", check_storage, required=False)
         system.register("Witness of the audit log", read_witness, brief=False)
 

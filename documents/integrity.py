@@ -26,8 +26,6 @@ from documents.models import Document, StoredFile
 BATCH = 50  # files; that they were checked is committed together
 MEGABYTE = 1_000_000  # bytes
 
-DUE_FIRST = (F("checked_at").asc(nulls_first=True), "pk")
-
 
 @dataclass(frozen=True)
 class Owner:
@@ -48,19 +46,6 @@ class Finding:
     documents: list[Owner]
 
 
-class Pace:
-    """Keeps reading below a rate. Time that was not used is lost, so that no burst follows it."""
-
-    def __init__(self, bytes_per_second: float) -> None:
-        self._rate = bytes_per_second
-        self._next = 0.0
-
-    def wait(self, size: int, now: float) -> float:
-        """The seconds to wait, now that `size` more bytes have been read."""
-        self._next = max(self._next, now) + size / self._rate
-        return self._next - now
-
-
 class FileCheck:
     """Reads the files that were not checked within the last `days`, never checked ones first.
 
@@ -75,7 +60,7 @@ class FileCheck:
         self._shutdown = shutdown
         self._progress = Progress(report)
         self._days = timedelta(days=days)
-        self._pace = Pace(bytes_per_second)
+        self._bytes_per_second = bytes_per_second
         self._total = 0
         self.checked = 0
         self.size = 0
@@ -103,7 +88,7 @@ class FileCheck:
 
     def _batches(self) -> Iterator[list[StoredFile]]:
         [[now]] = fetch("SELECT statement_timestamp()", [])
-        files = StoredFile.objects.order_by(*DUE_FIRST)
+        files = StoredFile.objects.order_by(F("checked_at").asc(nulls_first=True), "pk")
         never, before = files.filter(checked_at=None), files.filter(checked_at__lt=now - self._days)
         self._total = never.count() + before.count()
         last = 0
@@ -137,7 +122,7 @@ class FileCheck:
                 digest.update(chunk)
                 size += len(chunk)
                 self.size += len(chunk)
-                time.sleep(self._pace.wait(len(chunk), time.monotonic()))
+                time.sleep(len(chunk) / self._bytes_per_second)
         return size, digest.hexdigest()
 
 

@@ -29,13 +29,13 @@ from config.postgresql import roles
 from config.request_context import current_request
 from documents.models import Document, Recipient, StoredFile
 from events.models import Event, Generation
-from events.webhooks import life
+from events.webhooks import services
 from events.webhooks.models import Attempt, Delivery, Endpoint, Process
 from tests.support import factories, staff, webhooks
 from tests.support.browser import Browser
 from tests.support.factories import Tenant
 from tests.support.usage import refused
-from workspaces import invitations
+from workspaces.accounts import invitations
 from workspaces.models import ConfirmedAddress, DocumentCount, Invitation, Membership, Workspace
 
 UNKNOWN_UUID, UNKNOWN_NUMBER = "00000000-0000-4000-8000-00000000dead", "999999999"
@@ -89,7 +89,7 @@ def belongings(acme: Tenant) -> Belongings:
         user_agent="acme-other/1.0",
         path=f"/api/v1/documents/{document.pk}",
     )
-    endpoint, secret = life.create(
+    endpoint, secret = services.create(
         workspace=acme.workspace,
         url="https://hooks.initech.example/acme?token=zephyr",
         types=["document.completed"],

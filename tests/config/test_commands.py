@@ -8,11 +8,11 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
 from apikeys.models import ApiKey
-from audit.accounts import NOT_CONFIRMED
 from audit.models import Action, AuditEntry
 from config.request_context import actor
 from tests.support import factories
 from tests.support.factories import Tenant
+from workspaces.accounts.recording import NOT_CONFIRMED
 from workspaces.models import Membership, Workspace
 
 

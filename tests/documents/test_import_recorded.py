@@ -1,8 +1,6 @@
 """What import_documents adds to the audit log: documents, their files, the user and the file."""
 
 import hashlib
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,26 +10,17 @@ from django.test import RequestFactory
 from audit.models import Action, AuditEntry
 from audit.record import record, together
 from config.request_context import actor
-from documents import storage
 from documents.api.parameters import FILE_TYPES
 from documents.importing.staging import BATCH
 from documents.models import Document
 from documents.timeline import events
 from tests.support.factories import Tenant, pdf, uid
-from tests.support.inbox import Inbox, Value, completed, objects, sent, signer
+from tests.support.inbox import Inbox, Value, completed, sent, signer
 from tests.support.staff import HISTORY, signed_in, support
 
 ID = str(uid(1))
 FIXED: Value = {"id": ID, "recipients": [signer(id=str(uid(2)))]}
 DELETED = "2026-03-05T00:00:00Z"
-
-
-@pytest.fixture
-def inbox(tmp_path: Path) -> Iterator[Inbox]:
-    """A folder to import; objects that a test adds are removed after it."""
-    before = objects()
-    yield Inbox(tmp_path)
-    storage.delete(objects() - before)
 
 
 def sha256(inbox: Inbox, name: str) -> str:

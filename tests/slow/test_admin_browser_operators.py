@@ -11,7 +11,7 @@ from selenium.webdriver.common.keys import Keys
 from tests.support import factories, staff
 from tests.support.browser import Browser
 from tests.support.factories import Tenant
-from workspaces import invitations
+from workspaces.accounts import invitations
 from workspaces.models import Membership, Workspace
 
 EVE = "eve@initech.example"

@@ -15,12 +15,12 @@ from django.db import DatabaseError, IntegrityError, connection, transaction
 from django.test import Client
 from django.urls import reverse
 
-from audit.accounts import NOT_CONFIRMED
 from audit.models import Action, AuditEntry
 from tests.support import factories
 from tests.support.database import no_entries
 from tests.support.server import ROOT
 from tests.support.staff import HISTORY, operator, signed_in, support
+from workspaces.accounts.recording import NOT_CONFIRMED
 
 SECRET = "a long enough passphrase"
 OLGA = "olga@operators.example"

@@ -7,10 +7,10 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from audit.accounts import NOT_CONFIRMED
 from audit.models import Action, AuditEntry
 from tests.support import factories, staff
 from tests.support.factories import Tenant
+from workspaces.accounts.recording import NOT_CONFIRMED
 from workspaces.models import Membership, Workspace
 from workspaces.permissions import is_operator, is_support
 

@@ -17,16 +17,16 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from audit.accounts import NOT_CONFIRMED
 from audit.models import Action, AuditEntry
 from config import mail as sending
 from config import slots
-from config.admin.signin.throttle import Limit
 from tests.support import factories, staff
 from tests.support.database import waiting_for_lock
 from tests.support.factories import Tenant
 from tests.support.server import eventually
-from workspaces import invitation_views, invitations
+from workspaces.accounts import invitation_views, invitations
+from workspaces.accounts.recording import NOT_CONFIRMED
+from workspaces.accounts.throttle import Limit
 from workspaces.models import Invitation, Membership, Workspace
 
 PAGE = reverse("invitation")

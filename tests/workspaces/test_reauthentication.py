@@ -15,10 +15,10 @@ from audit.models import Action, AuditEntry
 from audit.record import record
 from config.admin import reauthentication
 from config.admin.reauthentication import asks_for_password, recent_sign_in_required
-from config.admin.signin.throttle import SIGNED_IN
 from tests.support import factories, staff
 from tests.support.factories import Tenant
 from tests.support.staff import give_password
+from workspaces.accounts.throttle import SIGNED_IN
 from workspaces.models import Invitation, Membership, Workspace
 
 pytestmark = pytest.mark.usefixtures("still_windows")

@@ -23,11 +23,10 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from audit.models import Action, AuditEntry
 from config import embedded
-from config.admin import recovery_codes
-from config.admin.signin import steps
-from config.admin.signin.throttle import ADDRESS
 from tests.support import factories, staff
 from tests.support.factories import Tenant
+from workspaces.accounts import recovery_codes, steps
+from workspaces.accounts.throttle import ADDRESS
 
 pytestmark = pytest.mark.usefixtures("still_windows")
 

@@ -17,10 +17,10 @@ from django.views.decorators.debug import sensitive_post_parameters
 from config.admin.formatting import pill
 from config.admin.object_page import ActionPage, Prompt, Refused
 from config.admin.reauthentication import recent_sign_in_required
-from config.admin.signin.notices import address_of, email_changed
 from workspaces import changes
-from workspaces.account_forms import ChangedAccountForm, NewAccountForm, PasswordForm
-from workspaces.accounts import can_sign_in, is_support_staff, kinds_of, save_rights
+from workspaces.accounts.forms import ChangedAccountForm, NewAccountForm, PasswordForm
+from workspaces.accounts.notices import address_of, email_changed
+from workspaces.accounts.rights import can_sign_in, is_support_staff, kinds_of, save_rights
 from workspaces.models import ConfirmedAddress
 
 

@@ -13,7 +13,7 @@ from audit.links import filtered_log_url
 from config.admin.base import ChoiceFilter, SectionAdmin, request_user
 from config.admin.formatting import date_column
 from config.system.page import panel as system_panel
-from workspaces.accounts import kinds_of
+from workspaces.accounts.rights import kinds_of
 from workspaces.admin.account_pages import (
     AccountPage,
     Activate,

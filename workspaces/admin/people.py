@@ -13,7 +13,8 @@ from django.utils.html import format_html
 from config import mail
 from config.admin.object_page import Button, Prompt, Refused
 from config.request_context import base_url
-from workspaces import changes, invitations
+from workspaces import changes
+from workspaces.accounts import invitations
 from workspaces.admin.access import WorkspaceAction
 from workspaces.forms import InvitationForm, MemberForm, PendingForm
 from workspaces.models import Invitation, Membership

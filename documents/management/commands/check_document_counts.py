@@ -13,7 +13,7 @@ from audit.record import record
 from config.management.progress import ProgressCommand, first_line
 from config.management.shutdown import Stopped, graceful_shutdown
 from config.request_context import actor
-from documents.counts.check import differences
+from workspaces.counts import differences
 
 
 class Command(ProgressCommand):

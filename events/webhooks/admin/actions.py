@@ -10,7 +10,7 @@ from django.utils.html import format_html
 
 from config.admin.object_page import ActionPage, Button, Prompt, Refused
 from events.models import KEEP_DAYS
-from events.webhooks import life
+from events.webhooks import policy, services
 from events.webhooks.admin.forms import EndpointForm, NewEndpointForm
 from events.webhooks.admin.texts import (
     ENDPOINT,
@@ -59,17 +59,18 @@ class CreateEndpoint(ActionPage):
     def run(self) -> HttpResponse:
         values = self.form.cleaned_data
         try:
-            self.obj, raw = life.create(
+            self.obj, raw = services.create(
                 workspace=self.form.chosen_workspace(),
                 url=values["url"],
                 types=values["types"],
                 by=self.user,
                 id=values["new_id"],
             )
-        except life.TooMany:
-            text = f"A workspace may have {life.MOST} webhooks. Delete one that is not needed."
+        except services.TooMany:
+            most = policy.MOST_ENDPOINTS
+            text = f"A workspace may have {most} webhooks. Delete one that is not needed."
             raise forms.ValidationError(text) from None
-        except life.AlreadyCreated:
+        except services.AlreadyCreated:
             raise Refused(
                 "Nothing was created: this form has already created its webhook. A secret is "
                 "shown only once; if you did not copy it, roll it.",
@@ -128,9 +129,9 @@ class ChangeEndpoint(EndpointAction):
         same = (url, types) == (endpoint.url, endpoint.types)
         try:
             if not same and self.request.POST.get("shown") != self.shown():
-                raise life.Changed
-            life.change(endpoint, url=url, types=types, by=self.user)
-        except life.Changed:
+                raise services.Changed
+            services.change(endpoint, url=url, types=types, by=self.user)
+        except services.Changed:
             endpoint.refresh_from_db(fields=["url", "types"])
             raise forms.ValidationError(
                 "The webhook was changed since you opened this form. Its URL is now "
@@ -166,7 +167,7 @@ class RollSecret(EndpointAction):
                 "Nothing was rolled: the secret has changed since this form was opened. A secret "
                 "is shown only once; if you did not copy it, roll it again."
             )
-        raw = life.roll_secret(self.endpoint, by=self.user)
+        raw = services.roll_secret(self.endpoint, by=self.user)
         self.endpoint.refresh_from_db(fields=["previous_secret_until"])
         return secret_page(self, raw, title="Secret rolled")
 
@@ -192,7 +193,7 @@ class SwitchOff(EndpointAction):
         )
 
     def run(self) -> str:
-        life.switch_off(self.endpoint, by=self.user)
+        services.switch_off(self.endpoint, by=self.user)
         return ""
 
 
@@ -212,7 +213,7 @@ class DeleteEndpoint(EndpointAction):
         )
 
     def run(self) -> str:
-        life.delete(self.endpoint, by=self.user)
+        services.delete(self.endpoint, by=self.user)
         return f"The webhook {self.endpoint.name} is deleted."
 
     @property
@@ -224,7 +225,7 @@ class SwitchOn(EndpointAction, Button):
     """Says what was missed."""
 
     def run(self) -> str:
-        off_since = life.switch_on(self.endpoint, by=self.user)
+        off_since = services.switch_on(self.endpoint, by=self.user)
         if off_since is None:  # a second click
             return ""
         waits = waiting(self.endpoint.workspace)
@@ -239,7 +240,7 @@ class SendTestEvent(EndpointAction, Button):
     """Its delivery is on the same page."""
 
     def run(self) -> str:
-        life.send_test_event(self.endpoint, by=self.user)
+        services.send_test_event(self.endpoint, by=self.user)
         if when := sent_once(self.endpoint):
             return f"A test event was added. It is sent {when}."
         return "A test event is on its way. Reload this page to see the result."
@@ -249,7 +250,7 @@ class SendFailedAgain(EndpointAction, Button):
     """All undelivered deliveries of a webhook."""
 
     def run(self) -> str:
-        count = life.send_failed_again(self.endpoint, by=self.user)
+        count = services.send_failed_again(self.endpoint, by=self.user)
         if not count:
             return "No deliveries to send again."
         what = f"{count:,} {'delivery is' if count == 1 else 'deliveries are'}"
@@ -262,5 +263,5 @@ class SendAgain(EndpointAction, Button):
     obj: Delivery
 
     def run(self) -> str:
-        life.send_again(self.obj, by=self.user)
+        services.send_again(self.obj, by=self.user)
         return f"It is {sent_again(self.endpoint)}."

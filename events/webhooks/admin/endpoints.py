@@ -15,7 +15,7 @@ from audit.workspace_field import WorkspaceChoices
 from config.admin.base import request_user
 from config.admin.formatting import ago_with_exact
 from config.admin.object_page import ObjectPage
-from events.webhooks import life
+from events.webhooks import services
 from events.webhooks.admin.access import WebhookAccess, may_change
 from events.webhooks.admin.actions import (
     ChangeEndpoint,
@@ -79,7 +79,7 @@ class EndpointPage(ObjectPage):
 
 def failed_count(endpoint: Endpoint) -> int:
     """How many deliveries fail, as far as one click sends them again."""
-    return endpoint.deliveries.filter(FAILING)[: life.MOST_AGAIN].count()
+    return endpoint.deliveries.filter(FAILING)[: services.MOST_AGAIN].count()
 
 
 @admin.register(Endpoint)

@@ -11,7 +11,7 @@ from config.admin.formatting import pill, time_tag
 from config.api.errors import PlanRequired, WorkspaceSuspended
 from events.models import KEEP_DAYS
 from events.webhooks.models import Endpoint
-from events.webhooks.queue import FAILING_DAYS
+from events.webhooks.policy import FAILING_DAYS
 from workspaces.api_access import check_api_access
 from workspaces.links import page_url as workspace_url
 from workspaces.models import Workspace
