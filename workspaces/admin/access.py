@@ -50,7 +50,7 @@ def plan_of(workspace: Workspace) -> str:
     return f"{workspace.plan} (no longer offered)"
 
 
-class OperatorsPage(ActionPage):
+class WorkspaceAction(ActionPage):
     """For operators."""
 
     obj: Workspace
@@ -63,7 +63,7 @@ class OperatorsPage(ActionPage):
         return label_for(self.request, self.obj)
 
 
-class CreateWorkspace(OperatorsPage):
+class CreateWorkspace(WorkspaceAction):
     """Asks once more if there is one with that name."""
 
     form_class = NewWorkspaceForm
@@ -96,7 +96,7 @@ def with_times(workspaces: Iterable[Workspace]) -> list[str]:
     ]
 
 
-class Suspend(OperatorsPage):
+class Suspend(WorkspaceAction):
     """The reason is kept in the audit log."""
 
     form_class = ReasonForm
@@ -128,7 +128,7 @@ class Reinstate(Suspend):
     verb, done = "Reinstate", "reinstated"
 
 
-class ChangePlan(OperatorsPage):
+class ChangePlan(WorkspaceAction):
     """Says what the chosen plan means, before it is changed."""
 
     form_class = PlanForm
