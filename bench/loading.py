@@ -37,28 +37,10 @@ class Scale:
 
 SCALES = {
     "full": Scale("full"),
-    "small": Scale(
-        "small",
-        documents=2_000,
-        workspaces=5,
-        documents_each=200,
-        keys=100,
-        keys_each=20,
-        seconds=0.3,
-        rounds=1,
-    ),
+    "small": Scale("small", 2_000, 5, 200, keys=100, keys_each=20, seconds=0.3, rounds=1),
 }
 # What is broken by `make faults`: a workspace with a large file, and its neighbour.
-FAULTS = Scale(
-    "faults",
-    documents=33,
-    workspaces=1,
-    documents_each=32,
-    keys=50,
-    keys_each=50,
-    uploaded=33,
-    large_file=40_000_000,
-)
+FAULTS = Scale("faults", 33, 1, 32, keys=50, keys_each=50, uploaded=33, large_file=40_000_000)
 
 
 def derive(name: str) -> str:
@@ -159,9 +141,5 @@ def load(connection: psycopg.Connection, storage: Any, scale: Scale) -> None:
             key, body = object_key(scale, number), content(scale, number)
             storage.put_object(Bucket=os.environ["S3_BUCKET"], Key=key, Body=body)
     log("  indexes, vacuum and statistics …")
-    connection.execute(
-        "SELECT setval(pg_get_serial_sequence('documents_storedfile', 'id'), max(id))"
-        " FROM documents_storedfile"
-    )
     connection.execute("REINDEX DATABASE")  # as dense as those of a table that is read more
     connection.execute("VACUUM (ANALYZE)")

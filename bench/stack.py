@@ -208,8 +208,7 @@ class Stack:
                 connection.execute(f"ALTER SYSTEM SET {name} = '{value}'".encode())
             connection.execute("SELECT pg_reload_conf()")
             time.sleep(0.2)  # another process reloads
-            pending = b"SELECT 1 FROM pg_settings WHERE pending_restart"
-            waiting = connection.execute(pending).fetchone()
+            waiting = connection.execute("SELECT FROM pg_settings WHERE pending_restart").rowcount
         if waiting:
             with self.postgres.restarted():
                 pass

@@ -11,7 +11,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
@@ -174,7 +173,6 @@ def main() -> None:
         if unknown := names - known:
             parser.error(f"no such fault: {', '.join(unknown)}")
     os.environ["PATH"] += ":/usr/sbin"  # where Debian installs nginx
-    started = time.monotonic()
     stack = Stack("faults")
     database.reset(stack)
     stack.load(SCALE)
@@ -200,7 +198,6 @@ def main() -> None:
         all=len(broken),
         tables=tables,
     )
-    log(f"after {time.monotonic() - started:.0f} s")
     if options.short and any(broken):
         sys.stdout.write(text)
         sys.exit("A promise does not hold.")

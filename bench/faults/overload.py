@@ -113,7 +113,6 @@ async def crowded(node: Node) -> Finding:
     await neighbour.at_rate(calm, 16, during.append, SECONDS)
     await neighbour.close()
     await crowd.close()
-    log(f"  the crowd: {counts(sent)}")
     times, bad = ratio(before, during), counts([o for o in during if not o.right])
     broken = [f"the neighbour saw {bad}"] if bad else []
     broken += [f"median {times:.1f} × undisturbed"] if times > RATIO else []
