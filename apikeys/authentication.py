@@ -10,7 +10,7 @@ from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication
 
 from apikeys import keys
-from audit import record
+from audit.record import stored_client
 from config.api.errors import InvalidKey
 from config.api.request import ActiveKey, ApiRequest, Reading
 from config.database import UNAVAILABLE, Row, fetch
@@ -124,7 +124,7 @@ def note_use(id: UUID, last_used_at: datetime | None, now: datetime) -> None:
     if now < _paused_until or (last_used_at is not None and last_used_at > due):
         return
     try:
-        fetch(_USED, (now, *record.stored_client(), id, due))
+        fetch(_USED, (now, *stored_client(), id, due))
     except Error as exc:
         _paused_until = now + LAST_USED_EVERY
         logger.warning("The last use of keys is not recorded for a minute: %s", exc)

@@ -1,7 +1,7 @@
 """How keys are created and found."""
 
 import uuid
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from django.contrib.auth.models import User
@@ -12,7 +12,9 @@ from django.db.models.functions import Now
 from apikeys import keys
 from apikeys import validators as names
 from apikeys.states import WARNED_BEFORE
-from audit import record
+from audit.models import Action
+from audit.queries import key_is_recorded
+from audit.record import record
 from workspaces.models import Workspace
 
 if TYPE_CHECKING:
@@ -28,6 +30,11 @@ UNUSED_DAYS = 90  # after which a key may be one that was forgotten
 
 # Of a key, by the database's clock.
 ENDED = Q(revoked_at__isnull=False) | Q(expires_at__isnull=False, expires_at__lte=Now())
+
+
+def minute(moment: datetime) -> str:
+    """`2026-03-01 09:00 UTC`."""
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
@@ -92,14 +99,16 @@ class ApiKeyManager(_Manager["ApiKey"]):
             digest=keys.digest(raw),
             created_by=by,
         )
-        if id and record.key_is_recorded(id):
+        if id and key_is_recorded(id):
             raise AlreadyIssued
         try:
             with transaction.atomic():
                 key.save(force_insert=True)
         except IntegrityError as exc:  # two calls at the same time
             raise AlreadyIssued from exc
-        record.key_created(
-            key=key.snapshot(), person=by.get_username(), note=key.note, expires_at=key.expires_at
+        facts = [f"expires {minute(key.expires_at)}"] if key.expires_at else []
+        facts += [f"for: {key.note}"] if key.note else []
+        record(
+            Action.KEY_CREATED, by=by.get_username(), key=key.snapshot(), detail="; ".join(facts)
         )
         return key, raw

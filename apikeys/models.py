@@ -11,9 +11,11 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from apikeys import validators as names
-from apikeys.managers import UNUSED_DAYS, ApiKeyManager
+from apikeys.managers import UNUSED_DAYS, ApiKeyManager, minute
 from apikeys.states import State, state_of
-from audit import record
+from audit.models import Action
+from audit.record import USER_AGENT_LENGTH, record
+from audit.snapshots import KeySnapshot
 from config.key_format import PUBLIC_LENGTH
 from workspaces.models import Workspace
 
@@ -43,7 +45,7 @@ class ApiKey(models.Model):
     last_used_at = models.DateTimeField("last used", null=True, editable=False)
     last_used_address = models.CharField(max_length=45, db_default="", editable=False)
     last_used_client = models.CharField(  # the user agent
-        max_length=record.USER_AGENT_LENGTH, db_default="", editable=False
+        max_length=USER_AGENT_LENGTH, db_default="", editable=False
     )
     revoked_at = models.DateTimeField("revoked", null=True, editable=False)
     revoked_by = models.ForeignKey(
@@ -98,9 +100,9 @@ class ApiKey(models.Model):
         used = self.last_used_at
         return bool(used and not self.state.has_ended and used > timezone.now() - timedelta(days=1))
 
-    def snapshot(self) -> record.KeySnapshot:
+    def snapshot(self) -> KeySnapshot:
         """A copy for an audit entry."""
-        return record.KeySnapshot(
+        return KeySnapshot(
             workspace_id=self.workspace_id,
             workspace_name=self.workspace.name,
             key_id=self.id,
@@ -115,7 +117,7 @@ class ApiKey(models.Model):
             revoked_at=timezone.now(), revoked_by=by
         )
         if revoked:
-            record.key_revoked(key=self.snapshot(), person=by.get_username())
+            record(Action.KEY_REVOKED, by=by.get_username(), key=self.snapshot())
         self.refresh_from_db()
 
     @transaction.atomic
@@ -154,11 +156,12 @@ class ApiKey(models.Model):
             later = Q(expires_at=None) | Q(expires_at__gt=ends_at)
             old.filter(later).update(expires_at=ends_at)
         self.refresh_from_db()
-        record.key_rolled(
+        end = f"ends {minute(self.expires_at)}" if self.expires_at else "does not end by itself"
+        record(
+            Action.KEY_ROLLED,
+            by=by.get_username(),
             key=self.snapshot(),
-            person=by.get_username(),
-            ends_at=self.expires_at,
-            replaced_by=key.snapshot(),
+            detail=f"{end}; replaced by {key.name} ({key.prefix}…)",
         )
         return key, raw
 
@@ -168,4 +171,4 @@ class ApiKey(models.Model):
         facts = self.snapshot()
         deleted, _ = ApiKey.objects.filter(pk=self.pk).delete()
         if deleted:
-            record.key_deleted(key=facts, person=by.get_username())
+            record(Action.KEY_DELETED, by=by.get_username(), key=facts)

@@ -10,12 +10,11 @@ class AuditConfig(AppConfig):
     verbose_name = "Audit log"
 
     def ready(self) -> None:
-        from audit import accounts, checks, receivers  # noqa: F401, PLC0415 - need the models
+        from audit import checks, receivers  # noqa: F401, PLC0415 - need the models
         from audit.health import check_seals  # noqa: PLC0415
         from audit.system import read_backup, read_downloads, read_log  # noqa: PLC0415
         from config import health  # noqa: PLC0415 - needs the settings
 
-        accounts.record_changes()
         health.register("audit_seals", check_seals, required=False)
         system.register("Audit log", read_log)
         system.register("Backup", read_backup)

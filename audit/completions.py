@@ -9,8 +9,8 @@ import msgspec
 from django.db import connection, transaction
 from django.utils import timezone
 
-from audit.models import DOWNLOADS, WRITTEN, Action, AuditEntry
-from audit.record import ending, values
+from audit.models import DOWNLOADS, Action, AuditEntry
+from audit.record import ending
 
 COMPLETIONS_LOCK = 0x656E6473  # an arbitrary number, unique among our advisory locks
 _Bytes = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]  # as the column has it
@@ -54,26 +54,6 @@ def _completion(started: AuditEntry, completion: Completion) -> AuditEntry:
     text = completion_text(bytes_sent=completion.bytes_sent, length=completion.length, size=size)
     action = Action.DOWNLOAD_ENDED
     return ending(started, action=action, bytes_sent=completion.bytes_sent, detail=text)
-
-
-# One message to the database, so that whatever arrives of it is executed as a whole. It may arrive
-# late, when its download has been recorded by `downloads_ended`, which holds the lock alone.
-_INSERT_ONCE = f"""
-    SELECT pg_advisory_xact_lock_shared({COMPLETIONS_LOCK});
-    INSERT INTO "audit_auditentry" ({", ".join(WRITTEN)})
-    SELECT {", ".join("%s" for _ in WRITTEN)} WHERE NOT EXISTS (
-        SELECT FROM "audit_auditentry" WHERE request_id = %s AND action = %s)
-"""  # noqa: S608 - made of constants
-
-
-def download_ended(started: AuditEntry, completion: Completion) -> None:
-    """The download of entry `started` has ended just now.
-
-    This is a new entry, since the first one cannot change.
-    """
-    entry = _completion(started, completion)
-    with connection.cursor() as cursor:
-        cursor.execute(_INSERT_ONCE, [*values(entry), entry.request_id, entry.action])
 
 
 @transaction.atomic

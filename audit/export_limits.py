@@ -14,8 +14,8 @@ from django.db import DatabaseError, InterfaceError
 from django.http import StreamingHttpResponse
 from django.utils.http import content_disposition_header
 
-from audit import record
-from audit.models import AuditEntry
+from audit.models import Action, AuditEntry
+from audit.record import record_end
 from config.postgresql.deadlines import PAGE_SECONDS
 from config.request_context import deadline
 from config.slots import GATES, NoSlot, SignedIn
@@ -141,7 +141,7 @@ class Sending:
         RUNNING.give_back(self._started.person)
         try:
             with slot():
-                record.log_export_ended(self._started, detail=detail)
+                record_end(self._started, Action.LOG_EXPORT_ENDED, detail=detail)
         except (DatabaseError, InterfaceError, NoSlot) as exc:
             # The export itself is recorded, and its bytes have been sent; only log the failure.
             logger.error("The end of an export could not be recorded: %r", exc)

@@ -11,10 +11,12 @@ from django.http import (
 )
 from django.urls import reverse
 
-from audit import bars, export, record
+from audit import bars, export
 from audit.export_limits import RUNNING, Sending, TooManyExports, file_response
 from audit.filters import AuditLogFilter
 from audit.links import log_url
+from audit.models import Action
+from audit.record import record
 from audit.search import without_raw_key
 from config.admin.base import request_user
 from config.admin.changelist import ReadOnlyAdmin
@@ -64,8 +66,11 @@ class ExportViews(ReadOnlyAdmin):
         try:
             with RUNNING.begin(person):
                 # Committed before the first byte.
-                started = record.log_exported(
-                    workspace=form.only_workspace(), person=person, detail=form.text()
+                started = record(
+                    Action.LOG_EXPORTED,
+                    by=person,
+                    workspace=form.only_workspace(),
+                    detail=form.text(),
                 )
                 sending = Sending(export.lines(found), started)
         except TooManyExports as exc:

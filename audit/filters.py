@@ -13,9 +13,9 @@ from django.http import QueryDict
 from django.utils import timezone
 
 from audit.models import LISTED, Action, AuditEntry
-from audit.record import WorkspaceSnapshot
 from audit.scope import Scope
 from audit.search import Recognised, recognise
+from audit.snapshots import WorkspaceSnapshot
 from audit.times import SpanField
 from audit.workspace_field import WorkspaceField, name_of, own_workspace_field
 from config.admin.changelist import FilterForm

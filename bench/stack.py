@@ -117,7 +117,7 @@ class Stack:
 
     def __init__(self, name: str) -> None:
         self.folder = embedded.data_dir(os.environ) / name
-        for variable in ("SPOOL_DIR", *(service.variable for service in SERVICES.values())):
+        for variable in [service.variable for service in SERVICES.values()]:
             os.environ.pop(variable, None)
         embedded.provide(os.environ, self.folder, tuple(SERVICES))
         os.environ["LOG_LEVEL"] = "ERROR"

@@ -23,7 +23,7 @@ class ConfigConfig(AppConfig):
 class AdminConfig(admin_apps.AdminConfig):
     """Django's admin with our site."""
 
-    default_site = "config.admin.site.Site"
+    default_site = "workspaces.accounts.site.Site"
 
     def ready(self) -> None:
         super().ready()

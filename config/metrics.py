@@ -17,7 +17,6 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from prometheus_client import (
     REGISTRY,
     Counter,
-    Gauge,
     Histogram,
     Metric,
     disable_created_metrics,
@@ -57,9 +56,6 @@ DOWNLOADS_ENDED = Counter(
 for _completion in ("complete", "broken_off"):
     DOWNLOADS_ENDED.labels(_completion)  # from 0 on: Prometheus sees no increase to a first value
 DOWNLOAD_BYTES = Counter("documents_download_bytes", "Bytes of downloads sent in process")
-COMPLETIONS_SPOOLED = Gauge(
-    "documents_completions_spooled", "Completions of downloads that wait for the database"
-)
 
 
 class _State(Collector):

@@ -15,7 +15,7 @@ from django.middleware.security import SecurityMiddleware
 from django.urls import resolve
 from django.utils.encoding import escape_uri_path
 
-from config import health, listeners, metrics
+from config import health, metrics
 from config.admission import AdmissionMiddleware, is_api_version
 from config.database import page_limits
 from config.error_pages import is_api, length_required, too_large
@@ -52,7 +52,7 @@ class RequestIdMiddleware:
 
 
 def record(request: HttpRequest, response: HttpResponse, notes: Notes, seconds: float) -> None:
-    """Writes the access log's line, counts the request, and tells the listeners."""
+    """Writes the access log's line, and counts the request."""
     method = request.method or ""
     route = route_of(request)
     metrics.observe_request(method, route, response.status_code, seconds)
@@ -75,7 +75,6 @@ def record(request: HttpRequest, response: HttpResponse, notes: Notes, seconds: 
     logger.info(
         "%(method)s %(path)s %(status)d %(milliseconds).1f ms", fields, extra={"fields": fields}
     )
-    listeners.call(request, fields, notes.facts)
 
 
 def route_of(request: HttpRequest) -> str:

@@ -4,7 +4,7 @@ import contextlib
 import os
 import pwd
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from ipaddress import IPv6Address, ip_address, ip_network
 from pathlib import Path
@@ -23,8 +23,8 @@ class Notes(dict[str, str | None]):
     """What the access log's line has about a request, besides what its response shows.
 
     Attributes:
-        facts: what only `config.listeners` get: `key`, the request's valid key; `error`, the API
-            error that is the response.
+        facts: what no log gets: `key`, the request's valid key; `error`, the API error that is the
+            response.
     """
 
     __slots__ = ("facts",)
@@ -49,6 +49,12 @@ def handling(request: HttpRequest) -> Iterator[Notes]:
         current_request.reset(request_token)
 
 
+def current_notes() -> Notes:
+    """The notes of the current request; outside of a request, new ones."""
+    notes = _notes.get()
+    return Notes() if notes is None else notes
+
+
 def note(**facts: str | None) -> None:
     """Adds facts to the access log's line of the current request: never a secret.
 
@@ -62,7 +68,7 @@ def note(**facts: str | None) -> None:
 
 
 def remember(**facts: Any) -> None:
-    """Adds facts of the current request for `config.listeners`; no log gets them."""
+    """Adds facts about the current request that no log gets."""
     notes = _notes.get()
     if notes is not None:
         notes.facts.update(facts)
@@ -110,13 +116,20 @@ def client_info() -> tuple[str, str]:
 
 
 def client_address(request: HttpRequest) -> str:
-    """The client's address as text; "" if the server does not know it.
+    """The client's address as text; "" if the server does not know it. It is parsed once.
 
     Each trusted proxy appends the address of its client to `X-Forwarded-For`. The client itself
     may have written the entries further left.
     """
-    direct: str = request.META.get("REMOTE_ADDR", "")
-    hops = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
+    found: str | None = getattr(request, "client_address", None)
+    if found is None:
+        found = request.client_address = _address_in(request.META)  # type: ignore[attr-defined]
+    return found
+
+
+def _address_in(headers: Mapping[str, str]) -> str:
+    direct = headers.get("REMOTE_ADDR", "")
+    hops = headers.get("HTTP_X_FORWARDED_FOR", "").split(",")
     if not settings.TRUSTED_PROXIES or len(hops) < settings.TRUSTED_PROXIES:
         return direct
     try:

@@ -109,6 +109,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "config.middleware.RequestIdMiddleware",
+    "apikeys.usage.middleware.count_usage",
     "config.middleware.ApiMiddleware",  # the rest is for pages
     "config.health.middleware",  # before anything that reads the Host header or redirects
     "django.middleware.security.SecurityMiddleware",
@@ -120,7 +121,7 @@ MIDDLEWARE = [
     "config.middleware.PageTimeouts",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
-    "config.admin.signin.session_end.SessionEndMiddleware",
+    "workspaces.accounts.session_end.SessionEndMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django_otp.middleware.OTPMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
@@ -258,13 +259,6 @@ X_ACCEL_DOWNLOADS = env.boolean(
     "X_ACCEL_DOWNLOADS",
     default=False,
     help="whether nginx serves the downloads (deploy/nginx.conf) instead of the application",
-)
-
-# Completions of downloads wait there for a database that fails (`documents.download.spool`).
-SPOOL_DIR = env.required(
-    "SPOOL_DIR",
-    help="a folder, which instances on one machine may share: how downloads ended is stored there "
-    "while the database fails",
 )
 
 # --- The server process (`config.server`) -----------------------------------------------------
@@ -405,7 +399,7 @@ AUTH_PASSWORD_VALIDATORS = [
     )
 ]
 
-# Who needs a second factor to sign in (`config.admin.second_factor`). Everybody may set one up.
+# Who needs a second factor to sign in; everybody may set one up.
 SECOND_FACTOR = env.choice(
     "SECOND_FACTOR",
     "admins",

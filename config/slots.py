@@ -219,7 +219,6 @@ GATES = {
     # each address has its turn, and those who guess wait for theirs.
     "password": Gate(1, _THREADS // 12, patience=20.0),
     "static": Gate(_THREADS // 48, _THREADS // 48),
-    "completion": Gate(1, settings.STREAMS),  # of downloads, whose threads they hold
     "usage": Gate(1, 1),  # what is counted of keys, and refused requests
 }
 WITHOUT_DATABASE = ("static",)

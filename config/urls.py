@@ -16,7 +16,7 @@ from config.system import page as system
 from documents.api.views import DocumentViewSet
 from documents.download.views import DownloadViewSet
 from events.views import EventViewSet
-from workspaces.invitation_views import invitation
+from workspaces.accounts.invitation_views import invitation
 from workspaces.views import MeViewSet
 
 get: dict[str, Any] = {"get": "retrieve"}

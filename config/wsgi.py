@@ -15,13 +15,10 @@ from apikeys.usage import flusher  # noqa: E402
 from audit import metrics as _  # noqa: E402, F401 - registers them
 from config import metrics, slots, urls  # noqa: E402, F401
 from documents import storage  # noqa: E402
-from documents.download import spool  # noqa: E402
-from events.webhooks import metrics as __  # noqa: E402, F401 - registers them
 
 application = WSGIHandler()
 storage.prepare()
 slots.open_connections()
-spool.start()
 flusher.start()
 if settings.METRICS_PORT:
     metrics.start(settings.METRICS_HOST, settings.METRICS_PORT)

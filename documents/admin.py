@@ -9,8 +9,9 @@ from django.template.defaultfilters import filesizeformat
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 
-from audit import record
 from audit.links import AuditHistory, log_link, page_and_entries, pages_of
+from audit.models import Action
+from audit.record import record
 from config.admin.base import NoPermissions, TabularInline, request_user
 from config.admin.changelist import ReadOnlyAdmin
 from config.admin.formatting import date_column
@@ -133,10 +134,11 @@ class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
         document = obj
 
         def record_opening(_: HttpResponse) -> None:
-            record.document_viewed(
+            record(
+                Action.DOCUMENT_VIEWED,
+                by=request_user(request).get_username(),
                 workspace=document.workspace.snapshot(),
                 document=document.snapshot(),
-                person=request_user(request).get_username(),
             )
 
         context["events"], context["more_entries"] = events(request, document)

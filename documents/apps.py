@@ -1,6 +1,4 @@
-"""The documents app: the group Support, a health check, a system check, reasons of refusals."""
-
-from pathlib import Path
+"""The documents app: the group Support, a health check, a system check."""
 
 from django.apps import AppConfig, apps
 from django.conf import settings
@@ -16,32 +14,19 @@ class DocumentsConfig(AppConfig):
         from config import health  # noqa: PLC0415 - needs the settings
         from documents import checks  # noqa: F401, PLC0415 - registers it
         from documents.permissions import make_group  # noqa: PLC0415
-        from documents.refusals import register_reasons  # noqa: PLC0415
 
         # post_migrate is sent for each app in the order of INSTALLED_APPS. When it is sent for
         # auth, the permissions of the apps before it, including ours, exist.
         post_migrate.connect(make_group, apps.get_app_config("auth"), dispatch_uid="support")
-        register_reasons()
         health.register("object_storage", check_storage, required=False)
-        system.register("Completions of downloads", read_spool)
         system.register("Witness of the audit log", read_witness, brief=False)
 
 
 def check_storage() -> None:
     """Raises an exception if object storage is out of reach or refuses."""
-    from documents import storage_reading  # noqa: PLC0415 - loaded with the views
+    from documents import storage  # noqa: PLC0415 - loaded with the views
 
-    storage_reading.check_bucket()
-
-
-def read_spool() -> list[system.Fact]:
-    """How many completions wait on this machine for the database, or cannot be recorded."""
-    folder = Path(settings.SPOOL_DIR)
-    waiting, refused = (len(list(folder.glob(f"*.{end}"))) for end in ("json", "refused"))
-    return [
-        system.Fact("Waiting on this machine", f"{waiting:,}", "warn" if waiting else "ok"),
-        system.Fact("Refused: see the log", f"{refused:,}", "warn" if refused else "ok"),
-    ]
+    storage.check_bucket()
 
 
 def read_witness() -> list[system.Fact]:

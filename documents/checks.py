@@ -1,7 +1,10 @@
 """The system check of object storage, for `manage.py check --deploy`: it sends requests."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning, register
 from django.db import Error as DatabaseError
 
@@ -18,7 +21,7 @@ def private_bucket(**kwargs: Any) -> list[CheckMessage]:
     except DatabaseError:  # before the first `migrate`: there is nothing to read either
         key = None
     try:
-        public = storage.is_public(key)
+        public = _is_public(key)
     except storage.StorageError as exc:
         return [
             Warning(
@@ -36,3 +39,40 @@ def private_bucket(**kwargs: Any) -> list[CheckMessage]:
             id="documents.E001",
         )
     ]
+
+
+def _is_public(key: str | None) -> bool:
+    """Whether anyone can list the bucket, or read this object, without a key.
+
+    Raises:
+        storage.StorageError: object storage is out of reach.
+    """
+    import boto3  # noqa: PLC0415 - loaded with the views, as the others are
+    from botocore import UNSIGNED  # noqa: PLC0415
+    from botocore.config import Config  # noqa: PLC0415
+    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
+    from urllib3.exceptions import HTTPError  # noqa: PLC0415
+
+    from documents import storage  # noqa: PLC0415
+
+    options = settings.STORAGES["default"]["OPTIONS"]
+    client = boto3.client(
+        "s3",
+        endpoint_url=options["endpoint_url"],
+        region_name=options["region_name"],
+        config=storage.CLIENT_CONFIG.merge(Config(signature_version=UNSIGNED)),
+    )
+    requests: list[Callable[[], Any]] = [
+        partial(client.list_objects_v2, Bucket=storage.bucket(), MaxKeys=1)
+    ]
+    if key is not None:
+        requests.append(partial(client.head_object, Bucket=storage.bucket(), Key=key))
+    for request in requests:
+        try:
+            request()
+        except ClientError:
+            continue  # refused, as it should be
+        except (BotoCoreError, HTTPError) as exc:
+            raise storage.StorageError(str(exc)) from exc
+        return True
+    return False

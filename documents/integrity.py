@@ -12,19 +12,19 @@ from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Now
 
-from audit import record
-from audit.record import DocumentSnapshot, WorkspaceSnapshot
+from audit.models import Action
+from audit.queries import damage_is_recorded, owners_before_replacement
+from audit.record import record
+from audit.snapshots import DocumentSnapshot, FileSnapshot, WorkspaceSnapshot
 from config.database import fetch
 from config.management.progress import Progress, Report
 from config.management.shutdown import Shutdown
-from documents import storage, storage_reading
+from documents import storage
 from documents.api.parameters import FILE_TYPES
 from documents.models import Document, StoredFile
 
 BATCH = 50  # files; that they were checked is committed together
 MEGABYTE = 1_000_000  # bytes
-
-DUE_FIRST = (F("checked_at").asc(nulls_first=True), "pk")
 
 
 @dataclass(frozen=True)
@@ -46,19 +46,6 @@ class Finding:
     documents: list[Owner]
 
 
-class Pace:
-    """Keeps reading below a rate. Time that was not used is lost, so that no burst follows it."""
-
-    def __init__(self, bytes_per_second: float) -> None:
-        self._rate = bytes_per_second
-        self._next = 0.0
-
-    def wait(self, size: int, now: float) -> float:
-        """The seconds to wait, now that `size` more bytes have been read."""
-        self._next = max(self._next, now) + size / self._rate
-        return self._next - now
-
-
 class FileCheck:
     """Reads the files that were not checked within the last `days`, never checked ones first.
 
@@ -73,7 +60,7 @@ class FileCheck:
         self._shutdown = shutdown
         self._progress = Progress(report)
         self._days = timedelta(days=days)
-        self._pace = Pace(bytes_per_second)
+        self._bytes_per_second = bytes_per_second
         self._total = 0
         self.checked = 0
         self.size = 0
@@ -101,7 +88,7 @@ class FileCheck:
 
     def _batches(self) -> Iterator[list[StoredFile]]:
         [[now]] = fetch("SELECT statement_timestamp()", [])
-        files = StoredFile.objects.order_by(*DUE_FIRST)
+        files = StoredFile.objects.order_by(F("checked_at").asc(nulls_first=True), "pk")
         never, before = files.filter(checked_at=None), files.filter(checked_at__lt=now - self._days)
         self._total = never.count() + before.count()
         last = 0
@@ -128,14 +115,14 @@ class FileCheck:
         """The size and the SHA-256 of an object."""
         size, digest = 0, hashlib.sha256()
         self.checked += 1
-        with contextlib.closing(storage_reading.read(key)) as chunks:
+        with contextlib.closing(storage.read(key)) as chunks:
             for chunk in chunks:
                 self._shutdown.check()
                 self._progress.note(f"{self.checked:,} of {self._total:,} files checked …")
                 digest.update(chunk)
                 size += len(chunk)
                 self.size += len(chunk)
-                time.sleep(self._pace.wait(len(chunk), time.monotonic()))
+                time.sleep(len(chunk) / self._bytes_per_second)
         return size, digest.hexdigest()
 
 
@@ -147,12 +134,12 @@ def _record(file: StoredFile, problem: str, found: str | None) -> Finding:
     for workspace, document, file_type in _owners(file):
         owners.append(Owner(document.document_id, file_type))
         facts = (document.document_id, file_type, file.sha256)
-        if not record.damage_is_recorded(*facts, since=file.checked_at):
-            record.file_damaged(
+        if not damage_is_recorded(*facts, since=file.checked_at):
+            record(
+                Action.FILE_DAMAGED,
                 workspace=workspace,
                 document=document,
-                file_type=file_type,
-                file_sha256=file.sha256,
+                file=FileSnapshot(file_type=file_type, file_sha256=file.sha256),
                 detail=problem,
             )
     return Finding(file.object_key, problem, file.sha256, found, owners)
@@ -170,7 +157,7 @@ def _owners(file: StoredFile) -> list[tuple[WorkspaceSnapshot, DocumentSnapshot,
         for document in Document.objects.filter(**{file_type: file}).select_related("workspace")
     ]
     if not found:
-        return record.owners_before_replacement(file.sha256)
+        return owners_before_replacement(file.sha256)
     return [
         (document.workspace.snapshot(), document.snapshot(), file_type)
         for document, file_type in found

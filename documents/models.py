@@ -6,7 +6,7 @@ from typing import TypeAlias
 from django.db import models
 from django.utils import timezone
 
-from audit import record
+from audit.snapshots import DocumentSnapshot
 from workspaces.models import Workspace
 
 
@@ -121,9 +121,9 @@ class Document(models.Model):
     def __str__(self) -> str:
         return self.title
 
-    def snapshot(self) -> record.DocumentSnapshot:
+    def snapshot(self) -> DocumentSnapshot:
         """A copy for an audit entry."""
-        return record.DocumentSnapshot(document_id=self.id, document_title=self.title)
+        return DocumentSnapshot(document_id=self.id, document_title=self.title)
 
 
 class RecipientRole(models.TextChoices):

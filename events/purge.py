@@ -2,7 +2,7 @@
 
 from django.db import connection
 
-from events.cursors import LEAST
+from events.feed import LEAST
 from events.models import KEEP_DAYS
 
 BATCH = 1000  # events that are deleted at once

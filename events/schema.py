@@ -12,7 +12,7 @@ from config.api import errors
 from config.api.parameters import LIMIT_EXPECTED
 from config.openapi.headers import JSON_HEADERS, LINK
 from config.openapi.operations import IF_NONE_MATCH, json_responses, limit, query
-from events.cursors import EXPECTED, LEAST, NOW
+from events.feed import EXPECTED, LEAST, NOW
 from events.models import KEEP_DAYS, EventType
 from events.serializers import EventPage
 

@@ -6,7 +6,7 @@ from config.api.parameters import limit, one_of, single
 from config.api.request import ApiRequest
 from config.api.responses import cacheable_response, link_to_next
 from config.api.viewsets import ApiViewSet
-from events import cursors, queries, schema
+from events import feed, schema
 from events.models import EventType
 from events.serializers import EventPage
 
@@ -19,15 +19,15 @@ class EventViewSet(ApiViewSet):
     @schema.list_events
     def list(self, request: ApiRequest) -> HttpResponse:
         workspace_id = request.auth.workspace_id
-        after = single(request.query_params, "after", cursors.EXPECTED)
+        after = single(request.query_params, "after", feed.EXPECTED)
         type = one_of(request.query_params, "type", TYPES)
         size = limit(request.query_params)
-        if after == cursors.NOW:
-            page = queries.end_of_feed(workspace_id)
+        if after == feed.NOW:
+            page = feed.end_of_feed(workspace_id)
         else:
-            position = cursors.decode(after, workspace_id) if after else None
-            page = queries.page(workspace_id, (type,) if type else TYPES, position, size)
-        next_cursor = cursors.encode(page.next, workspace_id)
+            position = feed.decode(after, workspace_id) if after else None
+            page = feed.page(workspace_id, (type,) if type else TYPES, position, size)
+        next_cursor = feed.encode(page.next, workspace_id)
         following = {"after": next_cursor, "type": type, "limit": size}
         headers = link_to_next(request.path, **following) if page.more else {}
         return cacheable_response(request, EventPage(page.events, next_cursor), headers)

@@ -52,7 +52,6 @@ NO_SERVICES = {
     "S3_ENDPOINT_URL": "http://127.0.0.1:9",
     "S3_SECRET_ACCESS_KEY": "none",
     "SECRET_KEY": "only-for-tests-that-need-no-service-0123456789-abcdef",
-    "SPOOL_DIR": str(FOLDER / "spool"),
     "STATIC_ROOT": str(FOLDER / "static"),
 }
 # Options that only show something: no test runs.
@@ -192,11 +191,10 @@ def configure_postgres() -> None:
 
 
 def use_own_part(worker: int) -> None:
-    """Gives a worker a Redis database, a bucket and a folder for completions.
+    """Gives a worker a Redis database and a bucket.
 
     pytest-django gives it a test database.
     """
-    os.environ["SPOOL_DIR"] += f"-gw{worker}"
     redis = urlsplit(os.environ["REDIS_URL"])
     os.environ["REDIS_URL"] = redis._replace(path=f"/{worker + 1}").geturl()
     os.environ["S3_BUCKET"] += f"-gw{worker}"

@@ -1,4 +1,4 @@
-"""The app's name on the admin's pages."""
+"""The app's name on the admin's pages, and what it records."""
 
 from django.apps import AppConfig
 
@@ -6,3 +6,8 @@ from django.apps import AppConfig
 class WorkspacesConfig(AppConfig):
     name = "workspaces"
     verbose_name = "Workspaces and users"
+
+    def ready(self) -> None:
+        from workspaces.accounts import recording  # noqa: PLC0415 - needs the models
+
+        recording.record_changes()

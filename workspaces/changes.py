@@ -8,7 +8,8 @@ the operator, or what `config.request_context.actor` returns. Readers of the log
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from audit import record
+from audit.models import Action
+from audit.record import record
 from workspaces.models import Membership, Workspace
 
 
@@ -25,7 +26,7 @@ def _locked(workspace: Workspace) -> Workspace:
 def create_workspace(workspace: Workspace, *, by: str) -> None:
     """Stores a new workspace."""
     workspace.save(force_insert=True)
-    record.workspace_created(workspace=workspace.snapshot(), person=by, plan=workspace.plan)
+    record(Action.WORKSPACE_CREATED, by=by, workspace=workspace.snapshot(), detail=workspace.plan)
 
 
 def with_the_same_name(name: str) -> list[Workspace]:
@@ -39,9 +40,8 @@ def change_plan(workspace: Workspace, plan: str, *, by: str, reason: str) -> Non
     now = _locked(workspace)
     if now.plan != plan:
         Workspace.objects.filter(pk=now.pk).update(plan=plan)
-        record.plan_changed(
-            workspace=now.snapshot(), person=by, before=now.plan, after=plan, reason=reason
-        )
+        detail = f"{now.plan} → {plan}: {reason}"
+        record(Action.PLAN_CHANGED, by=by, workspace=now.snapshot(), detail=detail)
 
 
 @transaction.atomic
@@ -50,8 +50,8 @@ def set_suspended(workspace: Workspace, suspended: bool, *, by: str, reason: str
     now = _locked(workspace)
     if now.suspended != suspended:
         Workspace.objects.filter(pk=now.pk).update(suspended=suspended)
-        write = record.workspace_suspended if suspended else record.workspace_reinstated
-        write(workspace=now.snapshot(), person=by, reason=reason)
+        action = Action.WORKSPACE_SUSPENDED if suspended else Action.WORKSPACE_REINSTATED
+        record(action, by=by, workspace=now.snapshot(), detail=reason)
 
 
 @transaction.atomic
@@ -62,11 +62,12 @@ def add_member(membership: Membership, *, by: str) -> None:
         IntegrityError: the user is a member already.
     """
     membership.save(force_insert=True)
-    record.member_added(
-        workspace=membership.workspace.snapshot(),
-        person=by,
+    record(
+        Action.MEMBER_ADDED,
+        by=by,
         member=membership.user.get_username(),
-        role=membership.role,
+        workspace=membership.workspace.snapshot(),
+        detail=membership.role,
     )
 
 
@@ -84,12 +85,12 @@ def change_role(
         if role != Membership.Role.ADMIN and not even_last_admin:
             _require_another_admin(now)
         Membership.objects.filter(pk=now.pk).update(role=role)
-        record.member_role_changed(
-            workspace=now.workspace.snapshot(),
-            person=by,
+        record(
+            Action.MEMBER_ROLE_CHANGED,
+            by=by,
             member=now.user.get_username(),
-            before=now.role,
-            after=role,
+            workspace=now.workspace.snapshot(),
+            detail=f"{now.role} → {role}",
         )
 
 
@@ -106,7 +107,7 @@ def remove_member(membership: Membership, *, by: str, even_last_admin: bool = Fa
             _require_another_admin(now)
         facts, member, role = now.workspace.snapshot(), now.user.get_username(), now.role
         now.delete()
-        record.member_removed(workspace=facts, person=by, member=member, role=role)
+        record(Action.MEMBER_REMOVED, by=by, member=member, workspace=facts, detail=role)
 
 
 def _locked_membership(membership: Membership) -> Membership | None:

@@ -1,17 +1,62 @@
-"""Folds the denormalised document counts, beside the triggers that write them.
+"""The number of documents of each status, which GET /me reads: denormalised counts.
 
-The triggers fold what is written often, but never in a transaction that is not READ COMMITTED.
+Triggers on the documents write them, as rows that are summed up. They fold what is written often,
+but never in a transaction that is not READ COMMITTED.
+
+The counts can only be wrong after a change that bypassed the triggers or ran them twice. After a
+data-only restore, for example, the restored counts and those that the triggers make add up to twice
+the truth.
 """
 
-from django.db import connection
+from collections.abc import Iterator
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db import connection, transaction
+
+from config.api.request import Reading
+from config.management.progress import Progress, Report
+from config.management.shutdown import Shutdown
+from workspaces.models import DocumentCount
 
 MANY = 50  # rows of a workspace; folded, it has at most one for each status
 
+# How many documents of the workspace have exactly each status; the columns are those of Counts.
+COUNTS = Reading(
+    "counts.*",
+    """CROSS JOIN LATERAL (
+        SELECT coalesce(sum(count) FILTER (WHERE status = 'DRAFT'), 0)::bigint,
+            coalesce(sum(count) FILTER (WHERE status = 'SENT'), 0)::bigint,
+            coalesce(sum(count) FILTER (WHERE status = 'COMPLETED'), 0)::bigint
+        FROM "workspaces_documentcount" WHERE workspace_id = workspace.id
+    ) AS counts""",
+)
 _FOLD = """
     SELECT workspaces_fold_counts(ARRAY(
         SELECT workspace_id FROM workspaces_documentcount GROUP BY workspace_id HAVING count(*) > %s
     ))
 """
+# Include deleted workspaces: their stored counts must be zero.
+_WORKSPACES = """
+    SELECT id FROM workspaces_workspace UNION SELECT workspace_id FROM workspaces_documentcount
+    ORDER BY 1
+"""
+# One statement sees one snapshot, in which a document and its count are both present or both not.
+_DIFFERENCES = """
+    WITH stored AS (
+        SELECT status, sum(count)::bigint AS number FROM workspaces_documentcount
+        WHERE workspace_id = %(workspace)s GROUP BY status
+    ), counted AS (
+        SELECT status, count(*) AS number FROM documents_document
+        WHERE workspace_id = %(workspace)s AND deleted_at IS NULL GROUP BY status
+    )
+    SELECT status, coalesce(stored.number, 0), coalesce(counted.number, 0)
+    FROM stored FULL JOIN counted USING (status)
+    WHERE coalesce(stored.number, 0) <> coalesce(counted.number, 0)
+    ORDER BY status
+"""
+# Blocks a concurrent repair, which would add the difference twice, but not writes to documents.
+_LOCK = "LOCK TABLE workspaces_documentcount IN SHARE UPDATE EXCLUSIVE MODE"
 
 
 def fold() -> None:
@@ -22,3 +67,56 @@ def fold() -> None:
     """
     with connection.cursor() as cursor:
         cursor.execute(_FOLD, [MANY])
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A stored count that differs from the number of documents."""
+
+    workspace: UUID
+    status: str
+    stored: int
+    counted: int
+
+
+def differences(report: Report, shutdown: Shutdown, *, fix: bool) -> Iterator[Difference]:
+    """The wrong counts, by workspace; with `fix`, they are corrected before they are yielded.
+
+    Raises:
+        django.db.Error: the database is out of reach.
+        Stopped: between two workspaces.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_WORKSPACES)
+        workspaces = [workspace for (workspace,) in cursor.fetchall()]
+    progress = Progress(report)
+    for number, workspace in enumerate(workspaces):
+        shutdown.check()
+        progress.note(f"{number} of {len(workspaces)} workspaces checked")
+        found = _find(workspace)
+        yield from _fix(workspace) if fix and found else found
+
+
+def _find(workspace: UUID) -> list[Difference]:
+    with connection.cursor() as cursor:
+        cursor.execute(_DIFFERENCES, {"workspace": workspace})
+        return [Difference(workspace, *row) for row in cursor.fetchall()]
+
+
+def _fix(workspace: UUID) -> list[Difference]:
+    """Inserts the difference as new rows.
+
+    This is safe with concurrent writes and folding, which change the stored sum and the documents
+    by the same number.
+    """
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute(_LOCK)
+        found = _find(workspace)
+        DocumentCount.objects.bulk_create(
+            DocumentCount(
+                workspace_id=workspace, status=each.status, count=each.counted - each.stored
+            )
+            for each in found
+        )
+    return found

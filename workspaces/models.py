@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.db import models
 from django.utils import timezone
 
-from audit import record
+from audit.snapshots import WorkspaceSnapshot
 from workspaces.plans import Plan
 
 
@@ -39,9 +39,9 @@ class Workspace(models.Model):
         """Its name and the first characters of its id."""
         return label(self.id, self.name)
 
-    def snapshot(self) -> record.WorkspaceSnapshot:
+    def snapshot(self) -> WorkspaceSnapshot:
         """A copy for an audit entry."""
-        return record.WorkspaceSnapshot(workspace_id=self.id, workspace_name=self.name)
+        return WorkspaceSnapshot(workspace_id=self.id, workspace_name=self.name)
 
 
 class DocumentCount(models.Model):

@@ -6,18 +6,8 @@ from config.api.request import ApiRequest, Reading
 from config.api.responses import cacheable_response
 from config.api.viewsets import ApiViewSet
 from workspaces import schema
+from workspaces.counts import COUNTS
 from workspaces.serializers import Counts, Key, Me, Summary, Workspace
-
-# How many documents of the workspace have exactly each status; the columns are those of Counts.
-COUNTS = Reading(
-    "counts.*",
-    """CROSS JOIN LATERAL (
-        SELECT coalesce(sum(count) FILTER (WHERE status = 'DRAFT'), 0)::bigint,
-            coalesce(sum(count) FILTER (WHERE status = 'SENT'), 0)::bigint,
-            coalesce(sum(count) FILTER (WHERE status = 'COMPLETED'), 0)::bigint
-        FROM "workspaces_documentcount" WHERE workspace_id = workspace.id
-    ) AS counts""",
-)
 
 
 class MeViewSet(ApiViewSet):

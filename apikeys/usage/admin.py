@@ -1,5 +1,6 @@
 """Refused requests in the admin: all for support, those of their workspaces for admins."""
 
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -11,9 +12,9 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from apikeys.usage import panels
-from apikeys.usage.changelist import RefusedChangeList
-from apikeys.usage.filters import RefusedFilter
+from apikeys.usage.filters import RefusedChangeList, RefusedFilter
 from apikeys.usage.models import RefusedRequest
+from apikeys.usage.reasons import explain
 from audit.export_views import redirect_without_key
 from audit.links import filtered_log_url
 from audit.scope import scope_of
@@ -26,10 +27,10 @@ from workspaces.permissions import sees_every_workspace
 # The fieldsets of a request's page.
 FIELDSETS = (
     ("What happened", ("when", "status", "response", "why", "document_link")),
-    ("Who", ("key", "workspace", "address_link", "user_agent")),
+    ("Who", ("key_link", "workspace", "address_link", "user_agent")),
     ("Request", ("method", "path", "whole_request", "audit_log")),
 )
-FOR_ADMINS = {"why": "why_for_admins", "response": "", "document_link": ""}
+NOT_FOR_ADMINS = ("response", "document_link")
 
 
 @admin.register(RefusedRequest)
@@ -62,6 +63,12 @@ class RefusedRequestAdmin(ReadOnlyAdmin):
 
     # --- Pages ---
 
+    def get_object(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        row = super().get_object(request, *args, **kwargs)
+        if row is not None:
+            explain([row], for_support=sees_every_workspace(request_user(request)))
+        return row
+
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[RefusedChangeList]:
         return RefusedChangeList
 
@@ -76,8 +83,8 @@ class RefusedRequestAdmin(ReadOnlyAdmin):
         return [
             "when",
             "status",
-            "why" if everything else "why_for_admins",
-            "key",
+            "why",
+            "key_link",
             *(["workspace"] if several else []),
             "address_link",
             "short_path",
@@ -85,22 +92,19 @@ class RefusedRequestAdmin(ReadOnlyAdmin):
         ]
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """What is empty is left out. Admins get neither the document nor the reason of support."""
-        replaced = {} if sees_every_workspace(request_user(request)) else FOR_ADMINS
-        shown = [
-            (title, [replaced.get(each, each) for each in names]) for title, names in FIELDSETS
-        ]
+        """What is empty is left out."""
+        hidden = () if sees_every_workspace(request_user(request)) else NOT_FOR_ADMINS
         return [
-            (title, {"fields": [name for name in names if name and self._holds(obj, name)]})
-            for title, names in shown
+            (title, {"fields": [each for each in names if self._holds(obj, each, hidden)]})
+            for title, names in FIELDSETS
         ]
 
-    def _holds(self, obj: Any, name: str) -> bool:
+    def _holds(self, obj: Any, name: str, hidden: Sequence[str]) -> bool:
         shown = getattr(self, name, None)
-        return bool(shown(obj) if shown else getattr(obj, name))
+        return name not in hidden and bool(shown(obj) if shown else getattr(obj, name))
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
-        return ["why_for_admins", *(name for _, names in FIELDSETS for name in names)]
+        return [name for _, names in FIELDSETS for name in names]
 
     def heading(self, obj: RefusedRequest) -> str:
         return f"Refused request {obj.short_request_id}"
@@ -115,18 +119,20 @@ class RefusedRequestAdmin(ReadOnlyAdmin):
 
     @admin.display(description="reason")
     def why(self, row: RefusedRequest) -> str:
-        return with_more(row, row.reason)
-
-    @admin.display(description="reason")
-    def why_for_admins(self, row: RefusedRequest) -> str:
-        return with_more(row, row.reason_for_admins)
+        if not row.more:
+            return row.reason
+        return format_html(
+            '{} <span class="quiet">and {} more like it within this minute</span>',
+            row.reason,
+            f"{row.more:,}",
+        )
 
     @admin.display(description="response")
     def response(self, row: RefusedRequest) -> str:
         return row.response_text
 
     @admin.display(description="API key")
-    def key(self, row: RefusedRequest) -> str:
+    def key_link(self, row: RefusedRequest) -> str:
         """The key's page; of an unknown key, what it begins with."""
         if row.key_id is None:
             return format_html("<code>{}…</code>", row.key_prefix) if row.key_prefix else ""
@@ -174,16 +180,6 @@ class RefusedRequestAdmin(ReadOnlyAdmin):
             return ""
         url = filtered_log_url(key_id__exact=row.key_id)
         return format_html('<a href="{}">Audit log of the key</a>', url)
-
-
-def with_more(row: RefusedRequest, reason: str) -> str:
-    if not row.more:
-        return reason
-    return format_html(
-        '{} <span class="quiet">and {} more like it within this minute</span>',
-        reason,
-        f"{row.more:,}",
-    )
 
 
 def list_link(text: str, **filters: Any) -> str:

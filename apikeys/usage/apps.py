@@ -9,9 +9,7 @@ class UsageConfig(AppConfig):
     verbose_name = "Requests"
 
     def ready(self) -> None:
-        from apikeys.usage.recorder import request_ended  # noqa: PLC0415 - needs the models
-        from apikeys.usage.system import read_unavailable  # noqa: PLC0415
-        from config import listeners, system  # noqa: PLC0415
+        from apikeys.usage.report import read_unavailable  # noqa: PLC0415 - needs the models
+        from config import system  # noqa: PLC0415
 
-        listeners.register(request_ended)
         system.register("503 in the last 24 hours", read_unavailable)

@@ -1,10 +1,10 @@
 """What a process has counted and not written yet, in memory of limited size.
 
 Requests add to a buffer, the flusher takes it as one batch and writes it
-(`apikeys.usage.flusher`). A batch that could not be written is written again later, as it is.
+(`apikeys.usage.flusher`).
 """
 
-from abc import ABC, abstractmethod
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from threading import Lock
 from typing import Any
@@ -12,6 +12,7 @@ from uuid import UUID
 
 from django.db import connection
 
+from apikeys.usage import metrics
 from apikeys.usage.models import ADDRESSES_KEPT
 from config.api.request import ActiveKey
 from config.logs import redact
@@ -21,103 +22,128 @@ USER_AGENT_LENGTH = 500  # characters that are stored
 DAY = 24 * 60 * 60  # seconds
 _EPOCH = date(1970, 1, 1)
 
+Batch = dict[Any, Any]
 
-class Buffer(ABC):
-    """What waits to be written.
+
+class Buffer:
+    """Rows that wait to be written.
+
+    Args:
+        kind: its name, for metrics and the log.
+        limit: rows; a request that would add another one is dropped.
+        write: writes a batch, within a transaction.
 
     Attributes:
-        kind: its name, for metrics and `FlushedBatch`.
-        dropped: requests that found it full since the process started.
+        rows: by what each is about.
+        dropped, failures, lost: what metrics count.
     """
 
-    kind: str
-
-    def __init__(self) -> None:
+    def __init__(self, kind: str, limit: int, write: Callable[[Batch], None]) -> None:
+        self.kind = kind
+        self.limit = limit
+        self.write = write
         self.lock = Lock()
-        self.dropped = 0
-
-    @abstractmethod
-    def __len__(self) -> int:
-        """How many rows wait."""
-
-    @abstractmethod
-    def take(self) -> Any:
-        """Empties the buffer and returns what was in it, as a batch; a false one if nothing was."""
-
-    def prepare(self, batch: Any) -> None:  # noqa: B027 - most need nothing
-        """Asks the database for what `write` needs, before its transaction begins."""
-
-    @abstractmethod
-    def write(self, batch: Any) -> None:
-        """Writes a batch, within a transaction."""
-
-
-class Rows(Buffer):
-    """A row for each pair of a key and something else.
-
-    Attributes:
-        limit: pairs; a request that would add another one is dropped.
-    """
-
-    limit: int
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._rows: dict[tuple[UUID, Any], list[Any]] = {}
+        self.rows: Batch = {}
+        metrics.WAITING.labels(kind).set_function(self.__len__)
+        self.dropped = metrics.DROPPED.labels(kind)
+        self.failures = metrics.FLUSH_FAILURES.labels(kind)
+        self.lost = metrics.LOST.labels(kind)
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self.rows)
 
-    def take(self) -> Any:
-        with self.lock:
-            rows, self._rows = self._rows, {}
-        return rows
-
-    def row(self, pair: tuple[UUID, Any], first: list[Any]) -> list[Any] | None:
-        """The row of a pair, which is `first` if it is new; None if there is no room for it.
+    def row(self, id: Any, first: list[Any]) -> list[Any] | None:
+        """The row with this id, which is `first` if it is new; None if there is no room for it.
 
         The caller holds the lock.
         """
-        found = self._rows.get(pair)
+        found: list[Any] | None = self.rows.get(id)
         if found is None:
-            if len(self._rows) >= self.limit:
-                self.dropped += 1
+            if len(self.rows) >= self.limit:
+                self.dropped.inc()
                 return None
-            found = self._rows[pair] = first
+            found = self.rows[id] = first
         return found
 
-
-class Counts(Rows):
-    """The requests of each key and day."""
-
-    kind = "usage"
-    limit = 20_000  # pairs of key and day
-
-    def add(self, key: ActiveKey, status: int, now: float, *, download: bool) -> None:
-        """Counts a request.
-
-        Args:
-            now: seconds since the epoch.
-            download: whether it started one.
-        """
-        pair = (key.id, int(now // DAY))
+    def take(self) -> Batch:
+        """Empties the buffer, and returns what was in it."""
         with self.lock:
-            # → workspace, ok, errors, limited, downloads
-            row = self.row(pair, [key.workspace_id, 0, 0, 0, 0])
-            if row is None:
-                return
-            row[1 if status < 400 else 3 if status == 429 else 2] += 1
-            if download:
-                row[4] += 1
+            rows, self.rows = self.rows, {}
+        return rows
 
-    def write(self, batch: Any) -> None:
-        # Sorted, so that two processes lock the rows in the same order.
-        rows = [
-            (key_id, _EPOCH + timedelta(days=day), *counts)
-            for (key_id, day), counts in sorted(batch.items())
-        ]
-        with connection.cursor() as cursor:
-            cursor.execute(_ADD_COUNTS, _columns(rows))
+
+def count(key: ActiveKey, status: int, now: float, *, download: bool) -> None:
+    """Counts a request under its key and day.
+
+    Args:
+        now: seconds since the epoch.
+        download: whether it started one.
+    """
+    with COUNTS.lock:
+        # → workspace, ok, errors, limited, downloads
+        row = COUNTS.row((key.id, int(now // DAY)), [key.workspace_id, 0, 0, 0, 0])
+        if row is None:
+            return
+        row[1 if status < 400 else 3 if status == 429 else 2] += 1
+        if download:
+            row[4] += 1
+
+
+def count_address(key_id: UUID, address: str, user_agent: str | None, now: float) -> None:
+    """Counts a request under its key and address; one without an address is not counted.
+
+    Args:
+        now: seconds since the epoch.
+    """
+    if not address:
+        return
+    pair = (key_id, address[:ADDRESS_LENGTH])  # a scope id of IPv6 has no limit
+    with ADDRESSES.lock:
+        # → user agent, first seen, last seen, requests
+        row = ADDRESSES.row(pair, [None, now, now, 0])
+        if row is None:
+            return
+        row[0] = user_agent
+        row[2] = now
+        row[3] += 1
+
+
+def instant(seconds: float) -> datetime:
+    """The time, from seconds since the epoch."""
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+def clean(text: str | None, length: int) -> str:
+    """What a client has sent, without secrets, and no longer than its column.
+
+    It is cut first: then no more than that is searched for secrets, and of a key that is cut only
+    its public part is left.
+    """
+    return redact((text or "")[:length].replace("\0", ""))[:length]
+
+
+def _write_counts(batch: Batch) -> None:
+    # Sorted, so that two processes lock the rows in the same order.
+    rows = [
+        (key_id, _EPOCH + timedelta(days=day), *counts)
+        for (key_id, day), counts in sorted(batch.items())
+    ]
+    with connection.cursor() as cursor:
+        cursor.execute(_ADD_COUNTS, _columns(rows))
+
+
+def _write_addresses(batch: Batch) -> None:
+    rows = [
+        (key_id, address, clean(user_agent, USER_AGENT_LENGTH), *map(instant, times), requests)
+        for (key_id, address), (user_agent, *times, requests) in sorted(batch.items())
+    ]
+    with connection.cursor() as cursor:
+        cursor.execute(_ADD_ADDRESSES, _columns(rows))
+        cursor.execute(_FORGET_OLDEST, [list({row[0] for row in rows}), ADDRESSES_KEPT])
+
+
+def _columns(rows: list[tuple[Any, ...]]) -> list[list[Any]]:
+    return [list(column) for column in zip(*rows, strict=True)]
 
 
 _ADD_COUNTS = """
@@ -130,42 +156,6 @@ _ADD_COUNTS = """
         limited = "usage_keyusage".limited + EXCLUDED.limited,
         downloads = "usage_keyusage".downloads + EXCLUDED.downloads
 """
-
-
-class Addresses(Rows):
-    """The addresses that each key is used from."""
-
-    kind = "addresses"
-    limit = 5_000  # pairs of key and address
-
-    def add(self, key_id: UUID, address: str, user_agent: str | None, now: float) -> None:
-        """Counts a request; an unknown address is not counted.
-
-        Args:
-            now: seconds since the epoch.
-        """
-        if not address:
-            return
-        pair = (key_id, address[:ADDRESS_LENGTH])  # a scope id of IPv6 has no limit
-        with self.lock:
-            # → user agent, first seen, last seen, requests
-            row = self.row(pair, [None, now, now, 0])
-            if row is None:
-                return
-            row[0] = user_agent
-            row[2] = now
-            row[3] += 1
-
-    def write(self, batch: Any) -> None:
-        rows = [
-            (key_id, address, clean(user_agent, USER_AGENT_LENGTH), *map(instant, times), requests)
-            for (key_id, address), (user_agent, *times, requests) in sorted(batch.items())
-        ]
-        with connection.cursor() as cursor:
-            cursor.execute(_ADD_ADDRESSES, _columns(rows))
-            cursor.execute(_FORGET_OLDEST, [list({row[0] for row in rows}), ADDRESSES_KEPT])
-
-
 _ADD_ADDRESSES = """
     INSERT INTO "usage_keyaddress" (key_id, address, user_agent, first_seen, last_seen, requests)
     SELECT * FROM unnest(%s::uuid[], %s::text[], %s::text[],
@@ -185,17 +175,5 @@ _FORGET_OLDEST = """
     WHERE ranked.number > %s AND (old.key_id, old.address) = (ranked.key_id, ranked.address)
 """
 
-
-def instant(seconds: float) -> datetime:
-    """The time, from seconds since the epoch."""
-    return datetime.fromtimestamp(seconds, UTC)
-
-
-def clean(text: str | None, length: int) -> str:
-    """What a client has sent, without secrets, and no longer than its column."""
-    # No more than that is searched for secrets; cutting first leaves at most a key's public part.
-    return redact((text or "")[:length].replace("\0", ""))[:length]
-
-
-def _columns(rows: list[tuple[Any, ...]]) -> list[list[Any]]:
-    return [list(column) for column in zip(*rows, strict=True)]
+COUNTS = Buffer("usage", 20_000, _write_counts)
+ADDRESSES = Buffer("addresses", 5_000, _write_addresses)

@@ -1,21 +1,27 @@
-"""The filters of the refused requests; `apikeys.usage.models` has an index for each."""
+"""The list of refused requests: its search and filters. `apikeys.usage.models` has the indexes."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from django import forms
+from django.core.exceptions import ValidationError
 from django.db.models import Q
-from django.http import QueryDict
+from django.http import HttpRequest, QueryDict
 from django.utils import timezone
 
-from apikeys.usage.models import RefusedRequest
-from apikeys.usage.search import CAN_BE_FOUND, recognise
+from apikeys.usage.models import REQUEST_ID_SHORT, RefusedRequest
+from apikeys.usage.reasons import explain
 from audit.filters import PERIODS, id_field
+from audit.links import filtered_log_url
 from audit.scope import Scope
-from audit.search import Recognised
-from audit.workspace_field import WorkspaceField, own_workspace_field
-from config.admin.changelist import FilterForm
+from audit.search import MOST_IDS, Recognised, ids_and_addresses, in_words
+from audit.workspace_field import WorkspaceChoices, WorkspaceField, own_workspace_field
+from config.admin.base import request_user
+from config.admin.changelist import AFTER, FilterForm
+from config.key_format import PREFIX, PUBLIC_LENGTH
 from workspaces.directory import labels
+from workspaces.permissions import sees_every_workspace
 
 STATUSES = {
     400: "not valid",
@@ -30,6 +36,41 @@ STATUSES = {
     500: "our error",
     503: "not available",
 }
+CAN_BE_FOUND = (
+    f"a request id or its first {REQUEST_ID_SHORT} characters, the id or URL of a document, the id "
+    f"of a key or a workspace, an address, or the first {PUBLIC_LENGTH} characters of a key"
+)
+NOT_HERE = "not_here"  # the code of the error
+# Not a part of a longer word or of a UUID.
+_BEGINNING = re.compile(
+    rf"(?<![\w-])[0-9a-f]{{{REQUEST_ID_SHORT},31}}(?![\w-])", re.IGNORECASE | re.ASCII
+)
+_EXACT = ("status__exact", "workspace_id__exact", "key_id__exact", "address__exact")
+
+
+def recognise(text: str) -> list[Recognised]:
+    """What a text may be: whole ids and addresses in it, or else beginnings of request ids.
+
+    Args:
+        text: without a raw key.
+
+    Raises:
+        ValidationError: there is nothing in it that can be searched for.
+    """
+    if text.startswith(PREFIX) and len(text) == PUBLIC_LENGTH:
+        return [Recognised("First characters of a key", text, (Q(key_prefix=text),))]
+    beginnings = dict.fromkeys(each.lower() for each in _BEGINNING.findall(text))
+    found = ids_and_addresses(text) or [
+        Recognised("Beginning of a request id", each, (Q(request_id__startswith=each),))
+        for each in list(beginnings)[:MOST_IDS]
+    ]
+    if not found:
+        raise ValidationError(
+            f"Enter {CAN_BE_FOUND}. Names, e-mails and other text can only be searched for in the "
+            "audit log.",
+            code=NOT_HERE,
+        )
+    return found
 
 
 class RefusedFilter(FilterForm):
@@ -86,23 +127,55 @@ class RefusedFilter(FilterForm):
 
     def condition(self) -> Q:
         values = self.cleaned_data
-        exact = ("status__exact", "workspace_id__exact", "key_id__exact", "address__exact")
-        found = Q(**{name: values[name] for name in exact if values[name]})
+        found = Q(**{name: values[name] for name in _EXACT if values[name]})
         if values["within"]:
             _, length = PERIODS[values["within"]]
             found &= Q(created_at__gte=timezone.now() - length)
         return found
 
     def alternatives(self) -> list[Q]:
-        values = self.cleaned_data
-        searches = [Q()]
-        if values["q"]:
-            searches = [condition for each in self.recognised for condition in each.conditions]
-        workspaces = [Q()] if values["workspace_id__exact"] else self.scope.alternatives()
-        return [workspace & search for workspace in workspaces for search in searches]
+        searches = [condition for each in self.recognised for condition in each.conditions]
+        chosen = self.cleaned_data["workspace_id__exact"]
+        workspaces = [Q()] if chosen else self.scope.alternatives()
+        return [workspace & search for workspace in workspaces for search in searches or [Q()]]
 
     def chip_text(self, name: str, rows: Sequence[Any]) -> str:
         if not rows or name == "address__exact":
             return ""
         newest: RefusedRequest = rows[0]
         return newest.workspace_label if name == "workspace_id__exact" else newest.key_name
+
+
+class RefusedChangeList(WorkspaceChoices):
+    """Adds to the list what the search was recognised as, and links if nothing was found."""
+
+    form: RefusedFilter
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        explain(self.result_list, for_support=sees_every_workspace(request_user(request)))
+
+    @property
+    def recognised_text(self) -> str:
+        """What the search was recognised as."""
+        return in_words(self.form.recognised)
+
+    @property
+    def empty_text(self) -> str:
+        if AFTER in self.params or not self.form.recognised:
+            return super().empty_text
+        return f"Nothing matches. Looked for: {self.recognised_text}."
+
+    @property
+    def empty_links(self) -> list[tuple[str, str]]:
+        """What to do about an empty list: texts and URLs."""
+        text = self.form.data.get("q", "").strip()
+        only_elsewhere = self.form.has_error("q", NOT_HERE)
+        if not text or (self.form.errors and not only_elsewhere):
+            return []
+        found = [("Search the audit log", filtered_log_url(q=text))]
+        others = (name for name in self.form.fields if name != "q" and self.form.data.get(name))
+        if self.form.recognised and any(others):
+            everywhere = {name: None for name in self.form.fields if name != "q"}
+            found.insert(0, ("Search without the other filters", self.address(**everywhere)))
+        return found

@@ -1,24 +1,21 @@
 """Writes what the process has counted, from a thread: every few seconds, and when it ends.
 
-A batch that cannot be written waits for the next time; `FlushedBatch` prevents that it is written
-twice. Requests wait for nothing here.
+A batch that cannot be written is tried again the next time. If the database has committed it, and
+only its response was lost, it counts twice. Requests wait for nothing here.
 """
 
 import contextlib
-import itertools
 import logging
 import threading
 import time
 from collections.abc import Iterator
 from typing import Any
-from uuid import uuid4
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 
-from apikeys.usage import metrics
-from apikeys.usage.buffers import Buffer
-from apikeys.usage.recorder import BUFFERS
+from apikeys.usage.buffers import Batch, Buffer
+from apikeys.usage.middleware import BUFFERS
 from config.database import UNAVAILABLE, current
 from config.request_context import deadline
 from config.signals import breaking_off
@@ -55,16 +52,11 @@ def writing(seconds: float) -> Iterator[None]:
 
 
 class Flusher:
-    """Writes buffers, each by itself: what is wrong with one does not keep the others.
-
-    Its numbers are those of one process.
-    """
+    """Writes buffers, each by itself: what is wrong with one does not keep the others."""
 
     def __init__(self, buffers: tuple[Buffer, ...]) -> None:
         self._buffers = buffers
-        self._process = uuid4()
-        self._numbers = itertools.count(1)
-        self._waiting: dict[str, tuple[int, Any]] = {}  # batches to be written, by kind
+        self._waiting: dict[str, Batch] = {}  # batches to be tried again, by kind
         self._late: set[str] = set()  # the kinds whose failure is logged
         self._lock = threading.Lock()
 
@@ -83,46 +75,30 @@ class Flusher:
             self._lock.release()
 
     def _flush(self, buffer: Buffer) -> bool:
-        """Writes the batch that could not be written before, if there is one, and a new one.
+        """Writes the batch that waits, if there is one, and a new one."""
+        waiting = self._waiting.get(buffer.kind, {})
+        return self._write(buffer, waiting) and self._write(buffer, buffer.take())
 
-        Returns:
-            Whether nothing waits.
-        """
-        if buffer.kind in self._waiting and not self._written(buffer):
-            return False
-        if batch := buffer.take():
-            self._waiting[buffer.kind] = next(self._numbers), batch
-            return self._written(buffer)
-        return True
-
-    def _written(self, buffer: Buffer) -> bool:
-        """Writes the batch that waits; returns whether it need not be tried again."""
+    def _write(self, buffer: Buffer, batch: Batch) -> bool:
+        """Writes a batch; returns whether it need not be tried again."""
+        if not batch:
+            return True
         try:
-            self._write(buffer, *self._waiting[buffer.kind])
+            with transaction.atomic():
+                buffer.write(batch)
         except UNAVAILABLE as exc:  # or a lock on this table
-            metrics.FLUSH_FAILURES.labels(buffer.kind).inc()
+            self._waiting[buffer.kind] = batch
+            buffer.failures.inc()
             if buffer.kind not in self._late:
                 self._late.add(buffer.kind)
                 logger.warning("The usage of keys (%s) is written later: %s", buffer.kind, exc)
             return False
         except Exception:  # it would fail each time
-            metrics.LOST.labels(buffer.kind).inc()
+            buffer.lost.inc()
             logger.exception("The usage of keys (%s) is lost", buffer.kind)
-        del self._waiting[buffer.kind]
+        self._waiting.pop(buffer.kind, None)
         self._late.discard(buffer.kind)
         return True
-
-    def _write(self, buffer: Buffer, number: int, batch: Any) -> None:
-        buffer.prepare(batch)
-        with transaction.atomic():
-            if self._is_new(buffer.kind, number):
-                buffer.write(batch)
-
-    def _is_new(self, kind: str, number: int) -> bool:
-        """Whether the batch was not written yet; from now on it was, in this transaction."""
-        with connection.cursor() as cursor:
-            cursor.execute(_REMEMBER, [self._process, kind, number])
-            return cursor.fetchone() is not None
 
     def run(self) -> None:
         """Writes every few seconds, as long as the process lives."""
@@ -133,13 +109,6 @@ class Flusher:
             except Exception:  # the thread must live as long as the process
                 logger.exception("The usage of keys cannot be written")
 
-
-_REMEMBER = """
-    INSERT INTO "usage_flushedbatch" (process, kind, number, at) VALUES (%s, %s, %s, now())
-    ON CONFLICT (process, kind) DO UPDATE SET number = EXCLUDED.number, at = EXCLUDED.at
-    WHERE "usage_flushedbatch".number < EXCLUDED.number
-    RETURNING number
-"""
 
 FLUSHER = Flusher(BUFFERS)
 

@@ -1,6 +1,6 @@
 """How much each key is used, from where, and which requests were refused and why.
 
-There are no foreign keys: what a deleted key did remains, and writing needs no lock on keys.
+No foreign key has a constraint: what a deleted key did remains, and writing needs no lock on keys.
 `apikeys.usage.flusher` writes all of it, and `apikeys.usage.report` reads it.
 """
 
@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from django.db import models
 
-from config.api.errors import DocumentNotFound
+from apikeys.models import ApiKey
 from config.key_format import PUBLIC_LENGTH
 from workspaces.models import label
 
@@ -20,10 +20,6 @@ UNAUTHENTICATED_KEPT = 100_000
 ADDRESSES_KEPT = 50  # of each key, those that were seen last
 
 REQUEST_ID_SHORT = 8  # characters, as lists show it
-
-NOT_FOR_ADMINS = (500, 503)  # what is wrong with our servers
-# Unknown, deleted, or in another workspace: a text for each would tell which ids exist elsewhere.
-NO_DOCUMENT = "The workspace has no document with this id: it is unknown here, or it was deleted."
 
 NEWEST_FIRST = (models.F("created_at").desc(), models.F("id").desc())
 
@@ -76,14 +72,27 @@ class RefusedRequest(models.Model):
     request_id = models.CharField(max_length=32)
     status = models.PositiveSmallIntegerField()
     response_text = models.CharField(max_length=500)  # what the client was told
-    reason = models.CharField(max_length=500)  # what support is told
+    # What the reason is worded from (`apikeys.usage.reasons`): the error's code, of a 503 the cause
+    # in the log, of a 401 what is wrong with the key. "" in rows of 1.0.0, whose reason is worded.
+    cause = models.CharField(max_length=50, blank=True, db_default="")
+    reason = models.CharField(max_length=500)  # as in the log; of a 402 the plan
     more = models.BigIntegerField(default=0)
-    key_id = models.UUIDField(null=True)
+    # Neither this key nor the document needs to exist. `Meta.indexes` has their indexes.
+    key = models.ForeignKey(
+        ApiKey, models.DO_NOTHING, null=True, db_constraint=False, db_index=False, related_name="+"
+    )
     key_name = models.CharField(max_length=100, blank=True)
     key_prefix = models.CharField(max_length=PUBLIC_LENGTH, blank=True)
     workspace_id = models.UUIDField(null=True)
     workspace_name = models.CharField(max_length=200, blank=True)
-    document_id = models.UUIDField(null=True)  # that the path names, even if it does not exist
+    document = models.ForeignKey(  # that the path names
+        "documents.Document",
+        models.DO_NOTHING,
+        null=True,
+        db_constraint=False,
+        db_index=False,
+        related_name="+",
+    )
     address = models.CharField(max_length=45, blank=True)
     user_agent = models.CharField(max_length=500, blank=True)
     method = models.CharField(max_length=20)
@@ -136,20 +145,11 @@ class RefusedRequest(models.Model):
         """The workspace's name and the first characters of its id; "" without one."""
         return label(self.workspace_id, self.workspace_name) if self.workspace_id else ""
 
-    @property
-    def reason_for_admins(self) -> str:
-        """What admins of the workspace are told: nothing about other workspaces or our servers."""
-        if self.status in NOT_FOR_ADMINS:
-            return self.response_text
-        if self.response_text == DocumentNotFound.text and self.document_id:
-            return NO_DOCUMENT
-        return self.reason  # of a malformed id too, which names no document
-
 
 class FlushedBatch(models.Model):
-    """The number of the last batch that a process has written, so that none is written twice.
+    """Nothing here uses it: the next release drops the table.
 
-    A commit may have succeeded although the connection broke before its response.
+    During an upgrade, processes of the release before still write it, so they need its privileges.
     """
 
     pk = models.CompositePrimaryKey("process", "kind")

@@ -1,6 +1,8 @@
 """Deletes what is too old or too much, some rows at a time."""
 
-from django.db import connection
+from typing import Any
+
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from apikeys.usage.models import (
@@ -8,47 +10,42 @@ from apikeys.usage.models import (
     KEEP_USAGE,
     REFUSED_KEPT,
     UNAUTHENTICATED_KEPT,
+    KeyAddress,
+    KeyUsage,
+    RefusedRequest,
 )
 
-ROWS = 1000  # of each table, at a time
-
-# What to delete, and how long it is kept. The last table is as small as its keys are few.
-_OLD = {
-    'DELETE FROM "usage_keyusage" WHERE (key_id, day) IN ('
-    'SELECT key_id, day FROM "usage_keyusage" WHERE day < %s::date ORDER BY day LIMIT %s)': (
-        KEEP_USAGE
-    ),
-    'DELETE FROM "usage_refusedrequest" WHERE id IN ('
-    'SELECT id FROM "usage_refusedrequest" WHERE created_at < %s '
-    "ORDER BY created_at LIMIT %s)": KEEP_REFUSED,
-    'DELETE FROM "usage_keyaddress" WHERE (key_id, address) IN ('
-    'SELECT key_id, address FROM "usage_keyaddress" WHERE last_seen < %s LIMIT %s)': KEEP_USAGE,
-    'DELETE FROM "usage_flushedbatch" WHERE (process, kind) IN ('
-    'SELECT process, kind FROM "usage_flushedbatch" WHERE at < %s LIMIT %s)': KEEP_REFUSED,
-}
-
-
-# What to delete beyond a number of rows, each in the order of an index. A flood without a valid key
-# displaces no rows of valid keys.
-_BEYOND = {
-    'DELETE FROM "usage_refusedrequest" WHERE id IN ('  # noqa: S608 - made of constants
-    f'SELECT id FROM "usage_refusedrequest" {rows} OFFSET %s LIMIT %s)': kept
-    for rows, kept in {
-        "WHERE key_id IS NULL ORDER BY key_id, created_at DESC, id DESC": UNAUTHENTICATED_KEPT,
-        "WHERE key_id IS NOT NULL AND status = 401 "
-        "ORDER BY created_at DESC, id DESC": UNAUTHENTICATED_KEPT,
-        "ORDER BY created_at DESC, id DESC": REFUSED_KEPT,
-    }.items()
-}
+ROWS = 1000  # of each table and rule, at a time
 
 
 def purge() -> bool:
     """Deletes at most `ROWS` rows of each table and rule; returns whether there may be more."""
+    more = [_delete(rows[:ROWS]) for rows in (*_too_old(), *_too_many())]
+    return any(more)
+
+
+def _too_old() -> list[QuerySet[Any]]:
     now = timezone.now()
-    limits = {statement: now - keep for statement, keep in _OLD.items()} | _BEYOND
-    more = False
-    with connection.cursor() as cursor:
-        for statement, limit in limits.items():
-            cursor.execute(statement, [limit, ROWS])
-            more |= cursor.rowcount == ROWS
-    return more
+    return [
+        KeyUsage.objects.filter(day__lt=now - KEEP_USAGE).order_by("day"),
+        KeyAddress.objects.filter(last_seen__lt=now - KEEP_USAGE),  # as small as its keys are few
+        RefusedRequest.objects.filter(created_at__lt=now - KEEP_REFUSED).order_by("created_at"),
+    ]
+
+
+def _too_many() -> list[QuerySet[Any]]:
+    """Rows beyond a number, each in the order of an index.
+
+    A flood without a valid key displaces no rows of valid keys.
+    """
+    rows = RefusedRequest.objects.order_by("-created_at", "-id")
+    return [
+        rows.filter(key_id=None).order_by("key_id", "-created_at", "-id")[UNAUTHENTICATED_KEPT:],
+        rows.filter(key_id__isnull=False, status=401)[UNAUTHENTICATED_KEPT:],
+        rows[REFUSED_KEPT:],
+    ]
+
+
+def _delete(rows: QuerySet[Any]) -> bool:
+    deleted, _ = rows.model.objects.filter(pk__in=rows.values("pk")).delete()
+    return bool(deleted == ROWS)

@@ -3,18 +3,23 @@
 What a process has counted in the last few seconds is not in it yet (`apikeys.usage.flusher`).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Literal
 from uuid import UUID
 
-from django.db.models import F, QuerySet, Sum
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 from django.utils import timezone
 
 from apikeys.models import ApiKey
-from apikeys.usage.models import KeyAddress, KeyUsage
-from workspaces.models import Workspace, label
+from apikeys.usage.models import KeyAddress, KeyUsage, RefusedRequest
+from apikeys.usage.reasons import unavailable
+from config.system import Fact
+from workspaces.models import Workspace
+
+REASONS_SHOWN = 10  # of 503s
+_COUNTED = ("ok", "errors", "limited", "downloads")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,33 +44,11 @@ class Day(Usage):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Address:
-    """An address that a key was used from.
-
-    Attributes:
-        user_agent: the last one.
-        is_new: whether it was first seen today, and the key is older.
-    """
-
-    address: str
-    user_agent: str
-    first_seen: datetime
-    last_seen: datetime
-    requests: int
-    is_new: bool
-
-
-@dataclass(frozen=True, kw_only=True)
 class WorkspaceUsage(Usage):
-    """The usage of a workspace; its name is "" if the workspace does not exist any more."""
+    """The usage of a workspace; its label is "" if the workspace does not exist any more."""
 
     workspace_id: UUID
-    name: str
-
-    @property
-    def label(self) -> str:
-        """The name and the first characters of the id."""
-        return label(self.workspace_id, self.name)
+    label: str
 
 
 def today() -> date:
@@ -83,13 +66,7 @@ def daily(key_ids: Iterable[UUID], days: int = 30) -> dict[UUID, list[Day]]:
     dates = [today() - timedelta(days=back) for back in reversed(range(days))]
     rows = KeyUsage.objects.filter(key_id__in=ids, day__gte=dates[0])
     found = {
-        (row.key_id, row.day): Day(
-            date=row.day,
-            ok=row.ok,
-            errors=row.errors,
-            limited=row.limited,
-            downloads=row.downloads,
-        )
+        (row.key_id, row.day): Day(date=row.day, **{name: getattr(row, name) for name in _COUNTED})
         for row in rows
     }
     return {id: [found.get((id, day)) or Day(date=day) for day in dates] for id in ids}
@@ -101,85 +78,75 @@ def total(days: Iterable[Day]) -> Usage:
     return Usage(**{name: sum(getattr(day, name) for day in each) for name in _COUNTED})
 
 
-def addresses(key_id: UUID) -> list[Address]:
-    """The addresses of a key, the last seen first; at most `ADDRESSES_KEPT`, or a few more."""
+def addresses(key_id: UUID) -> QuerySet[KeyAddress, Any]:
+    """The addresses of a key, the last seen first; at most `ADDRESSES_KEPT`, or a few more.
+
+    `is_new` says of each whether it was first seen today, and the key is older.
+    """
     midnight = datetime.combine(today(), time.min, UTC)
-    older = ApiKey.objects.filter(pk=key_id, created_at__lt=midnight).exists()
-    return [
-        Address(
-            address=row.address,
-            user_agent=row.user_agent,
-            first_seen=row.first_seen,
-            last_seen=row.last_seen,
-            requests=row.requests,
-            is_new=older and row.first_seen >= midnight,
-        )
-        for row in KeyAddress.objects.filter(key_id=key_id).order_by("-last_seen", "address")
-    ]
+    older = Exists(ApiKey.objects.filter(pk=OuterRef("key_id"), created_at__lt=midnight))
+    return (
+        KeyAddress.objects.filter(key_id=key_id)
+        .annotate(is_new=Q(older, first_seen__gte=midnight))
+        .order_by("-last_seen", "address")
+    )
 
 
-@dataclass(frozen=True)
-class LimitedKey:
-    """A key over its limit today; without a key, it was deleted."""
+def limited_keys(limit: int = 5) -> list[tuple[KeyUsage, ApiKey | None]]:
+    """The keys with most 429s today; without a key, it was deleted.
 
-    key_id: UUID
-    key: ApiKey | None
-    limited: int
-
-
-def limited_keys(limit: int = 5) -> list[LimitedKey]:
-    """The keys with most 429s today. All rows of today are read: one for each key in use."""
+    All rows of today are read: one for each key in use.
+    """
     rows = KeyUsage.objects.filter(day=today(), limited__gt=0).order_by("-limited", "key_id")
     most = list(rows[:limit])
     keys = ApiKey.objects.select_related("workspace").in_bulk([row.key_id for row in most])
-    return [LimitedKey(row.key_id, keys.get(row.key_id), row.limited) for row in most]
+    return [(row, keys.get(row.key_id)) for row in most]
 
 
-_COUNTED = ("ok", "errors", "limited", "downloads")
-_SUMS = {f"all_{name}": Sum(name) for name in _COUNTED}
+def of_workspaces(names: Mapping[UUID, str]) -> list[WorkspaceUsage]:
+    """Today's usage of each of these workspaces.
 
-
-def _summed(row: Any) -> dict[str, int]:
-    return {name: row[f"all_{name}"] for name in _COUNTED}
-
-
-def workspace_today(workspace_ids: Iterable[UUID]) -> dict[UUID, Usage]:
-    """Today's usage of each of the workspaces."""
-    ids = list(workspace_ids)
-    rows = KeyUsage.objects.filter(day=today(), workspace_id__in=ids).order_by()
-    sums = rows.values("workspace_id").annotate(**_SUMS)
-    return {id: Usage() for id in ids} | {
-        row["workspace_id"]: Usage(**_summed(row)) for row in sums
-    }
-
-
-def top_workspaces(
-    days: int = 1, by: Literal["requests", "limited"] = "requests", limit: int = 10
-) -> list[WorkspaceUsage]:
-    """The workspaces with most requests, or most 429s, in the last days, today included.
-
-    Those with none are left out. All rows of these days are read: one for each key that was used.
+    Args:
+        names: id → what to call it.
     """
-    order = F("limited") if by == "limited" else F("ok") + F("errors") + F("limited")
-    rows = KeyUsage.objects.filter(day__gt=today() - timedelta(days=days)).order_by()
-    sums = rows.values("workspace_id").annotate(total=Sum(order), **_SUMS).filter(total__gt=0)
-    most = list(sums.order_by("-total", "workspace_id")[:limit])
-    names = dict(
-        Workspace.objects.filter(pk__in=[row["workspace_id"] for row in most]).values_list(
-            "pk", "name"
-        )
-    )
-    return [
-        WorkspaceUsage(
-            workspace_id=row["workspace_id"],
-            name=names.get(row["workspace_id"], ""),
-            **_summed(row),
-        )
-        for row in most
+    found = {row["workspace_id"]: row for row in _today().filter(workspace_id__in=list(names))}
+    return [_usage(found.get(id, {"workspace_id": id}), name) for id, name in names.items()]
+
+
+def top_workspaces(by: Literal["requests", "limited"], limit: int = 10) -> list[WorkspaceUsage]:
+    """The workspaces with most requests, or most 429s, today; those with none are left out.
+
+    All rows of today are read: one for each key that was used.
+    """
+    rows = _today().filter(**{f"all_{by}__gt": 0}).order_by(f"-all_{by}", "workspace_id")
+    most = list(rows[:limit])
+    found = Workspace.objects.in_bulk([row["workspace_id"] for row in most])
+    labels = {id: workspace.label for id, workspace in found.items()}
+    return [_usage(row, labels.get(row["workspace_id"], "")) for row in most]
+
+
+def _today() -> QuerySet[KeyUsage, Any]:
+    """The sums of today, by workspace."""
+    sums = {f"all_{name}": Sum(name) for name in _COUNTED}
+    rows = KeyUsage.objects.filter(day=today()).order_by().values("workspace_id")
+    return rows.annotate(all_requests=Sum(F("ok") + F("errors") + F("limited")), **sums)
+
+
+def _usage(row: Mapping[str, Any], label: str) -> WorkspaceUsage:
+    counts = {name: row.get(f"all_{name}", 0) for name in _COUNTED}
+    return WorkspaceUsage(workspace_id=row["workspace_id"], label=label, **counts)
+
+
+def read_unavailable() -> list[Fact]:
+    """Responses with 503 in the last 24 hours, by their reason, the most frequent first.
+
+    For the page System of operators.
+    """
+    since = timezone.now() - timedelta(hours=24)
+    rows = RefusedRequest.objects.filter(status=503, created_at__gt=since).order_by()
+    counted = rows.values("cause", "reason").annotate(all=Count("pk") + Sum(F("more")))
+    facts = [
+        Fact(unavailable(row["cause"], row["reason"]), f"{row['all']:,}", "warn")
+        for row in counted.order_by("-all", "reason")[:REASONS_SHOWN]
     ]
-
-
-def unused_keys(workspaces: Iterable[UUID]) -> QuerySet[ApiKey]:
-    """The keys of these workspaces that still work and that nobody has used for long."""
-    found: QuerySet[ApiKey] = ApiKey.objects.unused().filter(workspace_id__in=list(workspaces))
-    return found
+    return facts or [Fact("For any reason", "none", "ok")]

@@ -13,8 +13,8 @@ from dataclasses import asdict, replace
 
 from django.db import IntegrityError, connection, transaction
 
-from audit import record
-from audit.models import Checkpoint, Leaf, Subtree
+from audit.models import Action, Checkpoint, Leaf, Subtree
+from audit.record import record
 from audit.tree import checkpoints
 from audit.tree.checkpoints import Newest
 from audit.tree.leaves import DATA
@@ -129,8 +129,9 @@ class Sealer:
         """Seals on although the database has lost entries that were sealed, and records that."""
         lost = self._signed
         if lost is not None:
-            record.log_restored(
-                person=actor(),
+            record(
+                Action.LOG_RESTORED,
+                by=actor(),
                 detail=f"sealed before: {lost.size:,} entries, root {lost.root.hex()}",
             )
         self._signed = None

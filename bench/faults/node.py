@@ -123,8 +123,7 @@ def serving(stack: Stack, *, by_nginx: bool, by_proxy: bool) -> Iterator[Node]:
 
 
 def clean(folder: Path) -> None:
-    """Removes the logs of an earlier run, and its completions that waited for the database."""
-    shutil.rmtree(os.environ["SPOOL_DIR"], ignore_errors=True)
+    """Removes the logs of an earlier run."""
     for each in folder.glob("nginx-*"):
         shutil.rmtree(each)
     for file in folder.glob("instance-*.log"):

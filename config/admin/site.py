@@ -1,23 +1,16 @@
-"""The admin site: its start page, its sign-in form, and the headers of its responses."""
+"""The admin site: its start page, its menu, and the headers of its responses."""
 
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from django.conf import settings
 from django.contrib import admin
-from django.contrib.auth import SESSION_KEY
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, URLResolver, reverse
+from django.urls import URLPattern, URLResolver
+from django.utils.text import capfirst
 
-from config import slots
-from config.admin import second_factor
-from config.admin.base import SectionAdmin
 from config.admin.reauthentication import asks_for_password
-from config.admin.signin import passwords
-from config.admin.signin.urls import urls as signin_urls
-from config.admin.signin.views import sign_in
 
 View = Callable[..., HttpResponse]
 
@@ -31,7 +24,7 @@ CONTENT_SECURITY_POLICY = (
 class Site(admin.AdminSite):
     """The developer settings and the audit log, for active staff.
 
-    Each model's admin decides what a user sees.
+    Each model's admin, a `SectionAdmin`, decides what a user sees.
     """
 
     site_header = "Document API"
@@ -43,37 +36,11 @@ class Site(admin.AdminSite):
     def get_urls(self) -> list[URLPattern | URLResolver]:
         """Removes two URLs of Django's that nothing here uses; one checks no permissions."""
         unused = ("view_on_site", "autocomplete")
-        urls = [url for url in super().get_urls() if getattr(url, "name", "") not in unused]
-        return [*signin_urls(public=with_csp, signed_in=self.admin_view), *urls]
-
-    def has_permission(self, request: HttpRequest) -> bool:
-        """Whether the user may see the site: active staff, with a second factor if it is needed."""
-        user = request.user
-        may = super().has_permission(request) and second_factor.is_satisfied(user)
-        session = request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
-        slots.remember_tenant(session, slots.SignedIn(user.pk) if may and user.pk else None)
-        return may
+        return [url for url in super().get_urls() if getattr(url, "name", "") not in unused]
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
         """Any page may ask for the password; none may be cached, not even if Django allows it."""
         return with_csp(super().admin_view(asks_for_password(view), cacheable=False))
-
-    def login(
-        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        """The sign-in form. A session without admin access is flushed."""
-        if SESSION_KEY in request.session and not self.has_permission(request):
-            request.session.flush()
-            return HttpResponseRedirect(request.get_full_path())
-        if request.method == "GET" and self.has_permission(request):
-            return HttpResponseRedirect(reverse("admin:index"))
-        return with_csp(sign_in)(request)
-
-    def password_change(  # type: ignore[override] # it need not be a template's
-        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        """Django's page, throttled and recorded."""
-        return passwords.change(request)
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         """Adds the sections of the menu."""
@@ -84,16 +51,14 @@ class Site(admin.AdminSite):
 
     def section(self, request: HttpRequest, model: dict[str, Any]) -> dict[str, Any]:
         """A section for the menu and the start page."""
-        described: Any = self.get_model_admin(model["model"])
+        section: Any = self.get_model_admin(model["model"])
         return {
-            "name": model["name"],
+            "name": capfirst(section.nouns),
             "url": model["admin_url"],
             "add_url": model["add_url"],
-            "add_text": getattr(described, "add_text", "New"),
-            "description": described.description_for(request)
-            if isinstance(described, SectionAdmin)
-            else "",
-            "position": getattr(described, "menu_position", 90),
+            "add_text": section.add_text,
+            "description": section.description_for(request),
+            "position": section.menu_position,
             "current": request.path.startswith(str(model["admin_url"])),
         }
 
@@ -101,11 +66,8 @@ class Site(admin.AdminSite):
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> TemplateResponse:
         """The start page: warnings and panels of the sections that the user may see."""
-        shown = [
-            section
-            for section in self._registry.values()
-            if isinstance(section, SectionAdmin) and section.has_view_permission(request)
-        ]
+        sections: Any = self._registry.values()
+        shown = [section for section in sections if section.has_view_permission(request)]
         shown.sort(key=lambda section: section.menu_position)
         context = {
             "warnings": [text for each in shown for text in each.urgent_warnings(request)],

@@ -105,7 +105,7 @@ def error_response(error: ApiError) -> HttpResponse:
 
 
 def note_error(error: ApiError) -> None:
-    """Adds the reason of an error to the access log's line; listeners get the error."""
+    """Adds the reason of an error to the access log's line, and remembers the error."""
     remember(error=error)
     note(reason=(error.reason or error.text).partition("\n")[0])  # PostgreSQL's have several lines
     if isinstance(error, Unavailable):

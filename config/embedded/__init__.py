@@ -35,7 +35,7 @@ def provide(
 ) -> None:
     """Sets the variables of each service that `environ` lacks, and starts the service if needed.
 
-    Also sets SECRET_KEY, SPOOL_DIR and STATIC_ROOT if `environ` lacks them.
+    Also sets SECRET_KEY and STATIC_ROOT if `environ` lacks them.
 
     The service stays up at least as long as this process. What this process and its children write
     from now on is for this user only, as is the folder.
@@ -60,7 +60,6 @@ def provide(
             )
             environ.setdefault("HTTPS_ONLY", "no")  # a laptop has no TLS
             environ.setdefault("SECOND_FACTOR", "nobody")  # its passwords are printed
-        environ["SPOOL_DIR"] = environ.get("SPOOL_DIR") or str(folder / "spool")
         environ["STATIC_ROOT"] = environ.get("STATIC_ROOT") or str(folder / "static")
         for name in wanted:
             environ.update(attach(name, folder / name))
@@ -76,7 +75,7 @@ def _make_private(folder: Path) -> None:
 
     PostgreSQL runs as another user if this one is root, and has to pass through the folder.
     """
-    names = ("checkpoints", "received", "s3", "spool")
+    names = ("checkpoints", "received", "s3")
     for path in (folder, *filter(Path.exists, map(folder.joinpath, names))):
         mode = stat.S_IMODE(path.stat().st_mode)
         if not mode & stat.S_ISVTX:  # such as /tmp, which is not ours

@@ -7,7 +7,9 @@ from typing import Any
 from django.db import transaction
 from django.db.models.functions import Coalesce, Now
 
-from audit import record
+from audit.models import Action
+from audit.record import record
+from audit.snapshots import FileSnapshot
 from config.request_context import actor
 from documents import storage
 from documents.demo.cast import ACME
@@ -45,11 +47,12 @@ def complete_next() -> Document | None:
     facts: Any = {
         "workspace": document.workspace.snapshot(),
         "document": document.snapshot(),
-        "person": actor(),
+        "by": actor(),
     }
-    record.document_imported(**facts, happened=["completed"], import_sha256="")
+    record(Action.DOCUMENT_IMPORTED, **facts, detail="completed")
     for file_type, file in (("signed", document.signed), ("certificate", document.certificate)):
-        record.file_imported(**facts, file_type=file_type, file_sha256=file.sha256)
+        copy = FileSnapshot(file_type=file_type, file_sha256=file.sha256)
+        record(Action.FILE_IMPORTED, **facts, file=copy)
     return document
 
 

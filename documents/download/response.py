@@ -13,14 +13,15 @@ from django.http import (
 )
 from django.utils.http import http_date
 
-from audit import record
-from audit.models import AuditEntry
+from audit.models import Action, AuditEntry
+from audit.record import record
+from audit.snapshots import DocumentSnapshot, FileSnapshot, KeySnapshot
 from config import metrics
 from config.api.conditions import tag_of_copy
 from config.api.errors import DocumentNotComplete, Unavailable
 from config.api.request import ActiveKey, ApiRequest
 from config.api.responses import REVALIDATED
-from documents import storage_reading
+from documents import storage
 from documents.download import nginx
 from documents.download.filenames import content_disposition
 from documents.download.queries import DocumentFiles, FileRow
@@ -124,10 +125,10 @@ def send(request: ApiRequest, download: Download, part: ByteRange | None) -> Htt
     length = part.length if part else file.size
     response: HttpResponseBase
     if request.method == "HEAD":
-        storage_reading.check(file.object_key, file.size)
+        storage.check(file.object_key, file.size)
         response = HttpResponse()
     elif settings.X_ACCEL_DOWNLOADS:
-        storage_reading.check(file.object_key, file.size)
+        storage.check(file.object_key, file.size)
         record_download(download, part)
         return nginx.accel_response(file.object_key, part)
     else:
@@ -149,24 +150,25 @@ def open_stream(download: Download, part: ByteRange | None, length: int) -> Reco
     STREAMS.take(download.key.id)
     with contextlib.ExitStack() as undo:
         undo.callback(STREAMS.give_back, download.key.id)
-        opened = storage_reading.open_object(
-            download.file.object_key, length, part.request if part else None
-        )
-        undo.callback(opened.close)
+        body = storage.open_object(download.file.object_key, length, part.request if part else None)
+        undo.callback(body.close)
         entry = record_download(download, part)
         undo.pop_all()
-    return RecordedStream(opened, entry)
+    return RecordedStream(body, length, entry)
 
 
 def record_download(download: Download, part: ByteRange | None) -> AuditEntry:
     """Writes the audit entry of a download that starts, and counts it."""
     document = download.document
-    entry = record.document_downloaded(
-        key=record.KeySnapshot.of(download.key),
-        document=record.DocumentSnapshot(document_id=document.id, document_title=document.title),
-        file_type=download.file_type,
-        file_sha256=download.file.sha256,
-        byte_range=part.content_range.removeprefix("bytes ") if part else "",
+    entry = record(
+        Action.DOCUMENT_DOWNLOADED,
+        key=KeySnapshot.of(download.key),
+        document=DocumentSnapshot(document_id=document.id, document_title=document.title),
+        file=FileSnapshot(
+            file_type=download.file_type,
+            file_sha256=download.file.sha256,
+            byte_range=part.content_range.removeprefix("bytes ") if part else "",
+        ),
     )
     metrics.DOWNLOADS_STARTED.labels(download.file_type).inc()
     return entry

@@ -9,7 +9,10 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
+from botocore.response import StreamingBody
 from django.conf import settings
+from django.db import Error as DatabaseError
+from django.db import connection
 from django.dispatch import receiver
 
 from audit import completions
@@ -17,13 +20,13 @@ from audit.models import AuditEntry
 from config import metrics
 from config.api.errors import TooManyDownloads
 from config.logs import request_id
+from config.request_context import deadline
 from config.signals import breaking_off
-from documents.download import spool
-from documents.storage_reading import OpenObject
+from documents.storage import CHUNK_SIZE
 
 logger = logging.getLogger(__name__)
 
-LAST_SECONDS = 1.0  # that a process which ends still gives the database to record a completion
+RECORDING_SECONDS = 2.0  # that recording a completion may take
 
 
 class StreamLimit:
@@ -74,14 +77,16 @@ class RecordedStream:
     a short body never looks complete.
 
     Args:
-        opened: the object or a part of it, not read yet.
+        body: the object or a part of it, not read yet.
+        length: its bytes.
         entry: the audit entry of the download, which counts in `STREAMS`.
     """
 
-    def __init__(self, opened: OpenObject, entry: AuditEntry) -> None:
-        self._opened = opened
+    def __init__(self, body: StreamingBody, length: int, entry: AuditEntry) -> None:
+        self._body = body
+        self._length = length
         self._entry = entry
-        self._chunks = iter(opened)
+        self._chunks = body.iter_chunks(CHUNK_SIZE)
         self._last = 0  # bytes of the last chunk
         self._sent = 0  # bytes that the server has taken
         self._ending = threading.Lock()  # taken once, for good
@@ -103,53 +108,42 @@ class RecordedStream:
 
     def close(self) -> None:
         """Records the completion; the server calls it after the last byte or if the client left."""
-        if self._ending.acquire(blocking=False):
-            token = request_id.set(self._entry.request_id)  # the request itself has ended
-            try:
-                self._opened.close()
-                self._record(self._completion())
-            finally:
-                request_id.reset(token)
-                assert self._entry.key_id is not None  # noqa: S101 - of a download
-                STREAMS.give_back(self._entry.key_id)
-                _open.discard(self)
-
-    def break_off(self) -> None:
-        """Stores the completion and stops another thread that is still sending; the process ends.
-
-        If the other thread is just recording it, it is recorded once all the same.
-        """
-        self._ending.acquire(blocking=False)
-        completion = self._completion()
-        if not spool.add(self._entry.request_id, completion):
-            self._record(completion)
-
-    def _completion(self) -> completions.Completion:
-        return completions.Completion(
-            at=datetime.now(UTC),
-            bytes_sent=self._sent,
-            length=self._opened.length,
-        )
-
-    def _record(self, completion: completions.Completion) -> None:
-        """Writes the audit entry; if the database fails, it is written later."""
-        complete = completion.bytes_sent == completion.length
-        metrics.DOWNLOADS_ENDED.labels("complete" if complete else "broken_off").inc()
-        metrics.DOWNLOAD_BYTES.inc(completion.bytes_sent)
+        if not self._ending.acquire(blocking=False):
+            return
+        key_id = self._entry.key_id
+        assert key_id is not None  # noqa: S101 - of a download
+        token = request_id.set(self._entry.request_id)  # the request itself has ended
         try:
-            with spool.recording():
-                completions.download_ended(self._entry, completion)
-        except spool.NOT_RECORDED as exc:
+            self._body.close()
+            self._record()
+        finally:
+            request_id.reset(token)
+            STREAMS.give_back(key_id)
+            _open.discard(self)
+
+    def _record(self) -> None:
+        """Writes the audit entry. If the database fails, the log says how the download ended."""
+        complete = self._sent == self._length
+        metrics.DOWNLOADS_ENDED.labels("complete" if complete else "broken_off").inc()
+        metrics.DOWNLOAD_BYTES.inc(self._sent)
+        completion = completions.Completion(
+            at=datetime.now(UTC), bytes_sent=self._sent, length=self._length
+        )
+        token = deadline.set(time.monotonic() + RECORDING_SECONDS)
+        try:
+            completions.downloads_ended({self._entry.request_id: completion})
+        except DatabaseError as exc:
             # The download itself is recorded and its bytes have been sent.
-            logger.warning("The completion of a download is recorded later: %r", exc)
-            spool.add(self._entry.request_id, completion)
+            logger.error("%s is not in the audit log: %r", completion, exc)
+        finally:
+            deadline.reset(token)
+            if not connection.in_atomic_block:  # as in a test
+                connection.close()  # this thread's own: the request has left its slot's
 
 
 @receiver(breaking_off)
 def break_off_all(patience: float, **_: Any) -> None:
-    """Signal receiver: the process ends; no completion of what is still in progress is lost.
-
-    They are stored first, since the database may be out of reach, and recorded then.
+    """Signal receiver: the process ends; what is still in progress is recorded as broken off.
 
     Args:
         patience: seconds to wait for downloads that are just being recorded.
@@ -157,7 +151,5 @@ def break_off_all(patience: float, **_: Any) -> None:
     until = time.monotonic() + patience
     while _open and time.monotonic() < until:
         time.sleep(0.02)
-    if broken_off := list(_open):
-        for stream in broken_off:
-            stream.break_off()
-        spool.record_waiting(LAST_SECONDS)
+    for stream in list(_open):
+        stream.close()

@@ -11,8 +11,8 @@ from typing import Any
 from django.db import connection, transaction
 from django.utils import timezone
 
-from audit import record
-from audit.models import AuditEntry
+from audit.models import Action, AuditEntry
+from audit.record import record
 from audit.tree.stored import TreeDamaged
 from config.request_context import actor
 from documents.evidence.facts import Trail, time_text
@@ -59,12 +59,13 @@ def export(
             f"The audit log is damaged: {exc}. Run `manage.py verify_audit`, which says more."
         ) from exc
     workspace, document = trail.snapshots()
-    started = record.evidence_exported(
+    counts = f"{len(proofs.sealed):,} entries with proof, {len(proofs.unsealed):,} not sealed yet"
+    started = record(
+        Action.EVIDENCE_EXPORTED,
+        by=actor(),
         workspace=workspace,
         document=document,
-        person=actor(),
-        sealed=len(proofs.sealed),
-        unsealed=len(proofs.unsealed),
+        detail=counts,
     )
     return started, chain(first, _with_reason(parts))
 

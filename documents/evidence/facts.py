@@ -7,8 +7,9 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from audit.models import NEWEST_FIRST, Action, AuditEntry
-from audit.record import DocumentSnapshot, WorkspaceSnapshot, sha256_before
+from audit.queries import sha256_before
 from audit.scope import Scope
+from audit.snapshots import DocumentSnapshot, WorkspaceSnapshot
 from documents.models import Document
 
 TYPES = ("original", "signed", "certificate")

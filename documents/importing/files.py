@@ -1,4 +1,4 @@
-"""The PDFs that a file names: opened inside its folder, and measured."""
+"""The PDFs that a file names: opened inside its folder, measured, and uploaded."""
 
 import contextlib
 import functools
@@ -6,6 +6,7 @@ import hashlib
 import logging
 import os
 import stat
+from concurrent.futures import Future, ThreadPoolExecutor
 from io import BufferedReader
 from pathlib import Path, PurePath
 from typing import IO
@@ -14,19 +15,21 @@ from msgspec import Struct
 from pypdf import PdfReader
 from pypdf.errors import DependencyError
 
+from documents import storage
+from documents.importing.problems import ImportRefused, Invalid, quoted
+
 CACHED = 4096  # files; documents that share a PDF are mostly near each other
 HEADER = b"%PDF-"
 HEADER_WITHIN = 1024  # bytes; viewers accept a header that does not begin the file
 # A FIFO must not block, and no link is followed that appears after the path was resolved.
 OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
-
+WORKERS = 8  # uploads at a time; the client's connection pool holds 10
+REMOVALS = 100  # queued at a time; each takes ten times the memory of its key
+FAILURES = 20  # removals; after that many no more are tried
+NAMED_KEYS = 20
 
 # pypdf would log warnings about readable but flawed files.
 logging.getLogger("pypdf").setLevel(logging.CRITICAL)
-
-
-class NotPdf(Exception):
-    """The file is not a readable PDF; the message says why."""
 
 
 class CheckedFile(Struct, frozen=True):
@@ -65,53 +68,119 @@ class Folder:
             raise IsADirectoryError(f"{path} is not a regular file")
         return file
 
-    def _check(self, name: str) -> CheckedFile | str:
-        """The PDF at a relative path, or what is wrong with it.
+    def _check(self, name: str) -> CheckedFile:
+        """The PDF at a relative path.
 
-        A symbolic link that leads out of the folder is wrong: an imported file must not be
-        able to read other files of this machine.
+        Raises:
+            Invalid: there is none, or a symbolic link leads out of the folder: an imported file
+                must not be able to read other files of this machine.
         """
         if PurePath(name).is_absolute():
-            return "must be a path relative to the imported file"
+            raise Invalid("must be a path relative to the imported file")
         try:
             path = (self._path / name).resolve()
             if not path.is_relative_to(self._path):
-                return "leads out of the imported file's folder"
+                raise Invalid("leads out of the imported file's folder")
             relative = str(path.relative_to(self._path))
             with self.open(relative) as file:
                 pages = page_count(file)
                 file.seek(0)
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
                 return CheckedFile(relative, file.tell(), pages, digest)
-        except NotPdf as exc:
-            return str(exc)
         except (FileNotFoundError, NotADirectoryError):
-            return "is not there"
+            raise Invalid("is not there") from None
         except IsADirectoryError:
-            return "is not a file"
+            raise Invalid("is not a file") from None
         except (OSError, RuntimeError) as exc:  # RuntimeError: symbolic links in a circle
-            return f"cannot be read ({getattr(exc, 'strerror', None) or exc})"
+            reason = getattr(exc, "strerror", None) or exc
+            raise Invalid(f"cannot be read ({reason})") from exc
 
 
 def page_count(file: IO[bytes]) -> int:
     """The number of pages, at least 1.
 
     Raises:
-        NotPdf: it is something else, damaged, empty, or locked with a password.
+        Invalid: it is something else, damaged, empty, or locked with a password.
     """
     if HEADER not in file.read(HEADER_WITHIN):
-        raise NotPdf("is not a PDF")
+        raise Invalid("is not a PDF")
     file.seek(0)
     try:
         reader = PdfReader(file)
         locked = reader.is_encrypted and not reader.decrypt("")
         pages = 0 if locked else len(reader.pages)
     except DependencyError:  # pypdf leaves AES to a package that nothing else here needs
-        raise NotPdf("is an encrypted PDF") from None
+        raise Invalid("is an encrypted PDF") from None
     except Exception as exc:  # a damaged file can raise any exception
-        raise NotPdf(f"is a PDF that cannot be read ({type(exc).__name__})") from exc
+        raise Invalid(f"is a PDF that cannot be read ({type(exc).__name__})") from exc
     if locked:
-        raise NotPdf("is a PDF locked with a password")
+        raise Invalid("is a PDF locked with a password")
     if pages < 1:
-        raise NotPdf("is a PDF without pages")
+        raise Invalid("is a PDF without pages")
     return pages
+
+
+class Uploads:
+    """Uploads files in the background and knows every object that it may have created.
+
+    Attributes:
+        keys: of the objects, each noted before its upload begins.
+    """
+
+    def __init__(self, folder: Folder) -> None:
+        self.keys: list[str] = []
+        self._folder = folder
+        self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="upload")
+
+    def start(self, file: CheckedFile) -> "Future[str]":
+        """Begins to upload a file; the result is the new object's key.
+
+        The result raises:
+            StorageError: it cannot be written.
+            ImportRefused: the file changed after it was checked.
+        """
+        key = storage.new_key()
+        self.keys.append(key)
+        return self._pool.submit(self._upload, file, key)
+
+    def finish(self) -> None:
+        """Waits for the uploads that have begun, and cancels the others."""
+        self._pool.shutdown(cancel_futures=True)
+
+    def _upload(self, file: CheckedFile, key: str) -> str:
+        try:
+            with self._folder.open(file.path) as content:
+                if hashlib.file_digest(content, "sha256").hexdigest() != file.sha256:
+                    raise ImportRefused(f"{quoted(file.path)} changed; nothing was imported.")
+                return storage.save(content, key)
+        except OSError as exc:
+            raise ImportRefused(
+                f"{quoted(file.path)} cannot be read any more ({exc.strerror or exc}); nothing was "
+                "imported."
+            ) from exc
+
+
+def remove_objects(keys: list[str]) -> None:
+    """Removes objects; tries the others when one cannot be removed.
+
+    Raises:
+        StorageError: some could not be; the text names them.
+    """
+    left: list[str] = []
+
+    def remove(key: str) -> None:
+        try:
+            if len(left) >= FAILURES:
+                raise storage.StorageError
+            storage.delete([key])
+        except storage.StorageError:
+            left.append(key)
+
+    with ThreadPoolExecutor(WORKERS) as pool:
+        for start in range(0, len(keys), REMOVALS):
+            list(pool.map(remove, keys[start : start + REMOVALS]))
+    if left:
+        named = ", ".join(left[:NAMED_KEYS]) + (" …" if len(left) > NAMED_KEYS else "")
+        raise storage.StorageError(
+            f"up to {len(left):,} unused objects could not be deleted: {named}"
+        )

@@ -10,14 +10,13 @@ from typing import IO
 
 from django.db import transaction
 
-from audit import record
+from audit.record import together
 from config.management.progress import Progress, Report
 from config.management.shutdown import Shutdown, graceful_shutdown
-from documents.importing.files import Folder
+from documents.importing.files import Folder, Uploads, remove_objects
 from documents.importing.parser import lines, parse
 from documents.importing.problems import Invalid, Problems
 from documents.importing.staging import Staging
-from documents.importing.uploads import Uploads, remove_objects
 from documents.importing.validation import Record, check_files, label, validate
 from documents.importing.writer import Writer
 from documents.models import StoredFile
@@ -78,19 +77,12 @@ def import_file(
                 staging.check_ids(workspace, problems)
                 staging.check_sealed(workspace, problems)
                 problems.raise_if_any(file.name)
-                writer = Writer(
-                    workspace,
-                    uploads,
-                    shutdown,
-                    by=by,
-                    import_sha256=digest.hexdigest(),
-                )
-                with record.together():
+                writer = Writer(workspace, uploads, shutdown, by, digest.hexdigest())
+                with together():
                     for batch in staging.batches():
                         writer.write(batch)
                         done = writer.created + writer.updated
                         progress.note(f"{done:,} of {staging.documents:,} documents imported …")
-                staging.drop()
                 shutdown.check()
                 committing = True
         except BaseException:

@@ -9,8 +9,7 @@ import msgspec
 from django.db import connection
 
 from documents.api.parameters import FILE_TYPES
-from documents.importing.problems import Problems
-from documents.importing.sealed import problem
+from documents.importing.problems import Problems, sealed_files
 from documents.importing.validation import Record
 from workspaces.models import Workspace
 
@@ -19,13 +18,14 @@ BATCH = 200  # documents
 BATCH_RECIPIENTS = 2000
 
 CREATE = """
+    DROP TABLE IF EXISTS import_staging;
     CREATE TEMPORARY TABLE import_staging (
         batch integer, line bigint,
         number integer, -- 0 is the document; its recipients count from 1
         id uuid, document_id uuid, label text, record bytea,
         files text[], -- SHA-256 of each of FILE_TYPES
         PRIMARY KEY (batch, line, number)
-    )
+    ) ON COMMIT DROP
 """
 PROBLEMS = """
     SELECT line, number, label, id, 'is on line ' || first || ' already'
@@ -61,7 +61,7 @@ READ = "SELECT record FROM import_staging WHERE batch = %s AND number = 0 ORDER 
 
 
 class Staging:
-    """The records of one import. The caller's transaction drops them when it is rolled back."""
+    """The records of one import, until the caller's transaction ends."""
 
     def __init__(self) -> None:
         self.documents = 0
@@ -106,7 +106,7 @@ class Staging:
         with connection.chunked_cursor() as cursor:
             cursor.execute(SEALED, [workspace.pk])
             for line, label, file_types in cursor:
-                problems.add(line, problem(label, file_types))
+                problems.add(line, sealed_files(label, file_types))
 
     def batches(self) -> Iterator[list[Record]]:
         """The records in line order, in batches of bounded size."""
@@ -114,7 +114,3 @@ class Staging:
             with connection.cursor() as cursor:
                 cursor.execute(READ, [batch])
                 yield [msgspec.msgpack.decode(row[0], type=Record) for row in cursor.fetchall()]
-
-    def drop(self) -> None:
-        with connection.cursor() as cursor:
-            cursor.execute("DROP TABLE import_staging")

@@ -206,10 +206,10 @@ def check_files(document: DocumentEntry, folder: Folder) -> dict[str, CheckedFil
     for file_type in FILE_TYPES:
         name = getattr(document.files, file_type)
         if name is not None:
-            checked = folder.check(name)
-            if isinstance(checked, str):
-                raise Invalid(f"files.{file_type}: {quoted(name)} {checked}")
-            files[file_type] = checked
+            try:
+                files[file_type] = folder.check(name)
+            except Invalid as exc:
+                raise Invalid(f"files.{file_type}: {quoted(name)} {exc}") from None
     pages, size = files["original"].pages, files["original"].size
     if document.page_count not in (0, pages):
         raise Invalid(f"pageCount: is {document.page_count}, but the original has {pages}")

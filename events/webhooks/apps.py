@@ -2,7 +2,7 @@
 
 from django.apps import AppConfig
 
-from config import system
+from config import metrics, system
 
 
 class WebhooksConfig(AppConfig):
@@ -10,6 +10,7 @@ class WebhooksConfig(AppConfig):
     label = "webhooks"
 
     def ready(self) -> None:
-        from events.webhooks.system import read_webhooks  # noqa: PLC0415 - needs the models
+        from events.webhooks import monitoring  # noqa: PLC0415 - needs the models
 
-        system.register("Webhooks", read_webhooks)
+        metrics.register_database(monitoring.read_metrics)
+        system.register("Webhooks", monitoring.read_facts)

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 
 from config.ports import free_port, usable_port
 from events.models import EventType
-from events.webhooks import life, secrets
+from events.webhooks import secrets, services
 from events.webhooks.models import Endpoint
 from workspaces.models import Workspace
 
@@ -26,7 +26,7 @@ def receiver(workspace: Workspace, by: User) -> tuple[int, str] | None:
     if endpoint is None:
         types = EventType.values
         url = _url(free_port(HOST))
-        endpoint, _ = life.create(workspace=workspace, url=url, types=types, by=by, id=ID)
+        endpoint, _ = services.create(workspace=workspace, url=url, types=types, by=by, id=ID)
     port = urlsplit(endpoint.url).port
     if endpoint.deleted_at or port is None or endpoint.url != _url(port):
         return None
@@ -38,7 +38,7 @@ def receiver(workspace: Workspace, by: User) -> tuple[int, str] | None:
         usable_port(HOST, str(port))
     except ValueError:
         port = free_port(HOST)
-        life.change(endpoint, url=_url(port), types=endpoint.types, by=by)
+        services.change(endpoint, url=_url(port), types=endpoint.types, by=by)
     return port, raw
 
 

@@ -4,7 +4,6 @@ A trigger on the events adds the deliveries, in the transaction that changes the
 """
 
 import uuid
-from datetime import timedelta
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -14,12 +13,9 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.text import Truncator
 
-from audit import record
 from events.models import EventType, public_id
 from workspaces.models import Workspace
 
-KEEP = timedelta(days=30)  # deliveries, whatever became of them
-BOTH_SECRETS = timedelta(hours=24)  # after a secret was rolled, deliveries have both signatures
 RESPONSE_LENGTH = 1000  # characters of a response that are kept
 TEST_EVENT = "webhook.test"
 TEST_DOCUMENT = uuid.UUID(int=0)  # that a test event names
@@ -91,15 +87,6 @@ class Endpoint(models.Model):
         """The beginning of that, for headings and lists."""
         return Truncator(self.public_url).chars(60)
 
-    def snapshot(self) -> record.EndpointSnapshot:
-        """A copy for an audit entry."""
-        return record.EndpointSnapshot(
-            workspace_id=self.workspace_id,
-            workspace_name=self.workspace.name,
-            endpoint_id=self.id,
-            endpoint_url=self.public_url,
-        )
-
 
 def public_url(url: str) -> str:
     """An address without what may be a secret: user, query and fragment."""
@@ -125,11 +112,10 @@ class Delivery(models.Model):
     Attributes:
         sequence: the order of the events of one document.
         attempts: how many have ended.
-        failures: how many of the present schedule have failed (`queue.DELAYS`).
+        failures: how many of the present schedule have failed (`policy.DELAYS`).
         next_attempt_at: when the next one is due; None if the delivery is not pending.
         claim: of the process that is making an attempt.
-        claimed_until: until then; the process renews its claims. After that, any other process may
-            claim the delivery.
+        claimed_until: until then. After that, any process may claim the delivery.
     """
 
     # The index delivery_newest begins with the endpoint.

@@ -4,7 +4,8 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from events.webhooks.models import KEEP, Process
+from events.webhooks.models import Process
+from events.webhooks.policy import KEEP
 
 BATCH = 1000  # deliveries that are deleted at once
 

@@ -1,33 +1,119 @@
 """The queue of deliveries: which are due, who makes the attempts, and what became of them."""
 
-import random
-import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import connection, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 
-from events.webhooks import statements
-from events.webhooks.models import (
-    FAILING,
-    PENDING,
-    TEST_DOCUMENT,
-    TEST_EVENT,
-    Delivery,
-    DeliveryState,
-    Endpoint,
+from events.webhooks.models import TEST_EVENT, Endpoint
+from events.webhooks.policy import (
+    AT_ONCE,
+    AT_ONCE_DEGRADED,
+    GONE_STATUS,
+    LEASE_SECONDS,
+    next_delay,
 )
+from workspaces.api_access import HAS_API_ACCESS
 
-# Seconds before each attempt, from the end of the one before: 5 s, 5 min, 30 min, 2 h, 5 h, …
-DELAYS = (0, 5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400)
-JITTER = 0.1  # a delay is up to this share longer or shorter
-MOST_RETRY_AFTER = 3600  # seconds: a Retry-After asks for this much at most
-FAILING_DAYS = 5  # without any success, until an endpoint is switched off
+LOCK = 0x686F6F6B  # an arbitrary number, unique among our advisory locks
+
+# Neither claims nor results wait for the disk: if the database's machine crashes, those of the last
+# second are lost, and the attempts are repeated.
+NO_WAIT = "SELECT set_config('synchronous_commit', 'off', true)"
+# Claims are made one after the other, so that AT_ONCE is exact.
+BEGIN = f"{NO_WAIT}, pg_advisory_xact_lock({LOCK})"
+# `waiting` jumps from endpoint to endpoint along the index delivery_due, so the number of an
+# endpoint's deliveries does not matter. `ready` are those that may receive.
+READY = f"""
+    WITH RECURSIVE waiting (endpoint_id) AS (
+        (SELECT endpoint_id FROM webhooks_delivery WHERE state = 'PENDING'
+        ORDER BY endpoint_id LIMIT 1)
+        UNION ALL
+        SELECT (
+            SELECT endpoint_id FROM webhooks_delivery
+            WHERE state = 'PENDING' AND endpoint_id > waiting.endpoint_id
+            ORDER BY endpoint_id LIMIT 1)
+        FROM waiting WHERE waiting.endpoint_id IS NOT NULL
+    ), ready AS (
+        SELECT endpoint.id, endpoint.failing_since IS NOT NULL AS failing
+        FROM waiting CROSS JOIN LATERAL (
+            SELECT * FROM webhooks_endpoint AS endpoint
+            WHERE endpoint.id = waiting.endpoint_id AND endpoint.enabled
+                AND endpoint.deleted_at IS NULL
+        ) AS endpoint
+        JOIN workspaces_workspace AS workspace ON workspace.id = endpoint.workspace_id
+        WHERE {HAS_API_ACCESS}
+    )
+"""  # noqa: S608 - made of constants
+# Each endpoint's first delivery comes before any endpoint's second. The deliveries are updated by
+# their ids, along the index: a join could read all of them while the planner's statistics are old.
+CLAIM = f"""
+    {READY}, due AS (
+        SELECT first.*, row_number() OVER (
+            PARTITION BY endpoint.id ORDER BY first.next_attempt_at, first.id) AS nth
+        FROM ready AS endpoint CROSS JOIN LATERAL (
+            SELECT delivery.id, delivery.next_attempt_at FROM webhooks_delivery AS delivery
+            WHERE delivery.endpoint_id = endpoint.id AND delivery.state = 'PENDING'
+                AND delivery.next_attempt_at <= statement_timestamp()
+                AND (delivery.claimed_until IS NULL
+                    OR delivery.claimed_until <= statement_timestamp())
+                AND (delivery.attempts > 0 OR NOT EXISTS (
+                    SELECT FROM webhooks_delivery AS earlier
+                    WHERE earlier.endpoint_id = endpoint.id
+                        AND earlier.document_id = delivery.document_id
+                        AND earlier.sequence < delivery.sequence
+                        AND earlier.state = 'PENDING' AND earlier.attempts = 0))
+            ORDER BY delivery.next_attempt_at, delivery.id
+            LIMIT greatest(0, %(at_once)s - (
+                SELECT count(*) FROM webhooks_delivery AS running
+                WHERE running.endpoint_id = endpoint.id
+                    AND running.claimed_until > statement_timestamp()))
+        ) AS first
+        WHERE (endpoint.failing OR endpoint.id = ANY (%(slow)s::uuid[])) = %(degraded)s
+    )
+    UPDATE webhooks_delivery AS delivery SET claim = gen_random_uuid(),
+        claimed_until = statement_timestamp() + interval '{LEASE_SECONDS} s'
+    FROM webhooks_endpoint AS endpoint
+    WHERE endpoint.id = delivery.endpoint_id AND delivery.id = ANY (ARRAY(
+        SELECT id FROM due ORDER BY nth, next_attempt_at, id LIMIT %(most)s))
+    RETURNING delivery.id, delivery.claim, delivery.failures, delivery.event_id,
+        delivery.type, delivery.occurred_at, delivery.document_id::text, delivery.status,
+        endpoint.id, endpoint.url, endpoint.secret,
+        CASE WHEN endpoint.previous_secret_until > statement_timestamp()
+            THEN endpoint.previous_secret ELSE '' END,
+        %(degraded)s
+"""  # noqa: S608 - made of constants
+
+# A process whose claim has ended, so that another one may have the delivery, adds its attempt, and
+# a success is a success; the rest is the other's. An attempt that is already there was saved by a
+# commit whose response was lost.
+_MINE = "(%(succeeded)s OR claim = %(claim)s)"
+SAVE = f"""
+    WITH saved AS (
+        UPDATE webhooks_delivery SET
+            attempts = attempts + 1,
+            failures = failures + CASE WHEN %(succeeded)s THEN 0 ELSE 1 END,
+            state = CASE WHEN {_MINE} THEN %(state)s ELSE state END,
+            next_attempt_at = CASE WHEN {_MINE}
+                THEN statement_timestamp() + %(delay)s::float8 * interval '1 s'
+                ELSE next_attempt_at END,
+            claim = CASE WHEN {_MINE} THEN NULL ELSE claim END,
+            claimed_until = CASE WHEN {_MINE} THEN NULL ELSE claimed_until END
+        WHERE id = %(id)s AND NOT EXISTS (
+            SELECT FROM webhooks_attempt
+            WHERE delivery_id = %(id)s AND started_at = %(started_at)s)
+        RETURNING id, attempts
+    )
+    INSERT INTO webhooks_attempt
+        (delivery_id, number, started_at, milliseconds, status, response, error)
+    SELECT id, attempts, %(started_at)s, %(milliseconds)s, %(status)s, %(response)s, %(error)s
+    FROM saved
+"""  # noqa: S608 - made of constants
 
 
 class Claim(NamedTuple):
@@ -37,7 +123,7 @@ class Claim(NamedTuple):
         claim: tells it apart from another process's claim, once this one has ended.
         failures: so many attempts of the present schedule have failed.
         previous_secret: encrypted, as `secret`; "" if it does not sign any more.
-        troubled: the endpoint fails or is slow.
+        degraded: the endpoint fails or is slow.
     """
 
     id: int
@@ -52,7 +138,7 @@ class Claim(NamedTuple):
     url: str
     secret: str
     previous_secret: str
-    troubled: bool
+    degraded: bool
 
 
 @dataclass(frozen=True)
@@ -81,54 +167,53 @@ class Result:
     @property
     def gone(self) -> bool:
         """Whether the endpoint says that it wants nothing any more."""
-        return self.status == 410
+        return self.status == GONE_STATUS
 
     @property
     def is_test(self) -> bool:
         return self.claim.type == TEST_EVENT
 
-    def delay(self) -> float | None:
-        """Seconds until the next attempt if this one has failed; None if it was the last one.
+    def columns(self) -> dict[str, Any]:
+        """The values of `SAVE`. A test event has one attempt: somebody looks at its result."""
+        ends = self.succeeded or self.is_test
+        delay = None if ends else next_delay(self.claim.failures + 1, self.retry_after)
+        failed = "FAILED" if delay is None else "PENDING"
+        return {
+            **vars(self),
+            "id": self.claim.id,
+            "claim": self.claim.claim,
+            "succeeded": self.succeeded,
+            "state": "DELIVERED" if self.succeeded else failed,
+            "delay": delay,
+        }
 
-        A test event has one attempt: somebody looks at what becomes of it.
-        """
-        failures = self.claim.failures + 1
-        if failures >= len(DELAYS) or self.is_test:
-            return None
-        jittered = DELAYS[failures] * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311
-        return max(jittered, min(self.retry_after, MOST_RETRY_AFTER))
 
-
-def claim(most: int, most_troubled: int, slow: Iterable[UUID]) -> list[Claim]:
+def claim(most: int, most_degraded: int, slow: Iterable[UUID]) -> list[Claim]:
     """Claims due deliveries.
 
     Those of endpoints that are off or deleted, or whose workspace may not use the API, wait.
 
     Args:
         most: how many at most, of endpoints that work.
-        most_troubled: how many at most, of endpoints that fail or are slow.
+        most_degraded: how many at most, of endpoints that fail or are slow.
         slow: the endpoints that are slow.
     """
+    claims = []
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(statements.BEGIN)
-        # Not prepared: a plan that was made when there were few deliveries would read them all.
-        cursor.execute(statements.CLAIM, [list(slow), most, most_troubled])
-        return [Claim(*row) for row in cursor.fetchall()]
+        cursor.execute(BEGIN)
+        for degraded, number, at_once in (
+            (False, most, AT_ONCE),
+            (True, most_degraded, AT_ONCE_DEGRADED),
+        ):
+            values: dict[str, Any] = {"degraded": degraded, "at_once": at_once, "most": number}
+            # Not prepared: a plan that was made when there were few deliveries would read them all.
+            cursor.execute(CLAIM, values | {"slow": list(slow)})
+            claims += [Claim(*row) for row in cursor.fetchall()]
+    return claims
 
 
-def renew(claims: Sequence[Claim]) -> None:
-    """Keeps claims for some more seconds, unless they have ended."""
-    with connection.cursor() as cursor:
-        ids, own = [each.id for each in claims], [each.claim for each in claims]
-        cursor.execute(statements.RENEW, [ids, own])
-
-
-def record(results: Sequence[Result]) -> list[UUID]:
-    """Records how attempts ended.
-
-    Returns:
-        The endpoints that have failed for too long, and are not switched off yet.
-    """
+def save(results: Sequence[Result]) -> list[UUID]:
+    """Saves how attempts ended, and since when endpoints fail; returns those that fail."""
     last = {
         result.claim.endpoint_id: result.succeeded
         for result in results
@@ -136,62 +221,15 @@ def record(results: Sequence[Result]) -> list[UUID]:
     }
     failed = [id for id, succeeded in last.items() if not succeeded]
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(statements.NO_WAIT)
-        cursor.executemany(statements.RECORD, [_columns(result) for result in results])
-        for ids, state in ((list(set(last) - set(failed)), False), (failed, True)):
-            if ids:
-                cursor.execute(statements.FAILING, {"ids": ids, "failed": state})
-    if not failed:
-        return []
-    too_long = Endpoint.objects.existing().filter(
-        pk__in=failed, enabled=True, failing_since__lt=Now() - timedelta(days=FAILING_DAYS)
-    )
-    return list(too_long.values_list("pk", flat=True))
+        cursor.execute(NO_WAIT)
+        cursor.executemany(SAVE, [result.columns() for result in results])
+        _set_failing_since(Now(), Endpoint.objects.filter(pk__in=failed, failing_since=None))
+        works = Endpoint.objects.filter(pk__in=set(last) - set(failed))
+        _set_failing_since(None, works.exclude(failing_since=None))
+    return failed
 
 
-def _columns(result: Result) -> dict[str, Any]:
-    return {
-        "id": result.claim.id,
-        "claim": result.claim.claim,
-        "succeeded": result.succeeded,
-        "delay": result.delay(),
-        "started_at": result.started_at,
-        "milliseconds": result.milliseconds,
-        "status": result.status,
-        "response": result.response,
-        "error": result.error,
-    }
-
-
-def add_test_event(endpoint: Endpoint) -> Delivery:
-    """Adds a delivery that is about no document, so that an admin sees what arrives."""
-    return Delivery.objects.create(
-        endpoint=endpoint,
-        event_id=uuid.uuid4(),
-        type=TEST_EVENT,
-        occurred_at=Now(),
-        document_id=TEST_DOCUMENT,
-        status="COMPLETED",
-        sequence=0,
-    )
-
-
-def send_again(deliveries: QuerySet[Delivery]) -> int:
-    """Makes deliveries due now, with a whole schedule of attempts.
-
-    Those whose first attempt is still to come are left out, and those that are being attempted.
-
-    The consumer gets the same webhook-id; the attempts are numbered on.
-
-    Returns:
-        How many there are.
-    """
-    free = Q(claimed_until=None) | Q(claimed_until__lte=Now())
-    idle = deliveries.filter(~PENDING | FAILING & free)
-    return idle.update(
-        state=DeliveryState.PENDING,
-        next_attempt_at=Now(),
-        claim=None,
-        claimed_until=None,
-        failures=0,
-    )
+def _set_failing_since(time: Now | None, endpoints: QuerySet[Endpoint]) -> None:
+    """One that somebody else is changing is left out: its next attempt says the same."""
+    locked = endpoints.select_for_update(skip_locked=True, no_key=True).order_by("pk")
+    Endpoint.objects.filter(pk__in=locked.values("pk")).update(failing_since=time)

@@ -3,7 +3,7 @@
 from drf_spectacular.utils import OpenApiWebhook
 
 from events.schema import EVENT
-from events.webhooks.sending import SECONDS
+from events.webhooks.policy import ATTEMPT_SECONDS as SECONDS
 
 SIGNATURE = (
     "`v1,` and the base64 of an HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}`; its key "

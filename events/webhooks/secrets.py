@@ -45,30 +45,26 @@ def encrypt_again() -> tuple[int, int]:
     Returns:
         How many endpoints were changed, and how many have a secret that no key decrypts.
     """
-    present, every = Fernet(_derived(settings.SECRET_KEY)), _fernet()
     changed = unknown = 0
     for endpoint in Endpoint.objects.existing().only(*_COLUMNS).iterator():
         old = {name: stored for name in _COLUMNS if (stored := getattr(endpoint, name))}
         try:
-            new = {
-                name: every.rotate(stored).decode()
-                for name, stored in old.items()
-                if not _decrypts(present, stored)
-            }
+            new = {name: _encrypted_again(stored) for name, stored in old.items()}
         except InvalidToken:
             unknown += 1
             continue
         # Unless somebody has rolled the secret meanwhile.
-        changed += bool(new) and Endpoint.objects.filter(pk=endpoint.pk, **old).update(**new)
+        changed += new != old and Endpoint.objects.filter(pk=endpoint.pk, **old).update(**new)
     return changed, unknown
 
 
-def _decrypts(fernet: Fernet, stored: str) -> bool:
+def _encrypted_again(stored: str) -> str:
+    """The same if SECRET_KEY decrypts it already."""
     try:
-        fernet.decrypt(stored)
+        Fernet(_derived(settings.SECRET_KEY)).decrypt(stored)
     except InvalidToken:
-        return False
-    return True
+        return _fernet().rotate(stored).decode()
+    return stored
 
 
 def _fernet() -> MultiFernet:

@@ -17,7 +17,8 @@ from django.utils import timezone
 from apikeys.models import ApiKey
 from apikeys.usage import latest, report
 from apikeys.usage.flusher import Flusher
-from apikeys.usage.models import NO_DOCUMENT, KeyUsage, RefusedRequest
+from apikeys.usage.models import KeyUsage, RefusedRequest
+from apikeys.usage.reasons import NO_DOCUMENT
 from config.admin.keyset import Position
 from tests.audit.test_admin_plans import asked
 from tests.documents.test_queries import nodes, plan
@@ -381,11 +382,11 @@ def test_reports_read_indexes(acme: Tenant) -> None:
             assert "Seq Scan" not in {node["Node Type"] for node in nodes(plan(sql))}, sql
     with CaptureQueriesContext(connection) as captured:
         report.daily([uid(1, 2), uid(2, 2)])
-        report.addresses(uid(1, 2))
+        list(report.addresses(uid(1, 2)))
         latest.of_key(uid(1, 2), 10, for_support=True)
         find_request("00000001")
-        report.workspace_today([uid(1, 1)])
-        report.top_workspaces()
+        report.of_workspaces({uid(1, 1): "Acme"})
+        report.top_workspaces("requests")
         report.limited_keys()
         latest.of_known_keys(10)
         latest.of_refused_keys(10)

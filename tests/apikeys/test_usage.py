@@ -8,15 +8,16 @@ from django.db import OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from apikeys.usage import buffers, purge, recorder, report
-from apikeys.usage.buffers import Addresses, Counts
+from apikeys.usage import buffers, purge, report
+from apikeys.usage.buffers import ADDRESSES, COUNTS, Buffer, count, count_address
 from apikeys.usage.flusher import Flusher
 from apikeys.usage.models import KeyAddress, KeyUsage
-from apikeys.usage.report import Day, Usage
+from apikeys.usage.report import Day, Usage, WorkspaceUsage
 from config.api.request import ActiveKey
 from tests.support import factories
 from tests.support.client import get
 from tests.support.factories import Tenant, uid
+from tests.support.usage import dropped
 
 ADDRESS = "127.0.0.1"  # of requests in process
 
@@ -86,8 +87,8 @@ def test_usage_of_many_keys_and_days_is_written_in_one_statement(
     now = timezone.now().timestamp()
     for round_ in (1, 2):
         for number in range(100):
-            recorder.COUNTS.add(active(number), 200, now - buffers.DAY, download=False)
-            recorder.COUNTS.add(active(number), 429, now, download=False)
+            count(active(number), 200, now - buffers.DAY, download=False)
+            count(active(number), 429, now, download=False)
         with CaptureQueriesContext(connection) as captured:
             flusher.flush()
         assert sum('"usage_keyusage"' in query["sql"] for query in captured) == 1
@@ -95,51 +96,29 @@ def test_usage_of_many_keys_and_days_is_written_in_one_statement(
     assert KeyUsage.objects.count() == 200
 
 
-def test_usage_that_cannot_be_written_is_written_once_later(db: None, flusher: Flusher) -> None:
-    class Failing(Counts):
-        """The database is gone for the first batch, once before and once after its commit."""
-
-        failures = iter([True, False])
-
-        def write(self, batch: Any) -> None:
-            before = next(self.failures, None)
-            if before is not True:
-                super().write(batch)
-            if before is not None:
-                raise OperationalError("gone")
-
-    counts = Failing()
-    flusher = Flusher((counts,))
-    for expected in (False, False, True, True):
-        counts.add(active(), 200, timezone.now().timestamp(), download=False)
-        assert flusher.flush() is expected
-    assert KeyUsage.objects.get().ok == 4
-
-
-def test_usage_is_not_counted_twice_if_the_commit_s_response_is_lost(
+def test_usage_that_cannot_be_written_is_written_later(
     db: None, flusher: Flusher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    recorder.COUNTS.add(active(), 200, timezone.now().timestamp(), download=False)
-    write = flusher._write
+    failures, write = iter([True, True]), COUNTS.write
 
-    def commit_and_lose_the_response(*args: Any) -> None:
-        write(*args)
-        raise OperationalError("the connection is lost")
+    def fail_twice(batch: Any) -> None:
+        if next(failures, False):
+            raise OperationalError("gone")
+        write(batch)
 
-    with monkeypatch.context() as patch:
-        patch.setattr(flusher, "_write", commit_and_lose_the_response)
-        assert not flusher.flush()
-    recorder.COUNTS.add(active(), 200, timezone.now().timestamp(), download=False)
-    assert flusher.flush()
-    assert KeyUsage.objects.get().ok == 2
+    monkeypatch.setattr(COUNTS, "write", fail_twice)
+    for expected in (False, False, True, True):
+        count(active(), 200, timezone.now().timestamp(), download=False)
+        assert flusher.flush() is expected
+    assert KeyUsage.objects.get().ok == 4
 
 
 def test_usage_that_the_database_refuses_is_dropped_and_the_rest_written(
     db: None, flusher: Flusher, caplog: pytest.LogCaptureFixture
 ) -> None:
     now = timezone.now().timestamp()
-    recorder.COUNTS.add(active(), 200, now, download=False)
-    recorder.ADDRESSES.add("not an id", ADDRESS, "curl", now)  # type: ignore[arg-type]
+    count(active(), 200, now, download=False)
+    count_address("not an id", ADDRESS, "curl", now)  # type: ignore[arg-type]
     assert flusher.flush()
     assert flusher.flush()
     assert KeyUsage.objects.get().ok == 1
@@ -149,16 +128,16 @@ def test_usage_that_the_database_refuses_is_dropped_and_the_rest_written(
     ]
 
 
-def test_buffers_are_bounded_and_say_what_they_dropped() -> None:
-    counts, addresses = Counts(), Addresses()
-    counts.limit = addresses.limit = 10
-    for number in range(15):
-        counts.add(active(number), 200, 0.0, download=False)
-        addresses.add(uid(1, 2), f"203.0.113.{number}", "curl", 0.0)
-    for buffer in (counts, addresses):
-        assert (len(buffer), buffer.dropped) == (10, 5)
-    counts.add(active(0), 200, 0.0, download=False)  # a row that it has
-    assert counts.dropped == 5
+@pytest.mark.parametrize("buffer", [COUNTS, ADDRESSES], ids=lambda buffer: buffer.kind)
+def test_buffers_are_bounded_and_say_what_they_dropped(
+    flusher: Flusher, buffer: Buffer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(buffer, "limit", 10)
+    before = dropped(buffer.kind)
+    for number in [*range(15), 0]:  # the last has a row
+        count(active(number), 200, 0.0, download=False)
+        count_address(uid(1, 2), f"203.0.113.{number}", "curl", 0.0)
+    assert (len(buffer), dropped(buffer.kind) - before) == (10, 5)
 
 
 def test_addresses_of_a_key_have_their_times_requests_and_last_client(
@@ -176,16 +155,16 @@ def test_addresses_of_a_key_have_their_times_requests_and_last_client(
 
 
 def test_address_that_is_too_long_is_cut(db: None, flusher: Flusher) -> None:
-    recorder.ADDRESSES.add(uid(1, 2), f"fe80::1%{'x' * 100}", None, 0.0)
+    count_address(uid(1, 2), f"fe80::1%{'x' * 100}", None, 0.0)
     assert flusher.flush()
     assert len(report.addresses(uid(1, 2))[0].address) == 45
 
 
 def test_addresses_of_a_key_are_the_fifty_seen_last(db: None, flusher: Flusher) -> None:
     now = timezone.now().timestamp()
-    recorder.ADDRESSES.add(uid(2, 2), "198.51.100.1", "curl", now - 1000)  # of another key
+    count_address(uid(2, 2), "198.51.100.1", "curl", now - 1000)  # of another key
     for number in range(60):
-        recorder.ADDRESSES.add(uid(1, 2), f"203.0.113.{number}", "curl", now - number)
+        count_address(uid(1, 2), f"203.0.113.{number}", "curl", now - number)
         if number % 25 == 0:
             flusher.flush()
     flusher.flush()
@@ -237,45 +216,18 @@ def test_report_has_every_day_with_zeros(db: None) -> None:
 
 
 def test_report_of_workspaces_is_today_s(acme: Tenant, umbrella: Tenant) -> None:
-    counted(1, 0, ok=3, downloads=1)
-    counted(2, 0, limited=4)
+    counted(1, 0, ok=3, errors=1, downloads=1)
+    counted(2, 0, workspace=9, ok=2, limited=3)  # does not exist any more
     counted(3, 1, ok=100)
-    assert report.workspace_today([acme.workspace.id, umbrella.workspace.id]) == {
-        acme.workspace.id: Usage(ok=3, limited=4, downloads=1),
-        umbrella.workspace.id: Usage(),
+    acme_s = WorkspaceUsage(workspace_id=uid(1, 1), label="A", ok=3, errors=1, downloads=1)
+    nothing = WorkspaceUsage(workspace_id=uid(2, 1), label="U")
+    assert report.of_workspaces({uid(1, 1): "A", uid(2, 1): "U"}) == [acme_s, nothing]
+    top = {
+        by: [(each.label, each.requests) for each in report.top_workspaces(by)]
+        for by in ("requests", "limited")
     }
-
-
-def test_report_has_the_workspaces_with_most_requests_and_most_429(
-    acme: Tenant, umbrella: Tenant
-) -> None:
-    counted(1, 0, ok=3, errors=1)
-    counted(2, 0, workspace=2, ok=1, limited=2)
-    counted(3, 0, workspace=9, ok=1)  # does not exist any more
-    counted(4, 5, workspace=9, ok=100)
-
-    def names(**options: Any) -> list[tuple[str, int]]:
-        return [(each.name, each.requests) for each in report.top_workspaces(**options)]
-
-    assert names() == [("Acme", 4), ("Umbrella", 3), ("", 1)]
-    assert names(limit=1) == [("Acme", 4)]
-    assert names(by="limited") == [("Umbrella", 3)]
-    assert names(days=7) == [("", 101), ("Acme", 4), ("Umbrella", 3)]
-
-
-def test_report_has_active_keys_that_nobody_used_for_long(acme: Tenant, umbrella: Tenant) -> None:
-    keys = {
-        name: factories.issue(acme.workspace, name, acme.admin)[0]
-        for name in ("used", "once", "never", "revoked")
-    }
-    long_ago = timezone.now() - timedelta(days=91)
-    type(acme.key).objects.update(created_at=long_ago)
-    for name, used in {"used": timezone.now(), "once": long_ago}.items():
-        type(acme.key).objects.filter(name=name).update(last_used_at=used)
-    keys["revoked"].revoke(by=acme.admin)
-    factories.issue(acme.workspace, "new", acme.admin)
-    found = report.unused_keys([acme.workspace.id])
-    assert sorted(key.name for key in found) == ["Acme sync", "never", "once"]
+    assert top == {"requests": [("", 5), ("Acme · 00000001", 4)], "limited": [("", 5)]}
+    assert len(report.top_workspaces("requests", limit=1)) == 1
 
 
 def test_purge_deletes_what_is_too_old_some_rows_at_a_time(

@@ -25,7 +25,7 @@ from tests.support.staff import (
     signed_in,
     support,
 )
-from workspaces import invitations
+from workspaces.accounts import invitations
 from workspaces.models import Membership, Workspace
 
 pytestmark = pytest.mark.usefixtures("as_owner")  # ANALYZE

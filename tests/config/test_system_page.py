@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 from io import StringIO
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -52,7 +51,7 @@ def test_system_page_shows_versions_migrations_and_each_part(desk: Client) -> No
     html = body(desk.get(PAGE))
     for text in ("PostgreSQL", "Django", "Pending", "Object storage", "Counter", "Sealed entries"):
         assert f"<dt>{text}</dt>" in html
-    for text in ("Last backup", "Waiting on this machine", "Started"):
+    for text in ("Last backup", "Started"):
         assert f"<dt>{text}</dt>" in html
     assert facts("Migrations")["Pending"] == ("none", "ok")
     checks = facts("What this process needs")
@@ -113,16 +112,6 @@ def test_system_page_counts_downloads_without_an_end(acme: Tenant) -> None:
     )
     [(value, state)] = facts("Downloads").values()
     assert (value, state) == ("1", "warn")
-
-
-def test_system_page_counts_completions_that_wait(db: None, settings: Any, tmp_path: Path) -> None:
-    settings.SPOOL_DIR = str(tmp_path)
-    title = "Completions of downloads"
-    assert facts(title)["Waiting on this machine"] == ("0", "ok")
-    (tmp_path / "a.json").touch()
-    (tmp_path / "b.refused").touch()
-    assert facts(title)["Waiting on this machine"] == ("1", "warn")
-    assert facts(title)["Refused: see the log"] == ("1", "warn")
 
 
 def test_system_page_says_if_the_log_was_found_damaged(desk: Client) -> None:

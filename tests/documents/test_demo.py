@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from typing import Any
 from uuid import UUID
 
 import pytest
@@ -17,7 +16,7 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from apikeys.models import ApiKey
 from audit.models import AuditEntry
-from documents import demo, storage_reading
+from documents import demo, storage
 from documents.models import Document, Recipient, StoredFile
 from tests.support import factories
 from tests.support.client import get
@@ -131,85 +130,6 @@ def test_acme_shows_every_value_there_is() -> None:
         assert set(letters) <= set(texts)
 
 
-def moments(recipient: Recipient) -> list[datetime]:
-    """The times of a recipient, in the order in which they must be."""
-    return [
-        moment
-        for moment in (
-            recipient.sent_at,
-            recipient.viewed_at,
-            recipient.completed_at,
-            recipient.declined_at,
-        )
-        if moment is not None
-    ]
-
-
-def test_times_are_in_order_and_none_is_in_the_future() -> None:
-    for document in everything():
-        start = document.sent_at or document.created_at
-        assert document.created_at <= start < NOW
-        for recipient in document.recipients.all():
-            happened = moments(recipient)
-            assert happened == sorted(happened)
-            assert all(start <= moment < NOW for moment in happened)
-            assert document.status != Status.EXPIRED or all(
-                moment <= (document.expires_at or moment) for moment in happened
-            )
-        if document.deleted_at is not None:
-            assert document.created_at < document.deleted_at < NOW
-        if document.expires_at is not None:
-            expired = document.expires_at < NOW
-            assert expired or document.status != Status.EXPIRED
-            assert not expired or document.status not in ("SENT", "VIEWED", "PARTIALLY_SIGNED")
-
-
-TIMES: dict[str, tuple[bool, bool, bool, bool]] = {
-    # sentAt, viewedAt, completedAt, declinedAt
-    "PENDING": (False, False, False, False),
-    "SENT": (True, False, False, False),
-    "BOUNCED": (True, False, False, False),
-    "VIEWED": (True, True, False, False),
-    "SIGNED": (True, True, True, False),
-    "APPROVED": (True, True, True, False),
-    "DECLINED": (True, True, False, True),
-}
-
-
-def test_statuses_match_the_times() -> None:
-    for document in everything():
-        recipients = list(document.recipients.all())
-        asked = [r for r in recipients if r.role in ("SIGNER", "APPROVER")]
-        done = [r for r in asked if r.completed_at is not None]
-        for r in recipients:
-            times: Any = (r.sent_at, r.viewed_at, r.completed_at, r.declined_at)
-            assert tuple(moment is not None for moment in times) == TIMES[r.status]
-            assert (r.role == "APPROVER") >= (r.status == "APPROVED")
-            assert r in asked or r.status in ("PENDING", "SENT", "VIEWED")
-        reached = {r.status for r in asked}
-        assert (document.status == Status.DRAFT) == (document.sent_at is None)
-        if document.status == Status.COMPLETED:
-            assert len(done) == len(asked)
-            assert document.completed_at == max(r.completed_at for r in done if r.completed_at)
-        else:
-            assert document.completed_at is None
-            assert len(done) < len(asked)
-        assert (document.status == Status.DECLINED) == (Reached.DECLINED in reached)
-        if document.status == Status.PARTIALLY_SIGNED:
-            assert done
-        if document.status in (Status.DRAFT, Status.SENT):
-            assert reached <= {Reached.PENDING, Reached.SENT, Reached.BOUNCED}
-
-
-def test_sequential_recipients_are_asked_only_when_those_before_them_are_done() -> None:
-    for document in everything():
-        if document.signing_order == Document.SigningOrder.SEQUENTIAL:
-            done_before = True
-            for recipient in document.recipients.order_by("order"):
-                assert done_before or recipient.sent_at is None
-                done_before = done_before and recipient.status in ("SIGNED", "APPROVED", "VIEWED")
-
-
 @cache
 def read(content: bytes) -> tuple[str, int]:
     """The text of the first and the last page of a PDF, and the number of its pages."""
@@ -219,7 +139,7 @@ def read(content: bytes) -> tuple[str, int]:
 
 def text_of(stored: StoredFile) -> tuple[str, int]:
     """The same of a stored file, whose size and digest must be those of its row."""
-    content = b"".join(storage_reading.open_object(stored.object_key, stored.size))
+    content = b"".join(storage.open_object(stored.object_key, stored.size))
     assert len(content) == stored.size
     assert hashlib.sha256(content).hexdigest() == stored.sha256
     return read(content)

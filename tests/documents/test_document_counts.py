@@ -18,9 +18,9 @@ from tests.support.database import waiting_for_lock
 from tests.support.factories import Tenant
 from tests.support.server import eventually
 from workspaces import counts
+from workspaces.counts import COUNTS
 from workspaces.models import DocumentCount, Workspace
 from workspaces.serializers import Counts
-from workspaces.views import COUNTS
 
 FOLD_EVERY = import_module("documents.migrations.0006_count_triggers").FOLD_EVERY
 FOLDED = len(Document.Status)  # rows of a workspace at most, after folding

@@ -12,7 +12,7 @@ from django.utils import timezone
 from pypdf import PdfReader
 
 from audit.models import AuditEntry
-from documents import storage_reading
+from documents import storage
 from documents.models import Document, StoredFile
 from tests.support import factories
 from tests.support.client import golden
@@ -300,4 +300,4 @@ def test_download_object_s_name_tells_nothing(acme: Tenant) -> None:
     assert len(key) == len("0" * 32 + ".pdf")
     assert key.endswith(".pdf")
     size = document.original.size
-    assert len(b"".join(storage_reading.open_object(key, size))) == size
+    assert len(b"".join(storage.open_object(key, size))) == size

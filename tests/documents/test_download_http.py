@@ -24,6 +24,7 @@ from tests.support.factories import Tenant, at
 from tests.support.nginx import Nginx, record_completions
 from tests.support.proxy import HOST, failing_after
 from tests.support.server import PATIENCE, Server, eventually
+from tests.support.slow_clients import download_request
 
 CONTENT = random.Random(4).randbytes(1000)  # noqa: S311 - bytes to tell parts by
 DIGEST = hashlib.sha256(CONTENT)
@@ -443,7 +444,8 @@ def test_download_completion_is_a_second_entry(
     assert eventually(lambda: ends(front))
     (started,), (ended,) = entries(), entries("document.download_ended")
     assert started.created_at <= ended.created_at <= timezone.now()
-    assert isinstance(front, Nginx) == (ended.occurred_at is not None)
+    assert ended.occurred_at is not None
+    assert started.created_at <= ended.occurred_at <= ended.created_at
     own = {"id": ended.pk, "occurred_at": ended.occurred_at, "action": "document.download_ended"}
     own |= {"detail": "part: 100 of 1,000 bytes", "bytes_sent": 100}
     assert model_to_dict(ended) == model_to_dict(started) | own
@@ -485,6 +487,22 @@ def test_download_completion_of_one_that_is_broken_off_says_how_far_it_came(
     assert ended.bytes_sent is not None
     assert 0 <= ended.bytes_sent < 30_000_000
     assert ended.detail == f"broken off at {ended.bytes_sent:,} of 30,000,000 bytes"
+
+
+def test_download_whose_completion_the_database_refuses_is_told_by_the_log(
+    server: Server, acme: Tenant
+) -> None:
+    size = 8_000_000  # more than the buffers between server and client
+    document = made(acme, bytes(size))
+    with server.connect() as client:
+        client.sendall(download_request(document.id, acme.raw))
+        assert client.recv(1000).startswith(b"HTTP/1.1 200 OK\r\n")
+        server.database.refuse()
+    assert eventually(lambda: "is not in the audit log" in server.log())
+    assert "bytes_sent=" in server.log()
+    server.restore()
+    assert server.get(path_of(document), acme.raw).body == bytes(size)
+    assert eventually(lambda: len(entries("document.download_ended")) == 1)
 
 
 def test_download_signed_url_reaches_neither_the_client_nor_a_log(

@@ -10,8 +10,8 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from pymerkle import InclusionProof, InmemoryTree, verify_inclusion
 
-from audit import record
-from audit.models import AuditEntry, Checkpoint, Leaf
+from audit.models import Action, AuditEntry, Checkpoint, Leaf
+from audit.record import record
 from audit.scope import Scope
 from audit.tree.leaves import DATA
 from audit.tree.merkle import leaf_hash, root_of_proof
@@ -40,10 +40,10 @@ def _public_key(settings: Any) -> None:
 def lease(acme: Tenant, transactional_db: None) -> Document:
     """A complete document that was downloaded twice, among other entries."""
     document = factories.document(acme.workspace, "COMPLETED", title='Lease "A" – 1 of 2')
-    record.logged_in(person="ada@acme.example")
+    record(Action.LOGIN, by="ada@acme.example")
     for _ in range(2):
         assert acme.get(f"/documents/{document.id}/download").status == 200
-    record.logged_in(person="ada@acme.example")
+    record(Action.LOGIN, by="ada@acme.example")
     return document
 
 
@@ -113,7 +113,7 @@ def test_a_verifier_that_nobody_here_wrote_agrees_on_root_and_proofs(lease: Docu
 
 def test_proofs_from_the_database_are_those_of_another_implementation_for_every_size() -> None:
     for number in range(600):
-        record.logged_in(person=f"user{number}@acme.example")
+        record(Action.LOGIN, by=f"user{number}@acme.example")
     seal()
     data = leaves(600)
     other = InmemoryTree.init_from_entries(data, algorithm="sha256")
@@ -247,7 +247,7 @@ def test_evidence_without_the_key_of_the_checkpoint_says_which_variable(
 
 def complete_to() -> int:
     """The newest checkpoint's, after one more seal; another test's transaction delays it."""
-    record.logged_in(person="ada@acme.example")
+    record(Action.LOGIN, by="ada@acme.example")
     seal()
     return Checkpoint.objects.order_by("-size")[0].complete_to
 

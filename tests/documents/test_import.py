@@ -2,27 +2,16 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from audit.models import AuditEntry
-from documents import storage
 from documents.importing.staging import BATCH
 from documents.models import Document, Recipient, StoredFile
 from tests.support import factories
 from tests.support.client import Response
 from tests.support.factories import Tenant, at, pdf, uid
 from tests.support.inbox import Inbox, Value, completed, objects, rows, sent, signer
-
-
-@pytest.fixture
-def inbox(tmp_path: Path) -> Iterator[Inbox]:
-    """A folder to import; objects that a test adds are removed after it."""
-    before = objects()
-    yield Inbox(tmp_path)
-    storage.delete(objects() - before)
 
 
 def listed(tenant: Tenant) -> list[Response]:

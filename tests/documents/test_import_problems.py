@@ -1,15 +1,11 @@
 """import_documents: each problem has its line, document and field; nothing is imported."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management.base import CommandError
-from django.db import connection
 
-from documents import storage
-from documents.models import Document, StoredFile
+from documents.models import Document
 from tests.support import factories
 from tests.support.factories import Tenant, uid
 from tests.support.inbox import Inbox, Value, objects, rows, sent, signer
@@ -17,14 +13,6 @@ from tests.support.inbox import Inbox, Value, objects, rows, sent, signer
 ID = str(uid(1))
 NAMED = f"document {ID}"
 STATUSES = ", ".join(Document.Status.values)
-
-
-@pytest.fixture
-def inbox(tmp_path: Path) -> Iterator[Inbox]:
-    """A folder to import; objects that a test adds are removed after it."""
-    before = objects()
-    yield Inbox(tmp_path)
-    storage.delete(objects() - before)
 
 
 def refused(inbox: Inbox, workspace: Any) -> list[str]:
@@ -119,34 +107,9 @@ def test_import_reports_the_problems_of_all_documents_in_the_order_of_their_line
     ]
 
 
-def test_import_refuses_an_array_and_names_the_command_that_converts_it(
-    acme: Tenant, inbox: Inbox
-) -> None:
-    inbox.file.write_text("[\n{},\n{}\n]\n")
-    assert refused(inbox, acme.workspace) == [
-        "line 1, is a JSON array; write one object a line instead: jq -c '.[]' FILE > FILE.jsonl"
-    ]
-
-
 def test_import_succeeds_after_one_that_was_refused(acme: Tenant, inbox: Inbox) -> None:
     assert len(problems(inbox, acme, sent(id=ID), sent(id=ID))) == 1
     assert inbox.take(acme.workspace, sent(id=ID))["created"] == 1
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT to_regclass('import_staging')")
-        assert cursor.fetchone() == (None,)
-
-
-def test_import_reports_the_first_hundred_of_very_many_problems(acme: Tenant, inbox: Inbox) -> None:
-    inbox.write(*(sent(title=f"T{number}", status="X") for number in range(1, 1301)))
-    with pytest.raises(CommandError) as caught:
-        inbox.run(acme.workspace)
-    first, *lines, last = str(caught.value).splitlines()
-    assert first == "1,300 problems in documents.jsonl; nothing was imported."
-    assert [line.split(", status")[0] for line in lines] == [
-        f"line {number}, document T{number}" for number in range(1, 101)
-    ]
-    assert last == "and 1,200 more"
-    assert not StoredFile.objects.exists()
 
 
 @pytest.mark.parametrize("key", ["00000000-0000-4000-8000-00000000dead", "acme", "1", "", "\0"])

@@ -1,37 +1,26 @@
 """What import_documents adds to the audit log: documents, their files, the user and the file."""
 
 import hashlib
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management.base import CommandError
 from django.test import RequestFactory
 
-from audit import record
 from audit.models import Action, AuditEntry
+from audit.record import record, together
 from config.request_context import actor
-from documents import storage
 from documents.api.parameters import FILE_TYPES
 from documents.importing.staging import BATCH
 from documents.models import Document
 from documents.timeline import events
 from tests.support.factories import Tenant, pdf, uid
-from tests.support.inbox import Inbox, Value, completed, objects, sent, signer
+from tests.support.inbox import Inbox, Value, completed, sent, signer
 from tests.support.staff import HISTORY, signed_in, support
 
 ID = str(uid(1))
 FIXED: Value = {"id": ID, "recipients": [signer(id=str(uid(2)))]}
 DELETED = "2026-03-05T00:00:00Z"
-
-
-@pytest.fixture
-def inbox(tmp_path: Path) -> Iterator[Inbox]:
-    """A folder to import; objects that a test adds are removed after it."""
-    before = objects()
-    yield Inbox(tmp_path)
-    storage.delete(objects() - before)
 
 
 def sha256(inbox: Inbox, name: str) -> str:
@@ -110,7 +99,7 @@ def test_import_that_is_refused_records_nothing_and_the_next_one_does(
 def test_import_of_many_documents_keeps_few_entries_in_memory_and_adds_all_at_its_end(
     acme: Tenant, inbox: Inbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("audit.record.writing.IN_MEMORY", 7)
+    monkeypatch.setattr("audit.record.IN_MEMORY", 7)
     values = [sent(id=str(uid(number))) for number in range(BATCH + 5)]
     assert len(recorded(inbox, acme, *values)) == 2 * (BATCH + 5)
     last = Document.objects.latest("original__created_at")
@@ -122,11 +111,11 @@ def test_import_of_many_documents_keeps_few_entries_in_memory_and_adds_all_at_it
 
 @pytest.mark.usefixtures("db")
 def test_entries_together_are_added_at_the_end_with_what_each_one_has() -> None:
-    with record.together():
-        record.logged_in(person="ada@acme.example")
-        record.log_verified(person="root", detail="a\tb\\ – \n'")
+    with together():
+        record(Action.LOGIN, by="ada@acme.example")
+        record(Action.LOG_VERIFIED, by="root", detail="a\tb\\ – \n'")
         assert not AuditEntry.objects.exists()
-    record.logged_in(person="uma@umbrella.example")
+    record(Action.LOGIN, by="uma@umbrella.example")
     found = AuditEntry.objects.order_by("id").values_list("person", "detail", "bytes_sent")
     assert list(found) == [
         ("ada@acme.example", "", None),

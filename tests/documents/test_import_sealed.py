@@ -1,9 +1,7 @@
 """import_documents and complete documents: their files stay, other changes have an entry."""
 
 import hashlib
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +10,6 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from audit.models import Action, AuditEntry
-from documents import storage
 from documents.models import Document
 from tests.support import factories
 from tests.support.database import waiting_for_lock
@@ -23,14 +20,6 @@ from tests.support.server import eventually
 ID = str(uid(1))
 SEALED = "the files of a complete document are sealed; an import does not replace or remove them"
 RECIPIENT = signer(id=str(uid(2)))
-
-
-@pytest.fixture
-def inbox(tmp_path: Path) -> Iterator[Inbox]:
-    """A folder to import; objects that a test adds are removed after it."""
-    before = objects()
-    yield Inbox(tmp_path)
-    storage.delete(objects() - before)
 
 
 def document(**fields: Any) -> Value:

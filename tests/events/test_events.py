@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from config.api.errors import CursorExpired
 from documents.models import Document
-from events import cursors, purge, queries
+from events import feed as feeds
+from events import purge
 from events.models import KEEP_DAYS, Event, EventType, public_id
 from tests.support import factories
 from tests.support.client import forget_requests, get
@@ -185,10 +186,10 @@ def test_events_cursor_and_tag_stay_the_same_while_nothing_is_new(acme: Tenant) 
 
 
 def test_events_cursor_that_gets_old_is_replaced_when_nothing_is_new(acme: Tenant) -> None:
-    end = queries.end_of_feed(acme.workspace.id).next
+    end = feeds.end_of_feed(acme.workspace.id).next
     old = end._replace(time=end.time - timedelta(days=2))
-    cursor = request(acme, cursors.encode(old, acme.workspace.id))["nextCursor"]
-    assert cursors.decode(cursor, acme.workspace.id).time >= end.time
+    cursor = request(acme, feeds.encode(old, acme.workspace.id))["nextCursor"]
+    assert feeds.decode(cursor, acme.workspace.id).time >= end.time
 
 
 @pytest.mark.parametrize(
@@ -229,8 +230,8 @@ def test_events_of_another_workspace_are_never_shown(acme: Tenant, umbrella: Ten
 
 def expired(tenant: Tenant, **change: Any) -> bool:
     """Whether the cursor of the end of the feed is refused after a change of its position."""
-    end = queries.end_of_feed(tenant.workspace.id).next._replace(**change)
-    response = tenant.get(f"/events?after={quote(cursors.encode(end, tenant.workspace.id))}")
+    end = feeds.end_of_feed(tenant.workspace.id).next._replace(**change)
+    response = tenant.get(f"/events?after={quote(feeds.encode(end, tenant.workspace.id))}")
     assert response.status == 200 or "page through GET /api/v1/documents once" in response.error
     return {200: False, 410: True}[response.status]
 
@@ -314,7 +315,7 @@ def test_events_cursor_that_was_just_returned_works_for_a_day_and_misses_nothing
     number = len([age for age in ages if age >= begins])
     after = None
     if start is not None:
-        end = queries.end_of_feed(acme.workspace.id).next
+        end = feeds.end_of_feed(acme.workspace.id).next
         time = end.time - timedelta(hours=start)
         after = end._replace(transaction=number, id=1 << 60, time=time)
     promised = True
@@ -323,7 +324,7 @@ def test_events_cursor_that_was_just_returned_works_for_a_day_and_misses_nothing
         if after:
             after = after._replace(time=after.time - timedelta(hours=hours))
         try:
-            page = queries.page(acme.workspace.id, wanted, after, size)
+            page = feeds.page(acme.workspace.id, wanted, after, size)
         except CursorExpired:
             assert not promised or hours >= DAY
             return
@@ -331,7 +332,7 @@ def test_events_cursor_that_was_just_returned_works_for_a_day_and_misses_nothing
         assert [event.id for event in page.events] == following[:size]
         number, after = page.next.transaction, page.next
         last = page.events[-1].timestamp if page.events else timezone.now()
-        promised = last > timezone.now() - cursors.KEPT  # not if it was late before this page
+        promised = last > timezone.now() - feeds.KEPT  # not if it was late before this page
 
 
 def test_events_access_is_checked_as_everywhere(

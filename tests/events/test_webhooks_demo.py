@@ -16,7 +16,7 @@ from documents.demo.completing import complete_next
 from documents.models import Document
 from events.models import EventType
 from events.webhooks import demo as webhooks
-from events.webhooks import life
+from events.webhooks import services
 from events.webhooks.models import Endpoint
 from tests.support import factories
 from tests.support.factories import Tenant
@@ -67,12 +67,12 @@ def test_receiver_is_not_started_if_a_user_has_changed_or_deleted_its_endpoint(
         assert webhooks.receiver(demo_acme, acme.admin) is None
     kept = endpoint.url
     for url in ("https://hooks.example.com/", f"{kept}path"):
-        life.change(endpoint, url=url, types=endpoint.types, by=acme.admin)
+        services.change(endpoint, url=url, types=endpoint.types, by=acme.admin)
         endpoint.refresh_from_db()
         assert webhooks.receiver(demo_acme, acme.admin) is None
-    life.change(endpoint, url=kept, types=endpoint.types, by=acme.admin)
+    services.change(endpoint, url=kept, types=endpoint.types, by=acme.admin)
     assert run.demo_receiver("http://127.0.0.1:8000")
-    life.delete(endpoint, by=acme.admin)
+    services.delete(endpoint, by=acme.admin)
     assert run.demo_receiver("http://127.0.0.1:8000") is None
 
 

@@ -13,11 +13,12 @@ from django_otp.oath import totp
 from django_otp.plugins.otp_totp.models import TOTPDevice
 from selenium import webdriver
 
-from config.admin import reauthentication, recovery_codes
+from config.admin import reauthentication
 from tests.support import staff
 from tests.support.browser import Browser
 from tests.support.factories import Tenant
 from tests.support.server import Server, running
+from workspaces.accounts import recovery_codes
 
 PASSWORD = "correct horse battery staple"
 SECURITY = reverse("admin:security")

@@ -6,7 +6,7 @@ from datetime import timedelta
 from django.urls import reverse
 from django.utils import timezone
 
-from events.webhooks import life
+from events.webhooks import services
 from events.webhooks.models import Delivery, Endpoint
 from tests.support import staff, webhooks
 from tests.support.browser import Browser
@@ -133,7 +133,7 @@ def test_webhooks_that_fail_are_named_on_the_start_page(
     Membership.objects.create(workspace=freebie.workspace, user=acme.admin, role="ADMIN")
     off, failing = webhooks.endpoint(acme), webhooks.endpoint(acme, "https://failing.example/")
     webhooks.failed(off)
-    life.switch_off(off, reason="it responded with 410 Gone")
+    services.switch_off(off, reason="it responded with 410 Gone")
     Endpoint.objects.filter(pk=failing.pk).update(failing_since=timezone.now())
     waiting = webhooks.endpoint(freebie)
     webhooks.delivery(waiting)

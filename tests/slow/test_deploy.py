@@ -250,20 +250,6 @@ def test_compose_file_has_read_only_containers_and_mounts_files_that_exist() -> 
     assert {f"./{name}" for name in included} <= set(files)
 
 
-def test_folder_of_completions_exists_and_is_the_service_s_own() -> None:
-    [folder] = re.findall(r"^SPOOL_DIR=(.*)$", (DEPLOY / "env.example").read_text(), re.MULTILINE)
-    unit = (DEPLOY / "systemd" / "documents-api@.service").read_text()
-    [made] = re.findall(r"^StateDirectory=(.*)$", unit, re.MULTILINE)
-    assert f"/var/lib/{made}" == folder
-    assert f"install -d -o documents-api -g documents-api -m 700 {folder}\n" in (
-        (DEPLOY / "Containerfile").read_text()
-    )
-    services = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
-    for name in ("app-8001", "app-8002"):
-        assert services[name]["environment"]["SPOOL_DIR"] == folder
-        assert services[name]["volumes"] == [f"spool:{folder}"]
-
-
 def test_compose_file_has_variables_that_exist_and_the_owner_s_url_for_migrations_only() -> None:
     services = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
     images = {name: each for name, each in services.items() if each["image"] == "documents-api"}

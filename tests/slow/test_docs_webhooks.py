@@ -14,8 +14,7 @@ from config.api.responses import as_json
 from config.openapi.hooks import INTRODUCTION
 from events.models import KEEP_DAYS, public_id
 from events.serializers import event
-from events.webhooks import queue, secrets, sending
-from events.webhooks.models import BOTH_SECRETS
+from events.webhooks import policy, secrets, sender
 from tests.support.factories import uid
 from tests.support.openapi import SCHEMA, resolved, validator
 
@@ -45,19 +44,19 @@ def test_docs_have_the_schedule_of_the_attempts(text: str) -> None:
     cells = re.sub(r"</?t[dr]>|\|", " ", text)
     rows = re.findall(r" (\d+) +(at once|\d+ (?:s|min|h)) ", cells)
     found = [(int(number), seconds(wait)) for number, wait in rows]
-    assert found == list(enumerate(queue.DELAYS, 1))
-    assert len(queue.DELAYS) == 10
+    assert found == list(enumerate(policy.DELAYS, 1))
+    assert len(policy.DELAYS) == 10
     assert "up to ten times" in text
-    assert (queue.JITTER, queue.MOST_RETRY_AFTER) == (0.1, 3600)
+    assert (policy.JITTER, policy.MOST_RETRY_AFTER) == (0.1, 3600)
     assert "up to a tenth shorter or longer" in text
     assert "`Retry-After` says, an hour at most" in re.sub("</?code>", "`", text)
 
 
 def test_docs_have_the_limits_of_webhooks_and_events(text: str) -> None:
-    assert f"{sending.SECONDS:.0f} seconds" in text
-    assert f"For {BOTH_SECRETS.total_seconds() / 3600:.0f} hours after" in text
+    assert f"{policy.ATTEMPT_SECONDS:.0f} seconds" in text
+    assert f"For {policy.BOTH_SECRETS.total_seconds() / 3600:.0f} hours after" in text
     assert f"kept for {KEEP_DAYS} days" in text
-    assert queue.FAILING_DAYS == 5
+    assert policy.FAILING_DAYS == 5
     assert "five days in which no attempt succeeds" in text
     assert "five minutes" in text  # the package's tolerance
     assert "Redirects are not followed" in text
@@ -88,7 +87,7 @@ def signed() -> tuple[bytes, dict[str, str], str]:
     headers = {
         "webhook-id": public_id(uid(1)),
         "webhook-timestamp": timestamp,
-        "webhook-signature": sending.signature(secret, content),
+        "webhook-signature": sender.signature(secret, content),
     }
     return body, headers, secret
 

@@ -17,8 +17,8 @@ from django.core.management import CommandError, call_command
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from audit import record
-from audit.models import AuditEntry
+from audit.models import Action, AuditEntry
+from audit.record import record
 from audit.tree.note import PrivateKey
 from documents import storage
 from documents.models import Document
@@ -41,7 +41,7 @@ def lease(acme: Tenant) -> Document:
     document = factories.document(acme.workspace, "COMPLETED")
     for each in ("signed", "original", "signed"):
         assert acme.get(f"/documents/{document.id}/download?type={each}").status == 200
-        record.logged_in(person="ada@acme.example")
+        record(Action.LOGIN, by="ada@acme.example")
     return document
 
 

@@ -137,7 +137,6 @@ def test_sigterm_cuts_a_slow_download_and_records_it_as_broken_off(
     assert ended.bytes_sent is not None
     assert 0 <= ended.bytes_sent < size
     assert ended.detail == f"broken off at {ended.bytes_sent:,} of 30,000,000 bytes"
-    assert list(instance.spool.iterdir()) == []
 
 
 def test_port_that_is_in_use_is_one_line(instance: Server) -> None:

@@ -22,7 +22,7 @@ from django.db.models.functions import Now
 
 from config.ports import free_port
 from documents.models import Document, StoredFile
-from events.webhooks import life
+from events.webhooks import services
 from events.webhooks.models import Delivery, DeliveryState
 from tests.support import factories
 from tests.support import server as servers
@@ -94,7 +94,7 @@ def test_consumers_learn_of_each_event_whatever_is_killed(
     pages, arrived = tmp_path / "pages", tmp_path / "arrived"
     pages.mkdir()
     port, server_port = str(free_port()), str(free_port())
-    _, secret = life.create(
+    _, secret = services.create(
         workspace=acme.workspace,
         url=f"http://127.0.0.1:{port}/",
         types=SENT_TO_ENDPOINT,

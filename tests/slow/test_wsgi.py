@@ -50,7 +50,6 @@ def serve(**environment: str | None) -> "subprocess.CompletedProcess[str]":
         "S3_BUCKET",
         "S3_ACCESS_KEY_ID",
         "S3_SECRET_ACCESS_KEY",
-        "SPOOL_DIR",
     ],
 )
 def test_wsgi_without_a_required_variable_ends_with_one_line_that_names_it(name: str) -> None:

@@ -22,7 +22,9 @@ from tests.support.browser import browser, chromium  # noqa: F401 - fixtures
 from tests.support.client import forget_requests, send_forms_as_browsers_do
 from tests.support.database import allow_backdating, empty_tables
 from tests.support.factories import Tenant
+from tests.support.inbox import inbox  # noqa: F401 - a fixture
 from tests.support.nginx import Nginx
+from tests.support.receiver import receiver  # noqa: F401 - a fixture
 from tests.support.server import Server, end_connections, eventually, running, wait_for_completions
 from tests.support.usage import flusher  # noqa: F401 - a fixture
 from workspaces.plans import Plan

@@ -2,14 +2,17 @@
 
 import io
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import boto3
+import pytest
 from django.conf import settings
 from django.core.management import call_command
 
+from documents import storage
 from documents.models import Document, Recipient, StoredFile
 from tests.support.factories import pdf
 from workspaces.models import Workspace
@@ -67,6 +70,14 @@ class Inbox:
         """Writes the documents and imports them."""
         self.write(*values)
         return self.run(workspace)
+
+
+@pytest.fixture
+def inbox(tmp_path: Path) -> Iterator[Inbox]:
+    """A folder to import; objects that a test adds are removed after it."""
+    before = objects()
+    yield Inbox(tmp_path)
+    storage.delete(objects() - before)
 
 
 def signer(**fields: Any) -> Value:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 import psutil
+import pytest
 
 from events.webhooks import secrets
 from events.webhooks.models import Endpoint
@@ -145,6 +146,12 @@ def receiving(**options: Any) -> Iterator[Receiver]:
         yield receiver
     finally:
         receiver.stop()
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with receiving() as started:
+        yield started
 
 
 def closed_port() -> int:

@@ -5,8 +5,8 @@ from datetime import timedelta
 
 from django.db import connection
 
-from audit import record
-from audit.models import AuditEntry, Checkpoint
+from audit.models import Action, AuditEntry, Checkpoint
+from audit.record import record
 from audit.tree.note import PrivateKey
 from audit.tree.sealer import Sealer
 from config.postgresql import roles
@@ -19,7 +19,7 @@ VARIABLES = {"AUDIT_SIGNING_KEY": KEY.encode(), "AUDIT_PUBLIC_KEYS": str(KEY.pub
 def written(count: int = 1) -> list[AuditEntry]:
     """Entries of this moment, by their ids."""
     for _ in range(count):
-        record.logged_in(person="ada@acme.example")
+        record(Action.LOGIN, by="ada@acme.example")
     return list(AuditEntry.objects.order_by("-id")[:count])[::-1]
 
 
@@ -57,12 +57,12 @@ def forget(size: int) -> None:
 
 def verified() -> None:
     """A verification has found the log intact."""
-    record.log_verified(person="root", detail="")
+    record(Action.LOG_VERIFIED, by="root", detail="0 entries")
 
 
 def found_damaged() -> None:
     """A verification has found the log damaged."""
-    record.log_damaged(person="root", detail="")
+    record(Action.LOG_DAMAGED, by="root", detail="1 problem")
 
 
 def grow_older(entry: AuditEntry, **by: float) -> None:

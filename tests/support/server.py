@@ -102,7 +102,6 @@ class Server:
     Attributes:
         database, store, counter: the proxies in front of PostgreSQL, S3 and Redis.
         port: the port that it listens on.
-        spool: the folder of completions that it could not record.
 
     Args:
         environment: further variables.
@@ -115,7 +114,6 @@ class Server:
         self.port = free_port()
         self._metrics_port = free_port()
         self._log = folder / "log"
-        self.spool = folder / "spool"
         command = [sys.executable, "-m", "config.server", "--port", str(self.port)]
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
@@ -127,7 +125,6 @@ class Server:
                     "S3_ENDPOINT_URL": self.store.url,
                     "REDIS_URL": self.counter.url,
                     "METRICS_PORT": str(self._metrics_port),
-                    "SPOOL_DIR": str(self.spool),
                     # Never: it would write rows of this test while the next one runs.
                     "USAGE_FLUSH_SECONDS": "86400",
                     "HTTPS_ONLY": "no",  # a browser keeps the cookies it gets from http

@@ -6,16 +6,18 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
+from prometheus_client import REGISTRY
 
 from apikeys.usage.flusher import Flusher
+from apikeys.usage.middleware import BUFFERS
 from apikeys.usage.models import RefusedRequest
-from apikeys.usage.recorder import BUFFERS, REFUSALS
+from apikeys.usage.refusals import REFUSED
 
 
 def empty_buffers() -> None:
     for buffer in BUFFERS:
         buffer.take()
-    REFUSALS.forget_groups()
+    REFUSED.forget_groups()
 
 
 @pytest.fixture
@@ -50,6 +52,12 @@ def refused(count: int = 1, **fields: Any) -> list[RefusedRequest]:
         )
         for number in range(count)
     )
+
+
+def dropped(kind: str) -> float:
+    """How many requests have found the buffer full, as metrics say it."""
+    found = REGISTRY.get_sample_value("documents_usage_dropped_total", {"kind": kind})
+    return found or 0
 
 
 def find_request(request_id: str) -> list[RefusedRequest]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from events.webhooks import life
+from events.webhooks import services
 from events.webhooks.models import Attempt, Delivery, Endpoint
 from tests.support.factories import Tenant
 
@@ -16,7 +16,7 @@ PUBLIC_URL = "https://hooks.example.com/signed"
 def endpoint(tenant: Tenant, url: str = URL) -> Endpoint:
     """An endpoint of the workspace for completed documents, made by its admin."""
     types = ["document.completed"]
-    return life.create(workspace=tenant.workspace, url=url, types=types, by=tenant.admin)[0]
+    return services.create(workspace=tenant.workspace, url=url, types=types, by=tenant.admin)[0]
 
 
 def delivery(endpoint: Endpoint, *attempts: dict[str, Any], **fields: Any) -> Delivery:

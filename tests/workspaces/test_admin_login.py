@@ -15,8 +15,6 @@ from django.urls import reverse
 from psycopg import sql
 
 from audit.models import Action, AuditEntry
-from config.admin.signin.form import account
-from config.admin.signin.throttle import ACCOUNT, ADDRESS, BROWSER
 from config.postgresql import roles
 from config.redis import breaker
 from tests.support import factories
@@ -24,6 +22,8 @@ from tests.support.factories import Tenant
 from tests.support.proxy import Proxy
 from tests.support.server import eventually
 from tests.support.staff import give_password
+from workspaces.accounts.logins import account
+from workspaces.accounts.throttle import ACCOUNT, ADDRESS, BROWSER
 
 pytestmark = pytest.mark.usefixtures("still_windows")
 

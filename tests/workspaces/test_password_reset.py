@@ -18,15 +18,15 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from audit.models import Action, AuditEntry
 from config import env, mail
-from config.admin.signin import passwords
-from config.admin.signin.passwords import RESETS_BY_ADDRESS, RESETS_OF_ACCOUNT
-from config.admin.signin.throttle import Limit
 from config.logs import redact
 from tests.support import factories, staff
 from tests.support.factories import Tenant
 from tests.support.nginx import Nginx
 from tests.support.server import Server, eventually
 from tests.support.staff import give_password
+from workspaces.accounts import passwords
+from workspaces.accounts.passwords import RESETS_BY_ADDRESS, RESETS_OF_ACCOUNT
+from workspaces.accounts.throttle import Limit
 from workspaces.models import ConfirmedAddress
 
 pytestmark = pytest.mark.usefixtures("still_windows")

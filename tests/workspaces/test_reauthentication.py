@@ -11,14 +11,14 @@ from django.test import Client, RequestFactory
 from django.urls import reverse
 
 from apikeys.models import ApiKey
-from audit import record
 from audit.models import Action, AuditEntry
+from audit.record import record
 from config.admin import reauthentication
 from config.admin.reauthentication import asks_for_password, recent_sign_in_required
-from config.admin.signin.throttle import SIGNED_IN
 from tests.support import factories, staff
 from tests.support.factories import Tenant
 from tests.support.staff import give_password
+from workspaces.accounts.throttle import SIGNED_IN
 from workspaces.models import Invitation, Membership, Workspace
 
 pytestmark = pytest.mark.usefixtures("still_windows")
@@ -112,7 +112,7 @@ def test_nothing_about_accounts_or_workspaces_changes_without_a_recent_sign_in(
         ("auth_user_change", {**names, "is_operator": "on"}),
         ("auth_user_activate", {"activate": "yes"}),
         ("auth_user_deactivate", {"deactivate": "yes"}),
-        ("auth_user_password_change", {"password1": PASSWORD, "password2": PASSWORD}),
+        ("auth_user_password", {"password1": PASSWORD, "password2": PASSWORD}),
         ("auth_user_add", {"email": "eve@x.example", "kind": "support"}),
         ("workspaces_workspace_add", {"name": "New", "plan": "PRO"}),
         ("workspaces_workspace_suspend", {"reason": "unpaid"}),
@@ -153,8 +153,11 @@ def test_no_file_of_the_log_is_handed_out_without_a_recent_sign_in(
     client: Client, acme: Tenant
 ) -> None:
     document = factories.document(acme.workspace)
-    record.document_viewed(
-        workspace=acme.workspace.snapshot(), document=document.snapshot(), person="sam@x.example"
+    record(
+        Action.DOCUMENT_VIEWED,
+        by="sam@x.example",
+        workspace=acme.workspace.snapshot(),
+        document=document.snapshot(),
     )
     evidence = reverse("admin:documents_document_evidence", args=[document.pk])
     before = AuditEntry.objects.count()

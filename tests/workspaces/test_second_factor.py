@@ -23,11 +23,10 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from audit.models import Action, AuditEntry
 from config import embedded
-from config.admin import recovery_codes
-from config.admin.signin import steps
-from config.admin.signin.throttle import ADDRESS
 from tests.support import factories, staff
 from tests.support.factories import Tenant
+from workspaces.accounts import recovery_codes, steps
+from workspaces.accounts.throttle import ADDRESS
 
 pytestmark = pytest.mark.usefixtures("still_windows")
 
@@ -232,7 +231,7 @@ def test_wrong_codes_count_for_the_address(olga: User) -> None:
 @pytest.mark.parametrize("typed", ["", "x" * 41, "a\x00b", "²²²²²²", "١٢٣٤٥٦", "1_2_3_", "-00001"])
 def test_odd_codes_are_just_wrong(olga: User, typed: str) -> None:
     app(olga)
-    recovery_codes.make(olga, by="")
+    recovery_codes.make(olga, by="root")
     client, _ = enter_password(olga)
     assert client.post(CODE, {"code": typed}).status_code == 200
     assert not is_signed_in(client)
@@ -313,14 +312,14 @@ def test_recovery_code_signs_in_once_and_is_recorded(olga: User) -> None:
 
 def test_recovery_code_of_another_user_is_wrong(olga: User, ada: User) -> None:
     app(olga)
-    theirs = recovery_codes.make(ada, by="")[0]
-    recovery_codes.make(olga, by="")
+    theirs = recovery_codes.make(ada, by="root")[0]
+    recovery_codes.make(olga, by="root")
     client, _ = enter_password(olga)
     assert client.post(CODE, {"code": theirs}).status_code == 200
 
 
 def test_database_has_only_hashes_of_recovery_codes(olga: User) -> None:
-    codes = recovery_codes.make(olga, by="")
+    codes = recovery_codes.make(olga, by="root")
     stored = " ".join(StaticToken.objects.values_list("token", flat=True))
     for each in codes:
         assert each not in stored
@@ -413,7 +412,7 @@ def test_required_second_factor_cannot_be_removed_by_its_user(olga: User) -> Non
 
 def test_new_recovery_codes_replace_the_former_ones(ada: User) -> None:
     app(ada)
-    old = recovery_codes.make(ada, by="")[0]
+    old = recovery_codes.make(ada, by="root")[0]
     client = signed_in(ada)
     assert "no longer work" in text_of(client.get(CODES))
     new = shown_codes(client.post(CODES, {"confirmed": "yes"}))
@@ -426,7 +425,7 @@ def test_new_recovery_codes_replace_the_former_ones(ada: User) -> None:
 
 def test_operator_without_the_phone_gets_new_codes_and_a_new_app(olga: User) -> None:
     app(olga)
-    first, second, *_ = recovery_codes.make(olga, by="")
+    first, second, *_ = recovery_codes.make(olga, by="root")
     client, other = enter_password(olga)[0], enter_password(olga)[0]
     client.post(CODE, {"code": first})
     other.post(CODE, {"code": second})

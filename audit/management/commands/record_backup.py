@@ -5,7 +5,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from audit import record
+from audit.models import Action
+from audit.record import record
 from config.request_context import actor
 
 
@@ -17,4 +18,4 @@ class Command(BaseCommand):
         parser.add_argument("detail", nargs="?", default="", help="what it has, such as its size")
 
     def handle(self, *, detail: str, **options: Any) -> None:
-        record.backup_made(person=actor(), detail=" ".join(detail.split())[:1000])
+        record(Action.BACKUP_MADE, by=actor(), detail=" ".join(detail.split()))

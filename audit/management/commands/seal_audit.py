@@ -12,7 +12,8 @@ from django.core.management.base import CommandError
 from django.db import Error as DatabaseError
 from django.db import connection
 
-from audit import record
+from audit.models import Action
+from audit.record import record
 from audit.tree import checkpoints
 from audit.tree.keys import public_keys, signing_key
 from audit.tree.sealer import BATCH, Sealer, SealRefused
@@ -78,7 +79,7 @@ class Command(ProgressCommand):
         with graceful_shutdown() as shutdown:
             try:
                 if follow:
-                    record.command_run(person=actor(), detail=f"Seals with {key.public}")
+                    record(Action.COMMAND_RUN, by=actor(), detail=f"Seals with {key.public}")
                 if after_restore:
                     self.sealer.accept_loss()
                 self.seal(shutdown)

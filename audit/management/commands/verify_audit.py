@@ -8,7 +8,8 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import CommandError
 from django.db import Error as DatabaseError
 
-from audit import record
+from audit.models import Action
+from audit.record import record
 from audit.tree import guards
 from audit.tree.checkpoints import CheckpointFile
 from audit.tree.keys import public_keys
@@ -76,9 +77,9 @@ class Command(ProgressCommand):
 
     def record(self, result: Result) -> None:
         """Adds the result to the log, for the admin's banner and `/readyz`."""
-        write = record.log_damaged if result.problems else record.log_verified
+        action = Action.LOG_DAMAGED if result.problems else Action.LOG_VERIFIED
         problems = f"{result.problems:,} problems; " if result.problems else ""
-        write(person=actor(), detail=problems + summary(result))
+        record(action, by=actor(), detail=problems + summary(result))
 
 
 def summary(result: Result) -> str:

@@ -8,11 +8,12 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.db import Error as DatabaseError
 
-from audit import record
+from audit.models import Action
+from audit.record import record
 from config.management.progress import ProgressCommand, first_line
 from config.management.shutdown import Stopped, graceful_shutdown
 from config.request_context import actor
-from documents.counts.check import differences
+from workspaces.counts import differences
 
 
 class Command(ProgressCommand):
@@ -37,7 +38,8 @@ class Command(ProgressCommand):
                         self.stdout.write(json.dumps(asdict(each), default=str))
                 finally:
                     if fix and different:  # also if it was stopped before the end
-                        record.command_run(person=actor(), detail=f"Counts corrected: {different}")
+                        detail = f"Counts corrected: {different}"
+                        record(Action.COMMAND_RUN, by=actor(), detail=detail)
             except Stopped as exc:
                 raise CommandError("Stopped before the end.", returncode=exc.status) from exc
             except DatabaseError as exc:

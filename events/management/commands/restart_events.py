@@ -5,7 +5,8 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.db import connection, transaction
 
-from audit import record
+from audit.models import Action
+from audit.record import record
 from config.postgresql.roles import as_owner
 from config.request_context import actor
 
@@ -27,5 +28,5 @@ class Command(BaseCommand):
     def handle(self, **options: Any) -> None:
         with as_owner(), transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(_RESTART)
-        record.command_run(person=actor(), detail="The feed of events starts anew")
+        record(Action.COMMAND_RUN, by=actor(), detail="The feed of events starts anew")
         self.stdout.write("The feed of events starts anew.")

@@ -1,0 +1,55 @@
+"""An entry's copies of what it is about; their fields are columns of the log."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from config.api.request import ActiveKey
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkspaceSnapshot:
+    """An entry's copy of a workspace."""
+
+    workspace_id: UUID
+    workspace_name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeySnapshot(WorkspaceSnapshot):
+    """An entry's copy of an API key, with its workspace."""
+
+    key_id: UUID
+    key_name: str
+    key_prefix: str
+
+    @classmethod
+    def of(cls, key: ActiveKey) -> "KeySnapshot":
+        """A copy of the key that a request was made with."""
+        return cls(
+            workspace_id=key.workspace_id,
+            workspace_name=key.workspace_name,
+            key_id=key.id,
+            key_name=key.name,
+            key_prefix=key.prefix,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DocumentSnapshot:
+    """An entry's copy of a document."""
+
+    document_id: UUID
+    document_title: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileSnapshot:
+    """An entry's copy of a document's file.
+
+    Attributes:
+        byte_range: the part of it that a download asks for ("0-99/200"); "" for the whole file.
+    """
+
+    file_type: str
+    file_sha256: str
+    byte_range: str = ""

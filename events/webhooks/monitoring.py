@@ -1,0 +1,118 @@
+"""What operators see of webhooks and of the feed of events: on the page "System", and as metrics.
+
+It is read in a few index lookups for each endpoint, however many deliveries wait.
+"""
+
+import os
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.db import connection as default_connection
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models.functions import Now
+from prometheus_client import Metric
+from prometheus_client.core import GaugeMetricFamily
+
+from config.system import Fact
+from events.webhooks.models import Process
+from events.webhooks.queue import READY
+
+SEEN_SECONDS = 15.0  # between two times that a process says that it is there
+LATE_SECONDS = 60  # a delivery is usually attempted within a second
+HELD_SECONDS = 60  # a transaction that writes events usually lasts less
+_MOST_COUNTED = 100_000  # pending deliveries; more are not counted
+_NEWEST = 10_000  # events that are looked at
+
+# The oldest delivery of each endpoint that works and may receive. Those of one that fails wait for
+# their turn, by design. An event is held back while a transaction runs that began before it ended.
+_STATUS = f"""
+    {READY}
+    SELECT
+        (SELECT count(*) FROM (
+            SELECT FROM webhooks_delivery WHERE state = 'PENDING' LIMIT {_MOST_COUNTED}
+        ) AS counted),
+        (SELECT extract(epoch FROM statement_timestamp() - min(first.next_attempt_at))::float8
+        FROM ready CROSS JOIN LATERAL (
+            SELECT next_attempt_at FROM webhooks_delivery AS delivery
+            WHERE delivery.endpoint_id = ready.id AND delivery.state = 'PENDING'
+            ORDER BY next_attempt_at, id LIMIT 1
+        ) AS first
+        WHERE NOT ready.failing AND first.next_attempt_at <= statement_timestamp()),
+        (SELECT count(*) FROM webhooks_process
+        WHERE seen_at > statement_timestamp() - interval '{4 * SEEN_SECONDS} s'),
+        (SELECT count(*) FROM webhooks_endpoint WHERE deleted_at IS NULL),
+        (SELECT count(*) FROM webhooks_endpoint
+        WHERE deleted_at IS NULL AND NOT enabled AND disabled_reason <> ''),
+        (SELECT extract(epoch FROM statement_timestamp() - min(occurred_at))::float8 FROM (
+            SELECT transaction, occurred_at FROM events_event ORDER BY id DESC LIMIT {_NEWEST}
+        ) AS newest
+        WHERE transaction >= pg_snapshot_xmin(pg_current_snapshot())::text::bigint)
+"""  # noqa: S608 - made of constants
+_METRICS = {
+    "webhooks_pending": "Deliveries that wait for an attempt",
+    "webhooks_overdue_seconds": "How long the oldest delivery that is due has waited",
+    "webhooks_processes": "Processes that deliver",
+    "webhooks_endpoints": "Endpoints",
+    "webhooks_switched_off": "Endpoints that the service has switched off",
+    "events_held_seconds": "The age of the oldest event that the feed does not show yet",
+}
+
+
+@dataclass(frozen=True)
+class Status:
+    """What waits and who delivers; the fields are those of `_METRICS`."""
+
+    pending: int  # also for endpoints that are off
+    overdue_seconds: float
+    processes: int
+    endpoints: int
+    switched_off: int
+    held_seconds: float
+
+
+def read_status(connection: BaseDatabaseWrapper = default_connection) -> Status:
+    with connection.cursor() as cursor:
+        cursor.execute(_STATUS)
+        [row] = cursor.fetchall()
+    return Status(*(value or 0 for value in row))
+
+
+def read_facts() -> list[Fact]:
+    """Whether deliveries go on, and the feed shows what happens (`config.system`)."""
+    now = read_status()
+    absent = now.processes == 0 and now.endpoints > 0
+    return [
+        Fact(
+            "Processes that deliver",
+            f"{now.processes:,}" if now.processes else "none: see manage.py deliver_webhooks",
+            "bad" if absent else "ok" if now.processes else "",
+        ),
+        Fact("Deliveries that wait", f"{now.pending:,}"),
+        Fact(
+            "The oldest one that should have been attempted",
+            f"{now.overdue_seconds:,.0f} s" if now.overdue_seconds else "none",
+            "bad" if now.overdue_seconds > LATE_SECONDS else "ok",
+        ),
+        Fact("Endpoints that the service has switched off", f"{now.switched_off:,}"),
+        Fact(
+            "The oldest event that the feed does not show yet",
+            f"{now.held_seconds:,.0f} s: a transaction has run for longer"
+            if now.held_seconds
+            else "none",
+            "bad" if now.held_seconds > HELD_SECONDS else "ok",
+        ),
+    ]
+
+
+def read_metrics(connection: BaseDatabaseWrapper) -> Iterator[Metric]:
+    """The same for Prometheus; each process reads it from the database (`config.metrics`)."""
+    values = vars(read_status(connection)).values()
+    for (name, text), value in zip(_METRICS.items(), values, strict=True):
+        yield GaugeMetricFamily(f"documents_{name}", text, value)
+
+
+def say_seen() -> None:
+    """Writes that this process is there and delivers."""
+    name = f"{socket.gethostname()[:150]}:{os.getpid()}"
+    Process.objects.update_or_create(name=name, defaults={"seen_at": Now()})

@@ -1,0 +1,38 @@
+"""The rules of webhooks: when attempts are made, how many, and when an endpoint is switched off."""
+
+import random
+from datetime import timedelta
+
+# Seconds before each attempt, from the end of the one before: 5 s, 5 min, 30 min, 2 h, 5 h, …
+DELAYS = (0, 5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400)
+JITTER = 0.1  # a delay is up to this share longer or shorter
+MOST_RETRY_AFTER = 3600  # seconds: a Retry-After asks for this much at most
+RETRY_AFTER_STATUSES = (429, 503)  # with which Retry-After counts
+
+ATTEMPT_SECONDS = 15.0  # from resolving the host's name to the response's last byte
+LEASE_SECONDS = 20  # that a process has a delivery for itself; if it is killed, others wait so long
+AT_ONCE = 10  # attempts in progress for an endpoint, over all processes
+AT_ONCE_DEGRADED = 1  # for one that fails or is slow
+SLOW_SECONDS = 2.0  # an attempt that takes longer makes its endpoint a slow one
+
+FAILING_DAYS = 5  # without any success, until an endpoint is switched off
+FAILING = f"no attempt has succeeded for {FAILING_DAYS} days"
+GONE_STATUS = 410  # switches an endpoint off at once
+GONE = "it responded with 410 Gone"
+
+BOTH_SECRETS = timedelta(hours=24)  # after a secret was rolled, deliveries have both signatures
+KEEP = timedelta(days=30)  # deliveries, whatever became of them
+MOST_ENDPOINTS = 20  # of a workspace: each one multiplies what is delivered
+
+
+def next_delay(failures: int, retry_after: int) -> float | None:
+    """Seconds until the next attempt; None if there is none.
+
+    Args:
+        failures: how many attempts have failed.
+        retry_after: seconds that the last response asks for.
+    """
+    if failures >= len(DELAYS):
+        return None
+    jittered = DELAYS[failures] * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311
+    return max(jittered, min(retry_after, MOST_RETRY_AFTER))

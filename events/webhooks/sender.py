@@ -1,0 +1,161 @@
+"""One attempt: a signed POST over a connection of its own, to an address that was checked."""
+
+import asyncio
+import base64
+import hashlib
+import hmac
+import logging
+import ssl
+import time
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import cache
+from math import ceil
+from typing import Any
+
+import httpcore
+from cryptography.fernet import InvalidToken
+
+from config.api.responses import as_json
+from events.models import public_id
+from events.serializers import event
+from events.webhooks import policy, secrets
+from events.webhooks.models import RESPONSE_LENGTH
+from events.webhooks.network import AttemptFailed, CheckedNetwork
+from events.webhooks.queue import Claim, Result
+from events.webhooks.targets import Target, check_url
+
+logger = logging.getLogger(__name__)
+
+READ_BYTES = 4 * RESPONSE_LENGTH  # of a response: a character has up to 4
+USER_AGENT = "Document-API-Webhooks/1"
+
+
+async def attempt(claim: Claim) -> Result:
+    """Makes one attempt, within `policy.ATTEMPT_SECONDS`."""
+    started_at, started, limit = datetime.now(UTC), time.monotonic(), policy.ATTEMPT_SECONDS
+    found: dict[str, Any] = {}
+    try:
+        async with asyncio.timeout(limit):
+            await _post(claim, found)
+    except TimeoutError:
+        found["error"] = f"There was no complete response within {limit:.0f} seconds."
+    except AttemptFailed as exc:
+        found["error"] = str(exc)
+    except Exception as exc:
+        found["error"] = _sentence(exc)
+    return Result(claim, started_at, round((time.monotonic() - started) * 1000), **found)
+
+
+async def _post(claim: Claim, found: dict[str, Any]) -> None:
+    """Sends the request, and adds what is known of the response to `found`."""
+    try:
+        target = check_url(claim.url)
+    except ValueError as exc:
+        raise AttemptFailed(f"The URL is not allowed: {exc}") from exc
+    body = as_json(
+        event(claim.event_id, claim.type, claim.occurred_at, claim.document_id, claim.status)
+    )
+    request = httpcore.Request(
+        "POST",
+        httpcore.URL(scheme=target.scheme, host=target.host, port=target.port, target=target.path),
+        headers=[*_headers(target, body), *_signed(claim, body)],
+        content=body,
+    )
+    network = CheckedNetwork()
+    # No pool: a connection whose certificate was verified for one host must not serve another one,
+    # and a kept one may be closed by the receiver at any moment.
+    connection = httpcore.AsyncHTTPConnection(
+        request.url.origin, ssl_context=_trusted(), network_backend=network
+    )
+    try:
+        response = await connection.handle_async_request(request)
+        found["status"] = response.status
+        if response.status in policy.RETRY_AFTER_STATUSES:
+            found["retry_after"] = _retry_after(response.headers)
+        content = b""
+        async for part in response.aiter_stream():
+            content += part
+            found["response"] = _text(content)
+            if len(content) >= READ_BYTES:
+                break
+    finally:
+        await network.close()
+
+
+def _headers(target: Target, body: bytes) -> list[tuple[str, str]]:
+    return [
+        ("Host", target.authority),
+        ("Content-Type", "application/json"),
+        ("Content-Length", str(len(body))),
+        ("User-Agent", USER_AGENT),
+        ("Connection", "close"),
+    ]
+
+
+def _signed(claim: Claim, body: bytes) -> list[tuple[str, str]]:
+    """The headers of Standard Webhooks; while a secret is rolled, there are two signatures."""
+    id, timestamp = public_id(claim.event_id), str(int(time.time()))
+    try:
+        keys = [secrets.decrypt(each) for each in (claim.secret, claim.previous_secret) if each]
+    except InvalidToken as exc:
+        logger.error("No key decrypts the secret of endpoint %s", claim.endpoint_id)
+        raise AttemptFailed("This service cannot read the endpoint's secret: roll it.") from exc
+    content = f"{id}.{timestamp}.".encode() + body
+    return [
+        ("webhook-id", id),
+        ("webhook-timestamp", timestamp),
+        ("webhook-signature", " ".join(signature(key, content) for key in keys)),
+    ]
+
+
+def signature(secret: str, content: bytes) -> str:
+    """ "v1,…": what a secret signs."""
+    key = base64.b64decode(secret.removeprefix(secrets.PREFIX))
+    return "v1," + base64.b64encode(hmac.digest(key, content, hashlib.sha256)).decode()
+
+
+def _retry_after(headers: Iterable[tuple[bytes, bytes]]) -> int:
+    """Seconds, which the header has as such or as a date; 0 without a valid one."""
+    value = next((value for name, value in headers if name.lower() == b"retry-after"), b"")
+    if value.isdigit():
+        return int(value[:9])
+    try:
+        date = parsedate_to_datetime(value.decode("latin-1"))
+    except (ValueError, OverflowError):
+        return 0
+    date = date if date.tzinfo else date.replace(tzinfo=UTC)
+    return max(0, ceil((date - datetime.now(UTC)).total_seconds()))
+
+
+def _text(content: bytes) -> str:
+    # PostgreSQL has no NUL in texts.
+    return content.decode(errors="replace").replace("\0", "")[:RESPONSE_LENGTH]
+
+
+@cache
+def _trusted() -> ssl.SSLContext:
+    """The system's certificate authorities; SSL_CERT_FILE names others."""
+    return ssl.create_default_context()
+
+
+def _sentence(exc: Exception) -> str:
+    """What went wrong, for the workspace's admins."""
+    cause: BaseException | None = exc
+    while cause is not None:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return f"The certificate was not accepted: {cause.verify_message}"[:200]
+        if isinstance(cause, ssl.SSLError):
+            return "The TLS connection failed."
+        if isinstance(cause, ConnectionRefusedError):
+            return "The connection was refused."
+        cause = cause.__cause__ or cause.__context__
+    if isinstance(exc, httpcore.ConnectError | httpcore.ConnectTimeout):
+        return "The connection failed."
+    if isinstance(exc, httpcore.NetworkError):
+        return "The connection broke off."
+    if isinstance(exc, httpcore.RemoteProtocolError):
+        return "The response is not valid HTTP, or incomplete."
+    logger.error("An attempt failed unexpectedly", exc_info=exc)
+    return "This service failed; its log has the reason."

@@ -1,0 +1,328 @@
+"""Reading objects: what comes of every way in which object storage can fail."""
+
+import functools
+import io
+import itertools
+import os
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from documents import storage
+from documents.storage import Missing, OutOfReach, StorageError
+from tests.slow.test_nginx_storage import tls_in_front_of
+from tests.support import factories
+from tests.support.nginx import make_certificate
+from tests.support.proxy import HOST, Proxy
+from tests.support.server import eventually
+
+pytestmark = pytest.mark.service
+
+DEADLINE = 6  # seconds
+CONTENT = b"%PDF-1.7" + bytes(range(256)) * 2000
+Point = Callable[..., None]
+
+
+@pytest.fixture
+def point(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Point]:
+    """Makes this process use object storage with other options, for example another URL."""
+
+    def point(**options: Any) -> None:
+        default = settings.STORAGES["default"]
+        changed = {**default, "OPTIONS": default["OPTIONS"] | options}
+        settings.STORAGES = {**settings.STORAGES, "default": changed}
+        make = functools.cache(storage._make_client.__wrapped__)
+        monkeypatch.setattr(storage, "_make_client", make)
+        storage.prepare()
+
+    yield point
+    storage._breaker.succeeded()  # it may have opened
+
+
+@pytest.fixture
+def store(point: Point) -> Iterator[Proxy]:
+    """The way of this process to object storage."""
+    proxy = Proxy(os.environ["S3_ENDPOINT_URL"])
+    point(endpoint_url=proxy.url)
+    yield proxy
+    proxy.stop()
+
+
+def stored(content: bytes) -> str:
+    """The key of a new object, which is deleted when all tests have run."""
+    factories.saved_objects.append(storage.save(io.BytesIO(content)))
+    return factories.saved_objects[-1]
+
+
+@pytest.fixture
+def key() -> str:
+    return stored(CONTENT)
+
+
+def whole(key: str) -> bytes:
+    return b"".join(storage.read(key))
+
+
+class Recorder(ThreadingHTTPServer):
+    """A server that keeps the requests and responds to each with "%PDF".
+
+    Attributes:
+        raw: what it sends instead.
+        closes: whether it closes the connection after `raw`.
+    """
+
+    def __init__(self) -> None:
+        super().__init__((HOST, 0), _Handler)
+        self.url = f"http://{HOST}:{self.server_port}"
+        self.requests: list[tuple[str, dict[str, str]]] = []
+        self.raw: bytes | None = None
+        self.closes = False
+
+    def handle_error(self, *args: object) -> None:
+        """Nothing: a client that reads no further closes the connection."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def _respond(self) -> None:
+        assert isinstance(self.server, Recorder)
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        self.server.requests.append((self.requestline, headers))
+        if self.server.raw is not None:
+            self.wfile.write(self.server.raw)
+            self.close_connection = self.server.closes
+            return
+        self.send_response(200)
+        self.send_header("Content-Length", "4")
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(b"%PDF")
+
+    do_GET = do_HEAD = _respond  # noqa: N815 - http.server's names
+
+    def log_message(self, *args: object) -> None:
+        """Nothing: the tests have no use for it."""
+
+
+@pytest.fixture
+def recorder() -> Iterator[Recorder]:
+    with Recorder() as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize("key", ["a b/ü 契約+%2F&=?#;:@!'()*~,$[].pdf", "plain.pdf"])
+def test_reading_a_key_that_must_be_quoted(key: str) -> None:
+    storage.save(io.BytesIO(CONTENT), key)
+    try:
+        assert whole(key) == CONTENT
+        storage.check(key, len(CONTENT))
+        assert b"".join(storage.open_object(key, 9, "bytes=3-11")) == CONTENT[3:12]
+    finally:
+        storage.delete([key])
+
+
+def test_reading_over_https_accepts_only_certificates_that_it_is_told_to_trust(
+    key: str, point: Point, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_certificate(tmp_path / "tls")
+    with tls_in_front_of(urlsplit(os.environ["S3_ENDPOINT_URL"]).netloc, tmp_path) as address:
+        point(endpoint_url=f"https://{address}")
+        with pytest.raises(OutOfReach, match="certificate verify failed"):
+            whole(key)
+        monkeypatch.setenv("AWS_CA_BUNDLE", str(tmp_path / "tls" / "certificate.pem"))
+        point(endpoint_url=f"https://{address}")
+        assert whole(key) == CONTENT
+        storage.check_bucket()
+
+
+def test_reading_after_the_server_closed_the_kept_connections(store: Proxy, key: str) -> None:
+    assert whole(key) == CONTENT
+    store.refuse()
+    store.restore()
+    before = store.accepted
+    for _ in range(3):
+        assert whole(key) == CONTENT
+    assert store.accepted == before + 1  # and the new one is kept
+
+
+def test_reading_sends_a_request_again_when_its_kept_connection_dies(
+    store: Proxy, key: str
+) -> None:
+    usual = store.alter
+    for failures in (1, 2):
+        left = iter([ConnectionResetError] * failures)
+
+        def cut(block: bytes, left: Iterator[type[Exception]] = left) -> bytes:
+            if failure := next(left, None):
+                raise failure
+            return usual(block)
+
+        store.alter = usual
+        assert whole(key) == CONTENT
+        store.alter = cut
+        if failures == 1:
+            assert whole(key) == CONTENT
+        else:
+            with pytest.raises(OutOfReach):
+                whole(key)
+
+
+def test_reading_broken_off_early_leaves_nothing_to_the_next_request(
+    store: Proxy, key: str
+) -> None:
+    large = stored(bytes(8_000_000))
+    before = store.forwarded
+    opened = storage.open_object(large, 8_000_000)
+    next(iter(opened))
+    opened.close()
+    assert whole(key) == CONTENT
+    assert eventually(lambda: store.connections == 1)
+    assert store.forwarded - before < 8_000_000  # what nobody reads is not sent
+
+
+def xml(code: str) -> bytes:
+    return f'<?xml version="1.0"?>\n<Error><Code>{code}</Code><Message>x</Message></Error>'.encode()
+
+
+def response(status: str, body: bytes = b"", *headers: str) -> bytes:
+    lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", *headers]
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n%PDF\r\n0\r\n\r\n"
+PAGE = b"<html><body><h1>503 Service Unavailable</h1></body></html>"
+# What a server sends, what it is here, what the message names, how often it is asked.
+RESPONSES = {
+    "missing": (response("404 Not Found", xml("NoSuchKey")), Missing, "NoSuchKey", 1),
+    "no bucket": (response("404 Not Found", xml("NoSuchBucket")), StorageError, "NoSuchBucket", 1),
+    "404, a page": (response("404 Not Found", PAGE), StorageError, "HTTP 404", 1),
+    "404, empty": (response("404 Not Found"), StorageError, "HTTP 404", 1),
+    "403": (response("403 Forbidden", xml("AccessDenied")), StorageError, "AccessDenied", 1),
+    "another region": (
+        response("400 No", xml("AuthorizationHeaderMalformed"), "x-amz-bucket-region: eu-west-1"),
+        StorageError,
+        "the bucket is in eu-west-1, so set S3_REGION",
+        1,
+    ),
+    "503": (response("503 Slow Down", xml("SlowDown")), OutOfReach, "SlowDown", 2),
+    "503, a page": (response("503 No", PAGE, "Retry-After: 30"), OutOfReach, "HTTP 503", 2),
+    "500, NoSuchKey": (response("500 No", xml("NoSuchKey")), OutOfReach, "NoSuchKey", 2),
+    "304": (b"HTTP/1.1 304 Not Modified\r\n\r\n", StorageError, "HTTP 304", 1),
+    "204": (b"HTTP/1.1 204 No Content\r\n\r\n", StorageError, "-1 bytes instead of 4", 1),
+    "chunked": (CHUNKED, StorageError, "-1 bytes instead of 4", 1),
+    "negative": (
+        b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n%PDF",
+        StorageError,
+        "-5 bytes instead of 4",
+        1,
+    ),
+    "two lengths": (response("200 OK", b"%PDF", "Content-Length: 5"), OutOfReach, "Length", 2),
+    "no number": (
+        b"HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n%PDF",
+        OutOfReach,
+        "invalid literal",
+        2,
+    ),
+    "long number": (
+        b"HTTP/1.1 200 OK\r\nContent-Length: " + b"9" * 5000 + b"\r\n\r\n%PDF",
+        OutOfReach,
+        "integer string",
+        2,
+    ),
+    "no HTTP": (b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n", OutOfReach, "Connection was closed", 2),
+    "no header": (b"HTTP/1.1 two OK\r\n\r\n", OutOfReach, "Connection was closed", 2),
+}
+
+
+@pytest.mark.parametrize("name", RESPONSES)
+def test_reading_turns_any_response_into_an_error_that_says_what_it_is(
+    recorder: Recorder, point: Point, name: str
+) -> None:
+    recorder.raw, kind, named, requests = RESPONSES[name]
+    point(endpoint_url=recorder.url)
+    with pytest.raises(StorageError) as raised:
+        b"".join(storage.open_object("a.pdf", 4))
+    assert raised.type is kind
+    assert str(raised.value).startswith("object a.pdf: ")
+    assert named in str(raised.value)
+    assert len(recorder.requests) == requests
+    recorder.raw = None
+    assert whole("a.pdf") == b"%PDF"  # nothing of the error is left in a kept connection
+
+
+# What a server sends before it falls silent.
+SILENT = [
+    b"HTTP/1.1 200 OK\r\n",
+    b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n%PDF",
+    b"HTTP/1.1 404 Not Found\r\nContent-Length: 100\r\n\r\n<Error>",
+]
+
+
+def test_reading_fails_in_time_wherever_the_server_falls_silent(store: Proxy) -> None:
+    sent = itertools.chain(SILENT, itertools.repeat(b""))
+    store.alter = lambda block: next(sent)
+    started = time.monotonic()
+    with ThreadPoolExecutor() as threads:
+        ends = [threads.submit(whole, "a.pdf") for _ in SILENT]
+        errors = [end.exception() for end in ends]
+    assert [type(error) for error in errors] == [OutOfReach] * 3
+    assert all("Read timed out" in str(error) or "Read timeout" in str(error) for error in errors)
+    assert time.monotonic() - started < DEADLINE
+    assert store.accepted == 3  # none is sent again
+
+
+@pytest.mark.parametrize("missing", [1, 100_000, len(CONTENT)])
+def test_reading_fails_when_the_server_ends_a_body_early(
+    recorder: Recorder, point: Point, missing: int
+) -> None:
+    point(endpoint_url=recorder.url)
+    recorder.raw, recorder.closes = response("200 OK", CONTENT)[:-missing], True
+    with pytest.raises(OutOfReach):
+        whole("a.pdf")
+
+
+def test_reading_ends_where_the_length_says(recorder: Recorder, point: Point) -> None:
+    point(endpoint_url=recorder.url)
+    recorder.raw = response("200 OK", b"%PDF") + b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+    for _ in range(2):
+        assert whole("a.pdf") == b"%PDF"
+
+
+def test_reading_logs_and_raises_nothing_secret(
+    recorder: Recorder, point: Point, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    point(endpoint_url=recorder.url, secret_key="the-secret", security_token="the-token")
+    said = []
+    recorder.closes = True
+    for recorder.raw in (response("403 No", xml("SignatureDoesNotMatch")), b"", b"SSH-2.0-x\r\n"):
+        with pytest.raises(StorageError) as raised:
+            whole("a.pdf")
+        said += traceback.format_exception(raised.value)
+    [*_, (_, headers)] = recorder.requests
+    signature = headers["authorization"].rpartition("=")[2]
+    assert len(signature) == 64
+    for secret in ("the-secret", "the-token", signature):
+        assert secret not in caplog.text + "".join(said)
+
+
+def test_reading_object_of_another_length_is_no_failure_of_storage(store: Proxy, key: str) -> None:
+    for _ in range(4):
+        with pytest.raises(StorageError, match=f"{len(CONTENT)} bytes instead of 5"):
+            storage.open_object(key, 5)
+        with pytest.raises(StorageError, match=f"{len(CONTENT)} bytes instead of 5"):
+            storage.check(key, 5)
+    assert b"".join(storage.open_object(key, len(CONTENT))) == CONTENT

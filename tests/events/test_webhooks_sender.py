@@ -1,0 +1,287 @@
+"""One attempt: what counts as success, its deadline, and to which addresses it goes."""
+
+import asyncio
+import socket
+import ssl
+import subprocess
+import threading
+import uuid
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpcore
+import pytest
+
+from events.webhooks import policy, secrets, sender
+from events.webhooks.queue import Claim, Result
+from tests.support.nginx import program
+from tests.support.receiver import Receiver, closed_port, receiving
+
+NOT_PUBLIC = "The host's name leads to an address that is not public."
+Resolver = Callable[..., list[tuple[Any, ...]]]
+
+
+@pytest.fixture
+def laptop(settings: Any) -> None:
+    settings.WEBHOOK_TARGETS = "any"
+
+
+def send(url: str) -> Result:
+    """The result of an attempt to deliver to a URL."""
+    now = datetime.now(UTC)
+    claim = Claim(
+        id=1,
+        claim=uuid.uuid4(),
+        failures=0,
+        event_id=uuid.uuid4(),
+        type="document.completed",
+        occurred_at=now,
+        document_id=str(uuid.uuid4()),
+        status="COMPLETED",
+        endpoint_id=uuid.uuid4(),
+        url=url,
+        secret=secrets.encrypt(secrets.new()),
+        previous_secret="",
+        degraded=False,
+    )
+    return asyncio.run(sender.attempt(claim))
+
+
+def resolving(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> list[str]:
+    """Host names lead to these addresses, the last ones from then on; returns who asked."""
+    asked: list[str] = []
+
+    def getaddrinfo(host: str, port: int, **options: Any) -> list[tuple[Any, ...]]:
+        asked.append(host)
+        addresses = answers[min(len(asked), len(answers)) - 1]
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (each, port)) for each in addresses]
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("status", "succeeds"),
+    [*((status, True) for status in (200, 201, 204, 299))]
+    + [(status, False) for status in (300, 301, 302, 303, 307, 308, 400, 404, 410, 429, 500, 503)],
+)
+def test_2xx_is_success_and_everything_else_fails_redirects_too(
+    laptop: None, receiver: Receiver, status: int, succeeds: bool
+) -> None:
+    receiver.content, receiver.headers = b"", {"Location": receiver.url("/200/elsewhere")}
+    result = send(receiver.url(f"/{status}"))
+    assert (result.status, result.succeeded, result.error) == (status, succeeds, "")
+    assert result.gone == (status == 410)
+    assert [each.path for each in receiver.received] == [f"/{status}"]
+
+
+@pytest.mark.parametrize("how", ["slow", "trickle"])
+def test_attempt_ends_after_15_seconds_whatever_the_receiver_does(
+    laptop: None, receiver: Receiver, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    assert policy.ATTEMPT_SECONDS == 15
+    monkeypatch.setattr(policy, "ATTEMPT_SECONDS", 1.0)
+    result = send(receiver.url(f"/200/{how}"))
+    assert not result.succeeded
+    assert result.error == "There was no complete response within 1 seconds."
+    assert result.status == (200 if how == "trickle" else None)
+    assert result.milliseconds >= 1000
+
+
+def test_attempt_ends_while_the_host_s_name_is_being_resolved(
+    laptop: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    released = threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: released.wait(30) and [])
+    monkeypatch.setattr(policy, "ATTEMPT_SECONDS", 0.5)
+    try:
+        assert "within" in send("https://hooks.example.com/").error
+    finally:
+        released.set()
+
+
+@pytest.mark.parametrize(
+    ("content", "kept"),
+    [
+        ("é".encode() * 100_000, "é" * 1000),
+        # The database refuses NUL, and UTF-8 that is none.
+        (b"a\x00b\xff\xed\xa0\x80c", "ab" + 4 * "\N{REPLACEMENT CHARACTER}" + "c"),
+    ],
+    ids=["long", "no text"],
+)
+def test_beginning_of_the_response_is_kept(
+    laptop: None, receiver: Receiver, content: bytes, kept: str
+) -> None:
+    receiver.content = content
+    result = send(receiver.url())
+    assert (result.succeeded, result.response) == (True, kept)
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [("120", 120), ("0", 0), ("-1", 0), ("soon", 0), ("9" * 5000, 999_999_999)]
+    + [(f"Sun, {day} Nov {year} 08:49:37 GMT", 0) for day, year in [(32, 2026), (1, "9" * 20)]],
+)
+def test_retry_after_counts_with_429_and_503(
+    laptop: None, receiver: Receiver, value: str, seconds: int
+) -> None:
+    receiver.headers = {"Retry-After": value}
+    assert send(receiver.url("/429")).retry_after == seconds
+    assert send(receiver.url("/503")).retry_after == seconds
+    assert send(receiver.url("/500")).retry_after == 0
+
+
+@pytest.mark.parametrize("form", ["%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%y %H:%M:%S GMT", "%c"])
+def test_retry_after_may_be_a_date(laptop: None, receiver: Receiver, form: str) -> None:
+    def asked(seconds: int) -> int:
+        date = datetime.now(UTC) + timedelta(seconds=seconds)
+        receiver.headers = {"Retry-After": date.strftime(form)}
+        return send(receiver.url("/503")).retry_after
+
+    assert 900 < asked(1000) <= 1000
+    assert asked(-1000) == 0
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"\x00" * 100, b"SSH-2.0-OpenSSH\r\n", b"HTTP/1.1 200 OK\r\nA: " + b"a" * 300_000]
+    + [b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"],
+    ids=["nothing", "zeros", "ssh", "endless header", "cut off"],
+)
+def test_what_is_no_http_is_a_failure_with_a_sentence(
+    laptop: None, receiver: Receiver, content: bytes
+) -> None:
+    receiver.content = content
+    result = send(receiver.url("/200/raw"))
+    assert not result.succeeded
+    assert result.error == "The response is not valid HTTP, or incomplete."
+
+
+def test_nobody_listens(laptop: None) -> None:
+    result = send(f"http://127.0.0.1:{closed_port()}/")
+    assert (result.status, result.error) == (None, "The connection was refused.")
+
+
+def test_secret_that_no_key_decrypts_is_a_failure(
+    laptop: None, receiver: Receiver, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = secrets.encrypt(secrets.new())
+    settings.SECRET_KEY = "another"
+    monkeypatch.setattr(secrets, "encrypt", lambda raw: old)
+    assert "roll it" in send(receiver.url()).error
+    assert receiver.received == []
+
+
+def test_environment_s_proxy_is_not_used(
+    laptop: None, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "all_proxy"):
+        monkeypatch.setenv(name, f"http://127.0.0.1:{closed_port()}")
+    assert send(receiver.url()).succeeded
+
+
+# --- Addresses -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "addresses", [["127.0.0.1"], ["fe80::1%eth0"], ["93.184.216.34", "127.0.0.1"]]
+)
+def test_name_that_leads_to_a_private_address_is_refused(
+    monkeypatch: pytest.MonkeyPatch, addresses: list[str]
+) -> None:
+    resolving(monkeypatch, addresses)
+    monkeypatch.setattr(httpcore.AnyIOBackend, "connect_tcp", None)  # nobody connects
+    assert send("https://hooks.example.com/").error == NOT_PUBLIC
+
+
+def test_name_is_resolved_once_and_the_connection_goes_to_that_address(
+    laptop: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name that leads elsewhere when it is resolved again leads nowhere."""
+    with receiving(address="127.0.0.2") as checked:
+        asked = resolving(monkeypatch, ["127.0.0.2"], ["127.0.0.3"])
+        result = send(checked.url(host="rebinding.example.com"))
+    assert result.succeeded
+    assert asked == ["rebinding.example.com"]
+    assert checked.received[0].headers["host"] == f"rebinding.example.com:{checked.port}"
+
+
+def test_next_address_is_tried_if_the_first_refuses(
+    laptop: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with receiving(address="127.0.0.2") as second:
+        resolving(monkeypatch, ["127.0.0.9", "127.0.0.2"])
+        assert send(second.url(host="hooks.example.com")).succeeded
+
+
+@pytest.mark.parametrize("host", ["no-such-host.invalid", f"{'a' * 63}.{'b' * 63}.invalid"])
+def test_name_without_an_address_is_a_failure(laptop: None, host: str) -> None:
+    assert send(f"https://{host}/").error == "The host name could not be resolved."
+
+
+@pytest.mark.parametrize(
+    "url", ["http://hooks.example.com/", "https://127.0.0.1/", "https://0x7f.1/", "nonsense"]
+)
+def test_url_that_is_stored_is_checked_again(url: str) -> None:
+    assert send(url).error.startswith("The URL is not allowed: ")
+
+
+# --- TLS -------------------------------------------------------------------------------------
+
+
+def certificate(folder: Path, name: str) -> Path:
+    """A key and a certificate for a host's name, in one file."""
+    file = folder / f"{name}.pem"
+    words = (
+        "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 "
+        f"-subj /CN={name} -addext subjectAltName=DNS:{name} -keyout {file} -out {folder / 'cert'}"
+    )
+    done = subprocess.run([program("openssl", "openssl"), *words.split()], capture_output=True)
+    assert done.returncode == 0, done.stderr
+    file.write_text(file.read_text() + (folder / "cert").read_text())
+    return file
+
+
+@pytest.mark.parametrize(
+    ("name", "trusted", "error"),
+    [
+        ("hooks.example.com", True, ""),
+        ("other.example.com", True, "Hostname mismatch"),
+        ("hooks.example.com", False, "The certificate was not accepted: self"),
+    ],
+)
+def test_certificate_must_be_for_the_host_s_name_and_of_a_known_authority(
+    laptop: None,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    name: str,
+    trusted: bool,
+    error: str,
+) -> None:
+    file = certificate(tmp_path, name)
+    if trusted:  # as in a process that starts with this variable
+        monkeypatch.setenv("SSL_CERT_FILE", str(file))
+    sender._trusted.cache_clear()
+    try:
+        with receiving(certificate=file) as receiver:
+            resolving(monkeypatch, ["127.0.0.1"])
+            result = send(receiver.url(host="hooks.example.com"))
+            assert result.succeeded == (error == "")
+            assert error in result.error
+            assert trusted is False or "IP address mismatch" in send(receiver.url()).error
+            assert len(receiver.received) == result.succeeded
+    finally:
+        sender._trusted.cache_clear()
+
+
+def test_tls_that_is_none_is_a_failure(laptop: None, receiver: Receiver) -> None:
+    result = send(receiver.url().replace("http:", "https:"))
+    assert result.error in ("The TLS connection failed.", "The connection failed.")
+
+
+def test_connection_requires_a_certificate_and_the_host_s_name() -> None:
+    context = sender._trusted()
+    assert context.verify_mode == ssl.CERT_REQUIRED
+    assert context.check_hostname

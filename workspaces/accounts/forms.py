@@ -1,0 +1,106 @@
+"""The forms of accounts: one that an operator makes or changes, and an invited user's own."""
+
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.contrib.auth.forms import SetPasswordMixin
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+
+from workspaces.accounts.logins import with_login
+from workspaces.forms import login_of
+from workspaces.models import LOGIN_LENGTH
+
+if TYPE_CHECKING:
+    UserModelForm = forms.ModelForm[User]
+    PasswordMixin = SetPasswordMixin[User]
+else:  # generic only in the stubs
+    UserModelForm = forms.ModelForm
+    PasswordMixin = SetPasswordMixin
+
+SUPPORT_HELP = (
+    "Reads the audit log, the documents and the state of keys of every workspace; changes nothing."
+)
+OPERATOR_HELP = (
+    "A superuser: makes workspaces and accounts, suspends, changes plans; makes no keys."
+)
+
+
+class AccountForm(UserModelForm):
+    """Fields of an account; a subclass says which."""
+
+    class Meta:
+        model = User
+        fields: tuple[str, ...] = ()
+
+
+class LoginForm(AccountForm):
+    """The user's names, and the e-mail address, which is the login."""
+
+    class Meta(AccountForm.Meta):
+        fields = ("email", "first_name", "last_name")
+
+    email = forms.EmailField(
+        label="E-mail",
+        max_length=LOGIN_LENGTH,
+        help_text="It is the login.",
+        widget=forms.EmailInput({"autocomplete": "off"}),
+    )
+
+    def clean_email(self) -> str:
+        email: str = self.cleaned_data["email"]
+        if email != self.instance.email:
+            email = login_of(email)
+        if with_login(email).exclude(pk=self.instance.pk).exists():
+            raise ValidationError("There is an account with this e-mail address already.")
+        return email
+
+    def _post_clean(self) -> None:
+        # A login that is no e-mail address, from `createsuperuser`, stays as it is.
+        if self.instance.username in ("", self.instance.email):
+            self.instance.username = self.cleaned_data.get("email", self.instance.username)
+        super()._post_clean()  # type: ignore[misc]
+
+
+class ChangedAccountForm(LoginForm):
+    """The name, the login and the rights of an account."""
+
+    is_support = forms.BooleanField(label="Support", required=False, help_text=SUPPORT_HELP)
+    is_operator = forms.BooleanField(label="Operator", required=False, help_text=OPERATOR_HELP)
+
+
+class PasswordForm(PasswordMixin, AccountForm):
+    """Sets the password; Django's validators compare it with the names and the address."""
+
+    password1, password2 = PasswordMixin.create_password_fields("Password", "Password again")
+
+    def clean(self) -> dict[str, Any] | None:
+        self.validate_passwords()
+        return super().clean()
+
+    def _post_clean(self) -> None:
+        super()._post_clean()  # type: ignore[misc]
+        self.validate_password_for_user(self.instance)
+        if not self.errors:
+            self.set_password_and_save(self.instance, commit=False)
+
+
+class NewAccountForm(PasswordForm, LoginForm):
+    """A new account of support staff or of an operator."""
+
+    kind = forms.ChoiceField(
+        label="What they are",
+        choices=[("", "Choose"), ("support", "Support"), ("operator", "Operator")],
+        help_text=f"Support: {SUPPORT_HELP} Operator: {OPERATOR_HELP} Admins of a workspace are "
+        "invited on the workspace’s page.",
+    )
+    field_order = ("email", "first_name", "last_name", "kind")  # then the password
+
+
+class InvitedAccountForm(PasswordForm):
+    """The account of an invited user, whose login the invitation has fixed."""
+
+    class Meta(AccountForm.Meta):
+        fields = ("first_name", "last_name")
+
+    field_order = ("first_name", "last_name")

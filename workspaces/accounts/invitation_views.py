@@ -1,0 +1,156 @@
+"""The page behind an invitation's link: the only one that works without signing in.
+
+The token is in the query of the link, which no log has (`config.middleware.record`,
+deploy/nginx.conf). The first request moves it out of the URL: the session then has the invitation's
+id, not the token, and the page no secret in its URL that a link to elsewhere could pass on.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.admin import site
+from django.contrib.auth.models import User
+from django.db import IntegrityError
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods
+
+from config.admin.site import with_csp
+from workspaces.accounts import invitations
+from workspaces.accounts.forms import InvitedAccountForm
+from workspaces.accounts.invitations import NotOpen
+from workspaces.accounts.throttle import Attempt, Limit, TooManyAttempts, responds_429
+from workspaces.models import Invitation
+
+KEY = "invitation"  # in the session: the id of the invitation that was opened
+WRONG_LINKS = Limit("invitation", 30)  # from one address
+PROBLEMS = {
+    "expired": f"This invitation has expired: a link works for {invitations.DAYS} days.",
+    "used": "This invitation has been accepted already. Sign in with the account that accepted it.",
+    "revoked": "This invitation was revoked, or replaced by a newer one.",
+    "unknown": "This is not the link of an invitation. Perhaps a part of it was lost on the way: "
+    "copy all of it from the message.",
+}
+ADVICE = "Ask the person who invited you for a new link."
+
+
+@with_csp
+@never_cache
+@responds_429
+@require_http_methods(["GET", "HEAD", "POST"])
+@sensitive_post_parameters()
+def invitation(request: HttpRequest) -> HttpResponse:
+    """Opens a link, shows its invitation, and accepts it."""
+    if "token" in request.GET:
+        return open_link(request, request.GET["token"])
+    try:
+        opened = invitations.get(request.session[KEY])
+    except (NotOpen, KeyError) as exc:
+        why = exc.why if isinstance(exc, NotOpen) else request.GET.get("problem", "unknown")
+        return problem(request, why)
+    return respond(request, opened)
+
+
+def open_link(request: HttpRequest, token: str) -> HttpResponse:
+    """Redirects to a URL without the token."""
+    query = ""
+    attempt = Attempt(request, address=WRONG_LINKS)
+    try:
+        attempt.check()
+        request.session[KEY] = invitations.find(token).pk
+    except TooManyAttempts as exc:
+        return page(request, "This invitation cannot be opened", problem=exc.message)
+    except NotOpen as exc:
+        attempt.count()
+        request.session.pop(KEY, None)
+        query = "?" + urlencode({"problem": exc.why})
+    response = HttpResponseRedirect(reverse("invitation") + query)
+    response["Referrer-Policy"] = "no-referrer"
+    return response
+
+
+def respond(request: HttpRequest, opened: Invitation) -> HttpResponse:
+    """The page for a new user, for the invited one, or for somebody else."""
+    account = invitations.account_of(opened)
+    signed_in = request.user if request.user.is_authenticated else None
+    if signed_in is not None and signed_in != account:
+        return page(request, title_of(opened), opened, other=signed_in)
+    if account is None:
+        return new_account(request, opened)
+    if not (account.is_active and account.is_staff):
+        return page(request, title_of(opened), opened, problem="deactivated")
+    if signed_in is None:
+        login = f"{reverse('admin:login')}?{urlencode({'next': reverse('invitation')})}"
+        return page(request, title_of(opened), opened, login_url=login)
+    if request.method != "POST":
+        return page(request, title_of(opened), opened, accepts=True)
+
+    def done() -> HttpResponse:
+        messages.success(request, f"You are now {role_in(opened)}.")
+        return HttpResponseRedirect(reverse("admin:index"))
+
+    return accept(request, opened, account, done)
+
+
+def new_account(request: HttpRequest, opened: Invitation) -> HttpResponse:
+    """The form for a name and a password; then the page to sign in."""
+    account = User(username=opened.email, email=opened.email, is_staff=True)
+    data = request.POST if request.method == "POST" else None
+    form = InvitedAccountForm(data, instance=account)
+    if not form.is_valid():
+        return page(request, title_of(opened), opened, form=form)
+
+    def done() -> HttpResponse:
+        messages.success(
+            request, f"You are now {role_in(opened)}. Sign in with {account} and your new password."
+        )
+        return HttpResponseRedirect(reverse("admin:login"))
+
+    return accept(request, opened, account, done)
+
+
+def accept(
+    request: HttpRequest, opened: Invitation, account: User, done: Callable[[], HttpResponse]
+) -> HttpResponse:
+    before, request.user = request.user, account  # who acts, for the audit log
+    try:
+        invitations.accept(opened, account)
+    except (NotOpen, IntegrityError) as exc:  # another form was quicker
+        request.user = before  # no page is for an account that is not stored
+        if isinstance(exc, NotOpen):
+            return problem(request, exc.why)
+        return HttpResponseRedirect(reverse("invitation"))
+    del request.session[KEY]
+    return done()
+
+
+def problem(request: HttpRequest, why: str) -> HttpResponse:
+    """Says why the link does not work, and what to do."""
+    if why not in PROBLEMS:
+        why = "unknown"
+    title = "This invitation cannot be opened"
+    response = page(request, title, problem=f"{PROBLEMS[why]} {'' if why == 'used' else ADVICE}")
+    response.status_code = 404 if why == "unknown" else 410
+    return response
+
+
+def page(
+    request: HttpRequest, title: str, opened: Invitation | None = None, **context: Any
+) -> HttpResponse:
+    context = {**site.each_context(request), "title": title, "invitation": opened, **context}
+    return render(request, "admin/invitation.html", context)
+
+
+def title_of(opened: Invitation) -> str:
+    return f"Invitation to {opened.workspace}"
+
+
+def role_in(opened: Invitation) -> str:
+    """ "an admin of Acme"."""
+    article = "an" if opened.role == "ADMIN" else "a"
+    return f"{article} {opened.get_role_display().lower()} of {opened.workspace}"

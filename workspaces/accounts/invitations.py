@@ -1,0 +1,172 @@
+"""Invitations to a workspace: made, revoked, found by their link's token, accepted.
+
+Each change has its audit entry. The token is random, and only its hash is stored; it is never in
+an entry. `by` is the login of the user who does it.
+"""
+
+import hashlib
+import secrets
+from datetime import timedelta
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+
+from audit.models import Action
+from audit.record import record
+from workspaces import changes
+from workspaces.accounts.logins import with_login
+from workspaces.accounts.recording import NOT_CONFIRMED
+from workspaces.accounts.rights import confirm_address
+from workspaces.models import ConfirmedAddress, Invitation, Membership, Workspace
+
+DAYS = 7  # that an invitation is valid
+MOST_A_DAY = 50  # in one workspace: the service must not send masses of mail
+
+
+class AlreadyMember(Exception):
+    """The owner of the e-mail address is a member already."""
+
+
+class TooMany(Exception):
+    """The workspace has made `MOST_A_DAY` invitations today."""
+
+
+class NotSent(Exception):
+    """The mail server is too slow for another e-mail."""
+
+
+class NotOpen(Exception):
+    """The invitation cannot be accepted; `why` is "expired", "used", "revoked" or "unknown"."""
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+
+
+def hash_of(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+@transaction.atomic
+def create(
+    workspace: Workspace, email: str, role: str, *, by: User, mailed: bool
+) -> tuple[Invitation, str]:
+    """Invites the owner of an e-mail address; an earlier invitation of theirs stops working.
+
+    Args:
+        mailed: whether the link will be sent to the address, and be shown to nobody.
+
+    Returns:
+        The invitation, and its token, which is not stored.
+
+    Raises:
+        AlreadyMember: see there.
+        TooMany: see there.
+    """
+    email = email.lower()
+    # One after the other: only one may be pending for each address.
+    locked = Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
+    if locked.memberships.filter(user__in=with_login(email)).exists():
+        raise AlreadyMember
+    today = timezone.now() - timedelta(days=1)
+    if locked.invitations.filter(created_at__gt=today).count() >= MOST_A_DAY:
+        raise TooMany
+    locked.invitations.pending().filter(email=email).update(revoked_at=timezone.now())
+    token = secrets.token_urlsafe(32)
+    invitation = locked.invitations.create(
+        email=email,
+        role=role,
+        digest=hash_of(token),
+        mailed=mailed,
+        created_by=by,
+        expires_at=timezone.now() + timedelta(days=DAYS),
+    )
+    record(
+        Action.INVITATION_CREATED,
+        by=by.get_username(),
+        member=email,
+        workspace=locked.snapshot(),
+        detail=role,
+    )
+    return invitation, token
+
+
+@transaction.atomic
+def revoke(invitation: Invitation, *, by: str) -> None:
+    """Makes the link stop working. Does nothing if it has been used or revoked."""
+    revoked = Invitation.objects.pending().filter(pk=invitation.pk)
+    if revoked.update(revoked_at=timezone.now()):
+        record(
+            Action.INVITATION_REVOKED,
+            by=by,
+            member=invitation.email,
+            workspace=invitation.workspace.snapshot(),
+            detail=invitation.role,
+        )
+
+
+def find(token: str) -> Invitation:
+    """The open invitation with this token.
+
+    Raises:
+        NotOpen: there is none.
+    """
+    return _open(Invitation.objects.filter(digest=hash_of(token)).first())
+
+
+def get(pk: int) -> Invitation:
+    """The open invitation with this id.
+
+    Raises:
+        NotOpen: there is none.
+    """
+    return _open(Invitation.objects.select_related("workspace").filter(pk=pk).first())
+
+
+def _open(invitation: Invitation | None) -> Invitation:
+    if invitation is None:
+        raise NotOpen("unknown")
+    if invitation.accepted_at:
+        raise NotOpen("used")
+    if invitation.revoked_at:
+        raise NotOpen("revoked")
+    if invitation.expired:
+        raise NotOpen("expired")
+    return invitation
+
+
+def account_of(invitation: Invitation) -> User | None:
+    """The account whose login is the invitation's e-mail address."""
+    return with_login(invitation.email).first()
+
+
+@transaction.atomic
+def accept(invitation: Invitation, user: User) -> None:
+    """Makes the user a member; a user who is not stored yet is stored.
+
+    Raises:
+        NotOpen: it was accepted or revoked, or has expired, meanwhile.
+        IntegrityError: another account with this login was made meanwhile.
+    """
+    locked = Invitation.objects.select_for_update(of=("self",)).select_related("workspace")
+    invitation = _open(locked.filter(pk=invitation.pk).first())
+    if user.pk is None:
+        if invitation.mailed:
+            user.confirmed_address = ConfirmedAddress()  # for the entry of the account's creation
+        user.save()
+    if invitation.mailed:
+        confirm_address(user, invitation.email)
+    Invitation.objects.filter(pk=invitation.pk).update(accepted_at=timezone.now())
+    login = user.get_username()
+    host = invitation.created_by.get_username() if invitation.created_by else "a deleted account"
+    confirmed = "" if ConfirmedAddress.of(user) else f"; {NOT_CONFIRMED}"
+    record(
+        Action.INVITATION_ACCEPTED,
+        by=login,
+        member=login,
+        workspace=invitation.workspace.snapshot(),
+        detail=f"invited by {host}{confirmed}",
+    )
+    membership = Membership(workspace=invitation.workspace, user=user, role=invitation.role)
+    if not Membership.objects.filter(workspace=invitation.workspace, user=user).exists():
+        changes.add_member(membership, by=login)

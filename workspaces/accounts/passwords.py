@@ -1,0 +1,174 @@
+"""Changing one's password, and resetting it with a link that is sent by e-mail."""
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.contrib.admin.forms import AdminPasswordChangeForm
+from django.contrib.auth.forms import PasswordResetForm
+from django.contrib.auth.models import User
+from django.contrib.auth.views import (
+    PasswordChangeView,
+    PasswordResetCompleteView,
+    PasswordResetConfirmView,
+    PasswordResetDoneView,
+    PasswordResetView,
+)
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse_lazy
+from django.utils.decorators import method_decorator
+from django.views.decorators.cache import never_cache
+
+from audit.models import Action
+from audit.record import record
+from config import mail
+from config.admin.base import request_user
+from config.request_context import base_url
+from workspaces.accounts import known_browser
+from workspaces.accounts.confirm_password import check_own_password
+from workspaces.accounts.logins import account
+from workspaces.accounts.notices import address_of
+from workspaces.accounts.pages import SitePage
+from workspaces.accounts.rights import confirm_address
+from workspaces.accounts.throttle import Attempt, Limit, responds_429, usage_of
+
+# E-mails that are requested within an hour, whether the account exists or not.
+RESETS_BY_ADDRESS = Limit("address, reset", 20, minutes=60)
+RESETS_OF_ACCOUNT = Limit("account, reset", 5, minutes=60)
+# Requests for accounts that do not exist, from all addresses together, that the audit log gets:
+# anybody can send them, and its entries stay.
+RECORDED_UNKNOWN = Limit("unknown account, reset", 100, minutes=60)
+
+
+class ChangeForm(AdminPasswordChangeForm):
+    """Django's form; a wrong old password is counted and recorded."""
+
+    def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._request = request
+
+    def clean_old_password(self) -> str:
+        password: str = self.cleaned_data["old_password"]
+        check_own_password(self._request, password)
+        return password
+
+
+class Change(SitePage, PasswordChangeView):
+    """Changes one's own password."""
+
+    form_class = ChangeForm
+    success_url = reverse_lazy("admin:password_change_done")
+    title = "Change your password"
+    extra_context = {"crumbs": [("Security", reverse_lazy("admin:security"))]}
+
+    def get_form_kwargs(self) -> dict[str, Any]:
+        return {**super().get_form_kwargs(), "request": self.request}
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        response = super().form_valid(form)
+        known_browser.remember(response, request_user(self.request))
+        return response
+
+
+change = responds_429(Change.as_view())
+
+
+class ResetForm(PasswordResetForm):
+    """Sends a link to an account's address, if that account may sign in."""
+
+    def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._request = request
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if login := cleaned.get("email"):
+            counter = (RESETS_OF_ACCOUNT, login.casefold())
+            attempt = Attempt(self._request, counter, address=RESETS_BY_ADDRESS)
+            attempt.check()
+            attempt.count()
+        return cleaned
+
+    def get_users(self, email: str) -> list[User]:
+        user = account(email)
+        known = user is not None and user.is_active and user.is_staff
+        return [user] if user and known and address_of(user) else []
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        login = self.cleaned_data["email"]
+        if self.get_users(login) or self._is_recorded():
+            record(Action.PASSWORD_RESET_REQUESTED, member=login)
+        base = urlsplit(base_url(self._request))
+        kwargs |= {"domain_override": base.netloc, "use_https": base.scheme == "https"}
+        super().save(*args, **kwargs)
+
+    def _is_recorded(self) -> bool:
+        usage = usage_of(self._request, RECORDED_UNKNOWN, "all", increment=True)
+        return usage["count"] <= RECORDED_UNKNOWN.attempts
+
+    def send_mail(
+        self,
+        subject_template_name: str,
+        email_template_name: str,
+        context: dict[str, Any],
+        from_email: str | None,
+        to_email: str,
+        html_email_template_name: str | None = None,
+    ) -> None:
+        mail.send("Set a new password", email_template_name, context, address_of(context["user"]))
+
+
+@method_decorator([never_cache, responds_429], name="dispatch")
+class Reset(SitePage, PasswordResetView):
+    """Asks for the account. The response is the same whether it exists."""
+
+    form_class = ResetForm
+    template_name = "registration/password_reset_form.html"
+    email_template_name = "registration/password_reset_email.txt"
+    success_url = reverse_lazy("admin:password_reset_done")
+    title = "Set a new password"
+
+    def get_form_kwargs(self) -> dict[str, Any]:
+        return {**super().get_form_kwargs(), "request": self.request}
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(mail_available=mail.available(), **kwargs)
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        """Without a mail server there is no form."""
+        if not mail.available():
+            return self.get(request)
+        return super().post(request, *args, **kwargs)
+
+
+@method_decorator(never_cache, name="dispatch")
+class ResetSent(SitePage, PasswordResetDoneView):
+    """What to expect, if the account exists."""
+
+    template_name = "registration/password_reset_done.html"
+    title = "Look into your mailbox"
+
+
+class ResetConfirm(SitePage, PasswordResetConfirmView):
+    """The link of the e-mail: Django redirects to a URL without the token, and asks there."""
+
+    template_name = "registration/password_reset_confirm.html"
+    success_url = reverse_lazy("admin:password_reset_complete")
+    title = "Set a new password"
+
+    def get_user(self, uidb64: str) -> User | None:
+        user: User | None = super().get_user(uidb64)
+        return user if user and user.is_active and user.is_staff else None
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        response = super().form_valid(form)
+        user: User = form.user
+        confirm_address(user, address_of(user))
+        return response
+
+
+@method_decorator(never_cache, name="dispatch")
+class ResetComplete(SitePage, PasswordResetCompleteView):
+    """The password was set; the user signs in with it."""
+
+    template_name = "registration/password_reset_complete.html"
+    title = "Your password was changed"

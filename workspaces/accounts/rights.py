@@ -1,0 +1,55 @@
+"""What an account is: an operator, support staff, a member of workspaces; and whose it is."""
+
+from django.contrib.auth.models import Group, User
+from django.db import transaction
+
+from audit.models import Action
+from audit.record import record
+from config.request_context import actor
+from workspaces.models import ConfirmedAddress, Membership
+from workspaces.permissions import SUPPORT
+
+
+@transaction.atomic
+def save_rights(account: User, *, support: bool, operator: bool) -> None:
+    """Stores the account with these rights. Staff status, to sign in here, follows from them."""
+    account.is_superuser = operator
+    is_member = account.pk is not None and Membership.objects.filter(user=account).exists()
+    if support or operator:
+        account.is_staff = True
+    elif not is_member:
+        account.is_staff = False
+    account.save()
+    group = Group.objects.get(name=SUPPORT)
+    (account.groups.add if support else account.groups.remove)(group)
+
+
+def is_support_staff(account: User) -> bool:
+    """Whether the account is in the group, even if it cannot sign in."""
+    return any(group.name == SUPPORT for group in account.groups.all())
+
+
+def can_sign_in(account: User) -> bool:
+    return account.is_active and account.is_staff
+
+
+def kinds_of(account: User) -> str:
+    """What the account is: "Operator, admin of 2 workspaces"."""
+    roles = [each.role for each in account.memberships.all()]
+    parts = ["operator"] if account.is_superuser else []
+    parts += ["support"] if is_support_staff(account) else []
+    for role in Membership.Role:
+        if count := roles.count(role):
+            places = "1 workspace" if count == 1 else f"{count} workspaces"
+            parts.append(f"{role.label.lower()} of {places}")
+    text = ", ".join(parts) or "nothing yet"
+    return text[0].upper() + text[1:]
+
+
+@transaction.atomic
+def confirm_address(account: User, email: str) -> None:
+    """Stores that a link, which was only sent to this address, was used for the account."""
+    email = email.lower()
+    if not ConfirmedAddress.objects.filter(user=account, email=email).exists():
+        ConfirmedAddress(user=account, email=email).save()
+        record(Action.ADDRESS_CONFIRMED, by=actor(), member=account.get_username(), detail=email)

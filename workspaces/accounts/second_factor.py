@@ -1,0 +1,144 @@
+"""The second factor: an app that makes codes (TOTP), and recovery codes (django-otp)."""
+
+import math
+import re
+from base64 import b32encode
+
+from django.conf import settings
+from django.contrib.auth.models import AnonymousUser, User
+from django.db import transaction
+from django.http import HttpRequest
+from django.utils import timezone
+from django_otp.models import Device
+from django_otp.plugins.otp_static.models import StaticDevice
+from django_otp.plugins.otp_totp.models import TOTPDevice
+
+from audit.models import Action
+from audit.record import record
+from workspaces.accounts import recovery_codes
+from workspaces.accounts.throttle import Attempt, too_many
+
+WRONG_CODE = "The code is wrong, or was used before."
+_APP_CODE = re.compile(r"[0-9]{6}")
+
+
+def is_required(user: User) -> bool:
+    """Whether the user cannot sign in without a second factor."""
+    if settings.SECOND_FACTOR == "operators":
+        return user.is_superuser
+    return settings.SECOND_FACTOR == "admins"
+
+
+def is_satisfied(user: User | AnonymousUser) -> bool:
+    """Whether this session's user needs no second factor, or has used one.
+
+    `django_otp.middleware.OTPMiddleware` reads that from the session and the database, so a
+    session ends when its factor is removed, or when its user becomes an operator.
+    """
+    if not user.is_authenticated or getattr(user, "otp_device", None) is not None:
+        return True
+    return not is_required(user)
+
+
+def app_of(user: User, *, confirmed: bool = True) -> TOTPDevice | None:
+    """The user's app; not confirmed, the one that is being set up."""
+    found: TOTPDevice | None = TOTPDevice.objects.devices_for_user(user, confirmed).first()
+    return found
+
+
+@transaction.atomic
+def begin_set_up(user: User) -> None:
+    """Makes a new secret, which `confirm` will need a code of. The present app stays."""
+    TOTPDevice.objects.devices_for_user(user, confirmed=False).delete()
+    TOTPDevice.objects.create(user=user, name="app", confirmed=False)
+
+
+def secret_of(app: TOTPDevice) -> str:
+    """The app's secret, as it is typed."""
+    text = b32encode(app.bin_key).decode().rstrip("=")
+    return " ".join(text[start : start + 4] for start in range(0, len(text), 4))
+
+
+def confirm(request: HttpRequest, user: User, typed: str, *, by: str) -> list[str]:
+    """Replaces the user's app by the one that is being set up, if the code is right.
+
+    Returns:
+        New recovery codes; none if the code is wrong.
+
+    Raises:
+        TooManyAttempts: there were too many wrong ones.
+    """
+    with transaction.atomic():
+        app = _verified(request, TOTPDevice, user, _plain(typed), confirmed=False)
+        if app is None:
+            return []
+        # Sessions that used another app, or a recovery code, end if they need a second factor.
+        TOTPDevice.objects.devices_for_user(user, confirmed=True).delete()
+        StaticDevice.objects.devices_for_user(user).delete()
+        app.confirmed = True
+        app.save()
+        login = user.get_username()
+        record(Action.SECOND_FACTOR_ADDED, by=by, member=login)
+        return recovery_codes.make(user, by=by)
+
+
+@transaction.atomic
+def verify(request: HttpRequest, user: User, typed: str, *, refused: Action) -> Device | None:
+    """The user's device that the typed code is of; None if it is wrong. A code works once.
+
+    Args:
+        refused: what is recorded if the code is wrong.
+
+    Raises:
+        TooManyAttempts: there were too many wrong ones.
+    """
+    login = user.get_username()
+    if _APP_CODE.fullmatch(_plain(typed)):
+        device = _verified(request, TOTPDevice, user, _plain(typed))
+    else:
+        device = _verified(request, StaticDevice, user, recovery_codes.stored(typed))
+        if device is not None:
+            record(Action.RECOVERY_CODE_USED, by=login)
+    if device is None:
+        record(refused, by=login, detail="right password, wrong code")
+    return device
+
+
+def _plain(typed: str) -> str:
+    """Apps show codes in groups."""
+    return re.sub(r"[\s-]", "", typed)
+
+
+def _verified(
+    request: HttpRequest, model: type[Device], user: User, code: str, *, confirmed: bool = True
+) -> Device | None:
+    """The user's device of this kind if the code is right.
+
+    django-otp doubles a device's waiting time with each wrong code. Its row is locked meanwhile,
+    so of two requests with the same code one gets None.
+    """
+    attempt = Attempt(request)
+    attempt.check()
+    with transaction.atomic():
+        devices = model.objects.select_for_update().filter(user=user, confirmed=confirmed)
+        device: Device | None = devices.first()
+        if device is not None:
+            allowed, why = device.verify_is_allowed()
+            if not allowed:
+                left = (why["locked_until"] - timezone.now()).total_seconds()
+                raise too_many(request, max(1, math.ceil(left)))
+            if device.verify_token(code):
+                return device
+    attempt.count()
+    return None
+
+
+@transaction.atomic
+def remove(user: User, *, by: str) -> bool:
+    """Removes the user's app and recovery codes; whether there was an app."""
+    TOTPDevice.objects.devices_for_user(user, confirmed=False).delete()
+    removed, _ = TOTPDevice.objects.devices_for_user(user, confirmed=True).delete()
+    StaticDevice.objects.devices_for_user(user).delete()
+    if removed:
+        record(Action.SECOND_FACTOR_REMOVED, by=by, member=user.get_username())
+    return bool(removed)

@@ -1,0 +1,192 @@
+"""The pages of the second factor: its state, setting it up, recovery codes, removing it."""
+
+from typing import Any
+
+import django_otp
+import segno
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse, reverse_lazy
+from django.utils.decorators import method_decorator
+from django.views.decorators.cache import never_cache
+
+from config.admin.base import request_user
+from config.admin.formatting import ago_with_exact
+from config.admin.reauthentication import recent_sign_in_required
+from workspaces.accounts import recovery_codes, second_factor, steps
+from workspaces.accounts.pages import FormView, SitePage, page
+from workspaces.accounts.sign_in import CodeForm
+from workspaces.accounts.throttle import responds_429
+
+CRUMBS = [("Security", reverse_lazy("admin:security"))]
+
+
+def security(request: HttpRequest) -> HttpResponse:
+    """The user's own second factor."""
+    user = request_user(request)
+    app = second_factor.app_of(user)
+    return page(
+        request,
+        "admin/security/index.html",
+        title="Security",
+        app=app,
+        set_up=ago_with_exact(app.created_at) if app and app.created_at else "unknown",
+        codes_left=recovery_codes.left(user),
+        required=second_factor.is_required(user),
+    )
+
+
+@method_decorator([never_cache, responds_429], name="dispatch")
+class SetUp(SitePage, FormView):
+    """Shows the secret of the app that is being set up, and asks for a code that the app shows."""
+
+    form_class = CodeForm
+    template_name = "admin/security/set_up.html"
+    title = "Set up a second factor"
+    user: User
+    back = ""  # the name of the page that it is begun on
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        app = second_factor.app_of(self.user, confirmed=False)
+        if app is None:
+            return HttpResponseRedirect(reverse(self.back))
+        picture = segno.make(app.config_url, micro=False)
+        self.extra_context = {
+            "picture": picture.svg_data_uri(scale=5, dark="black", light="white"),
+            "secret": second_factor.secret_of(app),
+            "back": reverse(self.back),
+        }
+        return super().dispatch(request, *args, **kwargs)
+
+    def form_valid(self, form: CodeForm) -> HttpResponse:
+        login = self.user.get_username()
+        code = form.cleaned_data["code"]
+        try:
+            codes = second_factor.confirm(self.request, self.user, code, by=login)
+        except ValidationError as exc:
+            form.add_error("code", exc)
+            return self.form_invalid(form)
+        if not codes:
+            form.add_error("code", "The code is wrong. Is the time on your phone right?")
+            return self.form_invalid(form)
+        return self.finish(codes)
+
+    def finish(self, codes: list[str]) -> HttpResponse:
+        """The response to the right code."""
+        raise NotImplementedError
+
+
+class SetUpAtSignIn(SetUp):
+    """For a user who cannot sign in without a second factor, and has none yet."""
+
+    back = "admin:login"
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        user = steps.half_signed_in(request)
+        # Who has an app must use it: otherwise the password would be enough to replace it.
+        if user is None or second_factor.app_of(user) is not None:
+            return HttpResponseRedirect(reverse(self.back))
+        self.user = user
+        return super().dispatch(request, *args, **kwargs)
+
+    def finish(self, codes: list[str]) -> HttpResponse:
+        next_url, app = steps.next_url(self.request), second_factor.app_of(self.user)
+        response = HttpResponse()
+        steps.complete(self.request, response, self.user, app)
+        shown = _codes_page(self.request, codes, next_url, set_up=True)
+        shown.cookies.update(response.cookies)
+        return shown
+
+
+class OwnSetUp(SetUp):
+    """For a signed-in user, also to replace the app."""
+
+    back = "admin:security"
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        recent_sign_in_required(request)
+        self.user = request_user(request)
+        if "start" in request.POST:
+            second_factor.begin_set_up(self.user)
+            return HttpResponseRedirect(request.path)
+        return super().dispatch(request, *args, **kwargs)
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(crumbs=CRUMBS, **kwargs)
+
+    def finish(self, codes: list[str]) -> HttpResponse:
+        django_otp.login(self.request, second_factor.app_of(self.user))
+        return _codes_page(self.request, codes, reverse(self.back), set_up=True)
+
+
+def new_recovery_codes(request: HttpRequest) -> HttpResponse:
+    """Asks, then replaces the user's recovery codes."""
+    recent_sign_in_required(request)
+    user = request_user(request)
+    if second_factor.app_of(user) is None:
+        return HttpResponseRedirect(reverse("admin:security"))
+    if request.method == "POST" and "confirmed" in request.POST:
+        codes = recovery_codes.make(user, by=user.get_username())
+        return _codes_page(request, codes, reverse("admin:security"))
+    return page(request, "admin/security/new_codes.html", title="New recovery codes", crumbs=CRUMBS)
+
+
+def _codes_page(
+    request: HttpRequest, codes: list[str], next_url: str, *, set_up: bool = False
+) -> HttpResponse:
+    """The only page that shows the codes."""
+    return page(
+        request,
+        "admin/security/codes.html",
+        title="Your recovery codes",
+        crumbs=CRUMBS,
+        codes=codes,
+        next_url=next_url,
+        set_up=set_up,
+    ).render()
+
+
+def remove_own(request: HttpRequest) -> HttpResponse:
+    """Asks, then removes the user's second factor, unless it is required."""
+    user = request_user(request)
+    if second_factor.is_required(user):
+        raise PermissionDenied
+    return _remove(request, user, reverse("admin:security"))
+
+
+def remove_of(request: HttpRequest, object_id: str) -> HttpResponse:
+    """For operators: removes another user's second factor, who has lost it."""
+    if not request_user(request).is_superuser:
+        raise PermissionDenied
+    try:
+        user = User.objects.filter(pk=object_id).first()
+    except ValueError:
+        user = None
+    if user is None:
+        raise Http404
+    if user == request_user(request):
+        return HttpResponseRedirect(reverse("admin:security"))
+    return _remove(request, user, reverse("admin:auth_user_change", args=[user.pk]))
+
+
+def _remove(request: HttpRequest, user: User, back: str) -> HttpResponse:
+    recent_sign_in_required(request)
+    if second_factor.app_of(user) is None:
+        messages.info(request, f"{user} has no second factor.")
+        return HttpResponseRedirect(back)
+    if request.method == "POST" and "confirmed" in request.POST:
+        second_factor.remove(user, by=request_user(request).get_username())
+        messages.success(request, f"The second factor of {user} was removed.")
+        return HttpResponseRedirect(back)
+    return page(
+        request,
+        "admin/security/remove.html",
+        title="Remove the second factor",
+        account=user,
+        own=user == request_user(request),
+        crumbs=CRUMBS if user == request_user(request) else [(user.get_username(), back)],
+        back=back,
+        required=second_factor.is_required(user),
+    )

@@ -1,0 +1,76 @@
+"""The steps of a sign-in: between the password and the code nobody is signed in to anything."""
+
+import time
+
+import django_otp
+from django.contrib.auth import SESSION_KEY, login
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.crypto import constant_time_compare
+from django_otp.models import Device
+
+from audit.models import Action
+from audit.record import record
+from config import slots
+from workspaces.accounts import known_browser, notices, second_factor
+
+SECONDS_FOR_CODE = 10 * 60
+_KEY = "password_accepted"  # of the session
+
+
+def after_password(request: HttpRequest, user: User, next_url: str) -> HttpResponse:
+    """The response to the right password: the next step, or the page that the user wanted."""
+    has_app = second_factor.app_of(user) is not None
+    if not (has_app or second_factor.is_required(user)):
+        response = HttpResponseRedirect(next_url)
+        complete(request, response, user)
+        return response
+    if SESSION_KEY in request.session:  # somebody is signed in
+        request.session.flush()
+    request.session.cycle_key()
+    request.session[_KEY] = {
+        "user": user.pk,
+        "hash": user.get_session_auth_hash(),  # a new password ends this
+        "until": time.time() + SECONDS_FOR_CODE,
+        "next": next_url,
+    }
+    if has_app:
+        return HttpResponseRedirect(reverse("admin:login_code"))
+    second_factor.begin_set_up(user)
+    return HttpResponseRedirect(reverse("admin:login_set_up"))
+
+
+def half_signed_in(request: HttpRequest) -> User | None:
+    """The user who has entered the password in this session, but no code yet."""
+    state = request.session.get(_KEY)
+    if state is None or not 0 < state["until"] - time.time() <= SECONDS_FOR_CODE:
+        return None
+    user = User.objects.filter(pk=state["user"], is_active=True, is_staff=True).first()
+    if user and constant_time_compare(user.get_session_auth_hash(), state["hash"]):
+        return user
+    return None
+
+
+def next_url(request: HttpRequest) -> str:
+    """Where the user wanted to go; to be read before `complete`."""
+    return str(request.session[_KEY]["next"])
+
+
+def complete(
+    request: HttpRequest, response: HttpResponse, user: User, device: Device | None = None
+) -> None:
+    """Signs the user in; the response gets the cookies.
+
+    Args:
+        device: the second factor that was used.
+    """
+    record(Action.LOGIN, by=user.get_username())
+    request.session.pop(_KEY, None)
+    login(request, user)
+    if device is not None:
+        django_otp.login(request, device)
+    slots.remember_tenant(str(request.session.session_key), slots.SignedIn(user.pk))
+    if not known_browser.cookie_of(request, user):
+        notices.new_browser(request, user)
+    known_browser.remember(response, user)

@@ -1,0 +1,108 @@
+"""Limits of failed attempts: to sign in, to enter a password again, to reset one."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+from django_ratelimit import ALL
+from django_ratelimit.core import get_usage
+
+from config.request_context import client_address, network_of
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """How many attempts may fail within a window of time."""
+
+    name: str
+    attempts: int
+    minutes: int = 5
+
+
+ADDRESS = Limit("address", 50)  # an office shares an address
+ACCOUNT = Limit("account", 10)  # from all addresses together
+BROWSER = Limit("browser", 10)  # one that has signed in to the account before
+SIGNED_IN = Limit("signed-in user", 10)
+
+
+class TooManyAttempts(ValidationError):
+    """The attempt is refused; nothing has looked at the password."""
+
+
+class Attempt:
+    """An attempt that counts if it fails, for its address first.
+
+    The limits are checked before the password, so the response does not reveal whether it was
+    right. Attempts that run at the same moment are all checked before one of them counts: a limit
+    can be exceeded by one for each process (`config.slots`).
+
+    Args:
+        counters: what is limited besides the address, each by a value such as an account's login.
+        address: the limit of the address.
+    """
+
+    def __init__(
+        self, request: HttpRequest, *counters: tuple[Limit, str], address: Limit = ADDRESS
+    ) -> None:
+        self._request = request
+        self._counters = ((address, network_of(client_address(request))), *counters)
+
+    def check(self) -> None:
+        """Refuses the attempt if it has no more tries; that does not count for anything.
+
+        Raises:
+            TooManyAttempts: the response gets the status 429 (`responds_429`).
+        """
+        for limit, value in self._counters:
+            usage = usage_of(self._request, limit, value, increment=False)
+            if usage["count"] >= limit.attempts:
+                logger.warning("Refused: too many attempts (%s)", limit.name)
+                # `time_left` is 0 in the window's last second, and -1 just after it.
+                raise too_many(self._request, max(1, usage["time_left"] + 1))
+
+    def count(self) -> None:
+        """The attempt has failed."""
+        for limit, value in self._counters:
+            usage_of(self._request, limit, value, increment=True)
+
+
+def usage_of(request: HttpRequest, limit: Limit, value: str, *, increment: bool) -> dict[str, int]:
+    """Counts in Redis; in this process while Redis is out of reach (`config.redis`)."""
+    usage: dict[str, int] = get_usage(
+        request,
+        group=f"sign-in {limit.name}",
+        key=lambda group, request: value,
+        rate=f"{limit.attempts}/{limit.minutes}m",
+        method=ALL,
+        increment=increment,
+    )
+    return usage
+
+
+def too_many(request: HttpRequest, seconds: int) -> TooManyAttempts:
+    """The error that asks to wait; the response says how many seconds."""
+    request.throttled = seconds  # type: ignore[attr-defined]
+    number, unit = (seconds, "second") if seconds < 60 else (-(-seconds // 60), "minute")
+    return TooManyAttempts(
+        f"Too many attempts. Try again in {number} {unit}{'' if number == 1 else 's'}."
+    )
+
+
+def responds_429(view: Callable[..., Any]) -> Callable[..., HttpResponse]:
+    """Gives the view's response the status 429 if the request had `too_many` attempts."""
+
+    @wraps(view)
+    def inner(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        response: HttpResponse = view(request, *args, **kwargs)
+        if seconds := getattr(request, "throttled", None):
+            response.status_code = 429
+            response["Retry-After"] = str(seconds)
+        return response
+
+    return inner

@@ -1,0 +1,46 @@
+"""The addresses of signing in and of accounts' safety."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.urls import URLPattern, path
+
+from workspaces.accounts import passwords, sign_in
+from workspaces.accounts import second_factor_views as factor
+from workspaces.accounts.confirm_password import ConfirmPassword
+from workspaces.accounts.throttle import responds_429
+
+Wrapper = Callable[[Any], Any]
+
+
+def urls(public: Wrapper, signed_in: Wrapper) -> list[URLPattern]:
+    """The addresses, besides those that Django's site has.
+
+    Args:
+        public, signed_in: what makes a page of the site of a view.
+    """
+    confirm_password = responds_429(ConfirmPassword.as_view())
+    reset_confirm = public(passwords.ResetConfirm.as_view())
+    return [
+        path("login/code/", public(sign_in.EnterCode.as_view()), name="login_code"),
+        path("login/set-up/", public(factor.SetUpAtSignIn.as_view()), name="login_set_up"),
+        path("reset/", public(passwords.Reset.as_view()), name="password_reset"),
+        path("reset/sent/", public(passwords.ResetSent.as_view()), name="password_reset_done"),
+        path(
+            "reset/complete/",
+            public(passwords.ResetComplete.as_view()),
+            name="password_reset_complete",
+        ),
+        # `config.logs` and deploy/nginx.conf keep the token out of the logs.
+        path("reset/<uidb64>/<token>/", reset_confirm, name="password_reset_confirm"),
+        path("confirm-password/", signed_in(confirm_password), name="confirm_password"),
+        path("security/", signed_in(factor.security), name="security"),
+        path("security/app/", signed_in(factor.OwnSetUp.as_view()), name="security_app"),
+        path("security/codes/", signed_in(factor.new_recovery_codes), name="security_codes"),
+        path("security/remove/", signed_in(factor.remove_own), name="security_remove"),
+        path(
+            "auth/user/<str:object_id>/remove-second-factor/",
+            signed_in(factor.remove_of),
+            name="auth_user_remove_second_factor",
+        ),
+    ]
