@@ -1,11 +1,6 @@
-"""The app's name on the admin's pages, its health check, and what a suspension stops."""
-
-from typing import TYPE_CHECKING
+"""The app's name on the admin's pages, and its health check."""
 
 from django.apps import AppConfig
-
-if TYPE_CHECKING:
-    from workspaces.models import Workspace
 
 
 class ApiKeysConfig(AppConfig):
@@ -14,10 +9,8 @@ class ApiKeysConfig(AppConfig):
 
     def ready(self) -> None:
         from config import health  # noqa: PLC0415 - needs the settings
-        from workspaces import effects  # noqa: PLC0415 - needs the models
 
         health.register("counter", check_counter, required=False)
-        effects.register("active key", count_active_keys)
 
 
 def check_counter() -> None:
@@ -28,9 +21,3 @@ def check_counter() -> None:
     from apikeys.throttling import KeyThrottle  # noqa: PLC0415 - loaded with the views
 
     KeyThrottle.counter.increment("requests:readiness")
-
-
-def count_active_keys(workspace: "Workspace") -> int:
-    from apikeys.models import ApiKey  # noqa: PLC0415 - loaded after this module
-
-    return ApiKey.objects.active().filter(workspace=workspace).count()

@@ -12,7 +12,8 @@ from rest_framework.authentication import BaseAuthentication
 from apikeys import keys
 from audit.record import stored_client
 from config.api.errors import InvalidKey
-from config.api.request import ActiveKey, ApiRequest, Reading
+from config.api.reading import Reading
+from config.api.request import ActiveKey, ApiRequest
 from config.database import UNAVAILABLE, Row, fetch
 from config.key_format import PREFIX
 from config.request_context import note, remember
@@ -62,16 +63,17 @@ def _find(raw: str, request: ApiRequest) -> list[Row]:
 
     If that cannot be read, as from a table that is locked, the key is still checked and counted.
     """
-    if not request.with_key:
+    reader = request.reader
+    if reader.together is None:
         return find_active(raw)
     try:
-        rows = find_active(raw, request.reading)
+        rows = find_active(raw, reader.together)
     except Error as exc:
         if connection.connection is None or connection.connection.closed:
             raise  # nothing can be read
-        request.found_with_key = exc
+        reader.found = exc
         return find_active(raw)
-    request.found_with_key = [row[_COLUMNS:] for row in rows]
+    reader.found = [row[_COLUMNS:] for row in rows]
     return rows
 
 

@@ -1,6 +1,6 @@
 """The audit log, and the Merkle tree over it: rows can only be added.
 
-Triggers refuse everything else (`audit/migrations/0004_append_only.py`), for every role.
+Triggers refuse everything else (`audit/triggers.sql`), for every role.
 """
 
 from django.db import models

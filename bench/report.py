@@ -7,22 +7,21 @@ from bench.downloads import Ratios
 from bench.measuring import Measurement
 from bench.page import spread, table
 from bench.rounds import Cases, Costs, Latencies
-from bench.servers import VARIANTS
-from bench.traffic import ENDPOINTS
+from bench.servers import DRF, OURS, STARLETTE
+from bench.traffic import DETAIL, ENDPOINTS, LIST25, LIST100, ME
 
 # endpoint → peer → how many times as many requests a second at least
 AT_LEAST = {
-    "list25": {"drf": 15, "starlette": 1.0},
-    "list100": {"drf": 24, "starlette": 1.2},
-    "detail": {"drf": 12, "starlette": 0.9},
-    "me": {"drf": 9.5, "starlette": 0.75},
+    LIST25: {DRF: 15, STARLETTE: 1.0},
+    LIST100: {DRF: 24, STARLETTE: 1.2},
+    DETAIL: {DRF: 12, STARLETTE: 0.9},
+    ME: {DRF: 9.5, STARLETTE: 0.75},
 }
-# The targets below are ratios of processor time within one run.
-LISTS = 1.2  # the most expensive list over the cheapest one
-ME = 1.3  # a million documents over a thousand
+LISTS = 1.2  # processor time of the most expensive list over the cheapest one, in one run
+COUNTS = 1.3  # `/me`: a million documents over a thousand
 FIRST_BYTE = 15.0  # of one download, as a multiple of curl's
 THROUGHPUT = 0.5  # of many downloads at once, as a part of curl's
-COSTS = ("requests/s", "server, ms", "database, ms", "both, ms", "Redis, ms")
+COLUMNS = ("requests/s", "server, ms", "database, ms", "both, ms", "Redis, ms")
 
 
 def verdict(holds: bool) -> str:
@@ -51,12 +50,12 @@ def comparison(costs: Costs) -> list[str]:
     """Requests a second as ratios, with their targets, and processor time likewise."""
     rows = []
     for endpoint, targets in AT_LEAST.items():
-        ours = costs[endpoint]["ours"]
+        ours = costs[endpoint][OURS]
         for peer, least in targets.items():
             theirs = costs[endpoint][peer]
             rates = against([m.rate for m in ours], [m.rate for m in theirs], least)
             times = [b.cost_ms / a.cost_ms for a, b in zip(ours, theirs, strict=True)]
-            rows.append([ENDPOINTS[endpoint].title, VARIANTS[peer].title, *rates, spread(times)])
+            rows.append([endpoint, peer, *rates, spread(times)])
     head = ("endpoint", "against", "target", "requests/s", "", "processor time")
     return table(head, rows, words=2)
 
@@ -75,16 +74,16 @@ def _parts(rounds: Sequence[Measurement]) -> list[str]:
 def endpoints(costs: Costs) -> list[str]:
     """The cost of each endpoint with each variant."""
     rows = [
-        [ENDPOINTS[endpoint].title, VARIANTS[variant].title, *_parts(rounds)]
+        [endpoint, variant, *_parts(rounds)]
         for endpoint in ENDPOINTS
         for variant, rounds in costs[endpoint].items()
     ]
-    return table(("endpoint", "variant", *COSTS), rows, words=2)
+    return table(("endpoint", "variant", *COLUMNS), rows, words=2)
 
 
 def cases(found: Cases) -> list[str]:
     """The cost of each case."""
-    return table(("", *COSTS), [[case, *_parts(rounds)] for case, rounds in found.items()])
+    return table(("", *COLUMNS), [[case, *_parts(rounds)] for case, rounds in found.items()])
 
 
 def latencies(found: Latencies) -> list[str]:
@@ -93,7 +92,7 @@ def latencies(found: Latencies) -> list[str]:
     for (pace, variant), rounds in found.items():
         rates, medians, late = zip(*rounds, strict=True)
         times = [spread([1000 * each for each in found]) for found in (medians, late)]
-        rows.append([VARIANTS[pace].title, spread(rates, 0), VARIANTS[variant].title, *times])
+        rows.append([pace, spread(rates, 0), variant, *times])
     return table(head, rows, words=3)
 
 
@@ -109,7 +108,7 @@ def growth(lists: Cases, me: Cases) -> list[str]:
     small, large = me.values()
     return targets(
         ("the most expensive list over the cheapest", relative, "≤", LISTS),
-        ("the larger `/me` over the smaller", _times(large, small), "≤", ME),
+        ("the larger `/me` over the smaller", _times(large, small), "≤", COUNTS),
     )
 
 

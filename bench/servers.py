@@ -1,7 +1,4 @@
-"""The servers: how processes are started, and what is compared.
-
-Each variant is this service or a peer, as its own community would run it.
-"""
+"""The servers: what is compared, and how processes are started."""
 
 import contextlib
 import os
@@ -9,8 +6,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
@@ -27,15 +24,24 @@ GUNICORN = f"gunicorn --workers {WORKERS} --worker-class gthread --threads 4 --k
 --log-level error --bind {HOST}:{{port}}"
 # redis-py uses hiredis wherever it is importable; requirements.txt does not have it.
 AS_INSTALLED = {"PYTHONPATH": str(ROOT / "bench" / "peers" / "without_hiredis")}
+OURS, DRF, STARLETTE = "this service", "stock DRF", "Starlette, raw"
+# What is compared, each as its own community would run it: the command that starts it on `{port}`,
+# and variables. Our threads are as many as SERVER_THREADS has by default.
+VARIANTS = {
+    OURS: (
+        f"{GRANIAN} --interface wsgi --blocking-threads 384 config.wsgi:application",
+        AS_INSTALLED,
+    ),
+    DRF: (
+        f"{GUNICORN} django.core.wsgi:get_wsgi_application()",
+        {**AS_INSTALLED, "DJANGO_SETTINGS_MODULE": "bench.peers.drf.settings"},
+    ),
+    STARLETTE: (
+        f"{GRANIAN} --interface asgi --blocking-threads 1 bench.peers.starlette:app",
+        {},
+    ),
+}
 Process = subprocess.Popen[bytes]
-
-
-def eventually(what: Callable[[], bool]) -> bool:
-    """Waits until `what()` is true; whether that happens in time."""
-    deadline = time.monotonic() + PATIENCE
-    while not (found := what()) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    return found
 
 
 def on_port(command: str, port: int) -> list[str]:
@@ -82,16 +88,13 @@ def wait(port: int, process: Process) -> None:
     Raises:
         RuntimeError: it does not.
     """
-
-    def responds() -> bool:
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline and process.poll() is None:
         with contextlib.suppress(httpx.TransportError):
-            response = httpx.get(f"http://{HOST}:{port}/api/v1/me", timeout=5)
-            return response.status_code == 401
-        return False
-
-    eventually(lambda: process.poll() is not None or responds())
-    if process.poll() is not None or not responds():
-        raise RuntimeError(f"{process.args!r} does not serve")
+            if httpx.get(f"http://{HOST}:{port}/api/v1/me", timeout=5).status_code == 401:
+                return
+        time.sleep(0.1)
+    raise RuntimeError(f"{process.args!r} does not serve")
 
 
 def pin(process: psutil.Process, cores: Iterable[int]) -> None:
@@ -102,59 +105,29 @@ def pin(process: psutil.Process, cores: Iterable[int]) -> None:
 
 
 @dataclass(frozen=True)
-class Variant:
-    """An alternative way to serve the API; `command` starts it on `{port}`."""
-
-    title: str
-    command: str
-    environment: Mapping[str, str] = field(default_factory=dict)
-
-
-VARIANTS = {
-    "ours": Variant(
-        "this service",
-        # As many threads as SERVER_THREADS has by default.
-        f"{GRANIAN} --interface wsgi --blocking-threads 384 config.wsgi:application",
-        AS_INSTALLED,
-    ),
-    "drf": Variant(
-        "stock DRF",
-        f"{GUNICORN} django.core.wsgi:get_wsgi_application()",
-        {**AS_INSTALLED, "DJANGO_SETTINGS_MODULE": "bench.peers.drf.settings"},
-    ),
-    "starlette": Variant(
-        "Starlette, raw",
-        f"{GRANIAN} --interface asgi --blocking-threads 1 bench.peers.starlette:app",
-    ),
-}
-
-
-@dataclass(frozen=True)
 class Server:
     """A variant that runs."""
 
-    variant: Variant
+    title: str
     port: int
     process: Process  # the ancestor of all of its processes
     client: httpx.Client  # for single requests
 
 
 @contextlib.contextmanager
-def serving(variants: Mapping[str, Variant]) -> Iterator[dict[str, Server]]:
-    """All of the variants on one database, each worker kept to a core, as the units do.
+def serving() -> Iterator[dict[str, Server]]:
+    """All variants on one database, each worker kept to a core, as the units do.
 
     The kernel would move them about.
     """
     cores = sorted(os.sched_getaffinity(0))
     with contextlib.ExitStack() as stopping:
         servers = {}
-        for name, variant in variants.items():
+        for title, (command, environment) in VARIANTS.items():
             port = free_port()
-            command = on_port(variant.command, port)
-            process = stopping.enter_context(started(command, variant.environment))
+            process = stopping.enter_context(started(on_port(command, port), environment))
             client = httpx.Client(base_url=f"http://{HOST}:{port}", timeout=60)
-            stopping.enter_context(client)
-            servers[name] = Server(variant, port, process, client)
+            servers[title] = Server(title, port, process, stopping.enter_context(client))
         for server in servers.values():
             wait(server.port, server.process)
             children = psutil.Process(server.process.pid).children(recursive=True)

@@ -1,31 +1,27 @@
-"""The requests that are sent: which endpoint, of which workspace, with which key."""
+"""The requests: which endpoint, of which workspace, with which key; a load, or a single one."""
 
 import hashlib
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import httpx
+
 from bench.client import Request
-from bench.loading import Key, Workspace, document
+from bench.loading import Key, Workspace, identifier
 from config.embedded.service import HOST
 
 USES = 200  # requests with one key in one measurement: below the limit of 300 a minute
 AT_A_TIME = 20  # keys that are used in turn before the next ones are
 
 
-@dataclass(frozen=True)
-class Endpoint:
-    """One kind of request; `{document}` in its path is an id of one of the workspace's."""
-
-    title: str
-    path: str
-
-
+# `{document}` is an id of one of the workspace's.
+LIST25, LIST100, DETAIL, ME = "list, limit 25", "list, limit 100", "detail", "me"
 ENDPOINTS = {
-    "list25": Endpoint("list, limit 25", "/api/v1/documents?limit=25"),
-    "list100": Endpoint("list, limit 100", "/api/v1/documents?limit=100"),
-    "detail": Endpoint("detail", "/api/v1/documents/{document}"),
-    "me": Endpoint("me", "/api/v1/me"),
+    LIST25: "/api/v1/documents?limit=25",
+    LIST100: "/api/v1/documents?limit=100",
+    DETAIL: "/api/v1/documents/{document}",
+    ME: "/api/v1/me",
 }
 
 
@@ -35,6 +31,26 @@ def wire(path: str, key: Key) -> bytes:
         f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\nAuthorization: Bearer {key.raw}\r\n"
         "Accept: application/json\r\nUser-Agent: bench\r\n\r\n"
     ).encode()
+
+
+class Disagreement(Exception):
+    """Variants respond differently, or not with what is to be measured."""
+
+
+def get(client: httpx.Client, path: str, raw_key: str) -> httpx.Response:
+    return client.get(path, headers={"Authorization": f"Bearer {raw_key}"})
+
+
+def body(client: httpx.Client, workspace: Workspace, path: str, request: int = 0) -> bytes:
+    """The body of a path; each key of the workspace is used for some requests.
+
+    Raises:
+        Disagreement: the status is not 200.
+    """
+    response = get(client, path, workspace.keys[request // USES].raw)
+    if response.status_code != 200:
+        raise Disagreement(f"{path}: {response.status_code} {response.text[:300]}")
+    return response.content
 
 
 @dataclass(frozen=True)
@@ -59,7 +75,7 @@ def targets(endpoint: str, workspaces: Sequence[Workspace]) -> list[Target]:
     found = []
     for each in workspaces:
         number = each.first + each.number * 37 % min(each.documents, 1000)
-        path = ENDPOINTS[endpoint].path.format(document=document(number))
+        path = ENDPOINTS[endpoint].format(document=identifier("document", number))
         found.append(Target(endpoint, each, path))
     return found
 

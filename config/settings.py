@@ -96,7 +96,6 @@ INSTALLED_APPS = [
     "django_otp",
     "django_otp.plugins.otp_static",
     "django_otp.plugins.otp_totp",
-    "pgtrigger",
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",

@@ -1,4 +1,4 @@
-"""Events: what happened to a document. Triggers on the documents write them (see `0001_events`)."""
+"""Events: what happened to a document. Triggers write them (`events/triggers.sql`)."""
 
 import uuid
 

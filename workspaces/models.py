@@ -62,8 +62,8 @@ class Workspace(models.Model):
 class DocumentCount(models.Model):
     """Denormalised document counts: the sum of a workspace's rows with a status is its count.
 
-    Triggers on the documents' table write it (`documents/migrations/0006_count_triggers.py`). It
-    has no foreign key: checking one would lock the workspace for each writer.
+    Triggers on the documents' table write it (`documents/triggers.sql`). It has no foreign key:
+    checking one would lock the workspace for each writer.
     """
 
     workspace_id = models.UUIDField(db_index=True)

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from apikeys import charts
-from apikeys.admin.texts import refusal_reason, refusal_warning, replaced_by
+from apikeys.admin.texts import refusal_warning, replaced_by
 from apikeys.life import DeletedKey, deleted_key, life_of
 from apikeys.models import ApiKey
 from apikeys.states import State
@@ -19,8 +19,8 @@ from audit.models import Action
 from audit.scope import scope_of
 from config.admin.formatting import time_tag
 from config.admin.object_page import ObjectPage
-from workspaces.directory import own_workspaces
-from workspaces.models import Workspace, label
+from workspaces.directory import label_for, own_workspaces
+from workspaces.models import Workspace
 from workspaces.permissions import sees_every_workspace
 
 REFUSED = "admin:usage_refusedrequest_changelist"
@@ -51,8 +51,6 @@ class KeyPage(ObjectPage):
         key, exists = self.obj, isinstance(self.obj, ApiKey)
         own, for_support = own_workspaces(self.request), sees_every_workspace(self.user)
         workspace = Workspace.objects.filter(pk=key.workspace_id).first()
-        workspace_name = workspace.name if workspace else getattr(key, "workspace_name", "")
-        refusal = refusal_reason if for_support else refusal_warning
         days = report.daily([key.id])[key.id]
         return {
             "title": key.name,
@@ -66,8 +64,8 @@ class KeyPage(ObjectPage):
             "refused_url": f"{reverse(REFUSED)}?key_id__exact={key.id}",
             "addresses": report.addresses(key.id),
             "workspace": workspace,
-            "workspace_label": own.get(key.workspace_id) or label(key.workspace_id, workspace_name),
-            "refusal": refusal(workspace) if workspace else "",
+            "workspace_label": label_for(self.request, workspace) if workspace else "",
+            "refusal": refusal_warning(workspace, for_support=for_support) if workspace else "",
             "events": events(key),
             "log_url": filtered_log_url(key_id__exact=key.id),
         }

@@ -55,24 +55,20 @@ def expiry_warning(key: ApiKey, expires_at: datetime) -> SafeString:
     )
 
 
-def refusal_warning(workspace: Workspace) -> SafeString:
-    """Why keys of the workspace are refused at present, and what to do about it; "" if not."""
-    text = access_warning(workspace)
+def refusal_warning(workspace: Workspace, *, for_support: bool = False) -> SafeString:
+    """Why keys of the workspace are refused at present, and what to do about it; "" if not.
+
+    Args:
+        for_support: where it says who did it, instead of what to do.
+    """
+    text, url = access_warning(workspace), workspace_url(workspace)
     if not text:
         return SafeString("")
+    if for_support:
+        return format_html('{} <a href="{}">Who changed that, and when</a>', text, url)
     if not workspace.suspended:
         return format_html('{} <a href="{}">Change the plan</a>', text, settings.UPGRADE_URL)
-    why = format_html('{} <a href="{}">See why</a>, then', text, workspace_url(workspace))
-    if settings.SUPPORT_EMAIL:
-        email = settings.SUPPORT_EMAIL
+    why = format_html('{} <a href="{}">See why</a>, then', text, url)
+    if email := settings.SUPPORT_EMAIL:
         return format_html('{} write to <a href="mailto:{}">{}</a>.', why, email, email)
     return format_html("{} ask the operator of this service to reinstate it.", why)
-
-
-def refusal_reason(workspace: Workspace) -> SafeString:
-    """The same for support staff: where it says who did it."""
-    text = access_warning(workspace)
-    if not text:
-        return SafeString("")
-    url = workspace_url(workspace)
-    return format_html('{} <a href="{}">Who changed that, and when</a>', text, url)

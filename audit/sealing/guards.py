@@ -11,7 +11,7 @@ from django.apps import apps
 from config.database import fetch
 from config.postgresql import roles
 
-# SHA-256 of each function's source in `audit/migrations/`.
+# SHA-256 of each function's source in `audit/triggers.sql`.
 FUNCTIONS = {
     "audit_refuse_change": "100a6f96b5bc06021787a352d30b52dad8effc0476f713f1f55b11cb647ff1c9",
     "audit_stamp": "fc0f99fd72a2b7657a3ae8ad9c483d54855077f1b1507108bd5e2212d91c57da",

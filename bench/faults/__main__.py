@@ -11,89 +11,153 @@ import os
 import signal
 import subprocess
 import sys
-import time
+from collections.abc import Mapping, Sequence
+from itertools import groupby
 
 import uvloop
 
 from bench import log, page
-from bench.faults import database, report
+from bench.client import Outcome, counts
+from bench.faults import database
 from bench.faults.catalogue import ALONE, BEHIND_NGINX, BY_PROXY, FAULTS, Fault
 from bench.faults.data import learn
 from bench.faults.inflict import compare_with_audit_log, inflict
-from bench.faults.node import Node, clean, serving
-from bench.faults.overload import apart, crowded, overload, rising, soak
-from bench.faults.verdict import Seen
+from bench.faults.node import clean, serving
+from bench.faults.overload import (
+    SOAK_RATE,
+    TIMES,
+    Finding,
+    Samples,
+    apart,
+    crowded,
+    ms,
+    overload,
+    rising,
+    soak,
+)
+from bench.faults.verdict import ENDPOINTS, Seen, ratio
 from bench.loading import FAULTS as SCALE
+from bench.page import table
 from bench.stack import Stack
 
-PACKAGES = "django djangorestframework psycopg granian boto3 redis"
 SHORT = "redis-killed postgres-killed store-killed worker-killed application-down slow-bodies \
 slow-bodies-alone"
 FURTHER = {"overload", "soak"}  # what is no fault, and not in the short form
 
 
-class Run:
-    """What is found, in the order in which it is found.
+def cell(seen: Seen, endpoint: str) -> str:
+    """What clients saw of an endpoint."""
+    found = [o for o in seen.during if o.endpoint == endpoint]
+    return f"{counts(found)}; {ms(found)}" if found else "–"
+
+
+def verdict(broken: Sequence[str]) -> str:
+    return f"**no**: {'; '.join(broken)}" if broken else "yes"
+
+
+def row(fault: Fault, seen: Seen) -> list[str]:
+    """One line of a table."""
+    lost = ", ".join(seen.lost) or f"nothing of {seen.downloads} downloads"
+    times = f"median {ratio(seen.before, seen.during):.1f} × undisturbed"
+    facts = [*seen.facts, *([times] if fault.promise.ratio else [])]
+    return [
+        f"{fault.title} ({fault.name})",
+        *(cell(seen, endpoint) for endpoint in ENDPOINTS),
+        f"{seen.healthy:.1f} s",
+        lost if seen.downloads else "–",
+        "; ".join(facts) or "–",
+        str(fault.promise),
+        verdict(fault.promise.broken(seen)),
+    ]
+
+
+def fault_tables(results: Mapping[Fault, Seen]) -> list[str]:
+    """A table for each setup."""
+    head = ("fault", *ENDPOINTS, "healthy after", "lost", "found", "promise", "holds")
+    lines: list[str] = []
+    for setup, group in groupby(results, key=lambda fault: fault.setup):
+        rows = [row(fault, results[fault]) for fault in group]
+        lines += [f"## {setup[0].upper()}{setup[1:]}", "", *table(head, rows, len(head))]
+    return lines
+
+
+def overload_table(findings: Sequence[Finding]) -> list[str]:
+    """Overload, and one workspace that sends most of the requests."""
+    rows = [[*row, verdict(broken)] for row, broken in findings]
+    words = (
+        f"The best rate is that of a closed loop. While it is measured, and while {TIMES} times as "
+        "much is sent, the client has one core to itself, and the node the others. What the "
+        "client's connections cannot take is unsent."
+    )
+    return ["## Overload", "", words, "", *table(("load", "found", "promise", "holds"), rows, 4)]
+
+
+def soak_table(minutes: float, samples: Samples, outcomes: Sequence[Outcome]) -> list[str]:
+    """Each instance's resources at the beginning, in the middle and at the end."""
+    rows = [
+        [f"{number}", when, *(f"{value:.0f}" for value in sample.values())]
+        for number, instance in enumerate(zip(*samples, strict=True), 1)
+        for when, sample in zip(("beginning", "middle", "end"), instance, strict=True)
+    ]
+    return [
+        f"## {minutes:g} minutes of mixed load",
+        "",
+        f"{SOAK_RATE:g} requests a second: {counts(outcomes)}; {ms(outcomes)}. Flat: "
+        f"{verdict(rising(samples, outcomes))}.",
+        "",
+        *table(("instance", "", *samples[0][0]), rows, 2),
+    ]
+
+
+async def inflict_all(
+    stack: Stack, names: set[str], *, short: bool, minutes: float
+) -> tuple[list[str], list[list[str]]]:
+    """Inflicts the faults, each setup's on one node.
 
     Args:
         names: of faults and of `FURTHER`.
+
+    Returns:
+        The tables, and what is broken of each promise.
     """
-
-    def __init__(self, stack: Stack, names: set[str], *, short: bool, minutes: float) -> None:
-        self._stack, self._names, self._short, self._minutes = stack, names, short, minutes
-        self._seen: dict[Fault, Seen] = {}
-        self._lines: list[str] = []  # of what is no fault
-        self._promises: list[list[str]] = []  # what is broken, of each
-
-    async def go(self) -> None:
-        """Inflicts the faults, each setup's on one node."""
-        task = asyncio.current_task()
-        assert task  # noqa: S101 - this one
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-        for setup in (BEHIND_NGINX, BY_PROXY, ALONE):
-            faults = [f for f in FAULTS if f.setup == setup and f.name in self._names]
-            further = self._names & FURTHER if setup == BEHIND_NGINX else set()
-            if faults or further:
-                log(f"{setup} …")
-                by_nginx, by_proxy = setup != ALONE, setup == BY_PROXY
-                with serving(self._stack, by_nginx=by_nginx, by_proxy=by_proxy) as node:
-                    node.data = await asyncio.to_thread(learn, node.port)
-                    for fault in faults:
-                        await self._inflict(fault, node)
-                    await self._further(node, further)
-        compare_with_audit_log(self._stack, self._seen.values())
-
-    async def _inflict(self, fault: Fault, node: Node) -> None:
-        all_of_them = len(self._names - FURTHER)
-        log(f"{len(self._seen) + 1} of {all_of_them}: {fault.title} ({fault.name}) …")
-        try:
-            seen = await inflict(fault, node, short=self._short)
-        except (RuntimeError, TimeoutError) as exc:  # an instance or a service does not return
-            seen = Seen(broken=[str(exc)])
-        self._seen[fault] = seen
-        for fact in [*seen.facts, *fault.promise.broken(seen)]:
-            log(f"  {fact}")
-
-    async def _further(self, node: Node, names: set[str]) -> None:
-        if "overload" in names:
-            log("overload …")
-            with apart(self._stack):
-                findings = [await overload(node)]
-            findings.append(await crowded(node))
-            self._lines += report.overload(findings)
-            self._promises += [each.broken for each in findings]
-        if "soak" in names:
-            log(f"{self._minutes:g} minutes of mixed load …")
-            samples, outcomes = await soak(node, self._minutes)
-            self._lines += report.soak(self._minutes, samples, outcomes)
-            self._promises.append(rising(samples, outcomes))
-
-    def broken(self) -> list[list[str]]:
-        """What is broken of each promise."""
-        return [fault.promise.broken(s) for fault, s in self._seen.items()] + self._promises
-
-    def tables(self) -> list[str]:
-        return [*report.faults(self._seen), *self._lines]
+    task = asyncio.current_task()
+    assert task  # noqa: S101 - this one
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    seen: dict[Fault, Seen] = {}
+    lines: list[str] = []  # of what is no fault
+    promises: list[list[str]] = []
+    for setup in (BEHIND_NGINX, BY_PROXY, ALONE):
+        faults = [fault for fault in FAULTS if fault.setup == setup and fault.name in names]
+        further = names & FURTHER if setup == BEHIND_NGINX else set()
+        if not faults and not further:
+            continue
+        log(f"{setup} …")
+        by_nginx, by_proxy = setup != ALONE, setup == BY_PROXY
+        with serving(stack, by_nginx=by_nginx, by_proxy=by_proxy) as node:
+            node.data = await asyncio.to_thread(learn, node.port)
+            for fault in faults:
+                log(f"{len(seen) + 1} of {len(names - FURTHER)}: {fault.title} ({fault.name}) …")
+                try:
+                    seen[fault] = await inflict(fault, node, short=short)
+                except (RuntimeError, TimeoutError) as exc:  # something does not return
+                    seen[fault] = Seen(broken=[str(exc)])
+                for fact in [*seen[fault].facts, *fault.promise.broken(seen[fault])]:
+                    log(f"  {fact}")
+            if "overload" in further:
+                log("overload …")
+                with apart(stack):
+                    findings = [await overload(node)]
+                findings.append(await crowded(node))
+                lines += overload_table(findings)
+                promises += [broken for _, broken in findings]
+            if "soak" in further:
+                log(f"{minutes:g} minutes of mixed load …")
+                samples, outcomes = await soak(node, minutes)
+                lines += soak_table(minutes, samples, outcomes)
+                promises.append(rising(samples, outcomes))
+    compare_with_audit_log(stack, seen.values())
+    broken = [fault.promise.broken(found) for fault, found in seen.items()]
+    return [*fault_tables(seen), *lines], broken + promises
 
 
 def main() -> None:
@@ -109,34 +173,32 @@ def main() -> None:
         if unknown := names - known:
             parser.error(f"no such fault: {', '.join(unknown)}")
     os.environ["PATH"] += ":/usr/sbin"  # where Debian installs nginx
-    started = time.monotonic()
     stack = Stack("faults")
     database.reset(stack)
     stack.load(SCALE)
     clean(stack.folder)
-    run = Run(stack, names, short=options.short, minutes=options.soak)
     try:
-        uvloop.run(run.go())
+        tables, broken = uvloop.run(
+            inflict_all(stack, names, short=options.short, minutes=options.soak)
+        )
     finally:  # a run that is interrupted leaves no service stopped
         for process in stack.processes():
             process.resume()
     if options.only:
-        sys.stdout.write("\n".join(run.tables()))
+        sys.stdout.write("\n".join(tables))
         return
     nginx = subprocess.run(["nginx", "-v"], capture_output=True, text=True).stderr.strip()  # noqa: S607
     text = page.write(
         stack,
         "reliability.md",
-        PACKAGES,
         smoke="The short form: a smoke test." if options.short else "",
         nginx=nginx.removeprefix("nginx version: "),
         rate=FAULTS[0].rate,
-        held=sum(not each for each in run.broken()),
-        all=len(run.broken()),
-        tables=run.tables(),
+        held=sum(not each for each in broken),
+        all=len(broken),
+        tables=tables,
     )
-    log(f"after {time.monotonic() - started:.0f} s")
-    if options.short and any(run.broken()):
+    if options.short and any(broken):
         sys.stdout.write(text)
         sys.exit("A promise does not hold.")
 

@@ -3,8 +3,8 @@
 import asyncio
 import contextlib
 import os
+import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from statistics import median
 
 import psutil
@@ -30,14 +30,8 @@ MORE = 1.1  # times as much at the end as at the beginning is still flat …
 FEW = 8  # … and so much more (MB, threads, …)
 
 
-@dataclass(frozen=True)
-class Finding:
-    """A load, what was found, what was promised, and what of it is broken."""
-
-    load: str
-    found: str
-    promise: str
-    broken: list[str]
+# The load, what was found, what was promised; and what of it is broken.
+Finding = tuple[list[str], list[str]]
 
 
 def ms(outcomes: Sequence[Outcome]) -> str:
@@ -51,8 +45,7 @@ def apart(stack: Stack) -> Iterator[None]:
     """The client has one core and the node the others: otherwise it would take the node's time."""
     cores = sorted(os.sched_getaffinity(0))
     own = psutil.Process()
-    node = [*own.children(recursive=True), *stack.processes()]
-    for process in node:
+    for process in (*own.children(recursive=True), *stack.processes()):
         pin(process, cores[:-1] or cores)
     pin(own, cores[-1:])
     try:
@@ -77,10 +70,9 @@ async def overload(node: Node) -> Finding:
         best = max(best, rate)
     node.stack.reset_rate_limit()
     client, found = Client(node.port, most=MOST), list[Outcome]()
-    loop = asyncio.get_running_loop()
-    start = loop.time()
+    start = time.monotonic()
     await client.at_rate(requests, TIMES * best, found.append, SECONDS)
-    took = loop.time() - start  # longer if this process cannot send so many
+    took = time.monotonic() - start  # longer if this process cannot send so many
     goodput = sum(o.right for o in found) / took
     await client.close()
     log(f"  {TIMES} times the best rate: {goodput:.0f} a second; {counts(found)}")
@@ -99,14 +91,14 @@ def overloaded(best: float, offered: float, goodput: float, outcomes: list[Outco
         broken.append(f"not a 503 with Retry-After: {counts(wrong)}")
     if slowest > WAIT + QUICK:
         broken.append(f"an accepted request took {slowest:.1f} s")
-    return Finding(
+    row = [
         f"{TIMES} times the best rate",
         f"best {best:,.0f}/s, then offered {offered:,.0f}/s, served {goodput:,.0f}/s; "
         f"{counts(outcomes)}; slowest that was served {slowest:.1f} s",
         "goodput ≥ 80 % of the best; the others are 503 with Retry-After; nobody waits longer than "
         "2 s and then 1 s for the response",
-        broken,
-    )
+    ]
+    return row, broken
 
 
 async def crowded(node: Node) -> Finding:
@@ -121,16 +113,16 @@ async def crowded(node: Node) -> Finding:
     await neighbour.at_rate(calm, 16, during.append, SECONDS)
     await neighbour.close()
     await crowd.close()
-    log(f"  the crowd: {counts(sent)}")
-    times, bad = ratio(before, during), [o for o in during if not o.right]
-    return Finding(
+    times, bad = ratio(before, during), counts([o for o in during if not o.right])
+    broken = [f"the neighbour saw {bad}"] if bad else []
+    broken += [f"median {times:.1f} × undisturbed"] if times > RATIO else []
+    row = [
         f"one workspace, {ONE_WORKSPACE} connections",
         f"the other: {counts(during)}; {ms(during)}, median {times:.1f} × undisturbed; "
         f"the crowd: {counts(sent)}; {ms(sent)}",
         f"the other workspace's median ≤ {RATIO:g} × undisturbed",
-        [f"the neighbour saw {counts(bad)}" for _ in bad[:1]]
-        + [f"median {each:.1f} × undisturbed" for each in [times] if each > RATIO],
-    )
+    ]
+    return row, broken
 
 
 Sample = dict[str, float]  # what a worker has
@@ -180,5 +172,5 @@ def rising(samples: Samples, outcomes: Sequence[Outcome]) -> list[str]:
         for name, one in first.items()
         if last[name] > max(one * MORE, one + FEW)
     }
-    bad = [o for o in outcomes if not o.right]
-    return [f"{each} rises" for each in sorted(more)] + ([counts(bad)] if bad else [])
+    bad = counts([o for o in outcomes if not o.right])
+    return [*(f"{each} rises" for each in sorted(more)), *([bad] if bad else [])]

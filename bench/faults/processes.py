@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 import psutil
 
 from bench.faults.node import Instance, Node
+from bench.servers import PATIENCE
 
-LIMIT = 60.0  # seconds after which nobody waits any longer
 REPLACED_WITHIN = 30  # seconds
 GRACE_WITHIN = 31  # seconds from SIGTERM to the end
 FAIL_TIMEOUT = 3.0  # seconds; nginx leaves an instance that refused alone for 2
@@ -32,7 +32,7 @@ def replaced(
         start = time.monotonic()
         act(worker)
         with contextlib.suppress(psutil.TimeoutExpired):
-            worker.wait(LIMIT)
+            worker.wait(PATIENCE)
         took = time.monotonic() - start
         if worker.is_running():
             worker.kill()
@@ -46,19 +46,26 @@ def replaced(
 
 
 @contextlib.contextmanager
-def main_killed(node: Node) -> Iterator[None]:
-    """SIGKILL of an instance's main process; at the end it is started again."""
-    instance = node.instances[0]
-    instance.process.kill()
-    instance.process.wait()
-    start = time.monotonic()
-    while instance.listens() and time.monotonic() < start + LIMIT:
-        time.sleep(0.1)
-    node.must(f"its port is free after {time.monotonic() - start:.1f} s", not instance.listens())
+def killed(*instances: Instance) -> Iterator[None]:
+    """SIGKILL of the main processes; at the end they are started again."""
+    for instance in instances:
+        instance.process.kill()
     try:
         yield
     finally:
-        instance.restart()
+        for instance in instances:
+            instance.restart()
+
+
+@contextlib.contextmanager
+def main_killed(node: Node) -> Iterator[None]:
+    """Of one instance."""
+    instance, start = node.instances[0], time.monotonic()
+    with killed(instance):
+        while (listens := instance.listens()) and time.monotonic() < start + PATIENCE:
+            time.sleep(0.1)
+        node.must(f"its port is free after {time.monotonic() - start:.1f} s", not listens)
+        yield
 
 
 @contextlib.contextmanager
@@ -71,7 +78,7 @@ def terminated_while_starting(node: Node) -> Iterator[None]:
         instance.process.terminate()
         start = time.monotonic()
         with contextlib.suppress(subprocess.TimeoutExpired):
-            instance.process.wait(LIMIT)
+            instance.process.wait(PATIENCE)
         took = time.monotonic() - start
         node.must(f"after {delay:g} s: ended in {took:.1f} s", took <= GRACE_WITHIN)
         if instance.listens():
@@ -99,15 +106,3 @@ def restarted_in_turn(node: Node) -> Iterator[None]:
     finally:
         stop.set()
         node.facts.append(f"{running.result()} restarts")
-
-
-@contextlib.contextmanager
-def application_down(node: Node) -> Iterator[None]:
-    """All instances are killed; at the end they are started again."""
-    for instance in node.instances:
-        instance.process.kill()
-    try:
-        yield
-    finally:
-        for instance in node.instances:
-            instance.restart()

@@ -1,16 +1,15 @@
 """A request to the API, with the key that it was made with."""
 
 from datetime import datetime
-from functools import cache
 from typing import NamedTuple
 from uuid import UUID
 
-from django.db import Error
 from django.http import HttpRequest
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
-from config.database import Row, fetch
+from config.api.reading import Reader
+from config.database import Row
 
 
 class ActiveKey(NamedTuple):
@@ -26,45 +25,12 @@ class ActiveKey(NamedTuple):
     suspended: bool
 
 
-class Reading(NamedTuple):
-    """What a view reads from the database, as parts of a statement.
-
-    The statement that finds the key can read it too, which saves a wait for the database.
-
-    Attributes:
-        columns: what it reads; the first one is NULL where nothing was found.
-        joins: the tables, joined to `workspace`, which is the key's.
-        order: of the rows, "" for none.
-        parameters: the values for `joins`.
-    """
-
-    columns: str
-    joins: str
-    order: str = ""
-    parameters: tuple[object, ...] = ()
-
-    def alone(self, workspace_id: UUID) -> tuple[str, tuple[object, ...]]:
-        """The statement that reads it by itself."""
-        values = (workspace_id, *self.parameters)
-        return _alone(self.columns, self.joins, self.order), values
-
-
-@cache
-def _alone(columns: str, joins: str, order: str) -> str:
-    return f"""
-        SELECT {columns} FROM (SELECT %s::uuid AS id) AS workspace {joins}
-        {order and f"ORDER BY {order}"}
-    """  # noqa: S608 - made of constants
-
-
 class ApiRequest(Request):
     """DRF's request.
 
     Attributes:
         auth: the key; set once the request is authenticated.
-        reading: what its view reads; None if that is nothing, or not a `Reading`.
-        with_key: whether the statement that finds the key reads it.
-        found_with_key: what that has read, or why it could not.
+        reader: reads what the view needs.
         response_headers: headers that the checks add to whatever response follows, errors
             included.
     """
@@ -72,30 +38,16 @@ class ApiRequest(Request):
     auth: ActiveKey
 
     def __init__(
-        self,
-        request: HttpRequest,
-        authenticators: list[BaseAuthentication] | None = None,
-        reading: Reading | None = None,
-        *,
-        with_key: bool = False,
+        self, request: HttpRequest, authenticators: list[BaseAuthentication], reader: Reader
     ) -> None:
         super().__init__(request, authenticators=authenticators)
-        self.reading = reading
-        self.with_key = with_key
-        self.found_with_key: list[Row] | Error | None = None
+        self.reader = reader
         self.response_headers: dict[str, str] = {}
 
     def rows(self) -> list[Row]:
-        """The rows of the reading, which is read now unless it was with the key.
+        """The rows of the view's `reading`.
 
         Raises:
             django.db.Error: the database has failed.
         """
-        if self.reading is None:
-            return []
-        rows = self.found_with_key
-        if isinstance(rows, Error):
-            raise rows
-        if rows is None:
-            rows = fetch(*self.reading.alone(self.auth.workspace_id))
-        return [row for row in rows if row[0] is not None]
+        return self.reader.rows(self.auth.workspace_id)

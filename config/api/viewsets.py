@@ -9,15 +9,11 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.viewsets import ViewSet
 
 from config.api.errors import ApiError, HttpsRequired, MethodNotAllowed, PathNotFound
-from config.api.request import ApiRequest, Reading
+from config.api.reading import Reader, Reading
+from config.api.request import ApiRequest
 from config.api.responses import exception_handler
 
 METHODS = ("GET", "HEAD")
-
-# Hashes of the Authorization headers whose last request here has passed the checks. Only what they
-# ask for is read together with the key: a client over its limit costs no more than the key.
-_passed: set[int] = set()
-_PASSED = 10_000  # how many are remembered
 
 
 class ApiViewSet(ViewSet):
@@ -39,9 +35,8 @@ class ApiViewSet(ViewSet):
         There are no bodies to parse, `Accept` is not negotiated, the version is in the path, and
         views return rendered responses.
         """
-        authenticators, reading = self.get_authenticators(), self.reading(**kwargs)
-        with_key = reading is not None and _header_hash(request) in _passed
-        self.request = api_request = ApiRequest(request, authenticators, reading, with_key=with_key)
+        reader = Reader(self.reading(**kwargs), request.META.get("HTTP_AUTHORIZATION", ""))
+        self.request = api_request = ApiRequest(request, self.get_authenticators(), reader)
         response: HttpResponseBase
         try:
             self.initial(api_request)
@@ -60,7 +55,6 @@ class ApiViewSet(ViewSet):
     def initial(self, request: ApiRequest, *args: Any, **kwargs: Any) -> None:  # type: ignore[override]
         if settings.HTTPS_ONLY and not request._request.is_secure():
             raise HttpsRequired
-        header = _header_hash(request._request)
         try:
             self.perform_authentication(request)
             self.check_throttles(request)
@@ -68,13 +62,10 @@ class ApiViewSet(ViewSet):
             if _method(request._request) not in METHODS:
                 raise MethodNotAllowed
         except ApiError:
-            _passed.discard(header)
+            request.reader.refused()
             raise
-        if request.auth is None:  # no key is needed
-            return
-        if len(_passed) >= _PASSED:
-            _passed.clear()
-        _passed.add(header)
+        if request.auth is not None:  # else no key is needed
+            request.reader.passed()
 
     def reading(self, **kwargs: str) -> Reading | None:
         """What the view will read with `ApiRequest.rows`. Nothing is checked yet, nor refused here.
@@ -83,10 +74,6 @@ class ApiViewSet(ViewSet):
             kwargs: the parts of the path.
         """
         return None
-
-
-def _header_hash(request: HttpRequest) -> int:
-    return hash(request.META.get("HTTP_AUTHORIZATION", ""))
 
 
 def _method(request: HttpRequest) -> str:

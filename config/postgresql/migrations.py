@@ -10,7 +10,7 @@ _complete = False
 
 
 def unapplied() -> list[str]:
-    """The names of the migrations of this release that the database lacks, as "audit.0001_initial".
+    """The names of the migrations of this release that the database lacks, as "auth.0001_initial".
 
     Once there are none, it does not ask the database again in this process.
 

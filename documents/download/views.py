@@ -2,7 +2,8 @@
 
 from django.http.response import HttpResponseBase
 
-from config.api.request import ApiRequest, Reading
+from config.api.reading import Reading
+from config.api.request import ApiRequest
 from config.api.viewsets import ApiViewSet
 from documents.api import parameters
 from documents.api.queries import with_id

@@ -130,7 +130,7 @@ def test_usage_that_the_database_refuses_is_dropped_and_the_rest_written(
 
 @pytest.mark.parametrize("buffer", [COUNTS, ADDRESSES], ids=lambda buffer: buffer.kind)
 def test_buffers_are_bounded_and_say_what_they_dropped(
-    flusher: Flusher, buffer: Buffer, monkeypatch: pytest.MonkeyPatch
+    db: None, flusher: Flusher, buffer: Buffer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(buffer, "limit", 10)
     before = dropped(buffer.kind)

@@ -18,7 +18,7 @@ from audit.checks import append_only_role
 from audit.models import AuditEntry
 from config.postgresql import roles
 from tests.support import seals
-from tests.support.database import execute
+from tests.support.database import execute, new_database
 from tests.support.factories import Tenant
 from tests.support.server import ROOT
 from workspaces.models import Workspace
@@ -205,13 +205,8 @@ def test_migrate_runs_as_the_owner_whoever_calls_it(transactional_db: None) -> N
 @pytest.fixture
 def empty() -> Iterator[str]:
     """The name of a database without tables, which belongs to the owner."""
-    name = f"{settings.DATABASES['default']['NAME']}_empty"
-    url = urlsplit(os.environ["DATABASE_OWNER_URL"])
-    with psycopg.connect(url.geturl(), autocommit=True) as owner:
-        owner.execute(f"DROP DATABASE IF EXISTS {name}")
-        owner.execute(f"CREATE DATABASE {name}")
+    with new_database("empty") as name:
         yield name
-        owner.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 def command(database: str, *words: str, owner: bool, **variables: str) -> dict[str, Any]:

@@ -126,14 +126,6 @@ def test_webhook_form_creates_once_however_often_it_is_sent(ada: Client) -> None
     assert Endpoint.objects.count() == 1
 
 
-def test_webhook_form_belongs_to_one_user(ada: Client, umbrella: Tenant) -> None:
-    form = form_of(body(ada.get(NEW)))
-    other = staff.signed_in(umbrella.admin)
-    response = other.post(NEW, {**form, "url": URL, "types": ["document.completed"]})
-    assert "open this form again" in body(response)
-    assert not Endpoint.objects.exists()
-
-
 @pytest.mark.parametrize(
     "url",
     [

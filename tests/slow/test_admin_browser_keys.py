@@ -211,8 +211,8 @@ def test_key_deletion_of_a_key_in_use_asks_for_its_name(acme: Tenant, browser: B
     browser.check_layout("key-delete")
     browser.submit(browser.driver.switch_to.active_element, "acme")
     assert "Nothing was deleted: the text differs." in browser.text
-    browser.driver.switch_to.active_element.clear()
-    browser.submit(browser.driver.switch_to.active_element, acme.key.name)
+    browser.find("#id_typed").clear()
+    browser.submit(browser.find("#id_typed"), acme.key.name)
     assert "“Acme sync” is deleted." in browser.text
 
 

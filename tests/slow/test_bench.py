@@ -5,7 +5,7 @@ import hashlib
 import itertools
 import json
 
-from bench import agreement, report
+from bench import report, rounds
 from bench.client import Client, Outcome, Request, counts
 from bench.measuring import Measurement
 
@@ -14,7 +14,7 @@ BODY = b'{"data":1}'
 
 def test_comparable_differs_when_any_field_does() -> None:
     def comparable(value: object) -> str:
-        return agreement.comparable(json.dumps(value).encode())
+        return rounds.comparable(json.dumps(value).encode())
 
     one = {"data": [{"id": "a", "sentAt": None, "order": 1}], "nextCursor": "x"}
     assert comparable({**one, "nextCursor": "y"}) == comparable(one)
@@ -61,20 +61,17 @@ def served(*rates: int, cost: float = 1) -> list[Measurement]:
 
 
 def test_against_is_undecided_where_the_interval_straddles_the_target() -> None:
-    peer = served(100, 100, 100)
     for rates, found in (
         ((110, 100, 101), "holds"),
         ((150, 99, 160), "undecided"),
         ((50, 98, 99), "**fails**"),
     ):
-        results = {("list25", "ours"): served(*rates), ("list25", "starlette"): peer}
-        assert report.against(results, "list25", "starlette")[-1] == found
+        assert report.against(rates, (100, 100, 100), 1.0)[-1] == found
 
 
 def test_against_compares_each_round_with_the_same_round_of_the_peer() -> None:
     # The machine was twice as slow in the second round, for both.
-    results = {("me", "ours"): served(200, 100), ("me", "drf"): served(20, 10)}
-    assert report.against(results, "me", "drf")[1] == "10.0"
+    assert report.against((200, 100), (20, 10), 9.5)[1] == "10.0"
 
 
 def test_growth_is_decided_by_the_most_expensive_case() -> None:

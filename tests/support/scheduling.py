@@ -7,6 +7,7 @@ FILES = (
     "test_demo.py",
     "test_docs.py",
     "test_run.py",
+    "test_upgrade.py",
 )
 
 

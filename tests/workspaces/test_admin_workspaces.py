@@ -12,7 +12,8 @@ from django.urls import reverse
 from audit.models import Action, AuditEntry
 from tests.support import factories, staff
 from tests.support.factories import Tenant
-from workspaces import changes, directory, effects
+from workspaces import changes, directory
+from workspaces.admin.access import consequences
 from workspaces.models import Membership, Workspace
 
 LIST = reverse("admin:workspaces_workspace_changelist")
@@ -280,13 +281,14 @@ def test_workspace_plan_that_is_no_longer_offered_can_only_be_left(
 
 
 def test_suspension_says_how_many_keys_stop(acme: Tenant, umbrella: Tenant) -> None:
-    assert effects.sentences(acme.workspace, works=False) == ["1 active key stops now."]
+    assert consequences(acme.workspace, suspended=True) == ["1 active key stops now."]
     factories.issue(acme.workspace, "Second", acme.admin)
-    assert effects.sentences(acme.workspace, works=True) == [
+    acme.workspace.suspended = True
+    assert consequences(acme.workspace, suspended=False) == [
         "2 active keys work again from the next request on."
     ]
     umbrella.key.revoke(by=umbrella.admin)
-    assert effects.sentences(umbrella.workspace, works=False) == ["It has no active keys."]
+    assert consequences(umbrella.workspace, suspended=True) == ["It has no active keys."]
 
 
 # --- Members

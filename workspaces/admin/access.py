@@ -9,7 +9,7 @@ from django.utils.html import format_html
 
 from config.admin.formatting import time_tag
 from config.admin.object_page import ActionPage, Prompt, Refused
-from workspaces import changes, effects
+from workspaces import changes
 from workspaces.api_access import access_warning
 from workspaces.directory import label_for
 from workspaces.forms import NewWorkspaceForm, PlanForm, ReasonForm
@@ -26,10 +26,17 @@ def consequences(workspace: Workspace, **changed: Any) -> list[str]:
         setattr(after, name, value)
     works_before, works_after = (not access_warning(each) for each in (workspace, after))
     if works_before != works_after:
-        return effects.sentences(workspace, works=works_after)
+        return [_of_keys(workspace.keys.active().count(), works=works_after)]
     if works_after:
         return ["Its keys keep working."]
     return ["Its keys do not work now, and will not work afterwards either."]
+
+
+def _of_keys(count: int, *, works: bool) -> str:
+    if not count:
+        return "It has no active keys."
+    verb, end = ("work", "again from the next request on") if works else ("stop", "now")
+    return f"1 active key {verb}s {end}." if count == 1 else f"{count:,} active keys {verb} {end}."
 
 
 def state_of(workspace: Workspace) -> str:
@@ -43,7 +50,7 @@ def plan_of(workspace: Workspace) -> str:
     return f"{workspace.plan} (no longer offered)"
 
 
-class OperatorsPage(ActionPage):
+class WorkspaceAction(ActionPage):
     """For operators."""
 
     obj: Workspace
@@ -56,7 +63,7 @@ class OperatorsPage(ActionPage):
         return label_for(self.request, self.obj)
 
 
-class CreateWorkspace(OperatorsPage):
+class CreateWorkspace(WorkspaceAction):
     """Asks once more if there is one with that name."""
 
     form_class = NewWorkspaceForm
@@ -89,7 +96,7 @@ def with_times(workspaces: Iterable[Workspace]) -> list[str]:
     ]
 
 
-class Suspend(OperatorsPage):
+class Suspend(WorkspaceAction):
     """The reason is kept in the audit log."""
 
     form_class = ReasonForm
@@ -121,7 +128,7 @@ class Reinstate(Suspend):
     verb, done = "Reinstate", "reinstated"
 
 
-class ChangePlan(OperatorsPage):
+class ChangePlan(WorkspaceAction):
     """Says what the chosen plan means, before it is changed."""
 
     form_class = PlanForm

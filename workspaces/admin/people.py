@@ -11,27 +11,21 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from config import mail
-from config.admin.object_page import ActionPage, Button, Prompt, Refused
+from config.admin.object_page import Button, Prompt, Refused
 from config.request_context import base_url
 from workspaces import changes
 from workspaces.accounts import invitations
-from workspaces.directory import label_for
+from workspaces.admin.access import WorkspaceAction
 from workspaces.forms import InvitationForm, MemberForm, PendingForm
-from workspaces.models import Invitation, Membership, Workspace
+from workspaces.models import Invitation, Membership
 from workspaces.permissions import is_operator, may_manage_members
 
 
-class PeoplePage(ActionPage):
+class PeoplePage(WorkspaceAction):
     """For operators and the workspace's admins."""
-
-    obj: Workspace
 
     def is_allowed(self) -> bool:
         return may_manage_members(self.user, self.obj)
-
-    @property
-    def name(self) -> str:
-        return label_for(self.request, self.obj)
 
 
 class ChangeMember(PeoplePage, Button):

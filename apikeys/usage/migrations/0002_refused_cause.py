@@ -3,9 +3,9 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("apikeys", "0004_replaced_by"),
-        ("documents", "0001_initial"),
-        ("usage", "0001_usage"),
+        ("apikeys", "0001_squashed"),
+        ("documents", "0001_squashed"),
+        ("usage", "0001_squashed"),
     ]
 
     operations = [

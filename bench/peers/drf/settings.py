@@ -11,7 +11,6 @@ INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
-    "pgtrigger",
     "rest_framework",
     "workspaces",
     "audit",

@@ -20,7 +20,7 @@ PAUSE = 2.0  # seconds in which nobody does
 
 
 def applied() -> set[str]:
-    """The migrations that the database has, as "audit.0001_initial"."""
+    """The migrations that the database has, as "auth.0001_initial"."""
     return {".".join(each) for each in MigrationRecorder(connection).applied_migrations()}
 
 

@@ -32,7 +32,7 @@ def secret_page(page: ActionPage, raw: str, *, title: str) -> HttpResponse:
         "admin/webhooks/endpoint/secret.html",
         title=title,
         what="secret",
-        of=page.name,
+        of=page.obj.name,
         raw=raw,
         endpoint=page.obj,
         workspace=label_for(page.request, page.obj.workspace),

@@ -1,10 +1,8 @@
-from django.db import migrations
-
-# It waits for nobody: rows that another transaction is folding are left to that one. A transaction
-# that sees one state of the database throughout could not delete rows that another one has folded
-# since: it leaves folding to the others.
-FOLD = """
-CREATE FUNCTION workspaces_fold_counts(folded uuid[]) RETURNS void LANGUAGE plpgsql AS $$
+-- Folds the denormalised counts of some workspaces: into one row for each status.
+-- It waits for nobody: rows that another transaction is folding are left to that one. A transaction
+-- that sees one state of the database throughout could not delete rows that another one has folded
+-- since: it leaves folding to the others.
+CREATE OR REPLACE FUNCTION workspaces_fold_counts(folded uuid[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     IF current_setting('transaction_isolation') = 'read committed' THEN
         WITH gone AS (
@@ -19,15 +17,3 @@ BEGIN
     END IF;
 END
 $$;
-"""
-
-
-class Migration(migrations.Migration):
-
-    dependencies = [
-        ('workspaces', '0003_invitations'),
-    ]
-
-    operations = [
-        migrations.RunSQL(FOLD, 'DROP FUNCTION workspaces_fold_counts(uuid[])'),
-    ]
