@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 import psutil
 
 from bench.launch import SERVER_THREADS, granian, on_port, started, wait
-from config.embedded import nginx
 from config.embedded.service import HOST
 from config.ports import free_port
+from tests.support import nginx_files
 
 MB = 1_000_000
 
@@ -91,7 +91,7 @@ def server(*, by_nginx: bool) -> Iterator[tuple[str, psutil.Process]]:
             folder = Path(stopping.enter_context(tempfile.TemporaryDirectory()))
             app, port = port, free_port()
             store = urlsplit(os.environ["S3_ENDPOINT_URL"]).netloc
-            installed = nginx.install(folder, port, [app], store, http_port=free_port())
+            installed = nginx_files.install(folder, port, [app], store, http_port=free_port())
             process = stopping.enter_context(started(installed, {}))
             wait(port, process)
         yield f"http://{HOST}:{port}", worker

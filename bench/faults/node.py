@@ -11,9 +11,9 @@ import psutil
 
 from bench.faults.services import FOLDER
 from bench.launch import on_port, started, wait
-from config.embedded import nginx
 from config.embedded.service import HOST
 from config.ports import accepts_connections, free_port
+from tests.support import nginx_files
 from tests.support.processes import worker_of
 from tests.support.proxy import Proxy
 
@@ -109,7 +109,7 @@ def serving(instances: int, *, by_nginx: bool, by_proxy: bool = False) -> Iterat
             folder.mkdir()
             ports = [each.port for each in running]
             store = urlsplit(os.environ["S3_ENDPOINT_URL"]).netloc
-            command = nginx.install(folder, port, ports, store, http_port=free_port())
+            command = nginx_files.install(folder, port, ports, store, http_port=free_port())
             wait(port, stopping.enter_context(started(command, {})))
         yield Node(running, port, database)
 

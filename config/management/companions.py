@@ -21,7 +21,7 @@ class Companion(NamedTuple):
 
     Attributes:
         name: of it, for the log.
-        words: of its command, after Python.
+        words: a Python program and its arguments.
         environ: its whole environment.
         without: what does not work while it does not run, and what to do; for the log.
     """
@@ -30,18 +30,6 @@ class Companion(NamedTuple):
     words: list[str]
     environ: Mapping[str, str]
     without: str
-
-
-def command(*words: str, environ: Mapping[str, str], without: str) -> Companion:
-    """A command of manage.py that knows `--stop-with PID`."""
-    stop = ["--stop-with", str(os.getpid())]
-    return Companion(words[0], ["manage.py", *words, *stop], environ, without)
-
-
-def program(path: Path, *words: str, environ: Mapping[str, str], without: str) -> Companion:
-    """A Python program that knows nothing of this process (`config.management.with_parent`)."""
-    wrapped = ["-m", "config.management.with_parent", str(os.getpid()), str(path), *words]
-    return Companion(path.name, wrapped, environ, without)
 
 
 @contextlib.contextmanager
@@ -66,7 +54,7 @@ def running(companions: list[Companion]) -> Iterator[None]:
 
 def _start(companion: Companion, stopping: threading.Event) -> "subprocess.Popen[bytes]":
     process = subprocess.Popen(  # noqa: S603 - our own command
-        [sys.executable, *companion.words],
+        [sys.executable, "-m", "config.management.with_parent", str(os.getpid()), *companion.words],
         cwd=ROOT,
         env=companion.environ,
         stdin=subprocess.DEVNULL,

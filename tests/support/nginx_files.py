@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from config.embedded.service import HOST
+from tests.support.proxy import HOST
 
 DEPLOY = Path(__file__).resolve().parent.parent.parent / "deploy"
 FILES = (
