@@ -15,8 +15,8 @@ from config.api.errors import InvalidKey
 from config.api.request import ActiveKey, ApiRequest, Reading
 from config.database import UNAVAILABLE, Row, fetch
 from config.key_format import PREFIX
-from config.request_context import note, remember
-from config.slots import remember_tenant
+from config.request_context import current_notes, note
+from config.slots import TENANTS
 
 logger = logging.getLogger(__name__)
 
@@ -50,9 +50,9 @@ class BearerKeyAuthentication(BaseAuthentication):
         if not rows:
             raise InvalidKey("unknown, revoked, expired or deleted key")
         key = ActiveKey._make(rows[0][:_COLUMNS])
-        remember_tenant(header, key.workspace_id)
+        TENANTS.set(header, key.workspace_id)
         note(workspace_id=str(key.workspace_id))
-        remember(key=key)
+        current_notes().key = key
         note_use(key.id, key.last_used_at, timezone.now())
         return None, key
 

@@ -18,7 +18,7 @@ from audit.models import Action, AuditEntry
 from audit.record import record_end
 from config.postgresql.deadlines import PAGE_SECONDS
 from config.request_context import deadline
-from config.slots import GATES, NoSlot, SignedIn
+from config.slots import SLOTS, NoSlot, SignedIn
 
 logger = logging.getLogger(__name__)
 
@@ -85,10 +85,10 @@ def slot() -> Iterator[None]:
     if deadline.get() is not None:
         yield
         return
-    gate, last = GATES["page"], time.monotonic() + PATIENCE
+    semaphore, last = SLOTS["page"], time.monotonic() + PATIENCE
     while True:
         try:
-            gate.enter(_TENANT)
+            semaphore.acquire(_TENANT)
             break
         except NoSlot:
             if time.monotonic() > last:
@@ -98,7 +98,7 @@ def slot() -> Iterator[None]:
         yield
     finally:
         deadline.reset(token)
-        gate.leave(_TENANT)
+        semaphore.release(_TENANT)
 
 
 class Sending:

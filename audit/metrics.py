@@ -8,7 +8,6 @@ from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 
 from audit.tree import state
-from config import metrics
 
 
 def read(connection: BaseDatabaseWrapper) -> Iterator[Metric]:
@@ -41,6 +40,3 @@ def read(connection: BaseDatabaseWrapper) -> Iterator[Metric]:
 
 def _timestamp(at: datetime | None) -> float:
     return at.timestamp() if at else 0.0
-
-
-metrics.register_database(read)

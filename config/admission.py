@@ -43,11 +43,11 @@ class AdmissionMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         kind = class_of(request)
-        gate = slots.GATES[kind]
+        semaphore = slots.SLOTS[kind]
         token = deadline.set(time.monotonic() + SECONDS[kind])
         tenant = _tenant(kind, request)
         try:
-            gate.enter(tenant)
+            semaphore.acquire(tenant)
         except slots.NoSlot:
             deadline.reset(token)
             return busy(request)
@@ -57,9 +57,9 @@ class AdmissionMiddleware:
         finally:
             deadline.reset(token)
             if response is not None and _keeps_slot(response, kind):
-                response._resource_closers.append(partial(gate.leave, tenant))  # type: ignore[attr-defined]
+                response._resource_closers.append(partial(semaphore.release, tenant))  # type: ignore[attr-defined]
             else:
-                gate.leave(tenant)
+                semaphore.release(tenant)
         return response
 
 
@@ -75,7 +75,7 @@ def is_api_version(path: str) -> bool:
 
 
 def class_of(request: HttpRequest) -> str:
-    """The class of a request, a name in `config.slots.GATES`."""
+    """The class of a request, a name in `config.slots.SLOTS`."""
     path = request.path
     if is_api_version(path):
         if not path.startswith("/api/v1/documents"):
@@ -89,6 +89,6 @@ def class_of(request: HttpRequest) -> str:
 def _tenant(kind: str, request: HttpRequest) -> Hashable:
     """Whose request it is: a workspace's, or for pages a signed-in user's or an address's."""
     if kind in ("api", "documents", "download"):
-        return slots.tenant_of(request.META.get("HTTP_AUTHORIZATION", ""))
+        return slots.TENANTS.get(request.META.get("HTTP_AUTHORIZATION", ""))
     session = request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
-    return slots.tenant_of(session) or network_of(client_address(request))
+    return slots.TENANTS.get(session) or network_of(client_address(request))

@@ -72,11 +72,11 @@ class _State(Collector):
         connections = GaugeMetricFamily(
             "documents_database_connections", "Database connections of the slots", labels=["class"]
         )
-        for name, gate in slots.GATES.items():
-            connections.add_metric([name], gate.connected)
-            in_use.add_metric([name], gate.in_use)
-            waiting.add_metric([name], gate.waiting)
-            refused.add_metric([name], gate.refused)
+        for name, semaphore in slots.SLOTS.items():
+            connections.add_metric([name], semaphore.connected)
+            in_use.add_metric([name], semaphore.in_use)
+            waiting.add_metric([name], semaphore.waiting)
+            refused.add_metric([name], semaphore.refused)
         breakers = GaugeMetricFamily(
             "documents_breaker_open", "1 while a part is not called", labels=["part"]
         )
@@ -88,7 +88,7 @@ class _State(Collector):
 REGISTRY.register(_State())
 
 DATABASE_SECONDS = 2.0  # that the metrics wait for the database
-_readers: list[Callable[[BaseDatabaseWrapper], Iterable[Metric]]] = []
+Reader = Callable[[BaseDatabaseWrapper], Iterable[Metric]]
 
 
 class _Database(Collector):
@@ -98,12 +98,15 @@ class _Database(Collector):
     afterwards.
     """
 
+    def __init__(self, readers: tuple[Reader, ...]) -> None:
+        self._readers = readers
+
     def collect(self) -> Iterator[Metric]:
         token = deadline.set(time.monotonic() + DATABASE_SECONDS)
         found: list[Metric] = []
         try:
             with closing(connections.create_connection(DEFAULT_DB_ALIAS)) as connection:
-                for read in _readers:
+                for read in self._readers:
                     found += read(connection)
         except DatabaseError as exc:
             logger.warning("No metrics from the database: %s", exc)
@@ -114,14 +117,6 @@ class _Database(Collector):
     def describe(self) -> Iterable[Metric]:
         """Nothing, so that registering asks no database."""
         return ()
-
-
-REGISTRY.register(_Database())
-
-
-def register_database(read: Callable[[BaseDatabaseWrapper], Iterable[Metric]]) -> None:
-    """Adds metrics that are read over this connection."""
-    _readers.append(read)
 
 
 @cache  # looking a label up costs more than counting
@@ -146,11 +141,15 @@ def observe_request(method: str, route: str, status: int, seconds: float) -> Non
     _request_histogram(route).observe(seconds)
 
 
-def start(host: str, port: int) -> None:
+def start(host: str, port: int, *readers: Reader) -> None:
     """Serves `/metrics` from a thread.
 
     A worker that replaces another one waits until the other's port is free, and serves meanwhile.
+
+    Args:
+        readers: they read further metrics over the database connection that they get.
     """
+    REGISTRY.register(_Database(readers))
 
     def listen() -> None:
         while True:

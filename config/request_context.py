@@ -23,14 +23,15 @@ class Notes(dict[str, str | None]):
     """What the access log's line has about a request, besides what its response shows.
 
     Attributes:
-        facts: what no log gets: `key`, the request's valid key; `error`, the API error that is the
-            response.
+        key: the request's valid key, which no log gets; None without one.
+        error: the API error that is the response; None for any other response.
     """
 
-    __slots__ = ("facts",)
+    __slots__ = ("error", "key")
 
     def __init__(self) -> None:
-        self.facts: dict[str, Any] = {}
+        self.key: Any = None
+        self.error: Any = None
 
 
 _notes: ContextVar[Notes | None] = ContextVar("notes", default=None)
@@ -62,16 +63,7 @@ def note(**facts: str | None) -> None:
         facts: `key_prefix`, `workspace_id`; of a refused request its `reason`, and of a 503 the
             `cause`, which is one of few words, for metrics.
     """
-    notes = _notes.get()
-    if notes is not None:
-        notes.update(facts)
-
-
-def remember(**facts: Any) -> None:
-    """Adds facts about the current request that no log gets."""
-    notes = _notes.get()
-    if notes is not None:
-        notes.facts.update(facts)
+    current_notes().update(facts)
 
 
 def actor() -> str:

@@ -36,7 +36,7 @@ def count_usage(get_response: GetResponse) -> GetResponse:
 
 
 def _count(request: HttpRequest, status: int, notes: Notes) -> None:
-    key: ActiveKey | None = notes.facts.get("key")
+    key: ActiveKey | None = notes.key
     if key is None and status < 400:
         return
     now = time.time()

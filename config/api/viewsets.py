@@ -11,13 +11,13 @@ from rest_framework.viewsets import ViewSet
 from config.api.errors import ApiError, HttpsRequired, MethodNotAllowed, PathNotFound
 from config.api.request import ApiRequest, Reading
 from config.api.responses import exception_handler
+from config.hints import Hints
 
 METHODS = ("GET", "HEAD")
 
-# Hashes of the Authorization headers whose last request here has passed the checks. Only what they
-# ask for is read together with the key: a client over its limit costs no more than the key.
-_passed: set[int] = set()
-_PASSED = 10_000  # how many are remembered
+# The Authorization headers whose last request here has passed the checks. Only what they ask for is
+# read together with the key: a client over its limit costs no more than the key.
+_PASSED: Hints[bool] = Hints()
 
 
 class ApiViewSet(ViewSet):
@@ -40,7 +40,7 @@ class ApiViewSet(ViewSet):
         views return rendered responses.
         """
         authenticators, reading = self.get_authenticators(), self.reading(**kwargs)
-        with_key = reading is not None and _header_hash(request) in _passed
+        with_key = reading is not None and _PASSED.get(_authorization(request)) is True
         self.request = api_request = ApiRequest(request, authenticators, reading, with_key=with_key)
         response: HttpResponseBase
         try:
@@ -60,7 +60,7 @@ class ApiViewSet(ViewSet):
     def initial(self, request: ApiRequest, *args: Any, **kwargs: Any) -> None:  # type: ignore[override]
         if settings.HTTPS_ONLY and not request._request.is_secure():
             raise HttpsRequired
-        header = _header_hash(request._request)
+        header = _authorization(request._request)
         try:
             self.perform_authentication(request)
             self.check_throttles(request)
@@ -68,13 +68,10 @@ class ApiViewSet(ViewSet):
             if _method(request._request) not in METHODS:
                 raise MethodNotAllowed
         except ApiError:
-            _passed.discard(header)
+            _PASSED.set(header, None)
             raise
-        if request.auth is None:  # no key is needed
-            return
-        if len(_passed) >= _PASSED:
-            _passed.clear()
-        _passed.add(header)
+        if request.auth is not None:  # else no key is needed
+            _PASSED.set(header, True)
 
     def reading(self, **kwargs: str) -> Reading | None:
         """What the view will read with `ApiRequest.rows`. Nothing is checked yet, nor refused here.
@@ -85,8 +82,9 @@ class ApiViewSet(ViewSet):
         return None
 
 
-def _header_hash(request: HttpRequest) -> int:
-    return hash(request.META.get("HTTP_AUTHORIZATION", ""))
+def _authorization(request: HttpRequest) -> str:
+    header: str = request.META.get("HTTP_AUTHORIZATION", "")
+    return header
 
 
 def _method(request: HttpRequest) -> str:

@@ -26,7 +26,7 @@ class Site(site.Site):
         user = request.user
         may = super().has_permission(request) and second_factor.is_satisfied(user)
         session = request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
-        slots.remember_tenant(session, slots.SignedIn(user.pk) if may and user.pk else None)
+        slots.TENANTS.set(session, slots.SignedIn(user.pk) if may and user.pk else None)
         return may
 
     def login(

@@ -70,7 +70,7 @@ def complete(
     login(request, user)
     if device is not None:
         django_otp.login(request, device)
-    slots.remember_tenant(str(request.session.session_key), slots.SignedIn(user.pk))
+    slots.TENANTS.set(str(request.session.session_key), slots.SignedIn(user.pk))
     if not known_browser.cookie_of(request, user):
         notices.new_browser(request, user)
     known_browser.remember(response, user)

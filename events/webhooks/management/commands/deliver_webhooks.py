@@ -10,6 +10,7 @@ from django.db import connection
 
 from config import metrics
 from config.management.shutdown import Shutdown, graceful_shutdown
+from events.webhooks import monitoring
 from events.webhooks.worker import Worker
 
 
@@ -28,7 +29,7 @@ class Command(BaseCommand):
 
     def handle(self, *, metrics_port: int, **options: Any) -> None:
         if metrics_port:
-            metrics.start(settings.METRICS_HOST, metrics_port)
+            metrics.start(settings.METRICS_HOST, metrics_port, monitoring.read_metrics)
         connection.close()  # that of this thread, which needs none any more
         with graceful_shutdown() as shutdown:
             asyncio.run(_deliver(shutdown))
