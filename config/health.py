@@ -5,11 +5,10 @@ response names no cause, since anybody may read it; the log does.
 """
 
 import logging
-import queue
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, TimeoutError
+from concurrent.futures import Future, ThreadPoolExecutor
 
 from django.db import connection
 from django.http import HttpRequest, HttpResponse
@@ -47,17 +46,13 @@ class _Check:
         self.required = required
         self._name = name
         self._probe = probe
-        self._jobs: queue.SimpleQueue[Future[CheckResult]] = queue.SimpleQueue()
+        self._thread = ThreadPoolExecutor(1, f"health {name}")
         self._running: Future[CheckResult] | None = None
 
     def start(self) -> None:
         """Runs the probe, unless it is running."""
-        if self._running is None:
-            threading.Thread(target=self._work, name=f"health {self._name}", daemon=True).start()
-        elif not self._running.done():
-            return
-        self._running = Future()
-        self._jobs.put(self._running)
+        if self._running is None or self._running.done():
+            self._running = self._thread.submit(self._run)
 
     def result(self, started: float) -> CheckResult:
         """Waits for the probe, until the deadline of what has started at this monotonic time."""
@@ -68,18 +63,16 @@ class _Check:
             logger.error("Not ready: %s has not responded in time", self._name)
             return CheckResult("failed", DEADLINE_SECONDS * 1000)
 
-    def _work(self) -> None:
-        while True:
-            job = self._jobs.get()
-            started = time.monotonic()
-            deadline.set(started + DEADLINE_SECONDS)
-            state = "ok"
-            try:
-                self._probe()
-            except Exception as exc:
-                state = "failed"
-                logger.error("Not ready: %s: %s", self._name, exc)
-            job.set_result(CheckResult(state, round((time.monotonic() - started) * 1000, 1)))
+    def _run(self) -> CheckResult:
+        started = time.monotonic()
+        deadline.set(started + DEADLINE_SECONDS)
+        state = "ok"
+        try:
+            self._probe()
+        except Exception as exc:
+            state = "failed"
+            logger.error("Not ready: %s: %s", self._name, exc)
+        return CheckResult(state, round((time.monotonic() - started) * 1000, 1))
 
 
 _checks: dict[str, _Check] = {}

@@ -2,7 +2,6 @@
 
 import os
 import sys
-from typing import NoReturn
 
 import django
 from django.conf import settings
@@ -21,21 +20,18 @@ def setup() -> None:
     try:
         django.setup()
     except ImproperlyConfigured as exc:
-        _end(exc)
+        sys.exit(str(exc))
     from config import static_files  # noqa: PLC0415
     from config.checks import environment_errors  # noqa: PLC0415
     from config.database import limit_statements  # noqa: PLC0415
     from config.postgresql import migrations  # noqa: PLC0415 - after setup
 
     if errors := environment_errors():
-        _end(f"{errors[0].msg} {errors[0].hint}")
+        sys.exit(f"{errors[0].msg} {errors[0].hint}")
     if not static_files.are_collected():
-        _end(f"{settings.STATIC_ROOT} has no static files. Run: manage.py collectstatic --no-input")
+        sys.exit(
+            f"{settings.STATIC_ROOT} has no static files. Run: manage.py collectstatic --no-input"
+        )
     connection_created.connect(limit_statements)
     migrations.require()
     connections.close_all()  # of this thread, which serves no request
-
-
-def _end(problem: object) -> NoReturn:
-    print(problem, file=sys.stderr)  # noqa: T201
-    raise SystemExit(1)

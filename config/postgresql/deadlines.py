@@ -4,6 +4,7 @@ psycopg has no time-out for a statement, and the server's own does not help if t
 """
 
 import contextlib
+import functools
 import os
 import socket
 import threading
@@ -37,7 +38,8 @@ class Watch:
         self._end: float | None = None  # on the monotonic clock
         self._cut = False
         self._lock = threading.Lock()
-        _watchdog.add(self)
+        with _watches_lock:
+            _watches.add(self)
 
     @property
     def running(self) -> bool:
@@ -46,8 +48,7 @@ class Watch:
 
     def begin(self, deadline: float) -> None:
         """Begins a wait, until `deadline` on the monotonic clock."""
-        if not _watchdog.started:
-            _watchdog.start()
+        _start_watchdog()
         self._end = deadline + GRACE
 
     def end(self) -> bool:
@@ -72,31 +73,20 @@ class Watch:
                 self._cut = True
 
 
-class _Watchdog:
-    """One thread for all connections of the process. It polls: waking it would cost more."""
-
-    def __init__(self) -> None:
-        self.started = False
-        self._watches: WeakSet[Watch] = WeakSet()
-        self._lock = threading.Lock()
-        self._stopped = threading.Event()  # never
-
-    def add(self, watch: Watch) -> None:
-        with self._lock:
-            self._watches.add(watch)
-
-    def start(self) -> None:
-        with self._lock:
-            if not self.started:
-                self.started = True
-                threading.Thread(target=self._run, name="database watchdog", daemon=True).start()
-
-    def _run(self) -> None:
-        while not self._stopped.wait(POLL):
-            with self._lock:
-                watches = [watch for watch in self._watches if watch.running]
-            for watch in watches:
-                watch.check()
+_watches: WeakSet[Watch] = WeakSet()
+_watches_lock = threading.Lock()
 
 
-_watchdog = _Watchdog()
+@functools.cache  # two threads that begin at once may start it twice, which does no harm
+def _start_watchdog() -> None:
+    """Starts the thread for all connections. It polls: waking it would cost more."""
+    threading.Thread(target=_run_watchdog, name="database watchdog", daemon=True).start()
+
+
+def _run_watchdog() -> None:
+    while True:
+        time.sleep(POLL)
+        with _watches_lock:
+            watches = [watch for watch in _watches if watch.running]
+        for watch in watches:
+            watch.check()

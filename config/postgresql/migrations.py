@@ -34,10 +34,7 @@ def require() -> None:
     with contextlib.suppress(InterfaceError, OperationalError):
         if missing := unapplied():
             others = f" and {len(missing) - 1} more" if missing[1:] else ""
-            print(  # noqa: T201
+            sys.exit(
                 f"The database lacks the migration {missing[0]}{others}. "
-                "Run: python manage.py migrate",
-                file=sys.stderr,
-                flush=True,
+                "Run: python manage.py migrate"
             )
-            raise SystemExit(1)
