@@ -1,4 +1,4 @@
-"""The app's name on the admin's pages, what it listens to, and its health check."""
+"""The app's name on the admin's pages, its checks, and its health check."""
 
 from django.apps import AppConfig
 
@@ -10,7 +10,7 @@ class AuditConfig(AppConfig):
     verbose_name = "Audit log"
 
     def ready(self) -> None:
-        from audit import checks, receivers  # noqa: F401, PLC0415 - need the models
+        from audit import checks  # noqa: F401, PLC0415 - registers them
         from audit.health import check_seals  # noqa: PLC0415
         from audit.system import read_backup, read_downloads, read_log  # noqa: PLC0415
         from config import health  # noqa: PLC0415 - needs the settings

@@ -50,12 +50,15 @@ HTTPS_ONLY = env.boolean(
     "are for HTTPS only",
 )
 # Of links in e-mails and of invitations: a Host header may have any port. On a laptop it has to do.
-BASE_URL = env.origin(
+BASE_URL = env.matching(
     "BASE_URL",
-    f"https://{ALLOWED_HOSTS[0].lstrip('.')}" if HTTPS_ONLY and ALLOWED_HOSTS else "",
+    r"https?://[\w.:\[\]-]+/*",
+    "be https://HOST, without a path",
     help="`https://HOST`, where links in e-mails and of invitations lead; if not set, the first of "
     "`ALLOWED_HOSTS`, or without `HTTPS_ONLY` the host that the page was opened with",
-)
+).rstrip("/")
+if not BASE_URL and HTTPS_ONLY and ALLOWED_HOSTS:
+    BASE_URL = f"https://{ALLOWED_HOSTS[0].lstrip('.')}"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS_ONLY
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUSTED_PROXIES else None
 SECURE_SSL_REDIRECT = HTTPS_ONLY
@@ -159,85 +162,39 @@ WHITENOISE_ADD_HEADERS_FUNCTION = static_files.add_headers
 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# The API's prepared statements are planned once, since each has one good plan for all values.
-# Django's own statements are not prepared. To compile one (JIT) would take longer than it runs.
-SESSION = "-c plan_cache_mode=force_generic_plan -c jit=off"
-
-
-def _database(url: str) -> dict[str, Any]:
-    """The connections of servers and commands to this database."""
-    parsed: dict[str, Any] = dict(
-        dj_database_url.parse(
-            url,
-            engine="config.postgresql",
-            conn_max_age=None,  # one persistent connection per thread
-            disable_server_side_cursors=True,  # nothing would end a FETCH at the request's deadline
-        )
-    )
-    options = parsed.get("OPTIONS", {})
-    parsed["OPTIONS"] = {
-        **options,
-        "options": f"{options.get('options', '')} {SESSION}".strip(),
-        "connect_timeout": 3,  # seconds
-        "tcp_user_timeout": 5000,  # milliseconds until a dead connection is closed; Linux only
-    }
-    return parsed
-
-
+# What every connection has besides is in `config.postgresql.base`.
 DATABASES: dict[str, Any] = {
-    "default": _database(
+    "default": dj_database_url.parse(
         env.required("DATABASE_URL", help="postgresql://USER:PASSWORD@HOST:PORT/NAME")
-        or "postgresql:///not-set"
+        or "postgresql:///not-set",
+        engine="config.postgresql",
+        conn_max_age=None,  # one persistent connection per thread
+        disable_server_side_cursors=True,  # nothing would end a FETCH at the request's deadline
     )
 }
-
-
-def _same_database(url: str) -> dict[str, Any]:
-    """What is different for another role on the same database (`config.postgresql.roles`)."""
-    parsed: dict[str, Any] = dict(dj_database_url.parse(url)) if url else {}
-    return {name: parsed[name] for name in ("USER", "PASSWORD", "HOST", "PORT") if parsed}
-
-
-DATABASE_OWNER = _same_database(
-    env.text(
-        "DATABASE_OWNER_URL",
-        help="the same database as the owner of its tables, for `migrate` only; no server needs it",
-    )
+DATABASE_OWNER_URL = env.text(
+    "DATABASE_OWNER_URL",
+    help="the same database as the owner of its tables, for `migrate` only; no server needs it",
 )
-DATABASE_SEALER = _same_database(
-    env.text(
-        "DATABASE_SEALER_URL",
-        help="the same database as the role `documents_sealer`, for `seal_audit` only; without it, "
-        "the role of `DATABASE_URL` seals, which may do so if there is no such role",
-    )
+DATABASE_SEALER_URL = env.text(
+    "DATABASE_SEALER_URL",
+    help="the same database as the role `documents_sealer`, for `seal_audit` only; without it, "
+    "the role of `DATABASE_URL` seals, which may do so if there is no such role",
 )
 
 # --- Object storage --------------------------------------------------------------------------
 
-STORAGES: dict[str, Any] = {
-    "default": {
-        "BACKEND": "documents.storage.PdfStorage",
-        "OPTIONS": {
-            "endpoint_url": env.required(
-                "S3_ENDPOINT_URL", help="the URL of the S3-compatible object storage for the PDFs"
-            )
-            or None,
-            "bucket_name": env.required("S3_BUCKET", help="the bucket for the PDFs"),
-            "access_key": env.required(
-                "S3_ACCESS_KEY_ID", help="the access key of the object storage"
-            ),
-            "secret_key": env.required(
-                "S3_SECRET_ACCESS_KEY", help="the secret key of the object storage"
-            ),
-            "region_name": env.text(
-                "S3_REGION", "us-east-1", help="the region of the object storage"
-            ),
-        },
-    },
-    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+_PDFS = {
+    "endpoint_url": env.required(
+        "S3_ENDPOINT_URL", help="the URL of the S3-compatible object storage for the PDFs"
+    )
+    or None,
+    "bucket_name": env.required("S3_BUCKET", help="the bucket for the PDFs"),
+    "access_key": env.required("S3_ACCESS_KEY_ID", help="the access key of the object storage"),
+    "secret_key": env.required("S3_SECRET_ACCESS_KEY", help="the secret key of the object storage"),
+    "region_name": env.text("S3_REGION", "us-east-1", help="the region of the object storage"),
 }
-
-_witness = {
+_WITNESS = {
     "bucket_name": env.text(
         "AUDIT_WITNESS_BUCKET",
         help="the bucket of the witness `bucket`; one with object lock, if object storage has it",
@@ -251,9 +208,13 @@ _witness = {
         help="the secret key of that bucket, for `seal_audit` only; no server needs it",
     ),
 }
-if _witness["bucket_name"]:
-    _default = STORAGES["default"]
-    STORAGES["witness"] = {**_default, "OPTIONS": {**_default["OPTIONS"], **_witness}}
+_S3 = "documents.storage.PdfStorage"
+STORAGES: dict[str, Any] = {
+    "default": {"BACKEND": _S3, "OPTIONS": _PDFS},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+if _WITNESS["bucket_name"]:
+    STORAGES["witness"] = {"BACKEND": _S3, "OPTIONS": {**_PDFS, **_WITNESS}}
 
 X_ACCEL_DOWNLOADS = env.boolean(
     "X_ACCEL_DOWNLOADS",
@@ -364,8 +325,10 @@ UPGRADE_URL = env.text(
 SUPPORT_EMAIL = env.text(
     "SUPPORT_EMAIL", help="the e-mail address that pages name where users need help; none if empty"
 )
-SECURITY_CONTACT = env.contact(
+SECURITY_CONTACT = env.matching(
     "SECURITY_CONTACT",
+    r"(mailto:|https://)[!-~]+",
+    "be mailto:ADDRESS or https://…",
     help="whom to tell about a vulnerability, `mailto:ADDRESS` or `https://…`, for "
     "`/.well-known/security.txt`; without it that is a 404",
 )

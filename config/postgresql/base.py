@@ -15,6 +15,9 @@ from config.postgresql.deadlines import API_SECONDS, Watch
 from config.request_context import deadline
 
 BREAKER = Breaker("database", failures=3)
+# The API's prepared statements are planned once, since each has one good plan for all values.
+# Django's own statements are not prepared. To compile one (JIT) would take longer than it runs.
+SESSION = "-c plan_cache_mode=force_generic_plan -c jit=off"
 PING_SECONDS = 2.0  # for a statement that only shows whether a connection works
 # A lock that was not granted in time says nothing about the database: it has responded.
 _TIMED_OUT = "57014"  # statement_timeout
@@ -56,6 +59,15 @@ class DatabaseWrapper(base.DatabaseWrapper):
             except BaseException:
                 self.close()  # without its limits it must not be used
                 raise
+
+    def get_connection_params(self) -> dict[str, Any]:
+        params = super().get_connection_params()
+        return {
+            **params,
+            "options": f"{params.get('options', '')} {SESSION}".strip(),
+            "connect_timeout": 3,  # seconds
+            "tcp_user_timeout": 5000,  # milliseconds until a dead connection is closed; Linux only
+        }
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> psycopg.Connection:
         connection: psycopg.Connection = super().get_new_connection(conn_params)

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
+import dj_database_url
 from django.apps import apps
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connection, transaction
@@ -68,7 +69,7 @@ def as_owner() -> contextlib.AbstractContextManager[None]:
 
     Without DATABASE_OWNER_URL, the role of DATABASE_URL has to be the owner.
     """
-    return _as_role(settings.DATABASE_OWNER)
+    return _as_role(settings.DATABASE_OWNER_URL)
 
 
 def as_sealer() -> contextlib.AbstractContextManager[None]:
@@ -76,14 +77,17 @@ def as_sealer() -> contextlib.AbstractContextManager[None]:
 
     Without DATABASE_SEALER_URL, it stays as it is.
     """
-    return _as_role(settings.DATABASE_SEALER)
+    return _as_role(settings.DATABASE_SEALER_URL)
 
 
 @contextlib.contextmanager
-def _as_role(role: dict[str, Any]) -> Iterator[None]:
+def _as_role(url: str) -> Iterator[None]:
     before = connection.settings_dict
     connection.close()
-    connection.settings_dict = {**before, **role}
+    if url:
+        role: dict[str, Any] = dict(dj_database_url.parse(url))
+        same = ("USER", "PASSWORD", "HOST", "PORT")
+        connection.settings_dict = {**before, **{name: role[name] for name in same}}
     try:
         yield
     finally:
