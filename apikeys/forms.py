@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from apikeys import validators as names
 from apikeys.models import ApiKey
-from config.admin.once import OnceForm
+from config.admin.object_page import OnceForm
 from workspaces.own_workspace import OwnWorkspaceForm
 from workspaces.permissions import administered_by
 
@@ -86,8 +86,17 @@ class KeyForm(OnceForm):
             check_last_day(day)
         return day
 
+    def values(self) -> dict[str, Any]:
+        """What `ApiKeyManager.issue` and `ApiKey.roll` need; the form must be valid."""
+        values = self.cleaned_data
+        return {
+            "name": values["name"],
+            "note": values["note"],
+            "expires_at": self.expires_at(),
+            "id": values["new_id"],
+        }
+
     def expires_at(self) -> datetime | None:
-        """When the new key expires; the form must be valid."""
         chosen = self.cleaned_data["expires"]
         if chosen == ON_A_DAY:
             return datetime.combine(self.cleaned_data["expires_on"], time(23, 59, 59), UTC)
@@ -130,3 +139,30 @@ class RollForm(KeyForm):
         """How long the old key still works; None if it does not end by itself."""
         chosen = self.cleaned_data["old_key_ends"]
         return None if chosen == NEVER else timedelta(hours=int(chosen))
+
+
+class DeleteForm(forms.Form):
+    """Has the name of the key, or the number of keys, typed if a program seems to use them."""
+
+    typed = forms.CharField(required=False, widget=forms.TextInput({"autofocus": True}))
+
+    def __init__(self, *args: Any, keys: list[ApiKey]) -> None:
+        super().__init__(*args)
+        if len(keys) == 1:
+            self.expected = keys[0].name
+            label = "This key was used within the last day. Type its name to delete it"
+        else:
+            self.expected = str(len(keys))
+            label = (
+                "Keys that were used within the last day are among these. Type the number of keys "
+                "to delete them"
+            )
+        self.fields["typed"].label = f"{label}: {self.expected}"
+        if not any(key.was_used_lately for key in keys):
+            del self.fields["typed"]
+
+    def clean_typed(self) -> str:
+        typed: str = self.cleaned_data["typed"]
+        if typed != self.expected:
+            raise forms.ValidationError("Nothing was deleted: the text differs.")
+        return typed

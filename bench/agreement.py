@@ -8,11 +8,11 @@ from urllib.parse import urlencode
 
 import httpx
 
-from bench.loading.identity import Workspace
+from bench.loading import Workspace
 from bench.peers import REQUESTS_PER_MINUTE
+from bench.servers import Server
 from bench.stack import Stack
 from bench.traffic import USES, Target
-from bench.variants import Server
 
 
 class Disagreement(Exception):
@@ -27,17 +27,17 @@ def comparable(body: bytes) -> str:
     return json.dumps(value)
 
 
-def get(server: Server, path: str, raw_key: str) -> httpx.Response:
-    return server.client.get(path, headers={"Authorization": f"Bearer {raw_key}"})
+def get(client: httpx.Client, path: str, raw_key: str) -> httpx.Response:
+    return client.get(path, headers={"Authorization": f"Bearer {raw_key}"})
 
 
-def body(server: Server, workspace: Workspace, path: str, request: int = 0) -> bytes:
+def body(client: httpx.Client, workspace: Workspace, path: str, request: int = 0) -> bytes:
     """The body of a path; each key of the workspace is used for some requests.
 
     Raises:
         Disagreement: the status is not 200.
     """
-    response = get(server, path, workspace.keys[request // USES].raw)
+    response = get(client, path, workspace.keys[request // USES].raw)
     if response.status_code != 200:
         raise Disagreement(f"{path}: {response.status_code} {response.text[:300]}")
     return response.content
@@ -54,11 +54,11 @@ def learn(servers: Mapping[str, Server], targets: Sequence[Target]) -> dict[str,
     for target in targets:
         expected: list[str] = []
         for name, server in servers.items():
-            first = body(server, target.workspace, target.path)
+            first = body(server.client, target.workspace, target.path)
             pages = [comparable(first)]
             if cursor := json.loads(first).get("nextCursor"):
                 following = f"{target.path}&{urlencode({'cursor': cursor})}"
-                pages.append(comparable(body(server, target.workspace, following)))
+                pages.append(comparable(body(server.client, target.workspace, following)))
             expected = expected or pages
             for one, other in zip(expected, pages, strict=True):
                 if one != other:
@@ -70,21 +70,21 @@ def learn(servers: Mapping[str, Server], targets: Sequence[Target]) -> dict[str,
     return learned
 
 
-def refuse_alike(stack: Stack, servers: Mapping[str, Server], target: Target) -> None:
+def refuse_alike(stack: Stack, servers: Mapping[str, Server], workspace: Workspace) -> None:
     """Checks that each variant refuses a key that does not exist, and one that is used too often.
 
     Raises:
         Disagreement: one does not.
     """
-    raw = target.workspace.keys[-1].raw
+    raw = workspace.keys[-1].raw
     for name, server in servers.items():
         stack.reset_rate_limit()
-        unknown = get(server, "/api/v1/me", raw[:-1] + "_").status_code
+        unknown = get(server.client, "/api/v1/me", raw[:-1] + "_").status_code
         if unknown != 401:
             raise Disagreement(f"{name}: {unknown} for a key that does not exist")
         # Twice the limit: the window may end meanwhile.
         allowed, status = -1, 200
         while status == 200 and allowed < 2 * REQUESTS_PER_MINUTE:
-            allowed, status = allowed + 1, get(server, "/api/v1/me", raw).status_code
+            allowed, status = allowed + 1, get(server.client, "/api/v1/me", raw).status_code
         if status != 429 or allowed < REQUESTS_PER_MINUTE:
             raise Disagreement(f"{name}: {status} after {allowed} requests with one key")

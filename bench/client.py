@@ -1,142 +1,222 @@
-"""A load of requests over persistent connections, each response compared with the right one.
+"""The HTTP client of all loads: many requests in flight, each response compared with the right one.
 
-One thread on epoll: a request costs it about 30 µs, the rest of a core is left to the servers.
+A load is open (requests at a fixed rate) or closed (each connection sends its next request as soon
+as it has a response).
 """
 
+import asyncio
+import hashlib
 import re
-import select
-import socket
 import time
-from collections import deque
-from collections.abc import Iterator
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from config.embedded.service import HOST
 
-BLOCK = 1 << 18  # bytes read at a time
+TIMEOUT = 40.0  # seconds until a request is given up
 HEAD_END = b"\r\n\r\n"
-RIGHT_HEAD = re.compile(rb"HTTP/1.1 200 .*\r\ncontent-length: *(\d+)", re.IGNORECASE | re.DOTALL)
-
-
-class WrongResponse(Exception):
-    """A response that is no 200, or has another body than it should."""
+LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
+REQUEST_ID = re.compile(rb"\r\nrequest-id: *(\w+)", re.IGNORECASE)
+RETRY_AFTER = re.compile(rb"\r\nretry-after: *\d+", re.IGNORECASE)
+CLOSE = re.compile(rb"\r\nconnection: *close", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
-    """A request as it is sent, and the body of its response; None when it is not known."""
+class Request:
+    """A request as it is sent, and the SHA-256 of the right body in hex digits."""
 
-    request: bytes
-    body: bytes | None
+    endpoint: str
+    wire: bytes
+    sha256: str
 
 
-class Connection:
-    """One connection with at most one request in flight."""
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a request.
 
-    def __init__(self, port: int) -> None:
-        self.socket = socket.create_connection((HOST, port), timeout=30)
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.exchange: Exchange | None = None  # in flight
-        self.due = 0.0  # when its request was to be sent
-        self._received = b""
+    Attributes:
+        due: when it was sent, on the monotonic clock.
+        seconds: from then to the response's last byte.
+        problem: why there is no response, or what is wrong with it; "" if nothing is.
+        size: bytes of the body.
+    """
 
-    def send(self, exchange: Exchange, due: float) -> None:
-        self.exchange, self.due = exchange, due
-        self.socket.sendall(exchange.request)
+    endpoint: str
+    due: float
+    seconds: float
+    status: int = 0
+    problem: str = ""
+    request_id: str = ""
+    size: int = 0
+    retry_after: bool = False
 
-    def receive(self) -> bytes | None:
-        """The body once it is complete, None until then.
+    @property
+    def right(self) -> bool:
+        """Whether it is a 200 with the right body."""
+        return self.status == 200 and not self.problem
 
-        Raises:
-            WrongResponse: the status is not 200, the body another one, or incomplete.
-        """
-        block = self.socket.recv(BLOCK)
-        self._received += block
-        head, end, body = self._received.partition(HEAD_END)
-        found = RIGHT_HEAD.match(head)
-        missing = int(found[1]) - len(body) if found else 0
-        if block and (not end or missing > 0):
-            return None
-        exchange = self.exchange
-        if not found or missing or not exchange or exchange.body not in (None, body):
-            raise WrongResponse(f"{exchange and exchange.request!r}: {self._received[:1000]!r}")
-        self._received, self.exchange = b"", None
-        return body
+
+Done = Callable[[Outcome], object]
+
+
+def counts(outcomes: Sequence[Outcome]) -> str:
+    """ "200 × 40, closed × 2": the statuses, and what was no response or a wrong one."""
+    found = Counter(o.problem or str(o.status) for o in outcomes)
+    return ", ".join(f"{what} × {count:,}" for what, count in sorted(found.items()))
+
+
+class Connection(asyncio.Protocol):
+    """A connection with at most one request in flight."""
+
+    transport: asyncio.Transport
+
+    def __init__(self, client: "Client") -> None:
+        self._client = client
+        self._loop = asyncio.get_running_loop()
+        self._done: Done | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.Transport, transport)  # uvloop's own class
+
+    def send(self, request: Request, due: float, done: Done) -> None:
+        self._request, self._due, self._done = request, due, done
+        self._head, self._length, self._size, self._status = b"", -1, 0, 0
+        self._sha256 = hashlib.sha256()
+        self._timer = self._loop.call_later(TIMEOUT, self._end, "no response")
+        self.transport.write(request.wire)
+
+    def data_received(self, data: bytes) -> None:
+        if self._done is None:  # nobody asked
+            self.transport.abort()
+            return
+        if self._length < 0:
+            head, end, data = (self._head + data).partition(HEAD_END)
+            self._head = head + end
+            if not end:
+                return
+            length = LENGTH.search(head)
+            self._length, self._status = int(length[1]) if length else 0, int(head[9:12])
+        if self._status == 200:
+            self._sha256.update(data)
+        self._size += len(data)
+        if self._size >= self._length:
+            right = self._status != 200 or self._sha256.hexdigest() == self._request.sha256
+            self._end("" if right else "wrong body")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._end("cut off" if self._length >= 0 else "closed") if self._done else None
+
+    def _end(self, problem: str) -> None:
+        done, self._done = self._done, None
+        if done is None:
+            return
+        self._timer.cancel()
+        if problem or CLOSE.search(self._head):
+            self.transport.abort()
+        else:
+            self._client.idle.append(self)
+        self._client.in_flight -= 1
+        found = REQUEST_ID.search(self._head)
+        done(
+            Outcome(
+                self._request.endpoint,
+                self._due,
+                time.monotonic() - self._due,
+                self._status,
+                problem,
+                found[1].decode() if found else "",
+                self._size,
+                bool(RETRY_AFTER.search(self._head)),
+            )
+        )
 
 
 class Client:
-    """Connections to one server that send endless exchanges, one after another."""
+    """Persistent connections to one port, one for each request in flight.
 
-    def __init__(self, port: int, exchanges: Iterator[Exchange]) -> None:
-        self._port, self._exchanges = port, exchanges
-        self._by_number: dict[int, Connection] = {}
-        self._idle: deque[Connection] = deque()
-        self._poll = select.epoll()
+    Args:
+        most: connections; a request beyond them has the outcome "unsent".
+    """
 
-    def close(self) -> None:
-        self._poll.close()
-        for connection in self._by_number.values():
-            connection.socket.close()
+    def __init__(self, port: int, most: int = 4000) -> None:
+        self._port, self._most = port, most
+        self._opening: set[asyncio.Task[None]] = set()
+        self._draining = False
+        self.idle: deque[Connection] = deque()
+        self.in_flight = 0
 
-    def warm_up(self, connections: int, seconds: float) -> None:
-        """Opens connections one by one, under load.
+    def send(self, request: Request, done: Done) -> None:
+        """Sends a request; `done` is called with its outcome."""
+        due = time.monotonic()
+        if self.in_flight >= self._most:
+            done(Outcome(request.endpoint, due, 0, problem="unsent"))
+            return
+        self.in_flight += 1
+        while self.idle:
+            connection = self.idle.popleft()
+            if not connection.transport.is_closing():
+                connection.send(request, due, done)
+                return
+        task = asyncio.create_task(self._open(request, due, done))
+        self._opening.add(task)
+        task.add_done_callback(self._opening.discard)
 
-        Opened all together, they would all be accepted by whichever worker wakes up first.
+    async def _open(self, request: Request, due: float, done: Done) -> None:
+        try:
+            connecting = asyncio.get_running_loop().create_connection(
+                lambda: Connection(self), HOST, self._port
+            )
+            _, connection = await asyncio.wait_for(connecting, TIMEOUT)
+        except OSError as exc:  # a TimeoutError too
+            self.in_flight -= 1
+            problem = "no connection" if isinstance(exc, TimeoutError) else "refused"
+            done(Outcome(request.endpoint, due, time.monotonic() - due, problem=problem))
+        else:
+            connection.send(request, due, done)
+
+    async def at_rate(
+        self, requests: Iterator[Request], rate: float, done: Done, seconds: float = 1e9
+    ) -> None:
+        """Open loop: so many requests a second, until it is cancelled or all are sent.
+
+        What this process itself is late does not count as the service's latency.
         """
+        due = time.monotonic()
+        for _ in range(int(rate * seconds)):
+            await asyncio.sleep(max(0.0, due - time.monotonic()))
+            due = max(due, time.monotonic() - 1 / rate) + 1 / rate
+            self.send(next(requests), done)
+
+    async def saturate(
+        self, requests: Iterator[Request], connections: int, done: Done, seconds: float = 0.0
+    ) -> None:
+        """Closed loop on so many connections, until the client drains.
+
+        Args:
+            seconds: in which the connections are opened one by one, under load. Opened all
+                together, they would all be accepted by whichever worker wakes up first.
+        """
+
+        def again(outcome: Outcome) -> None:
+            done(outcome)
+            if not self._draining:
+                self.send(next(requests), again)
+
         for _ in range(connections):
-            opened = Connection(self._port)
-            self._by_number[opened.socket.fileno()] = opened
-            self._poll.register(opened.socket, select.EPOLLIN)
-            self._idle.append(opened)
-            self.saturate(seconds / connections)
+            self.send(next(requests), again)
+            await asyncio.sleep(seconds / connections)
 
-    def _completed(self, timeout: float) -> Iterator[Connection]:
-        """Connections whose response is complete; waits at most so many seconds for the first."""
-        # epoll itself waits for whole milliseconds.
-        if select.select([self._poll], [], [], max(0.0, timeout))[0]:
-            for number, _ in self._poll.poll(0):
-                if self._by_number[number].receive() is not None:
-                    yield self._by_number[number]
+    async def drain(self) -> None:
+        """Waits for the outcomes of all requests; a closed loop ends."""
+        self._draining = True
+        while self.in_flight:
+            await asyncio.sleep(0.01)
+        self._draining = False
 
-    def saturate(self, seconds: float) -> int:
-        """Closed loop: every connection sends its next request as soon as it has a response.
-
-        Returns:
-            The number of responses; a request in flight at the end counts in the next call.
-        """
-        responses, now = 0, time.monotonic()
-        end = now + seconds
-        while self._idle:
-            self._idle.popleft().send(next(self._exchanges), now)
-        while now < end:
-            for connection in self._completed(end - now):
-                responses += 1
-                connection.send(next(self._exchanges), now)
-            now = time.monotonic()
-        return responses
-
-    def drain(self) -> None:
-        """Waits for the responses to the requests in flight."""
-        while len(self._idle) < len(self._by_number):
-            self._idle.extend(self._completed(1.0))
-
-    def at_rate(self, rate: float, seconds: float) -> list[float]:
-        """Open loop: requests are due at a fixed rate, whether or not responses have come.
-
-        Returns:
-            Seconds from when each request was due until its response, waiting included.
-        """
-        took: list[float] = []
-        self.drain()
-        started = now = time.monotonic()
-        total, sent = int(rate * seconds), 0
-        while len(took) < total:
-            while self._idle and sent < total and started + sent / rate <= now:
-                self._idle.popleft().send(next(self._exchanges), started + sent / rate)
-                sent += 1
-            next_due = started + sent / rate - now if self._idle and sent < total else 1.0
-            for connection in self._completed(next_due):
-                took.append(time.monotonic() - connection.due)
-                self._idle.append(connection)
-            now = time.monotonic()
-        return took
+    async def close(self) -> None:
+        """Waits for the outcomes of all requests, and closes the connections."""
+        await self.drain()
+        for connection in self.idle:
+            connection.transport.abort()

@@ -1,47 +1,39 @@
 """One measurement: responses, and the processor time that all parts spent on them."""
 
-import os
+import asyncio
+import contextlib
 import time
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass
+from statistics import median, quantiles
 
 import psutil
+import uvloop
 
 from bench import log
-from bench.client import Client, Exchange
-from bench.scale import Scale
+from bench.client import Client, Outcome, Request, counts
+from bench.servers import WORKERS, Server
 from bench.stack import Stack
-from bench.variants import WORKERS, Server
 
 CONNECTIONS = 16
 EVEN = 0.6  # of the busier worker's time that the other one spends at least
 FEWEST = 3  # responses that a measurement has at least, however long it takes
+FEWEST_AT_RATE = 20  # requests at a fixed rate
 TRIES = 5  # new connections until the workers share them evenly
 
-TICK = 1 / os.sysconf("SC_CLK_TCK")  # seconds
+
+class WrongResponse(Exception):
+    """A response that is no 200, or has another body than it should."""
 
 
-def _tree(root: int) -> dict[int, tuple[float, ...]]:
-    """Each living process of a tree: user and system time, its own and of children that ended."""
+def _spent(root: int) -> dict[int, float]:
+    """Seconds of processor time of each living process of a tree, with its ended children's."""
     found = {}
     process = psutil.Process(root)
     for each in (process, *process.children(recursive=True)):
-        try:
-            found[each.pid] = tuple(each.cpu_times()[:4])
-        except psutil.NoSuchProcess:  # it has just ended
-            continue
+        with contextlib.suppress(psutil.NoSuchProcess):  # it has just ended
+            found[each.pid] = sum(each.cpu_times()[:4])
     return found
-
-
-def spent(root: int) -> float:
-    """Seconds that a process and its descendants have used, including those that have ended."""
-    return sum(sum(times) for times in _tree(root).values())
-
-
-def spent_by_each(root: int) -> dict[int, float]:
-    """Seconds that each living process of a tree has used itself."""
-    return {pid: sum(times[:2]) for pid, times in _tree(root).items()}
 
 
 @dataclass(frozen=True)
@@ -70,49 +62,86 @@ class Measurement:
         return self.ms(self.server, self.database)
 
 
-def _times(stack: Stack, server: Server) -> tuple[float, ...]:
-    roots = (server.process.pid, stack.postgres, stack.redis)
-    return (time.monotonic(), *(spent(root) for root in roots), time.process_time())
-
-
 def _share(before: dict[int, float], after: dict[int, float]) -> float:
     """The second busiest process's time as a part of the busiest one's."""
     used = sorted((after[pid] - before.get(pid, 0) for pid in after), reverse=True)[:WORKERS]
     return used[-1] / used[0] if len(used) == WORKERS and used[0] else 0.0
 
 
+def _check(outcomes: list[Outcome]) -> None:
+    if not all(outcome.right for outcome in outcomes):
+        raise WrongResponse(counts(outcomes))
+
+
+async def _try(
+    stack: Stack, server: Server, requests: Iterator[Request], seconds: float
+) -> tuple[float, Measurement]:
+    """A closed loop over new connections, and how evenly the workers shared the work."""
+    roots = (server.process.pid, stack.postgres.main().pid, stack.redis.main().pid)
+
+    def now() -> tuple[list[float], dict[int, float]]:
+        parts = [_spent(root) for root in roots]
+        totals = [sum(part.values()) for part in parts]
+        return [time.monotonic(), *totals, time.process_time()], parts[0]
+
+    outcomes: list[Outcome] = []
+    client = Client(server.port)
+    await client.saturate(requests, CONNECTIONS, outcomes.append, seconds / 4)
+    (before, workers), already = now(), len(outcomes)
+    while len(outcomes) < already + FEWEST:
+        await asyncio.sleep(seconds)
+    (after, workers_then), done = now(), len(outcomes) - already
+    await client.close()
+    _check(outcomes)
+    measured = Measurement(done, *(b - a for a, b in zip(before, after, strict=True)))
+    return _share(workers, workers_then), measured
+
+
 def measure(
-    stack: Stack,
-    server: Server,
-    exchanges: Iterator[Exchange],
-    scale: Scale,
-    *,
-    part: float = 1,
-    connections: int = CONNECTIONS,
+    stack: Stack, server: Server, requests: Iterator[Request], seconds: float
 ) -> Measurement:
     """A closed loop; over new connections while the workers are uneven.
 
-    Args:
-        part: of the scale's seconds that it lasts.
-
     Returns:
         Of several tries, the one whose workers shared the work best.
+
+    Raises:
+        WrongResponse: not all responses were right.
     """
-    seconds, tried = scale.seconds * part, []
+    tried = []
     for _ in range(TRIES):
-        with closing(Client(server.port, exchanges)) as load:
-            load.warm_up(connections, seconds / 4)
-            workers, before = spent_by_each(server.process.pid), _times(stack, server)
-            requests = load.saturate(seconds)
-            while requests < FEWEST:
-                requests += load.saturate(seconds)
-            after = _times(stack, server)
-            share = _share(workers, spent_by_each(server.process.pid))
-            load.drain()
-        took, *parts = (end - start for start, end in zip(before, after, strict=True))
-        tried.append((share, Measurement(requests, took, *parts)))
+        share, measured = uvloop.run(_try(stack, server, requests, seconds))
+        tried.append((share, measured))
         # Ticks of 10 ms are too coarse for a short time.
-        if share >= EVEN or seconds < 1 or connections < CONNECTIONS:
+        if share >= EVEN or seconds < 1:
             break
         log(f"  {server.variant.title}: one worker did {share:.2f} of the other's work; repeating")
     return max(tried, key=lambda each: each[0])[1]
+
+
+def latencies(
+    server: Server, requests: Iterator[Request], rate: float, seconds: float
+) -> tuple[float, float]:
+    """An open loop, over connections that a closed loop has opened.
+
+    Returns:
+        The median and the 99th percentile, in seconds.
+
+    Raises:
+        WrongResponse: not all responses were right.
+    """
+
+    async def go() -> list[Outcome]:
+        outcomes: list[Outcome] = []
+        client = Client(server.port)
+        await client.saturate(requests, CONNECTIONS, lambda _: None, seconds / 2)
+        await client.drain()
+        at_least = max(seconds, FEWEST_AT_RATE / rate)
+        await client.at_rate(requests, rate, outcomes.append, at_least)
+        await client.close()
+        return outcomes
+
+    outcomes = uvloop.run(go())
+    _check(outcomes)
+    took = [outcome.seconds for outcome in outcomes]
+    return median(took), quantiles(took, n=100)[98]

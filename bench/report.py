@@ -1,80 +1,62 @@
-"""The results in words and tables: Markdown."""
+"""The results as tables, and the targets."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from statistics import median
 
-from bench.comparison import Cases, Latencies, Results
+from bench.downloads import Ratios
 from bench.measuring import Measurement
+from bench.page import spread, table
+from bench.rounds import Cases, Costs, Latencies
+from bench.servers import VARIANTS
 from bench.traffic import ENDPOINTS
-from bench.variants import VARIANTS
 
-STARLETTE = ("starlette", "starlette-granian")  # the better of them counts: both have its target
 # endpoint → peer → how many times as many requests a second at least
 AT_LEAST = {
-    "list25": {"drf": 15, "fastapi": 1.9, **dict.fromkeys(STARLETTE, 1.0)},
-    "list100": {"drf": 24, "fastapi": 2.5, **dict.fromkeys(STARLETTE, 1.2)},
-    "detail": {"drf": 12, "fastapi": 1.5, **dict.fromkeys(STARLETTE, 0.9)},
-    "me": {"drf": 9.5, "fastapi": 1.3, **dict.fromkeys(STARLETTE, 0.75)},
+    "list25": {"drf": 15, "starlette": 1.0},
+    "list100": {"drf": 24, "starlette": 1.2},
+    "detail": {"drf": 12, "starlette": 0.9},
+    "me": {"drf": 9.5, "starlette": 0.75},
 }
 # The targets below are ratios of processor time within one run.
 LISTS = 1.2  # the most expensive list over the cheapest one
 ME = 1.3  # a million documents over a thousand
-TARGETS = ("cost", "target", "measured", "")
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], words: int = 1) -> list[str]:
-    """A Markdown table, the columns after the first `words` ones aligned to the right."""
-    line = "|" + "---|" * words + "---:|" * (len(head) - words)
-    return [f"| {' | '.join(head)} |", line, *(f"| {' | '.join(row)} |" for row in rows), ""]
-
-
-def spread(values: Sequence[float], digits: int = 2) -> str:
-    """The median of the rounds, and the least and the most."""
-    middle, low, high = (f"{f(values):,.{digits}f}" for f in (median, min, max))
-    return middle if low == high else f"{middle} ({low} to {high})"
+FIRST_BYTE = 15.0  # of one download, as a multiple of curl's
+THROUGHPUT = 0.5  # of many downloads at once, as a part of curl's
+COSTS = ("requests/s", "server, ms", "database, ms", "both, ms", "Redis, ms")
 
 
 def verdict(holds: bool) -> str:
     return "holds" if holds else "**fails**"
 
 
-def _ratios(results: Results, endpoint: str, peer: str, attribute: str) -> list[float]:
-    """An attribute of this service's measurements as multiples of a peer's, round by round."""
-    pairs = zip(results[endpoint, "ours"], results[endpoint, peer], strict=True)
-    return [getattr(ours, attribute) / getattr(theirs, attribute) for ours, theirs in pairs]
-
-
-def against(results: Results, endpoint: str, peer: str) -> list[str]:
+def against(ours: Sequence[float], theirs: Sequence[float], least: float) -> list[str]:
     """Target, requests a second as a multiple of a peer's, and whether the rounds reach it."""
-    found, least = _ratios(results, endpoint, peer, "rate"), AT_LEAST[endpoint][peer]
+    found = [a / b for a, b in zip(ours, theirs, strict=True)]  # the machine varies
     measured = spread(found, 1 if least >= 5 else 2)
     decided = min(found) >= least or max(found) < least
     return [f"≥ {least:g}", measured, verdict(min(found) >= least) if decided else "undecided"]
 
 
-def at_most(what: str, value: float, most: float, unit: str = "") -> list[str]:
-    """The row of a target that is an upper limit."""
-    digits = 1 if unit else 2
-    return [what, f"≤ {most:g}{unit}", f"{value:.{digits}f}{unit}", verdict(value <= most)]
+def targets(*rows: tuple[str, float, str, float]) -> list[str]:
+    """Of each: what, the value, whether its limit is the most (≤) or the least (≥), the limit."""
+    head = ("cost", "target", "measured", "")
+    lines = []
+    for what, value, sign, limit in rows:
+        holds = value <= limit if sign == "≤" else value >= limit
+        lines.append([what, f"{sign} {limit:g}", f"{value:.2f}", verdict(holds)])
+    return table(head, lines)
 
 
-def at_least(what: str, value: float, least: float) -> list[str]:
-    """The row of a target that is a lower limit."""
-    return [what, f"≥ {least:g}", f"{value:.2f}", verdict(value >= least)]
-
-
-def comparison(results: Results) -> list[str]:
+def comparison(costs: Costs) -> list[str]:
     """Requests a second as ratios, with their targets, and processor time likewise."""
-    rows = [
-        [
-            ENDPOINTS[endpoint].title,
-            VARIANTS[peer].title,
-            *against(results, endpoint, peer),
-            spread([1 / r for r in _ratios(results, endpoint, peer, "cost_ms")]),
-        ]
-        for endpoint, peer in results
-        if peer != "ours"
-    ]
+    rows = []
+    for endpoint, targets in AT_LEAST.items():
+        ours = costs[endpoint]["ours"]
+        for peer, least in targets.items():
+            theirs = costs[endpoint][peer]
+            rates = against([m.rate for m in ours], [m.rate for m in theirs], least)
+            times = [b.cost_ms / a.cost_ms for a, b in zip(ours, theirs, strict=True)]
+            rows.append([ENDPOINTS[endpoint].title, VARIANTS[peer].title, *rates, spread(times)])
     head = ("endpoint", "against", "target", "requests/s", "", "processor time")
     return table(head, rows, words=2)
 
@@ -90,35 +72,28 @@ def _parts(rounds: Sequence[Measurement]) -> list[str]:
     ]
 
 
-COSTS = ("requests/s", "server, ms", "database, ms", "both, ms", "Redis, ms")
-
-
-def costs(results: Results) -> list[str]:
+def endpoints(costs: Costs) -> list[str]:
     """The cost of each endpoint with each variant."""
     rows = [
         [ENDPOINTS[endpoint].title, VARIANTS[variant].title, *_parts(rounds)]
-        for (endpoint, variant), rounds in results.items()
+        for endpoint in ENDPOINTS
+        for variant, rounds in costs[endpoint].items()
     ]
     return table(("endpoint", "variant", *COSTS), rows, words=2)
 
 
 def cases(found: Cases) -> list[str]:
     """The cost of each case."""
-    return table(("", *COSTS), ([case, *_parts(rounds)] for case, rounds in found.items()))
+    return table(("", *COSTS), [[case, *_parts(rounds)] for case, rounds in found.items()])
 
 
 def latencies(found: Latencies) -> list[str]:
     head = ("half the rate of", "requests/s", "variant", "median, ms", "99th percentile, ms")
-    rows = [
-        [
-            VARIANTS[pace].title,
-            spread([latency.rate for latency in rounds], 0),
-            VARIANTS[variant].title,
-            spread([1000 * latency.median for latency in rounds]),
-            spread([1000 * latency.late for latency in rounds]),
-        ]
-        for (pace, variant), rounds in found.items()
-    ]
+    rows = []
+    for (pace, variant), rounds in found.items():
+        rates, medians, late = zip(*rounds, strict=True)
+        times = [spread([1000 * each for each in found]) for found in (medians, late)]
+        rows.append([VARIANTS[pace].title, spread(rates, 0), VARIANTS[variant].title, *times])
     return table(head, rows, words=3)
 
 
@@ -132,8 +107,25 @@ def growth(lists: Cases, me: Cases) -> list[str]:
     cheapest = min(lists.values(), key=lambda rounds: median(m.cost_ms for m in rounds))
     relative = max(_times(rounds, cheapest) for rounds in lists.values())
     small, large = me.values()
-    rows = [
-        at_most("the most expensive list over the cheapest", relative, LISTS),
-        at_most("the larger `/me` over the smaller", _times(large, small), ME),
-    ]
-    return table(TARGETS, rows)
+    return targets(
+        ("the most expensive list over the cheapest", relative, "≤", LISTS),
+        ("the larger `/me` over the smaller", _times(large, small), "≤", ME),
+    )
+
+
+def downloads(found: Ratios) -> list[str]:
+    """The targets of downloads, and what was measured."""
+    columns = {at_once: list(zip(*rounds, strict=True)) for at_once, rounds in found.items()}
+    one, *_, many = columns
+    verdicts = targets(
+        ("first byte of one download, times curl's", median(columns[one][0]), "≤", FIRST_BYTE),
+        (
+            f"throughput of {many} at once, part of curl's",
+            median(columns[many][1]),
+            "≥",
+            THROUGHPUT,
+        ),
+    )
+    head = ("downloads at once", "first byte, times curl's", "throughput, part of curl's")
+    rows = [[f"{each}", spread(first, 1), spread(rate)] for each, (first, rate) in columns.items()]
+    return [*verdicts, *table(head, rows)]

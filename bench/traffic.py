@@ -1,16 +1,12 @@
 """The requests that are sent: which endpoint, of which workspace, with which key."""
 
+import hashlib
 import itertools
-import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
-from urllib.parse import urlencode
 
-import psycopg
-
-from bench.client import Exchange
-from bench.loading.identity import Key, Workspace
+from bench.client import Request
+from bench.loading import Key, Workspace, document
 from config.embedded.service import HOST
 
 USES = 200  # requests with one key in one measurement: below the limit of 300 a minute
@@ -33,10 +29,10 @@ ENDPOINTS = {
 }
 
 
-def wire(path: str, authorization: str) -> bytes:
-    """A request as it is sent; `authorization` is one header."""
+def wire(path: str, key: Key) -> bytes:
+    """A request as it is sent."""
     return (
-        f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\n{authorization}\r\n"
+        f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\nAuthorization: Bearer {key.raw}\r\n"
         "Accept: application/json\r\nUser-Agent: bench\r\n\r\n"
     ).encode()
 
@@ -45,56 +41,42 @@ def wire(path: str, authorization: str) -> bytes:
 class Target:
     """One path of one workspace, and the body of its response."""
 
+    endpoint: str
     workspace: Workspace
     path: str
-    body: bytes | None = None  # for the first of the workspace's keys; None before it is known
+    body: bytes = b""  # for the first of the workspace's keys
 
-    def exchange(self, key: Key) -> Exchange:
+    def request(self, key: Key) -> Request:
         """The request with a key of the workspace; only the response of `/me` names the key."""
-        body, first = self.body, self.workspace.keys[0]
-        if body is not None:
-            body = body.replace(first.id.encode(), key.id.encode())
-            body = body.replace(f'"{first.name}"'.encode(), f'"{key.name}"'.encode())
-        return Exchange(wire(self.path, f"Authorization: Bearer {key.raw}"), body)
+        first = self.workspace.keys[0]
+        body = self.body.replace(first.id.encode(), key.id.encode())
+        body = body.replace(f'"{first.name}"'.encode(), f'"{key.name}"'.encode())
+        return Request(self.endpoint, wire(self.path, key), hashlib.sha256(body).hexdigest())
 
 
-def targets(
-    connection: psycopg.Connection, endpoint: Endpoint, workspaces: Sequence[Workspace]
-) -> list[Target]:
+def targets(endpoint: str, workspaces: Sequence[Workspace]) -> list[Target]:
     """The endpoint in each of the workspaces; of each another document."""
     found = []
-    for workspace in workspaces:
-        [[document]] = connection.execute(
-            "SELECT id FROM documents_document WHERE workspace_id = %s AND deleted_at IS NULL"
-            " ORDER BY created_at DESC, id DESC OFFSET %s LIMIT 1",
-            [workspace.id, workspace.number * 37 % min(workspace.documents, 1000)],
-        )
-        found.append(Target(workspace, endpoint.path.format(document=document)))
+    for each in workspaces:
+        number = each.first + each.number * 37 % min(each.documents, 1000)
+        path = ENDPOINTS[endpoint].path.format(document=document(number))
+        found.append(Target(endpoint, each, path))
     return found
 
 
-def endless(targets: Sequence[Target]) -> Iterator[Exchange]:
+def endless(targets: Sequence[Target]) -> Iterator[Request]:
     """Requests without end: some keys in turn, as often as the rate limit allows, then others.
 
     Neighbours are of different workspaces if there are several.
     """
     most = max(len(target.workspace.keys) for target in targets)
-    pairs = [
-        target.exchange(target.workspace.keys[which])
+    requests = [
+        target.request(target.workspace.keys[which])
         for which in range(most)
         for target in targets
         if which < len(target.workspace.keys)
     ]
-    for start in itertools.cycle(range(0, len(pairs), AT_A_TIME)):
-        some = pairs[start : start + AT_A_TIME]
+    for start in itertools.cycle(range(0, len(requests), AT_A_TIME)):
+        some = requests[start : start + AT_A_TIME]
         for _ in range(USES):
             yield from some
-
-
-def pages(get: Callable[[str], bytes]) -> Iterator[Any]:
-    """All pages of a workspace's documents; `get` returns the body of a path."""
-    cursor: dict[str, str] | None = {}
-    while cursor is not None:
-        page = json.loads(get(f"/api/v1/documents?{urlencode({'limit': 100, **cursor})}"))
-        yield page
-        cursor = page["nextCursor"] and {"cursor": page["nextCursor"]}

@@ -50,11 +50,11 @@ def labels(names: Mapping[UUID, str]) -> dict[UUID, str]:
     return {id: label(id, name) if count[name] > 1 else name for id, name in names.items()}
 
 
-def label_for(user: User, workspace: Workspace) -> str:
-    """What to call a workspace on pages of this user, who may see it."""
-    if sees_every_workspace(user):
+def label_for(request: HttpRequest, workspace: Workspace) -> str:
+    """What to call a workspace on pages of the request's user, who may see it."""
+    if sees_every_workspace(request_user(request)):
         return workspace.label
-    return labels(administered_names(user)).get(workspace.id, workspace.name)
+    return own_workspaces(request).get(workspace.id, workspace.name)
 
 
 def autocomplete(query: QueryDict) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from config.key_format import contains_raw_key
-from workspaces.models import LOGIN_LENGTH, Membership, Workspace
+from workspaces.models import LOGIN_LENGTH, Invitation, Membership, Workspace
 from workspaces.plans import Plan
 
 if TYPE_CHECKING:
@@ -108,3 +108,36 @@ class InvitationForm(forms.Form):
 
     def clean_email(self) -> str:
         return login_of(self.cleaned_data["email"])
+
+
+GONE = "Nothing was changed: that person is not a member any more."
+NOT_PENDING = "That invitation was accepted or revoked meanwhile."
+
+
+class MemberForm(forms.Form):
+    """Another role for a member, or the member's removal."""
+
+    member = forms.ModelChoiceField(
+        Membership.objects.none(), error_messages={"required": GONE, "invalid_choice": GONE}
+    )
+    role = forms.ChoiceField(choices=Membership.Role)
+    do = forms.ChoiceField(choices=[("remove", "Remove")], required=False)
+
+    def __init__(self, *args: Any, workspace: Workspace) -> None:
+        super().__init__(*args)
+        self.fields["member"].queryset = workspace.memberships.select_related("user")  # type: ignore[attr-defined]
+        self.fields["role"].required = "do" not in self.data
+
+
+class PendingForm(forms.Form):
+    """One of the invitations of a workspace that can still be accepted."""
+
+    invitation = forms.ModelChoiceField(
+        Invitation.objects.none(),
+        error_messages={"required": NOT_PENDING, "invalid_choice": NOT_PENDING},
+    )
+
+    def __init__(self, *args: Any, workspace: Workspace) -> None:
+        super().__init__(*args)
+        pending: Any = workspace.invitations
+        self.fields["invitation"].queryset = pending.pending().select_related("workspace")  # type: ignore[attr-defined]

@@ -8,8 +8,3 @@ from workspaces.models import Workspace
 def page_url(workspace: Workspace) -> str:
     """The workspace's page in the admin."""
     return reverse("admin:workspaces_workspace_change", args=[workspace.pk])
-
-
-def sub_page_url(workspace: Workspace, name: str) -> str:
-    """A page below it, such as "suspend"."""
-    return reverse(f"admin:workspaces_workspace_{name}", args=[workspace.pk])

@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 from django.contrib.auth.models import User
 
-from config.admin.once import OnceForm
+from config.admin.object_page import OnceForm
 from workspaces.directory import administered_names, labels
 from workspaces.models import Workspace
 from workspaces.permissions import administered_by
@@ -28,6 +28,10 @@ class OwnWorkspaceForm(OnceForm):
             choices: Any = self.fields["workspace"]
             choices.queryset = administered_by(by).order_by("name", "id")
             choices.label_from_instance = lambda workspace: own.get(workspace.id, workspace.name)
+
+    def facts(self) -> dict[str, str]:
+        """The workspace, if there is no choice."""
+        return {} if "workspace" in self.fields else {"Workspace": self.workspaces[0].name}
 
     def chosen_workspace(self) -> Workspace:
         """The workspace; the form must be valid."""

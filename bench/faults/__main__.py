@@ -12,31 +12,24 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import AbstractContextManager
-from pathlib import Path
 
 import uvloop
 
-from bench import log
-from bench.faults import audit_log, data, page, services
+from bench import log, page
+from bench.faults import database, report
 from bench.faults.catalogue import ALONE, BEHIND_NGINX, BY_PROXY, FAULTS, Fault
-from bench.faults.data import Data
-from bench.faults.inflict import inflict
+from bench.faults.data import learn
+from bench.faults.inflict import compare_with_audit_log, inflict
 from bench.faults.node import Node, clean, serving
-from bench.faults.overload import apart, crowded, overload
-from bench.faults.soak import soak
+from bench.faults.overload import apart, crowded, overload, rising, soak
 from bench.faults.verdict import Seen
-from bench.launch import ROOT
-from bench.page import machine
+from bench.loading import FAULTS as SCALE
+from bench.stack import Stack
 
 PACKAGES = "django djangorestframework psycopg granian boto3 redis"
-SECONDS = 12.0  # of each measurement of overload
-FURTHER = ("overload", "soak")  # what is no fault, and not in the short form
-NODES: dict[str, AbstractContextManager[Node]] = {
-    BEHIND_NGINX: serving(2, by_nginx=True),
-    BY_PROXY: serving(2, by_nginx=True, by_proxy=True),
-    ALONE: serving(1, by_nginx=False),
-}
+SHORT = "redis-killed postgres-killed store-killed worker-killed application-down slow-bodies \
+slow-bodies-alone"
+FURTHER = {"overload", "soak"}  # what is no fault, and not in the short form
 
 
 class Run:
@@ -46,81 +39,61 @@ class Run:
         names: of faults and of `FURTHER`.
     """
 
-    def __init__(self, names: set[str], *, short: bool, minutes: float) -> None:
-        self._names, self._short, self._minutes = names, short, minutes
+    def __init__(self, stack: Stack, names: set[str], *, short: bool, minutes: float) -> None:
+        self._stack, self._names, self._short, self._minutes = stack, names, short, minutes
         self._seen: dict[Fault, Seen] = {}
-        self._keys = data.create()
-        self._data: Data | None = None
         self._lines: list[str] = []  # of what is no fault
         self._promises: list[list[str]] = []  # what is broken, of each
 
     async def go(self) -> None:
         """Inflicts the faults, each setup's on one node."""
-        asyncio.get_running_loop().add_signal_handler(
-            signal.SIGTERM,
-            asyncio.current_task().cancel,  # type: ignore[union-attr]
-        )
-        chosen = [fault for fault in FAULTS if fault.name in self._names]
-        for name, node in NODES.items():
-            faults = [fault for fault in chosen if fault.setup == name]
-            if faults or (name == BEHIND_NGINX and self._names & set(FURTHER)):
-                log(f"{name} …")
-                with node as serves:
-                    self._data = self._data or await asyncio.to_thread(
-                        data.learn, serves.port, self._keys
-                    )
-                    await self._on(serves, faults, len(chosen))
-                    if name == BEHIND_NGINX:
-                        await self._further(serves)
-        audit_log.compare(self._seen.values())
+        task = asyncio.current_task()
+        assert task  # noqa: S101 - this one
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        for setup in (BEHIND_NGINX, BY_PROXY, ALONE):
+            faults = [f for f in FAULTS if f.setup == setup and f.name in self._names]
+            further = self._names & FURTHER if setup == BEHIND_NGINX else set()
+            if faults or further:
+                log(f"{setup} …")
+                by_nginx, by_proxy = setup != ALONE, setup == BY_PROXY
+                with serving(self._stack, by_nginx=by_nginx, by_proxy=by_proxy) as node:
+                    node.data = await asyncio.to_thread(learn, node.port)
+                    for fault in faults:
+                        await self._inflict(fault, node)
+                    await self._further(node, further)
+        compare_with_audit_log(self._stack, self._seen.values())
 
-    async def _on(self, node: Node, faults: list[Fault], all_of_them: int) -> None:
-        assert self._data  # noqa: S101 - learned
-        for fault in faults:
-            log(f"{len(self._seen) + 1} of {all_of_them}: {fault.title} ({fault.name}) …")
-            try:
-                seen = await inflict(fault, node, self._data, short=self._short)
-            except (RuntimeError, TimeoutError) as exc:  # an instance or a service does not return
-                seen = Seen([], [], [], 0.0, broken=[str(exc)])
-            self._seen[fault] = seen
-            for fact in [*seen.facts, *fault.promise.broken(seen)]:
-                log(f"  {fact}")
+    async def _inflict(self, fault: Fault, node: Node) -> None:
+        all_of_them = len(self._names - FURTHER)
+        log(f"{len(self._seen) + 1} of {all_of_them}: {fault.title} ({fault.name}) …")
+        try:
+            seen = await inflict(fault, node, short=self._short)
+        except (RuntimeError, TimeoutError) as exc:  # an instance or a service does not return
+            seen = Seen(broken=[str(exc)])
+        self._seen[fault] = seen
+        for fact in [*seen.facts, *fault.promise.broken(seen)]:
+            log(f"  {fact}")
 
-    async def _further(self, node: Node) -> None:
-        assert self._data  # noqa: S101 - learned
-        if "overload" in self._names:
+    async def _further(self, node: Node, names: set[str]) -> None:
+        if "overload" in names:
             log("overload …")
-            with apart():
-                loaded = await overload(node, self._data, SECONDS)
-            shared = await crowded(node, self._data, SECONDS)
-            self._lines += page.overload_table(loaded, shared)
-            self._promises += [loaded.broken(), shared.broken()]
-        if "soak" in self._names:
+            with apart(self._stack):
+                findings = [await overload(node)]
+            findings.append(await crowded(node))
+            self._lines += report.overload(findings)
+            self._promises += [each.broken for each in findings]
+        if "soak" in names:
             log(f"{self._minutes:g} minutes of mixed load …")
-            samples, outcomes = await soak(node, self._data, self._minutes)
-            self._lines += page.soak_table(self._minutes, samples, outcomes)
-            self._promises.append(page.soak_broken(samples, outcomes))
+            samples, outcomes = await soak(node, self._minutes)
+            self._lines += report.soak(self._minutes, samples, outcomes)
+            self._promises.append(rising(samples, outcomes))
 
     def broken(self) -> list[list[str]]:
         """What is broken of each promise."""
         return [fault.promise.broken(s) for fault, s in self._seen.items()] + self._promises
 
-    def text(self) -> str:
-        """The page."""
-        nginx = subprocess.run(["nginx", "-v"], capture_output=True, text=True).stderr.strip()  # noqa: S607
-        with services.administrator() as connection:
-            found = machine(connection, PACKAGES)
-        held = [not each for each in self.broken()]
-        tables = "\n".join([*page.fault_tables(self._seen), *self._lines])
-        return page.page(
-            found,
-            short=self._short,
-            rate=FAULTS[0].rate,
-            nginx=nginx.removeprefix("nginx version: "),
-            held=sum(held),
-            all=len(held),
-            tables=tables,
-        )
+    def tables(self) -> list[str]:
+        return [*report.faults(self._seen), *self._lines]
 
 
 def main() -> None:
@@ -129,30 +102,40 @@ def main() -> None:
     parser.add_argument("--only", help="some names, separated by commas; prints the tables")
     parser.add_argument("--soak", type=float, default=20, help="minutes of mixed load at the end")
     options = parser.parse_args()
-    names = {f.name for f in FAULTS if f.short or not options.short}
-    names |= set() if options.short or not options.soak else set(FURTHER)
+    known = {fault.name for fault in FAULTS} | (FURTHER if options.soak else set())
+    names = set(SHORT.split()) if options.short else known
     if options.only:
         names = set(options.only.split(","))
-        if unknown := names - {f.name for f in FAULTS} - set(FURTHER):
+        if unknown := names - known:
             parser.error(f"no such fault: {', '.join(unknown)}")
     os.environ["PATH"] += ":/usr/sbin"  # where Debian installs nginx
     started = time.monotonic()
-    services.provide()
-    data.set_up()
-    clean()
-    run = Run(names, short=options.short, minutes=options.soak)
+    stack = Stack("faults")
+    database.reset(stack)
+    stack.load(SCALE)
+    clean(stack.folder)
+    run = Run(stack, names, short=options.short, minutes=options.soak)
     try:
         uvloop.run(run.go())
-    finally:
-        services.resume()
-    text = run.text()
+    finally:  # a run that is interrupted leaves no service stopped
+        for process in stack.processes():
+            process.resume()
     if options.only:
-        sys.stdout.write(text)
+        sys.stdout.write("\n".join(run.tables()))
         return
-    # A smoke test's page stays out of docs/.
-    folder: Path = services.FOLDER if options.short else ROOT / "docs"
-    (folder / "reliability.md").write_text(text)
-    log(f"written: {folder / 'reliability.md'}, after {time.monotonic() - started:.0f} s")
+    nginx = subprocess.run(["nginx", "-v"], capture_output=True, text=True).stderr.strip()  # noqa: S607
+    text = page.write(
+        stack,
+        "reliability.md",
+        PACKAGES,
+        smoke="The short form: a smoke test." if options.short else "",
+        nginx=nginx.removeprefix("nginx version: "),
+        rate=FAULTS[0].rate,
+        held=sum(not each for each in run.broken()),
+        all=len(run.broken()),
+        tables=run.tables(),
+    )
+    log(f"after {time.monotonic() - started:.0f} s")
     if options.short and any(run.broken()):
         sys.stdout.write(text)
         sys.exit("A promise does not hold.")

@@ -5,10 +5,12 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
-from bench.faults import crowds, processes, services
+import psutil
+
+from bench.client import Request
+from bench.faults import crowds, database, processes
 from bench.faults.data import Data
 from bench.faults.node import Node
-from bench.faults.services import POSTGRES, REDIS, S3
 from bench.faults.verdict import Answer, Promise
 
 BEHIND_NGINX = "two instances behind nginx"
@@ -23,42 +25,23 @@ class Fault:
     Attributes:
         during: enters and leaves it.
         seconds: between the two.
-        load: mixed (every endpoint of both workspaces), many (the same, with all keys), or
-            neighbour (`/me` and lists of the second workspace).
+        load: the requests.
         rate: requests a second.
-        short: whether the short form has it.
     """
 
     name: str
     title: str
-    during: Callable[[Node, Data], AbstractContextManager[None]]
+    during: Callable[[Node], AbstractContextManager[None]]
     promise: Promise
     setup: str = BEHIND_NGINX
     seconds: float = 12.0
-    load: str = "mixed"
+    load: Callable[[Data], Iterator[Request]] = Data.mixed
     rate: float = 16.0
-    short: bool = False
-
-
-def _of(
-    fault: Callable[[], AbstractContextManager[None]],
-) -> Callable[[Node, Data], AbstractContextManager[None]]:
-    return lambda node, data: fault()
 
 
 @contextlib.contextmanager
-def _dropped(node: Node, data: Data) -> Iterator[None]:
-    assert node.database  # noqa: S101 - this setup has it
-    node.database.silence()
-    try:
-        yield
-    finally:
-        node.database.restore()
-
-
-@contextlib.contextmanager
-def _silent_with_downloads(node: Node, data: Data) -> Iterator[None]:
-    with S3.silent(), crowds.slow(crowds.downloads)(node, data):
+def _silent_with_downloads(node: Node) -> Iterator[None]:
+    with node.stack.s3.silent(), crowds.slow(crowds.downloads)(node):
         yield
 
 
@@ -66,46 +49,45 @@ _DOWN = Answer((200, 503), 6.0, 1.0)
 _FROZEN = Answer((200, 503), 9.0, 1.0)  # nginx waits 8 s for a response
 _WAITING = Answer((200, 503), 6.0, 6.0)
 DATABASE = Promise(_DOWN, _DOWN)
-LOCKED = Promise(_WAITING, _WAITING, me=Answer(median=0.2))
 STORE = Promise(downloads=_DOWN)
 COUNTER = Promise(Answer(median=0.2), Answer(slowest=6.0, median=0.2))
 SLOWER = Promise(Answer(slowest=6.0))
 SLOW = Promise(ratio=3.0)
 
 FAULTS = [
-    Fault("redis-killed", "Redis killed", _of(REDIS.killed), COUNTER, short=True),
-    Fault("redis-silent", "Redis silent (SIGSTOP)", _of(REDIS.silent), COUNTER),
-    Fault("postgres-killed", "PostgreSQL killed", _of(POSTGRES.killed), DATABASE, short=True),
+    Fault("redis-killed", "Redis killed", lambda n: n.stack.redis.killed(), COUNTER),
+    Fault("redis-silent", "Redis silent (SIGSTOP)", lambda n: n.stack.redis.silent(), COUNTER),
+    Fault("postgres-killed", "PostgreSQL killed", lambda n: n.stack.postgres.killed(), DATABASE),
     Fault(
         "postgres-restarted",
         "PostgreSQL, fast restart",
-        _of(POSTGRES.restarted),
+        lambda n: n.stack.postgres.restarted(),
         DATABASE,
         seconds=5,
     ),
-    Fault("postgres-silent", "PostgreSQL silent (SIGSTOP)", _of(POSTGRES.silent), DATABASE),
-    Fault("postgres-dropped", "PostgreSQL's packets dropped", _dropped, DATABASE, BY_PROXY),
     Fault(
-        "postgres-read-only",
-        "PostgreSQL read-only",
-        _of(services.read_only),
-        Promise(downloads=_DOWN),
+        "postgres-silent",
+        "PostgreSQL silent (SIGSTOP)",
+        lambda n: n.stack.postgres.silent(),
+        DATABASE,
     ),
+    Fault("postgres-dropped", "PostgreSQL's packets dropped", database.dropped, DATABASE, BY_PROXY),
+    Fault("postgres-read-only", "PostgreSQL read-only", database.read_only, STORE),
     Fault(
         "locked-documents",
         "LOCK documents_document",
-        _of(lambda: services.locked("documents_document")),
-        LOCKED,
+        lambda n: database.locked(n, "documents_document"),
+        Promise(_WAITING, _WAITING, me=Answer(median=0.2)),
     ),
     Fault(
         "locked-audit",
         "LOCK audit_auditentry",
-        _of(lambda: services.locked("audit_auditentry")),
+        lambda n: database.locked(n, "audit_auditentry"),
         Promise(downloads=_WAITING),
     ),
-    Fault("no-connections", "no database connections left", _of(services.no_connections), DATABASE),
-    Fault("store-killed", "object storage killed", _of(S3.killed), STORE, short=True),
-    Fault("store-silent", "object storage silent (SIGSTOP)", _of(S3.silent), STORE),
+    Fault("no-connections", "no database connections left", database.no_connections, DATABASE),
+    Fault("store-killed", "object storage killed", lambda n: n.stack.s3.killed(), STORE),
+    Fault("store-silent", "object storage silent (SIGSTOP)", lambda n: n.stack.s3.silent(), STORE),
     Fault(
         "store-silent-downloads",
         f"object storage silent while {crowds.MANY} downloads begin",
@@ -113,17 +95,17 @@ FAULTS = [
         STORE,
     ),
     Fault(
-        "worker-killed", "a worker killed", processes.worker_killed, SLOWER, seconds=3, short=True
+        "worker-killed",
+        "a worker killed",
+        processes.replaced(psutil.Process.kill),
+        SLOWER,
+        seconds=3,
     ),
     Fault(
         "worker-frozen",
         "a worker frozen (SIGSTOP)",
-        processes.worker_frozen,
-        Promise(
-            _FROZEN,
-            _FROZEN,
-            also=f"replaced within {processes.REPLACED_WITHIN} s",
-        ),
+        processes.replaced(psutil.Process.suspend),
+        Promise(_FROZEN, _FROZEN, also=f"replaced within {processes.REPLACED_WITHIN} s"),
         seconds=3,
     ),
     Fault("main-killed", "an instance's main process killed", processes.main_killed, SLOWER),
@@ -140,44 +122,30 @@ FAULTS = [
         processes.restarted_in_turn,
         Promise(Answer(slowest=6.0), requests=10_000),
         seconds=110,
-        load="many",
+        load=Data.many,
         rate=100,
     ),
     Fault(
-        "application-down",
-        "nginx without the application",
-        processes.application_down,
-        Promise(_DOWN, _DOWN),
-        short=True,
+        "application-down", "nginx without the application", processes.application_down, DATABASE
     ),
 ]
-_CROWDS = {
+_CROWDS: dict[str, tuple[str, crowds.Crowd]] = {
     "slow-downloads": (f"{crowds.MANY} downloads at 1 KB/s", crowds.downloads),
     "slow-bodies": (f"{crowds.MANY} bodies, a byte at a time", crowds.bodies),
     "half-headers": (f"{crowds.HALF_HEADERS} half headers", crowds.half_headers),
     "idle": (f"{crowds.IDLE:,} idle connections", crowds.idle),
 }
-for _setup, _names in ((BEHIND_NGINX, list(_CROWDS)), (ALONE, list(_CROWDS)[:2])):
-    _suffix = "" if _setup == BEHIND_NGINX else "-alone"
-    FAULTS += [
-        Fault(
-            f"{name}{_suffix}",
-            _CROWDS[name][0],
-            crowds.slow(_CROWDS[name][1]),
-            SLOW,
-            _setup,
-            load="neighbour",
-            short=name == "slow-bodies",
-        )
-        for name in _names
+
+
+def _slow(setup: str, suffix: str, *names: str) -> list[Fault]:
+    """One fault for each of these crowds, and one for all of them."""
+    kinds = {name: (_CROWDS[name][0], [_CROWDS[name][1]]) for name in names}
+    kinds["all-slow"] = ("all of these together", [_CROWDS[name][1] for name in names])
+    return [
+        Fault(name + suffix, title, crowds.slow(*all_of), SLOW, setup, load=Data.neighbour)
+        for name, (title, all_of) in kinds.items()
     ]
-    FAULTS.append(
-        Fault(
-            f"all-slow{_suffix}",
-            "all of these together",
-            crowds.slow(*(_CROWDS[name][1] for name in _names)),
-            SLOW,
-            _setup,
-            load="neighbour",
-        )
-    )
+
+
+FAULTS += _slow(BEHIND_NGINX, "", *_CROWDS)
+FAULTS += _slow(ALONE, "-alone", "slow-downloads", "slow-bodies")

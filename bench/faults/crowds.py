@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 
-from bench.faults.data import Data
 from bench.faults.node import Node
 from config.embedded.service import HOST
 from tests.support.slow_clients import SIGN_IN_FORM, SlowClients
@@ -16,41 +15,41 @@ HALF_HEADERS = 300
 IDLE = 3000  # connections
 HEADERS = f"GET /api/v1/me HTTP/1.1\r\nHost: {HOST}\r\nX-Slow: ".encode()
 
-Crowd = Callable[[SlowClients, Data], None]
+Crowd = Callable[[SlowClients, Node], None]
 
 
-def downloads(clients: SlowClients, data: Data) -> None:
+def downloads(clients: SlowClients, node: Node) -> None:
     """Large downloads at 1 KB/s, with all keys of the first workspace."""
-    for _, request in zip(range(MANY), itertools.cycle(data.large), strict=False):
+    for [request] in itertools.islice(itertools.cycle(node.data.acme["large"]), MANY):
         clients.read(request.wire)
 
 
-def bodies(clients: SlowClients, data: Data) -> None:
+def bodies(clients: SlowClients, node: Node) -> None:
     """Sign-in forms, a byte a second."""
     for _ in range(MANY):
         clients.send(SIGN_IN_FORM)
 
 
-def half_headers(clients: SlowClients, data: Data) -> None:
+def half_headers(clients: SlowClients, node: Node) -> None:
     """Requests whose headers never end, a byte a second."""
     for _ in range(HALF_HEADERS):
         clients.send(HEADERS)
 
 
-def idle(clients: SlowClients, data: Data) -> None:
+def idle(clients: SlowClients, node: Node) -> None:
     """Connections that send nothing."""
     for _ in range(IDLE):
         clients.idle()
 
 
-def slow(*crowds: Crowd) -> Callable[[Node, Data], AbstractContextManager[None]]:
+def slow(*crowds: Crowd) -> Callable[[Node], AbstractContextManager[None]]:
     """The fault that these clients are, all together."""
 
     @contextlib.contextmanager
-    def during(node: Node, data: Data) -> Iterator[None]:
+    def during(node: Node) -> Iterator[None]:
         with SlowClients(node.port) as clients:
             for crowd in crowds:
-                crowd(clients, data)
+                crowd(clients, node)
             yield
             statuses = Counter(clients.statuses())
         if statuses:

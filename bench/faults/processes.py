@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import psutil
 
-from bench.faults.data import Data
 from bench.faults.node import Instance, Node
 
 LIMIT = 60.0  # seconds after which nobody waits any longer
@@ -21,41 +20,33 @@ STARTING = (0.3, 0.8, 1.5, 2.2, 3.0)  # seconds after the start
 RESTARTING = ThreadPoolExecutor(1)
 
 
-@contextlib.contextmanager
-def worker_killed(node: Node, data: Data) -> Iterator[None]:
-    """The fault lasts until its replacement serves."""
-    _replaced(node, lambda worker: worker.kill())
-    yield
+def replaced(
+    act: Callable[[psutil.Process], None],
+) -> Callable[[Node], contextlib.AbstractContextManager[None]]:
+    """What is done to a worker; the fault lasts until its replacement serves."""
+
+    @contextlib.contextmanager
+    def during(node: Node) -> Iterator[None]:
+        instance = node.instances[0]
+        worker = instance.worker()
+        start = time.monotonic()
+        act(worker)
+        with contextlib.suppress(psutil.TimeoutExpired):
+            worker.wait(LIMIT)
+        took = time.monotonic() - start
+        if worker.is_running():
+            worker.kill()
+        instance.wait()
+        served = time.monotonic() - start
+        fact = f"replaced: ended after {took:.1f} s, serves after {served:.1f} s"
+        node.must(fact, served <= REPLACED_WITHIN)
+        yield
+
+    return during
 
 
 @contextlib.contextmanager
-def worker_frozen(node: Node, data: Data) -> Iterator[None]:
-    """SIGSTOP; the fault lasts until its replacement serves."""
-    _replaced(node, lambda worker: worker.suspend())
-    yield
-
-
-def _replaced(node: Node, act: Callable[[psutil.Process], None]) -> None:
-    instance = node.instances[0]
-    worker = instance.worker()
-    assert worker is not None  # noqa: S101 - it serves
-    start = time.monotonic()
-    act(worker)
-    with contextlib.suppress(psutil.TimeoutExpired):
-        worker.wait(LIMIT)
-    took = time.monotonic() - start
-    if worker.is_running():
-        worker.kill()
-    instance.wait()
-    served = time.monotonic() - start
-    node.must(
-        f"replaced: ended after {took:.1f} s, serves after {served:.1f} s",
-        served <= REPLACED_WITHIN,
-    )
-
-
-@contextlib.contextmanager
-def main_killed(node: Node, data: Data) -> Iterator[None]:
+def main_killed(node: Node) -> Iterator[None]:
     """SIGKILL of an instance's main process; at the end it is started again."""
     instance = node.instances[0]
     instance.process.kill()
@@ -71,10 +62,10 @@ def main_killed(node: Node, data: Data) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def terminated_while_starting(node: Node, data: Data) -> Iterator[None]:
+def terminated_while_starting(node: Node) -> Iterator[None]:
     """SIGTERM to further instances, at different moments of their start."""
     for delay in STARTING:
-        instance = Instance(node.instances[0].environment)
+        instance = Instance(node.stack.folder, node.instances[0].environment)
         instance.start()
         time.sleep(delay)
         instance.process.terminate()
@@ -90,7 +81,7 @@ def terminated_while_starting(node: Node, data: Data) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def restarted_in_turn(node: Node, data: Data) -> Iterator[None]:
+def restarted_in_turn(node: Node) -> Iterator[None]:
     """SIGTERM, start, wait until it serves and nginx uses it; then the next one, and so on."""
     stop = threading.Event()
 
@@ -111,7 +102,7 @@ def restarted_in_turn(node: Node, data: Data) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def application_down(node: Node, data: Data) -> Iterator[None]:
+def application_down(node: Node) -> Iterator[None]:
     """All instances are killed; at the end they are started again."""
     for instance in node.instances:
         instance.process.kill()

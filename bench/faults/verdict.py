@@ -1,11 +1,10 @@
 """What was promised, what clients saw, and whether the one holds in the other."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
-from bench.faults.client import Outcome
+from bench.client import Outcome, counts
 
 QUICK = 1.0  # seconds that a response of a healthy service takes at most …
 LARGE = 1_000_000  # bytes; … and a larger one
@@ -41,38 +40,30 @@ class Answer:
 
 
 @dataclass
-class Audit:
-    """The audit log beside the complete downloads that clients saw."""
-
-    downloads: int = 0
-    lost: int = 0  # without an entry of their start
-    unfinished: int = 0  # without an entry of their completion
-    wrong: int = 0  # with several completions, or one that does not have the whole file's size
-
-    def broken(self) -> list[str]:
-        found = {
-            "downloads not recorded": self.lost,
-            "completions not recorded": self.unfinished,
-            "wrong completions": self.wrong,
-        }
-        return [f"{count} {what}" for what, count in found.items() if count]
-
-
-@dataclass
 class Seen:
-    """What clients saw before, during and after a fault."""
+    """What clients saw before, during and after a fault.
 
-    before: list[Outcome]
-    during: list[Outcome]
-    after: list[Outcome]
-    healthy: float  # seconds from the end of the fault
+    Attributes:
+        healthy: seconds from the end of the fault.
+        facts: what the fault found out.
+        broken: promises of the fault itself.
+        downloads: those that clients saw complete.
+        lost: what the audit log lacks of them.
+    """
+
+    before: list[Outcome] = field(default_factory=list)
+    during: list[Outcome] = field(default_factory=list)
+    after: list[Outcome] = field(default_factory=list)
+    healthy: float = 0.0
     facts: list[str] = field(default_factory=list)
-    broken: list[str] = field(default_factory=list)  # promises of the fault itself
-    audit: Audit = field(default_factory=Audit)
+    broken: list[str] = field(default_factory=list)
+    downloads: int = 0
+    lost: list[str] = field(default_factory=list)
 
     @property
-    def outcomes(self) -> list[Outcome]:
-        return [*self.before, *self.during, *self.after]
+    def ratio(self) -> float:
+        """The median during the fault as a multiple of the one before."""
+        return ratio(self.before, self.during)
 
 
 @dataclass(frozen=True)
@@ -113,25 +104,24 @@ class Promise:
     def broken(self, seen: Seen) -> list[str]:
         """What does not hold, in words; empty if everything holds."""
         found = []
+        answers = {"me": self.me or self.reads, "download": self.downloads}
         for endpoint in ENDPOINTS:
-            answer = self.downloads if endpoint == "download" else self.reads
-            if endpoint == "me" and self.me:
-                answer = self.me
             of_it = [o for o in seen.during if o.endpoint == endpoint]
+            answer = answers.get(endpoint, self.reads)
             found += [f"{endpoint}: {what}" for what in answer.broken(of_it)]
-        if self.ratio and (ratio := ratio_of(seen)) > self.ratio:
-            found.append(f"median {ratio:.1f} × undisturbed")
+        if self.ratio and seen.ratio > self.ratio:
+            found.append(f"median {seen.ratio:.1f} × undisturbed")
         if len(seen.during) < self.requests:
             found.append(f"only {len(seen.during):,} requests")
         if seen.healthy > self.healthy:
             found.append(f"healthy after {seen.healthy:.1f} s")
-        return [*found, *seen.broken, *seen.audit.broken()]
+        return [*found, *seen.broken, *seen.lost]
 
 
 def good(outcome: Outcome) -> bool:
     """Whether a healthy service would respond like this."""
     limit = QUICK if outcome.size < LARGE else LARGE_QUICK
-    return outcome.status == 200 and not outcome.problem and outcome.seconds <= limit
+    return outcome.right and outcome.seconds <= limit
 
 
 def seconds_until_healthy(outcomes: Sequence[Outcome], end: float) -> float:
@@ -140,13 +130,8 @@ def seconds_until_healthy(outcomes: Sequence[Outcome], end: float) -> float:
     return max(bad, default=0.0)
 
 
-def ratio_of(seen: Seen) -> float:
-    """The median during the fault as a multiple of the one before."""
-    before, during = ([o.seconds for o in each] for each in (seen.before, seen.during))
-    return median(during) / median(before) if before and during else 0.0
-
-
-def counts(outcomes: Sequence[Outcome]) -> str:
-    """ "200 × 40, closed × 2": the statuses, and what was no response or a wrong one."""
-    found = Counter(o.problem or str(o.status) for o in outcomes)
-    return ", ".join(f"{what} × {count:,}" for what, count in sorted(found.items()))
+def ratio(before: Sequence[Outcome], during: Sequence[Outcome]) -> float:
+    """The second median as a multiple of the first one; 0 if one of them is empty."""
+    if not before or not during:
+        return 0.0
+    return median(o.seconds for o in during) / median(o.seconds for o in before)

@@ -1,5 +1,6 @@
 """Base classes of the admin's sections."""
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from django.contrib import admin, messages
@@ -11,9 +12,10 @@ from django.db.models import Model, QuerySet
 from django.forms import Media
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
-from django.urls import reverse
+from django.urls import URLPattern, path, reverse
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
+from django.views import View
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -82,18 +84,67 @@ class StrictFilterAdmin(ModelAdmin):
             return HttpResponseRedirect(f"{request.path}?{ERROR_FLAG}=1")
 
 
+class ChoiceFilter(admin.SimpleListFilter):
+    """A filter of a list, which applies also when there is nothing to choose.
+
+    Attributes:
+        options: value → its label, and what it leaves of the rows.
+    """
+
+    options: Mapping[str, tuple[str, Callable[[Any], QuerySet[Any]]]] = {}
+
+    def has_output(self) -> bool:
+        return True
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(value, label) for value, (label, _) in self.options.items()]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if not (value := self.value()):
+            return queryset
+        if value not in self.options:
+            raise IncorrectLookupParameters
+        return self.options[value][1](queryset)
+
+
 class SectionAdmin(NoPermissions, StrictFilterAdmin):
     """A section of the admin; a subclass grants permissions. Django's own admin log is not used.
 
     Attributes:
+        noun, nouns: what to call its objects; by default as the model does.
         description: one line for the start page.
         menu_position: its place in the menu, from left to right.
         add_text: the label of the start page's button to add one.
+        pages: pages of our own (`config.admin.object_page`), by the last part of their URLs. They
+            replace Django's: "add", "change", "delete".
     """
 
+    noun = nouns = ""
     description = ""
     menu_position = 50
     add_text = "New"
+    pages: Mapping[str, type[View]] = {}
+
+    def __init__(self, model: type[Model], admin_site: admin.AdminSite) -> None:
+        super().__init__(model, admin_site)
+        self.noun = self.noun or str(self.opts.verbose_name)
+        self.nouns = self.nouns or str(self.opts.verbose_name_plural)
+
+    def get_urls(self) -> list[URLPattern]:
+        prefix = f"{self.opts.app_label}_{self.opts.model_name}"
+        own = {f"{prefix}_{part.replace('-', '_')}": part for part in self.pages}
+        return [
+            *(
+                path(
+                    "add/" if part == "add" else f"<path:object_id>/{part}/",
+                    self.admin_site.admin_view(self.pages[part].as_view(section=self)),
+                    name=name,
+                )
+                for name, part in own.items()
+            ),
+            # The last of these matches any path.
+            *(each for each in super().get_urls() if each.name not in own),
+        ]
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return self.has_view_permission(request)
@@ -122,7 +173,7 @@ class SectionAdmin(NoPermissions, StrictFilterAdmin):
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         context = {
-            "title": capfirst(self.opts.verbose_name_plural),
+            "title": capfirst(self.nouns),
             "warnings": self.warnings(request),
         }
         return super().changelist_view(request, context | (extra_context or {}))
@@ -147,7 +198,11 @@ class SectionAdmin(NoPermissions, StrictFilterAdmin):
     def crumb(self) -> tuple[str, str]:
         """The link to the list, for the breadcrumbs of its other pages."""
         url = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
-        return capfirst(str(self.opts.verbose_name_plural)), url
+        return capfirst(self.nouns), url
+
+    def url_of(self, obj: Model) -> str:
+        """The page of an object."""
+        return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", args=[obj.pk])
 
     def response_action(
         self, request: HttpRequest, queryset: QuerySet[Any], *args: Any, **kwargs: Any

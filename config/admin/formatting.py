@@ -18,6 +18,11 @@ def code_spans(text: str) -> SafeString:
     return SafeString(re.sub("`([^`]+)`", r"<code>\1</code>", escape(text)))
 
 
+def pill(kind: str, text: str) -> SafeString:
+    """HTML: a short text on a coloured ground: "ok", "warn", "bad" or "quiet"."""
+    return format_html('<span class="pill pill-{}">{}</span>', kind, text)
+
+
 def exact(moment: datetime) -> str:
     """`2026-03-01 09:30:00 UTC`."""
     return date_format(timezone.localtime(moment), "DATETIME_FORMAT")

@@ -8,8 +8,8 @@ from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver
+from django.utils.text import capfirst
 
-from config.admin.base import SectionAdmin
 from config.admin.reauthentication import asks_for_password
 
 View = Callable[..., HttpResponse]
@@ -24,7 +24,7 @@ CONTENT_SECURITY_POLICY = (
 class Site(admin.AdminSite):
     """The developer settings and the audit log, for active staff.
 
-    Each model's admin decides what a user sees.
+    Each model's admin, a `SectionAdmin`, decides what a user sees.
     """
 
     site_header = "Document API"
@@ -51,16 +51,14 @@ class Site(admin.AdminSite):
 
     def section(self, request: HttpRequest, model: dict[str, Any]) -> dict[str, Any]:
         """A section for the menu and the start page."""
-        described: Any = self.get_model_admin(model["model"])
+        section: Any = self.get_model_admin(model["model"])
         return {
-            "name": model["name"],
+            "name": capfirst(section.nouns),
             "url": model["admin_url"],
             "add_url": model["add_url"],
-            "add_text": getattr(described, "add_text", "New"),
-            "description": described.description_for(request)
-            if isinstance(described, SectionAdmin)
-            else "",
-            "position": getattr(described, "menu_position", 90),
+            "add_text": section.add_text,
+            "description": section.description_for(request),
+            "position": section.menu_position,
             "current": request.path.startswith(str(model["admin_url"])),
         }
 
@@ -68,11 +66,8 @@ class Site(admin.AdminSite):
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> TemplateResponse:
         """The start page: warnings and panels of the sections that the user may see."""
-        shown = [
-            section
-            for section in self._registry.values()
-            if isinstance(section, SectionAdmin) and section.has_view_permission(request)
-        ]
+        sections: Any = self._registry.values()
+        shown = [section for section in sections if section.has_view_permission(request)]
         shown.sort(key=lambda section: section.menu_position)
         context = {
             "warnings": [text for each in shown for text in each.urgent_warnings(request)],

@@ -8,11 +8,11 @@ from django.utils.html import conditional_escape, format_html, strip_tags
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 
-from config.admin.formatting import ago_with_exact, time_tag
+from config.admin.formatting import ago, ago_with_exact, exact, time_tag
 
 register = template.Library()
-register.filter(ago_with_exact)
-register.filter(time_tag)
+for show in (ago, ago_with_exact, exact, time_tag):
+    register.filter(show)
 
 BLANK = ("", "-", "–")  # what cells without a value show
 

@@ -121,7 +121,7 @@ def test_key_that_ended_cannot_be_rolled(acme: Tenant, ada: Client) -> None:
 
 @pytest.mark.parametrize("ends", ["", "2", "-1", "x"])
 def test_key_roll_offers_certain_times_only(acme: Tenant, ada: Client, ends: str) -> None:
-    assert "Nothing was created." in body(roll(ada, acme.key, ends))
+    assert "Nothing was saved." in body(roll(ada, acme.key, ends))
     assert ApiKey.objects.count() == 1
 
 

@@ -256,17 +256,6 @@ def test_check_files_stops_when_object_storage_refuses(
     assert damages() == []
 
 
-def test_check_files_writes_its_progress_to_stderr(
-    db: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for _ in range(2):
-        factories.stored(pdf("progress"))
-    monkeypatch.setattr("config.management.progress.EVERY", 0.0)
-    err = io.StringIO()
-    call_command("check_files", stdout=io.StringIO(), stderr=err)
-    assert err.getvalue().splitlines() == [f"{n} of 2 files checked …" for n in (1, 2)]
-
-
 @pytest.mark.parametrize("words", [["--rate", "0"], ["--days", "-1"], ["--rate", "fast"]])
 def test_check_files_refuses_numbers_that_make_no_sense(words: list[str]) -> None:
     with pytest.raises(CommandError, match="must be a whole number from|expected one argument"):

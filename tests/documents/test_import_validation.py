@@ -14,7 +14,7 @@ from documents.importing.files import Folder
 from documents.importing.parser import LINE_LENGTH, lines, parse
 from documents.importing.problems import ImportRefused, Invalid, Problems
 from documents.importing.validation import MAX_RECIPIENTS, check_files, label, validate
-from documents.models import Document
+from documents.models import Document, Recipient
 from tests.support.factories import pdf
 from tests.support.inbox import Value, completed, sent, signer
 
@@ -22,6 +22,9 @@ STATUSES = ", ".join(Document.Status.values)
 TIME = "must be an RFC 3339 date and time with its offset, such as 2026-03-01T09:30:00Z"
 UUID = "must be a UUID of 36 characters"
 COUNT = "must be a whole number from 1"
+EMAIL = "must be an e-mail address"
+LIST = "must be a list of at most 1,000 objects"
+ORDER = "must be a whole number from 0 to 2147483647"
 YEARS = "must be in the years 2 to 9998"
 WITHOUT = object()
 
@@ -89,19 +92,11 @@ def problem(value: Value) -> str:
         ("fileSize", -1, COUNT),
         ("fileSize", float("inf"), COUNT),
         ("recipients", WITHOUT, "is missing"),
-        ("recipients", None, "must be a list of at most 1,000 objects"),
-        ("recipients", {"name": "Ada"}, "must be a list of at most 1,000 objects"),
-        (
-            "recipients",
-            [signer()] * (MAX_RECIPIENTS + 1),
-            "must be a list of at most 1,000 objects",
-        ),
+        ("recipients", None, LIST),
+        ("recipients", {"name": "Ada"}, LIST),
+        ("recipients", [signer()] * (MAX_RECIPIENTS + 1), LIST),
         ("files", WITHOUT, "is missing"),
-        (
-            "files",
-            "original.pdf",
-            "must be an object with signed, original, certificate, not 'original.pdf'",
-        ),
+        ("files", "x", "must be an object with signed, original, certificate, not 'x'"),
         ("titel", "Lease", "is not a field"),
         ("page_count", 2, "is not a field"),
         ("id", None, UUID),
@@ -124,22 +119,14 @@ def test_validate_names_a_field_of_a_document(field: str, value: Any, expected: 
     [
         ("name", WITHOUT, "is missing"),
         ("name", "x" * 201, f"{text(200)}, not '{'x' * 60}…'"),
-        ("email", "ada", "must be an e-mail address, not 'ada'"),
-        (
-            "email",
-            "a@b.example\nBcc: x@y.example",
-            r"must be an e-mail address, not 'a@b.example\nBcc: x@y.example'",
-        ),
+        ("email", "ada", f"{EMAIL}, not 'ada'"),
+        ("email", "a@b.example\nBcc: x", rf"{EMAIL}, not 'a@b.example\nBcc: x'"),
         ("email", "a" * 250 + "@b.example", f"{text(254)}, not '{'a' * 60}…'"),
         ("role", "BOSS", "must be one of SIGNER, APPROVER, CC, VIEWER, not 'BOSS'"),
-        (
-            "status",
-            None,
-            "must be one of PENDING, SENT, VIEWED, SIGNED, APPROVED, DECLINED, BOUNCED",
-        ),
-        ("order", "1", "must be a whole number from 0 to 2147483647, not '1'"),
-        ("order", -1, "must be a whole number from 0 to 2147483647"),
-        ("order", 2**31, "must be a whole number from 0 to 2147483647"),
+        ("status", None, f"must be one of {', '.join(Recipient.Status.values)}"),
+        ("order", "1", f"{ORDER}, not '1'"),
+        ("order", -1, ORDER),
+        ("order", 2**31, ORDER),
         ("viewedAt", "2026-03-01T09:30", f"{TIME}, not '2026-03-01T09:30'"),
         ("viewedAt", "9999-03-01T09:30:00Z", YEARS),
         ("declineReason", "x" * 2001, f"{text(2000)}, not '{'x' * 60}…'"),
@@ -168,14 +155,12 @@ def test_validate_accepts_as_many_recipients_as_a_document_may_have() -> None:
     assert len(validate(sent(recipients=[signer()] * MAX_RECIPIENTS)).recipients) == 1000
 
 
-@pytest.mark.parametrize("status", [s for s in Document.Status.values if s != "COMPLETED"])
 @pytest.mark.parametrize("file_type", ["signed", "certificate"])
-def test_validate_allows_signed_files_for_a_completed_document_only(
-    status: str, file_type: str
-) -> None:
+def test_validate_allows_signed_files_for_a_completed_document_only(file_type: str) -> None:
     files = {"original": "original.pdf", file_type: "x.pdf"}
-    expected = f"files.{file_type}: must be absent unless the status is COMPLETED"
-    assert problem(sent(status=status, files=files)) == expected
+    for status in set(Document.Status) - {Document.Status.COMPLETED}:
+        expected = f"files.{file_type}: must be absent unless the status is COMPLETED"
+        assert problem(sent(status=status, files=files)) == expected
 
 
 @pytest.mark.parametrize("value", [WITHOUT, None])

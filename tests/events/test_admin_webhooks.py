@@ -401,7 +401,7 @@ def test_webhook_failed_deliveries_are_sent_again(hook: Endpoint, ada: Client) -
 
 @pytest.mark.parametrize("name", ["switch_on", "test", "again"])
 def test_webhook_buttons_are_no_links(hook: Endpoint, ada: Client, name: str) -> None:
-    assert ada.get(page(hook, name)).status_code == 405
+    assert ada.get(page(hook, name))["Location"] == page(hook)
     assert not AuditEntry.objects.exclude(action=Action.WEBHOOK_CREATED).filter(
         action__startswith="webhook."
     )
@@ -566,10 +566,11 @@ def test_webhooks_of_others_are_seen_and_not_changed_by_support_and_operators(
     assert PUBLIC_URL in body(client.get(page(hook)))
     assert "Oops" in body(client.get(page_of(delivery)))
     assert "<button" not in re.sub(r"(?s)<header.*?</header>", "", body(client.get(page(hook))))
-    names = ("change", "edit", "roll", "delete", "test", "again", "switch_on", "switch_off")
-    posts = [NEW, LIST, DELIVERIES, page_of(delivery), page_of(delivery, "again")]
-    for url in (*posts, *(page(hook, name) for name in names)):
+    names = ("edit", "roll", "delete", "test", "again", "switch_on", "switch_off")
+    for url in (NEW, page_of(delivery, "again"), *(page(hook, name) for name in names)):
         assert client.post(url).status_code == 403, url
+    for url in (LIST, DELIVERIES, page(hook), page_of(delivery)):
+        assert client.post(url).status_code == 405, url
     workspace = reverse("admin:workspaces_workspace_change", args=[acme.workspace.pk])
     assert f"{LIST}?workspace={acme.workspace.pk}" in body(client.get(workspace))
 

@@ -127,7 +127,7 @@ def test_pages_of_operators_fit_and_are_accessible(
             "accounts": reverse("admin:auth_user_changelist"),
             "account": reverse("admin:auth_user_change", args=[account.pk]),
             "account-new": reverse("admin:auth_user_add"),
-            "account-password": reverse("admin:auth_user_password_change", args=[account.pk]),
+            "account-password": reverse("admin:auth_user_password", args=[account.pk]),
             "account-deactivate": reverse("admin:auth_user_deactivate", args=[account.pk]),
             "system": reverse("system"),
             "operator-start": reverse("admin:index"),

@@ -112,7 +112,7 @@ def test_nothing_about_accounts_or_workspaces_changes_without_a_recent_sign_in(
         ("auth_user_change", {**names, "is_operator": "on"}),
         ("auth_user_activate", {"activate": "yes"}),
         ("auth_user_deactivate", {"deactivate": "yes"}),
-        ("auth_user_password_change", {"password1": PASSWORD, "password2": PASSWORD}),
+        ("auth_user_password", {"password1": PASSWORD, "password2": PASSWORD}),
         ("auth_user_add", {"email": "eve@x.example", "kind": "support"}),
         ("workspaces_workspace_add", {"name": "New", "plan": "PRO"}),
         ("workspaces_workspace_suspend", {"reason": "unpaid"}),

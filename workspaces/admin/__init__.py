@@ -1,5 +1,5 @@
-"""The admin's pages of workspaces and accounts."""
+"""The console's pages of workspaces and accounts."""
 
-from workspaces.admin import accounts, workspaces
+from workspaces.admin import accounts, section
 
-__all__ = ["accounts", "workspaces"]
+__all__ = ["accounts", "section"]

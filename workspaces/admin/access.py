@@ -1,24 +1,22 @@
-"""Suspending and reinstating a workspace, and moving it to another plan: each with a reason."""
+"""What operators do with a workspace: create, suspend and reinstate it, and change its plan."""
 
+from collections.abc import Iterable
 from copy import copy
 from typing import Any
 
-from django.contrib import messages
-from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import URLPattern, path
+from django.http import HttpResponse
+from django.utils.html import format_html
 
-from config.admin.base import SectionAdmin, request_user
-from config.admin.reauthentication import recent_sign_in_required
+from config.admin.formatting import time_tag
+from config.admin.object_page import ActionPage, Prompt, Refused
 from workspaces import changes, effects
 from workspaces.api_access import access_warning
-from workspaces.forms import PlanForm, ReasonForm
+from workspaces.directory import label_for
+from workspaces.forms import NewWorkspaceForm, PlanForm, ReasonForm
 from workspaces.links import page_url
 from workspaces.models import Workspace
 from workspaces.permissions import is_operator
 from workspaces.plans import Plan
-
-CONFIRM = "admin/workspaces/workspace/confirm.html"
 
 
 def consequences(workspace: Workspace, **changed: Any) -> list[str]:
@@ -34,103 +32,6 @@ def consequences(workspace: Workspace, **changed: Any) -> list[str]:
     return ["Its keys do not work now, and will not work afterwards either."]
 
 
-class AccessPages(SectionAdmin):
-    """The pages, for operators."""
-
-    def get_urls(self) -> list[URLPattern]:
-        pages = {
-            "suspend": self.suspend_view,
-            "reinstate": self.reinstate_view,
-            "plan": self.plan_view,
-        }
-        return [
-            path(
-                f"<path:object_id>/{name}/",
-                self.admin_site.admin_view(view),
-                name=f"workspaces_workspace_{name}",
-            )
-            for name, view in pages.items()
-        ] + super().get_urls()
-
-    def for_operator(self, request: HttpRequest, object_id: str) -> Workspace:
-        """The workspace, to change it.
-
-        Raises:
-            PermissionDenied: the user is no operator.
-            Http404: there is no such workspace.
-            PasswordNeeded: the password must be entered again.
-        """
-        workspace: Workspace = self.visible_or_404(request, object_id)
-        if not is_operator(request_user(request)):
-            raise PermissionDenied
-        recent_sign_in_required(request)
-        return workspace
-
-    def suspend_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self._set_suspended(request, self.for_operator(request, object_id), suspended=True)
-
-    def reinstate_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self._set_suspended(request, self.for_operator(request, object_id), suspended=False)
-
-    def _set_suspended(
-        self, request: HttpRequest, workspace: Workspace, *, suspended: bool
-    ) -> HttpResponse:
-        if workspace.suspended == suspended:
-            messages.info(request, f"{workspace} is {state_of(workspace).lower()} already.")
-            return HttpResponseRedirect(page_url(workspace))
-        form = ReasonForm(request.POST if request.method == "POST" else None)
-        if form.is_valid():
-            by, reason = request_user(request).get_username(), form.cleaned_data["reason"]
-            changes.set_suspended(workspace, suspended, by=by, reason=reason)
-            done = "suspended" if suspended else "reinstated"
-            messages.success(request, f"{workspace.label} is {done}.")
-            return HttpResponseRedirect(page_url(workspace))
-        verb = "Suspend" if suspended else "Reinstate"
-        return self.page(
-            request,
-            CONFIRM,
-            title=f"{verb} {workspace.label}?",
-            sentences=consequences(workspace, suspended=suspended),
-            form=form,
-            button=f"{verb} {workspace}",
-            danger=suspended,
-            **self.place(request, workspace),
-        )
-
-    def plan_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        workspace = self.for_operator(request, object_id)
-        form = PlanForm(request.POST if request.method == "POST" else None, workspace=workspace)
-        if not form.is_valid():
-            return self.page(
-                request,
-                CONFIRM,
-                title=f"Move {workspace.label} to another plan",
-                sentences=[f"It is on {plan_of(workspace)} now."],
-                form=form,
-                button="Continue",
-                **self.place(request, workspace),
-            )
-        plan, reason = form.cleaned_data["plan"], form.cleaned_data["reason"]
-        if "confirmed" not in request.POST:
-            return self.page(
-                request,
-                CONFIRM,
-                title=f"Move {workspace.label} from {plan_of(workspace)} to {Plan(plan).label}?",
-                sentences=[*consequences(workspace, plan=plan), f"Reason: {reason}"],
-                hidden={"plan": plan, "reason": reason, "confirmed": "yes"},
-                button=f"Move {workspace} to {Plan(plan).label}",
-                **self.place(request, workspace),
-            )
-        by = request_user(request).get_username()
-        changes.change_plan(workspace, plan, by=by, reason=reason)
-        messages.success(request, f"{workspace.label} is on {Plan(plan).label} now.")
-        return HttpResponseRedirect(page_url(workspace))
-
-    def place(self, request: HttpRequest, workspace: Workspace) -> dict[str, Any]:
-        """Where the page is: its breadcrumbs, and the way back."""
-        raise NotImplementedError
-
-
 def state_of(workspace: Workspace) -> str:
     return "Suspended" if workspace.suspended else "Active"
 
@@ -140,3 +41,110 @@ def plan_of(workspace: Workspace) -> str:
     if workspace.plan in Plan.values:
         return str(Plan(workspace.plan).label)
     return f"{workspace.plan} (no longer offered)"
+
+
+class OperatorsPage(ActionPage):
+    """For operators."""
+
+    obj: Workspace
+
+    def is_allowed(self) -> bool:
+        return is_operator(self.user)
+
+    @property
+    def name(self) -> str:
+        return label_for(self.request, self.obj)
+
+
+class CreateWorkspace(OperatorsPage):
+    """Asks once more if there is one with that name."""
+
+    form_class = NewWorkspaceForm
+
+    def prompt(self) -> Prompt:
+        return Prompt(title="Create a workspace", button="Create the workspace")
+
+    def run(self) -> str | HttpResponse:
+        name = self.form.cleaned_data["name"]
+        others = changes.with_the_same_name(name)
+        if others and not self.is_confirmed():
+            prompt = Prompt(
+                title=f"Create another “{name}”?",
+                button="Create another one",
+                sentences=["There is one with that name already:", *with_times(others)],
+            )
+            return self.ask(prompt, confirming=True)
+        workspace: Workspace = self.form.save(commit=False)
+        changes.create_workspace(workspace, by=self.login)
+        self.obj = workspace
+        return f"{workspace.label} was created. Invite its first admin now."
+
+
+def with_times(workspaces: Iterable[Workspace]) -> list[str]:
+    """A link to each, and when it was created."""
+    text = '<a href="{}">{}</a>, created {}'
+    return [
+        format_html(text, page_url(each), each.label, time_tag(each.created_at))
+        for each in workspaces
+    ]
+
+
+class Suspend(OperatorsPage):
+    """The reason is kept in the audit log."""
+
+    form_class = ReasonForm
+    suspends = True
+    verb, done = "Suspend", "suspended"
+
+    def check(self) -> None:
+        if self.obj.suspended == self.suspends:
+            raise Refused(f"{self.obj} is {state_of(self.obj).lower()} already.")
+
+    def prompt(self) -> Prompt:
+        return Prompt(
+            title=f"{self.verb} {self.obj.label}?",
+            button=f"{self.verb} {self.obj}",
+            sentences=consequences(self.obj, suspended=self.suspends),
+            danger=self.suspends,
+        )
+
+    def run(self) -> str:
+        reason = self.form.cleaned_data["reason"]
+        changes.set_suspended(self.obj, self.suspends, by=self.login, reason=reason)
+        return f"{self.obj.label} is {self.done}."
+
+
+class Reinstate(Suspend):
+    """Its reverse."""
+
+    suspends = False
+    verb, done = "Reinstate", "reinstated"
+
+
+class ChangePlan(OperatorsPage):
+    """Says what the chosen plan means, before it is changed."""
+
+    form_class = PlanForm
+
+    def form_arguments(self) -> dict[str, Any]:
+        return {"workspace": self.obj}
+
+    def prompt(self) -> Prompt:
+        return Prompt(
+            title=f"Move {self.obj.label} to another plan",
+            button="Continue",
+            sentences=[f"It is on {plan_of(self.obj)} now."],
+        )
+
+    def run(self) -> str | HttpResponse:
+        plan, reason = self.form.cleaned_data["plan"], self.form.cleaned_data["reason"]
+        label = Plan(plan).label
+        if not self.is_confirmed():
+            prompt = Prompt(
+                title=f"Move {self.obj.label} from {plan_of(self.obj)} to {label}?",
+                button=f"Move {self.obj} to {label}",
+                sentences=[*consequences(self.obj, plan=plan), f"Reason: {reason}"],
+            )
+            return self.ask(prompt, confirming=True)
+        changes.change_plan(self.obj, plan, by=self.login, reason=reason)
+        return f"{self.obj.label} is on {label} now."

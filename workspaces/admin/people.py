@@ -1,53 +1,185 @@
-"""What the pages of members and of invitations share."""
+"""Who is in a workspace: its members and invitations."""
 
-from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlencode
 
-from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
-from django.urls import URLPattern, path
+from django import forms
+from django.conf import settings
+from django.db import transaction
+from django.http import HttpResponse
+from django.urls import reverse
+from django.utils.html import format_html
 
-from config.admin.base import SectionAdmin, request_user
-from config.admin.reauthentication import recent_sign_in_required
-from workspaces.models import Workspace
-from workspaces.permissions import may_manage_members
+from config import mail
+from config.admin.object_page import ActionPage, Button, Prompt, Refused
+from config.request_context import base_url
+from workspaces import changes
+from workspaces.accounts import invitations
+from workspaces.directory import label_for
+from workspaces.forms import InvitationForm, MemberForm, PendingForm
+from workspaces.models import Invitation, Membership, Workspace
+from workspaces.permissions import is_operator, may_manage_members
 
 
-class PeoplePages(SectionAdmin):
-    """Pages below a workspace's, for operators and the workspace's admins."""
+class PeoplePage(ActionPage):
+    """For operators and the workspace's admins."""
 
-    def pages(self, views: dict[str, Callable[..., HttpResponse]]) -> list[URLPattern]:
-        """Their URLs, by the last part of each."""
-        return [
-            path(
-                f"<path:object_id>/{name.replace('_', '-')}/",
-                self.admin_site.admin_view(view),
-                name=f"workspaces_workspace_{name}",
+    obj: Workspace
+
+    def is_allowed(self) -> bool:
+        return may_manage_members(self.user, self.obj)
+
+    @property
+    def name(self) -> str:
+        return label_for(self.request, self.obj)
+
+
+class ChangeMember(PeoplePage, Button):
+    """Gives a member another role, or removes one; the forms are on the workspace's page."""
+
+    asks_password = True
+    form_class = MemberForm
+
+    def form_arguments(self) -> dict[str, Any]:
+        return {"workspace": self.obj}
+
+    def run(self) -> str | HttpResponse:
+        values = self.form.cleaned_data
+        member, role = values["member"], values["role"]
+        confirmed = "last_admin" in self.request.POST and is_operator(self.user)
+        try:
+            if not values["do"]:
+                changes.change_role(member, role, by=self.login, even_last_admin=confirmed)
+                return f"{member.user}: {Membership.Role(role).label.lower()} of {self.obj}."
+            if not self.is_confirmed() and not changes.is_last_admin(member):
+                return self.ask(self.removal(member), confirming=True)
+            changes.remove_member(member, by=self.login, even_last_admin=confirmed)
+        except changes.LastAdmin:
+            return self.ask(self.no_admin_left(member), confirming=True)
+        return f"{member.user} was removed from {self.obj}."
+
+    def removal(self, member: Membership) -> Prompt:
+        who = "You lose" if member.user == self.user else "The person loses"
+        return Prompt(
+            title=f"Remove {member.user} from {self.obj.label}?",
+            button=f"Remove {member.user}",
+            sentences=[
+                f"{who} access to this workspace from the next click on. The account stays, with "
+                "its other workspaces.",
+                "Keys that the person has created keep working: revoke those whose text the "
+                "person may have kept.",
+            ],
+            danger=True,
+        )
+
+    def no_admin_left(self, member: Membership) -> Prompt:
+        """What an operator is asked; others are refused."""
+        if not is_operator(self.user):
+            raise Refused(
+                f"Nothing was changed: {member.user} is the only admin of {self.obj} who can sign "
+                "in. First make another member an admin, or invite one."
             )
-            for name, view in views.items()
-        ]
+        removes = self.form.cleaned_data["do"]
+        verb = f"Remove {member.user}" if removes else f"Make {member.user} a member"
+        return Prompt(
+            title=f"Leave {self.obj.label} without an admin?",
+            button=f"{verb} all the same",
+            sentences=[
+                f"{member.user} is the only admin who can sign in. Without one, nobody can create "
+                "or revoke this workspace’s keys; they keep working.",
+                "Better first make another member an admin, or invite one.",
+            ],
+            danger=True,
+            hidden=[("last_admin", "yes")],
+        )
 
-    def for_manager(self, request: HttpRequest, object_id: str) -> Workspace:
-        """The workspace, to change who is in it.
-
-        Raises:
-            PermissionDenied: the user may not manage its members.
-            Http404: the user may see no such workspace.
-            PasswordNeeded: the password must be entered again.
-        """
-        workspace: Workspace = self.visible_or_404(request, object_id)
-        if not may_manage_members(request_user(request), workspace):
-            raise PermissionDenied
-        recent_sign_in_required(request)
-        return workspace
-
-    def place(self, request: HttpRequest, workspace: Workspace) -> dict[str, Any]:
-        """Where the page is: its breadcrumbs, and the way back."""
-        raise NotImplementedError
+    @property
+    def next_url(self) -> str:
+        """The start page for users who have just removed themselves."""
+        may_see = self.section.has_view_permission(self.request, self.obj)
+        return self.back if may_see else reverse("admin:index")
 
 
-def chosen(rows: Any, text: str | None) -> Any:
-    """The row with the id that a form has sent; None without one."""
-    if not (text and text.isascii() and text.isdigit() and len(text) < 19):
-        return None
-    return rows.filter(pk=int(text)).first()
+PROBLEMS: dict[type[Exception], Any] = {
+    invitations.AlreadyMember: {
+        "email": "This person is a member already: change the role on the workspace’s page."
+    },
+    invitations.TooMany: f"This workspace has made {invitations.MOST_A_DAY} invitations within a "
+    "day. Try again tomorrow.",
+    invitations.NotSent: "The mail server is too slow at the moment: no e-mail was sent, and no "
+    "invitation made. Try again in a minute.",
+}
+
+
+class Invite(PeoplePage):
+    """Sends a link. Only without a mail server, an operator sees it, on this response.
+
+    With one, nobody but the address's owner may see it, since it proves who accepts.
+    """
+
+    form_class = InvitationForm
+
+    def check(self) -> None:
+        if mail.available() or is_operator(self.user):
+            return
+        email = settings.SUPPORT_EMAIL
+        link = format_html('<a href="mailto:{}">{}</a>', email, email)
+        text = (
+            "This service sends no e-mails, so only an operator can make an invitation and pass "
+            "its link on. Ask {}: name the e-mail address and the role."
+        )
+        raise Refused(format_html(text, link if email else "the operator of this service"))
+
+    def prompt(self) -> Prompt:
+        return Prompt(title=f"Invite somebody to {self.obj.label}", button="Invite")
+
+    def run(self) -> str | HttpResponse:
+        mailed = mail.available()
+        try:
+            invitation, link = self.invite(mailed=mailed)
+        except tuple(PROBLEMS) as exc:
+            raise forms.ValidationError(PROBLEMS[type(exc)]) from exc
+        if mailed:
+            return f"An e-mail with the link is on its way to {invitation.email}."
+        return self.page(
+            "admin/workspaces/workspace/invited.html",
+            title=f"Invitation for {invitation.email}",
+            invitation=invitation,
+            link=link,
+            days=invitations.DAYS,
+        )
+
+    @transaction.atomic
+    def invite(self, *, mailed: bool) -> tuple[Invitation, str]:
+        values = self.form.cleaned_data
+        invitation, token = invitations.create(
+            self.obj, values["email"], values["role"], by=self.user, mailed=mailed
+        )
+        link = f"{base_url(self.request)}{reverse('invitation')}?{urlencode({'token': token})}"
+        text = {
+            "link": link,
+            "invited_by": self.login,
+            "role": invitation.get_role_display().lower(),
+            "workspace": self.obj.name,
+            "days": invitations.DAYS,
+        }
+        subject = f"Invitation to {self.obj}"
+        template = "admin/workspaces/workspace/invitation.txt"
+        if mailed and not mail.send(subject, template, text, invitation.email):
+            raise invitations.NotSent
+        return invitation, link
+
+
+class RevokeInvitation(PeoplePage, Button):
+    """The list of pending invitations is on the workspace's page."""
+
+    asks_password = True
+    form_class = PendingForm
+
+    def form_arguments(self) -> dict[str, Any]:
+        return {"workspace": self.obj}
+
+    def run(self) -> str:
+        invitation = self.form.cleaned_data["invitation"]
+        invitations.revoke(invitation, by=self.login)
+        return f"The link for {invitation.email} does not work any more."

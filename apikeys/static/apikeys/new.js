@@ -1,7 +1,7 @@
 // Helps with the form of a new key; the server decides.
 "use strict";
 
-const form = document.querySelector("form.new-key");
+const form = document.querySelector("form[data-once]");
 
 // The day is only asked for if it is needed.
 const day = form.elements.expires_on.closest(".field");

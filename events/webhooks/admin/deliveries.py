@@ -2,48 +2,67 @@
 
 from typing import Any
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import Prefetch, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
-from django.http import HttpResponseRedirect as Redirect
-from django.urls import URLPattern, path, reverse
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from config.admin.base import request_user
-from config.admin.formatting import time_tag
+from config.admin.formatting import pill, time_tag
+from config.admin.object_page import ObjectPage
 from config.api.responses import as_json
 from config.templatetags.console import copyable
 from events.serializers import event
-from events.webhooks import services
-from events.webhooks.admin.access import (
-    ENDPOINT,
-    LIST,
-    WebhookAccess,
-    explanation,
-    may_change,
-    require_own,
-    require_reading,
-    sent_once,
-    waiting,
-    workspace_label,
-)
+from events.webhooks.admin.access import WebhookAccess, may_change
+from events.webhooks.admin.actions import SendAgain
 from events.webhooks.admin.forms import DeliveryFilter
+from events.webhooks.admin.texts import ENDPOINT, LIST, explanation, sent_once, waiting
 from events.webhooks.models import TEST_DOCUMENT, Attempt, Delivery, DeliveryState, Endpoint
+from workspaces.directory import label_for
 
 NO_REDIRECTS = "Redirects are not followed."
-DELIVERY = "admin:webhooks_delivery_change"
-PILLS: dict[str, str] = {
-    DeliveryState.DELIVERED: "pill-ok",
-    DeliveryState.FAILED: "pill-bad",
-}
+PILLS: dict[str, str] = {DeliveryState.DELIVERED: "ok", DeliveryState.FAILED: "bad"}
+
+
+class DeliveryPage(ObjectPage):
+    """What was sent, and every attempt."""
+
+    template_name = "admin/webhooks/delivery/page.html"
+    obj: Delivery
+
+    def context(self) -> dict[str, Any]:
+        delivery, endpoint = self.obj, self.obj.endpoint
+        return {
+            "title": f"{delivery.type} · {delivery.public_event_id}",
+            "delivery": delivery,
+            "endpoint": endpoint,
+            "deleted": explanation(endpoint) if endpoint.deleted_at else "",
+            "document": document_of(delivery),
+            "workspace": label_for(self.request, endpoint.workspace),
+            "state": pill_of(delivery),
+            "next": next_attempt(delivery),
+            "waiting": waiting(endpoint.workspace),
+            "body": sent_body(delivery),
+            "no_redirects": NO_REDIRECTS,
+            "attempts": delivery.attempt_set.order_by("number"),
+            "may_send": may_change(self.request, endpoint) and may_send(delivery),
+        }
+
+    def crumbs(self) -> list[tuple[str, str]]:
+        endpoint = self.obj.endpoint
+        return [
+            ("Webhooks", reverse(LIST)),
+            (endpoint.name, reverse(ENDPOINT, args=[endpoint.pk])),
+        ]
 
 
 @admin.register(Delivery)
 class DeliveryAdmin(WebhookAccess):
     """A list to search among the deliveries of all webhooks that the user may see."""
 
+    pages = {"change": DeliveryPage, "again": SendAgain}
     workspace_lookup = "endpoint__workspace"
     endpoint: Endpoint | None = None
     list_display: tuple[str, ...] = ("when", "event", "endpoint_link", "document", "became", "next")
@@ -61,59 +80,11 @@ class DeliveryAdmin(WebhookAccess):
         attempts = Attempt.objects.order_by("number").defer("response")
         return super().get_queryset(request).prefetch_related(Prefetch("attempt_set", attempts))
 
-    def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view(self.again_view)
-        again = path("<path:object_id>/again/", view, name="webhooks_delivery_again")
-        return [again, *super().get_urls()]
-
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         context = {"title": "Find a delivery", "crumbs": [("Webhooks", reverse(LIST))]}
         return super().changelist_view(request, {**context, **(extra_context or {})})
-
-    # --- A delivery's page
-
-    def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
-        delivery: Delivery = self.visible_or_404(request, object_id)
-        require_reading(request)
-        endpoint = delivery.endpoint
-        return self.page(
-            request,
-            "admin/webhooks/delivery/page.html",
-            title=f"{delivery.type} · {delivery.public_event_id}",
-            crumbs=place(endpoint),
-            delivery=delivery,
-            endpoint=endpoint,
-            deleted=explanation(endpoint) if endpoint.deleted_at else "",
-            document=document_of(delivery),
-            workspace=workspace_label(request, endpoint.workspace),
-            state=pill_of(delivery),
-            next=next_attempt(delivery),
-            waiting=waiting(endpoint.workspace),
-            body=sent_body(delivery),
-            no_redirects=NO_REDIRECTS,
-            attempts=delivery.attempt_set.order_by("number"),
-            may_send=may_change(request, endpoint) and may_send(delivery),
-        )
-
-    def again_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        delivery: Delivery = self.visible_or_404(request, object_id)
-        require_own(request, delivery.endpoint)
-        if request.method != "POST":
-            return HttpResponseNotAllowed(["POST"])
-        try:
-            services.send_again(delivery, by=request_user(request))
-        except Endpoint.DoesNotExist:
-            raise Http404 from None
-        messages.success(request, f"It is {sent_again(delivery.endpoint)}.")
-        return Redirect(reverse(DELIVERY, args=[delivery.pk]))
 
     # --- Columns
 
@@ -157,22 +128,14 @@ class DeliveriesOf(DeliveryAdmin):
         self.endpoint = endpoint
 
 
-def place(endpoint: Endpoint) -> list[tuple[str, str]]:
-    """The breadcrumbs of pages below the endpoint's."""
-    return [
-        ("Webhooks", reverse(LIST)),
-        (endpoint.name, reverse(ENDPOINT, args=[endpoint.pk])),
-    ]
-
-
 def state_pill(state: str, failures: int, endpoint: Endpoint) -> SafeString:
     """What became of a delivery; of those that are pending, which ones have failed already."""
-    kind, label = PILLS.get(state, "pill-warn"), DeliveryState(state).label
+    kind, label = PILLS.get(state, "warn"), DeliveryState(state).label
     if state == DeliveryState.PENDING and endpoint.deleted_at:
-        kind, label = "pill-quiet", "Not sent: the webhook was deleted"
+        kind, label = "quiet", "Not sent: the webhook was deleted"
     elif state == DeliveryState.PENDING and failures:
         label = "Retrying"
-    return format_html('<span class="pill {}">{}</span>', kind, label)
+    return pill(kind, label)
 
 
 def pill_of(delivery: Delivery) -> SafeString:
@@ -221,9 +184,3 @@ def next_attempt(delivery: Delivery) -> SafeString | str:
     if delivery.next_attempt_at <= timezone.now():
         return "as soon as possible"
     return time_tag(delivery.next_attempt_at)
-
-
-def sent_again(endpoint: Endpoint) -> str:
-    """What happens to deliveries that a user sends again, after "is" or "are"."""
-    when = sent_once(endpoint)
-    return f"sent again {when}" if when else "being sent again"

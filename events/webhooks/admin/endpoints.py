@@ -10,27 +10,29 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html
 
+from audit.links import filtered_log_url
 from audit.workspace_field import WorkspaceChoices
 from config.admin.base import request_user
 from config.admin.formatting import ago_with_exact
+from config.admin.object_page import ObjectPage
 from events.webhooks import services
-from events.webhooks.admin.access import (
-    audit_log_url,
-    both_secrets,
-    explanation,
-    may_change,
-    require_reading,
-    state_pill,
-    waiting,
-    warnings,
-    workspace_label,
+from events.webhooks.admin.access import WebhookAccess, may_change
+from events.webhooks.admin.actions import (
+    ChangeEndpoint,
+    CreateEndpoint,
+    DeleteEndpoint,
+    RollSecret,
+    SendFailedAgain,
+    SendTestEvent,
+    SwitchOff,
+    SwitchOn,
 )
-from events.webhooks.admin.changes import EndpointChanges
 from events.webhooks.admin.deliveries import DeliveriesOf
 from events.webhooks.admin.deliveries import state_pill as delivery_pill
 from events.webhooks.admin.forms import EndpointFilter
+from events.webhooks.admin.texts import both_secrets, explanation, state_pill, waiting, warnings
 from events.webhooks.models import FAILING, Attempt, Delivery, Endpoint
-from workspaces.directory import own_workspaces
+from workspaces.directory import label_for, own_workspaces
 from workspaces.permissions import sees_every_workspace
 
 MOST_FAILURES = 1000  # deliveries that are looked at
@@ -44,16 +46,60 @@ class EndpointChangeList(WorkspaceChoices):
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
         for row in self.result_list:
-            row.workspace_label = workspace_label(request, row.workspace)
+            row.workspace_label = label_for(request, row.workspace)
+
+
+class EndpointPage(ObjectPage):
+    """What is known of a webhook, above the list of its deliveries."""
+
+    obj: Endpoint
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        endpoint, may = self.obj, may_change(request, self.obj)
+        return DeliveriesOf(endpoint, self.section.admin_site).changelist_view(
+            request,
+            {
+                "opts": self.section.opts,
+                "title": endpoint.name,
+                "crumbs": self.crumbs(),
+                "warnings": filter(None, [waiting(endpoint.workspace)]),
+                "endpoint": endpoint,
+                # A query may have a token.
+                "address": endpoint.url if may else endpoint.public_url,
+                "state": state_pill(endpoint),
+                "explanation": explanation(endpoint),
+                "both_secrets": both_secrets(endpoint),
+                "workspace_label": label_for(request, endpoint.workspace),
+                "log_url": filtered_log_url(workspace_id__exact=endpoint.workspace_id),
+                "may_change": may,
+                "failed": failed_count(endpoint) if may else 0,
+            },
+        )
+
+
+def failed_count(endpoint: Endpoint) -> int:
+    """How many deliveries fail, as far as one click sends them again."""
+    return endpoint.deliveries.filter(FAILING)[: services.MOST_AGAIN].count()
 
 
 @admin.register(Endpoint)
-class EndpointAdmin(EndpointChanges):
+class EndpointAdmin(WebhookAccess):
     """A workspace's webhooks, for its admins; support staff and operators see them."""
 
     description = "Notify your software as soon as a document completes or changes."
     add_text = "Create a webhook"
     menu_position = 20
+    pages = {
+        "add": CreateEndpoint,
+        "change": EndpointPage,
+        "edit": ChangeEndpoint,
+        "roll": RollSecret,
+        "switch_on": SwitchOn,
+        "switch_off": SwitchOff,
+        "test": SendTestEvent,
+        "again": SendFailedAgain,
+        "delete": DeleteEndpoint,
+    }
     change_list_template = "admin/webhooks/endpoint/change_list.html"
     list_display_links = ("address",)
 
@@ -61,6 +107,12 @@ class EndpointAdmin(EndpointChanges):
         if own_workspaces(request):
             return self.description
         return "Whether a workspace's webhooks work, and what was delivered to them."
+
+    def heading(self, obj: Endpoint) -> str:
+        return obj.name
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return bool(own_workspaces(request))
 
     # --- The list
 
@@ -128,40 +180,3 @@ class EndpointAdmin(EndpointChanges):
     @admin.display(description="workspace")
     def workspace_name(self, endpoint: Any) -> str:
         return str(endpoint.workspace_label)
-
-    # --- The page of one
-
-    def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
-        endpoint: Endpoint = self.visible_or_404(request, object_id)
-        require_reading(request)
-        may = may_change(request, endpoint)
-        return DeliveriesOf(endpoint, self.admin_site).changelist_view(
-            request,
-            {
-                "opts": self.opts,
-                "title": endpoint.name,
-                "crumbs": [self.crumb()],
-                "warnings": filter(None, [waiting(endpoint.workspace)]),
-                "endpoint": endpoint,
-                # A query may have a token.
-                "address": endpoint.url if may else endpoint.public_url,
-                "state": state_pill(endpoint),
-                "explanation": explanation(endpoint),
-                "both_secrets": both_secrets(endpoint),
-                "workspace_label": workspace_label(request, endpoint.workspace),
-                "log_url": audit_log_url(endpoint),
-                "may_change": may,
-                "failed": failed_count(endpoint) if may else 0,
-            },
-        )
-
-
-def failed_count(endpoint: Endpoint) -> int:
-    """How many deliveries fail, as far as one click sends them again."""
-    return endpoint.deliveries.filter(FAILING)[: services.MOST_AGAIN].count()

@@ -1,0 +1,138 @@
+"""The list of keys: its filters and its rows."""
+
+from typing import Any
+
+from django.contrib.admin.templatetags.admin_list import result_headers
+from django.contrib.admin.views.main import ORDER_VAR, ChangeList
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.utils.functional import cached_property
+
+from apikeys.admin.key_page import parsed
+from apikeys.admin.texts import end_of, replaced_by
+from apikeys.charts import sparkline, summary
+from apikeys.managers import UNUSED_DAYS, ApiKeyQuerySet
+from apikeys.models import ApiKey
+from apikeys.states import State
+from apikeys.usage import report
+from config.admin.base import ChoiceFilter, request_user
+from config.key_format import PREFIX, PUBLIC_LENGTH
+from workspaces.api_access import access_warning
+from workspaces.directory import own_workspaces
+from workspaces.permissions import sees_every_workspace
+
+FEW = 10  # keys that need no filters
+
+
+class StateFilter(ChoiceFilter):
+    """Active, or ended."""
+
+    title = "State"
+    parameter_name = "state"
+    options = {
+        State.ACTIVE: ("Active", ApiKeyQuerySet.active),
+        State.EXPIRES_SOON: ("Expires soon", ApiKeyQuerySet.expiring),
+        State.EXPIRED: ("Expired", ApiKeyQuerySet.expired),
+        State.REVOKED: ("Revoked", lambda keys: keys.filter(revoked_at__isnull=False)),
+    }
+
+
+class UsedFilter(ChoiceFilter):
+    """Keys that may have been forgotten."""
+
+    title = "Last used"
+    parameter_name = "used"
+    options = {"not": (f"Unused for {UNUSED_DAYS} days", ApiKeyQuerySet.unused)}
+
+
+class WorkspaceFilter(ChoiceFilter):
+    """A workspace by its id; one whose keys the user may not see has none."""
+
+    title = "Workspace"
+    parameter_name = "workspace"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(str(id), name) for id, name in own_workspaces(request).items()]
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        chosen = self.value()
+        if not chosen:
+            return queryset
+        workspace_id = parsed(chosen)
+        return queryset.filter(workspace_id=workspace_id) if workspace_id else queryset.none()
+
+
+class KeyChangeList(ChangeList):
+    """Django's change list, with the usage of the keys on its page.
+
+    Support staff and operators see the keys of one workspace, or one key that they search for by
+    its first characters or its id; otherwise only keys of their own workspaces.
+
+    Attributes:
+        workspaces: those of the user: id → what to call it.
+        finds_one: whether one key can be searched for among those of all workspaces.
+    """
+
+    def get_queryset(self, request: HttpRequest, *args: Any, **kwargs: Any) -> QuerySet[ApiKey]:
+        self.workspaces = own_workspaces(request)
+        chosen = self.params.get(WorkspaceFilter.parameter_name)
+        self.finds_one = not chosen and sees_every_workspace(request_user(request))
+        if self.finds_one:
+            self.root_queryset = self.root_queryset.filter(self._wanted())
+        found: QuerySet[ApiKey] = super().get_queryset(request, *args, **kwargs)
+        return found
+
+    def _wanted(self) -> Q:
+        """What support staff see without a workspace."""
+        text = self.query.strip()
+        if key_id := parsed(text):
+            return Q(pk=key_id)
+        if text.startswith(PREFIX) and len(text) == PUBLIC_LENGTH:
+            return Q(prefix=text)
+        return Q(workspace__in=list(self.workspaces))
+
+    @property
+    def shows_filters(self) -> bool:
+        """Few keys need no filters, unless some are hidden by one."""
+        return (self.full_result_count or 0) >= FEW or self.narrowed
+
+    @property
+    def has_actions(self) -> bool:
+        """Whether there are several keys that the user may change; one has its own buttons."""
+        return len([row for row in self.rows if row["may_change"]]) > 1
+
+    @property
+    def narrowed(self) -> bool:
+        """Whether the URL asks for certain keys."""
+        return any(value for name, value in self.params.items() if name != ORDER_VAR)
+
+    @property
+    def shows_workspaces(self) -> bool:
+        """Whether keys of several workspaces, or of others, may be among them."""
+        return set(self.workspaces) != {key.workspace_id for key in self.result_list} or (
+            len(self.workspaces) > 1
+        )
+
+    @property
+    def headers(self) -> list[dict[str, Any]]:
+        """The columns after the one of the checkboxes."""
+        return [each for each in result_headers(self) if "action-checkbox" not in str(each)]
+
+    @cached_property
+    def rows(self) -> list[dict[str, Any]]:
+        """The keys with what the template cannot find out."""
+        keys: list[ApiKey] = list(self.result_list)
+        usage = report.daily([key.pk for key in keys])
+        return [
+            {
+                "key": key,
+                "workspace": self.workspaces.get(key.workspace_id) or key.workspace.label,
+                "may_change": key.workspace_id in self.workspaces,
+                "is_refused": not key.state.has_ended and bool(access_warning(key.workspace)),
+                "chart": sparkline(usage[key.pk]),
+                "numbers": summary(usage[key.pk]),
+                "end": end_of(key),
+                "replaced_by": replaced_by(key),
+            }
+            for key in keys
+        ]

@@ -1,0 +1,97 @@
+"""The page of one key: all that is known of it."""
+
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+from django.http import Http404
+from django.urls import reverse
+from django.utils.safestring import SafeString
+
+from apikeys import charts
+from apikeys.admin.texts import refusal_reason, refusal_warning, replaced_by
+from apikeys.life import DeletedKey, deleted_key, life_of
+from apikeys.models import ApiKey
+from apikeys.states import State
+from apikeys.usage import latest, report
+from audit.links import filtered_log_url
+from audit.models import Action
+from audit.scope import scope_of
+from config.admin.formatting import time_tag
+from config.admin.object_page import ObjectPage
+from workspaces.directory import own_workspaces
+from workspaces.models import Workspace, label
+from workspaces.permissions import sees_every_workspace
+
+REFUSED = "admin:usage_refusedrequest_changelist"
+REFUSED_SHOWN = 5
+ENDING = (Action.KEY_REVOKED, Action.KEY_DELETED)
+
+Event = tuple[str, SafeString, str]  # the class of its line, the time, the text
+
+
+class KeyPage(ObjectPage):
+    """For a key that exists, and for a deleted one, which the audit log still has."""
+
+    template_name = "admin/apikeys/apikey/key.html"
+    obj: ApiKey | DeletedKey
+
+    def find(self, object_id: str) -> ApiKey | DeletedKey:
+        try:
+            key: ApiKey = super().find(object_id)
+        except Http404:
+            key_id = parsed(object_id)
+            deleted = deleted_key(key_id) if key_id else None
+            if deleted is None or not scope_of(self.request).includes(deleted.workspace_id):
+                raise
+            return deleted
+        return key
+
+    def context(self) -> dict[str, Any]:
+        key, exists = self.obj, isinstance(self.obj, ApiKey)
+        own, for_support = own_workspaces(self.request), sees_every_workspace(self.user)
+        workspace = Workspace.objects.filter(pk=key.workspace_id).first()
+        workspace_name = workspace.name if workspace else getattr(key, "workspace_name", "")
+        refusal = refusal_reason if for_support else refusal_warning
+        days = report.daily([key.id])[key.id]
+        return {
+            "title": key.name,
+            "key": key,
+            "may_change": exists and key.workspace_id in own,
+            "replaced_by": replaced_by(key) if isinstance(key, ApiKey) else "",
+            "usage": report.total(days),
+            "chart": charts.month(days),
+            # Only support staff may know all reasons.
+            "refused": latest.of_key(key.id, REFUSED_SHOWN, for_support=for_support),
+            "refused_url": f"{reverse(REFUSED)}?key_id__exact={key.id}",
+            "addresses": report.addresses(key.id),
+            "workspace": workspace,
+            "workspace_label": own.get(key.workspace_id) or label(key.workspace_id, workspace_name),
+            "refusal": refusal(workspace) if workspace else "",
+            "events": events(key),
+            "log_url": filtered_log_url(key_id__exact=key.id),
+        }
+
+
+def parsed(text: str) -> UUID | None:
+    """An id from the URL; None if it is none."""
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
+
+
+def events(key: ApiKey | DeletedKey) -> Iterator[Event]:
+    """The key's life: what the audit log has, and its expiry."""
+    for entry in life_of(key.workspace_id, key.id):
+        action = entry.action_label.removeprefix("API key ").capitalize()
+        detail = f" ({entry.detail})" if entry.detail else ""
+        kind = "ended" if entry.action in ENDING else "done"
+        yield kind, time_tag(entry.created_at), f"{action} by {entry.person}{detail}"
+    if isinstance(key, ApiKey) and key.expires_at and key.state is not State.REVOKED:
+        expired = key.state is State.EXPIRED
+        yield (
+            "ended" if expired else "",
+            time_tag(key.expires_at),
+            "Expired" if expired else "Expires",
+        )

@@ -1,0 +1,163 @@
+"""The section of the keys: their list, and who sees and changes which."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.db.models import Case, QuerySet, Value, When
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+
+from apikeys.admin.actions import CreateKey, DeleteKeys, EndKeys, RevokeKeys, RollKey
+from apikeys.admin.changelist import KeyChangeList, StateFilter, UsedFilter, WorkspaceFilter
+from apikeys.admin.key_page import KeyPage, parsed
+from apikeys.admin.texts import expiry_warning, refusal_warning
+from apikeys.managers import ENDED
+from apikeys.models import ApiKey
+from audit.export_views import redirect_without_key
+from audit.links import AuditHistory
+from config.admin.base import SectionAdmin, request_user
+from config.admin.changelist import READING
+from workspaces.directory import own_workspaces
+from workspaces.models import Workspace, label
+from workspaces.permissions import administered_by, sees_every_workspace
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(AuditHistory, SectionAdmin):
+    """Only an admin of a key's workspace changes the key; support staff and operators see it.
+
+    All access goes through `get_queryset`, so that for anybody else the key does not exist.
+    """
+
+    audit_lookup = "key_id"
+    description = "Let your software read documents. Create, roll, revoke and delete keys here."
+    menu_position = 10
+    add_text = "Create a key"
+    search_fields = ["name", "prefix", "note"]
+    search_help_text = "Any part of a name or note, or the first characters"
+    list_filter = [StateFilter, UsedFilter, WorkspaceFilter]
+    list_display = ("name", "state", "usage", "last_used_at", "created")
+    list_per_page = 50
+    sortable_by = ("name", "last_used_at", "created")
+    actions = ("revoke_selected", "delete_selected")
+    actions_selection_counter = True
+    pages = {
+        "add": CreateKey,
+        "change": KeyPage,
+        "roll": RollKey,
+        "revoke": RevokeKeys,
+        "delete": DeleteKeys,
+    }
+
+    def description_for(self, request: HttpRequest) -> str:
+        """Support staff and operators see keys; only admins of a workspace change them."""
+        if own_workspaces(request):
+            return self.description
+        return "Find a key of any workspace: whether it works, its usage and its refused requests."
+
+    def heading(self, obj: ApiKey) -> str:
+        return obj.name
+
+    # --- Who
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ApiKey]:
+        user = request_user(request)
+        keys: QuerySet[ApiKey] = super().get_queryset(request)
+        if not sees_every_workspace(user):
+            keys = keys.filter(workspace__in=administered_by(user))
+        return keys.select_related("workspace", "created_by", "revoked_by", "replaced_by")
+
+    def has_view_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
+        everything = sees_every_workspace(request_user(request))
+        return everything or self.has_delete_permission(request, obj)
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return bool(own_workspaces(request))
+
+    def has_delete_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
+        own = own_workspaces(request)
+        return bool(own) if obj is None else obj.workspace_id in own
+
+    # --- The list
+
+    def get_ordering(self, request: HttpRequest) -> Any:
+        """The newest first; those that have ended after all others."""
+        return [Case(When(ENDED, then=Value(1)), default=Value(0)), "-created_at", "-id"]
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[KeyChangeList]:
+        return KeyChangeList
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[ApiKey], search_term: str
+    ) -> tuple[QuerySet[ApiKey], bool]:
+        """Finds an id too, as a whole."""
+        if key_id := parsed(search_term.strip()):
+            return queryset.filter(pk=key_id), False
+        return super().get_search_results(request, queryset, search_term)
+
+    # The names of two columns; the list's template fills the cells.
+
+    @admin.display(description="last 30 days")
+    def usage(self, key: ApiKey) -> str:
+        raise NotImplementedError
+
+    @admin.display(description="created", ordering="created_at")
+    def created(self, key: ApiKey) -> str:
+        raise NotImplementedError
+
+    @admin.action(description="Revoke selected keys", permissions=["delete"])
+    def revoke_selected(self, request: HttpRequest, keys: QuerySet[ApiKey]) -> HttpResponseBase:
+        return self.end_selected(RevokeKeys, request, keys)
+
+    @admin.action(description="Delete selected keys", permissions=["delete"])
+    def delete_selected(self, request: HttpRequest, keys: QuerySet[ApiKey]) -> HttpResponseBase:
+        return self.end_selected(DeleteKeys, request, keys)
+
+    def end_selected(
+        self, page: type[EndKeys], request: HttpRequest, keys: QuerySet[ApiKey]
+    ) -> HttpResponseBase:
+        """Support staff who are admins may select keys too that they only see."""
+        own = keys.filter(workspace__in=administered_by(request_user(request)))
+        return page.as_view(section=self, selected=tuple(own))(request)
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        if request.method not in READING and not self.has_delete_permission(request):
+            raise PermissionDenied
+        return redirect_without_key(request) or super().changelist_view(
+            request,
+            {
+                "title": self.list_title(request),
+                "sees_all": sees_every_workspace(request_user(request)),
+            },
+        )
+
+    def list_title(self, request: HttpRequest) -> str:
+        """ "Acme · API keys", if the keys of one workspace are shown."""
+        own = own_workspaces(request)
+        chosen = parsed(request.GET.get(WorkspaceFilter.parameter_name, ""))
+        if chosen is None:
+            return f"{next(iter(own.values()))} · API keys" if len(own) == 1 else "API keys"
+        if chosen in own:
+            return f"{own[chosen]} · API keys"
+        if not sees_every_workspace(request_user(request)):
+            return "API keys"
+        name = Workspace.objects.filter(pk=chosen).values_list("name", flat=True).first()
+        return f"{label(chosen, name)} · API keys" if name else "API keys"
+
+    def urgent_warnings(self, request: HttpRequest) -> list[str]:
+        """The user's own workspaces whose keys are refused, then the keys that expire soon."""
+        own = administered_by(request_user(request)).order_by("name", "id")
+        refusals = (refusal_warning(workspace) for workspace in own)
+        return [*filter(None, refusals), *self.expiry_warnings(own)]
+
+    def expiry_warnings(self, own: QuerySet[Workspace]) -> list[str]:
+        """The keys that expire within 14 days, the first to expire first."""
+        keys = ApiKey.objects.expiring().filter(workspace__in=own).order_by("expires_at")
+        return [
+            expiry_warning(key, key.expires_at)
+            for key in keys.select_related("replaced_by")
+            if key.expires_at
+        ]

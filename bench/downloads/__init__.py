@@ -1,1 +1,0 @@
-"""How downloads are served: memory, throughput, and what they leave to others."""

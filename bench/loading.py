@@ -1,0 +1,186 @@
+"""How much is loaded, and its loader: the same workspaces, keys and documents in every run."""
+
+import hashlib
+import hmac
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+import psycopg
+
+from apikeys import keys
+from bench import log
+from bench.servers import ROOT
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3.client import S3Client
+
+DOCUMENTS = Path(__file__).parent / "documents.sql"
+RARE = 36  # documents of the large workspace with the status DECLINED: more than a page
+SMALL_FILE = 100  # bytes
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What is loaded and how long is measured; the defaults are those of `full`."""
+
+    name: str
+    documents: int = 1_000_000  # of the large workspace, without the deleted ones
+    workspaces: int = 200  # small ones
+    documents_each: int = 1_000
+    keys: int = 1_500  # of the large workspace
+    keys_each: int = 75
+    uploaded: int = 1  # documents of each workspace, the newest, whose originals can be downloaded
+    large_file: int = 1_000_000  # bytes of the large workspace's newest document
+    seconds: float = 4  # of one measurement
+    rounds: int = 5
+
+
+SCALES = {
+    "full": Scale("full"),
+    "small": Scale(
+        "small",
+        documents=2_000,
+        workspaces=5,
+        documents_each=200,
+        keys=100,
+        keys_each=20,
+        seconds=0.3,
+        rounds=1,
+    ),
+}
+# What is broken by `make faults`: a workspace with a large file, and its neighbour.
+FAULTS = Scale(
+    "faults",
+    documents=33,
+    workspaces=1,
+    documents_each=32,
+    keys=50,
+    keys_each=50,
+    uploaded=33,
+    large_file=40_000_000,
+)
+
+
+def derive(name: str) -> str:
+    """40 hex digits for one purpose, from the secret key of the benchmark's own folder."""
+    return hmac.digest(os.environ["SECRET_KEY"].encode(), name.encode(), hashlib.sha256).hex()[:40]
+
+
+def identifier(kind: str, number: int) -> str:
+    """The id of one row, as the SQL has it: `md5('<kind> <number>')::uuid`."""
+    digest = hashlib.md5(f"{kind} {number}".encode(), usedforsecurity=False)
+    return str(UUID(digest.hexdigest()))
+
+
+def document(number: int) -> str:
+    """The id of a document; the workspace's `first` is its newest."""
+    return identifier("document", number)
+
+
+def object_key(scale: Scale, number: int) -> str:
+    """Of a document's original."""
+    return f"{scale.name}/{number * 3 + 1}"
+
+
+def content(scale: Scale, number: int) -> bytes:
+    """Of a document's original; the newest document of the large workspace has a large one."""
+    size = SMALL_FILE if number else scale.large_file
+    return f"file {number * 3 + 1} ".encode().ljust(size, b".")
+
+
+@dataclass(frozen=True)
+class Key:
+    """One API key."""
+
+    id: str
+    name: str
+    raw: str
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """One workspace."""
+
+    number: int  # 0 is the large workspace
+    id: str
+    first: int  # number of its first document among all
+    documents: int  # without the deleted ones
+    keys: tuple[Key, ...]
+
+    @property
+    def name(self) -> str:
+        return f"Workspace {self.number}"
+
+    @property
+    def deleted(self) -> int:
+        return self.documents // 100
+
+
+def workspaces(scale: Scale) -> list[Workspace]:
+    """The large workspace, then the small ones."""
+    sizes = [(scale.documents, scale.keys)]
+    sizes += [(scale.documents_each, scale.keys_each)] * scale.workspaces
+    found: list[Workspace] = []
+    first = 0
+    for number, (documents, count) in enumerate(sizes):
+        own = tuple(_key(number * 10_000 + which) for which in range(count))
+        found.append(Workspace(number, identifier("workspace", number), first, documents, own))
+        first += documents + found[-1].deleted
+    return found
+
+
+def _key(number: int) -> Key:
+    return Key(identifier("key", number), f"Key {number}", f"dtd_{derive(f'key {number}')}")
+
+
+def fingerprint(scale: Scale) -> str:
+    """Changes whenever this file or the schema would make another database."""
+    sources = [Path(__file__), DOCUMENTS, *sorted(ROOT.glob("*/migrations/*.py"))]
+    parts = [repr(replace(scale, seconds=0, rounds=0)).encode(), derive("fingerprint").encode()]
+    return hashlib.sha256(b"\0".join([*parts, *(s.read_bytes() for s in sources)])).hexdigest()
+
+
+def load(connection: psycopg.Connection, storage: "S3Client", scale: Scale) -> None:
+    """Fills the tables of the database, which are empty, and object storage."""
+    loaded = workspaces(scale)
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            "INSERT INTO workspaces_workspace (id, name, plan, suspended, created_at)"
+            " VALUES (%s, %s, 'BUSINESS', false, now())",
+            [(workspace.id, workspace.name) for workspace in loaded],
+        )
+        cursor.executemany(
+            "INSERT INTO apikeys_apikey (id, workspace_id, name, prefix, digest, created_at)"
+            " VALUES (%s, %s, %s, %s, %s, now())",
+            [
+                (key.id, each.id, key.name, keys.first_characters(key.raw), keys.digest(key.raw))
+                for each in loaded
+                for key in each.keys
+            ],
+        )
+    log(f"  documents of {len(loaded)} workspaces …")
+    statement = DOCUMENTS.read_bytes()
+    for workspace in loaded:
+        values = {
+            **vars(workspace),
+            "deleted": workspace.deleted,
+            "scale": scale.name,
+            "gap": max(workspace.documents // RARE, 20),
+            "small_file": SMALL_FILE,
+            "large_file": scale.large_file,
+        }
+        psycopg.ClientCursor(connection).execute(statement, values)
+        newest = range(workspace.first, workspace.first + min(scale.uploaded, workspace.documents))
+        for number in newest:
+            key, body = object_key(scale, number), content(scale, number)
+            storage.put_object(Bucket=os.environ["S3_BUCKET"], Key=key, Body=body)
+    log("  indexes, vacuum and statistics …")
+    connection.execute(
+        "SELECT setval(pg_get_serial_sequence('documents_storedfile', 'id'), max(id))"
+        " FROM documents_storedfile"
+    )
+    connection.execute("REINDEX DATABASE")  # as dense as those of a table that is read more
+    connection.execute("VACUUM (ANALYZE)")

@@ -1,1 +1,0 @@
-"""The API in FastAPI: asyncpg, pydantic response models, redis.asyncio."""

@@ -1,0 +1,164 @@
+"""The servers: how processes are started, and what is compared.
+
+Each variant is this service or a peer, as its own community would run it.
+"""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+import psutil
+
+from config.embedded.service import HOST, die_with_supervisor
+from config.ports import free_port
+
+ROOT = Path(__file__).resolve().parent.parent
+PATIENCE = 60.0  # seconds that anything gets to start or to stop
+WORKERS = 2  # processes, for all
+GRANIAN = f"granian --log-level error --host {HOST} --port {{port}} --workers {WORKERS}"
+GUNICORN = f"gunicorn --workers {WORKERS} --worker-class gthread --threads 4 --keep-alive 75 \
+--log-level error --bind {HOST}:{{port}}"
+# redis-py uses hiredis wherever it is importable; requirements.txt does not have it.
+AS_INSTALLED = {"PYTHONPATH": str(ROOT / "bench" / "peers" / "without_hiredis")}
+Process = subprocess.Popen[bytes]
+
+
+def eventually(what: Callable[[], bool]) -> bool:
+    """Waits until `what()` is true; whether that happens in time."""
+    deadline = time.monotonic() + PATIENCE
+    while not (found := what()) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return found
+
+
+def on_port(command: str, port: int) -> list[str]:
+    """A command of the virtual environment, its `{port}` filled in."""
+    program, *words = command.format(port=port).split()
+    return [str(Path(sys.executable).parent / program), *words]
+
+
+@contextlib.contextmanager
+def started(
+    command: Sequence[str], environment: Mapping[str, str], output: int | None = None
+) -> Iterator[Process]:
+    """A process that ends with the benchmark, however that ends; a server may not respond yet.
+
+    Args:
+        output: the descriptor of its log.
+    """
+    process = subprocess.Popen(  # noqa: S603 - our own
+        command,
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        stdout=output,
+        stderr=output,
+        preexec_fn=lambda: die_with_supervisor(signal.SIGTERM),  # noqa: PLW1509
+    )
+    family: list[psutil.Process] = []
+    try:
+        yield process
+    finally:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            family = psutil.Process(process.pid).children(recursive=True)
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(PATIENCE)
+        process.kill()
+        for each in family:  # granian can end before a worker that is still starting
+            with contextlib.suppress(psutil.NoSuchProcess):
+                each.kill()
+
+
+def wait(port: int, process: Process) -> None:
+    """Returns when the API responds on the port.
+
+    Raises:
+        RuntimeError: it does not.
+    """
+
+    def responds() -> bool:
+        with contextlib.suppress(httpx.TransportError):
+            response = httpx.get(f"http://{HOST}:{port}/api/v1/me", timeout=5)
+            return response.status_code == 401
+        return False
+
+    eventually(lambda: process.poll() is not None or responds())
+    if process.poll() is not None or not responds():
+        raise RuntimeError(f"{process.args!r} does not serve")
+
+
+def pin(process: psutil.Process, cores: Iterable[int]) -> None:
+    """Keeps all threads of a process to these cores."""
+    with contextlib.suppress(psutil.NoSuchProcess, ProcessLookupError):
+        for thread in process.threads():
+            os.sched_setaffinity(thread.id, cores)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """An alternative way to serve the API; `command` starts it on `{port}`."""
+
+    title: str
+    command: str
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+VARIANTS = {
+    "ours": Variant(
+        "this service",
+        # As many threads as SERVER_THREADS has by default.
+        f"{GRANIAN} --interface wsgi --blocking-threads 384 config.wsgi:application",
+        AS_INSTALLED,
+    ),
+    "drf": Variant(
+        "stock DRF",
+        f"{GUNICORN} django.core.wsgi:get_wsgi_application()",
+        {**AS_INSTALLED, "DJANGO_SETTINGS_MODULE": "bench.peers.drf.settings"},
+    ),
+    "starlette": Variant(
+        "Starlette, raw",
+        f"{GRANIAN} --interface asgi --blocking-threads 1 bench.peers.starlette:app",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Server:
+    """A variant that runs."""
+
+    variant: Variant
+    port: int
+    process: Process  # the ancestor of all of its processes
+    client: httpx.Client  # for single requests
+
+
+@contextlib.contextmanager
+def serving(variants: Mapping[str, Variant]) -> Iterator[dict[str, Server]]:
+    """All of the variants on one database, each worker kept to a core, as the units do.
+
+    The kernel would move them about.
+    """
+    cores = sorted(os.sched_getaffinity(0))
+    with contextlib.ExitStack() as stopping:
+        servers = {}
+        for name, variant in variants.items():
+            port = free_port()
+            command = on_port(variant.command, port)
+            process = stopping.enter_context(started(command, variant.environment))
+            client = httpx.Client(base_url=f"http://{HOST}:{port}", timeout=60)
+            stopping.enter_context(client)
+            servers[name] = Server(variant, port, process, client)
+        for server in servers.values():
+            wait(server.port, server.process)
+            children = psutil.Process(server.process.pid).children(recursive=True)
+            busiest = sorted(children, key=lambda each: -sum(each.cpu_times()[:2]))[:WORKERS]
+            for number, worker in enumerate(busiest):
+                pin(worker, [cores[number % len(cores)]])
+        yield servers

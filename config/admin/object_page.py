@@ -1,0 +1,245 @@
+"""Pages of our own: one shows an object, one does something with it after asking.
+
+They are class-based views. A section has them in its `pages`.
+"""
+
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.core import signing
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils.functional import cached_property
+from django.views import View
+
+from config.admin.base import request_user
+from config.admin.reauthentication import recent_sign_in_required
+
+
+class Refused(Exception):
+    """It cannot be done; a message says why.
+
+    Attributes:
+        text: the message; it may be HTML.
+        url: where it is shown; "" for the page before.
+    """
+
+    def __init__(self, text: str, url: str = "") -> None:
+        super().__init__(text)
+        self.text, self.url = text, url
+
+
+class ObjectPage(View):
+    """A page of a section.
+
+    Attributes:
+        section: the section. What its `get_queryset` leaves out does not exist for the user.
+        obj: the object that the URL names; None if it names none.
+        asks_password: whether the password is asked for again after a while.
+    """
+
+    section: Any = None
+    obj: Any = None
+    template_name = ""
+    asks_password = False
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if "object_id" in kwargs:
+            self.obj = self.find(kwargs["object_id"])
+        if not self.is_allowed():
+            raise PermissionDenied
+        if self.asks_password:
+            recent_sign_in_required(request)
+        try:
+            self.check()
+            return super().dispatch(request)  # type: ignore[return-value]
+        except Refused as exc:
+            messages.warning(request, exc.text)
+            return HttpResponseRedirect(exc.url or self.back)
+
+    def find(self, object_id: str) -> Any:
+        """The object; as `SectionAdmin.visible_or_404`."""
+        return self.section.visible_or_404(self.request, object_id)
+
+    def is_allowed(self) -> bool:
+        """Whether this page is for the user, who may see the object."""
+        return self.obj is not None or self.section.has_add_permission(self.request)
+
+    def check(self) -> None:
+        """Raises `Refused` if the page makes no sense for the object at present."""
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        return self.page(self.template_name, **self.context())
+
+    def context(self) -> dict[str, Any]:
+        """What the template shows; of a page without a form, the title too."""
+        return {}
+
+    def page(self, template: str, **context: Any) -> HttpResponse:
+        context = {"crumbs": self.crumbs(), **context}
+        response: HttpResponse = self.section.page(self.request, template, **context)
+        return response
+
+    def crumbs(self) -> list[tuple[str, str]]:
+        """The links to the pages above this one."""
+        return [self.section.crumb()]
+
+    @property
+    def user(self) -> User:
+        return request_user(self.request)
+
+    @property
+    def login(self) -> str:
+        return self.user.get_username()
+
+    @property
+    def name(self) -> str:
+        """What to call the object."""
+        name: str = self.section.heading(self.obj)
+        return name
+
+    @property
+    def back(self) -> str:
+        """The page of the object, or else the list."""
+        url: str = self.section.crumb()[1] if self.obj is None else self.section.url_of(self.obj)
+        return url
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prompt:
+    """What a page says before it does something.
+
+    Attributes:
+        button: the label of the button that does it.
+        danger: whether that cannot be undone easily.
+        facts: what the form does not ask for: label → value.
+        hidden: what else is sent: names and values.
+    """
+
+    title: str
+    button: str
+    sentences: Iterable[str] = ()
+    warnings: Iterable[str] = ()
+    danger: bool = False
+    facts: Mapping[str, str] = field(default_factory=dict)
+    hidden: Iterable[tuple[str, Any]] = ()
+
+
+class ActionPage(ObjectPage):
+    """Asks, and does it when the form is sent. A subclass has a `prompt` and `run`.
+
+    Attributes:
+        form_class: what is asked for.
+    """
+
+    template_name = "admin/action.html"
+    asks_password = True
+    form_class: type[forms.BaseForm] = forms.Form
+
+    def prompt(self) -> Prompt:
+        raise NotImplementedError
+
+    def run(self) -> str | HttpResponse:
+        """Does it; the form is valid.
+
+        Returns:
+            The message for the page before, or the whole response.
+
+        Raises:
+            ValidationError: it is shown above the form, or beside its field.
+            Refused: it cannot be done.
+        """
+        raise NotImplementedError
+
+    def form_arguments(self) -> dict[str, Any]:
+        return {}
+
+    @cached_property
+    def form(self) -> Any:
+        data = self.request.POST if self.is_sent() else None
+        return self.form_class(data, **self.form_arguments())
+
+    def is_sent(self) -> bool:
+        return self.request.method == "POST"
+
+    def is_confirmed(self) -> bool:
+        return "confirmed" in self.request.POST
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        return self.show()
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        if not self.form.is_valid():
+            return self.show()
+        try:
+            done = self.run()
+        except forms.ValidationError as exc:
+            self.form.add_error(None, exc)
+            return self.show()
+        if isinstance(done, HttpResponse):
+            return done
+        if done:
+            messages.success(request, done)
+        return HttpResponseRedirect(self.next_url)
+
+    @property
+    def next_url(self) -> str:
+        """The page that is shown afterwards."""
+        return self.back
+
+    def show(self) -> HttpResponse:
+        """The page before, with the form's errors."""
+        return self.ask(self.prompt())
+
+    def ask(self, prompt: Prompt, *, confirming: bool = False) -> HttpResponse:
+        """A page with the form.
+
+        Args:
+            confirming: what was filled in is not shown, but sent again, to be confirmed.
+        """
+        context = {"prompt": prompt, "form": self.form, "confirming": confirming, "view": self}
+        return self.page(self.template_name, title=prompt.title, **context, **self.context())
+
+    def page(self, template: str, **context: Any) -> HttpResponse:
+        return super().page(template, **{"back": self.back, **context})
+
+    def crumbs(self) -> list[tuple[str, str]]:
+        own = [(self.name, self.section.url_of(self.obj))] if self.obj is not None else []
+        return [*super().crumbs(), *own]
+
+
+class Button(ActionPage):
+    """A button on the object's page, where also its errors are shown."""
+
+    asks_password = False
+
+    def show(self) -> HttpResponse:
+        for errors in self.form.errors.values():
+            messages.warning(self.request, " ".join(errors))
+        return HttpResponseRedirect(self.back)
+
+
+class OnceForm(forms.Form):
+    """Creates something at most once: it contains the new object's id, signed for its user.
+
+    If it is sent again (reload, back button, double click), something has that id already.
+    """
+
+    new_id = forms.CharField(widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, by: User, **kwargs: Any) -> None:
+        self.signer = signing.Signer(salt=f"{type(self).__module__}:{by.pk}")
+        new_id = {"new_id": self.signer.sign(str(uuid.uuid4()))}
+        kwargs["initial"] = kwargs.get("initial", {}) | new_id
+        super().__init__(*args, **kwargs)
+
+    def clean_new_id(self) -> uuid.UUID:
+        try:
+            return uuid.UUID(self.signer.unsign(self.cleaned_data["new_id"]))
+        except signing.BadSignature:
+            raise forms.ValidationError("Please open this form again.") from None

@@ -1,0 +1,267 @@
+"""What a workspace's admin does with its webhooks."""
+
+from typing import Any
+
+from django import forms
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.crypto import constant_time_compare, salted_hmac
+from django.utils.html import format_html
+
+from config.admin.object_page import ActionPage, Button, Prompt, Refused
+from events.models import KEEP_DAYS
+from events.webhooks import policy, services
+from events.webhooks.admin.forms import EndpointForm, NewEndpointForm
+from events.webhooks.admin.texts import (
+    ENDPOINT,
+    LIST,
+    both_secrets,
+    missed,
+    sent_again,
+    sent_once,
+    waiting,
+)
+from events.webhooks.models import Delivery, Endpoint
+from workspaces.directory import label_for, own_workspaces
+from workspaces.permissions import administered_by
+
+
+def secret_page(page: ActionPage, raw: str, *, title: str) -> HttpResponse:
+    """The response to this POST is the only one that contains the secret."""
+    return page.page(
+        "admin/webhooks/endpoint/secret.html",
+        title=title,
+        what="secret",
+        of=page.name,
+        raw=raw,
+        endpoint=page.obj,
+        workspace=label_for(page.request, page.obj.workspace),
+    )
+
+
+class CreateEndpoint(ActionPage):
+    """Asks for a new webhook, and shows its secret, once."""
+
+    form_class = NewEndpointForm
+
+    def form_arguments(self) -> dict[str, Any]:
+        return {"by": self.user}
+
+    def prompt(self) -> Prompt:
+        return Prompt(
+            title="Create a webhook",
+            button="Create the webhook",
+            sentences=["The next page shows a secret, once. Have a safe place for it at hand."],
+            warnings=filter(None, map(waiting, administered_by(self.user))),
+            facts=self.form.facts(),
+        )
+
+    def run(self) -> HttpResponse:
+        values = self.form.cleaned_data
+        try:
+            self.obj, raw = services.create(
+                workspace=self.form.chosen_workspace(),
+                url=values["url"],
+                types=values["types"],
+                by=self.user,
+                id=values["new_id"],
+            )
+        except services.TooMany:
+            most = policy.MOST_ENDPOINTS
+            text = f"A workspace may have {most} webhooks. Delete one that is not needed."
+            raise forms.ValidationError(text) from None
+        except services.AlreadyCreated:
+            raise Refused(
+                "Nothing was created: this form has already created its webhook. A secret is "
+                "shown only once; if you did not copy it, roll it.",
+                reverse(ENDPOINT, args=[values["new_id"]]),
+            ) from None
+        return secret_page(self, raw, title="Webhook created")
+
+
+class EndpointAction(ActionPage):
+    """For admins of the webhook's workspace, unless it was deleted."""
+
+    obj: Endpoint | Delivery
+
+    @property
+    def endpoint(self) -> Endpoint:
+        return self.obj if isinstance(self.obj, Endpoint) else self.obj.endpoint
+
+    def is_allowed(self) -> bool:
+        return self.endpoint.workspace_id in own_workspaces(self.request)
+
+    def check(self) -> None:
+        if self.endpoint.deleted_at is not None:
+            raise Http404
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        try:
+            return super().post(request)
+        except Endpoint.DoesNotExist:  # deleted meanwhile
+            raise Http404 from None
+
+
+class ChangeEndpoint(EndpointAction):
+    """Its URL and its events. The form overwrites only what it has shown."""
+
+    form_class = EndpointForm
+
+    def form_arguments(self) -> dict[str, Any]:
+        return {"initial": {"url": self.endpoint.url, "types": self.endpoint.types}}
+
+    def shown(self) -> str:
+        """Tells a form that shows other values."""
+        values = "\n".join([self.endpoint.url, *self.endpoint.types])
+        return salted_hmac("events.webhooks.edit", values).hexdigest()
+
+    def prompt(self) -> Prompt:
+        return Prompt(
+            title="Change the webhook",
+            button="Save",
+            facts={"Workspace": label_for(self.request, self.endpoint.workspace)},
+            hidden=[("shown", self.shown())],
+        )
+
+    def run(self) -> str:
+        endpoint = self.endpoint
+        url, types = self.form.cleaned_data["url"], self.form.cleaned_data["types"]
+        same = (url, types) == (endpoint.url, endpoint.types)
+        try:
+            if not same and self.request.POST.get("shown") != self.shown():
+                raise services.Changed
+            services.change(endpoint, url=url, types=types, by=self.user)
+        except services.Changed:
+            endpoint.refresh_from_db(fields=["url", "types"])
+            raise forms.ValidationError(
+                "The webhook was changed since you opened this form. Its URL is now "
+                f"{endpoint.url}, its events are {', '.join(endpoint.types)}. Look at the form "
+                "again: saving it replaces these."
+            ) from None
+        return "The changes are saved."
+
+
+class RollSecret(EndpointAction):
+    """Asks, then shows the new secret. The form is for the present secret only."""
+
+    def present(self) -> str:
+        return salted_hmac("events.webhooks.roll", self.endpoint.secret).hexdigest()
+
+    def prompt(self) -> Prompt:
+        stops = ["The previous secret stops working now."] if both_secrets(self.endpoint) else []
+        return Prompt(
+            title="Roll the secret?",
+            button="Roll the secret",
+            sentences=[
+                "The next page shows a new secret, once. Have a safe place for it at hand.",
+                "For 24 hours, deliveries have a signature of each secret, so that your program "
+                "can change over. After that, only the new one signs.",
+                *stops,
+            ],
+            hidden=[("present", self.present())],
+        )
+
+    def run(self) -> HttpResponse:
+        if not constant_time_compare(self.request.POST.get("present", ""), self.present()):
+            raise Refused(
+                "Nothing was rolled: the secret has changed since this form was opened. A secret "
+                "is shown only once; if you did not copy it, roll it again."
+            )
+        raw = services.roll_secret(self.endpoint, by=self.user)
+        self.endpoint.refresh_from_db(fields=["previous_secret_until"])
+        return secret_page(self, raw, title="Secret rolled")
+
+
+class SwitchOff(EndpointAction):
+    """Its page says what that means."""
+
+    def check(self) -> None:
+        super().check()
+        if not self.endpoint.enabled:
+            raise Refused("It is switched off already.")
+
+    def prompt(self) -> Prompt:
+        return Prompt(
+            title="Switch this webhook off?",
+            button="Switch off",
+            sentences=[
+                f"Events that happen meanwhile are not sent to {self.endpoint.name}, also not "
+                f"later. GET /api/v1/events has them for {KEEP_DAYS} days.",
+                "Pending deliveries wait, and are sent once it is switched on again.",
+            ],
+            danger=True,
+        )
+
+    def run(self) -> str:
+        services.switch_off(self.endpoint, by=self.user)
+        return ""
+
+
+class DeleteEndpoint(EndpointAction):
+    """Its deliveries stay for 30 days."""
+
+    def prompt(self) -> Prompt:
+        return Prompt(
+            title="Delete this webhook?",
+            button="Delete this webhook",
+            sentences=[
+                f"Nothing more is sent to {self.endpoint.name}, and its secret is erased. Pending "
+                "deliveries are discarded.",
+                "Its deliveries of the last 30 days can still be seen on its page.",
+            ],
+            danger=True,
+        )
+
+    def run(self) -> str:
+        services.delete(self.endpoint, by=self.user)
+        return f"The webhook {self.endpoint.name} is deleted."
+
+    @property
+    def next_url(self) -> str:
+        return reverse(LIST)
+
+
+class SwitchOn(EndpointAction, Button):
+    """Says what was missed."""
+
+    def run(self) -> str:
+        off_since = services.switch_on(self.endpoint, by=self.user)
+        if off_since is None:  # a second click
+            return ""
+        waits = waiting(self.endpoint.workspace)
+        return format_html(
+            "It is on: events from now on are sent to it. Pending deliveries are sent {}. {}",
+            "once the workspace may use the API" if waits else "now",
+            missed(off_since),
+        )
+
+
+class SendTestEvent(EndpointAction, Button):
+    """Its delivery is on the same page."""
+
+    def run(self) -> str:
+        services.send_test_event(self.endpoint, by=self.user)
+        if when := sent_once(self.endpoint):
+            return f"A test event was added. It is sent {when}."
+        return "A test event is on its way. Reload this page to see the result."
+
+
+class SendFailedAgain(EndpointAction, Button):
+    """All undelivered deliveries of a webhook."""
+
+    def run(self) -> str:
+        count = services.send_failed_again(self.endpoint, by=self.user)
+        if not count:
+            return "No deliveries to send again."
+        what = f"{count:,} {'delivery is' if count == 1 else 'deliveries are'}"
+        return f"{what} {sent_again(self.endpoint)}."
+
+
+class SendAgain(EndpointAction, Button):
+    """One delivery, whatever became of it."""
+
+    obj: Delivery
+
+    def run(self) -> str:
+        services.send_again(self.obj, by=self.user)
+        return f"It is {sent_again(self.endpoint)}."

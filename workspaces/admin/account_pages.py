@@ -1,0 +1,193 @@
+"""What operators do with accounts: create, change, deactivate and activate them."""
+
+from copy import copy
+from typing import Any
+
+from django.contrib.auth import update_session_auth_hash
+from django.contrib.auth.models import User
+from django.forms import ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.decorators import method_decorator
+from django.utils.functional import cached_property
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.views.decorators.debug import sensitive_post_parameters
+
+from config.admin.formatting import pill
+from config.admin.object_page import ActionPage, Prompt, Refused
+from config.admin.reauthentication import recent_sign_in_required
+from workspaces import changes
+from workspaces.accounts.forms import ChangedAccountForm, NewAccountForm, PasswordForm
+from workspaces.accounts.notices import address_of, email_changed
+from workspaces.accounts.rights import can_sign_in, is_support_staff, kinds_of, save_rights
+from workspaces.models import ConfirmedAddress
+
+
+def state_pill(account: User) -> SafeString:
+    return pill("ok", "Active") if can_sign_in(account) else pill("quiet", "Deactivated")
+
+
+@method_decorator(sensitive_post_parameters(), name="dispatch")
+class CreateAccount(ActionPage):
+    """For support staff and operators; others are invited."""
+
+    form_class = NewAccountForm
+
+    def prompt(self) -> Prompt:
+        text = (
+            "For support staff and operators of this service. People of a customer are invited on "
+            'the <a href="{}">workspace’s page</a>: they then choose their own password.'
+        )
+        return Prompt(
+            title="Create an account",
+            button="Create the account",
+            sentences=[format_html(text, reverse("admin:workspaces_workspace_changelist"))],
+        )
+
+    def run(self) -> str:
+        kind = self.form.cleaned_data["kind"]
+        self.obj = self.form.instance
+        save_rights(self.obj, support=kind == "support", operator=kind == "operator")
+        return (
+            f"{self.obj} can sign in now. Pass the password on by another channel than the "
+            "address of this site."
+        )
+
+
+class AccountPage(ActionPage):
+    """What is known of an account, and the form that changes it."""
+
+    template_name = "admin/auth/user/page.html"
+    asks_password = False  # before it is changed
+    form_class = ChangedAccountForm
+    obj: User
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        recent_sign_in_required(request)
+        return super().post(request)
+
+    def form_arguments(self) -> dict[str, Any]:
+        rights = {"is_support": is_support_staff(self.obj), "is_operator": self.obj.is_superuser}
+        return {"instance": copy(self.obj), "initial": rights}
+
+    @cached_property
+    def form(self) -> Any:
+        form = super().form
+        if self.is_self():
+            form.fields["is_operator"].disabled = True  # one operator stays
+        return form
+
+    def is_self(self) -> bool:
+        return self.obj == self.user
+
+    def prompt(self) -> Prompt:
+        return Prompt(title=self.name, button="Save")
+
+    def context(self) -> dict[str, Any]:
+        memberships = self.obj.memberships.select_related("workspace")
+        return {
+            "account": self.obj,
+            "pill": state_pill(self.obj),
+            "can_sign_in": can_sign_in(self.obj),
+            "kinds": kinds_of(self.obj),
+            "confirmed": ConfirmedAddress.of(self.obj),
+            "memberships": memberships.order_by("workspace__name", "workspace_id"),
+            "history_url": self.section.history_url(self.obj),
+        }
+
+    def run(self) -> str:
+        account, before = self.form.instance, address_of(self.obj)
+        changed = address_of(account) != before
+        if changed and not email_changed(self.request, self.obj.username, before):
+            text = "Too many e-mails are being sent: try again in a minute."
+            raise ValidationError({"email": text})
+        values = self.form.cleaned_data
+        save_rights(account, support=values["is_support"], operator=values["is_operator"])
+        return f"{account} was changed."
+
+    @property
+    def back(self) -> str:
+        return reverse("admin:auth_user_changelist")
+
+    @property
+    def next_url(self) -> str:
+        return self.request.path
+
+    def crumbs(self) -> list[tuple[str, str]]:
+        return [self.section.crumb()]
+
+
+@method_decorator(sensitive_post_parameters(), name="dispatch")
+class SetPassword(ActionPage):
+    """Sets somebody's password, which signs them out."""
+
+    form_class = PasswordForm
+    obj: User
+
+    def form_arguments(self) -> dict[str, Any]:
+        return {"instance": self.obj}
+
+    def prompt(self) -> Prompt:
+        return Prompt(title=f"Set a password for {self.obj}", button="Set the password")
+
+    def run(self) -> str:
+        self.form.save()
+        if self.obj == self.user:
+            update_session_auth_hash(self.request, self.obj)
+        return f"{self.obj} has another password, and is signed out."
+
+
+class Deactivate(ActionPage):
+    """The warning about workspaces without an admin must have been shown."""
+
+    obj: User
+
+    def check(self) -> None:
+        if self.obj == self.user:
+            raise Refused("You cannot deactivate your own account: ask another operator.")
+
+    def prompt(self) -> Prompt:
+        orphans = changes.solely_administered_by(self.obj)
+        return Prompt(
+            title=f"Deactivate {self.obj}?",
+            button=f"Deactivate {self.obj}",
+            sentences=[
+                "The user is signed out by the next click, and cannot sign in any more. "
+                "Memberships stay, and the account can be activated again.",
+                "Keys that the user has created keep working: revoke those whose text the user "
+                "may have kept.",
+                *(
+                    f"{each.label} has no other admin who can sign in: nobody could create or "
+                    "revoke its keys. Better first invite another admin."
+                    for each in orphans
+                ),
+            ],
+            danger=True,
+            hidden=[("last_admin", "yes")] if orphans else [],
+        )
+
+    def run(self) -> str | HttpResponse:
+        try:
+            changes.deactivate(self.obj, even_last_admin="last_admin" in self.request.POST)
+        except changes.LastAdmin:  # since the page was shown
+            return self.show()
+        return f"{self.obj} cannot sign in any more."
+
+
+class Activate(ActionPage):
+    """Lets the user sign in again."""
+
+    obj: User
+
+    def prompt(self) -> Prompt:
+        return Prompt(
+            title=f"Activate {self.obj}?",
+            button=f"Activate {self.obj}",
+            sentences=[f"The user can sign in again, as: {kinds_of(self.obj)}."],
+        )
+
+    def run(self) -> str:
+        self.obj.is_active = self.obj.is_staff = True
+        self.obj.save(update_fields=["is_active", "is_staff"])
+        return f"{self.obj} can sign in again."

@@ -1,0 +1,150 @@
+"""Workspaces: read by their admins and support staff, made and changed by operators."""
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+
+from audit.links import AuditHistory
+from audit.models import Action, AuditEntry
+from audit.queries import newest_of
+from config.admin.base import SectionAdmin, request_user
+from config.admin.formatting import date_column, pill
+from config.admin.object_page import ObjectPage
+from workspaces.admin.access import (
+    ChangePlan,
+    CreateWorkspace,
+    Reinstate,
+    Suspend,
+    plan_of,
+    state_of,
+)
+from workspaces.admin.people import ChangeMember, Invite, RevokeInvitation
+from workspaces.api_access import access_warning
+from workspaces.directory import label_for, own_workspaces
+from workspaces.models import Membership, Workspace
+from workspaces.permissions import (
+    administered_by,
+    is_operator,
+    may_manage_members,
+    sees_every_workspace,
+)
+
+
+class WorkspacePage(ObjectPage):
+    """Its state, its members and its invitations, with the buttons that change them."""
+
+    template_name = "admin/workspaces/workspace/page.html"
+    obj: Workspace
+
+    def context(self) -> dict[str, Any]:
+        workspace, user = self.obj, self.user
+        own = administered_by(user).filter(pk=workspace.pk).exists()
+        members: Any = workspace.memberships.select_related("user__confirmed_address")
+        pending: Any = workspace.invitations.pending()
+        return {
+            "title": label_for(self.request, workspace),
+            "workspace": workspace,
+            "plan": plan_of(workspace),
+            "plan_entry": newest_of(workspace.pk, Action.PLAN_CHANGED),
+            "state_entry": state_entry(workspace),
+            "warning": access_warning(workspace),
+            "members": members.order_by("role", "user__username"),
+            "roles": Membership.Role.choices,
+            "pending": pending.select_related("created_by").order_by("created_at"),
+            "history_url": self.section.history_url(workspace),
+            "is_operator": is_operator(user),
+            "may_manage": may_manage_members(user, workspace),
+            "sees_keys": own or sees_every_workspace(user),
+        }
+
+
+@admin.register(Workspace)
+class WorkspaceAdmin(AuditHistory, SectionAdmin):
+    """A list, and a page for each workspace. Workspaces cannot be deleted."""
+
+    audit_lookup = "workspace_id"
+    menu_position = 50
+    add_text = "Create a workspace"
+    description = "Plan, state, members and invitations."
+    pages = {
+        "add": CreateWorkspace,
+        "change": WorkspacePage,
+        "suspend": Suspend,
+        "reinstate": Reinstate,
+        "plan": ChangePlan,
+        "members": ChangeMember,
+        "invite": Invite,
+        "revoke-invitation": RevokeInvitation,
+    }
+    list_display = ("named", "plan_name", "state", "created")
+    list_display_links = ("named",)
+    list_per_page = 50
+    search_fields = ("name",)
+    search_help_text = "Any part of a name, or the first 8 characters of an id or more"
+    sortable_by = ("named", "created")
+    ordering = ("name", "id")
+    actions = None
+    created = date_column("created_at", "created", ordering=True)
+
+    # --- Who sees what
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Workspace]:
+        workspaces: QuerySet[Workspace] = super().get_queryset(request)
+        if sees_every_workspace(request_user(request)):
+            return workspaces
+        return workspaces.filter(pk__in=administered_by(request_user(request)))
+
+    def has_view_permission(self, request: HttpRequest, obj: Workspace | None = None) -> bool:
+        if sees_every_workspace(request_user(request)):
+            return True
+        if obj is None:
+            return bool(own_workspaces(request))
+        return administered_by(request_user(request)).filter(pk=obj.pk).exists()
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return is_operator(request_user(request))
+
+    # --- The list
+
+    def get_list_filter(self, request: HttpRequest) -> tuple[str, ...]:
+        return ("suspended", "plan") if sees_every_workspace(request_user(request)) else ()
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Workspace], search_term: str
+    ) -> tuple[QuerySet[Workspace], bool]:
+        found, may_repeat = super().get_search_results(request, queryset, search_term)
+        if ids := ids_beginning_with(search_term):
+            found |= queryset.filter(pk__range=ids)
+        return found, may_repeat
+
+    @admin.display(description="name", ordering="name")
+    def named(self, workspace: Workspace) -> str:
+        return workspace.label
+
+    @admin.display(description="plan")
+    def plan_name(self, workspace: Workspace) -> str:
+        return plan_of(workspace)
+
+    @admin.display(description="state")
+    def state(self, workspace: Workspace) -> SafeString:
+        return pill("bad" if workspace.suspended else "ok", state_of(workspace))
+
+
+def ids_beginning_with(text: str) -> tuple[UUID, UUID] | None:
+    """The first and the last id that begin with this text; None if it is no beginning of an id."""
+    digits = text.strip().replace("-", "").lower()
+    if not 8 <= len(digits) <= 32 or not set(digits) <= set("0123456789abcdef"):
+        return None
+    return UUID(digits.ljust(32, "0")), UUID(digits.ljust(32, "f"))
+
+
+def state_entry(workspace: Workspace) -> AuditEntry | None:
+    """The entry of the suspension or reinstatement that led to the present state."""
+    actions = (Action.WORKSPACE_SUSPENDED, Action.WORKSPACE_REINSTATED)
+    entry = newest_of(workspace.pk, *actions)
+    wanted = actions[0] if workspace.suspended else actions[1]
+    return entry if entry and entry.action == wanted else None
