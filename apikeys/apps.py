@@ -13,7 +13,7 @@ class ApiKeysConfig(AppConfig):
     verbose_name = "Developer settings"
 
     def ready(self) -> None:
-        from config import health  # noqa: PLC0415 - needs the settings
+        from config.runtime import health  # noqa: PLC0415 - needs the settings
         from workspaces import effects  # noqa: PLC0415 - needs the models
 
         health.register("counter", check_counter, required=False)

@@ -13,10 +13,10 @@ from apikeys import keys
 from audit.record import stored_client
 from config.api.errors import InvalidKey
 from config.api.request import ActiveKey, ApiRequest, Reading
-from config.database import UNAVAILABLE, Row, fetch
-from config.key_format import PREFIX
-from config.request_context import current_notes, note
-from config.slots import TENANTS
+from config.runtime.database import UNAVAILABLE, Row, fetch
+from config.runtime.key_format import PREFIX
+from config.runtime.request_context import current_notes, note
+from config.runtime.slots import TENANTS
 
 logger = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ class AuditConfig(AppConfig):
         from audit import checks  # noqa: F401, PLC0415 - registers them
         from audit.health import check_seals  # noqa: PLC0415
         from audit.system import read_backup, read_downloads, read_log  # noqa: PLC0415
-        from config import health  # noqa: PLC0415 - needs the settings
+        from config.runtime import health  # noqa: PLC0415 - needs the settings
 
         health.register("audit_seals", check_seals, required=False)
         system.register("Audit log", read_log)

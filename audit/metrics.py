@@ -1,4 +1,4 @@
-"""The audit log's metrics, which each process reads from the database (`config.metrics`)."""
+"""The audit log's metrics, which each process reads from the database."""
 
 from collections.abc import Iterator
 from datetime import datetime

@@ -17,7 +17,7 @@ from django.db.models.lookups import Exact
 
 from audit import times
 from audit.models import folded
-from config.key_format import PREFIX, PUBLIC_LENGTH
+from config.runtime.key_format import PREFIX, PUBLIC_LENGTH
 
 MOST_IDS = 5  # of one text
 _KEY = re.compile(rf"{PREFIX}[A-Za-z0-9]*")

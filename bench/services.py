@@ -10,16 +10,16 @@ import psutil
 import psycopg
 
 from bench.servers import PATIENCE, eventually
-from config.embedded import SERVICES
-from config.embedded.service import HOST
-from config.ports import accepts_connections
+from config.dev import SERVICES
+from config.dev.service import HOST
+from config.runtime.ports import accepts_connections
 
 
 class Service:
     """One service with its supervisor, which restarts it when it dies.
 
     Args:
-        name: in `config.embedded.SERVICES`.
+        name: in `config.dev.SERVICES`.
         folder: its data.
     """
 

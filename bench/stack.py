@@ -19,8 +19,8 @@ from bench import loading, log
 from bench.loading import Scale
 from bench.servers import ROOT
 from bench.services import Service
-from config import embedded
-from config.embedded import SERVICES
+from config import dev as embedded
+from config.dev import SERVICES
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client

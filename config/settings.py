@@ -1,6 +1,6 @@
 """All settings of the service, read from environment variables.
 
-Importing this module starts nothing. On a laptop, `config.embedded` sets the variables before
+Importing this module starts nothing. On a laptop, `config.dev` sets the variables before
 Django loads (from manage.py or the tests). In production, the WSGI entry point refuses to start if
 a required one is missing (`config.checks`).
 """
@@ -10,7 +10,9 @@ from typing import Any
 
 import dj_database_url
 
-from config import env, logs, openapi, static_files
+from config import env
+from config.api import schema as openapi
+from config.runtime import logs, static_files
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -81,7 +83,7 @@ SESSION_IDLE_MINUTES = env.integer(
     "signing in, every user is",
 )
 X_FRAME_OPTIONS = "DENY"
-# Bytes of a form; `config.middleware.BodyLimitMiddleware` refuses more before it is read.
+# Bytes of a form; `config.runtime.middleware.BodyLimitMiddleware` refuses more before it is read.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 64 * 1024
 FILE_UPLOAD_HANDLERS: list[str] = []  # no form uploads a file, so none is ever written to the disk
 
@@ -111,17 +113,17 @@ INSTALLED_APPS = [
     "config.apps.StaticFilesConfig",
 ]
 MIDDLEWARE = [
-    "config.middleware.RequestIdMiddleware",
+    "config.runtime.middleware.RequestIdMiddleware",
     "apikeys.usage.middleware.count_usage",
-    "config.middleware.ApiMiddleware",  # the rest is for pages
-    "config.health.middleware",  # before anything that reads the Host header or redirects
+    "config.runtime.middleware.ApiMiddleware",  # the rest is for pages
+    "config.runtime.health.middleware",  # before anything that reads the Host header or redirects
     "django.middleware.security.SecurityMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django.middleware.common.CommonMiddleware",
-    "config.middleware.BodyLimitMiddleware",
-    "config.admission.AdmissionMiddleware",
+    "config.runtime.middleware.BodyLimitMiddleware",
+    "config.runtime.admission.AdmissionMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "config.middleware.PageTimeouts",
+    "config.runtime.middleware.PageTimeouts",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "workspaces.accounts.session_end.SessionEndMiddleware",
@@ -162,12 +164,12 @@ WHITENOISE_ADD_HEADERS_FUNCTION = static_files.add_headers
 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# What every connection has besides is in `config.postgresql.base`.
+# What every connection has besides is in `config.runtime.postgresql.base`.
 DATABASES: dict[str, Any] = {
     "default": dj_database_url.parse(
         env.required("DATABASE_URL", help="postgresql://USER:PASSWORD@HOST:PORT/NAME")
         or "postgresql:///not-set",
-        engine="config.postgresql",
+        engine="config.runtime.postgresql",
         conn_max_age=None,  # one persistent connection per thread
         disable_server_side_cursors=True,  # nothing would end a FETCH at the request's deadline
     )
@@ -230,7 +232,7 @@ SERVER_THREADS = env.integer(
     minimum=48,
     help="threads of a process; most of them wait for a slot or send a download",
 )
-# A slot is a request that runs, and a database connection (`config.slots`).
+# A slot is a request that runs, and a database connection (`config.runtime.slots`).
 API_SLOTS = env.integer(
     "API_SLOTS", 3, minimum=1, help="requests for documents that a process runs at once"
 )
@@ -272,7 +274,7 @@ _IN_PROCESS = {
     # Enough for many accounts and addresses: an evicted counter starts again at zero.
     "OPTIONS": {"MAX_ENTRIES": 100_000},
 }
-_IN_REDIS = {"BACKEND": "config.redis.SignInCache", "LOCATION": REDIS_URL}
+_IN_REDIS = {"BACKEND": "config.runtime.redis.SignInCache", "LOCATION": REDIS_URL}
 CACHES: dict[str, Any] = {
     "default": _IN_PROCESS if COUNT_IN_PROCESS else _IN_REDIS,
     "process": _IN_PROCESS,  # counts while Redis is out of reach
@@ -399,7 +401,7 @@ PASSWORD_RESET_TIMEOUT = 60 * 60  # seconds in which a link of an e-mail sets a 
 LOG_FORMAT = env.choice(
     "LOG_FORMAT", "text", "json", help="`text`, or `json` for one object a line"
 )
-# Where a server process serves its metrics (`config.metrics`): not for clients. 0: nowhere.
+# Where a server process serves its metrics (`config.runtime.metrics`): not for clients. 0: nowhere.
 METRICS_HOST = env.text(
     "METRICS_HOST", "127.0.0.1", help="the address on which a server process serves `/metrics`"
 )

@@ -1,8 +1,8 @@
-"""The WSGI entry point. The other services must be running (`config.startup`)."""
+"""The WSGI entry point. The other services must be running (`config.runtime.startup`)."""
 
 import gc
 
-from config import startup
+from config.runtime import startup
 
 startup.setup()
 
@@ -13,7 +13,8 @@ from django.core.handlers.wsgi import WSGIHandler  # noqa: E402
 # is made.
 from apikeys.usage import flusher  # noqa: E402
 from audit import metrics as audit  # noqa: E402
-from config import metrics, slots, urls  # noqa: E402, F401
+from config import urls  # noqa: E402, F401
+from config.runtime import metrics, slots  # noqa: E402, F401
 from documents import storage  # noqa: E402
 from documents.download import stream  # noqa: E402
 from events.webhooks import monitoring as webhooks  # noqa: E402

@@ -19,7 +19,7 @@ from audit.search import MOST_IDS, Recognised, ids_and_addresses, in_words
 from audit.workspace_field import WorkspaceChoices, WorkspaceField, own_workspace_field
 from config.admin.base import request_user
 from config.admin.changelist import AFTER, FilterForm
-from config.key_format import PREFIX, PUBLIC_LENGTH
+from config.runtime.key_format import PREFIX, PUBLIC_LENGTH
 from workspaces.directory import labels
 from workspaces.permissions import sees_every_workspace
 

@@ -15,9 +15,9 @@ from django.db import transaction
 
 from apikeys.usage.buffers import Batch, Buffer
 from apikeys.usage.middleware import BUFFERS
-from config.database import UNAVAILABLE, current
-from config.request_context import deadline
-from config.slots import SLOTS, NoSlot
+from config.runtime.database import UNAVAILABLE, current
+from config.runtime.request_context import deadline
+from config.runtime.slots import SLOTS, NoSlot
 
 logger = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from apikeys.usage.buffers import ADDRESSES, COUNTS, count, count_address
 from apikeys.usage.refusals import REFUSED
 from config.api.request import ActiveKey
 from config.error_pages import is_api
-from config.request_context import Notes, client_address, current_notes
+from config.runtime.request_context import Notes, client_address, current_notes
 
 logger = logging.getLogger(__name__)
 

@@ -16,9 +16,9 @@ from apikeys.usage.models import RefusedRequest
 from apikeys.usage.reasons import ABOUT_DOCUMENTS, MALFORMED, MISTYPED, deleted_keys
 from config.api.errors import ApiError, PlanRequired
 from config.api.request import ActiveKey
-from config.logs import request_id
-from config.request_context import Notes, network_of
-from config.slots import TENANTS
+from config.runtime.logs import request_id
+from config.runtime.request_context import Notes, network_of
+from config.runtime.slots import TENANTS
 
 MINUTE = 60  # seconds
 ROWS_A_MINUTE = 20  # that a key or a network gets for each status

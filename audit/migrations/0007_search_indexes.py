@@ -3,7 +3,7 @@ import django.db.models.functions.text
 from django.contrib.postgres.operations import RemoveIndexConcurrently
 from django.db import migrations, models
 
-from config.postgresql.indexes import BuildIndex
+from config.runtime.postgresql.indexes import BuildIndex
 
 
 # The new ones first, so that each search has an index at any time.

@@ -21,9 +21,9 @@ from audit.tree.leaves import DATA
 from audit.tree.merkle import Frontier, leaf_hash
 from audit.tree.note import PrivateKey, PublicKey, Statement
 from audit.tree.stored import StoredTree, TreeDamaged
-from config.database import current
 from config.management.progress import Report
-from config.request_context import actor
+from config.runtime.database import current
+from config.runtime.request_context import actor
 
 BATCH = 10_000  # entries of one seal
 LOCK = 0x7365616C  # an arbitrary number, unique among our advisory locks

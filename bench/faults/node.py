@@ -13,8 +13,8 @@ import psutil
 from bench.faults.data import Data
 from bench.servers import Process, on_port, started, wait
 from bench.stack import Stack
-from config.embedded.service import HOST
-from config.ports import accepts_connections, free_port
+from config.dev.service import HOST
+from config.runtime.ports import accepts_connections, free_port
 from tests.support import nginx_files
 from tests.support.processes import worker_of
 from tests.support.proxy import Proxy

@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
-from config.database import Row, fetch
+from config.runtime.database import Row, fetch
 
 
 class ActiveKey(NamedTuple):

@@ -13,8 +13,8 @@ from rest_framework.request import Request
 
 from config.api.conditions import tag_of_copy
 from config.api.errors import ApiError, InvalidRequest, PathNotFound, ServerError, Unavailable
-from config.database import UNAVAILABLE
-from config.request_context import current_notes, note
+from config.runtime.database import UNAVAILABLE
+from config.runtime.request_context import current_notes, note
 
 logger = logging.getLogger(__name__)
 

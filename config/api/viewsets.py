@@ -11,7 +11,7 @@ from rest_framework.viewsets import ViewSet
 from config.api.errors import ApiError, HttpsRequired, MethodNotAllowed, PathNotFound
 from config.api.request import ApiRequest, Reading
 from config.api.responses import exception_handler
-from config.hints import Hints
+from config.runtime.hints import Hints
 
 METHODS = ("GET", "HEAD")
 

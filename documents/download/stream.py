@@ -15,10 +15,10 @@ from django.db import connection
 
 from audit import completions
 from audit.models import AuditEntry
-from config import metrics
 from config.api.errors import TooManyDownloads
-from config.logs import request_id
-from config.request_context import deadline
+from config.runtime import metrics
+from config.runtime.logs import request_id
+from config.runtime.request_context import deadline
 from documents.storage import CHUNK_SIZE
 
 logger = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ from audit.tree import state
 from audit.tree.horizon import Horizon
 from audit.tree.note import Statement
 from audit.tree.sealer import Sealer, SealRefused
-from config.postgresql import roles
+from config.runtime.postgresql import roles
 from tests.audit.test_seal_audit import check_tree, other, sealed_ids  # noqa: F401 - a fixture
 from tests.support import seals
 from tests.support.seals import KEY, as_owner, grow_older, seal, written

@@ -15,8 +15,8 @@ from django.db import (
     transaction,
 )
 
-from config.database import Row, fetch
-from config.slots import FairSemaphore
+from config.runtime.database import Row, fetch
+from config.runtime.slots import FairSemaphore
 from tests.support.factories import Tenant
 from tests.support.server import Server
 

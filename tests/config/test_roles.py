@@ -16,7 +16,7 @@ from django.db import DatabaseError, connection
 
 from audit.checks import append_only_role
 from audit.models import AuditEntry
-from config.postgresql import roles
+from config.runtime.postgresql import roles
 from tests.support import seals
 from tests.support.database import execute
 from tests.support.factories import Tenant

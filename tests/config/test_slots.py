@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from config import slots
-from config.slots import FairSemaphore, NoSlot, SignedIn
+from config.runtime import slots
+from config.runtime.slots import FairSemaphore, NoSlot, SignedIn
 from tests.support.server import eventually
 
 

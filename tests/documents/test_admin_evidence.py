@@ -13,8 +13,8 @@ from django.test import Client
 from django.urls import reverse
 
 from audit.models import AuditEntry
-from config.postgresql import roles
-from config.slots import SLOTS
+from config.runtime.postgresql import roles
+from config.runtime.slots import SLOTS
 from documents.evidence.proofs import BATCH
 from documents.models import Document
 from tests.config.test_admin_isolation import normal

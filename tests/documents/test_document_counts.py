@@ -11,7 +11,7 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from config.database import fetch
+from config.runtime.database import fetch
 from documents.models import Document
 from tests.support import factories
 from tests.support.database import waiting_for_lock

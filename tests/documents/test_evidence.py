@@ -17,7 +17,7 @@ from audit.tree.leaves import DATA
 from audit.tree.merkle import leaf_hash, root_of_proof
 from audit.tree.note import Statement
 from audit.tree.stored import StoredTree
-from config.postgresql import roles
+from config.runtime.postgresql import roles
 from documents import evidence
 from documents.evidence import EvidenceRefused, Trail
 from documents.models import Document

@@ -15,9 +15,9 @@ from django.test import Client, RequestFactory
 from django.urls import reverse
 
 from audit.models import AuditEntry
-from config import slots
-from config.admission import class_of
-from config.slots import FairSemaphore, SignedIn
+from config.runtime import slots
+from config.runtime.admission import class_of
+from config.runtime.slots import FairSemaphore, SignedIn
 from documents import storage
 from documents.models import Document
 from tests.support import factories

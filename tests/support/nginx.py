@@ -22,7 +22,7 @@ import psutil
 import pytest
 from django.core.management import call_command
 
-from config.ports import free_port
+from config.runtime.ports import free_port
 from tests.support import nginx_files
 from tests.support.client import Response
 from tests.support.proxy import HOST

@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from audit.models import Action, AuditEntry
 from config import mail as sending
-from config import slots
+from config.runtime import slots
 from tests.support import factories, staff
 from tests.support.database import waiting_for_lock
 from tests.support.factories import Tenant

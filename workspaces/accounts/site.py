@@ -7,9 +7,9 @@ from django.contrib.auth import SESSION_KEY
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, URLResolver, reverse
 
-from config import slots
 from config.admin import site
 from config.admin.site import with_csp
+from config.runtime import slots
 from workspaces.accounts import passwords, second_factor
 from workspaces.accounts.sign_in import sign_in
 from workspaces.accounts.urls import urls

@@ -12,7 +12,7 @@ from django_otp.models import Device
 
 from audit.models import Action
 from audit.record import record
-from config import slots
+from config.runtime import slots
 from workspaces.accounts import known_browser, notices, second_factor
 
 SECONDS_FOR_CODE = 10 * 60

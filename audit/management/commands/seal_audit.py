@@ -16,11 +16,11 @@ from audit.tree import checkpoints
 from audit.tree.keys import public_keys, signing_key
 from audit.tree.sealer import BATCH, Sealer, SealRefused
 from audit.tree.witnesses import Publisher, witnesses
-from config.database import UNAVAILABLE
 from config.management.progress import Progress, ProgressCommand, first_line
 from config.management.shutdown import Shutdown, Stopped, graceful_shutdown
-from config.postgresql.roles import as_sealer
-from config.request_context import actor, deadline
+from config.runtime.database import UNAVAILABLE
+from config.runtime.postgresql.roles import as_sealer
+from config.runtime.request_context import actor, deadline
 
 SECONDS = 60.0  # that a seal may need
 POLL = 0.25  # seconds between two looks at signals

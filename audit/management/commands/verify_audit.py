@@ -17,7 +17,7 @@ from audit.tree.note import NoteError
 from audit.tree.verify import Result, Verifier
 from config.management.progress import Progress, ProgressCommand, first_line
 from config.management.shutdown import Stopped, graceful_shutdown
-from config.request_context import actor
+from config.runtime.request_context import actor
 
 NAMED = 1000  # problems that are printed
 

@@ -14,8 +14,8 @@ from psycopg.errors import LockNotAvailable
 from audit.models import Action
 from audit.record import record
 from config.management.progress import first_line
-from config.postgresql.roles import as_owner, grant_privileges
-from config.request_context import actor
+from config.runtime.postgresql.roles import as_owner, grant_privileges
+from config.runtime.request_context import actor
 
 # Every request that reads a table queues behind a migration that waits for its lock.
 LOCK_SECONDS = 1

@@ -26,12 +26,12 @@ from django.db import connections
 from django.utils.crypto import get_random_string
 
 from apikeys.models import ApiKey
-from config import static_files
-from config.embedded import data_dir
-from config.management.companions import ROOT, Companion, running
+from config.dev import data_dir
+from config.dev.companions import ROOT, Companion, running
 from config.management.progress import ProgressCommand
 from config.management.shutdown import when_make_ends
-from config.ports import usable_port
+from config.runtime import static_files
+from config.runtime.ports import usable_port
 from config.server.supervisor import Supervisor
 from documents import demo
 from events.webhooks import demo as webhooks

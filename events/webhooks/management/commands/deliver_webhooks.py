@@ -8,8 +8,8 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 from django.db import connection
 
-from config import metrics
 from config.management.shutdown import Shutdown, graceful_shutdown
+from config.runtime import metrics
 from events.webhooks import monitoring
 from events.webhooks.worker import Worker
 

@@ -10,9 +10,9 @@ from django.db import OperationalError
 from django.db.backends.postgresql import base
 from psycopg.adapt import Transformer
 
-from config.breaker import Breaker
-from config.postgresql.deadlines import API_SECONDS, Watch
-from config.request_context import deadline
+from config.runtime.breaker import Breaker
+from config.runtime.postgresql.deadlines import API_SECONDS, Watch
+from config.runtime.request_context import deadline
 
 BREAKER = Breaker("database", failures=3)
 # The API's prepared statements are planned once, since each has one good plan for all values.

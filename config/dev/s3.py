@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from config.embedded.service import HOST, Service
+from config.dev.service import HOST, Service
 
 
 class S3(Service):

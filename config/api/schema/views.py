@@ -12,15 +12,14 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiResponse, extend_schema, extend_schema_view
 
 import apikeys.schema  # noqa: F401 - registers an extension of drf-spectacular
-import config.openapi.structs  # noqa: F401 - another one
+import config.api.schema.structs  # noqa: F401 - another one
 from config.api import errors
 from config.api.conditions import tag_of_copy
 from config.api.limits import REQUESTS_PER_MINUTE
 from config.api.parameters import LIMIT_MAX
 from config.api.request import ApiRequest
 from config.api.responses import JSON, as_json, error_response
-from config.api.viewsets import ApiViewSet, UnknownPath
-from config.openapi.headers import (
+from config.api.schema.headers import (
     ALLOW,
     ERROR_CODE,
     ERRORS,
@@ -31,7 +30,8 @@ from config.openapi.headers import (
     pattern,
     vary,
 )
-from config.openapi.operations import other_paths, request_header, responses_of
+from config.api.schema.operations import other_paths, request_header, responses_of
+from config.api.viewsets import ApiViewSet, UnknownPath
 
 CACHE_CONTROL = "public, max-age=300"  # seconds until a client asks whether there is a newer one
 ETAG = '"826aed33508f886a3b5bffa1989ce707a9312c9af6e354c906041481edc32013"'  # as an example

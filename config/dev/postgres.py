@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from config.embedded.service import HOST, Service, package_folder
+from config.dev.service import HOST, Service, package_folder
 
 ROLES = Path(__file__).resolve().parent.parent.parent / "deploy" / "roles.sql"
 PSQL_CANNOT_CONNECT = 2  # its exit status

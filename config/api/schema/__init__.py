@@ -17,6 +17,6 @@ SETTINGS: dict[str, Any] = {
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "SORT_OPERATIONS": False,  # as in config.urls
     "SORT_OPERATION_PARAMETERS": False,  # as each schema.py has them
-    "POSTPROCESSING_HOOKS": ["config.openapi.hooks.finish"],
+    "POSTPROCESSING_HOOKS": ["config.api.schema.hooks.finish"],
     "WEBHOOKS": ["events.webhooks.schema.document_event"],
 }

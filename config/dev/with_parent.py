@@ -1,6 +1,6 @@
 """Runs a Python program that ends with the parent process.
 
-python -m config.management.with_parent PID PROGRAM [WORD …]
+python -m config.dev.with_parent PID PROGRAM [WORD …]
 """
 
 import os

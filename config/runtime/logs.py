@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from config.key_format import cut_raw_keys
+from config.runtime.key_format import cut_raw_keys
 
 # No format names the thread, the process or the line of code. To find them takes a quarter of the
 # time of a line (Python's logging HOWTO, "Optimization").
@@ -108,15 +108,15 @@ def configuration(format: str, level: str) -> dict[str, Any]:
         "disable_existing_loggers": False,
         "formatters": {
             "text": {
-                "()": "config.logs.RedactingFormatter",
+                "()": "config.runtime.logs.RedactingFormatter",
                 "format": "{asctime} {levelname} {name} [{request_id}] {message}",
                 "style": "{",
             },
-            "json": {"()": "config.logs.JsonFormatter"},
+            "json": {"()": "config.runtime.logs.JsonFormatter"},
         },
         "filters": {
-            "request_id": {"()": "config.logs.RequestIdFilter"},
-            "has_traceback": {"()": "config.logs.TracebackFilter"},
+            "request_id": {"()": "config.runtime.logs.RequestIdFilter"},
+            "has_traceback": {"()": "config.runtime.logs.TracebackFilter"},
         },
         "handlers": {
             "stderr": {

@@ -15,12 +15,12 @@ from django.middleware.security import SecurityMiddleware
 from django.urls import resolve
 from django.utils.encoding import escape_uri_path
 
-from config import health, metrics
-from config.admission import AdmissionMiddleware, is_api_version
-from config.database import page_limits
 from config.error_pages import is_api, length_required, too_large
-from config.logs import request_id
-from config.request_context import Notes, client_address, handling
+from config.runtime import health, metrics
+from config.runtime.admission import AdmissionMiddleware, is_api_version
+from config.runtime.database import page_limits
+from config.runtime.logs import request_id
+from config.runtime.request_context import Notes, client_address, handling
 
 logger = logging.getLogger("access")
 

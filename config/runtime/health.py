@@ -16,8 +16,8 @@ from msgspec import Struct
 
 from config.api.errors import MethodNotAllowed
 from config.api.responses import error_response, json_response
-from config.postgresql import migrations
-from config.request_context import deadline
+from config.runtime.postgresql import migrations
+from config.runtime.request_context import deadline
 
 logger = logging.getLogger(__name__)
 

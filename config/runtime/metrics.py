@@ -25,9 +25,9 @@ from prometheus_client import (
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from config import slots
-from config.breaker import Breaker
-from config.request_context import deadline
+from config.runtime import slots
+from config.runtime.breaker import Breaker
+from config.runtime.request_context import deadline
 
 logger = logging.getLogger(__name__)
 

@@ -22,8 +22,8 @@ from psycopg import pq
 from psycopg.errors import error_from_result
 from psycopg.pq.abc import PGconn, PGresult
 
-from config.postgresql.base import PING_SECONDS, DatabaseWrapper
-from config.postgresql.deadlines import API_SECONDS, PAGE_SECONDS
+from config.runtime.postgresql.base import PING_SECONDS, DatabaseWrapper
+from config.runtime.postgresql.deadlines import API_SECONDS, PAGE_SECONDS
 
 Row = tuple[Any, ...]
 

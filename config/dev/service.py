@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from config.ports import accepts_connections, free_port
+from config.runtime.ports import accepts_connections, free_port
 
 HOST = "127.0.0.1"
 # Loaded here: a child with another user id may be unable to read Python's folder.

@@ -12,11 +12,11 @@ import stat
 from collections.abc import Callable, MutableMapping
 from pathlib import Path
 
-from config.embedded.attach import START_LOCK, StackError, attach, locked
-from config.embedded.postgres import Postgres
-from config.embedded.redis import Redis
-from config.embedded.s3 import S3
-from config.embedded.service import Service, write_private
+from config.dev.attach import START_LOCK, StackError, attach, locked
+from config.dev.postgres import Postgres
+from config.dev.redis import Redis
+from config.dev.s3 import S3
+from config.dev.service import Service, write_private
 
 SERVICES: dict[str, type[Service]] = {s.name: s for s in (Postgres, S3, Redis)}
 

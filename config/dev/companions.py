@@ -54,7 +54,7 @@ def running(companions: list[Companion]) -> Iterator[None]:
 
 def _start(companion: Companion, stopping: threading.Event) -> "subprocess.Popen[bytes]":
     process = subprocess.Popen(  # noqa: S603 - our own command
-        [sys.executable, "-m", "config.management.with_parent", str(os.getpid()), *companion.words],
+        [sys.executable, "-m", "config.dev.with_parent", str(os.getpid()), *companion.words],
         cwd=ROOT,
         env=companion.environ,
         stdin=subprocess.DEVNULL,

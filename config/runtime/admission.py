@@ -9,10 +9,10 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from config import slots
 from config.error_pages import busy
-from config.postgresql.deadlines import API_SECONDS, PAGE_SECONDS
-from config.request_context import client_address, deadline, network_of
+from config.runtime import slots
+from config.runtime.postgresql.deadlines import API_SECONDS, PAGE_SECONDS
+from config.runtime.request_context import client_address, deadline, network_of
 
 # Seconds from a request's arrival until its response must be ready.
 SECONDS = {
@@ -75,7 +75,7 @@ def is_api_version(path: str) -> bool:
 
 
 def class_of(request: HttpRequest) -> str:
-    """The class of a request, a name in `config.slots.SLOTS`."""
+    """The class of a request, a name in `config.runtime.slots.SLOTS`."""
     path = request.path
     if is_api_version(path):
         if not path.startswith("/api/v1/documents"):

@@ -13,7 +13,7 @@ from config.api import errors
 from config.api.errors import ApiError
 from config.api.limits import REQUESTS_PER_MINUTE
 from config.api.parameters import LIMIT_DEFAULT, LIMIT_MAX
-from config.openapi.headers import HEADERS, JSON_ETAG
+from config.api.schema.headers import HEADERS, JSON_ETAG
 
 Responses = dict[Any, OpenApiResponse]
 

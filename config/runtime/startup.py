@@ -21,10 +21,10 @@ def setup() -> None:
         django.setup()
     except ImproperlyConfigured as exc:
         sys.exit(str(exc))
-    from config import static_files  # noqa: PLC0415
     from config.checks import environment_errors  # noqa: PLC0415
-    from config.database import limit_statements  # noqa: PLC0415
-    from config.postgresql import migrations  # noqa: PLC0415 - after setup
+    from config.runtime import static_files  # noqa: PLC0415
+    from config.runtime.database import limit_statements  # noqa: PLC0415
+    from config.runtime.postgresql import migrations  # noqa: PLC0415 - after setup
 
     if errors := environment_errors():
         sys.exit(f"{errors[0].msg} {errors[0].hint}")

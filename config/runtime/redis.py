@@ -10,7 +10,7 @@ from redis import Redis, RedisError
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from config.breaker import Breaker, BreakerOpen
+from config.runtime.breaker import Breaker, BreakerOpen
 
 # For all that uses Redis: while it does not respond, at most one request a second waits for it.
 breaker = Breaker("counter", failures=1)

@@ -22,7 +22,7 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg.pq import ConnStatus, PipelineStatus, TransactionStatus
 
-from config.hints import Hints
+from config.runtime.hints import Hints
 
 TIMEOUT = 2.0  # seconds that a request waits for a slot
 NOBODY = 0  # no thread has this number

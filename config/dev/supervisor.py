@@ -1,4 +1,4 @@
-"""The supervisor of an embedded service: `python -m config.embedded.supervisor NAME FOLDER`.
+"""The supervisor of an embedded service: `python -m config.dev.supervisor NAME FOLDER`.
 
 It prints "ready" when the service accepts connections, or one line with the reason why it does not.
 Then it restarts the service if it dies. When no process holds the users' lock, it stops the service
@@ -15,9 +15,9 @@ import time
 from pathlib import Path
 from typing import IO
 
-from config.embedded import SERVICES
-from config.embedded.attach import START_LOCK, SUPERVISOR_LOCK, USERS_LOCK, VARIABLES
-from config.embedded.service import Service, write_private
+from config.dev import SERVICES
+from config.dev.attach import START_LOCK, SUPERVISOR_LOCK, USERS_LOCK, VARIABLES
+from config.dev.service import Service, write_private
 
 POLL = 0.25  # seconds between looks at the users and at the service
 START_TIMEOUT = 60  # seconds; recovery after a crash takes a while

@@ -2,7 +2,7 @@
 
 import shutil
 
-from config.embedded.service import HOST, Service, package_folder
+from config.dev.service import HOST, Service, package_folder
 
 
 def program() -> str:

@@ -64,7 +64,7 @@ def _supervisor_runs(folder: Path) -> bool:
 def _start_supervisor(name: str, folder: Path) -> None:
     with (folder / "supervisor.log").open("a") as log:
         supervisor = subprocess.Popen(  # noqa: S603 - our own module
-            [sys.executable, "-m", "config.embedded.supervisor", name, str(folder)],
+            [sys.executable, "-m", "config.dev.supervisor", name, str(folder)],
             cwd=Path(__file__).resolve().parent.parent.parent,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
