@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""Django's command line. Starts the services whose variables are not set (`config.embedded`)."""
+"""Django's command line. Starts the services whose variables are not set (`config.dev`)."""
 
 import os
 import sys
@@ -13,7 +13,7 @@ def main() -> None:
     os.environ["REDIS_URL"] = os.environ.get("REDIS_URL") or "memory://"
 
     from audit.sealing import laptop
-    from config import embedded
+    from config import dev as embedded
 
     folder = embedded.data_dir(os.environ)
     on_laptop = not os.environ.get("SECRET_KEY")

@@ -8,7 +8,7 @@ class ApiKeysConfig(AppConfig):
     verbose_name = "Developer settings"
 
     def ready(self) -> None:
-        from config import health  # noqa: PLC0415 - needs the settings
+        from config.runtime import health  # noqa: PLC0415 - needs the settings
 
         health.register("counter", check_counter, required=False)
 

@@ -14,10 +14,10 @@ from audit.record import stored_client
 from config.api.errors import InvalidKey
 from config.api.reading import Reading
 from config.api.request import ActiveKey, ApiRequest
-from config.database import UNAVAILABLE, Row, fetch
-from config.key_format import PREFIX
-from config.request_context import note, remember
-from config.slots import remember_tenant
+from config.runtime.database import UNAVAILABLE, Row, fetch
+from config.runtime.key_format import PREFIX
+from config.runtime.request_context import current_notes, note
+from config.runtime.slots import TENANTS
 
 logger = logging.getLogger(__name__)
 
@@ -51,9 +51,9 @@ class BearerKeyAuthentication(BaseAuthentication):
         if not rows:
             raise InvalidKey("unknown, revoked, expired or deleted key")
         key = ActiveKey._make(rows[0][:_COLUMNS])
-        remember_tenant(header, key.workspace_id)
+        TENANTS.set(header, key.workspace_id)
         note(workspace_id=str(key.workspace_id))
-        remember(key=key)
+        current_notes().key = key
         note_use(key.id, key.last_used_at, timezone.now())
         return None, key
 

@@ -16,7 +16,7 @@ from apikeys.states import State, state_of
 from audit.models import Action
 from audit.record import USER_AGENT_LENGTH, record
 from audit.snapshots import KeySnapshot
-from config.key_format import PUBLIC_LENGTH
+from config.runtime.key_format import PUBLIC_LENGTH
 from workspaces.models import Workspace
 
 

@@ -16,11 +16,11 @@ from redis import RedisError
 from redis.exceptions import NoScriptError
 from rest_framework.throttling import BaseThrottle
 
-from config import metrics, redis
 from config.api.errors import TooManyRequests
 from config.api.limits import REQUESTS_PER_MINUTE, WINDOW
 from config.api.request import ApiRequest
-from config.breaker import BreakerOpen
+from config.runtime import metrics, redis
+from config.runtime.breaker import BreakerOpen
 
 logger = logging.getLogger(__name__)
 

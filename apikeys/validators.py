@@ -4,7 +4,7 @@ import unicodedata
 
 from django.core.exceptions import ValidationError
 
-from config.key_format import contains_raw_key
+from config.runtime.key_format import contains_raw_key
 
 LENGTH = 100  # characters of a name
 NOTE_LENGTH = 200  # characters

@@ -6,7 +6,7 @@ Triggers refuse everything else (`audit/triggers.sql`), for every role.
 from django.db import models
 from django.db.models.functions import Collate, Now, Upper
 
-from config.key_format import PUBLIC_LENGTH
+from config.runtime.key_format import PUBLIC_LENGTH
 
 NEWEST_FIRST = (models.F("created_at").desc(), models.F("id").desc())
 
@@ -84,7 +84,7 @@ def folded(column: "str | models.Expression") -> Collate:
     return Collate(Upper(column), "C")
 
 
-APPEND_ONLY = "SELECT, INSERT"  # privileges (`config.postgresql.roles`)
+APPEND_ONLY = "SELECT, INSERT"  # privileges (`config.runtime.postgresql.roles`)
 
 
 class AuditEntry(models.Model):

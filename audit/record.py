@@ -15,10 +15,10 @@ from django.forms.models import model_to_dict
 
 from audit.models import WRITTEN, Action, AuditEntry
 from audit.snapshots import DocumentSnapshot, FileSnapshot, KeySnapshot, WorkspaceSnapshot
-from config.database import fetch
-from config.key_format import cut_raw_keys
-from config.logs import redact, request_id
-from config.request_context import client_info
+from config.runtime.database import fetch
+from config.runtime.key_format import cut_raw_keys
+from config.runtime.logs import redact, request_id
+from config.runtime.request_context import client_info
 
 # What an entry of each action has. A fact in parentheses may be missing.
 FACTS: dict[Action, str] = {

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from config.embedded.service import HOST
+from config.dev.service import HOST
 
 TIMEOUT = 40.0  # seconds until a request is given up
 HEAD_END = b"\r\n\r\n"

@@ -9,7 +9,7 @@ from statistics import median
 from bench.loading import Scale, identifier, object_key, workspaces
 from bench.servers import Server
 from bench.stack import Stack
-from config.embedded.service import HOST
+from config.dev.service import HOST
 
 CONCURRENT = {1: 4, 16: 2}  # downloads at once: how often in a round
 WRITTEN = "%{time_starttransfer} %{size_download} %{http_code}\\n"

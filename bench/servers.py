@@ -13,8 +13,8 @@ from pathlib import Path
 import httpx
 import psutil
 
-from config.embedded.service import HOST, die_with_supervisor
-from config.ports import free_port
+from config.dev.service import HOST, die_with_supervisor
+from config.runtime.ports import free_port
 
 ROOT = Path(__file__).resolve().parent.parent
 PATIENCE = 60.0  # seconds that anything gets to start or to stop

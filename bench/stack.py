@@ -21,8 +21,8 @@ from botocore.config import Config
 from bench import loading, log
 from bench.loading import Scale
 from bench.servers import PATIENCE, ROOT
-from config import embedded
-from config.embedded import SERVICES
+from config import dev as embedded
+from config.dev import SERVICES
 
 MB = 1024 * 1024
 
@@ -31,7 +31,7 @@ class Service:
     """One service with its supervisor, which restarts it when it dies.
 
     Args:
-        name: in `config.embedded.SERVICES`.
+        name: in `config.dev.SERVICES`.
         folder: its data.
     """
 

@@ -12,7 +12,7 @@ class ConfigConfig(AppConfig):
 
     def ready(self) -> None:
         from config import checks  # noqa: F401, PLC0415 - registers them
-        from config.postgresql import migrations  # noqa: PLC0415 - needs the settings
+        from config.runtime.postgresql import migrations  # noqa: PLC0415 - needs the settings
         from config.system.own import register_own  # noqa: PLC0415
 
         register_own()

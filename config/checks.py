@@ -62,51 +62,39 @@ def _is_weak(key: str) -> bool:
 
 
 @register(deploy=True)
-def counted_in_process(**kwargs: Any) -> list[CheckMessage]:
-    """config.W001: each process counts the rate limit for itself."""
-    if not settings.COUNT_IN_PROCESS:
-        return []
-    return [
-        Warning(
+def weaknesses(**kwargs: Any) -> list[CheckMessage]:
+    """What the service starts with, although it should not be deployed like that.
+
+    config.W001: each process counts the rate limit for itself.
+    config.W002: keys and passwords may travel unencrypted.
+    config.W003: plain HTTP is what nginx seems to send.
+    config.W004: a password is enough to sign in as an operator.
+    """
+    found = (
+        (
+            settings.COUNT_IN_PROCESS,
+            "config.W001",
             "REDIS_URL is memory://: each process allows the whole rate limit.",
-            hint="Set it to redis://HOST:PORT/NUMBER, unless the service is one process.",
-            id="config.W001",
-        )
-    ]
-
-
-@register(deploy=True)
-def second_factor(**kwargs: Any) -> list[CheckMessage]:
-    """config.W004: a password is enough to sign in as an operator."""
-    if settings.SECOND_FACTOR != "nobody":
-        return []
-    return [
-        Warning(
-            "SECOND_FACTOR is nobody: a password is enough to sign in as an operator.",
-            hint="Leave SECOND_FACTOR unset.",
-            id="config.W004",
-        )
-    ]
-
-
-@register(deploy=True)
-def https(**kwargs: Any) -> list[CheckMessage]:
-    """config.W002: keys and passwords may travel unencrypted. config.W003: only redirects."""
-    if not settings.HTTPS_ONLY:
-        return [
-            Warning(
-                "HTTPS_ONLY is off: keys and passwords may be sent unencrypted.",
-                hint="Leave HTTPS_ONLY unset.",
-                id="config.W002",
-            )
-        ]
-    if settings.TRUSTED_PROXIES:
-        return []
-    return [
-        Warning(
+            "Set it to redis://HOST:PORT/NUMBER, unless the service is one process.",
+        ),
+        (
+            not settings.HTTPS_ONLY,
+            "config.W002",
+            "HTTPS_ONLY is off: keys and passwords may be sent unencrypted.",
+            "Leave HTTPS_ONLY unset.",
+        ),
+        (
+            settings.HTTPS_ONLY and not settings.TRUSTED_PROXIES,
+            "config.W003",
             "TRUSTED_PROXIES is 0: behind nginx every request seems unencrypted, so pages redirect "
             "for ever and the API refuses every request.",
-            hint="Set it to the number of proxies in front, 1 with deploy/nginx.conf.",
-            id="config.W003",
-        )
-    ]
+            "Set it to the number of proxies in front, 1 with deploy/nginx.conf.",
+        ),
+        (
+            settings.SECOND_FACTOR == "nobody",
+            "config.W004",
+            "SECOND_FACTOR is nobody: a password is enough to sign in as an operator.",
+            "Leave SECOND_FACTOR unset.",
+        ),
+    )
+    return [Warning(text, hint=hint, id=id) for applies, id, text, hint in found if applies]

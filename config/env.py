@@ -8,6 +8,7 @@ database, object storage or a secret.
 import os
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
@@ -49,89 +50,57 @@ def text(name: str, default: str = "", *, help: str) -> str:
     return _read(name, default, help) or default
 
 
-def integer(name: str, default: int, *, minimum: int = 0, help: str) -> int:
-    """The variable as a whole number of at least `minimum`.
+def _require(valid: bool, name: str, must: str) -> None:
+    """Raises ImproperlyConfigured. It does not quote the value, which may contain a password."""
+    if not valid:
+        raise ImproperlyConfigured(f"{name} must {must}.")
 
-    Raises:
-        ImproperlyConfigured: it is set to anything else.
-    """
-    value = _read(name, str(default), help)
-    if not value:
-        return default
-    if not (value.isascii() and value.isdigit() and int(value) >= minimum):
-        raise ImproperlyConfigured(f"{name} must be a whole number of at least {minimum}.")
+
+def integer(name: str, default: int, *, minimum: int = 0, help: str) -> int:
+    """The variable as a whole number of at least `minimum`."""
+    value = _read(name, str(default), help) or str(default)
+    valid = value.isascii() and value.isdigit() and int(value) >= minimum
+    _require(valid, name, f"be a whole number of at least {minimum}")
     return int(value)
 
 
 def boolean(name: str, *, default: bool, help: str) -> bool:
-    """The variable as a boolean.
-
-    Raises:
-        ImproperlyConfigured: it is set to anything else.
-    """
-    value = _read(name, "yes" if default else "no", help).lower()
-    if not value:
-        return default
-    if value not in TRUE + FALSE:
-        raise ImproperlyConfigured(f"{name} must be one of {', '.join(TRUE + FALSE)}.")
+    """The variable as a boolean."""
+    value = text(name, "yes" if default else "no", help=help).lower()
+    _require(value in TRUE + FALSE, name, f"be one of {', '.join(TRUE + FALSE)}")
     return value in TRUE
 
 
-def url(name: str, *schemes: str, help: str) -> str:
-    """A required variable, as a URL with one of these schemes; "not-set" if it is not set.
-
-    Raises:
-        ImproperlyConfigured: it has another one. The message does not quote the value, which may
-            contain a password.
-    """
-    value = required(name, help=help) or f"{schemes[0]}://not-set"
-    if value.partition("://")[0] not in schemes:
-        begins = ", ".join(f"{scheme}://" for scheme in schemes)
-        raise ImproperlyConfigured(f"{name} must begin with one of {begins}.")
-    return value
-
-
 def choice(name: str, *allowed: str, help: str) -> str:
-    """The variable, one of `allowed`; the first of them if it is unset.
-
-    Raises:
-        ImproperlyConfigured: it is set to anything else.
-    """
+    """The variable, one of `allowed`; the first of them if it is unset."""
     value = text(name, allowed[0], help=help).lower()
-    if value not in allowed:
-        raise ImproperlyConfigured(f"{name} must be one of {', '.join(allowed)}.")
+    _require(value in allowed, name, f"be one of {', '.join(allowed)}")
     return value
 
 
-def contact(name: str, *, help: str) -> str:
-    """The variable as an address that a person can write to; empty if it is not set.
+def url(name: str, *schemes: str, help: str) -> str:
+    """A required variable, as a URL with one of these schemes; "not-set" if it is not set."""
+    value = required(name, help=help) or f"{schemes[0]}://not-set"
+    begins = ", ".join(f"{scheme}://" for scheme in schemes)
+    _require(value.partition("://")[0] in schemes, name, f"begin with one of {begins}")
+    return value
 
-    Raises:
-        ImproperlyConfigured: it is neither mailto: nor https:, or has a space or line break.
+
+def matching(name: str, pattern: str, must: str, *, help: str) -> str:
+    """The variable as text that matches a regular expression; empty if it is not set.
+
+    Args:
+        must: what the value must do, in words.
     """
     value = text(name, help=help)
-    if value and not re.fullmatch(r"(mailto:|https://)[!-~]+", value):
-        raise ImproperlyConfigured(f"{name} must be mailto:ADDRESS or https://….")
+    _require(not value or bool(re.fullmatch(pattern, value, re.ASCII)), name, must)
     return value
-
-
-def origin(name: str, default: str, *, help: str) -> str:
-    """The variable as the scheme, host and perhaps port of a URL; `default` if unset.
-
-    Raises:
-        ImproperlyConfigured: it is set to anything else.
-    """
-    value = text(name, help=help).rstrip("/")
-    if value and not re.fullmatch(r"https?://[\w.:\[\]-]+", value, re.ASCII):
-        raise ImproperlyConfigured(f"{name} must be https://HOST, without a path.")
-    return value or default
 
 
 MAIL_PORTS = {"": 0, "smtp": 25, "smtp+tls": 587, "smtps": 465}  # by scheme
 
 
-@dataclass(frozen=True)
-class MailServer:
+class MailServer(NamedTuple):
     """How to reach the mail server; the host is "" if there is none."""
 
     scheme: str
@@ -142,22 +111,15 @@ class MailServer:
 
 
 def mail_server(name: str, *, help: str) -> MailServer:
-    """The variable as the URL of a mail server.
-
-    Raises:
-        ImproperlyConfigured: it is not valid. The message does not quote the value, which may
-            contain a password.
-    """
+    """The variable as the URL of a mail server."""
     value = text(name, help=help)
     try:
         url = urlsplit(value)
         port = url.port or MAIL_PORTS[url.scheme]
     except (KeyError, ValueError):
         url, port = urlsplit(""), 0
-    if value and not url.hostname:
-        raise ImproperlyConfigured(
-            f"{name} must be smtp://USER:PASSWORD@HOST:PORT, or begin with smtp+tls:// or smtps://."
-        )
+    must = "be smtp://USER:PASSWORD@HOST:PORT, or begin with smtp+tls:// or smtps://"
+    _require(bool(url.hostname) or not value, name, must)
     user, password = unquote(url.username or ""), unquote(url.password or "")
     return MailServer(url.scheme, url.hostname or "", port, user, password)
 

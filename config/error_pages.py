@@ -73,7 +73,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def busy(request: HttpRequest) -> HttpResponse:
-    """503: there is no slot for the request (`config.admission`)."""
+    """503: there is no slot for the request (`config.runtime.admission`)."""
     return _failed(request, Busy(), "503.html")
 
 

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
 
-from config.request_context import base_url
+from config.runtime.request_context import base_url
 
 VALID = timedelta(days=90)  # the RFC recommends less than a year
 

@@ -1,6 +1,6 @@
 """All settings of the service, read from environment variables.
 
-Importing this module starts nothing. On a laptop, `config.embedded` sets the variables before
+Importing this module starts nothing. On a laptop, `config.dev` sets the variables before
 Django loads (from manage.py or the tests). In production, the WSGI entry point refuses to start if
 a required one is missing (`config.checks`).
 """
@@ -10,7 +10,9 @@ from typing import Any
 
 import dj_database_url
 
-from config import env, logs, openapi, static_files
+from config import env
+from config.api import schema as openapi
+from config.runtime import logs, static_files
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -50,12 +52,15 @@ HTTPS_ONLY = env.boolean(
     "are for HTTPS only",
 )
 # Of links in e-mails and of invitations: a Host header may have any port. On a laptop it has to do.
-BASE_URL = env.origin(
+BASE_URL = env.matching(
     "BASE_URL",
-    f"https://{ALLOWED_HOSTS[0].lstrip('.')}" if HTTPS_ONLY and ALLOWED_HOSTS else "",
+    r"https?://[\w.:\[\]-]+/*",
+    "be https://HOST, without a path",
     help="`https://HOST`, where links in e-mails and of invitations lead; if not set, the first of "
     "`ALLOWED_HOSTS`, or without `HTTPS_ONLY` the host that the page was opened with",
-)
+).rstrip("/")
+if not BASE_URL and HTTPS_ONLY and ALLOWED_HOSTS:
+    BASE_URL = f"https://{ALLOWED_HOSTS[0].lstrip('.')}"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS_ONLY
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUSTED_PROXIES else None
 SECURE_SSL_REDIRECT = HTTPS_ONLY
@@ -78,7 +83,7 @@ SESSION_IDLE_MINUTES = env.integer(
     "signing in, every user is",
 )
 X_FRAME_OPTIONS = "DENY"
-# Bytes of a form; `config.middleware.BodyLimitMiddleware` refuses more before it is read.
+# Bytes of a form; `config.runtime.middleware.BodyLimitMiddleware` refuses more before it is read.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 64 * 1024
 FILE_UPLOAD_HANDLERS: list[str] = []  # no form uploads a file, so none is ever written to the disk
 
@@ -107,17 +112,17 @@ INSTALLED_APPS = [
     "config.apps.StaticFilesConfig",
 ]
 MIDDLEWARE = [
-    "config.middleware.RequestIdMiddleware",
+    "config.runtime.middleware.RequestIdMiddleware",
     "apikeys.usage.middleware.count_usage",
-    "config.middleware.ApiMiddleware",  # the rest is for pages
-    "config.health.middleware",  # before anything that reads the Host header or redirects
+    "config.runtime.middleware.ApiMiddleware",  # the rest is for pages
+    "config.runtime.health.middleware",  # before anything that reads the Host header or redirects
     "django.middleware.security.SecurityMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django.middleware.common.CommonMiddleware",
-    "config.middleware.BodyLimitMiddleware",
-    "config.admission.AdmissionMiddleware",
+    "config.runtime.middleware.BodyLimitMiddleware",
+    "config.runtime.admission.AdmissionMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "config.middleware.PageTimeouts",
+    "config.runtime.middleware.PageTimeouts",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "workspaces.accounts.session_end.SessionEndMiddleware",
@@ -158,85 +163,39 @@ WHITENOISE_ADD_HEADERS_FUNCTION = static_files.add_headers
 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# The API's prepared statements are planned once, since each has one good plan for all values.
-# Django's own statements are not prepared. To compile one (JIT) would take longer than it runs.
-SESSION = "-c plan_cache_mode=force_generic_plan -c jit=off"
-
-
-def _database(url: str) -> dict[str, Any]:
-    """The connections of servers and commands to this database."""
-    parsed: dict[str, Any] = dict(
-        dj_database_url.parse(
-            url,
-            engine="config.postgresql",
-            conn_max_age=None,  # one persistent connection per thread
-            disable_server_side_cursors=True,  # nothing would end a FETCH at the request's deadline
-        )
-    )
-    options = parsed.get("OPTIONS", {})
-    parsed["OPTIONS"] = {
-        **options,
-        "options": f"{options.get('options', '')} {SESSION}".strip(),
-        "connect_timeout": 3,  # seconds
-        "tcp_user_timeout": 5000,  # milliseconds until a dead connection is closed; Linux only
-    }
-    return parsed
-
-
+# What every connection has besides is in `config.runtime.postgresql.base`.
 DATABASES: dict[str, Any] = {
-    "default": _database(
+    "default": dj_database_url.parse(
         env.required("DATABASE_URL", help="postgresql://USER:PASSWORD@HOST:PORT/NAME")
-        or "postgresql:///not-set"
+        or "postgresql:///not-set",
+        engine="config.runtime.postgresql",
+        conn_max_age=None,  # one persistent connection per thread
+        disable_server_side_cursors=True,  # nothing would end a FETCH at the request's deadline
     )
 }
-
-
-def _same_database(url: str) -> dict[str, Any]:
-    """What is different for another role on the same database (`config.postgresql.roles`)."""
-    parsed: dict[str, Any] = dict(dj_database_url.parse(url)) if url else {}
-    return {name: parsed[name] for name in ("USER", "PASSWORD", "HOST", "PORT") if parsed}
-
-
-DATABASE_OWNER = _same_database(
-    env.text(
-        "DATABASE_OWNER_URL",
-        help="the same database as the owner of its tables, for `migrate` only; no server needs it",
-    )
+DATABASE_OWNER_URL = env.text(
+    "DATABASE_OWNER_URL",
+    help="the same database as the owner of its tables, for `migrate` only; no server needs it",
 )
-DATABASE_SEALER = _same_database(
-    env.text(
-        "DATABASE_SEALER_URL",
-        help="the same database as the role `documents_sealer`, for `seal_audit` only; without it, "
-        "the role of `DATABASE_URL` seals, which may do so if there is no such role",
-    )
+DATABASE_SEALER_URL = env.text(
+    "DATABASE_SEALER_URL",
+    help="the same database as the role `documents_sealer`, for `seal_audit` only; without it, "
+    "the role of `DATABASE_URL` seals, which may do so if there is no such role",
 )
 
 # --- Object storage --------------------------------------------------------------------------
 
-STORAGES: dict[str, Any] = {
-    "default": {
-        "BACKEND": "documents.storage.PdfStorage",
-        "OPTIONS": {
-            "endpoint_url": env.required(
-                "S3_ENDPOINT_URL", help="the URL of the S3-compatible object storage for the PDFs"
-            )
-            or None,
-            "bucket_name": env.required("S3_BUCKET", help="the bucket for the PDFs"),
-            "access_key": env.required(
-                "S3_ACCESS_KEY_ID", help="the access key of the object storage"
-            ),
-            "secret_key": env.required(
-                "S3_SECRET_ACCESS_KEY", help="the secret key of the object storage"
-            ),
-            "region_name": env.text(
-                "S3_REGION", "us-east-1", help="the region of the object storage"
-            ),
-        },
-    },
-    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+_PDFS = {
+    "endpoint_url": env.required(
+        "S3_ENDPOINT_URL", help="the URL of the S3-compatible object storage for the PDFs"
+    )
+    or None,
+    "bucket_name": env.required("S3_BUCKET", help="the bucket for the PDFs"),
+    "access_key": env.required("S3_ACCESS_KEY_ID", help="the access key of the object storage"),
+    "secret_key": env.required("S3_SECRET_ACCESS_KEY", help="the secret key of the object storage"),
+    "region_name": env.text("S3_REGION", "us-east-1", help="the region of the object storage"),
 }
-
-_witness = {
+_WITNESS = {
     "bucket_name": env.text(
         "AUDIT_WITNESS_BUCKET",
         help="the bucket of the witness `bucket`; one with object lock, if object storage has it",
@@ -250,9 +209,13 @@ _witness = {
         help="the secret key of that bucket, for `seal_audit` only; no server needs it",
     ),
 }
-if _witness["bucket_name"]:
-    _default = STORAGES["default"]
-    STORAGES["witness"] = {**_default, "OPTIONS": {**_default["OPTIONS"], **_witness}}
+_S3 = "documents.storage.PdfStorage"
+STORAGES: dict[str, Any] = {
+    "default": {"BACKEND": _S3, "OPTIONS": _PDFS},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+if _WITNESS["bucket_name"]:
+    STORAGES["witness"] = {"BACKEND": _S3, "OPTIONS": {**_PDFS, **_WITNESS}}
 
 X_ACCEL_DOWNLOADS = env.boolean(
     "X_ACCEL_DOWNLOADS",
@@ -268,7 +231,7 @@ SERVER_THREADS = env.integer(
     minimum=48,
     help="threads of a process; most of them wait for a slot or send a download",
 )
-# A slot is a request that runs, and a database connection (`config.slots`).
+# A slot is a request that runs, and a database connection (`config.runtime.slots`).
 API_SLOTS = env.integer(
     "API_SLOTS", 3, minimum=1, help="requests for documents that a process runs at once"
 )
@@ -310,7 +273,7 @@ _IN_PROCESS = {
     # Enough for many accounts and addresses: an evicted counter starts again at zero.
     "OPTIONS": {"MAX_ENTRIES": 100_000},
 }
-_IN_REDIS = {"BACKEND": "config.redis.SignInCache", "LOCATION": REDIS_URL}
+_IN_REDIS = {"BACKEND": "config.runtime.redis.SignInCache", "LOCATION": REDIS_URL}
 CACHES: dict[str, Any] = {
     "default": _IN_PROCESS if COUNT_IN_PROCESS else _IN_REDIS,
     "process": _IN_PROCESS,  # counts while Redis is out of reach
@@ -360,8 +323,10 @@ UPGRADE_URL = env.text(
 SUPPORT_EMAIL = env.text(
     "SUPPORT_EMAIL", help="the e-mail address that pages name where users need help; none if empty"
 )
-SECURITY_CONTACT = env.contact(
+SECURITY_CONTACT = env.matching(
     "SECURITY_CONTACT",
+    r"(mailto:|https://)[!-~]+",
+    "be mailto:ADDRESS or https://…",
     help="whom to tell about a vulnerability, `mailto:ADDRESS` or `https://…`, for "
     "`/.well-known/security.txt`; without it that is a 404",
 )
@@ -432,7 +397,7 @@ PASSWORD_RESET_TIMEOUT = 60 * 60  # seconds in which a link of an e-mail sets a 
 LOG_FORMAT = env.choice(
     "LOG_FORMAT", "text", "json", help="`text`, or `json` for one object a line"
 )
-# Where a server process serves its metrics (`config.metrics`): not for clients. 0: nowhere.
+# Where a server process serves its metrics (`config.runtime.metrics`): not for clients. 0: nowhere.
 METRICS_HOST = env.text(
     "METRICS_HOST", "127.0.0.1", help="the address on which a server process serves `/metrics`"
 )

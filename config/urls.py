@@ -8,9 +8,9 @@ from django.templatetags.static import static
 from django.urls import path, re_path
 from django.views.generic import RedirectView
 
+from config.api.schema import views as docs
+from config.api.schema.views import SchemaViewSet
 from config.api.viewsets import UnknownPath
-from config.openapi import views as docs
-from config.openapi.views import SchemaViewSet
 from config.security_txt import page as security_txt
 from config.system import page as system
 from documents.api.views import DocumentViewSet

@@ -1,8 +1,8 @@
-"""The WSGI entry point. The other services must be running (`config.startup`)."""
+"""The WSGI entry point. The other services must be running (`config.runtime.startup`)."""
 
 import gc
 
-from config import startup
+from config.runtime import startup
 
 startup.setup()
 
@@ -12,15 +12,31 @@ from django.core.handlers.wsgi import WSGIHandler  # noqa: E402
 # Otherwise the first request waits until the views are loaded and the client of the object storage
 # is made.
 from apikeys.usage import flusher  # noqa: E402
-from config import metrics, slots, urls  # noqa: E402, F401
+from audit.sealing import monitoring as seals  # noqa: E402
+from config import urls  # noqa: E402, F401
+from config.runtime import metrics, slots  # noqa: E402, F401
 from documents import storage  # noqa: E402
+from documents.download import stream  # noqa: E402
+from events.webhooks import monitoring as webhooks  # noqa: E402
 
 application = WSGIHandler()
 storage.prepare()
 slots.open_connections()
 flusher.start()
 if settings.METRICS_PORT:
-    metrics.start(settings.METRICS_HOST, settings.METRICS_PORT)
+    readers = (seals.read_metrics, webhooks.read_metrics)
+    metrics.start(settings.METRICS_HOST, settings.METRICS_PORT, *readers)
+
+
+def break_off(patience: float) -> None:
+    """Ends the work of this process: what it still sends or has counted is recorded.
+
+    Args:
+        patience: seconds that downloads which are just being recorded may take.
+    """
+    stream.break_off_all(patience)
+    flusher.flush_last()
+
 
 # What start-up made lasts as long as the process. The garbage collector need not look at it again,
 # which makes the slowest responses quicker.

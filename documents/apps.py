@@ -11,7 +11,7 @@ class DocumentsConfig(AppConfig):
     name = "documents"
 
     def ready(self) -> None:
-        from config import health  # noqa: PLC0415 - needs the settings
+        from config.runtime import health  # noqa: PLC0415 - needs the settings
         from documents import checks  # noqa: F401, PLC0415 - registers it
         from documents.permissions import make_group  # noqa: PLC0415
 

@@ -16,9 +16,9 @@ from audit.models import Action
 from audit.queries import damage_is_recorded, owners_before_replacement
 from audit.record import record
 from audit.snapshots import DocumentSnapshot, FileSnapshot, WorkspaceSnapshot
-from config.database import fetch
 from config.management.progress import Progress, Report
 from config.management.shutdown import Shutdown
+from config.runtime.database import fetch
 from documents import storage
 from documents.api.parameters import FILE_TYPES
 from documents.models import Document, StoredFile

@@ -19,7 +19,7 @@ from django.core.files.storage import default_storage
 from storages.backends.s3 import S3Storage
 from urllib3.exceptions import HTTPError
 
-from config.breaker import Breaker, BreakerOpen
+from config.runtime.breaker import Breaker, BreakerOpen
 
 if TYPE_CHECKING:
     from botocore.response import StreamingBody

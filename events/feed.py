@@ -13,7 +13,7 @@ from uuid import UUID
 from django.core.signing import BadSignature, Signer
 
 from config.api.errors import CursorExpired, InvalidParameter
-from config.database import Row, fetch
+from config.runtime.database import Row, fetch
 from events.models import KEEP_DAYS
 from events.serializers import DocumentEvent, event
 

@@ -10,8 +10,8 @@ from drf_spectacular.utils import (
 
 from config.api import errors
 from config.api.parameters import LIMIT_EXPECTED
-from config.openapi.headers import JSON_HEADERS, LINK
-from config.openapi.operations import IF_NONE_MATCH, json_responses, limit, query
+from config.api.schema.headers import JSON_HEADERS, LINK
+from config.api.schema.operations import IF_NONE_MATCH, json_responses, limit, query
 from events.feed import EXPECTED, LEAST, NOW
 from events.models import KEEP_DAYS, EventType
 from events.serializers import EventPage

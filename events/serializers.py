@@ -1,7 +1,7 @@
 """The API's objects for events: the only definition of their fields.
 
 Responses and webhooks are encoded from these structs, and the OpenAPI document's schemas are
-generated from them (`config.openapi.structs`).
+generated from them (`config.api.schema.structs`).
 """
 
 from datetime import datetime

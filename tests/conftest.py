@@ -19,7 +19,7 @@ import boto3
 import psycopg
 import pytest
 
-from config import embedded
+from config import dev as embedded
 
 if TYPE_CHECKING:
     from xdist.remote import Producer
@@ -156,7 +156,9 @@ def start_services() -> None:
     if ours:
         configure_postgres()
     # In a process of its own: it needs Django, which is loaded in the workers only.
-    collect = "import django; django.setup(); from config.static_files import collect; collect()"
+    collect = (
+        "import django; django.setup(); from config.runtime.static_files import collect; collect()"
+    )
     settings = {"DJANGO_SETTINGS_MODULE": "config.settings"}
     subprocess.run([sys.executable, "-c", collect], env=os.environ | settings, check=True)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from config.key_format import contains_raw_key
+from config.runtime.key_format import contains_raw_key
 from workspaces.models import LOGIN_LENGTH, Invitation, Membership, Workspace
 from workspaces.plans import Plan
 

@@ -2,8 +2,8 @@
 
 from drf_spectacular.utils import OpenApiExample, extend_schema
 
-from config.openapi.headers import JSON_HEADERS
-from config.openapi.operations import IF_NONE_MATCH, json_responses
+from config.api.schema.headers import JSON_HEADERS
+from config.api.schema.operations import IF_NONE_MATCH, json_responses
 from workspaces.serializers import Me
 
 EXAMPLE = {

@@ -1,7 +1,7 @@
 """The response of GET /me: the only definition of its fields.
 
 The response is encoded from these structs, and the OpenAPI document's schemas are generated from
-them (`config.openapi.structs`).
+them (`config.api.schema.structs`).
 """
 
 from typing import Annotated

@@ -16,7 +16,7 @@ from apikeys.models import ApiKey
 from apikeys.states import State
 from apikeys.usage import report
 from config.admin.base import ChoiceFilter, request_user
-from config.key_format import PREFIX, PUBLIC_LENGTH
+from config.runtime.key_format import PREFIX, PUBLIC_LENGTH
 from workspaces.api_access import access_warning
 from workspaces.directory import own_workspaces
 from workspaces.permissions import sees_every_workspace

@@ -15,7 +15,7 @@ from django.db import connection
 from apikeys.usage import metrics
 from apikeys.usage.models import ADDRESSES_KEPT
 from config.api.request import ActiveKey
-from config.logs import redact
+from config.runtime.logs import redact
 
 ADDRESS_LENGTH = 45
 USER_AGENT_LENGTH = 500  # characters that are stored

@@ -19,7 +19,7 @@ from audit.admin.workspace_filter import WorkspaceChoices, WorkspaceField, own_w
 from audit.scope import Scope
 from config.admin.base import request_user
 from config.admin.changelist import AFTER, FilterForm
-from config.key_format import PREFIX, PUBLIC_LENGTH
+from config.runtime.key_format import PREFIX, PUBLIC_LENGTH
 from workspaces.directory import labels
 from workspaces.permissions import sees_every_workspace
 

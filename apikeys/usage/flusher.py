@@ -9,17 +9,15 @@ import logging
 import threading
 import time
 from collections.abc import Iterator
-from typing import Any
 
 from django.conf import settings
 from django.db import transaction
 
 from apikeys.usage.buffers import Batch, Buffer
 from apikeys.usage.middleware import BUFFERS
-from config.database import UNAVAILABLE, current
-from config.request_context import deadline
-from config.signals import breaking_off
-from config.slots import GATES, NoSlot
+from config.runtime.database import UNAVAILABLE, current
+from config.runtime.request_context import deadline
+from config.runtime.slots import SLOTS, NoSlot
 
 logger = logging.getLogger(__name__)
 
@@ -38,15 +36,15 @@ def writing(seconds: float) -> Iterator[None]:
     Raises:
         NoSlot: there is none.
     """
-    gate = GATES["usage"]
+    semaphore = SLOTS["usage"]
     token = deadline.set(time.monotonic() + seconds)
     try:
-        gate.enter()
+        semaphore.acquire()
         try:
             with current().guard(counts=False):
                 yield
         finally:
-            gate.leave()
+            semaphore.release()
     finally:
         deadline.reset(token)
 
@@ -116,9 +114,8 @@ FLUSHER = Flusher(BUFFERS)
 def start() -> None:
     """Starts the thread; a server process calls this once."""
     threading.Thread(target=FLUSHER.run, name="usage", daemon=True).start()
-    breaking_off.connect(flush_last)
 
 
-def flush_last(patience: float, **_: Any) -> None:
-    """Signal receiver: the process ends, and writes what it has counted."""
+def flush_last() -> None:
+    """The process ends, and writes what it has counted."""
     FLUSHER.flush(LAST_SECONDS)

@@ -11,7 +11,7 @@ from apikeys.usage.buffers import ADDRESSES, COUNTS, count, count_address
 from apikeys.usage.refusals import REFUSED
 from config.api.request import ActiveKey
 from config.error_pages import is_api
-from config.request_context import Notes, client_address, current_notes
+from config.runtime.request_context import Notes, client_address, current_notes
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ def count_usage(get_response: GetResponse) -> GetResponse:
 
 
 def _count(request: HttpRequest, status: int, notes: Notes) -> None:
-    key: ActiveKey | None = notes.facts.get("key")
+    key: ActiveKey | None = notes.key
     if key is None and status < 400:
         return
     now = time.time()

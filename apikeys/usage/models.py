@@ -9,7 +9,7 @@ from datetime import timedelta
 from django.db import models
 
 from apikeys.models import ApiKey
-from config.key_format import PUBLIC_LENGTH
+from config.runtime.key_format import PUBLIC_LENGTH
 from workspaces.models import label
 
 KEEP_USAGE = timedelta(days=400)

@@ -13,7 +13,7 @@ from apikeys.usage.models import RefusedRequest
 from audit.models import Action, AuditEntry
 from config.api import errors
 from config.api.limits import REQUESTS_PER_MINUTE
-from config.key_format import PREFIX
+from config.runtime.key_format import PREFIX
 
 # Causes of a 401, besides `InvalidKey.code`.
 MISTYPED = "mistyped_key"  # it begins like one that exists

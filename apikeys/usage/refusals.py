@@ -16,9 +16,9 @@ from apikeys.usage.models import RefusedRequest
 from apikeys.usage.reasons import ABOUT_DOCUMENTS, MALFORMED, MISTYPED, deleted_keys
 from config.api.errors import ApiError, PlanRequired
 from config.api.request import ActiveKey
-from config.logs import request_id
-from config.request_context import Notes, network_of
-from config.slots import tenant_of
+from config.runtime.logs import request_id
+from config.runtime.request_context import Notes, network_of
+from config.runtime.slots import TENANTS
 
 MINUTE = 60  # seconds
 ROWS_A_MINUTE = 20  # that a key or a network gets for each status
@@ -77,9 +77,9 @@ class Refusals(Buffer):
             notes: what the log has about it, with its valid key and its error.
             now: seconds since the epoch.
         """
-        key: ActiveKey | None = notes.facts.get("key")
+        key: ActiveKey | None = notes.key
         # Of a known key that could not be checked, or was revoked a moment ago: its workspace.
-        known = key.id if key else tenant_of(request.META.get("HTTP_AUTHORIZATION", ""))
+        known = key.id if key else TENANTS.get(request.META.get("HTTP_AUTHORIZATION", ""))
         who = (known or network_of(address), status)
         with self.lock:
             if self._minute != (minute := int(now // MINUTE)):
@@ -106,8 +106,8 @@ class Refusals(Buffer):
 
 def _refused(request: HttpRequest, status: int, address: str, notes: Notes, now: float) -> Refused:
     """What the reason is worded from later. Of a key that was sent, only its hash is kept."""
-    error: ApiError | None = notes.facts.get("error")
-    key: ActiveKey | None = notes.facts.get("key")
+    error: ApiError | None = notes.error
+    key: ActiveKey | None = notes.key
     cause, reason = notes.get("cause") or (error.code if error else ""), notes.get("reason")
     if isinstance(error, PlanRequired) and key:
         reason = key.plan

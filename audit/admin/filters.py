@@ -19,7 +19,7 @@ from audit.models import LISTED, Action, AuditEntry
 from audit.scope import Scope
 from audit.snapshots import WorkspaceSnapshot
 from config.admin.changelist import FilterForm
-from config.key_format import PREFIX, PUBLIC_LENGTH
+from config.runtime.key_format import PREFIX, PUBLIC_LENGTH
 
 # The end of a download is part of its row.
 ACTIONS = [(value, label) for value, label in Action.choices if value != Action.DOWNLOAD_ENDED]

@@ -14,7 +14,7 @@ from django.db import DatabaseError, connection, transaction
 from django.db.models import Q, QuerySet
 
 from audit.models import DOWNLOADS
-from config.database import current
+from config.runtime.database import current
 
 MOST = 30_000  # entries that are counted
 MILLISECONDS = 500  # that counting may take

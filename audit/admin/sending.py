@@ -16,9 +16,9 @@ from django.utils.http import content_disposition_header
 
 from audit.models import Action, AuditEntry
 from audit.record import record_end
-from config.postgresql.deadlines import PAGE_SECONDS
-from config.request_context import deadline
-from config.slots import GATES, NoSlot, SignedIn
+from config.runtime.postgresql.deadlines import PAGE_SECONDS
+from config.runtime.request_context import deadline
+from config.runtime.slots import SLOTS, NoSlot, SignedIn
 
 logger = logging.getLogger(__name__)
 
@@ -85,10 +85,10 @@ def slot() -> Iterator[None]:
     if deadline.get() is not None:
         yield
         return
-    gate, last = GATES["page"], time.monotonic() + PATIENCE
+    semaphore, last = SLOTS["page"], time.monotonic() + PATIENCE
     while True:
         try:
-            gate.enter(_TENANT)
+            semaphore.acquire(_TENANT)
             break
         except NoSlot:
             if time.monotonic() > last:
@@ -98,7 +98,7 @@ def slot() -> Iterator[None]:
         yield
     finally:
         deadline.reset(token)
-        gate.leave(_TENANT)
+        semaphore.release(_TENANT)
 
 
 class Sending:
@@ -154,5 +154,5 @@ def file_response(sending: Sending, name: str, content_type: str) -> StreamingHt
         content_type=content_type,
         headers={"Content-Disposition": content_disposition_header(True, name)},
     )
-    response.without_slot = True  # type: ignore[attr-defined] # see `config.admission`
+    response.without_slot = True  # type: ignore[attr-defined] # see `config.runtime.admission`
     return response

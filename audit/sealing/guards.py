@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from django.apps import apps
 
-from config.database import fetch
-from config.postgresql import roles
+from config.runtime.database import fetch
+from config.runtime.postgresql import roles
 
 # SHA-256 of each function's source in `audit/triggers.sql`.
 FUNCTIONS = {

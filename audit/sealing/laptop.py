@@ -8,7 +8,7 @@ import json
 from collections.abc import MutableMapping
 from pathlib import Path
 
-from config.embedded import generated_once
+from config.dev import generated_once
 
 NAME = "laptop.example/audit"  # of the log
 

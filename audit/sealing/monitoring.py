@@ -25,7 +25,7 @@ def check_seals() -> None:
 
 
 def read_metrics(connection: BaseDatabaseWrapper) -> Iterator[Metric]:
-    """Each process reads them from the database (`config.metrics`)."""
+    """Each process reads them from the database (`config.runtime.metrics`)."""
     found = state.read(connection)
     gauges = (
         (

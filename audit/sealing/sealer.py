@@ -21,9 +21,9 @@ from audit.sealing.keys import PrivateKey, PublicKey
 from audit.sealing.leaves import HASH
 from audit.sealing.note import Statement
 from audit.sealing.tree import Frontier, StoredTree, TreeDamaged
-from config.database import current
 from config.management.progress import Report
-from config.request_context import actor
+from config.runtime.database import current
+from config.runtime.request_context import actor
 
 BATCH = 10_000  # entries of one seal
 LOCK = 0x7365616C  # an arbitrary number, unique among our advisory locks

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 
 from bench.faults.node import Node
-from config.embedded.service import HOST
+from config.dev.service import HOST
 from tests.support.slow_clients import SIGN_IN_FORM, SlowClients
 
 HEADERS = f"GET /api/v1/me HTTP/1.1\r\nHost: {HOST}\r\nX-Slow: ".encode()

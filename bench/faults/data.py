@@ -10,7 +10,7 @@ import httpx
 from bench.client import Request
 from bench.loading import FAULTS, Workspace, content, identifier, workspaces
 from bench.traffic import Disagreement, Target, body, wire
-from config.embedded.service import HOST
+from config.dev.service import HOST
 
 STEADY_KEYS = 8  # of each workspace, which the steady load uses
 LARGE_EVERY = 40  # turns; in one of them, Acme's large file is downloaded

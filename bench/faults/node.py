@@ -13,9 +13,9 @@ import psutil
 from bench.faults.data import Data
 from bench.servers import Process, on_port, started, wait
 from bench.stack import Stack
-from config.embedded import nginx
-from config.embedded.service import HOST
-from config.ports import accepts_connections, free_port
+from config.dev.service import HOST
+from config.runtime.ports import accepts_connections, free_port
+from tests.support import nginx_files
 from tests.support.processes import worker_of
 from tests.support.proxy import Proxy
 
@@ -117,7 +117,7 @@ def serving(stack: Stack, *, by_nginx: bool, by_proxy: bool) -> Iterator[Node]:
             folder.mkdir()
             ports = [each.port for each in running]
             store = urlsplit(os.environ["S3_ENDPOINT_URL"]).netloc
-            command = nginx.install(folder, port, ports, store, http_port=free_port())
+            command = nginx_files.install(folder, port, ports, store, http_port=free_port())
             wait(port, stopping.enter_context(started(command, {})))
         yield Node(stack, running, port, database)
 

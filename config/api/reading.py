@@ -12,11 +12,11 @@ from uuid import UUID
 
 from django.db import Error
 
-from config.database import Row, fetch
+from config.runtime.database import Row, fetch
+from config.runtime.hints import Hints
 
-# Hashes of the Authorization headers whose last request here has passed the checks.
-_passed: set[int] = set()
-_PASSED = 10_000  # how many are remembered
+# The Authorization headers whose last request here has passed the checks.
+_PASSED: Hints[bool] = Hints()
 
 
 class Reading(NamedTuple):
@@ -45,8 +45,8 @@ class Reader:
 
     def __init__(self, reading: Reading | None, header: str) -> None:
         self._reading = reading
-        self._header = hash(header)
-        self.together = reading if self._header in _passed else None
+        self._header = header
+        self.together = reading if _PASSED.get(header) else None
         self.found: list[Row] | Error | None = None
 
     def rows(self, workspace_id: UUID) -> list[Row]:
@@ -67,13 +67,11 @@ class Reader:
 
     def passed(self) -> None:
         """The request has passed the checks."""
-        if len(_passed) >= _PASSED:
-            _passed.clear()
-        _passed.add(self._header)
+        _PASSED.set(self._header, True)
 
     def refused(self) -> None:
         """A check has refused the request."""
-        _passed.discard(self._header)
+        _PASSED.set(self._header, None)
 
 
 @cache

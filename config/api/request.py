@@ -9,7 +9,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
 from config.api.reading import Reader
-from config.database import Row
+from config.runtime.database import Row
 
 
 class ActiveKey(NamedTuple):

@@ -13,8 +13,8 @@ from rest_framework.request import Request
 
 from config.api.conditions import tag_of_copy
 from config.api.errors import ApiError, InvalidRequest, PathNotFound, ServerError, Unavailable
-from config.database import UNAVAILABLE
-from config.request_context import note, remember
+from config.runtime.database import UNAVAILABLE
+from config.runtime.request_context import current_notes, note
 
 logger = logging.getLogger(__name__)
 
@@ -106,7 +106,7 @@ def error_response(error: ApiError) -> HttpResponse:
 
 def note_error(error: ApiError) -> None:
     """Adds the reason of an error to the access log's line, and remembers the error."""
-    remember(error=error)
+    current_notes().error = error
     note(reason=(error.reason or error.text).partition("\n")[0])  # PostgreSQL's have several lines
     if isinstance(error, Unavailable):
         note(cause=error.cause)

@@ -4,8 +4,8 @@ import os
 import sys
 from argparse import ArgumentParser
 
-from config import startup
-from config.ports import usable_port
+from config.runtime import startup
+from config.runtime.ports import usable_port
 from config.server.supervisor import Supervisor
 
 

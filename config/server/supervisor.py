@@ -16,7 +16,7 @@ from granian.http import HTTP1Settings
 from granian.log import LogLevels
 from granian.server.mp import MPServer
 
-from config.ports import accepts_connections
+from config.runtime.ports import accepts_connections
 from config.server.worker import load_application
 
 logger = logging.getLogger(__name__)

@@ -10,7 +10,6 @@ from multiprocessing import parent_process
 from typing import Any, Protocol
 
 from config.management.shutdown import when_parent_dies
-from config.signals import breaking_off
 
 RECORDING = 3.0  # seconds before the end of the grace period in which broken-off work is recorded
 
@@ -36,13 +35,13 @@ def load_application(heartbeat: Heartbeat, grace: float, target: str) -> Callabl
     # Ctrl-C is for the supervisor, which then stops its worker. A worker that gets both signals at
     # once can hang until it is killed.
     os.setpgid(0, 0)
-    from config.wsgi import application  # noqa: PLC0415 - only the worker is the server
+    from config.wsgi import application, break_off  # noqa: PLC0415 - only the worker is the server
 
     heartbeat.value = time.monotonic()  # before it responds: a worker killed then has lived
     threading.Thread(target=_beat, args=(heartbeat,), name="heartbeat", daemon=True).start()
-    _break_off_after_sigterm(grace)
+    _after_sigterm(max(0.0, grace - RECORDING), break_off)
     # granian ends when the last byte is sent, which is before its thread has recorded that.
-    atexit.register(breaking_off.send, None, patience=RECORDING)
+    atexit.register(break_off, patience=RECORDING)
     return application
 
 
@@ -52,7 +51,7 @@ def _beat(heartbeat: Heartbeat) -> None:
         time.sleep(1)
 
 
-def _break_off_after_sigterm(grace: float) -> None:
+def _after_sigterm(grace: float, break_off: Callable[..., None]) -> None:
     """At the end of the grace period, records what is still running as broken off, and exits.
 
     granian waits for running requests without a limit; its main thread cannot be asked then.
@@ -68,8 +67,8 @@ def _break_off_after_sigterm(grace: float) -> None:
         # If the kernel gave the signal to another thread, the main thread sleeps on and granian's
         # handler does not run.
         signal.pthread_kill(main.ident or 0, number)
-        time.sleep(max(0.0, grace - RECORDING))
-        breaking_off.send(None, patience=0)
+        time.sleep(grace)
+        break_off(patience=0)
         os._exit(0)
 
     threading.Thread(target=wait, name="shutdown", daemon=True).start()

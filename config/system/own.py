@@ -11,8 +11,8 @@ from django.conf import settings
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
-from config import health
-from config.postgresql import migrations
+from config.runtime import health
+from config.runtime.postgresql import migrations
 from config.system import Fact, register, time_or
 
 STARTED = datetime.now(UTC)

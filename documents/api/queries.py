@@ -10,7 +10,7 @@ from uuid import UUID
 
 from config.api.errors import DocumentNotFound
 from config.api.reading import Reading
-from config.database import Row, fetch
+from config.runtime.database import Row, fetch
 from documents.api.serializers import DOCUMENT_COLUMNS, RECIPIENT_COLUMNS
 
 Position = tuple[datetime, UUID]  # created_at and id: a document's position in the order

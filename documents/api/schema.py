@@ -13,8 +13,8 @@ from msgspec import to_builtins
 
 from config.api import errors
 from config.api.parameters import LIMIT_EXPECTED
-from config.openapi.headers import JSON_HEADERS, LINK
-from config.openapi.operations import IF_NONE_MATCH, json_responses, limit, query
+from config.api.schema.headers import JSON_HEADERS, LINK
+from config.api.schema.operations import IF_NONE_MATCH, json_responses, limit, query
 from documents.api.parameters import CURSOR_EXPECTED, STATUS_FILTER
 from documents.api.serializers import DocumentAnswer, DocumentPage, links
 

@@ -1,9 +1,9 @@
 """The API's objects for documents: the only definition of their fields.
 
 Responses are encoded from these structs, and the OpenAPI document's schemas are generated from
-them (`config.openapi.structs`). The fields are in the specification's order. Structs are made from
-plain rows: for a page of documents they cost a tenth of dicts, which cost a tenth of nested model
-serializers.
+them (`config.api.schema.structs`). The fields are in the specification's order. Structs are made
+from plain rows: for a page of documents they cost a tenth of dicts, which cost a tenth of nested
+model serializers.
 """
 
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from typing import Annotated
 from django.db.models import TextChoices
 from msgspec import Meta, Struct, field
 
-from config.database import Row
+from config.runtime.database import Row
 from documents import models
 
 # SPEC: progress counts those asked to sign or approve; CC and VIEWER are not.

@@ -6,7 +6,7 @@ from uuid import NAMESPACE_DNS, UUID, uuid5
 from django.contrib.auth.models import Group, User
 from django.db import transaction
 
-from config.request_context import actor
+from config.runtime.request_context import actor
 from workspaces import changes
 from workspaces.models import Membership, Workspace
 from workspaces.permissions import SUPPORT

@@ -10,7 +10,7 @@ from django.db.models.functions import Coalesce, Now
 from audit.models import Action
 from audit.record import record
 from audit.snapshots import FileSnapshot
-from config.request_context import actor
+from config.runtime.request_context import actor
 from documents import storage
 from documents.demo.cast import ACME
 from documents.demo.loading import DATA

@@ -10,7 +10,7 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from config.management.progress import Report
-from config.request_context import actor
+from config.runtime.request_context import actor
 from documents.demo.cast import PEOPLE, TENANTS, create_people
 from documents.importing import import_file
 from workspaces.models import Workspace

@@ -16,9 +16,9 @@ from datetime import UTC, datetime
 from django.db import connection
 
 from audit import completions
-from config.database import UNAVAILABLE
 from config.management.progress import Report, first_line
 from config.management.shutdown import Shutdown
+from config.runtime.database import UNAVAILABLE
 
 LINE = re.compile(rb"(\d{1,10}\.\d{3}) ([0-9a-f]{32}) (\d{3}) (\d{1,18}) (\d{1,18}|-)")
 BLOCK = 64 * 1024  # bytes, about 1,000 lines: what is read at once is recorded in one transaction

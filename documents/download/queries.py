@@ -6,7 +6,7 @@ from uuid import UUID
 
 from config.api.errors import DocumentNotFound
 from config.api.reading import Reading
-from config.database import Row
+from config.runtime.database import Row
 from documents.api.queries import JOIN, columns
 
 

@@ -16,11 +16,11 @@ from django.utils.http import http_date
 from audit.models import Action, AuditEntry
 from audit.record import record
 from audit.snapshots import DocumentSnapshot, FileSnapshot, KeySnapshot
-from config import metrics
 from config.api.conditions import tag_of_copy
 from config.api.errors import DocumentNotComplete, Unavailable
 from config.api.request import ActiveKey, ApiRequest
 from config.api.responses import REVALIDATED
+from config.runtime import metrics
 from documents import storage
 from documents.download import nginx
 from documents.download.filenames import content_disposition

@@ -4,8 +4,8 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiResponse, extend_schema
 
 from config.api import errors
-from config.openapi.headers import FILE, HEADERS, constant, header, integer, pattern, revalidated
-from config.openapi.operations import error_responses, query, request_header
+from config.api.schema.headers import FILE, HEADERS, constant, header, integer, pattern, revalidated
+from config.api.schema.operations import error_responses, query, request_header
 from documents.api.parameters import FILE_TYPES
 from documents.api.schema import ID
 

@@ -6,22 +6,19 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any
 from uuid import UUID
 
 from botocore.response import StreamingBody
 from django.conf import settings
 from django.db import Error as DatabaseError
 from django.db import connection
-from django.dispatch import receiver
 
 from audit import completions
 from audit.models import AuditEntry
-from config import metrics
 from config.api.errors import TooManyDownloads
-from config.logs import request_id
-from config.request_context import deadline
-from config.signals import breaking_off
+from config.runtime import metrics
+from config.runtime.logs import request_id
+from config.runtime.request_context import deadline
 from documents.storage import CHUNK_SIZE
 
 logger = logging.getLogger(__name__)
@@ -141,9 +138,8 @@ class RecordedStream:
                 connection.close()  # this thread's own: the request has left its slot's
 
 
-@receiver(breaking_off)
-def break_off_all(patience: float, **_: Any) -> None:
-    """Signal receiver: the process ends; what is still in progress is recorded as broken off.
+def break_off_all(patience: float) -> None:
+    """The process ends; what is still in progress is recorded as broken off.
 
     Args:
         patience: seconds to wait for downloads that are just being recorded.

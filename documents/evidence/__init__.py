@@ -14,7 +14,7 @@ from django.utils import timezone
 from audit.models import Action, AuditEntry
 from audit.record import record
 from audit.sealing.tree import TreeDamaged
-from config.request_context import actor
+from config.runtime.request_context import actor
 from documents.evidence.facts import Trail, time_text
 from documents.evidence.proofs import EvidenceRefused, Proofs, Seal
 

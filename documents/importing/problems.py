@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from config.logs import redact
+from config.runtime.logs import redact
 
 SHOWN_PROBLEMS = 100  # more are only counted
 SHOWN_LENGTH = 60  # characters of a value that is quoted

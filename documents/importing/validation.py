@@ -15,7 +15,7 @@ from django.core.validators import validate_email
 from django.db import models
 from msgspec import Meta, Struct, field
 
-from config.key_format import contains_raw_key
+from config.runtime.key_format import contains_raw_key
 from documents.api.parameters import FILE_TYPES
 from documents.importing.files import CheckedFile, Folder
 from documents.importing.problems import Invalid, quoted, unquoted

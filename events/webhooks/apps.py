@@ -2,7 +2,7 @@
 
 from django.apps import AppConfig
 
-from config import metrics, system
+from config import system
 
 
 class WebhooksConfig(AppConfig):
@@ -12,5 +12,4 @@ class WebhooksConfig(AppConfig):
     def ready(self) -> None:
         from events.webhooks import monitoring  # noqa: PLC0415 - needs the models
 
-        metrics.register_database(monitoring.read_metrics)
         system.register("Webhooks", monitoring.read_facts)

@@ -106,7 +106,7 @@ def read_facts() -> list[Fact]:
 
 
 def read_metrics(connection: BaseDatabaseWrapper) -> Iterator[Metric]:
-    """The same for Prometheus; each process reads it from the database (`config.metrics`)."""
+    """The same for Prometheus; each process reads it from the database."""
     values = vars(read_status(connection)).values()
     for (name, text), value in zip(_METRICS.items(), values, strict=True):
         yield GaugeMetricFamily(f"documents_{name}", text, value)

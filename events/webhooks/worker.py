@@ -17,7 +17,7 @@ from prometheus_client import Counter
 
 from config.management.progress import first_line
 from config.management.shutdown import Shutdown, Stopped
-from config.request_context import deadline
+from config.runtime.request_context import deadline
 from events.models import public_id
 from events.webhooks import monitoring, queue, services
 from events.webhooks.policy import ATTEMPT_SECONDS, SLOW_SECONDS

@@ -19,7 +19,7 @@ from psycopg import sql
 from apikeys.models import ApiKey
 from audit.models import Action, AuditEntry
 from config.admin.formatting import exact
-from config.postgresql import roles
+from config.runtime.postgresql import roles
 from tests.support import factories, staff
 from tests.support.client import get
 from tests.support.factories import Tenant, at

@@ -15,8 +15,8 @@ from redis import Redis
 from apikeys import keys
 from apikeys.authentication import note_use
 from apikeys.models import ApiKey
-from config.key_format import PUBLIC_LENGTH
-from config.postgresql import roles
+from config.runtime.key_format import PUBLIC_LENGTH
+from config.runtime.postgresql import roles
 from tests.support import factories
 from tests.support.client import Response, get, golden
 from tests.support.factories import Tenant

@@ -25,8 +25,8 @@ from apikeys.usage.models import FlushedBatch, KeyAddress, KeyUsage, RefusedRequ
 from audit.models import Action, AuditEntry, Checkpoint, Leaf, Subtree
 from audit.record import record
 from audit.snapshots import FileSnapshot
-from config.postgresql import roles
-from config.request_context import current_request
+from config.runtime.postgresql import roles
+from config.runtime.request_context import current_request
 from documents.models import Document, Recipient, StoredFile
 from events.models import Event, Generation
 from events.webhooks import services

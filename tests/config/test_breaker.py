@@ -4,14 +4,14 @@ import threading
 
 import pytest
 
-from config.breaker import PAUSE, Breaker, BreakerOpen
+from config.runtime.breaker import PAUSE, Breaker, BreakerOpen
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """A clock that only moves when the test moves it: `clock[0]`."""
     now = [100.0]
-    monkeypatch.setattr("config.breaker.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("config.runtime.breaker.time.monotonic", lambda: now[0])
     monkeypatch.setattr(Breaker, "every", {})
     return now
 

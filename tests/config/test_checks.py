@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from config.ports import free_port
+from config.runtime.ports import free_port
 from documents.models import StoredFile
 from tests.support import factories, seals, server
 from tests.support.factories import Tenant

@@ -5,9 +5,18 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from django.conf import settings
-from django.db import NotSupportedError, ProgrammingError, connection, connections, transaction
+from django.db import (
+    DEFAULT_DB_ALIAS,
+    DatabaseError,
+    NotSupportedError,
+    ProgrammingError,
+    connection,
+    connections,
+    transaction,
+)
 
-from config.database import Row, fetch
+from config.runtime.database import Row, fetch
+from config.runtime.slots import FairSemaphore
 from tests.support.factories import Tenant
 from tests.support.server import Server
 
@@ -21,6 +30,26 @@ def test_server_opens_no_more_connections_than_it_has_slots(server: Server, acme
     slots = settings.API_SLOTS + settings.DOWNLOAD_SLOTS + settings.PAGE_SLOTS
     others = completion = usage = health = 1
     assert 1 <= server.database.connections <= slots + others + completion + usage + health
+
+
+def test_connection_of_a_slot_is_refused_once_the_slot_is_returned(
+    two_connections: list[ThreadPoolExecutor],
+) -> None:
+    def keep() -> None:
+        semaphore = FairSemaphore(1, 0)
+        semaphore.open()
+        semaphore.acquire()
+        kept = connections[DEFAULT_DB_ALIAS]
+        assert fetch("SELECT 1", []) == [(1,)]
+        semaphore.release()
+        with pytest.raises(DatabaseError, match="can only be used in that same thread"):
+            kept.cursor()
+        semaphore.acquire()
+        assert connections[DEFAULT_DB_ALIAS] is kept
+        kept.close()
+        semaphore.release()
+
+    two_connections[0].submit(keep).result()
 
 
 ADD = "SELECT %s::int + %s::int"

@@ -8,10 +8,10 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import OperationalError, ProgrammingError, connection, transaction
 
-from config.breaker import PAUSE
-from config.database import current, fetch, limit_statements
-from config.postgresql.base import BREAKER
-from config.request_context import deadline
+from config.runtime.breaker import PAUSE
+from config.runtime.database import current, fetch, limit_statements
+from config.runtime.postgresql.base import BREAKER
+from config.runtime.request_context import deadline
 from tests.support import factories
 
 

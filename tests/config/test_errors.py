@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 from django.db import connection, transaction
 
-from config.logs import RedactingFormatter
+from config.runtime.logs import RedactingFormatter
 from tests.support import factories
 from tests.support.client import get, golden
 from tests.support.factories import Tenant

@@ -9,7 +9,7 @@ from django.contrib.sessions.models import Session
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from config.postgresql import roles
+from config.runtime.postgresql import roles
 from events.models import Event
 from events.webhooks import secrets
 from events.webhooks.models import Delivery

@@ -17,7 +17,7 @@ import pytest
 from django.conf import settings
 
 from apikeys import keys
-from config.logs import redact
+from config.runtime.logs import redact
 from tests.config.test_errors import renamed
 from tests.support import factories, staff
 from tests.support.client import get

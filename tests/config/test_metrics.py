@@ -11,8 +11,8 @@ import yaml
 from prometheus_client import REGISTRY
 from prometheus_client.parser import text_string_to_metric_families
 
-import config.metrics  # noqa: F401 - registers them
-from config.breaker import Breaker
+import config.runtime.metrics  # noqa: F401 - registers them
+from config.runtime.breaker import Breaker
 from tests.support import factories, seals
 from tests.support.factories import Tenant
 from tests.support.proxy import HOST

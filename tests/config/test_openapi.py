@@ -13,7 +13,7 @@ from django.core.management import call_command
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from config.api.limits import REQUESTS_PER_MINUTE
-from config.openapi.hooks import OTHER_PATHS
+from config.api.schema.hooks import OTHER_PATHS
 from documents.api.parameters import FILE_TYPES, STATUS_FILTER
 from events.models import EventType
 from tests.support import openapi

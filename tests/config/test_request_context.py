@@ -9,7 +9,7 @@ from django.test import Client, RequestFactory
 from django.urls import reverse
 
 from audit.models import AuditEntry
-from config.request_context import actor, client_info, handling
+from config.runtime.request_context import actor, client_info, handling
 from tests.apikeys.test_admin_keys import create, page
 from tests.support import factories, staff
 from tests.support.factories import Tenant

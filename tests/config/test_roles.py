@@ -16,7 +16,7 @@ from django.db import DatabaseError, connection
 
 from audit.checks import append_only_role
 from audit.models import AuditEntry
-from config.postgresql import roles
+from config.runtime.postgresql import roles
 from tests.support import seals
 from tests.support.database import execute, new_database
 from tests.support.factories import Tenant
@@ -163,7 +163,7 @@ def test_without_a_sealer_the_serving_role_seals(transactional_db: None) -> None
     """As in an installation whose database was made by a release before."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(roles, "SEALER", "nobody_has_made_it")
-        patch.setattr(settings, "DATABASE_SEALER", {})
+        patch.setattr(settings, "DATABASE_SEALER_URL", "")
         with roles.as_owner():
             roles.grant_privileges()
         seals.written()
@@ -317,7 +317,7 @@ def test_migrate_is_recorded_if_it_has_changed_something(transactional_db: None)
 def test_migrate_with_one_role_grants_nothing(transactional_db: None) -> None:
     before = roles.granted("documents")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(settings, "DATABASE_OWNER", {})
+        patch.setattr(settings, "DATABASE_OWNER_URL", "")
         patch.setitem(settings.DATABASES["default"], "USER", "documents_owner")
         call_command("migrate", verbosity=0)
     assert roles.granted("documents") == before
@@ -325,6 +325,6 @@ def test_migrate_with_one_role_grants_nothing(transactional_db: None) -> None:
 
 def test_migrate_as_another_role_than_the_owner_says_what_to_set(transactional_db: None) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(settings, "DATABASE_OWNER", {})
+        patch.setattr(settings, "DATABASE_OWNER_URL", "")
         with pytest.raises(CommandError, match="DATABASE_OWNER_URL"):
             call_command("migrate", "audit", "zero", verbosity=0)

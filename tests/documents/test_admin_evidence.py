@@ -13,8 +13,8 @@ from django.test import Client
 from django.urls import reverse
 
 from audit.models import AuditEntry
-from config.postgresql import roles
-from config.slots import GATES
+from config.runtime.postgresql import roles
+from config.runtime.slots import SLOTS
 from documents.evidence.proofs import BATCH
 from documents.models import Document
 from tests.config.test_admin_isolation import normal
@@ -174,7 +174,7 @@ def test_evidence_holds_no_slot_of_the_pages_while_it_is_sent(
     seal()
     response: Any = signed_in(acme.admin).get(url_of(lease.id))
     for _ in response.streaming_content:
-        assert GATES["page"].in_use == 0
+        assert SLOTS["page"].in_use == 0
     response.close()
     assert ended() == ["2 entries"]
 

@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 
 from audit.models import AuditEntry
-from config.database import fetch
+from config.runtime.database import fetch
 from tests.documents.test_document_counts import changes, exact
 from tests.support import factories
 from tests.support.factories import Tenant, uid

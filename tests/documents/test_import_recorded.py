@@ -9,7 +9,7 @@ from django.test import RequestFactory
 
 from audit.models import Action, AuditEntry
 from audit.record import record, together
-from config.request_context import actor
+from config.runtime.request_context import actor
 from documents.api.parameters import FILE_TYPES
 from documents.importing.staging import BATCH
 from documents.models import Document

@@ -17,7 +17,7 @@ from psycopg import sql
 
 from audit.models import Action, AuditEntry
 from config.admin.formatting import exact
-from config.postgresql import roles
+from config.runtime.postgresql import roles
 from events.webhooks import secrets, services
 from events.webhooks.models import TEST_EVENT, Delivery, Endpoint
 from events.webhooks.policy import MOST_ENDPOINTS

@@ -49,7 +49,7 @@ def test_guide_s_number_of_database_connections_is_that_of_the_slots() -> None:
     """In a process of its own, since slots have connections in servers only."""
     count = (
         "import django; django.setup(); from config import slots; slots.open_connections();"
-        "print(sum(len(gate._connections) for gate in slots.GATES.values()))"
+        "print(sum(len(each._connections) for each in slots.SLOTS.values()))"
     )
     done = subprocess.run(
         [sys.executable, "-c", count],

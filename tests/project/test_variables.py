@@ -7,7 +7,6 @@ import sys
 from io import StringIO
 
 import pytest
-from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
 
 from config import env
@@ -56,13 +55,28 @@ def test_variable_of_the_links_is_the_first_allowed_host_by_default(
     assert done.stdout == f"{expected}\n", done.stderr
 
 
+LINKS = "BASE_URL must be https://HOST, without a path."
+CONTACT = "SECURITY_CONTACT must be mailto:ADDRESS or https://…."
+
+
 @pytest.mark.parametrize(
-    "url", ["api.example.com", "https://", "https://x/y", "ftp://x", "https://ü"]
+    ("name", "value", "expected"),
+    [
+        ("BASE_URL", "api.example.com", LINKS),
+        ("BASE_URL", "https://", LINKS),
+        ("BASE_URL", "https://x/y", LINKS),
+        ("BASE_URL", "ftp://x", LINKS),
+        ("BASE_URL", "https://ü", LINKS),
+        ("SECURITY_CONTACT", "security@acme.example", CONTACT),
+        ("SECURITY_CONTACT", "mailto:a@b\nContact: x", CONTACT),
+        ("SECURITY_CONTACT", "http://a", CONTACT),
+    ],
 )
-def test_variable_of_the_links_that_is_not_valid(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
-    monkeypatch.setenv("BASE_URL", url)
-    with pytest.raises(ImproperlyConfigured, match="BASE_URL must be https://HOST, without"):
-        env.origin("BASE_URL", "", help="")
+def test_variable_that_is_not_valid_stops_the_program(name: str, value: str, expected: str) -> None:
+    program = [sys.executable, "-c", "from config import settings"]
+    environment = {**os.environ, name: value}
+    done = subprocess.run(program, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert f"ImproperlyConfigured: {expected}" in done.stderr
 
 
 def test_env_example_has_every_variable_and_no_other() -> None:

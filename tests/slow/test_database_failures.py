@@ -16,8 +16,8 @@ import pytest
 from django.db import connection
 from django.urls import reverse
 
-from config.breaker import PAUSE
-from config.postgresql.deadlines import API_SECONDS
+from config.runtime.breaker import PAUSE
+from config.runtime.postgresql.deadlines import API_SECONDS
 from tests.support import factories
 from tests.support.client import golden
 from tests.support.database import locked, read_only

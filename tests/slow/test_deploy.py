@@ -15,7 +15,7 @@ from django.conf import settings
 
 from audit.models import Action, AuditEntry, Checkpoint
 from config import env
-from config.ports import free_port
+from config.runtime.ports import free_port
 from events.webhooks.models import Process
 from tests.support import factories, seals, server
 from tests.support.factories import Tenant

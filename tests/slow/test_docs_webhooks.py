@@ -11,7 +11,7 @@ from django.test import Client
 from standardwebhooks import WebhookVerificationError
 
 from config.api.responses import as_json
-from config.openapi.hooks import INTRODUCTION
+from config.api.schema.hooks import INTRODUCTION
 from events.models import KEEP_DAYS, public_id
 from events.serializers import event
 from events.webhooks import policy, secrets, sender

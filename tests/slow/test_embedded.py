@@ -16,13 +16,13 @@ import psutil
 import psycopg
 import pytest
 
-from config.embedded.redis import Redis
+from config.dev.redis import Redis
 from tests.support.processes import all_gone, kill_group, manage, start, using
 from tests.support.server import eventually
 
 USER = """
 import os, sys
-from config import embedded
+from config import dev as embedded
 embedded.provide(os.environ, embedded.data_dir(os.environ))
 names = ("DATABASE_URL", "DATABASE_OWNER_URL", "S3_ENDPOINT_URL")
 print(*(os.environ[name] for name in names), flush=True)

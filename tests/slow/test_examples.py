@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from config.ports import free_port
+from config.runtime.ports import free_port
 from tests.apikeys.test_rate_limit import used_up
 from tests.support import factories
 from tests.support.client import forget_requests

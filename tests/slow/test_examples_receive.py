@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from standardwebhooks import Webhook
 
-from config.ports import free_port
+from config.runtime.ports import free_port
 from documents.models import Document
 from tests.support import factories
 from tests.support.examples import Examples, Requests

@@ -15,9 +15,9 @@ from django.test import Client, RequestFactory
 from django.urls import reverse
 
 from audit.models import AuditEntry
-from config import slots
-from config.admission import class_of
-from config.slots import Gate, SignedIn
+from config.runtime import slots
+from config.runtime.admission import class_of
+from config.runtime.slots import FairSemaphore, SignedIn
 from documents import storage
 from documents.models import Document
 from tests.support import factories
@@ -148,16 +148,16 @@ class ObservedHasher(MD5PasswordHasher):
     seen: ClassVar[list[tuple[int, int]]] = []
 
     def encode(self, password: str, salt: str) -> str:
-        self.seen.append((slots.GATES["page"].in_use, slots.GATES["password"].in_use))
+        self.seen.append((slots.SLOTS["page"].in_use, slots.SLOTS["password"].in_use))
         return super().encode(password, salt)
 
 
 def test_password_without_a_turn_is_a_page_that_says_so(
     db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    full = Gate(1, 0)
-    full.enter()
-    monkeypatch.setitem(slots.GATES, "password", full)
+    full = FairSemaphore(1, 0)
+    full.acquire()
+    monkeypatch.setitem(slots.SLOTS, "password", full)
     url = reverse("admin:login")
     response = Client().post(url, {"username": "ada@acme.example", "password": "secret"})
     assert response.status_code == 503
@@ -173,18 +173,18 @@ def test_session_is_known_from_the_sign_in_on(acme: Tenant) -> None:
     form = {"username": acme.admin.username, "password": "correct horse battery staple"}
     assert client.post(reverse("admin:login"), form).status_code == 302
     session = client.cookies[settings.SESSION_COOKIE_NAME].value
-    assert slots.tenant_of(session) == SignedIn(acme.admin.pk)
+    assert slots.TENANTS.get(session) == SignedIn(acme.admin.pk)
 
 
 def test_session_is_known_as_long_as_its_user_is_signed_in(acme: Tenant) -> None:
     client = signed_in(acme.admin)
     session = client.cookies[settings.SESSION_COOKIE_NAME].value
-    assert slots.tenant_of(session) is None
+    assert slots.TENANTS.get(session) is None
     client.get(HISTORY)
-    assert slots.tenant_of(session) == SignedIn(acme.admin.pk)
+    assert slots.TENANTS.get(session) == SignedIn(acme.admin.pk)
     Session.objects.all().delete()
     client.get(HISTORY)
-    assert slots.tenant_of(session) is None
+    assert slots.TENANTS.get(session) is None
 
 
 def cookie_of(user: User) -> str:

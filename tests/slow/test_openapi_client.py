@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from config import embedded
+from config import dev as embedded
 from tests.events.test_events import settled
 from tests.support import factories
 from tests.support.client import golden

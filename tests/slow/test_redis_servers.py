@@ -14,9 +14,9 @@ from django.core.cache import caches
 from redis import Redis, RedisError
 
 from apikeys.throttling import RedisCounter
-from config.embedded.redis import program
-from config.ports import free_port
-from config.redis import SignInCache, breaker, call, client
+from config.dev.redis import program
+from config.runtime.ports import free_port
+from config.runtime.redis import SignInCache, breaker, call, client
 from tests.support.proxy import HOST, Proxy
 from tests.support.server import eventually
 

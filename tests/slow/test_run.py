@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from audit.sealing import laptop
-from config.ports import free_port
+from config.runtime.ports import free_port
 from documents.demo.loading import DATA
 from tests.support.processes import all_gone, bare_environment, kill_group, manage, start, using
 from tests.support.server import ROOT, eventually

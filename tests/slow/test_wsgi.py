@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from config.ports import free_port
+from config.runtime.ports import free_port
 from tests.config.test_roles import empty  # noqa: F401 - a fixture
 from tests.support import server as servers
 from tests.support.proxy import Proxy

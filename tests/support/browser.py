@@ -24,7 +24,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 
-from config import embedded
+from config import dev as embedded
 from tests.support.proxy import HOST
 from tests.support.server import Server, eventually
 

@@ -11,8 +11,8 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from audit.models import AuditEntry
-from config.database import fetch
-from config.postgresql import roles
+from config.runtime.database import fetch
+from config.runtime.postgresql import roles
 from tests.support.server import end_connections
 
 

@@ -15,7 +15,7 @@ from django.test import TransactionTestCase
 from pytest_django import DjangoDbBlocker
 
 from audit.admin import sending
-from config.postgresql import roles
+from config.runtime.postgresql import roles
 from documents import storage
 from tests.support import factories, openapi, seals
 from tests.support.browser import browser, chromium  # noqa: F401 - fixtures
@@ -50,7 +50,7 @@ def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -
     connection.settings_dict = settings.DATABASES["default"]
     yield
     with django_db_blocker.unblock():
-        end_connections()  # of the threads of `config.health`, which last as long as the process
+        end_connections()  # of `config.runtime.health`'s threads, which last as long as the process
     connection.close()
     connection.settings_dict = owner
 

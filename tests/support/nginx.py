@@ -22,8 +22,8 @@ import psutil
 import pytest
 from django.core.management import call_command
 
-from config.embedded import nginx
-from config.ports import free_port
+from config.runtime.ports import free_port
+from tests.support import nginx_files
 from tests.support.client import Response
 from tests.support.proxy import HOST
 from tests.support.server import EXEC, PATIENCE, Server, eventually
@@ -127,7 +127,9 @@ class Nginx(Server):
         if tls:
             make_certificate(self.certificate.parent)
         store = urlsplit(self.store.url).netloc
-        command = nginx.install(home, self.port, ports, store, http_port=self.http_port, tls=tls)
+        command = nginx_files.install(
+            home, self.port, ports, store, http_port=self.http_port, tls=tls
+        )
         self._nginx = subprocess.Popen([sys.executable, "-c", EXEC, *command])
 
     def wait(self) -> None:
@@ -157,7 +159,7 @@ class Nginx(Server):
 
     def change(self, patterns: dict[str, str]) -> None:
         """Replaces these patterns in its files, and returns when its workers have read them."""
-        for name in nginx.FILES:
+        for name in nginx_files.FILES:
             file = self.logs.parent / name
             text = file.read_text()
             for pattern, replacement in patterns.items():

@@ -17,7 +17,7 @@ import httpx
 import pytest
 from jsonschema_rs import Draft202012Validator
 
-from config.openapi.hooks import OTHER_PATHS
+from config.api.schema.hooks import OTHER_PATHS
 
 Json = dict[str, Any]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 
-from config.embedded import SERVICES
+from config.dev import SERVICES
 from tests.support.server import ROOT, eventually
 
 PROVIDED = (

@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 import psutil
 from django.conf import settings
 
-from config.database import fetch
-from config.ports import free_port
+from config.runtime.database import fetch
+from config.runtime.ports import free_port
 from tests.support import openapi
 from tests.support.client import Response
 from tests.support.proxy import HOST, Proxy

@@ -15,8 +15,8 @@ from django.urls import reverse
 from psycopg import sql
 
 from audit.models import Action, AuditEntry
-from config.postgresql import roles
-from config.redis import breaker
+from config.runtime.postgresql import roles
+from config.runtime.redis import breaker
 from tests.support import factories
 from tests.support.factories import Tenant
 from tests.support.proxy import Proxy

@@ -18,7 +18,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from audit.models import Action, AuditEntry
 from config import env, mail
-from config.logs import redact
+from config.runtime.logs import redact
 from tests.support import factories, staff
 from tests.support.factories import Tenant
 from tests.support.nginx import Nginx

@@ -22,7 +22,7 @@ from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from audit.models import Action, AuditEntry
-from config import embedded
+from config import dev as embedded
 from tests.support import factories, staff
 from tests.support.factories import Tenant
 from workspaces.accounts import recovery_codes, steps

@@ -13,7 +13,7 @@ from django.utils import timezone
 from config import mail
 from config.admin.base import request_user
 from config.admin.formatting import exact
-from config.request_context import base_url, client_info
+from config.runtime.request_context import base_url, client_info
 
 
 def new_browser(request: HttpRequest, user: User) -> None:

@@ -22,7 +22,7 @@ from audit.models import Action
 from audit.record import record
 from config import mail
 from config.admin.base import request_user
-from config.request_context import base_url
+from config.runtime.request_context import base_url
 from workspaces.accounts import known_browser
 from workspaces.accounts.confirm_password import check_own_password
 from workspaces.accounts.logins import account

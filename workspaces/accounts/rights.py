@@ -5,7 +5,7 @@ from django.db import transaction
 
 from audit.models import Action
 from audit.record import record
-from config.request_context import actor
+from config.runtime.request_context import actor
 from workspaces.models import ConfirmedAddress, Membership
 from workspaces.permissions import SUPPORT
 

@@ -16,7 +16,7 @@ from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-from config.request_context import note
+from config.runtime.request_context import note
 
 STORED_EVERY = timedelta(minutes=1)
 _KEY = "signed_in_at"  # of the session: seconds since 1970

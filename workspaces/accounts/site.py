@@ -7,9 +7,9 @@ from django.contrib.auth import SESSION_KEY
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, URLResolver, reverse
 
-from config import slots
 from config.admin import site
 from config.admin.site import with_csp
+from config.runtime import slots
 from workspaces.accounts import passwords, second_factor
 from workspaces.accounts.sign_in import sign_in
 from workspaces.accounts.urls import urls
@@ -26,7 +26,7 @@ class Site(site.Site):
         user = request.user
         may = super().has_permission(request) and second_factor.is_satisfied(user)
         session = request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
-        slots.remember_tenant(session, slots.SignedIn(user.pk) if may and user.pk else None)
+        slots.TENANTS.set(session, slots.SignedIn(user.pk) if may and user.pk else None)
         return may
 
     def login(

@@ -12,7 +12,7 @@ from django_otp.models import Device
 
 from audit.models import Action
 from audit.record import record
-from config import slots
+from config.runtime import slots
 from workspaces.accounts import known_browser, notices, second_factor
 
 SECONDS_FOR_CODE = 10 * 60
@@ -70,7 +70,7 @@ def complete(
     login(request, user)
     if device is not None:
         django_otp.login(request, device)
-    slots.remember_tenant(str(request.session.session_key), slots.SignedIn(user.pk))
+    slots.TENANTS.set(str(request.session.session_key), slots.SignedIn(user.pk))
     if not known_browser.cookie_of(request, user):
         notices.new_browser(request, user)
     known_browser.remember(response, user)

@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django_ratelimit import ALL
 from django_ratelimit.core import get_usage
 
-from config.request_context import client_address, network_of
+from config.runtime.request_context import client_address, network_of
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ class Attempt:
 
     The limits are checked before the password, so the response does not reveal whether it was
     right. Attempts that run at the same moment are all checked before one of them counts: a limit
-    can be exceeded by one for each process (`config.slots`).
+    can be exceeded by one for each process (`config.runtime.slots`).
 
     Args:
         counters: what is limited besides the address, each by a value such as an account's login.
@@ -73,7 +73,7 @@ class Attempt:
 
 
 def usage_of(request: HttpRequest, limit: Limit, value: str, *, increment: bool) -> dict[str, int]:
-    """Counts in Redis; in this process while Redis is out of reach (`config.redis`)."""
+    """Counts in Redis; in this process while Redis is out of reach (`config.runtime.redis`)."""
     usage: dict[str, int] = get_usage(
         request,
         group=f"sign-in {limit.name}",

@@ -31,7 +31,7 @@ def urls(public: Wrapper, signed_in: Wrapper) -> list[URLPattern]:
             public(passwords.ResetComplete.as_view()),
             name="password_reset_complete",
         ),
-        # `config.logs` and deploy/nginx.conf keep the token out of the logs.
+        # `config.runtime.logs` and deploy/nginx.conf keep the token out of the logs.
         path("reset/<uidb64>/<token>/", reset_confirm, name="password_reset_confirm"),
         path("confirm-password/", signed_in(confirm_password), name="confirm_password"),
         path("security/", signed_in(factor.security), name="security"),

@@ -12,7 +12,7 @@ from django.utils.html import format_html
 
 from config import mail
 from config.admin.object_page import Button, Prompt, Refused
-from config.request_context import base_url
+from config.runtime.request_context import base_url
 from workspaces import changes
 from workspaces.accounts import invitations
 from workspaces.admin.access import WorkspaceAction

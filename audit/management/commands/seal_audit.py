@@ -1,7 +1,5 @@
-"""seal_audit [--follow] [--after-restore] [--stop-with PID]"""
+"""seal_audit [--follow] [--after-restore]"""
 
-import os
-import signal
 import time
 from argparse import ArgumentParser
 from typing import Any
@@ -18,16 +16,11 @@ from audit.sealing import checkpoints
 from audit.sealing.keys import public_keys, signing_key
 from audit.sealing.sealer import BATCH, Sealer, SealRefused
 from audit.sealing.witnesses import Publisher, witnesses
-from config.database import UNAVAILABLE
 from config.management.progress import Progress, ProgressCommand, first_line
-from config.management.shutdown import (
-    Shutdown,
-    Stopped,
-    graceful_shutdown,
-    when_parent_dies,
-)
-from config.postgresql.roles import as_sealer
-from config.request_context import actor, deadline
+from config.management.shutdown import Shutdown, Stopped, graceful_shutdown
+from config.runtime.database import UNAVAILABLE
+from config.runtime.postgresql.roles import as_sealer
+from config.runtime.request_context import actor, deadline
 
 SECONDS = 60.0  # that a seal may need
 POLL = 0.25  # seconds between two looks at signals
@@ -49,21 +42,8 @@ class Command(ProgressCommand):
             action="store_true",
             help="seal on although the database has lost sealed entries, and record that",
         )
-        parser.add_argument(
-            "--stop-with", type=int, metavar="PID", help="end when this parent process ends"
-        )
 
-    def handle(
-        self,
-        *,
-        follow: bool,
-        every: float,
-        after_restore: bool,
-        stop_with: int | None,
-        **options: Any,
-    ) -> None:
-        if stop_with is not None:
-            when_parent_dies(stop_with, lambda: os.kill(os.getpid(), signal.SIGTERM))
+    def handle(self, *, follow: bool, every: float, after_restore: bool, **options: Any) -> None:
         with as_sealer():
             self.run(follow=follow, every=every, after_restore=after_restore)
 

@@ -16,7 +16,7 @@ from audit.sealing.keys import NoteError, public_keys
 from audit.sealing.verify import Result, Verifier
 from config.management.progress import Progress, ProgressCommand, first_line
 from config.management.shutdown import Stopped, graceful_shutdown
-from config.request_context import actor
+from config.runtime.request_context import actor
 
 NAMED = 1000  # problems that are printed
 

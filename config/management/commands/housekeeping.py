@@ -1,8 +1,6 @@
 """housekeeping [--follow]: what has to be done now and then, whatever else runs."""
 
 import logging
-import os
-import signal
 import time
 from argparse import ArgumentParser
 from collections.abc import Callable
@@ -15,7 +13,7 @@ from django.db import connection
 
 from apikeys.usage import purge as usage
 from config.management.progress import ProgressCommand, first_line
-from config.management.shutdown import Shutdown, graceful_shutdown, when_parent_dies
+from config.management.shutdown import Shutdown, graceful_shutdown
 from events import purge as events
 from events.webhooks import purge as deliveries
 from events.webhooks import secrets
@@ -63,13 +61,8 @@ class Command(ProgressCommand):
         parser.add_argument(
             "--follow", action="store_true", help="again every ten minutes, until a signal"
         )
-        parser.add_argument(
-            "--stop-with", type=int, metavar="PID", help="end when this parent process ends"
-        )
 
-    def handle(self, *, follow: bool, stop_with: int | None, **options: Any) -> None:
-        if stop_with is not None:
-            when_parent_dies(stop_with, lambda: os.kill(os.getpid(), signal.SIGTERM))
+    def handle(self, *, follow: bool, **options: Any) -> None:
         with graceful_shutdown() as shutdown:
             failed = self._do_all(shutdown)
             while follow:

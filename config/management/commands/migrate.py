@@ -7,12 +7,15 @@ from django.conf import settings
 from django.core.management.base import CommandError
 from django.core.management.commands import migrate
 from django.db import DatabaseError, OperationalError, connection
+from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from psycopg.errors import LockNotAvailable
 
+from audit.models import Action
+from audit.record import record
 from config.management.progress import first_line
-from config.postgresql.roles import as_owner, grant_privileges
-from config.signals import migrated
+from config.runtime.postgresql.roles import as_owner, grant_privileges
+from config.runtime.request_context import actor
 
 # Every request that reads a table queues behind a migration that waits for its lock.
 LOCK_SECONDS = 1
@@ -22,6 +25,13 @@ PAUSE = 2.0  # seconds in which nobody does
 def applied() -> set[str]:
     """The migrations that the database has, as "auth.0001_initial"."""
     return {".".join(each) for each in MigrationRecorder(connection).applied_migrations()}
+
+
+def record_migrations(names: list[str]) -> None:
+    """Writes an audit entry, if the audit log has its tables."""
+    loader = MigrationLoader(connection)
+    if set(loader.graph.leaf_nodes("audit")) <= loader.applied_migrations.keys():
+        record(Action.COMMAND_RUN, by=actor(), detail=f"Migrations: {', '.join(names)}")
 
 
 class Command(migrate.Command):
@@ -35,9 +45,9 @@ class Command(migrate.Command):
                     time.sleep(PAUSE)
                 changed = applied() ^ before
             if changed:
-                migrated.send(None, names=sorted(changed))
+                record_migrations(sorted(changed))
         except DatabaseError as exc:
-            if settings.DATABASE_OWNER:
+            if settings.DATABASE_OWNER_URL:
                 raise
             raise CommandError(
                 f"{first_line(exc)}. If the role of DATABASE_URL does not own the tables, set "

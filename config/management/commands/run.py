@@ -26,12 +26,12 @@ from django.db import connections
 from django.utils.crypto import get_random_string
 
 from apikeys.models import ApiKey
-from config import static_files
-from config.embedded import data_dir
-from config.management.companions import ROOT, Companion, command, program, running
+from config.dev import data_dir
+from config.dev.companions import ROOT, Companion, running
 from config.management.progress import ProgressCommand
 from config.management.shutdown import when_make_ends
-from config.ports import usable_port
+from config.runtime import static_files
+from config.runtime.ports import usable_port
 from config.server.supervisor import Supervisor
 from documents import demo
 from events.webhooks import demo as webhooks
@@ -106,21 +106,24 @@ def own_companions() -> list[Companion]:
     for name in ("AUDIT_SIGNING_KEY", "DATABASE_SEALER_URL"):
         os.environ.pop(name, None)  # nor to seal
     return [
-        command(
-            *("seal_audit", "--follow"),
-            environ=with_key,
-            without="the audit log is not sealed until it runs again. "
+        Companion(
+            "seal_audit",
+            ["manage.py", "seal_audit", "--follow"],
+            with_key,
+            "the audit log is not sealed until it runs again. "
             "Run: python manage.py seal_audit --follow",
         ),
-        command(
-            *("housekeeping", "--follow"),
-            environ=dict(os.environ),
-            without="old rows stay until it runs again. Run: python manage.py housekeeping",
+        Companion(
+            "housekeeping",
+            ["manage.py", "housekeeping", "--follow"],
+            dict(os.environ),
+            "old rows stay until it runs again. Run: python manage.py housekeeping",
         ),
-        command(
+        Companion(
             "deliver_webhooks",
-            environ=dict(os.environ),
-            without="no webhook is sent until it runs again. "
+            ["manage.py", "deliver_webhooks"],
+            dict(os.environ),
+            "no webhook is sent until it runs again. "
             "Run: WEBHOOK_TARGETS=any python manage.py deliver_webhooks",
         ),
     ]
@@ -139,11 +142,11 @@ def demo_receiver(base: str) -> Companion | None:
         "DTD_WEBHOOK_SECRET": secret,
         "PORT": str(port),
     }
-    return program(
-        ROOT / "examples" / "receive.py",
-        *("--to", str(received())),
-        environ=environ,
-        without="the demo's webhooks are not received until the next start.",
+    return Companion(
+        "receive.py",
+        ["examples/receive.py", "--to", str(received())],
+        environ,
+        "the demo's webhooks are not received until the next start.",
     )
 
 

@@ -12,7 +12,7 @@ from audit.models import Action
 from audit.record import record
 from config.management.progress import ProgressCommand, first_line
 from config.management.shutdown import Stopped, graceful_shutdown
-from config.request_context import actor
+from config.runtime.request_context import actor
 from workspaces.counts import differences
 
 

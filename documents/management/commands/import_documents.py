@@ -12,7 +12,7 @@ from django.db import Error as DatabaseError
 
 from config.management.progress import ProgressCommand, first_line
 from config.management.shutdown import Stopped
-from config.request_context import actor
+from config.runtime.request_context import actor
 from documents.importing import ImportRefused, import_file
 from documents.storage import StorageError
 from workspaces.models import Workspace

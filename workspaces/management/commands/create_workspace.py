@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.core.validators import validate_email
 from django.db import transaction
 
-from config.request_context import actor
+from config.runtime.request_context import actor
 from workspaces import changes
 from workspaces.forms import login_of
 from workspaces.models import Membership, Workspace

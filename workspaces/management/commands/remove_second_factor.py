@@ -6,7 +6,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
 
-from config.request_context import actor
+from config.runtime.request_context import actor
 from workspaces.accounts import second_factor
 
 

@@ -1,8 +1,6 @@
-"""deliver_webhooks [--metrics-port PORT] [--stop-with PID]"""
+"""deliver_webhooks [--metrics-port PORT]"""
 
 import asyncio
-import os
-import signal
 from argparse import ArgumentParser
 from typing import Any
 
@@ -10,8 +8,9 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 from django.db import connection
 
-from config import metrics
-from config.management.shutdown import Shutdown, graceful_shutdown, when_parent_dies
+from config.management.shutdown import Shutdown, graceful_shutdown
+from config.runtime import metrics
+from events.webhooks import monitoring
 from events.webhooks.worker import Worker
 
 
@@ -27,15 +26,10 @@ class Command(BaseCommand):
         parser.add_argument(
             "--metrics-port", type=int, default=0, metavar="PORT", help="of /metrics; 0 for none"
         )
-        parser.add_argument(
-            "--stop-with", type=int, metavar="PID", help="end when this parent process ends"
-        )
 
-    def handle(self, *, metrics_port: int, stop_with: int | None, **options: Any) -> None:
-        if stop_with is not None:
-            when_parent_dies(stop_with, lambda: os.kill(os.getpid(), signal.SIGTERM))
+    def handle(self, *, metrics_port: int, **options: Any) -> None:
         if metrics_port:
-            metrics.start(settings.METRICS_HOST, metrics_port)
+            metrics.start(settings.METRICS_HOST, metrics_port, monitoring.read_metrics)
         connection.close()  # that of this thread, which needs none any more
         with graceful_shutdown() as shutdown:
             asyncio.run(_deliver(shutdown))

@@ -1,0 +1,70 @@
+"""Processes that run beside the server of `make run`."""
+
+import contextlib
+import logging
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+logger = logging.getLogger(__name__)
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+STOP_SECONDS = 10
+
+
+class Companion(NamedTuple):
+    """A process beside the server.
+
+    Attributes:
+        name: of it, for the log.
+        words: a Python program and its arguments.
+        environ: its whole environment.
+        without: what does not work while it does not run, and what to do; for the log.
+    """
+
+    name: str
+    words: list[str]
+    environ: Mapping[str, str]
+    without: str
+
+
+@contextlib.contextmanager
+def running(companions: list[Companion]) -> Iterator[None]:
+    """Runs them meanwhile; they end with this process, however that ends.
+
+    If one ends by itself, the log says so, and the others go on.
+    """
+    stopping = threading.Event()
+    processes = [_start(companion, stopping) for companion in companions]
+    try:
+        yield
+    finally:
+        stopping.set()
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(STOP_SECONDS)
+            process.kill()
+
+
+def _start(companion: Companion, stopping: threading.Event) -> "subprocess.Popen[bytes]":
+    process = subprocess.Popen(  # noqa: S603 - our own command
+        [sys.executable, "-m", "config.dev.with_parent", str(os.getpid()), *companion.words],
+        cwd=ROOT,
+        env=companion.environ,
+        stdin=subprocess.DEVNULL,
+        process_group=0,  # Ctrl-C in the terminal is for the parent, which then stops it
+    )
+
+    def watch() -> None:
+        status = process.wait()
+        if not stopping.is_set():
+            logger.error("%s ended with status %d: %s", companion.name, status, companion.without)
+
+    threading.Thread(target=watch, name=f"{companion.name} watcher", daemon=True).start()
+    return process

@@ -1,0 +1,106 @@
+"""The base class of the embedded services.
+
+Each one listens on a free loopback port, with credentials of its own.
+"""
+
+import ctypes
+import importlib.util
+import json
+import os
+import secrets
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from config.runtime.ports import accepts_connections, free_port
+
+HOST = "127.0.0.1"
+# Loaded here: a child with another user id may be unable to read Python's folder.
+LIBC = ctypes.CDLL(None)
+
+
+def write_private(file: Path, text: str) -> None:
+    """Writes a file that only this user can read; it is never incomplete."""
+    new = file.with_suffix(".new")
+    new.touch(mode=0o600)
+    new.write_text(text)
+    new.replace(file)
+
+
+def package_folder(name: str) -> Path:
+    """The folder of an installed package.
+
+    Raises:
+        FileNotFoundError: it is not installed.
+    """
+    spec = importlib.util.find_spec(name)
+    if spec is None or spec.origin is None:
+        raise FileNotFoundError(f"the package {name} is not installed; run: make install")
+    return Path(spec.origin).parent
+
+
+def die_with_supervisor(number: int) -> None:
+    """Asks the kernel to send signal `number` to this child when the supervisor dies.
+
+    Linux only. Elsewhere, a killed supervisor leaves its service running, and the next one finds
+    the data folder in use.
+    """
+    if sys.platform == "linux":
+        LIBC.prctl(1, number, 0, 0, 0)  # PR_SET_PDEATHSIG
+
+
+class Service:
+    """A service with its own folder."""
+
+    name: str
+    variable: str  # the environment variable that replaces the service
+    stop_signal = signal.SIGTERM
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.port = free_port()
+
+    def prepare(self) -> None:
+        """Prepares the first start."""
+
+    def command(self) -> list[str]:
+        raise NotImplementedError
+
+    def environment(self) -> dict[str, str]:
+        return {}
+
+    def identity(self) -> dict[str, Any]:
+        """The user that the service runs as, as arguments of subprocess; empty for our own."""
+        return {}
+
+    def variables(self) -> dict[str, str]:
+        """The environment variables for the users of the service."""
+        raise NotImplementedError
+
+    def accepts_connections(self) -> bool:
+        """Whether the service is ready."""
+        return accepts_connections(HOST, self.port)
+
+    def start(self) -> "subprocess.Popen[bytes]":
+        with (self.folder / f"{self.name}.log").open("ab") as log:
+            return subprocess.Popen(  # noqa: S603 - a command of ours
+                self.command(),
+                cwd="/",
+                env={**os.environ, **self.environment()},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                **self.identity(),
+                preexec_fn=lambda: die_with_supervisor(self.stop_signal),  # noqa: PLW1509
+            )
+
+    def secrets(self, *names: str) -> dict[str, str]:
+        """Random values, generated at the first start and stored in the folder."""
+        file = self.folder / "secrets.json"
+        values: dict[str, str] = json.loads(file.read_text()) if file.exists() else {}
+        if missing := set(names) - values.keys():
+            values |= {name: secrets.token_hex(16) for name in missing}
+            write_private(file, json.dumps(values))
+        return values

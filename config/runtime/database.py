@@ -1,0 +1,170 @@
+"""Prepared statements for the queries of the API, and the life of a server's connections.
+
+PostgreSQL parses and plans a statement once for each connection, and psycopg's C code loads the
+rows from PostgreSQL's binary format. docs/decisions/ compares the cost with psycopg's cursors.
+"""
+
+import contextlib
+import hashlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import psycopg
+from django.db import (
+    DEFAULT_DB_ALIAS,
+    Error,
+    InterfaceError,
+    InternalError,
+    OperationalError,
+    connections,
+)
+from psycopg import pq
+from psycopg.errors import error_from_result
+from psycopg.pq.abc import PGconn, PGresult
+
+from config.runtime.postgresql.base import PING_SECONDS, DatabaseWrapper
+from config.runtime.postgresql.deadlines import API_SECONDS, PAGE_SECONDS
+
+Row = tuple[Any, ...]
+
+# Errors of the database's state; any other is a defect. An InternalError is one such as a database
+# that is read-only during a failover.
+UNAVAILABLE = (InterfaceError, InternalError, OperationalError)
+LOCK_SECONDS = 2.0  # that a statement of the API waits for a lock
+CLIENT_CHECK_SECONDS = 1.0  # until the server notices that a client was cut off
+
+_SUCCESS = (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK)
+_STATEMENT_EXISTS = b"42P05"
+_NO_SUCH_STATEMENT = b"26000"
+_NOT_SUPPORTED = b"0A000"  # "cached plan must not change result type"
+
+
+def current() -> DatabaseWrapper:
+    """This thread's connection."""
+    connection: DatabaseWrapper = connections[DEFAULT_DB_ALIAS]  # type: ignore[assignment]
+    return connection
+
+
+def fetch(sql: str, parameters: Sequence[Any]) -> list[Row]:
+    """Runs a prepared statement on this thread's connection and returns its rows, if it has any.
+
+    Each text stays prepared as long as the connection, so there must be few of them, and no value
+    may be part of one.
+
+    Args:
+        sql: with `%s` for each parameter.
+        parameters: each is None, or a value whose `str()` PostgreSQL can read.
+
+    Raises:
+        django.db.Error: as from Django's own cursors.
+    """
+    connection = current()
+    connection.ensure_connection()
+    with connection.guard(), connection.wrap_database_errors:
+        raw = connection.connection
+        if not raw.autocommit and raw.pgconn.transaction_status == pq.TransactionStatus.IDLE:
+            raw.execute("SELECT 1")  # psycopg begins the transaction that Django is in
+        result = _execute(connection, sql, [_text(each) for each in parameters])
+        connection.transformer.set_pgresult(result)
+        rows = connection.transformer.load_rows(0, result.ntuples, tuple)
+    if connection.queries_logged:
+        connection.queries_log.append({"sql": connection.ops.compose_sql(sql, parameters)})
+    return rows
+
+
+def _execute(connection: DatabaseWrapper, sql: str, values: list[Any]) -> PGresult:
+    """Executes a statement, which is prepared first if this connection does not know it.
+
+    After DISCARD ALL, or behind a pooler that does not track statements, the server may have lost
+    it. A migration may have changed the type of a column that it returns. It is prepared again,
+    unless the error has already ended a transaction.
+    """
+    pgconn: PGconn = connection.connection.pgconn
+    name = connection.prepared.get(sql) or _prepare(connection, sql)
+    result = pgconn.exec_prepared(name, values, None, pq.Format.BINARY)
+    if result.status not in _SUCCESS:
+        state = result.error_field(pq.DiagnosticField.SQLSTATE)
+        if state in (_NO_SUCH_STATEMENT, _NOT_SUPPORTED):
+            connection.prepared.clear()
+            connection.generation += state == _NOT_SUPPORTED
+            if pgconn.transaction_status == pq.TransactionStatus.IDLE:
+                name = _prepare(connection, sql)
+                result = pgconn.exec_prepared(name, values, None, pq.Format.BINARY)
+        _check(pgconn, result)
+    return result
+
+
+def _text(value: Any) -> Any:  # PGconn's type for parameters is a list of exactly one kind
+    return None if value is None else str(value).encode()
+
+
+def _prepare(connection: DatabaseWrapper, sql: str) -> bytes:
+    """Prepares a statement under the hash of its text and the connection's generation.
+
+    Equal names always mean equal statements, even behind a connection pooler.
+    """
+    first, *rest = sql.split("%s")
+    text = (first + "".join(f"${number}{part}" for number, part in enumerate(rest, 1))).encode()
+    salted = b"%d %s" % (connection.generation, text)
+    name = hashlib.sha256(salted).hexdigest()[:32].encode()
+    pgconn: PGconn = connection.connection.pgconn
+    result = pgconn.prepare(name, text)
+    if result.error_field(pq.DiagnosticField.SQLSTATE) != _STATEMENT_EXISTS:
+        _check(pgconn, result)
+    connection.prepared[sql] = name
+    return name
+
+
+def _check(pgconn: PGconn, result: PGresult) -> None:
+    if result.status in _SUCCESS:
+        return
+    if pgconn.status == pq.ConnStatus.BAD:
+        raise psycopg.OperationalError(pgconn.get_error_message())
+    raise error_from_result(result)
+
+
+def limit_statements(connection: DatabaseWrapper, **_: Any) -> None:
+    """Signal receiver: limits the statements of a server's new connection."""
+    connection.limited = True
+    _set(
+        connection,
+        client_connection_check_interval=CLIENT_CHECK_SECONDS,
+        statement_timeout=API_SECONDS,
+        lock_timeout=LOCK_SECONDS,
+    )
+
+
+@contextlib.contextmanager
+def page_limits() -> Iterator[None]:
+    """Gives the statements of a page more time than those of the API; in servers only.
+
+    A connection that died while idle is replaced.
+
+    Raises:
+        django.db.Error: the database is out of reach.
+    """
+    connection = current()
+    connection.ensure_connection()
+    if not connection.limited:
+        yield
+        return
+    try:
+        _set(connection, statement_timeout=PAGE_SECONDS, lock_timeout=PAGE_SECONDS)
+    except Error:
+        connection.close()
+        _set(connection, statement_timeout=PAGE_SECONDS, lock_timeout=PAGE_SECONDS)
+    try:
+        yield
+    finally:
+        try:
+            _set(connection, statement_timeout=API_SECONDS, lock_timeout=LOCK_SECONDS)
+        except Error:
+            connection.close()
+
+
+def _set(connection: DatabaseWrapper, **seconds: float) -> None:
+    """Sets these parameters of the connection, in one statement."""
+    calls = ", ".join(f"set_config('{name}', '{value}s', false)" for name, value in seconds.items())
+    connection.ensure_connection()
+    with connection.guard(seconds=PING_SECONDS), connection.cursor() as cursor:
+        cursor.execute(f"SELECT {calls}")

@@ -1,0 +1,29 @@
+"""What is remembered of credentials: never a proof, each request is authenticated by itself."""
+
+from typing import Generic, TypeVar
+
+Value = TypeVar("Value")
+MOST = 10_000  # credentials that are remembered; then it begins anew
+
+
+class Hints(Generic[Value]):
+    """What the last request with a credential has shown.
+
+    It may be out of date, and two credentials can have one hash: it may choose what is quicker or
+    whose queue a request waits in, but not what it may do.
+    """
+
+    def __init__(self) -> None:
+        self._values: dict[int, Value] = {}  # by the credential's hash
+
+    def get(self, credential: str) -> Value | None:
+        return self._values.get(hash(credential))
+
+    def set(self, credential: str, value: Value | None) -> None:
+        """Remembers the value; None forgets the credential."""
+        if len(self._values) >= MOST:
+            self._values.clear()
+        if value is None:
+            self._values.pop(hash(credential), None)
+        else:
+            self._values[hash(credential)] = value

@@ -1,0 +1,143 @@
+"""The request that this thread is handling, its client, and what is to be logged about it."""
+
+import contextlib
+import os
+import pwd
+import sys
+from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
+from ipaddress import IPv6Address, ip_address, ip_network
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest
+
+# None outside of a request: in a command, or while a body streams after the request has ended.
+current_request: ContextVar[HttpRequest | None] = ContextVar("current_request", default=None)
+# When the response must be ready, on the monotonic clock; None outside of a request.
+deadline: ContextVar[float | None] = ContextVar("deadline", default=None)
+
+
+class Notes(dict[str, str | None]):
+    """What the access log's line has about a request, besides what its response shows.
+
+    Attributes:
+        key: the request's valid key, which no log gets; None without one.
+        error: the API error that is the response; None for any other response.
+    """
+
+    __slots__ = ("error", "key")
+
+    def __init__(self) -> None:
+        self.key: Any = None
+        self.error: Any = None
+
+
+_notes: ContextVar[Notes | None] = ContextVar("notes", default=None)
+
+
+@contextlib.contextmanager
+def handling(request: HttpRequest) -> Iterator[Notes]:
+    """Makes this the current request; returns its notes, which are empty."""
+    notes = Notes()
+    request_token = current_request.set(request)
+    notes_token = _notes.set(notes)
+    try:
+        yield notes
+    finally:
+        _notes.reset(notes_token)
+        current_request.reset(request_token)
+
+
+def current_notes() -> Notes:
+    """The notes of the current request; outside of a request, new ones."""
+    notes = _notes.get()
+    return Notes() if notes is None else notes
+
+
+def note(**facts: str | None) -> None:
+    """Adds facts to the access log's line of the current request: never a secret.
+
+    Args:
+        facts: `key_prefix`, `workspace_id`; of a refused request its `reason`, and of a 503 the
+            `cause`, which is one of few words, for metrics.
+    """
+    current_notes().update(facts)
+
+
+def actor() -> str:
+    """Who acts: the login of the signed-in user, "" without one.
+
+    Outside of a request, the system's user and the command: "root (manage.py createsuperuser)".
+    With sudo also SUDO_USER, which is only a hint: the user who starts the command can set it.
+    """
+    request = current_request.get()
+    if request is None:
+        hint = os.environ.get("SUDO_USER", "")[:32]
+        return f"{_system_user()} ({_command()}{f', sudo says {hint!a}' if hint else ''})"
+    user = getattr(request, "user", None)
+    return user.get_username() if user else ""  # the API has no users; "" is the anonymous one's
+
+
+def _system_user() -> str:
+    """The user as whom this process runs."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:  # in a container
+        return str(os.getuid())
+
+
+def _command() -> str:
+    """The program's name, and the management command; other arguments may be secrets."""
+    program = Path(sys.argv[0]).name
+    return " ".join([program, *sys.argv[1:2]]) if program == "manage.py" else program
+
+
+def base_url(request: HttpRequest) -> str:
+    """Where links to this service lead, as https://HOST: not where a client's Host header says."""
+    return settings.BASE_URL or f"{request.scheme}://{request.get_host()}"
+
+
+def client_info() -> tuple[str, str]:
+    """The address and the user agent of the current request's client; "" and "" without one."""
+    request = current_request.get()
+    if request is None:
+        return "", ""
+    return client_address(request), request.headers.get("User-Agent", "")
+
+
+def client_address(request: HttpRequest) -> str:
+    """The client's address as text; "" if the server does not know it. It is parsed once.
+
+    Each trusted proxy appends the address of its client to `X-Forwarded-For`. The client itself
+    may have written the entries further left.
+    """
+    found: str | None = getattr(request, "client_address", None)
+    if found is None:
+        found = request.client_address = _address_in(request.META)  # type: ignore[attr-defined]
+    return found
+
+
+def _address_in(headers: Mapping[str, str]) -> str:
+    direct = headers.get("REMOTE_ADDR", "")
+    hops = headers.get("HTTP_X_FORWARDED_FOR", "").split(",")
+    if not settings.TRUSTED_PROXIES or len(hops) < settings.TRUSTED_PROXIES:
+        return direct
+    try:
+        return str(ip_address(hops[-settings.TRUSTED_PROXIES].strip()))
+    except ValueError:
+        return direct
+
+
+def network_of(address: str) -> str:
+    """What counts as one address: of IPv6 the /64 that a connection has."""
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(parsed, IPv6Address):
+        if parsed.ipv4_mapped:
+            return str(parsed.ipv4_mapped)
+        return str(ip_network((parsed.packed, 64), strict=False))
+    return str(parsed)

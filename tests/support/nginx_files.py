@@ -1,0 +1,63 @@
+"""nginx with the files in deploy/, on loopback ports, for the tests and the benchmark."""
+
+import os
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.support.proxy import HOST
+
+DEPLOY = Path(__file__).resolve().parent.parent.parent / "deploy"
+FILES = (
+    "nginx.conf",
+    "upstreams.conf",
+    "downloads.conf",
+    "errors.conf",
+    "listen-http.conf",
+    "listen-https.conf",
+)
+
+
+def install(
+    folder: Path,
+    port: int,
+    instances: Sequence[int],
+    storage: str,
+    *,
+    http_port: int,
+    tls: bool = False,
+) -> list[str]:
+    """Writes the files into the folder, with its paths and these ports; returns nginx's command.
+
+    Args:
+        port: of what production serves over HTTPS; plain HTTP unless `tls`.
+        instances: the ports of the application, one or two.
+        storage: the host and port of object storage.
+        http_port: the port that production only redirects from.
+        tls: use the certificate in the folder's `tls/`.
+    """
+    for name in ("logs", "temp"):
+        (folder / name).mkdir(exist_ok=True)
+    changes = {
+        r"^user .*;\n": "user root;\n" if os.geteuid() == 0 else "",  # who can read the folder
+        "/var/log/documents-api": str(folder / "logs"),
+        "/var/lib/nginx": str(folder / "temp"),
+        "/run/nginx.pid": str(folder / "nginx.pid"),
+        "/etc/documents-api/tls": str(folder / "tls"),
+        r"^listen \[::\].*\n": "",
+        "listen 80 ": f"listen {HOST}:{http_port} ",
+        "listen 443 ": f"listen {HOST}:{port} ",
+        "127.0.0.1:9000": storage,
+        "127.0.0.1:8001": f"{HOST}:{instances[0]}",
+        r".*127.0.0.1:8002(.*\n)": rf"    server {HOST}:{instances[-1]}\1" if instances[1:] else "",
+    }
+    if not tls:
+        changes |= {"ssl http2 ": "", "^ssl_.*\n": ""}
+    for name in FILES:
+        text = (DEPLOY / name).read_text()
+        for pattern, replacement in changes.items():
+            text = re.sub(pattern, replacement, text, flags=re.MULTILINE)
+        (folder / name).write_text(text)
+    program = shutil.which("nginx") or "/usr/sbin/nginx"  # not on the PATH of all Debian users
+    return [program, "-p", f"{folder}/", "-c", str(folder / "nginx.conf"), "-g", "daemon off;"]
