@@ -48,7 +48,7 @@ def test_scripts_are_valid_and_executable(script: Path) -> None:
 def test_guide_s_number_of_database_connections_is_that_of_the_slots() -> None:
     """In a process of its own, since slots have connections in servers only."""
     count = (
-        "import django; django.setup(); from config import slots; slots.open_connections();"
+        "import django; django.setup(); from config.runtime import slots; slots.open_connections();"
         "print(sum(len(each._connections) for each in slots.SLOTS.values()))"
     )
     done = subprocess.run(
