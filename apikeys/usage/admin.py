@@ -1,12 +1,11 @@
 """Refused requests in the admin: all for support, those of their workspaces for admins."""
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import admin
-from django.db.models import Model, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -15,26 +14,19 @@ from apikeys.usage import panels
 from apikeys.usage.filters import RefusedChangeList, RefusedFilter
 from apikeys.usage.models import RefusedRequest
 from apikeys.usage.reasons import explain
+from audit.admin.base import ScopedAdmin
 from audit.admin.links import filtered_log_url
-from audit.admin.search import redirect_without_key
 from audit.scope import scope_of
 from config.admin.base import request_user
-from config.admin.changelist import ReadOnlyAdmin
 from config.admin.formatting import date_column
 from config.templatetags.console import copyable
 from workspaces.permissions import sees_every_workspace
 
-# The fieldsets of a request's page.
-FIELDSETS = (
-    ("What happened", ("when", "status", "response", "why", "document_link")),
-    ("Who", ("key_link", "workspace", "address_link", "user_agent")),
-    ("Request", ("method", "path", "whole_request", "audit_log")),
-)
 NOT_FOR_ADMINS = ("response", "document_link")
 
 
 @admin.register(RefusedRequest)
-class RefusedRequestAdmin(ReadOnlyAdmin):
+class RefusedRequestAdmin(ScopedAdmin):
     """Which requests were refused, and why: the answer to a quoted Request-Id."""
 
     description = "Why a request was refused: find it by its Request-Id, key or address."
@@ -43,17 +35,11 @@ class RefusedRequestAdmin(ReadOnlyAdmin):
     filter_form = RefusedFilter
     change_list_template = "admin/usage/refusedrequest/change_list.html"
     list_display_links = ("request_link",)
-
-    # --- Who sees what ---
-
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        scope = scope_of(request)
-        return bool(scope) if obj is None else scope.includes(obj.workspace_id)
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[RefusedRequest]:
-        scope = scope_of(request)
-        rows: QuerySet[RefusedRequest] = super().get_queryset(request)
-        return rows.filter(scope.condition()) if scope else rows.none()
+    sections = (
+        ("What happened", ("when", "status", "response", "why", "document_link")),
+        ("Who", ("key_link", "workspace", "address_link", "user_agent")),
+        ("Request", ("method", "path", "whole_request", "audit_log")),
+    )
 
     def get_filter_form(self, request: HttpRequest) -> RefusedFilter:
         return RefusedFilter(request.GET, scope_of(request))
@@ -72,11 +58,6 @@ class RefusedRequestAdmin(ReadOnlyAdmin):
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[RefusedChangeList]:
         return RefusedChangeList
 
-    def changelist_view(
-        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        return redirect_without_key(request) or super().changelist_view(request, extra_context)
-
     def get_list_display(self, request: HttpRequest) -> list[Any]:
         everything = sees_every_workspace(request_user(request))
         several = everything or len(scope_of(request).workspaces) != 1
@@ -91,27 +72,11 @@ class RefusedRequestAdmin(ReadOnlyAdmin):
             "request_link",
         ]
 
-    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """What is empty is left out."""
-        hidden = () if sees_every_workspace(request_user(request)) else NOT_FOR_ADMINS
-        return [
-            (title, {"fields": [each for each in names if self._holds(obj, each, hidden)]})
-            for title, names in FIELDSETS
-        ]
-
-    def _holds(self, obj: Any, name: str, hidden: Sequence[str]) -> bool:
-        shown = getattr(self, name, None)
-        return name not in hidden and bool(shown(obj) if shown else getattr(obj, name))
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
-        return [name for _, names in FIELDSETS for name in names]
+    def hidden_fields(self, request: HttpRequest) -> Collection[str]:
+        return () if sees_every_workspace(request_user(request)) else NOT_FOR_ADMINS
 
     def heading(self, obj: RefusedRequest) -> str:
         return f"Refused request {obj.short_request_id}"
-
-    def history_url(self, obj: Model) -> str:
-        """It has no history."""
-        return reverse("admin:usage_refusedrequest_change", args=[obj.pk])
 
     # --- Fields ---
 

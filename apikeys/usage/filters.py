@@ -12,13 +12,14 @@ from django.utils import timezone
 
 from apikeys.usage.models import REQUEST_ID_SHORT, RefusedRequest
 from apikeys.usage.reasons import explain
+from audit.admin.base import SearchChangeList
 from audit.admin.filters import PERIODS, id_field
 from audit.admin.links import filtered_log_url
-from audit.admin.search import MOST_IDS, Recognised, ids_and_addresses, in_words
-from audit.admin.workspace_filter import WorkspaceChoices, WorkspaceField, own_workspace_field
+from audit.admin.search import MOST_IDS, Recognised, ids_and_addresses
+from audit.admin.workspace_filter import WorkspaceField, own_workspace_field
 from audit.scope import Scope
 from config.admin.base import request_user
-from config.admin.changelist import AFTER, FilterForm
+from config.admin.changelist import FilterForm
 from config.runtime.key_format import PREFIX, PUBLIC_LENGTH
 from workspaces.directory import labels
 from workspaces.permissions import sees_every_workspace
@@ -146,36 +147,17 @@ class RefusedFilter(FilterForm):
         return newest.workspace_label if name == "workspace_id__exact" else newest.key_name
 
 
-class RefusedChangeList(WorkspaceChoices):
-    """Adds to the list what the search was recognised as, and links if nothing was found."""
-
-    form: RefusedFilter
+class RefusedChangeList(SearchChangeList):
+    """Words the reasons of its rows, and leads to the audit log if nothing was found."""
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
         explain(self.result_list, for_support=sees_every_workspace(request_user(request)))
 
     @property
-    def recognised_text(self) -> str:
-        """What the search was recognised as."""
-        return in_words(self.form.recognised)
-
-    @property
-    def empty_text(self) -> str:
-        if AFTER in self.params or not self.form.recognised:
-            return super().empty_text
-        return f"Nothing matches. Looked for: {self.recognised_text}."
-
-    @property
     def empty_links(self) -> list[tuple[str, str]]:
-        """What to do about an empty list: texts and URLs."""
         text = self.form.data.get("q", "").strip()
         only_elsewhere = self.form.has_error("q", NOT_HERE)
         if not text or (self.form.errors and not only_elsewhere):
             return []
-        found = [("Search the audit log", filtered_log_url(q=text))]
-        others = (name for name in self.form.fields if name != "q" and self.form.data.get(name))
-        if self.form.recognised and any(others):
-            everywhere = {name: None for name in self.form.fields if name != "q"}
-            found.insert(0, ("Search without the other filters", self.address(**everywhere)))
-        return found
+        return [*super().empty_links, ("Search the audit log", filtered_log_url(q=text))]

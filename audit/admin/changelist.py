@@ -10,10 +10,10 @@ from django.utils.functional import cached_property
 from django.utils.safestring import SafeString
 
 from audit.admin import columns, histogram
+from audit.admin.base import SearchChangeList
 from audit.admin.filters import PERIODS, AuditLogFilter
 from audit.admin.links import refused_requests_url
-from audit.admin.search import Recognised, in_words
-from audit.admin.workspace_filter import WorkspaceChoices
+from audit.admin.search import Recognised
 from config.admin.changelist import AFTER, BEFORE
 from config.admin.charts import Bar, bar_chart
 
@@ -23,8 +23,8 @@ ALL, SOME = timedelta(hours=24), timedelta(days=30)
 FIRST = datetime.min.replace(tzinfo=UTC)
 
 
-class AuditChangeList(WorkspaceChoices):
-    """Adds to Django's list what the search was recognised as, periods, and a chart."""
+class AuditChangeList(SearchChangeList):
+    """Adds periods and a chart, and what an id was recognised as."""
 
     form: AuditLogFilter
 
@@ -35,12 +35,8 @@ class AuditChangeList(WorkspaceChoices):
     # --- Search
 
     @property
-    def recognised_text(self) -> str:
-        """What the search was recognised as, above the entries that it has found."""
-        if not self.result_list:
-            return ""
-        found = [each for each in self.form.recognised if each.conditions]
-        return in_words(self._as_found(each) for each in found)
+    def recognised(self) -> list[Recognised]:
+        return [self._as_found(each) for each in super().recognised]
 
     def _as_found(self, recognised: Recognised) -> Recognised:
         """What an id is, as the entries show that it has found."""
@@ -52,23 +48,10 @@ class AuditChangeList(WorkspaceChoices):
         return recognised
 
     @property
-    def empty_text(self) -> str:
-        if AFTER in self.params or not self.form.recognised:
-            return super().empty_text
-        return f"Nothing matches. Looked for: {in_words(self.form.recognised)}."
-
-    @property
     def empty_links(self) -> list[tuple[str, str]]:
-        """What to do about an empty list: texts and URLs."""
-        found = []
-        others = (name for name in self.form.fields if name != "q" and self.form.data.get(name))
-        if self.form.recognised and any(others):
-            everywhere = {name: None for name in self.form.fields if name != "q"}
-            found.append(("Search without the other filters", self.address(**everywhere)))
         requests = [each.value for each in self.form.recognised if each.request]
-        if requests:
-            found.append(("Look among refused requests", refused_requests_url(requests[0])))
-        return found
+        refused = [("Look among refused requests", refused_requests_url(each)) for each in requests]
+        return [*super().empty_links, *refused[:1]]
 
     # --- Times
 

@@ -24,6 +24,7 @@ from django.utils import timezone
 from django.utils.text import slugify
 
 from audit.admin import histogram
+from audit.admin.base import ScopedAdmin
 from audit.admin.filters import AuditLogFilter
 from audit.admin.links import log_url
 from audit.admin.search import redirect_without_key
@@ -32,7 +33,6 @@ from audit.models import COLUMNS, LABELS, Action
 from audit.record import record
 from config.admin import keyset
 from config.admin.base import request_user
-from config.admin.changelist import ReadOnlyAdmin
 from config.admin.reauthentication import recent_sign_in_required
 
 MOST_COUNTED = 100_000  # entries that are counted before an export
@@ -123,7 +123,7 @@ def file_name(form: AuditLogFilter) -> str:
     return f"audit-log-{timezone.now():%Y-%m-%d}{words}.csv"
 
 
-class ExportViews(ReadOnlyAdmin):
+class ExportViews(ScopedAdmin):
     """The views; the admin of the audit log has their URLs."""
 
     def get_filter_form(self, request: HttpRequest) -> AuditLogFilter:

@@ -4,7 +4,6 @@ from typing import Any
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
-from django.db.models import Model, QuerySet
 from django.http import (
     HttpRequest,
     HttpResponse,
@@ -12,36 +11,25 @@ from django.http import (
     JsonResponse,
 )
 from django.template.loader import render_to_string
-from django.urls import URLPattern, path, reverse
+from django.urls import URLPattern, path
 from django.utils.safestring import SafeString
 
 from audit.admin import columns
 from audit.admin.changelist import AuditChangeList
 from audit.admin.export import ExportViews
 from audit.admin.filters import AuditLogFilter
-from audit.admin.search import redirect_without_key
 from audit.admin.workspace_filter import suggestions
 from audit.models import AuditEntry
 from audit.scope import scope_of
 from audit.sealing import state
-from config.admin.changelist import READING, ReadOnlyAdmin
+from config.admin.changelist import READING
 from config.admin.formatting import code_spans
 
-# The fieldsets of an entry's page; empty fields and fieldsets are left out.
-FIELDSETS = (
-    (
-        "What happened",
-        ("when", "happened", "what_happened", "download", "detail", "workspace_fact", "seal"),
-    ),
-    ("Who", ("person_link", "member_link", "key_fact")),
-    ("Document", ("document_fact", "file_type", "byte_range", "sent", "sha256")),
-    ("Request", ("address_link", "user_agent", "request_fact")),
-)
 MOST_OF_A_REQUEST = 20  # other entries that an entry's page shows
 
 
 @admin.register(AuditEntry)
-class AuditEntryAdmin(columns.EntryFields, ExportViews, ReadOnlyAdmin):
+class AuditEntryAdmin(columns.EntryFields, ExportViews):
     """Nobody adds, changes or deletes an entry; the database refuses it too."""
 
     description = "Who did what, and when: keys, downloads, plans, members, accounts."
@@ -61,17 +49,15 @@ class AuditEntryAdmin(columns.EntryFields, ExportViews, ReadOnlyAdmin):
         "sealed",
     )
     list_display_links = ("when",)
-
-    # --- Who sees what ---
-
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        scope = scope_of(request)
-        return bool(scope) if obj is None else scope.includes(obj.workspace_id)
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[AuditEntry]:
-        scope = scope_of(request)
-        entries: QuerySet[AuditEntry] = super().get_queryset(request)
-        return entries.filter(scope.condition()) if scope else entries.none()
+    sections = (
+        (
+            "What happened",
+            ("when", "happened", "what_happened", "download", "detail", "workspace_fact", "seal"),
+        ),
+        ("Who", ("person_link", "member_link", "key_fact")),
+        ("Document", ("document_fact", "file_type", "byte_range", "sent", "sha256")),
+        ("Request", ("address_link", "user_agent", "request_fact")),
+    )
 
     def get_filter_form(self, request: HttpRequest) -> AuditLogFilter:
         return AuditLogFilter(request.GET, scope_of(request))
@@ -108,11 +94,6 @@ class AuditEntryAdmin(columns.EntryFields, ExportViews, ReadOnlyAdmin):
         ]
         return [*ours, *super().get_urls()]
 
-    def changelist_view(
-        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        return redirect_without_key(request) or super().changelist_view(request, extra_context)
-
     def workspaces_view(self, request: HttpRequest) -> HttpResponse:
         """Suggestions for the workspace filter, for users who see every workspace's entries."""
         if not scope_of(request).everything:
@@ -120,10 +101,6 @@ class AuditEntryAdmin(columns.EntryFields, ExportViews, ReadOnlyAdmin):
         if request.method != "GET":
             return HttpResponseNotAllowed(["GET"])
         return JsonResponse(suggestions(request.GET))
-
-    def history_url(self, obj: Model) -> str:
-        """An entry has no history of its own."""
-        return reverse("admin:audit_auditentry_change", args=[obj.pk])
 
     # --- One entry ---
 
@@ -169,18 +146,6 @@ class AuditEntryAdmin(columns.EntryFields, ExportViews, ReadOnlyAdmin):
             if len(entries) > 1
         ]
 
-    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        filled = [
-            (title, [name for name in names if self._holds(obj, name)])
-            for title, names in FIELDSETS
-        ]
-        return [(title, {"fields": names}) for title, names in filled if names]
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
-        return [name for _, names in FIELDSETS for name in names]
-
     def _holds(self, obj: Any, name: str) -> bool:
-        if name == "seal":  # every entry's page says it; the query is made once
-            return True
-        shown = getattr(self, name, None)
-        return (shown(obj) if shown else getattr(obj, name)) not in ("", None)
+        # Every entry's page says whether it is sealed; the query is made once.
+        return name == "seal" or super()._holds(obj, name)

@@ -1,0 +1,90 @@
+"""Lists with a search, and pages of their rows, for support staff and for admins of workspaces."""
+
+from collections.abc import Collection
+from typing import Any
+
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+
+from audit.admin.search import Recognised, in_words, redirect_without_key
+from audit.admin.workspace_filter import WorkspaceChoices
+from audit.scope import scope_of
+from config.admin.changelist import AFTER, ReadOnlyAdmin
+
+
+class SearchChangeList(WorkspaceChoices):
+    """A list that says what its search was recognised as. Its form has `q` and `recognised`."""
+
+    form: Any
+
+    @property
+    def recognised(self) -> list[Recognised]:
+        """What has found the rows."""
+        return [each for each in self.form.recognised if each.conditions]
+
+    @property
+    def recognised_text(self) -> str:
+        """What the search was recognised as, above the rows that it has found."""
+        return in_words(self.recognised) if self.result_list else ""
+
+    @property
+    def empty_text(self) -> str:
+        if AFTER in self.params or not self.form.recognised:
+            return super().empty_text
+        return f"Nothing matches. Looked for: {in_words(self.form.recognised)}."
+
+    @property
+    def empty_links(self) -> list[tuple[str, str]]:
+        """What to do about an empty list: texts and URLs."""
+        others = [name for name in self.form.fields if name != "q"]
+        if not (self.form.recognised and any(map(self.form.data.get, others))):
+            return []
+        return [("Search without the other filters", self.address(**dict.fromkeys(others)))]
+
+
+class ScopedAdmin(ReadOnlyAdmin):
+    """Rows with a `workspace_id`: users see those in their scope.
+
+    Attributes:
+        sections: the fieldsets of a row's page; empty fields and fieldsets are left out.
+    """
+
+    sections: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        scope = scope_of(request)
+        return bool(scope) if obj is None else scope.includes(obj.workspace_id)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        scope = scope_of(request)
+        rows: QuerySet[Any] = super().get_queryset(request)
+        return rows.filter(scope.condition()) if scope else rows.none()
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        return redirect_without_key(request) or super().changelist_view(request, extra_context)
+
+    def history_url(self, obj: Model) -> str:
+        """A row has no history of its own."""
+        return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", args=[obj.pk])
+
+    def hidden_fields(self, request: HttpRequest) -> Collection[str]:
+        """The fields that the user may not see."""
+        return ()
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        hidden = self.hidden_fields(request)
+        filled = [
+            (title, [name for name in names if name not in hidden and self._holds(obj, name)])
+            for title, names in self.sections
+        ]
+        return [(title, {"fields": names}) for title, names in filled if names]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
+        return [name for _, names in self.sections for name in names]
+
+    def _holds(self, obj: Any, name: str) -> bool:
+        shown = getattr(self, name, None)
+        return (shown(obj) if shown else getattr(obj, name)) not in ("", None)
