@@ -405,13 +405,13 @@ OUR_APPS = ("workspaces", "apikeys", "documents", "audit", "events")
 def test_admin_pages_fit_and_are_accessible(
     belongings: Belongings, acme: Tenant, browser: Browser, who: str
 ) -> None:
-    user = {"admin": lambda: acme.admin, "support": staff.support, "operator": staff.operator}[
-        who
-    ]()
+    people = {"admin": lambda: acme.admin, "support": staff.support, "operator": staff.operator}
+    user = people[who]()
     client = staff.signed_in(user)
     browser.log_in(user)
-    for name in names():
-        for url in addresses(name, belongings.ids.get(model_of(name), []))[:1]:
+    pages = {name: addresses(name, belongings.ids.get(model_of(name), []))[:1] for name in names()}
+    for name, urls in {**pages, "system": [reverse("system")]}.items():
+        for url in urls:
             response = client.get(url)
             is_page = response.headers["Content-Type"].startswith("text/html")
             if response.status_code == 200 and is_page:

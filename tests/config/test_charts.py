@@ -34,13 +34,6 @@ def test_chart_has_a_table_of_the_same_numbers() -> None:
     assert "over the limit (429)" in html
 
 
-def test_chart_names_each_bar_for_those_who_cannot_see_it() -> None:
-    html = bar_chart(DAYS, label="Requests")
-    assert '<a href="?day=1&amp;page=2" aria-label="2026-03-01: 8 successful, 2 over' in html
-    assert "<title>2026-03-02: none</title>" in html
-    assert 'role="group" aria-label="Requests"' in html
-
-
 def test_chart_that_is_small_is_one_picture_without_links() -> None:
     html = bar_chart(DAYS, label="10 requests", small=True)
     assert 'role="img" aria-label="10 requests"' in html

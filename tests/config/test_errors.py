@@ -1,6 +1,5 @@
 """Errors: JSON with `error` everywhere under /api/, whatever goes wrong, and parts that heal."""
 
-import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import quote
@@ -9,12 +8,11 @@ from uuid import uuid4
 import pytest
 from django.db import connection, transaction
 
-from config.runtime.logs import RedactingFormatter
 from tests.support import factories
 from tests.support.client import get, golden
 from tests.support.factories import Tenant
 from tests.support.nginx import Nginx, exchange
-from tests.support.server import Server, end_connections, eventually
+from tests.support.server import Server, eventually
 
 PATHS = ("/me", "/documents", "/documents/{id}", "/documents/{id}/download")
 
@@ -118,12 +116,6 @@ def test_error_of_what_is_no_text_is_400_as_a_type_and_404_as_an_id(
     assert response.status == 400
     assert "'type'" in response.error
     assert acme.get(f"/documents/{UNTEXT[untext]}").json() == golden("no_document")
-
-
-def test_error_of_what_is_no_text_is_the_same_over_a_socket(server: Server, acme: Tenant) -> None:
-    for value in UNTEXT.values():
-        assert server.get(f"/documents?cursor={value}", acme.raw).status == 400
-        assert server.get(f"/documents/{value}", acme.raw).json() == golden("no_document")
 
 
 def test_error_of_more_parameters_than_are_read_is_400(acme: Tenant) -> None:
@@ -236,18 +228,6 @@ def test_error_of_a_crash_while_the_key_is_looked_up_is_500_too(acme: Tenant) ->
     assert response.json() == golden("server_error")
 
 
-def test_error_log_has_no_raw_key_of_an_exception(acme: Tenant) -> None:
-    try:
-        raise ValueError(f"cannot use {acme.raw}")
-    except ValueError as exc:
-        record = logging.LogRecord(
-            "any", logging.ERROR, __file__, 1, "at %s", (acme.raw,), (type(exc), exc, None)
-        )
-    line = RedactingFormatter("%(message)s").format(record)
-    assert acme.raw not in line
-    assert line == f"at {acme.key.prefix}…\nValueError: cannot use {acme.key.prefix}…"
-
-
 def test_error_log_has_no_line_forged_by_a_line_end_in_a_path(server: Server, acme: Tenant) -> None:
     response = server.get("/documents/x%0D%0A2026-01-01 INFO forged".replace(" ", "%20"), acme.raw)
     line = eventually(lambda: server.log_of(response))
@@ -267,12 +247,6 @@ def test_error_of_a_database_out_of_reach_is_503_and_heals(server: Server, acme:
     server.database.restore()
     assert server.recovers()
     assert server.get("/me", acme.raw).status == 200
-
-
-def test_error_is_none_when_a_connection_died_idle(server: Server, acme: Tenant) -> None:
-    assert server.get("/me", acme.raw).status == 200
-    assert end_connections() >= 1
-    assert [server.get("/me", acme.raw).status for _ in range(8)] == [200] * 8
 
 
 def test_error_outside_of_the_api_is_a_page(db: None) -> None:

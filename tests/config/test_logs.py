@@ -186,22 +186,6 @@ def test_log_has_the_cause_of_a_503(json_server: Server, acme: Tenant) -> None:
         json_server.restore()
 
 
-def test_log_has_the_cause_of_a_page_s_503(json_server: Server) -> None:
-    json_server.database.refuse()
-    sent = json_server.request("/admin/", cookie="sessionid=0123456789abcdef")
-    assert sent.status == 503
-    *_, line = eventually(lambda: lines(json_server, sent.headers["request-id"]))
-    assert line["cause"] == "database"
-    assert "connection" in line["reason"]
-
-
-def test_log_has_the_cause_of_an_invalid_host(
-    acme: Tenant, caplog: pytest.LogCaptureFixture
-) -> None:
-    assert acme.get("/me", host="evil.example").status == 400
-    assert "evil.example" in access_fields(caplog)["reason"]
-
-
 @pytest.mark.parametrize("name", ["_granian", "granian.access"])
 def test_log_of_granian_has_the_same_form(name: str) -> None:
     program = (

@@ -11,11 +11,10 @@ from django.urls import reverse
 from audit.models import AuditEntry
 from config.runtime.request_context import actor, client_info, handling
 from tests.apikeys.test_admin_keys import create, page
-from tests.support import factories, staff
+from tests.support import factories
 from tests.support.factories import Tenant
 from tests.support.proxy import HOST
 from tests.support.server import Server
-from tests.workspaces.test_admin_workspaces import page as workspace_page
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 
@@ -42,17 +41,6 @@ def test_client_info_is_recorded_when_an_admin_changes_keys(acme: Tenant) -> Non
     html = client.get(reverse("admin:audit_auditentry_change", args=[entry.pk])).content.decode()
     assert "203.0.113.9" in html
     assert FIREFOX in html
-
-
-def test_client_info_is_recorded_when_an_operator_changes_a_workspace(acme: Tenant) -> None:
-    last = AuditEntry.objects.latest("id").pk
-    client = browser()
-    client.force_login(staff.operator())
-    form = {"reason": "x", "plan": "BUSINESS", "confirmed": "yes"}
-    for name in ("plan", "suspend"):
-        client.post(workspace_page(acme.workspace, name), form)
-    actions = ("workspace.plan_changed", "workspace.suspended")
-    assert sorted(new_since(last)) == sorted((action, "203.0.113.9", FIREFOX) for action in actions)
 
 
 def test_actor_is_the_user_who_is_signed_in(acme: Tenant) -> None:

@@ -28,14 +28,6 @@ def test_request_id_of_the_client_is_not_used(acme: Tenant) -> None:
     assert "mine" not in response.headers["request-id"]
 
 
-def test_request_id_is_in_the_log_line(server: Server, acme: Tenant) -> None:
-    response = server.get("/me", acme.raw)
-    assert response.status == 200
-    line = eventually(lambda: server.log_of(response))
-    assert "access" in line
-    assert "GET /api/v1/me 200" in line
-
-
 def test_request_id_is_in_a_download_s_log_line_and_entry(server: Server, acme: Tenant) -> None:
     document = factories.document(acme.workspace)
     response = server.get(f"/documents/{document.id}/download", acme.raw)

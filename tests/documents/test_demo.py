@@ -1,22 +1,18 @@
 """The demo: what a first-time user of the service finds."""
 
-import hashlib
-import io
 import re
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from functools import cache
 from uuid import UUID
 
 import pytest
 from django.contrib.auth.models import User
-from pypdf import PdfReader
 from pytest_django.plugin import DjangoDbBlocker
 
 from apikeys.models import ApiKey
 from audit.models import AuditEntry
-from documents import demo, storage
+from documents import demo
 from documents.models import Document, Recipient, StoredFile
 from tests.support import factories
 from tests.support.client import get
@@ -59,11 +55,6 @@ def everything() -> list[Document]:
     return [document for tenant in demo.TENANTS for document in of(tenant)]
 
 
-def test_load_reports_its_progress(lines: list[str]) -> None:
-    assert lines[0] == "Importing the documents of Acme …"
-    assert "Importing the documents of Frozen …" in lines
-
-
 @pytest.mark.parametrize(
     ("name", "plan", "suspended", "status"),
     [
@@ -85,35 +76,6 @@ def test_workspaces_have_documents_and_an_admin_whose_key_gets_the_plans_respons
     assert get("/api/v1/documents", f"Bearer {raw}").status == status
 
 
-def test_users_are_an_admin_of_each_workspace_a_member_support_and_an_operator() -> None:
-    memberships = Membership.objects.values_list("user__username", "workspace__name", "role")
-    assert set(memberships) == {
-        ("ada@acme.example", "Acme", "ADMIN"),
-        ("uma@umbrella.example", "Umbrella", "ADMIN"),
-        ("felix@freebie.example", "Freebie", "ADMIN"),
-        ("frida@frozen.example", "Frozen", "ADMIN"),
-        ("max@acme.example", "Acme", "MEMBER"),
-    }
-    sam = User.objects.get(username="sam@support.example")
-    assert sam.is_staff
-    assert [group.name for group in sam.groups.all()] == ["Support"]
-    [olga] = User.objects.filter(is_superuser=True)
-    assert (olga.username, olga.is_staff) == ("olga@operator.example", True)
-    assert {user.username for user in User.objects.all()} == {p.login for p in demo.PEOPLE}
-
-
-def test_acme_has_120_documents_over_half_a_year_and_some_deleted() -> None:
-    workspace = Workspace.objects.get(name="Acme")
-    documents = workspace.documents.filter(deleted_at=None)
-    assert documents.count() == 120
-    assert workspace.documents.count() == 126
-    ages = [(NOW - document.created_at).days for document in documents]
-    assert min(ages) >= 0
-    assert max(ages) < 190
-    for month in range(6):
-        assert any(month * 30 <= age < month * 30 + 32 for age in ages)
-
-
 def test_acme_shows_every_value_there_is() -> None:
     documents = of(demo.ACME)
     recipients = [r for document in documents for r in document.recipients.all()]
@@ -128,40 +90,6 @@ def test_acme_shows_every_value_there_is() -> None:
     texts = "".join([d.title + d.file_name for d in documents] + [r.name for r in recipients])
     for letters in ("ñüß", "łśű", "αίσ", "Дгы"):
         assert set(letters) <= set(texts)
-
-
-@cache
-def read(content: bytes) -> tuple[str, int]:
-    """The text of the first and the last page of a PDF, and the number of its pages."""
-    pages = PdfReader(io.BytesIO(content), strict=True).pages
-    return f"{pages[0].extract_text()}\n{pages[-1].extract_text()}", len(pages)
-
-
-def text_of(stored: StoredFile) -> tuple[str, int]:
-    """The same of a stored file, whose size and digest must be those of its row."""
-    content = b"".join(storage.open_object(stored.object_key, stored.size))
-    assert len(content) == stored.size
-    assert hashlib.sha256(content).hexdigest() == stored.sha256
-    return read(content)
-
-
-def test_pdfs_say_what_they_are_and_certificates_have_the_digests_of_the_other_two() -> None:
-    for document in everything():
-        text, pages = text_of(document.original)
-        assert text.startswith("ORIGINAL ")
-        assert (pages, document.original.size) == (document.page_count, document.file_size)
-        if document.status == Status.COMPLETED:
-            assert document.signed is not None
-            assert document.certificate is not None
-            signed, pages = text_of(document.signed)
-            assert signed.startswith("SIGNED COPY ")
-            assert "Signatures" in signed
-            assert pages == document.page_count + 1
-            certificate, pages = text_of(document.certificate)
-            assert certificate.startswith("CERTIFICATE OF COMPLETION ")
-            assert pages == 1
-            for stored in (document.original, document.signed):
-                assert stored.sha256 in certificate
 
 
 def all_times() -> dict[tuple[UUID, str], datetime]:

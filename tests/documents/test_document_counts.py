@@ -67,27 +67,6 @@ def test_document_counts_follow_each_change_of_a_document(acme: Tenant, umbrella
     assert exact(umbrella)
 
 
-def test_document_counts_follow_many_documents_in_one_statement(
-    acme: Tenant, umbrella: Tenant
-) -> None:
-    for tenant in (acme, umbrella):
-        factories.listed(tenant.workspace, 40, status=lambda n: ("DRAFT", "SENT", "VIEWED")[n % 3])
-    assert document_counts(acme.workspace.id) == Counts(draft=14, sent=13, completed=0)
-    Document.objects.filter(status="VIEWED").update(status="SENT")
-    assert document_counts(acme.workspace.id) == Counts(draft=14, sent=26, completed=0)
-    Document.objects.filter(workspace=acme.workspace, status="DRAFT").delete()
-    assert exact(acme)
-    assert exact(umbrella)
-
-
-def test_document_counts_do_not_follow_what_is_rolled_back(acme: Tenant) -> None:
-    with transaction.atomic():
-        factories.document(acme.workspace, "DRAFT")
-        assert document_counts(acme.workspace.id).draft == 1
-        transaction.set_rollback(True)
-    assert document_counts(acme.workspace.id).draft == 0
-
-
 def rows(*tenants: Tenant) -> int:
     """How many rows /me sums up."""
     ids = [tenant.workspace.id for tenant in tenants]
@@ -226,15 +205,6 @@ def test_document_counts_do_not_follow_a_part_that_is_rolled_back(acme: Tenant) 
             transaction.set_rollback(undone)
         assert exact(acme)
     assert rows(acme) <= FOLDED
-
-
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.usefixtures("as_owner")
-def test_document_counts_of_an_emptied_table_are_nothing(acme: Tenant) -> None:
-    factories.document(acme.workspace, "DRAFT")
-    with connection.cursor() as cursor:
-        cursor.execute("TRUNCATE documents_document CASCADE")
-    assert exact(acme)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -2,7 +2,7 @@
 
 import io
 import os
-from http.client import HTTPConnection, IncompleteRead
+from http.client import HTTPConnection
 from typing import Any
 
 import pytest
@@ -14,6 +14,7 @@ from pypdf import PdfReader
 from audit.models import AuditEntry
 from documents import storage
 from documents.models import Document, StoredFile
+from tests.documents.test_documents_list import problem_with
 from tests.support import factories
 from tests.support.client import golden
 from tests.support.factories import Tenant, pdf, uid
@@ -54,7 +55,8 @@ def test_download_of_each_status_has_its_files_and_its_default(
 
 @pytest.mark.parametrize(
     "query",
-    ["type=", "type=pdf", "type=Signed", "type=%20signed", "type=signed%00", "type=%FF"],
+    ["type=", "type=pdf", "type=Signed", "type=%20signed", "type=signed%00", "type=%FF"]
+    + ["type=original&type=original"],
 )
 @pytest.mark.parametrize("there", [True, False], ids=["there", "unknown"])
 def test_download_of_an_unknown_type_is_400_also_for_an_unknown_document(
@@ -63,18 +65,9 @@ def test_download_of_an_unknown_type_is_400_also_for_an_unknown_document(
     id = factories.document(acme.workspace).id if there else uid(999)
     response = acme.get(f"/documents/{id}/download?{query}")
     assert response.status == 400
-    problem = "is empty" if query == "type=" else "is not valid"
+    problem = problem_with(query.removeprefix("type="))
     assert response.error == f"The query parameter 'type' {problem}: it takes {TYPE_TAKES}."
     assert entries() == []
-
-
-def test_download_with_a_repeated_type_is_400(acme: Tenant) -> None:
-    document = factories.document(acme.workspace)
-    response = acme.get(path_of(document, "original&type=original"))
-    assert response.status == 400
-    assert response.error == (
-        f"The query parameter 'type' is given more than once: it takes {TYPE_TAKES}."
-    )
 
 
 def test_download_ignores_unknown_parameters(acme: Tenant) -> None:
@@ -91,26 +84,6 @@ def test_download_does_not_negotiate_accept(acme: Tenant, accept: str) -> None:
     assert response.headers["content-type"] == "application/pdf"
     missing = acme.get(f"/documents/{uid(999)}/download", accept=accept)
     assert missing.json() == golden("no_document")
-
-
-@pytest.mark.parametrize("file_type", TYPES)
-def test_download_head_has_the_headers_and_records_nothing(
-    acme: Tenant, file_type: str | None
-) -> None:
-    document = factories.document(acme.workspace, "COMPLETED")
-    head = acme.get(path_of(document, file_type), method="HEAD")
-    assert entries() == []
-    get = acme.get(path_of(document, file_type))
-    assert head.same() == (200, get.same()[1], b"")
-    assert len(entries()) == 1
-
-
-def test_download_head_has_the_headers_over_a_socket_too(server: Server, acme: Tenant) -> None:
-    document = factories.document(acme.workspace)
-    head = server.get(path_of(document), acme.raw, "HEAD")
-    assert entries() == []
-    get = server.get(path_of(document), acme.raw)
-    assert head.same() == (200, get.same()[1], b"")
 
 
 def test_download_is_in_the_audit_log_under_the_key_s_name(server: Server, acme: Tenant) -> None:
@@ -136,13 +109,6 @@ def test_download_is_in_the_audit_log_under_the_key_s_name(server: Server, acme:
         "user_agent": "sync/1.0",
         "request_id": response.headers["request-id"],
     }
-
-
-def test_download_records_an_entry_of_its_own_each_time(acme: Tenant) -> None:
-    document = factories.document(acme.workspace)
-    responses = [acme.get(path_of(document)) for _ in range(3)]
-    ids = [response.headers["request-id"] for response in responses]
-    assert [entry.request_id for entry in entries()] == ids
 
 
 @pytest.mark.parametrize(
@@ -179,16 +145,6 @@ def test_download_entry_holds_any_user_agent(server: Server, acme: Tenant) -> No
     assert len(agents) == 4  # what becomes of other bytes is the server's to say
 
 
-def test_download_of_a_file_that_object_storage_lacks_is_503_without_an_entry(acme: Tenant) -> None:
-    [document] = factories.listed(acme.workspace, 1)
-    for method in ("GET", "HEAD"):
-        response = acme.get(path_of(document), method=method)
-        assert response.status == 503
-        assert response.headers["retry-after"] == "5"
-    assert acme.get(path_of(document)).json() == golden("unavailable")
-    assert entries() == []
-
-
 @pytest.fixture
 def large(acme: Tenant) -> tuple[Document, bytes]:
     """A document whose original is far larger than all buffers on its way."""
@@ -201,15 +157,6 @@ def started(server: Server, tenant: Tenant, document: Document) -> HTTPConnectio
     client = HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
     client.request("GET", f"/api/v1{path_of(document)}", headers={"Authorization": tenant.bearer})
     return client
-
-
-def test_download_of_a_large_file_arrives_whole(
-    server: Server, acme: Tenant, large: tuple[Document, bytes]
-) -> None:
-    document, content = large
-    response = server.get(path_of(document), acme.raw)
-    assert response.headers["content-length"] == str(len(content))
-    assert response.body == content
 
 
 def test_download_entry_is_there_although_the_client_hung_up_after_the_first_byte(
@@ -248,37 +195,6 @@ def test_download_to_a_client_that_reads_nothing_does_not_fill_the_memory(
     assert response.read() == content
     response.close()
     client.close()
-
-
-def test_download_breaks_off_when_object_storage_breaks_off(
-    server: Server, acme: Tenant, large: tuple[Document, bytes]
-) -> None:
-    document, _ = large
-    client = started(server, acme, document)
-    response = client.getresponse()
-    response.read(1)
-    server.store.refuse()
-    with pytest.raises((IncompleteRead, ConnectionError)):
-        response.read()
-    response.close()
-    client.close()
-    server.store.restore()
-    small = factories.document(acme.workspace)
-    assert server.get(path_of(small), acme.raw).status == 200
-
-
-def test_download_without_object_storage_is_503_and_heals(server: Server, acme: Tenant) -> None:
-    document = factories.document(acme.workspace)
-    assert server.get(path_of(document), acme.raw).status == 200
-    server.store.refuse()
-    response = server.get(path_of(document), acme.raw)
-    assert response.status == 503
-    assert response.json() == golden("unavailable")
-    assert response.headers["retry-after"] == "5"
-    assert server.get(f"/documents/{document.id}", acme.raw).status == 200
-    server.store.restore()
-    assert server.get(path_of(document), acme.raw).status == 200
-    assert len(entries()) == 2
 
 
 @pytest.mark.usefixtures("as_owner")

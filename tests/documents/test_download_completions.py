@@ -23,11 +23,10 @@ from config.management.shutdown import Shutdown
 from documents.download.nginx_log import BLOCK, Counts, Recorder
 from tests.config.test_errors import renamed
 from tests.support import factories, server
-from tests.support.client import golden
 from tests.support.database import backdated, read_only, without_triggers
 from tests.support.factories import Tenant
 from tests.support.nginx import Nginx, record_completions
-from tests.support.proxy import Proxy, failing_after
+from tests.support.proxy import Proxy
 from tests.support.server import PATIENCE, ROOT, eventually
 
 LINE = "1771234567.123 {} 200 1000 1000\n"
@@ -87,21 +86,6 @@ def command(stdin: Any, database: str) -> Iterator["subprocess.Popen[str]"]:
     finally:
         process.kill()
         process.communicate()
-
-
-def test_record_download_completions_records_0_bytes_if_object_storage_fails_nginx(
-    nginx: Nginx, acme: Tenant
-) -> None:
-    document = factories.document(acme.workspace)
-    nginx.store.alter = failing_after(1)  # the application has seen that the object is there
-    response = nginx.get(f"/documents/{document.id}/download", acme.raw)
-    assert response.status == 503
-    assert response.json() == golden("unavailable")
-    assert "content-disposition" not in response.headers
-    request_id = response.headers["request-id"]
-    assert eventually(lambda: request_id in nginx.completions.read_text())
-    record_completions(nginx.completions)
-    assert end_entries() == [(request_id, "broken off at 0 bytes", 0)]
 
 
 def test_nginx_log_has_no_line_for_what_is_no_download(nginx: Nginx, acme: Tenant) -> None:

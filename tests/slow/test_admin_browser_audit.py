@@ -1,9 +1,5 @@
 """A user of Support in a real browser: finds a key's story and a document's, and exports it."""
 
-import csv
-import io
-from pathlib import Path
-
 import pytest
 from selenium.webdriver.common.by import By
 
@@ -12,8 +8,7 @@ from tests.support import factories
 from tests.support.browser import Browser
 from tests.support.factories import Tenant
 from tests.support.server import eventually
-from tests.support.staff import DOCUMENTS, HISTORY, happened, of, support
-from workspaces.changes import set_suspended
+from tests.support.staff import HISTORY, happened, of, support
 
 
 @pytest.fixture
@@ -92,67 +87,6 @@ def test_story_of_an_unasked_download(acme: Tenant, sam: Browser) -> None:
         assert text in sam.text
 
 
-def test_story_of_a_part_of_a_file_and_its_raw_entries(acme: Tenant, sam: Browser) -> None:
-    document = factories.document(acme.workspace, title="Lease")
-    path = f"/documents/{document.id}/download"
-    response = sam.server.get(path, acme.raw, Range="bytes=0-99")
-    assert response.status == 206
-    eventually(lambda: AuditEntry.objects.filter(action=Action.DOWNLOAD_ENDED).exists())
-    sam.open(HISTORY)
-    support = Clicks(sam)
-    support.search(f"{response.headers['request-id'][:8]}…")
-    [row] = column(sam, "what_happened_to")
-    assert row.startswith("Document downloaded (original) part: 100 of ")
-    support.click("#result_list .field-when a")
-    assert support.count == 2
-    assert "Entries of this request" in sam.text
-    assert "Download ended" in sam.text
-    sam.check_layout("history-entry-of-a-download")
-
-
-def test_story_of_somebody_who_left(acme: Tenant, sam: Browser) -> None:
-    factories.issue(acme.workspace, "Laptop", acme.admin)
-    sam.open(HISTORY)
-    support = Clicks(sam)
-    support.search(str(acme.admin))
-    assert support.count == 1
-    assert [each.split(":")[0] for each in column(sam, "what_happened_to")] == [
-        "API key created",
-        "API key created",
-    ]
-
-
-def test_story_of_a_refused_workspace(acme: Tenant, sam: Browser) -> None:
-    set_suspended(acme.workspace, True, by="olga@operators.example", reason="Unpaid invoices")
-    sam.open(HISTORY)
-    support = Clicks(sam)
-    support.search("olga@operators.example")
-    assert support.count == 1
-    assert column(sam, "what_happened_to")[0].startswith("Workspace suspended")
-    assert column(sam, "who")[0] == "olga@operators.example"
-
-
-def test_story_of_an_address(acme: Tenant, sam: Browser) -> None:
-    happened(2, **of(acme.workspace), address="203.0.113.9")
-    sam.open(HISTORY)
-    support = Clicks(sam)
-    support.search("203.0.113.9")
-    assert support.count == 1
-    assert column(sam, "address_link") == ["203.0.113.9"] * 2
-
-
-def test_story_of_a_request_that_was_refused(acme: Tenant, sam: Browser) -> None:
-    refused = sam.server.get(f"/documents/{factories.uid(9)}", acme.raw)
-    assert refused.status == 404
-    sam.open(HISTORY)
-    support = Clicks(sam)
-    support.search(refused.headers["request-id"])
-    assert f"Request id “{refused.headers['request-id']}”" in sam.text
-    sam.check_layout("history-of-a-refused-request")
-    support.click("main a[href*='/refusedrequest/?q=']")
-    assert support.count == 2
-
-
 def test_chart_narrows_the_list_by_a_click_and_has_a_table(acme: Tenant, sam: Browser) -> None:
     happened(3, **of(acme.workspace))
     happened(1, **of(acme.workspace, action=Action.LOGIN))
@@ -163,14 +97,6 @@ def test_chart_narrows_the_list_by_a_click_and_has_a_table(acme: Tenant, sam: Br
     sam.click("2026-03-01 12:00")
     assert len(column(sam, "when")) == 2
     assert sam.find("#id_since").get_attribute("value") == "2026-03-01 12"
-
-
-def test_periods_are_one_click(acme: Tenant, sam: Browser) -> None:
-    happened(1, **of(acme.workspace))
-    sam.open(HISTORY)
-    sam.click("Last hour")
-    assert len(column(sam, "when")) == 1
-    assert "Time: Last hour" in sam.text
 
 
 def test_audit_search_cuts_a_pasted_raw_key_in_the_address(acme: Tenant, sam: Browser) -> None:
@@ -206,66 +132,3 @@ def test_audit_filters_by_workspace_action_and_dates(
     assert column(sam, "who") == ["admin@umbrella.example"]
     sam.click("Clear all")
     assert set(column(sam, "workspace")) == {"Acme", "Umbrella"}
-
-
-def test_audit_search_reports_what_cannot_be_searched_for(sam: Browser) -> None:
-    sam.open(f"{HISTORY}?since=yesterday&q=dtd_a&key_id__exact=7")
-    for text in ("This is not a time.", "enter its first 12 characters", "This is not an id."):
-        assert text in sam.text
-    sam.check_layout("history-errors")
-    sam.open(f"{HISTORY}?q=nobody")
-    assert "Nothing matches." in sam.text
-
-
-def test_document_page_leads_from_a_ticket_to_the_audit_log(acme: Tenant, sam: Browser) -> None:
-    document = factories.document(acme.workspace, title="Lease of the flat, second floor")
-    factories.recipient(document, "SIGNER", "SIGNED")
-    factories.recipient(document, "APPROVER", "SENT", email="bob@example.com", order=2)
-    assert sam.server.get(f"/documents/{document.id}/download", acme.raw).status == 200
-    sam.open(DOCUMENTS)
-    sam.check_layout("documents")
-    sam.submit(sam.find("#id_q"), str(document.id))
-    assert column(sam, "progress") == ["1 of 2"]
-    sam.click("Lease")
-    assert "bob@example.com" in sam.text
-    sam.check_layout("document")
-    sam.click("Audit log")
-    assert column(sam, "what_happened_to")[-1].startswith("Document downloaded")
-    assert "Document: Lease of the flat" in sam.text
-    sam.check_layout("history-of-a-document")
-
-
-def test_audit_export_is_a_file(acme: Tenant, sam: Browser, tmp_path: Path) -> None:
-    happened(3, **of(acme.workspace, document_title="=1+1"))
-    sam.cdp("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
-    sam.open(f"{HISTORY}?action__exact=document.downloaded")
-    sam.follow(sam.find("a.export"))
-    assert "3" in sam.find(".facts dd").text
-    sam.check_layout("history-export")
-    sam.find("a.export").click()
-    [file] = eventually(lambda: list(tmp_path.glob("*.csv")))
-    rows = list(csv.DictReader(io.StringIO(file.read_text("utf-8-sig"), newline="")))
-    assert [row["document_title"] for row in rows] == ["'=1+1"] * 3
-
-
-def test_evidence_before_the_first_seal_is_a_message(acme: Tenant, sam: Browser) -> None:
-    document = factories.document(acme.workspace, title="Lease")
-    assert sam.server.get(f"/documents/{document.id}/download", acme.raw).status == 200
-    sam.open(f"{HISTORY}?document_id__exact={document.id}")
-    sam.check_layout("history-of-a-document-with-evidence")
-    sam.click("Download evidence")
-    assert "No evidence file was made. No entry is sealed yet" in sam.text
-
-
-def test_audit_list_of_an_admin_has_the_own_workspace_s(
-    acme: Tenant, umbrella: Tenant, browser: Browser
-) -> None:
-    browser.log_in(acme.admin)
-    browser.open(HISTORY)
-    assert column(browser, "workspace") == ["Acme"]
-    assert "Umbrella" not in browser.source
-    browser.check_layout("history-of-an-admin")
-    browser.open(
-        f"{HISTORY}{AuditEntry.objects.get(workspace_id=umbrella.workspace.id).pk}/change/"
-    )
-    assert "Umbrella" not in browser.source

@@ -2,16 +2,12 @@
 
 import re
 
-import pytest
-from django.contrib.auth.models import User
 from django.urls import reverse
-from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from tests.support import factories, staff
+from tests.support import staff
 from tests.support.browser import Browser
 from tests.support.factories import Tenant
-from workspaces.accounts import invitations
 from workspaces.models import Membership, Workspace
 
 EVE = "eve@initech.example"
@@ -106,54 +102,3 @@ def test_workspace_is_suspended_in_two_clicks_from_its_page(acme: Tenant, browse
     assert browser.shows("Acme · 00000001 is suspended.")
     assert browser.shows(f"by {staff.operator()}: Unpaid")
     browser.check_layout("workspace-suspended")
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["workspaces", "workspace-new", "workspace-plan", "workspace-invite", "accounts", "account"]
-    + ["account-new", "account-password", "account-deactivate", "system", "operator-start"],
-)
-def test_pages_of_operators_fit_and_are_accessible(
-    acme: Tenant, frozen: Tenant, browser: Browser, name: str
-) -> None:
-    account: User = acme.admin
-    browser.log_in(staff.operator())
-    browser.open(
-        {
-            "workspaces": reverse("admin:workspaces_workspace_changelist"),
-            "workspace-new": reverse("admin:workspaces_workspace_add"),
-            "workspace-plan": page(acme.workspace, "plan"),
-            "workspace-invite": page(acme.workspace, "invite"),
-            "accounts": reverse("admin:auth_user_changelist"),
-            "account": reverse("admin:auth_user_change", args=[account.pk]),
-            "account-new": reverse("admin:auth_user_add"),
-            "account-password": reverse("admin:auth_user_password", args=[account.pk]),
-            "account-deactivate": reverse("admin:auth_user_deactivate", args=[account.pk]),
-            "system": reverse("system"),
-            "operator-start": reverse("admin:index"),
-        }[name]
-    )
-    browser.check_layout(name)
-
-
-@pytest.mark.parametrize("who", ["admin", "support", "operator"])
-def test_workspace_page_fits_and_is_accessible(acme: Tenant, browser: Browser, who: str) -> None:
-    staff.member(acme.workspace, "bob@acme.example")
-    closed = staff.member(acme.workspace, "a-very-long-address-of-somebody@subsidiary.acme.example")
-    User.objects.filter(pk=closed.pk).update(is_active=False)
-    invitations.create(acme.workspace, EVE, "ADMIN", by=acme.admin, mailed=False)
-    people = {"admin": lambda: acme.admin, "support": staff.support, "operator": staff.operator}
-    browser.log_in(people[who]())
-    browser.open(page(acme.workspace))
-    browser.check_layout(f"workspace-{who}")
-    unlabelled = browser.driver.find_elements(By.CSS_SELECTOR, "td select:not([aria-label])")
-    assert unlabelled == []
-
-
-def test_question_about_a_name_that_exists_is_accessible(acme: Tenant, browser: Browser) -> None:
-    browser.log_in(factories.user("root@ops.example", is_staff=True, is_superuser=True))
-    browser.open(reverse("admin:workspaces_workspace_add"))
-    browser.find("#id_name").send_keys("Acme")
-    browser.click("Create the workspace")
-    assert browser.shows("Acme · 00000001, created")
-    browser.check_layout("workspace-same-name")

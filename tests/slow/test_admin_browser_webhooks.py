@@ -6,16 +6,13 @@ from datetime import timedelta
 from django.urls import reverse
 from django.utils import timezone
 
-from events.webhooks import services
 from events.webhooks.models import Delivery, Endpoint
-from tests.support import staff, webhooks
+from tests.support import webhooks
 from tests.support.browser import Browser
 from tests.support.factories import Tenant
 from tests.support.webhooks import PUBLIC_URL, URL
-from workspaces.models import Membership
 
 LIST = reverse("admin:webhooks_endpoint_changelist")
-NEW = reverse("admin:webhooks_endpoint_add")
 START = reverse("admin:index")
 
 
@@ -125,41 +122,3 @@ def test_webhook_deliveries_are_shown_filtered_and_sent_again(
     failed.refresh_from_db()
     assert failed.state == "PENDING"
     browser.check_layout("delivery-sent-again")
-
-
-def test_webhooks_that_fail_are_named_on_the_start_page(
-    acme: Tenant, freebie: Tenant, browser: Browser
-) -> None:
-    Membership.objects.create(workspace=freebie.workspace, user=acme.admin, role="ADMIN")
-    off, failing = webhooks.endpoint(acme), webhooks.endpoint(acme, "https://failing.example/")
-    webhooks.failed(off)
-    services.switch_off(off, reason="it responded with 410 Gone")
-    Endpoint.objects.filter(pk=failing.pk).update(failing_since=timezone.now())
-    waiting = webhooks.endpoint(freebie)
-    webhooks.delivery(waiting)
-    browser.log_in(acme.admin)
-    browser.open(START)
-    browser.check_layout("start-webhooks-fail")
-    browser.click(PUBLIC_URL)
-    assert "because it responded with 410 Gone" in browser.text
-    browser.check_layout("webhook-gone")
-    browser.open(LIST)
-    browser.check_layout("webhooks-two-workspaces")
-    browser.open(NEW)
-    browser.check_layout("webhook-new-two-workspaces")
-    browser.open(reverse("admin:webhooks_endpoint_change", args=[waiting.pk]))
-    assert "deliveries wait until" in browser.text
-    browser.check_layout("webhook-waits")
-
-
-def test_webhooks_are_found_by_support(acme: Tenant, browser: Browser) -> None:
-    delivery = webhooks.failed(webhooks.endpoint(acme))
-    browser.log_in(staff.support())
-    browser.open(LIST)
-    browser.check_layout("webhooks-support")
-    browser.click("Find a delivery")
-    browser.submit(browser.find("#id_q"), delivery.public_event_id)
-    browser.check_layout("deliveries-support")
-    browser.follow(browser.find("#result_list .field-endpoint_link a"))
-    assert "Roll" not in browser.text
-    browser.check_layout("webhook-support")
