@@ -12,9 +12,6 @@ from bench.servers import WORKERS
 from bench.stack import Stack
 from bench.traffic import ENDPOINTS, USES
 
-PACKAGES = "django djangorestframework psycopg msgspec granian gunicorn starlette asyncpg hiredis \
-uvloop"
-
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measures the service and its peers.")
@@ -33,7 +30,6 @@ def main() -> None:
     text = page.write(
         stack,
         "performance.md",
-        PACKAGES,
         smoke="A smoke test: its numbers mean nothing." if scale.name == "small" else "",
         scale=scale,
         comparison=report.comparison(costs),

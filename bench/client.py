@@ -74,7 +74,6 @@ class Connection(asyncio.Protocol):
 
     def __init__(self, client: "Client") -> None:
         self._client = client
-        self._loop = asyncio.get_running_loop()
         self._done: Done | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -84,7 +83,7 @@ class Connection(asyncio.Protocol):
         self._request, self._due, self._done = request, due, done
         self._head, self._length, self._size, self._status = b"", -1, 0, 0
         self._sha256 = hashlib.sha256()
-        self._timer = self._loop.call_later(TIMEOUT, self._end, "no response")
+        self._timer = asyncio.get_running_loop().call_later(TIMEOUT, self._end, "no response")
         self.transport.write(request.wire)
 
     def data_received(self, data: bytes) -> None:

@@ -6,7 +6,7 @@ import subprocess
 import time
 from statistics import median
 
-from bench.loading import Scale, document, object_key, workspaces
+from bench.loading import Scale, identifier, object_key, workspaces
 from bench.servers import Server
 from bench.stack import Stack
 from config.embedded.service import HOST
@@ -46,7 +46,8 @@ def _download(url: str, concurrent: int, key: str = "") -> tuple[float, float]:
 def measure(stack: Stack, scale: Scale, server: Server, found: Ratios) -> None:
     """Downloads that the application sends itself, and curl's of the same object, in turn."""
     large = workspaces(scale)[0]
-    path = f"/api/v1/documents/{document(large.first)}/download?type=original"
+    document = identifier("document", large.first)
+    path = f"/api/v1/documents/{document}/download?type=original"
     url = f"http://{HOST}:{server.port}{path}"
     named = {"Bucket": os.environ["S3_BUCKET"], "Key": object_key(scale, large.first)}
     direct = stack.storage().generate_presigned_url("get_object", named)

@@ -37,28 +37,10 @@ class Scale:
 
 SCALES = {
     "full": Scale("full"),
-    "small": Scale(
-        "small",
-        documents=2_000,
-        workspaces=5,
-        documents_each=200,
-        keys=100,
-        keys_each=20,
-        seconds=0.3,
-        rounds=1,
-    ),
+    "small": Scale("small", 2_000, 5, 200, keys=100, keys_each=20, seconds=0.3, rounds=1),
 }
 # What is broken by `make faults`: a workspace with a large file, and its neighbour.
-FAULTS = Scale(
-    "faults",
-    documents=33,
-    workspaces=1,
-    documents_each=32,
-    keys=50,
-    keys_each=50,
-    uploaded=33,
-    large_file=40_000_000,
-)
+FAULTS = Scale("faults", 33, 1, 32, keys=50, keys_each=50, uploaded=33, large_file=40_000_000)
 
 
 def derive(name: str) -> str:
@@ -70,11 +52,6 @@ def identifier(kind: str, number: int) -> str:
     """The id of one row, as the SQL has it: `md5('<kind> <number>')::uuid`."""
     digest = hashlib.md5(f"{kind} {number}".encode(), usedforsecurity=False)
     return str(UUID(digest.hexdigest()))
-
-
-def document(number: int) -> str:
-    """The id of a document; the workspace's `first` is its newest."""
-    return identifier("document", number)
 
 
 def object_key(scale: Scale, number: int) -> str:
@@ -103,17 +80,10 @@ class Workspace:
 
     number: int  # 0 is the large workspace
     id: str
-    first: int  # number of its first document among all
+    first: int  # number of its newest document among all
     documents: int  # without the deleted ones
+    deleted: int
     keys: tuple[Key, ...]
-
-    @property
-    def name(self) -> str:
-        return f"Workspace {self.number}"
-
-    @property
-    def deleted(self) -> int:
-        return self.documents // 100
 
 
 def workspaces(scale: Scale) -> list[Workspace]:
@@ -124,8 +94,9 @@ def workspaces(scale: Scale) -> list[Workspace]:
     first = 0
     for number, (documents, count) in enumerate(sizes):
         own = tuple(_key(number * 10_000 + which) for which in range(count))
-        found.append(Workspace(number, identifier("workspace", number), first, documents, own))
-        first += documents + found[-1].deleted
+        workspace_id, deleted = identifier("workspace", number), documents // 100
+        found.append(Workspace(number, workspace_id, first, documents, deleted, own))
+        first += documents + deleted
     return found
 
 
@@ -144,41 +115,32 @@ def fingerprint(scale: Scale) -> str:
 def load(connection: psycopg.Connection, storage: Any, scale: Scale) -> None:
     """Fills the tables of the database, which are empty, and object storage."""
     loaded = workspaces(scale)
-    with connection.cursor() as cursor:
-        cursor.executemany(
+    log(f"  {len(loaded)} workspaces …")
+    for each in loaded:
+        connection.execute(
             "INSERT INTO workspaces_workspace (id, name, plan, suspended, created_at)"
             " VALUES (%s, %s, 'BUSINESS', false, now())",
-            [(workspace.id, workspace.name) for workspace in loaded],
+            [each.id, f"Workspace {each.number}"],
         )
-        cursor.executemany(
+        connection.cursor().executemany(
             "INSERT INTO apikeys_apikey (id, workspace_id, name, prefix, digest, created_at)"
             " VALUES (%s, %s, %s, %s, %s, now())",
             [
                 (key.id, each.id, key.name, keys.first_characters(key.raw), keys.digest(key.raw))
-                for each in loaded
                 for key in each.keys
             ],
         )
-    log(f"  documents of {len(loaded)} workspaces …")
-    statement = DOCUMENTS.read_bytes()
-    for workspace in loaded:
         values = {
-            **vars(workspace),
-            "deleted": workspace.deleted,
+            **vars(each),
             "scale": scale.name,
-            "gap": max(workspace.documents // RARE, 20),
+            "gap": max(each.documents // RARE, 20),
             "small_file": SMALL_FILE,
             "large_file": scale.large_file,
         }
-        psycopg.ClientCursor(connection).execute(statement, values)
-        newest = range(workspace.first, workspace.first + min(scale.uploaded, workspace.documents))
-        for number in newest:
+        psycopg.ClientCursor(connection).execute(DOCUMENTS.read_bytes(), values)
+        for number in range(each.first, each.first + min(scale.uploaded, each.documents)):
             key, body = object_key(scale, number), content(scale, number)
             storage.put_object(Bucket=os.environ["S3_BUCKET"], Key=key, Body=body)
     log("  indexes, vacuum and statistics …")
-    connection.execute(
-        "SELECT setval(pg_get_serial_sequence('documents_storedfile', 'id'), max(id))"
-        " FROM documents_storedfile"
-    )
     connection.execute("REINDEX DATABASE")  # as dense as those of a table that is read more
     connection.execute("VACUUM (ANALYZE)")

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from statistics import median, quantiles
 
@@ -65,15 +65,24 @@ def _share(before: dict[int, float], after: dict[int, float]) -> float:
     return used[-1] / used[0] if len(used) == WORKERS and used[0] else 0.0
 
 
-def _check(outcomes: list[Outcome]) -> None:
+@contextlib.asynccontextmanager
+async def _loaded(
+    server: Server, requests: Iterator[Request], seconds: float
+) -> AsyncIterator[tuple[Client, list[Outcome]]]:
+    """A closed loop over new connections, opened in so many seconds; all responses are checked."""
+    outcomes: list[Outcome] = []
+    client = Client(server.port)
+    await client.saturate(requests, CONNECTIONS, outcomes.append, seconds)
+    yield client, outcomes
+    await client.close()
     if not all(outcome.right for outcome in outcomes):
-        raise Disagreement(counts(outcomes))
+        raise Disagreement(f"{server.title}: {counts(outcomes)}")
 
 
 async def _try(
     stack: Stack, server: Server, requests: Iterator[Request], seconds: float
 ) -> tuple[float, Measurement]:
-    """A closed loop over new connections, and how evenly the workers shared the work."""
+    """One measurement, and how evenly the workers shared the work."""
     roots = (server.process.pid, stack.postgres.main().pid, stack.redis.main().pid)
 
     def now() -> tuple[list[float], dict[int, float]]:
@@ -81,15 +90,11 @@ async def _try(
         totals = [sum(part.values()) for part in parts]
         return [time.monotonic(), *totals, time.process_time()], parts[0]
 
-    outcomes: list[Outcome] = []
-    client = Client(server.port)
-    await client.saturate(requests, CONNECTIONS, outcomes.append, seconds / 4)
-    (before, workers), already = now(), len(outcomes)
-    while len(outcomes) < already + FEWEST:
-        await asyncio.sleep(seconds)
-    (after, workers_then), done = now(), len(outcomes) - already
-    await client.close()
-    _check(outcomes)
+    async with _loaded(server, requests, seconds / 4) as (_, outcomes):
+        (before, workers), already = now(), len(outcomes)
+        while len(outcomes) < already + FEWEST:
+            await asyncio.sleep(seconds)
+        (after, workers_then), done = now(), len(outcomes) - already
     measured = Measurement(done, *(b - a for a, b in zip(before, after, strict=True)))
     return _share(workers, workers_then), measured
 
@@ -128,17 +133,13 @@ def latencies(
         Disagreement: not all responses were right.
     """
 
-    async def go() -> list[Outcome]:
-        outcomes: list[Outcome] = []
-        client = Client(server.port)
-        await client.saturate(requests, CONNECTIONS, lambda _: None, seconds / 2)
-        await client.drain()
-        at_least = max(seconds, FEWEST_AT_RATE / rate)
-        await client.at_rate(requests, rate, outcomes.append, at_least)
-        await client.close()
-        return outcomes
+    async def go() -> list[float]:
+        async with _loaded(server, requests, seconds / 2) as (client, outcomes):
+            await client.drain()
+            warm_up = len(outcomes)
+            at_least = max(seconds, FEWEST_AT_RATE / rate)
+            await client.at_rate(requests, rate, outcomes.append, at_least)
+        return [outcome.seconds for outcome in outcomes[warm_up:]]
 
-    outcomes = uvloop.run(go())
-    _check(outcomes)
-    took = [outcome.seconds for outcome in outcomes]
+    took = uvloop.run(go())
     return median(took), quantiles(took, n=100)[98]

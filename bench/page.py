@@ -16,6 +16,11 @@ from bench import log
 from bench.servers import ROOT
 from bench.stack import Stack
 
+PACKAGES = (
+    "django djangorestframework psycopg msgspec granian boto3 redis gunicorn starlette asyncpg \
+hiredis uvloop"
+)
+
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], words: int = 1) -> list[str]:
     """A table, the columns after the first `words` ones aligned to the right."""
@@ -29,7 +34,7 @@ def spread(values: Sequence[float], digits: int = 2) -> str:
     return middle if low == high else f"{middle} ({low} to {high})"
 
 
-def machine(stack: Stack, packages: str) -> dict[str, object]:
+def machine(stack: Stack) -> dict[str, object]:
     """The machine, the versions, and the commit; "-dirty" if the tree has other changes."""
     cpuinfo = Path("/proc/cpuinfo").read_text()
     git = ["git", "describe", "--always", "--abbrev=12", "--dirty"]
@@ -46,22 +51,21 @@ def machine(stack: Stack, packages: str) -> dict[str, object]:
         "python": platform.python_version(),
         "postgres": postgres,
         "redis": redis.Redis.from_url(os.environ["REDIS_URL"]).info("server")["redis_version"],
-        "packages": ", ".join(f"{package} {version(package)}" for package in packages.split()),
+        "packages": ", ".join(f"{package} {version(package)}" for package in PACKAGES.split()),
     }
 
 
-def write(stack: Stack, name: str, packages: str, *, smoke: str = "", **parts: object) -> str:
+def write(stack: Stack, name: str, *, smoke: str = "", **parts: object) -> str:
     """Writes the page from the template of that name beside this file, and returns it.
 
     Args:
-        packages: whose versions it has.
         smoke: why its numbers mean nothing; then it stays out of docs/.
         parts: of the template; a list is lines.
     """
     text = {k: "\n".join(v) if isinstance(v, list) else v for k, v in parts.items()}
     warning = f"**{smoke}**\n\n" if smoke else ""
     template = (ROOT / "bench" / name).read_text()
-    page = template.format(**machine(stack, packages), **text, warning=warning)
+    page = template.format(**machine(stack), **text, warning=warning)
     file = (stack.folder if smoke else ROOT / "docs") / name
     file.write_text(page)
     log(f"written: {file}")

@@ -17,8 +17,7 @@ AT_LEAST = {
     DETAIL: {DRF: 12, STARLETTE: 0.9},
     ME: {DRF: 9.5, STARLETTE: 0.75},
 }
-# The targets below are ratios of processor time within one run.
-LISTS = 1.2  # the most expensive list over the cheapest one
+LISTS = 1.2  # processor time of the most expensive list over the cheapest one, in one run
 COUNTS = 1.3  # `/me`: a million documents over a thousand
 FIRST_BYTE = 15.0  # of one download, as a multiple of curl's
 THROUGHPUT = 0.5  # of many downloads at once, as a part of curl's

@@ -30,7 +30,6 @@ from documents.api.parameters import STATUS_FILTER
 AMONG = 40  # small workspaces that are requested in turn
 PACES = (DRF, STARLETTE)  # half the rate of these, for all variants that can serve twice that
 LIST = ENDPOINTS[LIST25]
-PAGE = 100
 
 Cases = dict[str, list[Measurement]]  # of each variant or case, one for each round
 Costs = dict[str, Cases]  # of each endpoint; and of what must not grow: `lists` and `/me`
@@ -95,8 +94,8 @@ def _learn(
     deep = large.documents // 2
     log(f"paging through {deep:,} documents")
     cursor = ""
-    for number in range(deep // PAGE):
-        page = body(client, large, f"/api/v1/documents?limit={PAGE}{cursor}", number)
+    for number in range(deep // 100):
+        page = body(client, large, f"/api/v1/documents?limit=100{cursor}", number)
         cursor = f"&{urlencode({'cursor': json.loads(page)['nextCursor']})}"
     return {
         **cases,
@@ -153,8 +152,7 @@ def _refuse_alike(stack: Stack, servers: Mapping[str, Server], workspace: Worksp
     raw = workspace.keys[-1].raw
     for name, server in servers.items():
         stack.reset_rate_limit()
-        unknown = get(server.client, "/api/v1/me", raw[:-1] + "_").status_code
-        if unknown != 401:
+        if (unknown := get(server.client, "/api/v1/me", raw[:-1] + "_").status_code) != 401:
             raise Disagreement(f"{name}: {unknown} for a key that does not exist")
         # Twice the limit: the window may end meanwhile.
         allowed, status = -1, 200

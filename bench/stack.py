@@ -1,10 +1,14 @@
-"""The services of one benchmark, and the database in them that it uses."""
+"""The services of one benchmark, what can happen to them, and the database that is used."""
 
+import contextlib
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,16 +17,93 @@ import psutil
 import psycopg
 import redis
 from botocore.config import Config
-from psycopg import sql
 
 from bench import loading, log
 from bench.loading import Scale
-from bench.servers import ROOT
-from bench.services import Service
+from bench.servers import PATIENCE, ROOT
 from config import embedded
 from config.embedded import SERVICES
 
 MB = 1024 * 1024
+
+
+class Service:
+    """One service with its supervisor, which restarts it when it dies.
+
+    Args:
+        name: in `config.embedded.SERVICES`.
+        folder: its data.
+    """
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self.name, self._folder = name, folder
+
+    def supervisor(self) -> psutil.Process:
+        """The process that starts it again."""
+        end = [self.name, str(self._folder)]
+        found = psutil.process_iter(["cmdline"])
+        return next(each for each in found if (each.info["cmdline"] or [])[-2:] == end)
+
+    def main(self) -> psutil.Process:
+        """Its own main process."""
+        [main] = self.supervisor().children()
+        return main
+
+    def wait(self) -> None:
+        """Returns when it accepts connections.
+
+        Raises:
+            TimeoutError: it does not.
+        """
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            with contextlib.suppress(OSError, psycopg.OperationalError):
+                if self.name == "postgres":  # it accepts connections before it serves
+                    psycopg.connect(os.environ["DATABASE_OWNER_URL"], connect_timeout=5).close()
+                else:
+                    url = urlsplit(os.environ[SERVICES[self.name].variable])
+                    socket.create_connection((url.hostname, url.port or 80), timeout=5).close()
+                return
+            time.sleep(0.1)
+        raise TimeoutError(f"{self.name} does not accept connections")
+
+    @contextlib.contextmanager
+    def killed(self) -> Iterator[None]:
+        """All of its processes are killed; its supervisor restarts it at the end only."""
+        supervisor = self.supervisor()
+        supervisor.suspend()
+        try:
+            for process in supervisor.children(recursive=True):
+                process.kill()
+            yield
+        finally:
+            supervisor.resume()
+            self.wait()
+
+    @contextlib.contextmanager
+    def silent(self) -> Iterator[None]:
+        """All of its processes are stopped: connections are accepted, nothing is answered."""
+        stopped = []
+        try:
+            for _ in range(2):  # the first round misses those that are just being made
+                for process in self.supervisor().children(recursive=True):
+                    with contextlib.suppress(psutil.NoSuchProcess):
+                        process.suspend()
+                        stopped.append(process)
+            yield
+        finally:
+            for process in stopped:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.resume()
+
+    @contextlib.contextmanager
+    def restarted(self) -> Iterator[None]:
+        """It ends as an operator ends it, and its supervisor restarts it at once."""
+        main = self.main()
+        main.send_signal(SERVICES[self.name].stop_signal)
+        main.wait(PATIENCE)
+        self.wait()
+        yield
 
 
 class Stack:
@@ -56,9 +137,8 @@ class Stack:
     def administrator(self) -> psycopg.Connection:
         """A connection of the database's superuser."""
         secrets = json.loads((self.folder / "postgres" / "secrets.json").read_text())
-        user = {"user": "postgres", "password": secrets["postgres"]}
-        url = os.environ["DATABASE_URL"]
-        return psycopg.connect(url, **user, connect_timeout=5, autocommit=True)
+        url = f"{os.environ['DATABASE_URL']}?user=postgres&password={secrets['postgres']}"
+        return psycopg.connect(url, connect_timeout=5, autocommit=True)
 
     def storage(self) -> Any:
         """A client of object storage."""
@@ -81,7 +161,7 @@ class Stack:
             connection.execute("UPDATE apikeys_apikey SET last_used_at = now() - interval '1 hour'")
 
     def load(self, scale: Scale) -> None:
-        """Uses the database of a scale, which is loaded now or was before."""
+        """Uses the database of a scale, which is loaded now (`bench.loading`) or was before."""
         name, fingerprint = f"bench_{scale.name}", loading.fingerprint(scale)
         self._use("postgres")
         with self.connect() as connection:
@@ -90,23 +170,20 @@ class Stack:
                 [name],
             ).fetchone()
             if found != (fingerprint,):
-                log(f"loading {name} …")
-                self._load(connection, name, scale)
-                # Last, so that an interrupted load is repeated.
-                comment = sql.SQL("COMMENT ON DATABASE {} IS {}")
-                connection.execute(comment.format(sql.Identifier(name), sql.Literal(fingerprint)))
+                connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)".encode())
+                connection.execute(f"CREATE DATABASE {name}".encode())
         self._use(name)
-
-    def _load(self, connection: psycopg.Connection, name: str, scale: Scale) -> None:
-        started, database = time.monotonic(), sql.Identifier(name)
-        connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(database))
-        connection.execute(sql.SQL("CREATE DATABASE {}").format(database))
-        self._use(name)
+        if found == (fingerprint,):
+            return
+        log(f"loading {name} …")
+        started = time.monotonic()
         for command in (["migrate"], ["collectstatic", "--no-input", "--clear"]):
             manage = [sys.executable, "manage.py", *command, "--verbosity", "0"]
             subprocess.run(manage, cwd=ROOT, check=True)  # noqa: S603 - our own
-        with self.connect() as loader:
-            loading.load(loader, self.storage(), scale)
+        with self.connect() as connection:
+            loading.load(connection, self.storage(), scale)
+            # Last, so that an interrupted load is repeated.
+            connection.execute(f"COMMENT ON DATABASE {name} IS '{fingerprint}'".encode())
         log(f"loaded {name} in {time.monotonic() - started:.0f} s")
 
     def _use(self, database: str) -> None:
@@ -128,12 +205,10 @@ class Stack:
         }
         with self.administrator() as connection:
             for name, value in settings.items():
-                statement = sql.SQL("ALTER SYSTEM SET {} = {}")
-                connection.execute(statement.format(sql.Identifier(name), sql.Literal(value)))
+                connection.execute(f"ALTER SYSTEM SET {name} = '{value}'".encode())
             connection.execute("SELECT pg_reload_conf()")
             time.sleep(0.2)  # another process reloads
-            pending = "SELECT 1 FROM pg_settings WHERE pending_restart"
-            waiting = connection.execute(pending).fetchone()
+            waiting = connection.execute("SELECT FROM pg_settings WHERE pending_restart").rowcount
         if waiting:
             with self.postgres.restarted():
                 pass

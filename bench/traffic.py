@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import httpx
 
 from bench.client import Request
-from bench.loading import Key, Workspace, document
+from bench.loading import Key, Workspace, identifier
 from config.embedded.service import HOST
 
 USES = 200  # requests with one key in one measurement: below the limit of 300 a minute
@@ -75,7 +75,7 @@ def targets(endpoint: str, workspaces: Sequence[Workspace]) -> list[Target]:
     found = []
     for each in workspaces:
         number = each.first + each.number * 37 % min(each.documents, 1000)
-        path = ENDPOINTS[endpoint].format(document=document(number))
+        path = ENDPOINTS[endpoint].format(document=identifier("document", number))
         found.append(Target(endpoint, each, path))
     return found
 

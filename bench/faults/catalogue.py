@@ -33,15 +33,15 @@ class Fault:
     title: str
     during: Callable[[Node], AbstractContextManager[None]]
     promise: Promise
-    setup: str = BEHIND_NGINX
     seconds: float = 12.0
+    setup: str = BEHIND_NGINX
     load: Callable[[Data], Iterator[Request]] = Data.mixed
     rate: float = 16.0
 
 
 @contextlib.contextmanager
 def _silent_with_downloads(node: Node) -> Iterator[None]:
-    with node.stack.s3.silent(), crowds.slow(crowds.downloads)(node):
+    with node.stack.s3.silent(), crowds.slow("slow-downloads")(node):
         yield
 
 
@@ -71,7 +71,13 @@ FAULTS = [
         lambda n: n.stack.postgres.silent(),
         DATABASE,
     ),
-    Fault("postgres-dropped", "PostgreSQL's packets dropped", database.dropped, DATABASE, BY_PROXY),
+    Fault(
+        "postgres-dropped",
+        "PostgreSQL's packets dropped",
+        database.dropped,
+        DATABASE,
+        setup=BY_PROXY,
+    ),
     Fault("postgres-read-only", "PostgreSQL read-only", database.read_only, STORE),
     Fault(
         "locked-documents",
@@ -90,17 +96,11 @@ FAULTS = [
     Fault("store-silent", "object storage silent (SIGSTOP)", lambda n: n.stack.s3.silent(), STORE),
     Fault(
         "store-silent-downloads",
-        f"object storage silent while {crowds.MANY} downloads begin",
+        "object storage silent while 200 downloads begin",
         _silent_with_downloads,
         STORE,
     ),
-    Fault(
-        "worker-killed",
-        "a worker killed",
-        processes.replaced(psutil.Process.kill),
-        SLOWER,
-        seconds=3,
-    ),
+    Fault("worker-killed", "a worker killed", processes.replaced(psutil.Process.kill), SLOWER, 3),
     Fault(
         "worker-frozen",
         "a worker frozen (SIGSTOP)",
@@ -126,26 +126,23 @@ FAULTS = [
         rate=100,
     ),
     Fault(
-        "application-down", "nginx without the application", processes.application_down, DATABASE
+        "application-down",
+        "nginx without the application",
+        lambda n: processes.killed(*n.instances),
+        DATABASE,
     ),
 ]
-_CROWDS: dict[str, tuple[str, crowds.Crowd]] = {
-    "slow-downloads": (f"{crowds.MANY} downloads at 1 KB/s", crowds.downloads),
-    "slow-bodies": (f"{crowds.MANY} bodies, a byte at a time", crowds.bodies),
-    "half-headers": (f"{crowds.HALF_HEADERS} half headers", crowds.half_headers),
-    "idle": (f"{crowds.IDLE:,} idle connections", crowds.idle),
-}
 
 
 def _slow(setup: str, suffix: str, *names: str) -> list[Fault]:
     """One fault for each of these crowds, and one for all of them."""
-    kinds = {name: (_CROWDS[name][0], [_CROWDS[name][1]]) for name in names}
-    kinds["all-slow"] = ("all of these together", [_CROWDS[name][1] for name in names])
+    kinds = {name: ("{:,} {}".format(*crowds.CROWDS[name]), [name]) for name in names}
+    kinds["all-slow"] = ("all of these together", list(names))
     return [
-        Fault(name + suffix, title, crowds.slow(*all_of), SLOW, setup, load=Data.neighbour)
+        Fault(name + suffix, title, crowds.slow(*all_of), SLOW, setup=setup, load=Data.neighbour)
         for name, (title, all_of) in kinds.items()
     ]
 
 
-FAULTS += _slow(BEHIND_NGINX, "", *_CROWDS)
+FAULTS += _slow(BEHIND_NGINX, "", *crowds.CROWDS)
 FAULTS += _slow(ALONE, "-alone", "slow-downloads", "slow-bodies")

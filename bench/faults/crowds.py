@@ -10,46 +10,28 @@ from bench.faults.node import Node
 from config.embedded.service import HOST
 from tests.support.slow_clients import SIGN_IN_FORM, SlowClients
 
-MANY = 200  # downloads, and request bodies
-HALF_HEADERS = 300
-IDLE = 3000  # connections
 HEADERS = f"GET /api/v1/me HTTP/1.1\r\nHost: {HOST}\r\nX-Slow: ".encode()
-
-Crowd = Callable[[SlowClients, Node], None]
-
-
-def downloads(clients: SlowClients, node: Node) -> None:
-    """Large downloads at 1 KB/s, with all keys of the first workspace."""
-    for [request] in itertools.islice(itertools.cycle(node.data.acme["large"]), MANY):
-        clients.read(request.wire)
-
-
-def bodies(clients: SlowClients, node: Node) -> None:
-    """Sign-in forms, a byte a second."""
-    for _ in range(MANY):
-        clients.send(SIGN_IN_FORM)
+# How many of each crowd, and what each of them does; `large` is a download of the first workspace's
+# large file, with another key each time. What they send and read is a byte or 1 KB a second.
+CROWDS: dict[str, tuple[int, str, Callable[[SlowClients, bytes], None]]] = {
+    "slow-downloads": (200, "downloads at 1 KB/s", lambda clients, large: clients.read(large)),
+    "slow-bodies": (200, "bodies, a byte at a time", lambda clients, _: clients.send(SIGN_IN_FORM)),
+    "half-headers": (300, "half headers", lambda clients, _: clients.send(HEADERS)),
+    "idle": (3000, "idle connections", lambda clients, _: clients.idle()),
+}
 
 
-def half_headers(clients: SlowClients, node: Node) -> None:
-    """Requests whose headers never end, a byte a second."""
-    for _ in range(HALF_HEADERS):
-        clients.send(HEADERS)
-
-
-def idle(clients: SlowClients, node: Node) -> None:
-    """Connections that send nothing."""
-    for _ in range(IDLE):
-        clients.idle()
-
-
-def slow(*crowds: Crowd) -> Callable[[Node], AbstractContextManager[None]]:
-    """The fault that these clients are, all together."""
+def slow(*names: str) -> Callable[[Node], AbstractContextManager[None]]:
+    """The fault that these crowds are, all together."""
 
     @contextlib.contextmanager
     def during(node: Node) -> Iterator[None]:
+        large = itertools.cycle(request.wire for [request] in node.data.acme["large"])
         with SlowClients(node.port) as clients:
-            for crowd in crowds:
-                crowd(clients, node)
+            for name in names:
+                count, _, begin = CROWDS[name]
+                for request in itertools.islice(large, count):
+                    begin(clients, request)
             yield
             statuses = Counter(clients.statuses())
         if statuses:

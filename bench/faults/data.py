@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import httpx
 
 from bench.client import Request
-from bench.loading import FAULTS, Workspace, content, document, workspaces
+from bench.loading import FAULTS, Workspace, content, identifier, workspaces
 from bench.traffic import Disagreement, Target, body, wire
 from config.embedded.service import HOST
 
@@ -74,7 +74,7 @@ def _learn(client: httpx.Client, workspace: Workspace) -> Tenant:
         return [[target.request(key) for target in targets] for key in workspace.keys]
 
     numbers = range(workspace.first, workspace.first + workspace.documents)
-    ids = [document(number) for number in numbers]
+    ids = [identifier("document", number) for number in numbers]
     hashes = [hashlib.sha256(content(FAULTS, number)).hexdigest() for number in numbers]
     files = [
         (f"/api/v1/documents/{each}/download?type=original", h)

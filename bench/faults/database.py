@@ -6,8 +6,6 @@ import time
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from psycopg import sql
-
 from bench.faults.node import Node
 from bench.stack import Stack
 
@@ -40,17 +38,16 @@ def read_only(node: Node) -> Iterator[None]:
 def locked(node: Node, table: str) -> Iterator[None]:
     """Another session has locked a table, as a careless migration does."""
     with node.stack.administrator() as connection, connection.transaction():
-        connection.execute(sql.SQL("LOCK TABLE {}").format(sql.Identifier(table)))
+        connection.execute(f"LOCK TABLE {table}".encode())
         yield
 
 
-def _role() -> str:
-    return urlsplit(os.environ["DATABASE_URL"]).username or ""
+def _role() -> str | None:
+    return urlsplit(os.environ["DATABASE_URL"]).username
 
 
-def _connection_limit(limit: int) -> sql.Composed:
-    statement = sql.SQL("ALTER ROLE {} CONNECTION LIMIT {}")
-    return statement.format(sql.Identifier(_role()), sql.Literal(limit))
+def _connection_limit(limit: int) -> bytes:
+    return f"ALTER ROLE {_role()} CONNECTION LIMIT {limit}".encode()
 
 
 @contextlib.contextmanager

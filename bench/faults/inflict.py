@@ -21,11 +21,11 @@ LIMIT = 60.0  # seconds after the end of the fault, healthy or not
 LOST = """
     SELECT count(*) FILTER (WHERE started = 0), count(*) FILTER (WHERE ended = 0),
         count(*) FILTER (WHERE ended > 0 AND (ended > 1 OR whole = 0))
-    FROM unnest(%s::text[], %s::bigint[]) AS download (id, size), LATERAL (
+    FROM unnest(%s::text[], %s::bigint[]) AS download (request, length), LATERAL (
         SELECT count(*) FILTER (WHERE action = 'document.downloaded') AS started,
             count(*) FILTER (WHERE action = 'document.download_ended') AS ended,
-            count(*) FILTER (WHERE bytes_sent = size AND detail = 'whole file') AS whole
-        FROM audit_auditentry WHERE request_id = id
+            count(*) FILTER (WHERE bytes_sent = length AND detail = 'whole file') AS whole
+        FROM audit_auditentry WHERE request_id = request
     ) AS entries
 """
 
@@ -58,14 +58,11 @@ async def inflict(fault: Fault, node: Node, *, short: bool) -> Seen:
     await client.close()
     healthy = seconds_until_healthy(outcomes, ended)
     log(f"  healthy {healthy:.1f} s after the end of the fault")
-    return Seen(
-        [o for o in outcomes if o.due < began],
-        [o for o in outcomes if began <= o.due < ended],
-        [o for o in outcomes if o.due >= ended],
-        healthy,
-        node.facts,
-        node.broken,
+    times = ((0, began), (began, ended), (ended, time.monotonic()))
+    before_it, during_it, after = (
+        [o for o in outcomes if start <= o.due < end] for start, end in times
     )
+    return Seen(before_it, during_it, after, healthy, node.facts, node.broken)
 
 
 def compare_with_audit_log(stack: Stack, every: Iterable[Seen]) -> None:

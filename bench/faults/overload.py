@@ -5,7 +5,6 @@ import contextlib
 import os
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from statistics import median
 
 import psutil
@@ -31,14 +30,8 @@ MORE = 1.1  # times as much at the end as at the beginning is still flat …
 FEW = 8  # … and so much more (MB, threads, …)
 
 
-@dataclass(frozen=True)
-class Finding:
-    """A load, what was found, what was promised, and what of it is broken."""
-
-    load: str
-    found: str
-    promise: str
-    broken: list[str]
+# The load, what was found, what was promised; and what of it is broken.
+Finding = tuple[list[str], list[str]]
 
 
 def ms(outcomes: Sequence[Outcome]) -> str:
@@ -98,14 +91,14 @@ def overloaded(best: float, offered: float, goodput: float, outcomes: list[Outco
         broken.append(f"not a 503 with Retry-After: {counts(wrong)}")
     if slowest > WAIT + QUICK:
         broken.append(f"an accepted request took {slowest:.1f} s")
-    return Finding(
+    row = [
         f"{TIMES} times the best rate",
         f"best {best:,.0f}/s, then offered {offered:,.0f}/s, served {goodput:,.0f}/s; "
         f"{counts(outcomes)}; slowest that was served {slowest:.1f} s",
         "goodput ≥ 80 % of the best; the others are 503 with Retry-After; nobody waits longer than "
         "2 s and then 1 s for the response",
-        broken,
-    )
+    ]
+    return row, broken
 
 
 async def crowded(node: Node) -> Finding:
@@ -120,17 +113,16 @@ async def crowded(node: Node) -> Finding:
     await neighbour.at_rate(calm, 16, during.append, SECONDS)
     await neighbour.close()
     await crowd.close()
-    log(f"  the crowd: {counts(sent)}")
     times, bad = ratio(before, during), counts([o for o in during if not o.right])
     broken = [f"the neighbour saw {bad}"] if bad else []
     broken += [f"median {times:.1f} × undisturbed"] if times > RATIO else []
-    return Finding(
+    row = [
         f"one workspace, {ONE_WORKSPACE} connections",
         f"the other: {counts(during)}; {ms(during)}, median {times:.1f} × undisturbed; "
         f"the crowd: {counts(sent)}; {ms(sent)}",
         f"the other workspace's median ≤ {RATIO:g} × undisturbed",
-        broken,
-    )
+    ]
+    return row, broken
 
 
 Sample = dict[str, float]  # what a worker has

@@ -46,19 +46,26 @@ def replaced(
 
 
 @contextlib.contextmanager
-def main_killed(node: Node) -> Iterator[None]:
-    """SIGKILL of an instance's main process; at the end it is started again."""
-    instance = node.instances[0]
-    instance.process.kill()
-    instance.process.wait()
-    start = time.monotonic()
-    while instance.listens() and time.monotonic() < start + PATIENCE:
-        time.sleep(0.1)
-    node.must(f"its port is free after {time.monotonic() - start:.1f} s", not instance.listens())
+def killed(*instances: Instance) -> Iterator[None]:
+    """SIGKILL of the main processes; at the end they are started again."""
+    for instance in instances:
+        instance.process.kill()
     try:
         yield
     finally:
-        instance.restart()
+        for instance in instances:
+            instance.restart()
+
+
+@contextlib.contextmanager
+def main_killed(node: Node) -> Iterator[None]:
+    """Of one instance."""
+    instance, start = node.instances[0], time.monotonic()
+    with killed(instance):
+        while (listens := instance.listens()) and time.monotonic() < start + PATIENCE:
+            time.sleep(0.1)
+        node.must(f"its port is free after {time.monotonic() - start:.1f} s", not listens)
+        yield
 
 
 @contextlib.contextmanager
@@ -99,15 +106,3 @@ def restarted_in_turn(node: Node) -> Iterator[None]:
     finally:
         stop.set()
         node.facts.append(f"{running.result()} restarts")
-
-
-@contextlib.contextmanager
-def application_down(node: Node) -> Iterator[None]:
-    """All instances are killed; at the end they are started again."""
-    for instance in node.instances:
-        instance.process.kill()
-    try:
-        yield
-    finally:
-        for instance in node.instances:
-            instance.restart()

@@ -9,6 +9,7 @@ from bench.client import Outcome, counts
 QUICK = 1.0  # seconds that a response of a healthy service takes at most …
 LARGE = 1_000_000  # bytes; … and a larger one
 LARGE_QUICK = 6.0
+HEALTHY = 5.0  # seconds after the end of a fault until everything is right and quick again
 READS = ("me", "list", "detail")
 ENDPOINTS = (*READS, "download")
 
@@ -60,11 +61,6 @@ class Seen:
     downloads: int = 0
     lost: list[str] = field(default_factory=list)
 
-    @property
-    def ratio(self) -> float:
-        """The median during the fault as a multiple of the one before."""
-        return ratio(self.before, self.during)
-
 
 @dataclass(frozen=True)
 class Promise:
@@ -73,7 +69,6 @@ class Promise:
     Attributes:
         reads: of `/me`, lists and details.
         me: of `/me`, if that is another promise.
-        healthy: seconds after its end until everything is right and quick again.
         ratio: the median of all responses may be so many times the one before; 0 for any.
         requests: at least so many were sent meanwhile.
     """
@@ -81,25 +76,22 @@ class Promise:
     reads: Answer = Answer()
     downloads: Answer = Answer((200,), 6.0)
     me: Answer | None = None
-    healthy: float = 5.0
     ratio: float = 0.0
     requests: int = 0
     also: str = ""
 
     def __str__(self) -> str:
-        parts = [f"me, list, detail: {self.reads}"]
+        parts = [f"me, list, detail: {self.reads}", f"download: {self.downloads}"]
         if self.ratio:
             parts = [f"me, list: {self.reads}, median ≤ {self.ratio:g} × undisturbed"]
-        elif str(self.downloads) == str(self.reads):
-            parts = [f"all: {self.reads}"]
-        else:
-            parts.append(f"download: {self.downloads}")
-        if self.me:
+        elif self.me:
             parts = [f"me: {self.me}", f"others: {self.reads}"]
+        elif self.downloads == self.reads:
+            parts = [f"all: {self.reads}"]
         if self.requests:
             parts.append(f"{self.requests:,} requests")
         parts += [self.also] if self.also else []
-        return "; ".join([*parts, f"healthy within {self.healthy:g} s"])
+        return "; ".join([*parts, f"healthy within {HEALTHY:g} s"])
 
     def broken(self, seen: Seen) -> list[str]:
         """What does not hold, in words; empty if everything holds."""
@@ -109,11 +101,11 @@ class Promise:
             of_it = [o for o in seen.during if o.endpoint == endpoint]
             answer = answers.get(endpoint, self.reads)
             found += [f"{endpoint}: {what}" for what in answer.broken(of_it)]
-        if self.ratio and seen.ratio > self.ratio:
-            found.append(f"median {seen.ratio:.1f} × undisturbed")
+        if self.ratio and (times := ratio(seen.before, seen.during)) > self.ratio:
+            found.append(f"median {times:.1f} × undisturbed")
         if len(seen.during) < self.requests:
             found.append(f"only {len(seen.during):,} requests")
-        if seen.healthy > self.healthy:
+        if seen.healthy > HEALTHY:
             found.append(f"healthy after {seen.healthy:.1f} s")
         return [*found, *seen.broken, *seen.lost]
 

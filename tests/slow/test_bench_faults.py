@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from bench.client import Outcome
-from bench.faults import overload, report
+from bench.faults import __main__ as faults
+from bench.faults import overload
 from bench.faults.catalogue import FAULTS
 from bench.faults.verdict import Answer, Promise, Seen, seconds_until_healthy
 
@@ -58,9 +59,9 @@ def test_seconds_until_healthy_end_with_the_last_request_that_is_not_right_and_q
 
 
 def test_overload_needs_goodput_refusals_with_retry_after_and_short_waits() -> None:
-    assert overload.overloaded(100, 1000, 80, [RIGHT, REFUSED]).broken == []
+    assert overload.overloaded(100, 1000, 80, [RIGHT, REFUSED])[1] == []
     outcomes = [replace(RIGHT, seconds=3.5), replace(REFUSED, retry_after=False), CLOSED]
-    assert overload.overloaded(100, 1000, 79, outcomes).broken == [
+    assert overload.overloaded(100, 1000, 79, outcomes)[1] == [
         "goodput 79% of the best",
         "not a 503 with Retry-After: 503 × 1, closed × 1",
         "an accepted request took 3.5 s",
@@ -77,6 +78,6 @@ def test_soak_is_flat_unless_something_rises() -> None:
 
 
 def test_row_has_a_cell_for_each_endpoint_and_the_verdict() -> None:
-    cells = report.row(FAULTS[0], seen(RIGHT, replace(REFUSED, endpoint="list")))
+    cells = faults.row(FAULTS[0], seen(RIGHT, replace(REFUSED, endpoint="list")))
     assert cells[1:4] == ["200 × 1; 10/10 ms", "503 × 1; 10/10 ms", "–"]
     assert cells[-1] == "**no**: list: 503 × 1"

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
-from prometheus_client import REGISTRY
 
 from apikeys.usage.flusher import Flusher
+from apikeys.usage.metrics import DROPPED
 from apikeys.usage.middleware import BUFFERS
 from apikeys.usage.models import RefusedRequest
 from apikeys.usage.refusals import REFUSED
@@ -55,9 +55,14 @@ def refused(count: int = 1, **fields: Any) -> list[RefusedRequest]:
 
 
 def dropped(kind: str) -> float:
-    """How many requests have found the buffer full, as metrics say it."""
-    found = REGISTRY.get_sample_value("documents_usage_dropped_total", {"kind": kind})
-    return found or 0
+    """How many requests have found the buffer full, as its metric says."""
+    [metric] = DROPPED.collect()
+    [value] = [
+        sample.value
+        for sample in metric.samples
+        if sample.name.endswith("_total") and sample.labels["kind"] == kind
+    ]
+    return value
 
 
 def find_request(request_id: str) -> list[RefusedRequest]:

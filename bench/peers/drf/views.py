@@ -11,17 +11,19 @@ from django.contrib.auth.models import AnonymousUser
 from django.db.models import Prefetch, Q, QuerySet, Sum
 from django.urls import include, path
 from django.utils import timezone
-from rest_framework import serializers
-from rest_framework.authentication import BaseAuthentication, get_authorization_header
-from rest_framework.exceptions import AuthenticationFailed
-from rest_framework.pagination import CursorPagination
-from rest_framework.permissions import BasePermission
+from rest_framework import (
+    authentication,
+    exceptions,
+    pagination,
+    permissions,
+    routers,
+    serializers,
+    throttling,
+    views,
+    viewsets,
+)
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.routers import SimpleRouter
-from rest_framework.throttling import SimpleRateThrottle
-from rest_framework.views import APIView
-from rest_framework.viewsets import ReadOnlyModelViewSet
 
 from apikeys.models import ApiKey
 from bench.peers import DONE, PLANS, REQUESTS_PER_MINUTE, SIGNING_ROLES
@@ -29,17 +31,17 @@ from documents.models import Document, Recipient
 from workspaces.models import DocumentCount
 
 
-class KeyAuthentication(BaseAuthentication):
+class KeyAuthentication(authentication.BaseAuthentication):
     def authenticate(self, request: Request) -> tuple[AnonymousUser, ApiKey]:
-        scheme, _, raw = get_authorization_header(request).partition(b" ")
+        scheme, _, raw = authentication.get_authorization_header(request).partition(b" ")
         if scheme.lower() != b"bearer" or not raw.startswith(b"dtd_"):
-            raise AuthenticationFailed
+            raise exceptions.AuthenticationFailed
         try:
             key = ApiKey.objects.select_related("workspace").get(
                 digest=hashlib.sha256(raw).hexdigest(), revoked_at=None
             )
         except ApiKey.DoesNotExist:
-            raise AuthenticationFailed from None
+            raise exceptions.AuthenticationFailed from None
         now = timezone.now()
         due = now - timedelta(minutes=1)
         if key.last_used_at is None or key.last_used_at <= due:
@@ -51,20 +53,20 @@ class KeyAuthentication(BaseAuthentication):
         return "Bearer"
 
 
-class ApiAccess(BasePermission):
+class ApiAccess(permissions.BasePermission):
     def has_permission(self, request: Request, view: Any) -> bool:
         key: Any = request.auth
         return not key.workspace.suspended and key.workspace.plan in PLANS
 
 
-class KeyThrottle(SimpleRateThrottle):
+class KeyThrottle(throttling.SimpleRateThrottle):
     rate = f"{REQUESTS_PER_MINUTE}/min"
 
     def get_cache_key(self, request: Request, view: Any) -> str:
         return f"rate:{request.auth.pk}"
 
 
-class ByKey(APIView):
+class ByKey(views.APIView):
     authentication_classes = (KeyAuthentication,)
     permission_classes = (ApiAccess,)
     throttle_classes = (KeyThrottle,)
@@ -109,7 +111,7 @@ class DocumentSerializer(serializers.Serializer[Document]):
         return {"self": path, "download": f"{path}/download"}
 
 
-class DocumentPagination(CursorPagination):
+class DocumentPagination(pagination.CursorPagination):
     ordering = ("-created_at", "-id")
     page_size = 25
     page_size_query_param = "limit"
@@ -121,7 +123,7 @@ class DocumentPagination(CursorPagination):
         return Response({"data": data, "nextCursor": cursor})
 
 
-class DocumentViewSet(ByKey, ReadOnlyModelViewSet[Document]):
+class DocumentViewSet(ByKey, viewsets.ReadOnlyModelViewSet[Document]):
     serializer_class = DocumentSerializer
     pagination_class = DocumentPagination
 
@@ -151,6 +153,6 @@ class MeView(ByKey):
         return Response({"data": data})
 
 
-router = SimpleRouter(trailing_slash=False)
+router = routers.SimpleRouter(trailing_slash=False)
 router.register("documents", DocumentViewSet, basename="document")
 urlpatterns = [path("api/v1/me", MeView.as_view()), path("api/v1/", include(router.urls))]
