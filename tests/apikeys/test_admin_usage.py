@@ -2,7 +2,6 @@
 
 import re
 from datetime import timedelta
-from html import unescape
 from typing import Any
 from urllib.parse import quote, urlencode
 from uuid import UUID
@@ -95,55 +94,6 @@ def test_admins_see_those_of_their_workspaces_and_none_of_an_unknown_key(
         f"key_id__exact={uid(2, 2)}",
     ):
         assert seen(client, f"?{query}") == []
-
-
-@pytest.mark.parametrize("who", ["member", "nobody"])
-def test_others_see_no_refused_requests(
-    acme: Tenant, rows: dict[str, RefusedRequest], who: str
-) -> None:
-    user = staff.member(acme.workspace, "bob@acme.example")
-    client = signed_in(user) if who == "member" else Client()
-    assert client.get(LIST).status_code == (403 if who == "member" else 302)
-    assert "refused" not in html(client.get(INDEX, follow=True)).lower()
-
-
-def test_admins_are_told_nothing_of_other_workspaces(
-    acme: Tenant, rows: dict[str, RefusedRequest]
-) -> None:
-    client = signed_in(acme.admin)
-    for text in (html(client.get(LIST)), html(page(client, rows["foreign"]))):
-        assert NO_DOCUMENT in text
-        assert "Umbrella" not in text
-        assert str(uid(9, 3)) not in text
-    text = html(page(signed_in(staff.support()), rows["foreign"]))
-    assert "The document belongs to another workspace: “Umbrella”." in text
-    assert reverse("admin:documents_document_change", args=[uid(9, 3)]) in text
-
-
-def test_list_has_what_support_asks_for(acme: Tenant, rows: dict[str, RefusedRequest]) -> None:
-    text = html(signed_in(staff.support()).get(LIST))
-    for part in (
-        "4,120 more like it within this minute",
-        reverse("admin:apikeys_apikey_change", args=[acme.key.pk]),
-        f"{LIST}?workspace_id__exact={acme.workspace.pk}",
-        f"{LIST}?address__exact=203.0.113.9",
-        "bbbbbbbb…",
-        "No key of this service begins with dtd_ZZZZZZZZ.",
-    ):
-        assert part in text
-
-
-def test_request_id_leads_to_the_reason_in_two_clicks(acme: Tenant, flusher: Flusher) -> None:
-    id = acme.get("/documents/nothing").headers["request-id"]
-    flusher.flush()
-    sam = signed_in(staff.support())
-    start = html(sam.get(INDEX))
-    assert f'<form class="search" method="get" action="{LIST}"' in start
-    for pasted in (id, id[:8], f"{id[:8]}…", f' "{id}", ', id.upper()):
-        found = html(sam.get(LIST, {"q": pasted}))  # the first click; the row has the reason
-        assert "The id in the path is malformed" in found, pasted
-    [url] = re.findall(r'href="(/admin/usage/refusedrequest/\d+/change/[^"]*)"', found)
-    assert id in html(sam.get(url))
 
 
 def test_filters_narrow_the_list(acme: Tenant, umbrella: Tenant) -> None:
@@ -424,16 +374,6 @@ def test_start_page_of_an_admin_has_the_figures_of_the_day(acme: Tenant, umbrell
     assert "77" not in text
 
 
-def test_unused_keys_of_the_start_page_are_one_click_away(acme: Tenant) -> None:
-    factories.issue(acme.workspace, "In use", acme.admin)
-    ApiKey.objects.filter(pk=acme.key.pk).update(created_at=timezone.now() - timedelta(days=91))
-    client = signed_in(acme.admin)
-    [url] = re.findall(r'href="([^"]+used=not[^"]*)"', html(client.get(INDEX)))
-    listed = html(client.get(unescape(url)))
-    assert "Acme sync" in listed
-    assert "In use" not in listed
-
-
 def test_start_page_of_support_has_the_latest_and_the_unusual(
     acme: Tenant, umbrella: Tenant, flusher: Flusher
 ) -> None:
@@ -516,16 +456,6 @@ def test_every_row_s_page_can_be_read_whatever_it_lacks(db: None) -> None:
     text = html(page(signed_in(staff.support()), row))
     assert "dtd_ZZZZZZZZ…" in text
     assert row.request_id in text
-
-
-def test_refused_requests_cannot_be_changed(acme: Tenant) -> None:
-    [row] = refused(**of_key(acme))
-    client = signed_in(staff.operator())
-    for name in ("change", "delete"):
-        url = reverse(f"admin:usage_refusedrequest_{name}", args=[row.pk])
-        assert client.post(url, {"post": "yes"}).status_code in (403, 405)
-    assert client.get(reverse("admin:usage_refusedrequest_add")).status_code == 403
-    assert RefusedRequest.objects.get() == row
 
 
 def test_workspace_of_many_admins_costs_as_many_queries(acme: Tenant) -> None:

@@ -8,7 +8,6 @@ from uuid import UUID, uuid4
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import DatabaseError
 from django.http import HttpRequest
 
 from apikeys import keys
@@ -23,7 +22,6 @@ from documents.models import Document
 from tests.documents.test_queries import statements
 from tests.support import factories
 from tests.support.client import Response, get
-from tests.support.database import execute
 from tests.support.factories import Tenant, uid
 from tests.support.usage import dropped, find_request, now, refused
 
@@ -416,8 +414,3 @@ def test_purge_keeps_the_newest_and_those_of_keys_longest(
     rows = RefusedRequest.objects.order_by("created_at", "id")
     assert [row.created_at for row in rows[:2]] == [each.created_at for each in old[2:]]
     assert [rows.filter(key_id=key).count() for key in (None, uid(1))] == [3, 5]
-
-
-def test_serving_role_cannot_truncate_refused_requests(db: None) -> None:
-    with pytest.raises(DatabaseError, match="permission denied"):
-        execute("TRUNCATE usage_refusedrequest")

@@ -223,11 +223,6 @@ def test_events_refuse_a_cursor_that_was_changed_or_is_another_workspaces(
     assert acme.get(f"/events?after={quote(cursor)}").status == 200
 
 
-def test_events_of_another_workspace_are_never_shown(acme: Tenant, umbrella: Tenant) -> None:
-    factories.listed(acme.workspace, 1)
-    assert feed(umbrella) == []
-
-
 def expired(tenant: Tenant, **change: Any) -> bool:
     """Whether the cursor of the end of the feed is refused after a change of its position."""
     end = feeds.end_of_feed(tenant.workspace.id).next._replace(**change)

@@ -2,11 +2,9 @@
 
 import asyncio
 import socket
-import ssl
 import subprocess
 import threading
 import uuid
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -20,7 +18,6 @@ from tests.support.nginx import program
 from tests.support.receiver import Receiver, closed_port, receiving
 
 NOT_PUBLIC = "The host's name leads to an address that is not public."
-Resolver = Callable[..., list[tuple[Any, ...]]]
 
 
 @pytest.fixture
@@ -279,9 +276,3 @@ def test_certificate_must_be_for_the_host_s_name_and_of_a_known_authority(
 def test_tls_that_is_none_is_a_failure(laptop: None, receiver: Receiver) -> None:
     result = send(receiver.url().replace("http:", "https:"))
     assert result.error in ("The TLS connection failed.", "The connection failed.")
-
-
-def test_connection_requires_a_certificate_and_the_host_s_name() -> None:
-    context = sender._trusted()
-    assert context.verify_mode == ssl.CERT_REQUIRED
-    assert context.check_hostname

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.db import connection
-from django.test import TransactionTestCase
+from django.test import Client, TransactionTestCase
 from pytest_django import DjangoDbBlocker
 
 from audit.admin import sending
 from config.runtime.postgresql import roles
 from documents import storage
-from tests.support import factories, openapi, seals
+from tests.support import factories, openapi, seals, staff
 from tests.support.browser import browser, chromium  # noqa: F401 - fixtures
 from tests.support.client import forget_requests, send_forms_as_browsers_do
 from tests.support.database import allow_backdating, empty_tables
@@ -144,6 +144,24 @@ def freebie(db: None) -> Tenant:
 def frozen(db: None) -> Tenant:
     """Frozen is on Pro, and suspended."""
     return factories.tenant("Frozen", Plan.PRO, number=4, suspended=True)
+
+
+@pytest.fixture
+def ada(acme: Tenant) -> Client:
+    """Acme's admin, signed in."""
+    return staff.signed_in(acme.admin)
+
+
+@pytest.fixture
+def sam(db: None) -> Client:
+    """A user of the group Support, signed in."""
+    return staff.signed_in(staff.support())
+
+
+@pytest.fixture
+def desk(db: None) -> Client:
+    """Olga's, who is an operator, signed in."""
+    return staff.signed_in(staff.operator())
 
 
 @pytest.fixture(scope="session")

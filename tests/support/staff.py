@@ -105,6 +105,12 @@ def ids(entries: list[AuditEntry]) -> list[int]:
     return [entry.id for entry in entries]
 
 
+def body(response: Any) -> str:
+    """The text of a page."""
+    text: str = response.content.decode()
+    return text
+
+
 def analyze(*tables: str) -> None:
     """Updates the statistics, so that the planner knows what the test has stored."""
     with connection.cursor() as cursor:

@@ -12,33 +12,17 @@ from django.urls import reverse
 from audit.models import Action, AuditEntry
 from tests.support import factories, staff
 from tests.support.factories import Tenant
-from workspaces import changes, directory
-from workspaces.admin.access import consequences
+from tests.support.staff import body
+from workspaces import changes
 from workspaces.models import Membership, Workspace
 
 LIST = reverse("admin:workspaces_workspace_changelist")
 ADD = reverse("admin:workspaces_workspace_add")
+OLGA = "olga@operators.example"
 
 
 def page(workspace: Workspace, name: str = "change") -> str:
     return reverse(f"admin:workspaces_workspace_{name}", args=[workspace.pk])
-
-
-def body(response: Any) -> str:
-    text: str = response.content.decode()
-    return text
-
-
-@pytest.fixture
-def operator(db: None) -> User:
-    return factories.user("root@ops.example", is_staff=True, is_superuser=True)
-
-
-@pytest.fixture
-def desk(operator: User, client: Client) -> Client:
-    """The operator, signed in."""
-    client.force_login(operator)
-    return client
 
 
 def told() -> list[tuple[str, str, str, str]]:
@@ -92,19 +76,11 @@ def test_workspace_page_cannot_be_posted_to(acme: Tenant, desk: Client) -> None:
     assert desk.post(page(acme.workspace), {"plan": "FREE"}).status_code == 405
 
 
-@pytest.mark.parametrize("query", ["umb", "0000000100000000400080000000000000000002"[:8] + "-0000"])
-def test_workspace_list_shows_an_operator_all_and_finds_by_name(
-    acme: Tenant, umbrella: Tenant, desk: Client, query: str
-) -> None:
-    assert "Acme" in body(desk.get(LIST))
-    assert "Umbrella" in body(desk.get(LIST, {"q": query}))
-
-
-def test_workspace_list_finds_the_characters_of_an_id_that_it_shows(
+def test_workspace_list_finds_a_part_of_a_name_and_the_characters_of_an_id_that_it_shows(
     acme: Tenant, desk: Client
 ) -> None:
-    other = Workspace.objects.create(name="Acme")
-    for text in (str(other.pk)[:8], str(other.pk).upper(), f" {other.pk.hex[:13]} "):
+    other = Workspace.objects.create(name="Initech")
+    for text in ("TECH", str(other.pk)[:8], str(other.pk).upper(), f" {other.pk.hex[:13]} "):
         html = body(desk.get(LIST, {"q": text}))
         assert page(other) in html
         assert page(acme.workspace) not in html
@@ -125,16 +101,6 @@ def test_workspace_list_has_filters_for_those_who_see_all(acme: Tenant, frozen: 
 # --- Names
 
 
-def test_workspaces_with_the_same_name_have_different_labels(acme: Tenant) -> None:
-    twin = Workspace.objects.create(name="Acme")
-    names = {each.id: each.name for each in (acme.workspace, twin)}
-    assert directory.labels(names) == {
-        acme.workspace.id: "Acme · 00000001",
-        twin.id: f"Acme · {str(twin.id)[:8]}",
-    }
-    assert directory.labels({twin.id: "Acme"}) == {twin.id: "Acme"}
-
-
 def test_workspace_page_s_heading_tells_same_named_ones_apart(acme: Tenant, desk: Client) -> None:
     assert "<h1>Acme · 00000001</h1>" in body(desk.get(page(acme.workspace)))
     ada = staff.signed_in(acme.admin)
@@ -147,7 +113,7 @@ def test_workspace_page_s_heading_tells_same_named_ones_apart(acme: Tenant, desk
 # --- A new one
 
 
-def test_workspace_is_created_by_an_operator_and_recorded(operator: User, desk: Client) -> None:
+def test_workspace_is_created_by_an_operator_and_recorded(desk: Client) -> None:
     response = desk.post(ADD, {"name": "  Čapek  & Søn ", "plan": "BUSINESS"}, follow=True)
     workspace = Workspace.objects.get()
     assert (workspace.name, workspace.plan) == ("Čapek & Søn", "BUSINESS")
@@ -155,7 +121,7 @@ def test_workspace_is_created_by_an_operator_and_recorded(operator: User, desk: 
     html = body(response)
     assert "was created. Invite its first admin now." in html
     assert page(workspace, "invite") in html
-    assert told() == [(Action.WORKSPACE_CREATED, operator.username, "", "BUSINESS")]
+    assert told() == [(Action.WORKSPACE_CREATED, OLGA, "", "BUSINESS")]
 
 
 def test_workspace_with_a_name_that_exists_is_created_only_after_a_question(
@@ -194,7 +160,7 @@ def test_workspace_form_names_what_it_cannot_use(
 
 
 def test_workspace_suspension_says_what_stops_and_asks_for_a_reason(
-    acme: Tenant, operator: User, desk: Client
+    acme: Tenant, desk: Client
 ) -> None:
     factories.issue(acme.workspace, "Second", acme.admin)
     html = body(desk.get(page(acme.workspace, "suspend")))
@@ -213,23 +179,21 @@ def test_workspace_suspension_says_what_stops_and_asks_for_a_reason(
     )
     assert "Acme · 00000001 is suspended." in body(response)
     assert acme.get("/me").status == 403
-    assert told() == [(Action.WORKSPACE_SUSPENDED, operator.username, "", "Unpaid: invoice 7")]
+    assert told() == [(Action.WORKSPACE_SUSPENDED, OLGA, "", "Unpaid: invoice 7")]
 
 
-def test_workspace_page_says_why_since_when_and_by_whom(
-    acme: Tenant, operator: User, desk: Client
-) -> None:
+def test_workspace_page_says_why_since_when_and_by_whom(acme: Tenant, desk: Client) -> None:
     desk.post(page(acme.workspace, "suspend"), {"reason": "Unpaid invoice 7"})
     form = {"plan": "BUSINESS", "reason": "They asked for it", "confirmed": "yes"}
     desk.post(page(acme.workspace, "plan"), form)
     for client in (desk, staff.signed_in(staff.support()), staff.signed_in(acme.admin)):
         html = body(client.get(page(acme.workspace)))
-        assert f"by {operator}: Unpaid invoice 7" in html
-        assert f"by {operator}: PRO → BUSINESS: They asked for it" in html
+        assert f"by {OLGA}: Unpaid invoice 7" in html
+        assert f"by {OLGA}: PRO → BUSINESS: They asked for it" in html
     desk.post(page(acme.workspace, "reinstate"), {"reason": "Paid"})
     html = body(desk.get(page(acme.workspace)))
     assert "Unpaid invoice 7" not in html
-    assert f"by {operator}: Paid" in html
+    assert f"by {OLGA}: Paid" in html
 
 
 def test_workspace_that_is_suspended_already_is_not_suspended_again(
@@ -238,11 +202,13 @@ def test_workspace_that_is_suspended_already_is_not_suspended_again(
     response = desk.post(page(frozen.workspace, "suspend"), {"reason": "x"}, follow=True)
     assert "is suspended already" in body(response)
     assert "1 active key works again" in body(desk.get(page(frozen.workspace, "reinstate")))
+    frozen.key.revoke(by=frozen.admin)
+    assert "It has no active keys." in body(desk.get(page(frozen.workspace, "reinstate")))
     assert told() == []
 
 
 def test_workspace_moves_to_another_plan_after_it_was_said_what_stops(
-    acme: Tenant, operator: User, desk: Client
+    acme: Tenant, desk: Client
 ) -> None:
     url = page(acme.workspace, "plan")
     assert "It is on Pro now." in body(desk.get(url))
@@ -255,7 +221,7 @@ def test_workspace_moves_to_another_plan_after_it_was_said_what_stops(
     assert "Acme · 00000001 is on Free now." in body(response)
     assert acme.get("/me").status == 402
     assert "1 active key works again" in body(desk.post(url, {**form, "plan": "PRO"}))
-    assert told() == [(Action.PLAN_CHANGED, operator.username, "", "PRO → FREE: They cancelled")]
+    assert told() == [(Action.PLAN_CHANGED, OLGA, "", "PRO → FREE: They cancelled")]
 
 
 def test_workspace_plan_without_an_effect_on_keys_says_so(
@@ -280,17 +246,6 @@ def test_workspace_plan_that_is_no_longer_offered_can_only_be_left(
     assert [entry[3] for entry in told()] == ["LEGACY → PRO: x"]
 
 
-def test_suspension_says_how_many_keys_stop(acme: Tenant, umbrella: Tenant) -> None:
-    assert consequences(acme.workspace, suspended=True) == ["1 active key stops now."]
-    factories.issue(acme.workspace, "Second", acme.admin)
-    acme.workspace.suspended = True
-    assert consequences(acme.workspace, suspended=False) == [
-        "2 active keys work again from the next request on."
-    ]
-    umbrella.key.revoke(by=umbrella.admin)
-    assert consequences(umbrella.workspace, suspended=True) == ["It has no active keys."]
-
-
 # --- Members
 
 
@@ -301,13 +256,14 @@ def act(client: Client, membership: Membership, **form: str) -> Any:
 
 
 @pytest.mark.parametrize("who", ["operator", "admin"])
-def test_members_get_other_roles_and_are_removed(acme: Tenant, operator: User, who: str) -> None:
-    actor = operator if who == "operator" else acme.admin
+def test_members_get_other_roles_and_are_removed(acme: Tenant, who: str) -> None:
+    actor = staff.operator() if who == "operator" else acme.admin
     client = staff.signed_in(actor)
     bob = staff.member(acme.workspace, "bob@acme.example").memberships.get()
     act(client, bob, role="ADMIN")
     assert Membership.objects.admins().filter(pk=bob.pk).exists()
-    act(client, bob, role="ADMIN")
+    for role in ("ADMIN", "OWNER"):  # which it has, and which does not exist
+        act(client, bob, role=role)
     question = body(act(client, bob, do="remove"))
     assert "Remove bob@acme.example from Acme" in question
     assert "keep working" in question
@@ -321,15 +277,6 @@ def test_members_get_other_roles_and_are_removed(acme: Tenant, operator: User, w
     ]
 
 
-def test_members_table_has_labels_with_the_person_in_them(acme: Tenant, desk: Client) -> None:
-    staff.member(acme.workspace, "bob@acme.example")
-    html = body(desk.get(page(acme.workspace)))
-    for label in ("Role of bob@acme.example", "Save the role of bob@", "Remove bob@acme.example…"):
-        assert f'aria-label="{label}' in html
-    assert "select2" not in html
-    assert "jquery" not in html
-
-
 def test_members_of_another_workspace_are_out_of_reach(acme: Tenant, umbrella: Tenant) -> None:
     uma = staff.signed_in(umbrella.admin)
     theirs = acme.workspace.memberships.get()
@@ -339,11 +286,6 @@ def test_members_of_another_workspace_are_out_of_reach(acme: Tenant, umbrella: T
     for malformed in ("", "x", "-1", "9" * 30, "\0"):
         uma.post(page(umbrella.workspace, "members"), {**form, "member": malformed})
     assert uma.get(page(umbrella.workspace, "members"))["Location"] == page(umbrella.workspace)
-    assert told() == []
-
-
-def test_members_role_that_does_not_exist_changes_nothing(acme: Tenant, desk: Client) -> None:
-    act(desk, acme.workspace.memberships.get(), role="OWNER")
     assert told() == []
 
 
@@ -407,19 +349,7 @@ def test_workspace_change_that_was_made_meanwhile_is_not_recorded_again(acme: Te
     staff.member(acme.workspace, "bob@acme.example", "ADMIN")
     membership = acme.workspace.memberships.get(user=acme.admin)
     for _ in range(2):
-        changes.change_role(membership, "MEMBER", by="olga@operators.example")
-        changes.remove_member(membership, by="olga@operators.example")
-        changes.change_role(membership, "ADMIN", by="olga@operators.example")
+        changes.change_role(membership, "MEMBER", by=OLGA)
+        changes.remove_member(membership, by=OLGA)
+        changes.change_role(membership, "ADMIN", by=OLGA)
     assert len(told()) == 2
-
-
-def test_workspaces_and_accounts_cannot_be_deleted(acme: Tenant, desk: Client) -> None:
-    delete = reverse("admin:workspaces_workspace_delete", args=[acme.workspace.pk])
-    assert desk.post(delete, {"post": "yes"}).status_code == 403
-    delete = reverse("admin:auth_user_delete", args=[acme.admin.pk])
-    assert desk.post(delete, {"post": "yes"}).status_code == 403
-    for name in ("workspaces_workspace", "auth_user"):
-        chosen = {"action": "delete_selected", "_selected_action": [str(acme.admin.pk)]}
-        desk.post(reverse(f"admin:{name}_changelist"), {**chosen, "post": "yes"})
-    assert Workspace.objects.filter(pk=acme.workspace.pk).exists()
-    assert User.objects.filter(pk=acme.admin.pk).exists()
