@@ -1,14 +1,18 @@
 """examples/copy_completed.py: copies every completed agreement once, whatever happens."""
 
+import contextlib
 import fcntl
 import hashlib
 import os
+import pty
 import random
 import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
@@ -21,7 +25,8 @@ from documents.models import Document, StoredFile
 from events.models import Generation
 from tests.events.test_events import settled
 from tests.support import factories
-from tests.support.examples import Examples, Requests, path_of
+from tests.support.client import forget_requests
+from tests.support.examples import Examples, Requests, file_size_limit, path_of
 from tests.support.factories import Tenant, at
 from tests.support.proxy import Proxy
 from tests.support.server import Server, eventually
@@ -105,6 +110,10 @@ def complete(document: Document) -> Document:
 
 def downloads() -> int:
     return AuditEntry.objects.filter(action="document.downloaded").count()
+
+
+def has(folder: Path, files: int) -> bool:
+    return len(list(folder.glob("*.pdf"))) >= files
 
 
 def test_copy_copies_all_agreements_and_nothing_in_a_second_run(
@@ -244,6 +253,14 @@ def test_copy_does_nothing_while_another_run_copies(
     assert copies(folder) == wanted(agreements)
 
 
+@pytest.mark.parametrize("raw", ["dtd_Schlüssel", "dtd_\u200b", "dtd_a\nb", "dtd_\x7f"])
+def test_copy_says_that_a_key_has_a_character_that_no_key_has(examples: Examples, raw: str) -> None:
+    examples.environment["DTD_API_KEY"] = raw
+    assert examples.run("copy_completed", "here", status=1) == (
+        "DTD_API_KEY has a character that is in no key; copy it again.\n"
+    )
+
+
 def test_copy_reads_every_page(examples: Examples, acme: Tenant) -> None:
     oldest = factories.document(acme.workspace, "COMPLETED", created_at=at("2020-01-01 00:00:00"))
     files = StoredFile.objects.bulk_create(
@@ -265,6 +282,82 @@ def test_copy_reads_every_page(examples: Examples, acme: Tenant) -> None:
     printed = examples.run("copy_completed", "here", "--state", str(state))
     assert "100 of 101 agreements, 0 new files\n2 new files.\n" in printed
     assert copies(examples.folder / "here") == wanted([oldest])
+
+
+def test_copy_shows_a_terminal_a_progress_bar_and_clears_it_at_the_end(
+    examples: Examples, agreements: list[Document]
+) -> None:
+    ours, theirs = pty.openpty()
+    process = examples.start("copy_completed", "here", stderr=theirs)
+    os.close(theirs)
+    written = b""
+    with contextlib.suppress(OSError):  # Linux: the other end is closed
+        while block := os.read(ours, 65536):
+            written += block
+    os.close(ours)
+    process.communicate()
+    lines = written.decode().split("\r\x1b[K")
+    half, whole = f"[{'#' * 15}{' ' * 15}] 5 of 10", f"[{'#' * 30}] 10 of 10"
+    assert f"{half} agreements, 10 new files" in lines
+    assert lines[-3:] == [
+        f"{whole} agreements, 20 new files",
+        "20 new files.\r\n",
+        "",
+    ]
+
+
+def test_copy_killed_at_any_moment_loses_nothing_and_has_nothing_twice(
+    examples: Examples, agreements: list[Document]
+) -> None:
+    folder = examples.folder / "here"
+    rng = random.Random(5)  # noqa: S311 - repeatable
+    kills = range(1, 19, 5)
+    for enough in kills:
+        process = examples.start("copy_completed", "here")
+        assert eventually(partial(has, folder, enough))
+        time.sleep(rng.random() / 20)  # anywhere in what it does for a file
+        process.kill()
+        process.communicate()
+        there = in_names({file.name: file.read_bytes() for file in folder.glob("*.pdf")})
+        assert there.items() <= wanted(agreements).items()
+        (folder / "SHA256SUMS").touch()
+        listed = (folder / "SHA256SUMS").read_text().rpartition("\n")[0].splitlines()
+        assert all((folder / line.partition("  ")[2]).exists() for line in listed)
+
+    examples.run("copy_completed", "here")
+    assert copies(folder) == wanted(agreements)
+    assert checked(folder)
+    assert len((folder / "SHA256SUMS").read_text().splitlines()) == 20
+    assert downloads() <= 20 + len(kills)  # what a kill undoes is one file
+
+
+def test_copy_killed_at_random_moments_while_documents_are_completed_loses_none(
+    examples: Examples, agreements: list[Document], acme: Tenant
+) -> None:
+    rng = random.Random(7)  # noqa: S311 - repeatable
+    waiting = [factories.document(acme.workspace, "SENT") for _ in range(40)]
+    done = list(agreements)
+    killed = 0
+    while waiting:
+        forget_requests()  # the rate limit is not the matter
+        process = examples.start("copy_completed", "here")
+        kill_at = time.monotonic() + rng.uniform(0.2, 1.5)
+        while process.poll() is None and time.monotonic() < kill_at:
+            if waiting and rng.random() < 0.3:
+                done.append(complete(waiting.pop()))
+            time.sleep(0.02)
+        process.kill()
+        process.communicate()
+        killed += process.returncode == -signal.SIGKILL
+    assert killed
+    assert eventually(settled)
+    forget_requests()
+    examples.run("copy_completed", "here")
+    assert copies(examples.folder / "here") == wanted(done)
+    assert checked(examples.folder / "here")
+    listed = (examples.folder / "here" / "SHA256SUMS").read_text().splitlines()
+    assert len(listed) == len({line[-40:] for line in listed}) == 2 * len(done)
+    assert examples.run("copy_completed", "here") == NOTHING_NEW
 
 
 # Forks a process for each of STEPS; each kills itself before its Nth step with a file there.
@@ -319,6 +412,37 @@ def test_copy_killed_before_each_step_with_a_file_is_completed_by_the_next_run(
     assert downloads() <= 2 * steps + steps - 1
 
 
+def test_copy_leaves_no_half_written_file(examples: Examples, acme: Tenant) -> None:
+    signed = factories.stored(bytes(200_000))
+    document = factories.document(acme.workspace, "COMPLETED", signed=signed)
+    with file_size_limit(100_000):
+        printed = examples.run("copy_completed", "here", status=1)
+    folder = examples.folder / "here"
+    [part] = folder.glob("*.part")
+    assert printed.endswith(f"here/{part.name}: File too large\n")
+    assert [file.stat().st_size for file in folder.glob("*.part")] == [100_000]
+    assert not list(folder.glob("*.pdf"))
+    examples.run("copy_completed", "here")
+    assert copies(folder) == wanted([document])
+
+
+def test_copy_repairs_whatever_a_crash_left_of_state_and_files(
+    examples: Examples, agreements: list[Document]
+) -> None:
+    folder = examples.folder / "here"
+    examples.run("copy_completed", "here")
+    state = folder / "SHA256SUMS"
+    whole = state.read_bytes()
+    last = whole.splitlines(keepends=True)[-1]
+    file = folder / last.decode().partition("  ")[2].strip()
+    for kept in (0, 1, 66, len(last) - 5, len(last) - 1):
+        state.write_bytes(whole.removesuffix(last) + last[:kept])
+        file.with_name(f"{file.name}.part").write_bytes(b"%PDF")
+        assert examples.run("copy_completed", "here") == "1 new files.\n"
+        assert state.read_bytes() == whole
+        assert copies(folder) == wanted(agreements)
+
+
 def test_copy_refuses_a_file_that_arrives_damaged_and_copies_the_others(
     examples: Examples, acme: Tenant
 ) -> None:
@@ -362,6 +486,16 @@ def test_copy_retries_a_download_that_breaks_off(examples: Examples, acme: Tenan
         front.stop()
     assert cut
     assert copies(examples.folder / "here") == wanted([document])
+
+
+def test_copy_waits_as_long_as_a_503_says(examples: Examples, agreements: list[Document]) -> None:
+    requests = Requests(examples.server)
+    examples.server.store.refuse()
+    examples.during_wait = examples.server.store.restore
+    assert "Waiting 5 s." in examples.run("copy_completed", "here")
+    assert examples.waits == [5]
+    assert requests().count("download 503") == 1
+    assert copies(examples.folder / "here") == wanted(agreements)
 
 
 @pytest.fixture
@@ -422,3 +556,13 @@ def test_copy_prints_s3_s_error_in_one_clear_line(
     examples.environment |= changed
     printed = examples.run("copy_completed", target, status=1)
     assert printed == f"{target.rstrip('/')}: {line}\n"
+
+
+def test_copy_prints_one_clear_line_if_a_bucket_is_the_target_without_boto3(
+    examples: Examples, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "boto3", None)  # as if it were not installed
+    requests = Requests(examples.server)
+    printed = examples.run("copy_completed", target, status=1)
+    assert printed == "A bucket needs boto3: pip install boto3\n"
+    assert requests() == []
