@@ -3,11 +3,16 @@
 import re
 from collections.abc import Iterator
 
+import pytest
+
+from config.api import errors
 from config.api.errors import ApiError
 from tests.apikeys.test_rate_limit import used_up
+from tests.slow.test_nginx import MALFORMED
 from tests.support import factories
 from tests.support.client import Response, get
 from tests.support.factories import Tenant
+from tests.support.nginx import Nginx, exchange, request
 from tests.support.openapi import SCHEMA
 
 # Clients compare these words, so none may ever change.
@@ -102,3 +107,30 @@ def test_code_tells_the_errors_of_one_status_apart(
         assert (response.headers["error-code"], response.status) == (code, CODES[code])
     assert "error-code" not in acme.get("/me", if_none_match="*").headers
     assert freebie.get("/me").json()["details"]["code"] == "plan_limit"
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_code_of_an_error_of_nginx(gate: Nginx, name: str) -> None:
+    sent, status = MALFORMED[name]
+    response = exchange(gate.tls(), sent)
+    code = response.headers["error-code"]
+    assert (CODES | OF_NGINX)[code] == status
+    own = {error.status_code: error.code for error in OWN}
+    assert code == own.get(status, code)
+
+
+# The errors that nginx sends in place of the application.
+OWN: list[type[ApiError]] = [
+    errors.InvalidRequest,
+    errors.HttpsRequired,
+    errors.PathNotFound,
+    errors.MethodNotAllowed,
+    errors.Unavailable,
+]
+
+
+def test_code_of_plain_http_and_of_an_application_out_of_reach(gate: Nginx, acme: Tenant) -> None:
+    plain = gate.plain(gate.http_port, "/api/v1/me", f"Authorization: {acme.bearer}")
+    assert plain.headers["error-code"] == "https_required"
+    storage = exchange(gate.tls(), request("/_storage/a/b/c"))
+    assert storage.headers["error-code"] == "path_not_found"

@@ -1,5 +1,6 @@
 """GET /api/v1/openapi.json: the OpenAPI document is served, up to date and valid."""
 
+import json
 from collections.abc import Iterator
 from contextlib import closing
 from http.client import HTTPConnection
@@ -13,6 +14,8 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from config.api.limits import REQUESTS_PER_MINUTE
 from config.api.schema.hooks import OTHER_PATHS
+from documents.api.parameters import FILE_TYPES, STATUS_FILTER
+from events.models import EventType
 from tests.support import openapi
 from tests.support.client import get, golden
 from tests.support.factories import Tenant
@@ -128,6 +131,83 @@ def test_examples_of_400_are_what_the_api_returns(acme: Tenant) -> None:
         examples = response["content"]["application/json"]["examples"].values()
         bodies = [example["value"] for example in examples]
         assert bodies == [acme.get(target).json() for target in targets] + [golden("bad_request")]
+
+
+def test_enums_of_parameters_are_what_the_api_accepts() -> None:
+    operations = {path: item["get"] for path, item in SCHEMA["paths"].items()}
+    enums = {
+        (path.rpartition("/")[2], parameter["name"]): parameter["schema"]["enum"]
+        for path, operation in operations.items()
+        for parameter in operation.get("parameters", [])
+        if "enum" in parameter["schema"]
+    }
+    assert enums == {
+        ("documents", "status"): list(STATUS_FILTER),
+        ("download", "type"): list(FILE_TYPES),
+        ("events", "type"): EventType.values,
+    }
+
+
+def changed(**changes: Any) -> dict[str, Any]:
+    """The arguments of `check_response` for GET /me, some of them changed."""
+    body = json.dumps(golden("me")).encode()
+    headers = {
+        "request-id": "0" * 32,
+        "content-type": "application/json",
+        "cache-control": "private, no-cache",
+        "etag": f'"{"0" * 32}"',
+        "vary": "Authorization",
+    }
+    response = {"method": "GET", "target": "/api/v1/me", "status": 200} | changes
+    response["headers"] = headers | changes.get("headers", {})
+    return {"body": body} | response
+
+
+def with_(field: str, value: Any) -> bytes:
+    """The body of GET /me with a field of `data.key` set."""
+    body = golden("me")
+    body["data"]["key"][field] = value
+    return json.dumps(body).encode()
+
+
+MISMATCHES: dict[str, tuple[dict[str, Any], str]] = {
+    "a status": ({"status": 418}, "status 418"),
+    "a status of another path": ({"status": 404}, "status 404"),
+    "a header": ({"headers": {"x-new": "1"}}, "undeclared headers: x-new"),
+    "a header's form": ({"headers": {"request-id": "1"}}, "header request-id"),
+    "a header's number": ({"headers": {"x-ratelimit-reset": "soon"}}, "header x-ratelimit-reset"),
+    "a type of body": ({"headers": {"content-type": "text/html"}}, "type: text/html"),
+    "a field": ({"body": with_("secret", "x")}, "'secret' was unexpected"),
+    "a field's type": ({"body": with_("name", 1)}, "is not of type"),
+    "a field's format": ({"body": with_("id", "1")}, 'is not a "uuid"'),
+    "a null": ({"body": with_("name", None)}, "is not of type"),
+    "a body of HEAD": ({"method": "HEAD"}, "a body"),
+    "another path's body": ({"target": "/api/v1/documents"}, "body: "),
+    "a 200 where no path is": ({"target": "/api/v1/you"}, "status 200"),
+}
+
+
+def test_check_response_accepts_a_valid_response() -> None:
+    openapi.check_response(**changed())
+    openapi.check_response(**changed(target="/api/v1/me?any=1", headers={"date": "today"}))
+    openapi.check_response(**changed(method="HEAD", body=b""))
+    openapi.check_response(**changed(target="/admin/", status=418, headers={"set-cookie": "a=b"}))
+
+
+@pytest.mark.parametrize("what", MISMATCHES)
+def test_check_response_refuses_what_the_document_does_not_declare(what: str) -> None:
+    changes, message = MISMATCHES[what]
+    with pytest.raises(SchemaMismatch, match=message):
+        openapi.check_response(**changed(**changes))
+
+
+def test_check_response_refuses_a_missing_header_or_field() -> None:
+    response = changed()
+    del response["headers"]["request-id"]
+    with pytest.raises(SchemaMismatch, match="missing headers: request-id"):
+        openapi.check_response(**response)
+    with pytest.raises(SchemaMismatch, match="is a required property"):
+        openapi.check_response(**changed(body=b'{"data": {}}'))
 
 
 def test_check_clients_checks_requests_that_tests_make_themselves(server: Server) -> None:
