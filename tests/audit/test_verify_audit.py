@@ -362,7 +362,8 @@ def test_whatever_an_owner_does_is_named(
     expected |= {f"Entry {id} {moved}" for id in attack.moved}
     if truncated:
         expected.add("The log was truncated: the checkpoint of")
-    if added:
+    # A transaction of another worker may have held up what is known to be complete.
+    if added and Checkpoint.objects.latest("size").complete_to >= ids[0] - 1:
         as_owner(f"UPDATE audit_checkpoint SET complete_to = {ids[0]}")
         add(ids[0] - 1)
         expected.add(f"Entry {ids[0] - 1} was added later, or lost its leaf")
