@@ -227,7 +227,7 @@ def test_export_of_nothing_is_a_file_of_a_heading(sam: Client) -> None:
 
 
 def test_export_has_the_end_of_each_download_before_its_start(sam: Client) -> None:
-    key = {"key_id": uuid4(), "key_prefix": "dtd_abcd1234"}
+    key: dict[str, Any] = {"key_id": uuid4(), "key_prefix": "dtd_abcd1234"}
     download = {"request_id": lambda n: f"{n:032x}", **key}
     happened(3, **download)
     ends = {"created_at": at("2026-03-05 12:00:00"), "action": Action.DOWNLOAD_ENDED}
