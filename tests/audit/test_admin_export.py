@@ -226,14 +226,14 @@ def test_export_of_nothing_is_a_file_of_a_heading(sam: Client) -> None:
 
 
 def test_export_has_the_end_of_each_download_before_its_start(sam: Client) -> None:
-    download = {"request_id": lambda n: f"{n:032x}", "key_prefix": "dtd_abcd1234"}
+    download = {"request_id": lambda n: f"{n:032x}", "key_id": uid(1, 7)}
     happened(3, **download)
     ends = {"created_at": at("2026-03-05 12:00:00"), "action": Action.DOWNLOAD_ENDED}
     happened(2, **download | ends)
     found = [(row["action"], row["request_id"][-1]) for row in rows(sam, "?until=2026-03-01")]
     started, ended = "Document downloaded", "Download ended"
     assert found == [(ended, "0"), (started, "0"), (ended, "1"), (started, "1"), (started, "2")]
-    assert len(rows(sam, "?q=dtd_abcd1234")) == 5
+    assert len(rows(sam, f"?q={uid(1, 7)}")) == 5
 
 
 # --- The page before it
