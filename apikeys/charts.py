@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from django.utils.safestring import SafeString
 
 from apikeys.usage.report import Day, total
-from config.admin.charts import Bar, bar_chart
+from config.console.charts import Bar, bar_chart
 
 
 def _bars(days: Sequence[Day]) -> list[Bar]:

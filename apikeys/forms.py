@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from apikeys import validators as names
 from apikeys.models import ApiKey
-from config.admin.object_page import OnceForm
+from config.console.object_page import OnceForm
 from workspaces.own_workspace import OwnWorkspaceForm
 from workspaces.permissions import administered_by
 

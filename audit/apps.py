@@ -2,7 +2,7 @@
 
 from django.apps import AppConfig
 
-from config import system
+from config.console import system
 
 
 class AuditConfig(AppConfig):

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.db.models import Q
 from django.http import HttpRequest
 
-from config.admin.base import request_user
+from config.console.base import request_user
 
 # The group Support has it, and superusers have every permission.
 READ_ALL = "audit.view_auditentry"

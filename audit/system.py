@@ -1,4 +1,4 @@
-"""The audit log's facts for operators (`config.system`)."""
+"""The audit log's facts for operators (`config.console.system`)."""
 
 from datetime import timedelta
 
@@ -6,7 +6,7 @@ from django.db import connection
 from django.utils import timezone
 
 from audit.models import NEWEST_FIRST, Action, AuditEntry
-from config.system import Fact, time_or
+from config.console.system import Fact, time_or
 
 BACKUP_HOURS = 26  # a daily one may be a little late
 

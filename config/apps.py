@@ -12,8 +12,8 @@ class ConfigConfig(AppConfig):
 
     def ready(self) -> None:
         from config import checks  # noqa: F401, PLC0415 - registers them
+        from config.console.system.own import register_own  # noqa: PLC0415
         from config.runtime.postgresql import migrations  # noqa: PLC0415 - needs the settings
-        from config.system.own import register_own  # noqa: PLC0415
 
         register_own()
         # Of every command with `requires_migrations_checks`; Django only warns.

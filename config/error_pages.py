@@ -11,9 +11,9 @@ from django.urls import reverse
 from django.views import defaults
 from django.views.decorators.cache import never_cache
 
-from config.admin.site import with_csp
 from config.api.errors import ApiError, Busy, InvalidRequest, PathNotFound, ServerError
 from config.api.responses import as_api_error, error_response, note_error
+from config.console.site import with_csp
 
 HOST_LENGTH = 100  # characters of a foreign host's name that an error quotes
 

@@ -11,8 +11,8 @@ from django.views.generic import RedirectView
 from config.api.schema import views as docs
 from config.api.schema.views import SchemaViewSet
 from config.api.viewsets import UnknownPath
+from config.console.system import page as system
 from config.security_txt import page as security_txt
-from config.system import page as system
 from documents.api.views import DocumentViewSet
 from documents.download.views import DownloadViewSet
 from events.views import EventViewSet

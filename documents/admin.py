@@ -12,9 +12,9 @@ from django.utils.html import format_html
 from audit.admin.links import AuditHistory, log_link, page_and_entries, pages_of
 from audit.models import Action
 from audit.record import record
-from config.admin.base import NoPermissions, TabularInline, request_user
-from config.admin.changelist import ReadOnlyAdmin
-from config.admin.formatting import date_column
+from config.console.base import NoPermissions, TabularInline, request_user
+from config.console.changelist import ReadOnlyAdmin
+from config.console.formatting import date_column
 from config.templatetags.console import copyable
 from documents.admin_list import DocumentChangeList, DocumentFilter
 from documents.api.serializers import progress

@@ -8,7 +8,7 @@ from django.db.models import Q
 
 from audit.admin.search import beginning_in, ids_in
 from audit.admin.workspace_filter import WorkspaceChoices, WorkspaceField
-from config.admin.changelist import AFTER, FilterForm
+from config.console.changelist import AFTER, FilterForm
 from documents.models import Document
 
 MOST = 10  # documents whose ids begin with the same digits

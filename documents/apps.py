@@ -4,7 +4,7 @@ from django.apps import AppConfig, apps
 from django.conf import settings
 from django.db.models.signals import post_migrate
 
-from config import system
+from config.console import system
 
 
 class DocumentsConfig(AppConfig):

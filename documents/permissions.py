@@ -7,7 +7,7 @@ from django.apps.registry import Apps
 from django.db.models import Q
 from django.http import HttpRequest
 
-from config.admin.base import request_user
+from config.console.base import request_user
 from workspaces.permissions import SUPPORT
 
 # View-only permissions, as (app label, codename).

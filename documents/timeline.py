@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from audit import downloads
 from audit.admin.links import page_and_entries, pages_of
 from audit.models import LISTED, Action, AuditEntry
-from config.admin.formatting import time_tag
+from config.console.formatting import time_tag
 from documents.models import Document, Recipient
 
 MOST = 50  # entries of the audit log that are shown

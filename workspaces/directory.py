@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.http import HttpRequest
 
-from config.admin.base import request_user
+from config.console.base import request_user
 from workspaces.models import Workspace, label
 from workspaces.permissions import sees_every_workspace
 

@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 from django.contrib.auth.models import User
 
-from config.admin.object_page import OnceForm
+from config.console.object_page import OnceForm
 from workspaces.directory import labels
 from workspaces.models import Workspace
 from workspaces.permissions import administered_by

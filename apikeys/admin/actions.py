@@ -12,7 +12,7 @@ from apikeys.admin.texts import LIST, link, refusal_warning, replaced_by
 from apikeys.forms import DeleteForm, KeyForm, NewKeyForm, RollForm
 from apikeys.managers import AlreadyIssued
 from apikeys.models import AlreadyEnded, ApiKey
-from config.admin.object_page import ActionPage, Prompt, Refused
+from config.console.object_page import ActionPage, Prompt, Refused
 from workspaces.directory import label_for
 from workspaces.permissions import administered_by
 

@@ -15,7 +15,7 @@ from apikeys.managers import UNUSED_DAYS, ApiKeyQuerySet
 from apikeys.models import ApiKey
 from apikeys.states import State
 from apikeys.usage import report
-from config.admin.base import ChoiceFilter, request_user
+from config.console.base import ChoiceFilter, request_user
 from config.runtime.key_format import PREFIX, PUBLIC_LENGTH
 from workspaces.api_access import access_warning
 from workspaces.directory import own_workspaces

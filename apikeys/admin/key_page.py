@@ -17,8 +17,8 @@ from apikeys.usage import latest, report
 from audit.admin.links import filtered_log_url
 from audit.models import Action
 from audit.scope import scope_of
-from config.admin.formatting import time_tag
-from config.admin.object_page import ObjectPage
+from config.console.formatting import time_tag
+from config.console.object_page import ObjectPage
 from workspaces.directory import label_for, own_workspaces
 from workspaces.models import Workspace
 from workspaces.permissions import sees_every_workspace

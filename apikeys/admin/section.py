@@ -16,8 +16,8 @@ from apikeys.managers import ENDED
 from apikeys.models import ApiKey
 from audit.admin.links import AuditHistory
 from audit.admin.search import redirect_without_key
-from config.admin.base import SectionAdmin, request_user
-from config.admin.changelist import READING
+from config.console.base import SectionAdmin, request_user
+from config.console.changelist import READING
 from workspaces.directory import own_workspaces
 from workspaces.models import Workspace, label
 from workspaces.permissions import administered_by, sees_every_workspace

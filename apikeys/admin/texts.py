@@ -8,7 +8,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from apikeys.models import ApiKey
-from config.admin.formatting import exact, time_tag
+from config.console.formatting import exact, time_tag
 from workspaces.api_access import access_warning
 from workspaces.links import page_url as workspace_url
 from workspaces.models import Workspace

@@ -17,8 +17,8 @@ from apikeys.usage.reasons import explain
 from audit.admin.base import ScopedAdmin
 from audit.admin.links import filtered_log_url
 from audit.scope import scope_of
-from config.admin.base import request_user
-from config.admin.formatting import date_column
+from config.console.base import request_user
+from config.console.formatting import date_column
 from config.templatetags.console import copyable
 from workspaces.permissions import sees_every_workspace
 

@@ -10,6 +10,6 @@ class UsageConfig(AppConfig):
 
     def ready(self) -> None:
         from apikeys.usage.report import read_unavailable  # noqa: PLC0415 - needs the models
-        from config import system  # noqa: PLC0415
+        from config.console import system  # noqa: PLC0415
 
         system.register("503 in the last 24 hours", read_unavailable)

@@ -18,8 +18,8 @@ from audit.admin.links import filtered_log_url
 from audit.admin.search import MOST_IDS, Recognised, ids_and_addresses
 from audit.admin.workspace_filter import WorkspaceField, own_workspace_field
 from audit.scope import Scope
-from config.admin.base import request_user
-from config.admin.changelist import FilterForm
+from config.console.base import request_user
+from config.console.changelist import FilterForm
 from config.runtime.key_format import PREFIX, PUBLIC_LENGTH
 from workspaces.directory import labels
 from workspaces.permissions import sees_every_workspace

@@ -15,7 +15,7 @@ from django.utils import timezone
 from apikeys.models import ApiKey
 from apikeys.usage.models import KeyAddress, KeyUsage, RefusedRequest
 from apikeys.usage.reasons import unavailable
-from config.system import Fact
+from config.console.system import Fact
 from workspaces.models import Workspace
 
 REASONS_SHOWN = 10  # of 503s

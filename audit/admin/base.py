@@ -10,7 +10,7 @@ from django.urls import reverse
 from audit.admin.search import Recognised, in_words, redirect_without_key
 from audit.admin.workspace_filter import WorkspaceChoices
 from audit.scope import scope_of
-from config.admin.changelist import AFTER, ReadOnlyAdmin
+from config.console.changelist import AFTER, ReadOnlyAdmin
 
 
 class SearchChangeList(WorkspaceChoices):

@@ -14,8 +14,8 @@ from audit.admin.base import SearchChangeList
 from audit.admin.filters import PERIODS, AuditLogFilter
 from audit.admin.links import refused_requests_url
 from audit.admin.search import Recognised
-from config.admin.changelist import AFTER, BEFORE
-from config.admin.charts import Bar, bar_chart
+from config.console.changelist import AFTER, BEFORE
+from config.console.charts import Bar, bar_chart
 
 OF_IDS = {"document_id": "Document id", "key_id": "Key id", "workspace_id": "Workspace id"}
 # What the chart shows without a filter by time: of all entries, and of some.

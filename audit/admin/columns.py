@@ -14,7 +14,7 @@ from audit import downloads
 from audit.admin.links import log_link, page_and_entries, pages_of
 from audit.models import Action, AuditEntry
 from audit.sealing import state
-from config.admin.formatting import date_column, exact
+from config.console.formatting import date_column, exact
 from config.templatetags.console import copyable
 
 

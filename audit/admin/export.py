@@ -31,9 +31,9 @@ from audit.admin.search import redirect_without_key
 from audit.admin.sending import RUNNING, Sending, TooManyExports, file_response, slot
 from audit.models import COLUMNS, LABELS, Action
 from audit.record import record
-from config.admin import keyset
-from config.admin.base import request_user
-from config.admin.reauthentication import recent_sign_in_required
+from config.console import keyset
+from config.console.base import request_user
+from config.console.reauthentication import recent_sign_in_required
 
 MOST_COUNTED = 100_000  # entries that are counted before an export
 BATCH = 2000  # entries that are read and sent at a time; no more are ever in memory

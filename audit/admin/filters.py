@@ -18,7 +18,7 @@ from audit.admin.workspace_filter import WorkspaceField, name_of, own_workspace_
 from audit.models import LISTED, Action, AuditEntry
 from audit.scope import Scope
 from audit.snapshots import WorkspaceSnapshot
-from config.admin.changelist import FilterForm
+from config.console.changelist import FilterForm
 from config.runtime.key_format import PREFIX, PUBLIC_LENGTH
 
 # The end of a download is part of its row.

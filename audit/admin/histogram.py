@@ -79,7 +79,7 @@ def count_by_time(entries: QuerySet[Any], alternatives: Sequence[Q], shown: Rang
     """Counts the entries of each hour or day.
 
     Args:
-        entries: filtered; `alternatives` are as in `config.admin.keyset.fetch`.
+        entries: filtered; `alternatives` are as in `config.console.keyset.fetch`.
 
     Raises:
         TooMany: there are too many, or counting them takes too long.

@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 
-from config.admin.base import SectionAdmin
+from config.console.base import SectionAdmin
 
 
 def log_url() -> str:

@@ -22,8 +22,8 @@ from audit.admin.workspace_filter import suggestions
 from audit.models import AuditEntry
 from audit.scope import scope_of
 from audit.sealing import state
-from config.admin.changelist import READING
-from config.admin.formatting import code_spans
+from config.console.changelist import READING
+from config.console.formatting import code_spans
 
 MOST_OF_A_REQUEST = 20  # other entries that an entry's page shows
 

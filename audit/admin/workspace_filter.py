@@ -18,7 +18,7 @@ from django.utils.safestring import SafeString
 
 from audit.models import LISTED, AuditEntry
 from audit.scope import workspace_model
-from config.admin.changelist import KeysetChangeList
+from config.console.changelist import KeysetChangeList
 
 PAGE = 20  # workspaces offered at a time
 LAST_PAGE = 50  # a user who has scrolled this far should type more

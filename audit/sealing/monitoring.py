@@ -9,7 +9,7 @@ from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 
 from audit.sealing import state
-from config.system import Fact, time_or
+from config.console.system import Fact, time_or
 
 VERIFIED_DAYS = 8  # as in deploy/prometheus-alerts.yaml; the timer runs every week
 

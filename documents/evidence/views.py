@@ -15,8 +15,8 @@ from django.http.response import HttpResponseBase
 from audit.admin.links import filtered_log_url
 from audit.admin.sending import RUNNING, Sending, TooManyExports, file_response
 from audit.scope import scope_of
-from config.admin.base import request_user
-from config.admin.reauthentication import recent_sign_in_required
+from config.console.base import request_user
+from config.console.reauthentication import recent_sign_in_required
 from documents.evidence import EvidenceRefused, Trail, export
 
 MOST = 50_000  # entries, in some 70 MB; the command has no limit

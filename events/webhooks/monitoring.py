@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 
-from config.system import Fact
+from config.console.system import Fact
 from events.webhooks.models import Process
 from events.webhooks.queue import READY
 
@@ -79,7 +79,7 @@ def read_status(connection: BaseDatabaseWrapper = default_connection) -> Status:
 
 
 def read_facts() -> list[Fact]:
-    """Whether deliveries go on, and the feed shows what happens (`config.system`)."""
+    """Whether deliveries go on, and the feed shows what happens (`config.console.system`)."""
     now = read_status()
     absent = now.processes == 0 and now.endpoints > 0
     return [

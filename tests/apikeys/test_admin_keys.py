@@ -18,7 +18,7 @@ from psycopg import sql
 
 from apikeys.models import ApiKey
 from audit.models import Action, AuditEntry
-from config.admin.formatting import exact
+from config.console.formatting import exact
 from config.runtime.postgresql import roles
 from tests.support import factories
 from tests.support.client import get

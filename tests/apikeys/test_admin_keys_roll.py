@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from apikeys.models import ApiKey
 from audit.models import Action, AuditEntry
-from config.admin.formatting import exact
+from config.console.formatting import exact
 from tests.apikeys.test_admin_keys import LIST, body, form_of, page, raw_of
 from tests.support import factories, staff
 from tests.support.client import get

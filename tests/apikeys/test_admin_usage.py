@@ -19,7 +19,7 @@ from apikeys.usage import latest, report
 from apikeys.usage.flusher import Flusher
 from apikeys.usage.models import KeyUsage, RefusedRequest
 from apikeys.usage.reasons import NO_DOCUMENT
-from config.admin.keyset import Position
+from config.console.keyset import Position
 from tests.audit.test_admin_plans import asked
 from tests.documents.test_queries import nodes, plan
 from tests.support import factories, staff

@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from audit.models import Action, AuditEntry
-from config.admin.keyset import Position
+from config.console.keyset import Position
 from tests.documents.test_queries import nodes, plan
 from tests.support import factories
 from tests.support.factories import Tenant, uid

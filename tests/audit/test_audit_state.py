@@ -23,8 +23,8 @@ from audit.models import AuditEntry, Checkpoint
 from audit.sealing import state
 from audit.sealing.note import Horizon, Statement, open_note
 from audit.sealing.witnesses import Bucket, object_lock
-from config import system
-from config.admin.formatting import exact
+from config.console import system
+from config.console.formatting import exact
 from tests.documents.test_queries import nodes
 from tests.support import factories, seals
 from tests.support.database import without_triggers

@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from config.admin.charts import Bar, bar_chart
+from config.console.charts import Bar, bar_chart
 
 DAYS = [
     Bar("2026-03-01", {"ok": 8, "limited": 2}, url="?day=1&page=2"),

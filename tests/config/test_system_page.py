@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from audit.models import Action, AuditEntry
-from config import system
+from config.console import system
 from tests.support import seals, staff
 from tests.support.database import backdated
 from tests.support.factories import Tenant

@@ -15,7 +15,7 @@ from django.utils.html import strip_tags
 from psycopg import sql
 
 from audit.models import Action, AuditEntry
-from config.admin.formatting import exact
+from config.console.formatting import exact
 from config.runtime.postgresql import roles
 from events.webhooks import secrets, services
 from events.webhooks.models import TEST_EVENT, Delivery, Endpoint

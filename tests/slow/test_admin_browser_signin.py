@@ -13,7 +13,7 @@ from django_otp.oath import totp
 from django_otp.plugins.otp_totp.models import TOTPDevice
 from selenium import webdriver
 
-from config.admin import reauthentication
+from config.console import reauthentication
 from tests.support import staff
 from tests.support.browser import Browser
 from tests.support.factories import Tenant

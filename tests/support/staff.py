@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from audit.models import AuditEntry
-from config.admin import reauthentication
+from config.console import reauthentication
 from tests.support import factories
 from tests.support.database import backdated
 from tests.support.factories import at

@@ -12,8 +12,8 @@ from django.urls import reverse
 from apikeys.models import ApiKey
 from audit.models import Action, AuditEntry
 from audit.record import record
-from config.admin import reauthentication
-from config.admin.reauthentication import asks_for_password, recent_sign_in_required
+from config.console import reauthentication
+from config.console.reauthentication import asks_for_password, recent_sign_in_required
 from tests.support import factories, staff
 from tests.support.factories import Tenant
 from tests.support.staff import give_password

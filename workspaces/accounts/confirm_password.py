@@ -10,8 +10,8 @@ from django.urls import reverse
 
 from audit.models import Action
 from audit.record import record
-from config.admin.base import request_user
-from config.admin.reauthentication import entered
+from config.console.base import request_user
+from config.console.reauthentication import entered
 from workspaces.accounts import second_factor
 from workspaces.accounts.pages import FormView, SitePage
 from workspaces.accounts.sign_in import CodeForm

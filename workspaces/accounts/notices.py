@@ -11,8 +11,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from config import mail
-from config.admin.base import request_user
-from config.admin.formatting import exact
+from config.console.base import request_user
+from config.console.formatting import exact
 from config.runtime.request_context import base_url, client_info
 
 

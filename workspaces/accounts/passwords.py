@@ -21,7 +21,7 @@ from django.views.decorators.cache import never_cache
 from audit.models import Action
 from audit.record import record
 from config import mail
-from config.admin.base import request_user
+from config.console.base import request_user
 from config.runtime.request_context import base_url
 from workspaces.accounts import known_browser
 from workspaces.accounts.confirm_password import check_own_password

@@ -12,9 +12,9 @@ from django.urls import reverse, reverse_lazy
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 
-from config.admin.base import request_user
-from config.admin.formatting import ago_with_exact
-from config.admin.reauthentication import recent_sign_in_required
+from config.console.base import request_user
+from config.console.formatting import ago_with_exact
+from config.console.reauthentication import recent_sign_in_required
 from workspaces.accounts import recovery_codes, second_factor, steps
 from workspaces.accounts.pages import FormView, SitePage, page
 from workspaces.accounts.sign_in import CodeForm

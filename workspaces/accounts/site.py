@@ -7,8 +7,8 @@ from django.contrib.auth import SESSION_KEY
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, URLResolver, reverse
 
-from config.admin import site
-from config.admin.site import with_csp
+from config.console import site
+from config.console.site import with_csp
 from config.runtime import slots
 from workspaces.accounts import passwords, second_factor
 from workspaces.accounts.sign_in import sign_in

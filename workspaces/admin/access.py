@@ -7,8 +7,8 @@ from typing import Any
 from django.http import HttpResponse
 from django.utils.html import format_html
 
-from config.admin.formatting import time_tag
-from config.admin.object_page import ActionPage, Prompt, Refused
+from config.console.formatting import time_tag
+from config.console.object_page import ActionPage, Prompt, Refused
 from workspaces import changes
 from workspaces.api_access import access_warning
 from workspaces.directory import label_for

@@ -14,9 +14,9 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.views.decorators.debug import sensitive_post_parameters
 
-from config.admin.formatting import pill
-from config.admin.object_page import ActionPage, Prompt, Refused
-from config.admin.reauthentication import recent_sign_in_required
+from config.console.formatting import pill
+from config.console.object_page import ActionPage, Prompt, Refused
+from config.console.reauthentication import recent_sign_in_required
 from workspaces import changes
 from workspaces.accounts.forms import ChangedAccountForm, NewAccountForm, PasswordForm
 from workspaces.accounts.notices import address_of, email_changed

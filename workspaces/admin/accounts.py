@@ -10,9 +10,9 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
 from audit.admin.links import filtered_log_url
-from config.admin.base import ChoiceFilter, SectionAdmin, request_user
-from config.admin.formatting import date_column
-from config.system.page import panel as system_panel
+from config.console.base import ChoiceFilter, SectionAdmin, request_user
+from config.console.formatting import date_column
+from config.console.system.page import panel as system_panel
 from workspaces.accounts.rights import kinds_of
 from workspaces.admin.account_pages import (
     AccountPage,

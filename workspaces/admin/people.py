@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from config import mail
-from config.admin.object_page import Button, Prompt, Refused
+from config.console.object_page import Button, Prompt, Refused
 from config.runtime.request_context import base_url
 from workspaces import changes
 from workspaces.accounts import invitations

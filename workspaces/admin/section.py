@@ -11,9 +11,9 @@ from django.utils.safestring import SafeString
 from audit.admin.links import AuditHistory
 from audit.models import Action, AuditEntry
 from audit.queries import newest_of
-from config.admin.base import SectionAdmin, request_user
-from config.admin.formatting import date_column, pill
-from config.admin.object_page import ObjectPage
+from config.console.base import SectionAdmin, request_user
+from config.console.formatting import date_column, pill
+from config.console.object_page import ObjectPage
 from workspaces.admin.access import (
     ChangePlan,
     CreateWorkspace,

@@ -5,8 +5,8 @@ from typing import Any
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest
 
-from config.admin.base import request_user
-from config.admin.changelist import ReadOnlyAdmin
+from config.console.base import request_user
+from config.console.changelist import ReadOnlyAdmin
 from events.webhooks.models import Endpoint
 from workspaces.directory import own_workspaces
 from workspaces.permissions import sees_every_workspace

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.html import format_html
 
-from config.admin.object_page import ActionPage, Button, Prompt, Refused
+from config.console.object_page import ActionPage, Button, Prompt, Refused
 from events.models import KEEP_DAYS
 from events.webhooks import policy, services
 from events.webhooks.admin.forms import EndpointForm, NewEndpointForm

@@ -10,9 +10,9 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from config.admin.formatting import pill, time_tag
-from config.admin.object_page import ObjectPage
 from config.api.responses import as_json
+from config.console.formatting import pill, time_tag
+from config.console.object_page import ObjectPage
 from config.templatetags.console import copyable
 from events.serializers import event
 from events.webhooks.admin.access import WebhookAccess, may_change

@@ -12,9 +12,9 @@ from django.utils.html import format_html
 
 from audit.admin.links import filtered_log_url
 from audit.admin.workspace_filter import WorkspaceChoices
-from config.admin.base import request_user
-from config.admin.formatting import ago_with_exact
-from config.admin.object_page import ObjectPage
+from config.console.base import request_user
+from config.console.formatting import ago_with_exact
+from config.console.object_page import ObjectPage
 from events.webhooks import services
 from events.webhooks.admin.access import WebhookAccess, may_change
 from events.webhooks.admin.actions import (

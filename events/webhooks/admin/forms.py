@@ -8,7 +8,7 @@ from django.http import QueryDict
 
 from audit.admin.search import ids_in
 from audit.admin.workspace_filter import WorkspaceField, own_workspace_field
-from config.admin.changelist import FilterForm
+from config.console.changelist import FilterForm
 from events.models import Event, EventType
 from events.serializers import MEANINGS
 from events.webhooks import targets

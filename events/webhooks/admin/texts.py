@@ -7,8 +7,8 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from config.admin.formatting import pill, time_tag
 from config.api.errors import PlanRequired, WorkspaceSuspended
+from config.console.formatting import pill, time_tag
 from events.models import KEEP_DAYS
 from events.webhooks.models import Endpoint
 from events.webhooks.policy import FAILING_DAYS

@@ -7,8 +7,8 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
-from config import system
-from config.admin.base import request_user
+from config.console import system
+from config.console.base import request_user
 
 
 def page(request: HttpRequest) -> HttpResponse:

@@ -117,7 +117,7 @@ class SectionAdmin(NoPermissions, StrictFilterAdmin):
         description: one line for the start page.
         menu_position: its place in the menu, from left to right.
         add_text: the label of the start page's button to add one.
-        pages: pages of our own (`config.admin.object_page`), by the last part of their URLs. They
+        pages: pages of our own (`config.console.object_page`), by the last part of their URLs. They
             replace Django's: "add", "change", "delete".
     """
 

@@ -11,9 +11,9 @@ from django.conf import settings
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
+from config.console.system import Fact, register, time_or
 from config.runtime import health
 from config.runtime.postgresql import migrations
-from config.system import Fact, register, time_or
 
 STARTED = datetime.now(UTC)
 

@@ -1,7 +1,7 @@
 """Read-only pages of the admin: a list with its own filters, and the page of one object.
 
 Django's change list counts the table twice and uses OFFSET; this one does neither
-(`config.admin.keyset`).
+(`config.console.keyset`).
 """
 
 from collections.abc import Sequence
@@ -14,8 +14,8 @@ from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 
-from config.admin import keyset
-from config.admin.base import SectionAdmin
+from config.console import keyset
+from config.console.base import SectionAdmin
 
 READING = ("GET", "HEAD")
 AFTER, BEFORE = "after", "before"  # URL parameters: where a page begins

@@ -10,7 +10,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver
 from django.utils.text import capfirst
 
-from config.admin.reauthentication import asks_for_password
+from config.console.reauthentication import asks_for_password
 
 View = Callable[..., HttpResponse]
 

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from django.utils.safestring import SafeString
 
-from config.admin.formatting import ago_with_exact
+from config.console.formatting import ago_with_exact
 
 logger = logging.getLogger(__name__)
 

@@ -17,8 +17,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.functional import cached_property
 from django.views import View
 
-from config.admin.base import request_user
-from config.admin.reauthentication import recent_sign_in_required
+from config.console.base import request_user
+from config.console.reauthentication import recent_sign_in_required
 
 
 class Refused(Exception):
