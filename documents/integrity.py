@@ -2,10 +2,10 @@
 
 import contextlib
 import hashlib
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
+from time import sleep
 from uuid import UUID
 
 from django.db import transaction
@@ -122,7 +122,7 @@ class FileCheck:
                 digest.update(chunk)
                 size += len(chunk)
                 self.size += len(chunk)
-                time.sleep(len(chunk) / self._bytes_per_second)
+                sleep(len(chunk) / self._bytes_per_second)
         return size, digest.hexdigest()
 
 

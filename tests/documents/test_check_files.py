@@ -201,7 +201,7 @@ def test_check_files_that_is_killed_goes_on_after_its_last_batch(store: Proxy) -
 def test_check_files_reads_below_its_rate(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     factories.stored(b"%PDF" + bytes(2_000_000))
     slept: list[float] = []
-    monkeypatch.setattr("time.sleep", slept.append)
+    monkeypatch.setattr("documents.integrity.sleep", slept.append)
     call_command("check_files", "--rate", "1", stdout=io.StringIO())
     assert sum(slept) > 2
 
