@@ -26,7 +26,7 @@ GUNICORN = f"gunicorn --workers {WORKERS} --worker-class gthread --threads 4 --k
 AS_INSTALLED = {"PYTHONPATH": str(ROOT / "bench" / "peers" / "without_hiredis")}
 OURS, DRF, STARLETTE = "this service", "stock DRF", "Starlette, raw"
 # What is compared, each as its own community would run it: the command that starts it on `{port}`,
-# and variables. Our threads are as many as SERVER_THREADS has by default.
+# and variables. This service has the default number of threads (SERVER_THREADS).
 VARIANTS = {
     OURS: (
         f"{GRANIAN} --interface wsgi --blocking-threads 384 config.wsgi:application",
