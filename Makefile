@@ -21,7 +21,7 @@ install = total=$$(grep -c '==' $(1)); { $(BIN)/python -m pip install --disable-
 	/^(Collecting|Installing)/ {printf "\r$(1): %d of %d packages", n, total; fflush()} END {print ""}'; \
 	[ "$$(cat $(VENV)/pip.status)" = 0 ] || { cat $(VENV)/pip.log >&2; exit 1; }
 
-.PHONY: help install run test test-all test-quick drill pictures bench faults check format openapi sbom fuzz lock
+.PHONY: help install run test test-all test-quick drill pictures bench faults check format sbom fuzz lock
 .DEFAULT_GOAL := help
 
 help:
@@ -35,7 +35,6 @@ help:
 	@echo "make faults   break each part under load (SHORT=1: a smoke test; SOAK=20: minutes at the end)"
 	@echo "make check    lint, format, types, migrations"
 	@echo "make format   write the code in its format"
-	@echo "make openapi  write the OpenAPI document, docs/openapi.json"
 	@echo "make sbom     write the list of the service's packages, docs/sbom.json"
 	@echo "make fuzz     look for flaws of the API at random for SECONDS=300"
 	@echo "make install  make the virtual environment .venv"
@@ -105,9 +104,6 @@ check: $(BENCH_STAMP)
 format: $(STAMP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-
-openapi: $(STAMP)
-	$(BIN)/python manage.py spectacular --format openapi-json --fail-on-warn --file docs/openapi.json
 
 sbom: $(STAMP)
 	$(BIN)/python deploy/sbom.py >docs/sbom.json

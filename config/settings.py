@@ -11,7 +11,6 @@ from typing import Any
 import dj_database_url
 
 from config import env
-from config.api import schema as openapi
 from config.runtime import logs, static_files
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -102,7 +101,6 @@ INSTALLED_APPS = [
     "django_otp.plugins.otp_static",
     "django_otp.plugins.otp_totp",
     "rest_framework",
-    "drf_spectacular",
     "drf_spectacular_sidecar",
     "config.apps.AdminConfig",
     "django.contrib.auth",
@@ -336,12 +334,9 @@ REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["apikeys.authentication.BearerKeyAuthentication"],
     "DEFAULT_THROTTLE_CLASSES": ["apikeys.throttling.KeyThrottle"],
     "DEFAULT_PERMISSION_CLASSES": ["workspaces.api_access.WorkspaceMayUseApi"],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "UNAUTHENTICATED_USER": None,
     "URL_FORMAT_OVERRIDE": None,
 }
-
-SPECTACULAR_SETTINGS = openapi.SETTINGS
 
 # --- Language, time, sign-in -----------------------------------------------------------------
 

@@ -8,8 +8,7 @@ from django.templatetags.static import static
 from django.urls import path, re_path
 from django.views.generic import RedirectView
 
-from config.api.schema import views as docs
-from config.api.schema.views import SchemaViewSet
+from config.api import openapi
 from config.api.viewsets import UnknownPath
 from config.console.system import page as system
 from config.security_txt import page as security_txt
@@ -33,10 +32,10 @@ urlpatterns = [
     path("api/v1/documents/<str:id>", DocumentViewSet.as_view(get)),
     path("api/v1/documents/<str:id>/download", DownloadViewSet.as_view(get)),
     path("api/v1/events", EventViewSet.as_view({"get": "list"})),
-    path("api/v1/openapi.json", SchemaViewSet.as_view(get)),
+    path("api/v1/openapi.json", openapi.OpenApiViewSet.as_view(get)),
     # Not <path:rest>, which does not match a line break. Not (?s), which breaks reverse().
     re_path(r"^api/v1(?P<rest>(?:/[\s\S]*)?)$", UnknownPath.as_view(get)),
-    path("api/docs", docs.page, name="docs"),
+    path("api/docs", openapi.page, name="docs"),
     path("api/docs/", RedirectView.as_view(pattern_name="docs")),
     path("favicon.ico", favicon),
     path(".well-known/security.txt", security_txt),

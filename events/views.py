@@ -6,7 +6,7 @@ from config.api.parameters import limit, one_of, single
 from config.api.request import ApiRequest
 from config.api.responses import cacheable_response, link_to_next
 from config.api.viewsets import ApiViewSet
-from events import feed, schema
+from events import feed
 from events.models import EventType
 from events.serializers import EventPage
 
@@ -16,7 +16,6 @@ TYPES = tuple(EventType.values)
 class EventViewSet(ApiViewSet):
     """What happened to the documents of the key's workspace."""
 
-    @schema.list_events
     def list(self, request: ApiRequest) -> HttpResponse:
         workspace_id = request.auth.workspace_id
         after = single(request.query_params, "after", feed.EXPECTED)

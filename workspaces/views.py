@@ -6,7 +6,6 @@ from config.api.reading import Reading
 from config.api.request import ApiRequest
 from config.api.responses import cacheable_response
 from config.api.viewsets import ApiViewSet
-from workspaces import schema
 from workspaces.counts import COUNTS
 from workspaces.serializers import Counts, Key, Me, Summary, Workspace
 
@@ -17,7 +16,6 @@ class MeViewSet(ApiViewSet):
     def reading(self, **kwargs: str) -> Reading:
         return COUNTS
 
-    @schema.get_me
     def retrieve(self, request: ApiRequest) -> HttpResponse:
         key = request.auth
         [counts] = request.rows()

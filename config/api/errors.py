@@ -38,8 +38,6 @@ class PlanError(ErrorBody):
 class ApiError(APIException):
     """An error response.
 
-    The first paragraph of a subclass's docstring is its description in the OpenAPI document.
-
     Attributes:
         status_code: the HTTP status.
         code: one word for the error, for programs: the header `Error-Code`. It never changes.

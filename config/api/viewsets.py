@@ -5,7 +5,6 @@ from typing import Any, NoReturn
 from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
-from rest_framework.renderers import JSONRenderer
 from rest_framework.viewsets import ViewSet
 
 from config.api.errors import ApiError, HttpsRequired, MethodNotAllowed, PathNotFound
@@ -27,7 +26,6 @@ class ApiViewSet(ViewSet):
     """
 
     http_method_names = [method.lower() for method in METHODS]
-    renderer_classes = [JSONRenderer]  # for the schema; `config.api.responses` renders
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """DRF's dispatch without the parts that this API does not need.

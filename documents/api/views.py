@@ -6,7 +6,7 @@ from config.api.reading import Reading
 from config.api.request import ApiRequest
 from config.api.responses import cacheable_response
 from config.api.viewsets import ApiViewSet
-from documents.api import queries, schema
+from documents.api import queries
 from documents.api.pagination import KeysetPagination
 from documents.api.serializers import DocumentAnswer, document_object
 
@@ -14,7 +14,6 @@ from documents.api.serializers import DocumentAnswer, document_object
 class DocumentViewSet(ApiViewSet):
     """The documents of the key's workspace."""
 
-    @schema.list_documents
     def list(self, request: ApiRequest) -> HttpResponse:
         paginator = KeysetPagination(request.auth.workspace_id)
         page = paginator.paginate_queryset(queries.newest, request)
@@ -23,7 +22,6 @@ class DocumentViewSet(ApiViewSet):
     def reading(self, **kwargs: str) -> Reading | None:
         return queries.with_id(kwargs["id"], queries.ONE) if "id" in kwargs else None
 
-    @schema.get_document
     def retrieve(self, request: ApiRequest, id: str) -> HttpResponse:
         document = document_object(*queries.with_recipients(request.rows()))
         return cacheable_response(request, DocumentAnswer(document))

@@ -7,7 +7,6 @@ from config.api.request import ApiRequest
 from config.api.viewsets import ApiViewSet
 from documents.api import parameters
 from documents.api.queries import with_id
-from documents.download import schema
 from documents.download.queries import FILES, with_files
 from documents.download.response import Download, download_response
 
@@ -18,7 +17,6 @@ class DownloadViewSet(ApiViewSet):
     def reading(self, **kwargs: str) -> Reading | None:
         return with_id(kwargs["id"], FILES)
 
-    @schema.download_document
     def retrieve(self, request: ApiRequest, id: str) -> HttpResponseBase:
         requested = parameters.file_type(request.query_params)
         document = with_files(request.rows())

@@ -12,13 +12,13 @@ from uuid import UUID
 import pytest
 
 from documents.api.parameters import STATUS_FILTER
-from documents.api.schema import DOCUMENT
 from tests.support import factories, openapi
 from tests.support.factories import Tenant
 from tests.support.server import ROOT, Server
 
 KEYS = 40  # 300 requests a minute each: more than one client makes
 FILES = Path(__file__).parent.parent / "support" / "fuzzing"
+ID = openapi.SCHEMA["paths"]["/api/v1/documents/{id}"]["get"]["parameters"][0]["examples"]
 SECONDS = os.environ.get("FUZZ_SECONDS")  # `make fuzz`: as long as this, each time otherwise
 
 # path → the statuses that a client with a valid key can get.
@@ -47,7 +47,7 @@ def run(server: Server, acme: Tenant, umbrella: Tenant, tmp_path: Path) -> dict[
     ]
     # The document of the examples exists.
     known = [
-        factories.document(acme.workspace, "COMPLETED", id=UUID(DOCUMENT["id"])),
+        factories.document(acme.workspace, "COMPLETED", id=UUID(ID["Document"]["value"])),
         *documents[:8],
     ]
     for document in known:
