@@ -1,15 +1,8 @@
-"""The response of GET /me: the only definition of its fields.
+"""The response of GET /me is encoded from these structs; the OpenAPI document describes them."""
 
-The response is encoded from these structs, and the OpenAPI document's schemas are generated from
-them (`config.api.schema.structs`).
-"""
-
-from typing import Annotated
 from uuid import UUID
 
-from msgspec import Meta, Struct
-
-Count = Annotated[int, Meta(ge=0)]
+from msgspec import Struct
 
 
 class Workspace(Struct, gc=False):
@@ -23,15 +16,15 @@ class Key(Struct, gc=False):
     """The key that the request was made with."""
 
     id: UUID
-    name: Annotated[str, Meta(description="The name given to the key when it was created.")]
+    name: str
 
 
 class Counts(Struct, gc=False):
     """How many documents have exactly this status; deleted ones are left out."""
 
-    draft: Count
-    sent: Count
-    completed: Count
+    draft: int
+    sent: int
+    completed: int
 
 
 class Summary(Struct, gc=False):

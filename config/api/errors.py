@@ -4,10 +4,8 @@ Every body is `{"error": "<plain sentence>"}`; only a 402 adds `details`. The he
 has a word for each class.
 """
 
-from typing import Annotated
-
 from django.conf import settings
-from msgspec import Meta, Struct
+from msgspec import Struct
 from rest_framework.exceptions import APIException
 
 RETRY_SECONDS = 5  # what a 503 asks a client to wait
@@ -16,17 +14,15 @@ RETRY_SECONDS = 5  # what a 503 asks a client to wait
 class ErrorBody(Struct):
     """Why a request failed."""
 
-    error: Annotated[str, Meta(description="A plain sentence for people.")]
+    error: str
 
 
 class PlanDetails(Struct):
     """What a workspace whose plan does not include the API can do about it."""
 
-    code: Annotated[str, Meta(extra_json_schema={"title": "PlanErrorCode", "enum": ["plan_limit"]})]
-    upgrade: Annotated[
-        str | None, Meta(description="The plan to move to; null when none is offered.")
-    ]
-    href: Annotated[str, Meta(description="Where a workspace admin can upgrade.")]
+    code: str
+    upgrade: str | None
+    href: str
 
 
 class PlanError(ErrorBody):

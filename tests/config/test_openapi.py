@@ -21,6 +21,7 @@ from documents.api.parameters import FILE_TYPES, STATUS_FILTER
 from documents.api.serializers import links
 from events import feed
 from events.models import KEEP_DAYS, EventType
+from events.webhooks.admin.forms import MEANINGS
 from events.webhooks.policy import ATTEMPT_SECONDS
 from tests.support import openapi
 from tests.support.client import get, golden
@@ -198,7 +199,8 @@ def test_sentences_have_the_values_of_the_code() -> None:
     after = PARAMETERS["events", "after"]["description"]
     assert f"{KEEP_DAYS - feed.LEAST.days} days ago. `{feed.NOW}` returns no events" in after
     listed = SCHEMAS["DocumentEvent"]["properties"]["type"]["description"]
-    assert re.findall("- `(.+)`: ", listed) == EventType.values
+    meanings = [f"- `{type.value}`: {MEANINGS[type]}" for type in EventType]
+    assert listed.split("\n\n")[1].split("\n") == meanings  # as the console has them
     assert f"within {ATTEMPT_SECONDS:.0f} seconds" in WEBHOOK["responses"]["2XX"]["description"]
 
 

@@ -6,8 +6,13 @@ The tables here are the specification's; what we add to it is marked.
 from typing import Any
 
 import pytest
+from msgspec.json import schema_components
 
+from config.api.errors import ErrorBody, PlanError
+from documents.api.serializers import DocumentAnswer, DocumentPage
+from events.serializers import EventPage
 from tests.support.openapi import SCHEMA, Json, resolved
+from workspaces.serializers import Me
 
 PATHS = SCHEMA["paths"]
 TIME = ("string", "date-time")
@@ -116,6 +121,29 @@ def test_fields_are_those_of_the_table_in_its_order(name: str) -> None:
     fields = {key: field(value) for key, value in schema["properties"].items()}
     assert list(fields.items()) == list(TABLES[name].items())
     assert set(schema["required"]) == set(fields)  # a field may be null, but is never absent
+
+
+STRUCTS = (DocumentAnswer, DocumentPage, ErrorBody, EventPage, Me, PlanError)
+_, COMPONENTS = schema_components(STRUCTS, ref_template="#/components/schemas/{name}")
+
+
+def kind(schema: Json) -> tuple[str, bool]:
+    """A field's type, and whether it may be null; structs have no formats and no enums."""
+    if "anyOf" in schema:  # msgspec's form of a type or null
+        return kind(schema["anyOf"][0])[0], True
+    found, nullable = field(schema)
+    if isinstance(found, list):
+        return "string", nullable
+    return found[0] if isinstance(found, tuple) else found, nullable
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_fields_are_those_of_the_struct(name: str) -> None:
+    documented, encoded = (
+        {key: kind(value) for key, value in components[name]["properties"].items()}
+        for components in (SCHEMA["components"]["schemas"], COMPONENTS)
+    )
+    assert list(documented.items()) == list(encoded.items())
 
 
 # path → query and path parameters, in the specification's order: (name, place, required, schema).

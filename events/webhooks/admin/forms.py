@@ -10,12 +10,22 @@ from audit.admin.search import ids_in
 from audit.admin.workspace_filter import WorkspaceField, own_workspace_field
 from config.console.changelist import FilterForm
 from events.models import Event, EventType
-from events.serializers import MEANINGS
 from events.webhooks import targets
 from events.webhooks.models import PENDING, TEST_EVENT, DeliveryState, Endpoint, default_types
 from workspaces.own_workspace import OwnWorkspaceForm
 
 MOST_EVENTS = 1000  # of the documents that are searched for
+MEANINGS = {
+    EventType.CREATED: "the document is new in the workspace.",
+    EventType.SENT: "it was sent to its recipients.",
+    EventType.VIEWED: "a recipient has viewed it.",
+    EventType.PARTIALLY_SIGNED: "the first recipient has signed or approved it.",
+    EventType.COMPLETED: "everyone has finished; the signed PDF and the certificate exist.",
+    EventType.DECLINED: "a recipient has declined.",
+    EventType.EXPIRED: "it was not finished by everyone in time.",
+    EventType.CANCELLED: "it was called off.",
+    EventType.DELETED: "the document was deleted.",
+}
 
 
 class EndpointForm(forms.Form):
