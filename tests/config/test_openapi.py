@@ -173,7 +173,6 @@ CONSTANTS: dict[str, tuple[Any, Any]] = {
     "filter": (PARAMETERS["documents", "status"]["schema"]["enum"], list(STATUS_FILTER)),
     "limit of documents": (PARAMETERS["documents", "limit"]["schema"], LIMIT),
     "files": (PARAMETERS["download", "type"]["schema"]["enum"], list(FILE_TYPES)),
-    "types of events": (PARAMETERS["events", "type"]["schema"]["enum"], EventType.values),
     "limit of events": (PARAMETERS["events", "limit"]["schema"], LIMIT),
     "requests left": (HEADERS["X-RateLimit-Remaining"]["maximum"], REQUESTS_PER_MINUTE),
     "seconds left": (HEADERS["X-RateLimit-Reset"]["maximum"], WINDOW),
@@ -190,6 +189,13 @@ CONSTANTS: dict[str, tuple[Any, Any]] = {
 def test_values_are_those_of_the_code(what: str) -> None:
     documented, constant = CONSTANTS[what]
     assert documented == constant
+
+
+def test_enums_have_names_of_their_own_in_clients() -> None:
+    for name, schema in SCHEMAS.items():
+        prefix = re.sub("(?<=[a-z])(?=[A-Z])", "_", name).upper()
+        names = [f"{prefix}_{value.upper()}" for value in schema.get("enum", [])]
+        assert schema.get("x-enum-varnames", []) == names
 
 
 def test_sentences_have_the_values_of_the_code() -> None:

@@ -10,6 +10,7 @@ from msgspec.json import schema_components
 
 from config.api.errors import ErrorBody, PlanError
 from documents.api.serializers import DocumentAnswer, DocumentPage
+from events.models import EventType
 from events.serializers import EventPage
 from tests.support.openapi import SCHEMA, Json, resolved
 from workspaces.serializers import Me
@@ -148,17 +149,6 @@ def test_fields_are_those_of_the_struct(name: str) -> None:
 
 # path → query and path parameters, in the specification's order: (name, place, required, schema).
 STATUS_FILTER = ["DRAFT", "SENT", "VIEWED", "COMPLETED", "DECLINED", "CANCELLED", "EXPIRED"]
-EVENT_TYPES = [
-    "document.created",
-    "document.sent",
-    "document.viewed",
-    "document.partially_signed",
-    "document.completed",
-    "document.declined",
-    "document.expired",
-    "document.cancelled",
-    "document.deleted",
-]
 DOCUMENT_ID = ("id", "path", True, {"type": "string", "format": "uuid"})
 PARAMETERS: dict[str, list[tuple[str, str, bool, Json]]] = {
     "/api/v1/me": [],
@@ -179,7 +169,7 @@ PARAMETERS: dict[str, list[tuple[str, str, bool, Json]]] = {
     ],
     "/api/v1/events": [
         ("after", "query", False, {"type": "string", "minLength": 1}),
-        ("type", "query", False, {"type": "string", "enum": EVENT_TYPES}),
+        ("type", "query", False, {"type": "string", "enum": EventType.values}),
         ("limit", "query", False, {"type": "integer", "minimum": 1, "maximum": 100, "default": 25}),
     ],
 }
