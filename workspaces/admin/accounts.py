@@ -19,6 +19,7 @@ from workspaces.admin.account_pages import (
     Activate,
     CreateAccount,
     Deactivate,
+    RemoveSecondFactor,
     SetPassword,
     state_pill,
 )
@@ -64,6 +65,7 @@ class AccountsAdmin(SectionAdmin):
         "add": CreateAccount,
         "change": AccountPage,
         "password": SetPassword,
+        "remove-second-factor": RemoveSecondFactor,
         "activate": Activate,
         "deactivate": Deactivate,
     }
