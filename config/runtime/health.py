@@ -88,17 +88,13 @@ def register(name: str, probe: Callable[[], object], *, required: bool) -> None:
     _checks[name] = _Check(name, probe, required=required)
 
 
-class NotMigrated(Exception):
-    """The database lacks migrations of this release."""
-
-
 def check_database() -> None:
     """Raises an exception if the database is out of reach or lacks migrations."""
     if not connection.is_usable():
         connection.close()
         connection.connect()
     if missing := migrations.unapplied():
-        raise NotMigrated(f"it lacks the migration {missing[0]}. Run: python manage.py migrate")
+        raise RuntimeError(f"it lacks the migration {missing[0]}. Run: python manage.py migrate")
 
 
 register("database", check_database, required=True)
