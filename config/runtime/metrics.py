@@ -62,12 +62,7 @@ DOWNLOAD_BYTES = Counter("documents_download_bytes", "Bytes of downloads sent in
 _OF_SLOTS: tuple[tuple[str, Any, str, str], ...] = (
     ("in_use", GaugeMetricFamily, "documents_slots_in_use", "Requests that run"),
     ("waiting", GaugeMetricFamily, "documents_slots_waiting", "Requests that wait for a slot"),
-    (
-        "refused",
-        CounterMetricFamily,
-        "documents_slots_refused",
-        "Requests that got no slot in time",
-    ),
+    ("refused", CounterMetricFamily, "documents_slots_refused", "Requests that got no slot"),
     ("connected", GaugeMetricFamily, "documents_database_connections", "Connections of the slots"),
 )
 
