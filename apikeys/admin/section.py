@@ -18,7 +18,7 @@ from audit.admin.links import AuditHistory
 from audit.admin.search import redirect_without_key
 from config.console.base import SectionAdmin, request_user
 from workspaces.directory import own_workspaces
-from workspaces.models import Workspace, label
+from workspaces.models import Workspace
 from workspaces.permissions import sees_every_workspace
 
 
@@ -137,14 +137,13 @@ class ApiKeyAdmin(AuditHistory, SectionAdmin):
         """ "Acme · API keys", if the keys of one workspace are shown."""
         own = own_workspaces(request)
         chosen = parsed(request.GET.get(WorkspaceFilter.parameter_name, ""))
-        if chosen is None:
-            return f"{next(iter(own.values()))} · API keys" if len(own) == 1 else "API keys"
-        if chosen in own:
-            return f"{own[chosen]} · API keys"
-        if not sees_every_workspace(request_user(request)):
-            return "API keys"
-        name = Workspace.objects.filter(pk=chosen).values_list("name", flat=True).first()
-        return f"{label(chosen, name)} · API keys" if name else "API keys"
+        if chosen is None and len(own) == 1:
+            [chosen] = own
+        name = own.get(chosen) if chosen else None
+        if chosen and not name and sees_every_workspace(request_user(request)):
+            found = Workspace.objects.filter(pk=chosen).first()
+            name = found.label if found else None
+        return f"{name} · API keys" if name else "API keys"
 
     def urgent_warnings(self, request: HttpRequest) -> list[str]:
         """The user's own workspaces whose keys are refused, then the keys that expire soon."""
