@@ -10,7 +10,7 @@ from django.views.generic import RedirectView
 
 from config.api import openapi
 from config.api.viewsets import UnknownPath
-from config.console.system import page as system
+from config.console import system
 from config.security_txt import page as security_txt
 from documents.api.views import DocumentViewSet
 from documents.download.views import DownloadViewSet
