@@ -7,14 +7,11 @@ from dataclasses import asdict
 from typing import Any
 
 from django.core.management.base import CommandError
-from django.db import Error as DatabaseError
 
-from config.management.progress import ProgressCommand, first_line
-from config.management.shutdown import Stopped, graceful_shutdown
+from config.management.progress import InterruptibleCommand
+from config.management.shutdown import graceful_shutdown
 from documents.integrity import MEGABYTE, FileCheck
 from documents.storage import StorageError
-
-RESUMES = "Run it again: it goes on from here"
 
 
 def whole_number(least: int) -> Callable[[str], int]:
@@ -28,8 +25,9 @@ def whole_number(least: int) -> Callable[[str], int]:
     return parse
 
 
-class Command(ProgressCommand):
-    requires_migrations_checks = True
+class Command(InterruptibleCommand):
+    needs = {StorageError: "Object storage"}
+    unfinished = "run it again: it goes on from here"
     help = (
         "Reads the files in object storage and lists those that are missing or damaged, one JSON "
         "object per line, and a summary. The exit status is 1 if there are any. The service can "
@@ -56,16 +54,9 @@ class Command(ProgressCommand):
         wrong = 0
         with graceful_shutdown() as shutdown:
             check = FileCheck(self.report, shutdown, days=days, bytes_per_second=rate * MEGABYTE)
-            try:
-                for finding in check.findings():
-                    wrong += 1
-                    self.stdout.write(json.dumps(asdict(finding), default=str))
-            except Stopped as exc:
-                raise CommandError(f"Stopped. {RESUMES}.", returncode=exc.status) from exc
-            except StorageError as exc:
-                raise CommandError(f"Object storage: {exc}. {RESUMES}.") from exc
-            except DatabaseError as exc:
-                raise CommandError(f"Database: {first_line(exc)}. {RESUMES}.") from exc
+            for finding in check.findings():
+                wrong += 1
+                self.stdout.write(json.dumps(asdict(finding), default=str))
         self.stdout.write(
             json.dumps({"checked": check.checked, "bytes": check.size, "wrong": wrong})
         )
