@@ -50,7 +50,7 @@ class InterruptibleCommand(ProgressCommand):
     unfinished = ""
 
     def execute(self, *args: Any, **options: Any) -> str | None:
-        needs = {DatabaseError: "The database", **self.needs}
+        needs: dict[type[Exception], str] = {DatabaseError: "The database", **self.needs}
         then = f"; {self.unfinished}." if self.unfinished else "."
         try:
             return super().execute(*args, **options)
