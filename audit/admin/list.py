@@ -100,7 +100,8 @@ class AuditEntryAdmin(columns.EntryFields, ExportViews):
             raise PermissionDenied
         if request.method != "GET":
             return HttpResponseNotAllowed(["GET"])
-        return JsonResponse(suggestions(request.GET))
+        found = suggestions(request.GET.get("term", ""))
+        return JsonResponse({"suggestions": found})
 
     # --- One entry ---
 
