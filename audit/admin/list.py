@@ -4,15 +4,12 @@ from typing import Any
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
-from django.http import (
-    HttpRequest,
-    HttpResponse,
-    HttpResponseNotAllowed,
-    JsonResponse,
-)
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
 from django.urls import URLPattern, path
+from django.utils.decorators import method_decorator
 from django.utils.safestring import SafeString
+from django.views.decorators.http import require_GET
 
 from audit.admin import columns
 from audit.admin.changelist import AuditChangeList
@@ -22,7 +19,6 @@ from audit.admin.workspace_filter import suggestions
 from audit.models import AuditEntry
 from audit.scope import scope_of
 from audit.sealing import state
-from config.console.changelist import READING
 from config.console.formatting import code_spans
 
 MOST_OF_A_REQUEST = 20  # other entries that an entry's page shows
@@ -94,12 +90,11 @@ class AuditEntryAdmin(columns.EntryFields, ExportViews):
         ]
         return [*ours, *super().get_urls()]
 
+    @method_decorator(require_GET)
     def workspaces_view(self, request: HttpRequest) -> HttpResponse:
         """Suggestions for the workspace filter, for users who see every workspace's entries."""
         if not scope_of(request).everything:
             raise PermissionDenied
-        if request.method != "GET":
-            return HttpResponseNotAllowed(["GET"])
         found = suggestions(request.GET.get("term", ""))
         return JsonResponse({"suggestions": found})
 
@@ -118,8 +113,6 @@ class AuditEntryAdmin(columns.EntryFields, ExportViews):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        if request.method not in READING:
-            return HttpResponseNotAllowed(READING)
         entry = self.visible_or_404(request, object_id)
         context = {
             "same_request": self._same_request(request, entry),
