@@ -95,8 +95,7 @@ def _of_entries(request: HttpRequest, entries: list[AuditEntry]) -> Iterator[Eve
         if entry.action == Action.DOCUMENT_DOWNLOADED:
             outcome = downloads.outcome(entry, ends.get(entry.request_id))
             key = page_and_entries(pages, entry.key_label, "key_id", entry.key_id)
-            pill = format_html('<span class="pill {}">{}</span>', outcome.pill, outcome.text)
-            text = format_html("Downloaded ({}) with {} {}", entry.file_type, key, pill)
+            text = format_html("Downloaded ({}) with {} {}", entry.file_type, key, outcome.pill)
         else:
             by = f" by {entry.person}" if entry.person else ""
             imported = entry.action == Action.DOCUMENT_IMPORTED

@@ -8,13 +8,12 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
 
 from audit import downloads
 from audit.admin.links import log_link, page_and_entries, pages_of
 from audit.models import Action, AuditEntry
 from audit.sealing import state
-from config.console.formatting import date_column, exact
+from config.console.formatting import date_column, exact, pill
 from config.templatetags.console import copyable
 
 
@@ -124,7 +123,7 @@ class EntryFields:
         seal: state.Seal | None = entry.seal_found
         if seal is None:
             return "not yet"
-        return "yes" if seal.intact else SafeString('<span class="pill pill-bad">changed</span>')
+        return "yes" if seal.intact else pill("bad", "changed")
 
     @admin.display(description="seal")
     def seal(self, entry: Any) -> str:
@@ -146,9 +145,7 @@ class EntryFields:
     @admin.display(description="download")
     def download(self, entry: Any) -> str:
         outcome: downloads.Outcome | None = entry.outcome
-        if outcome is None:
-            return ""
-        return format_html('<span class="pill {}">{}</span>', outcome.pill, outcome.text)
+        return outcome.pill if outcome else ""
 
     @admin.display(description="what happened")
     def what_happened_to(self, entry: AuditEntry) -> str:
