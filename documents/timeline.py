@@ -7,12 +7,10 @@ from datetime import datetime
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
 
 from audit import downloads
 from audit.admin.links import page_and_entries, pages_of
 from audit.models import LISTED, Action, AuditEntry
-from config.console.formatting import time_tag
 from documents.models import Document, Recipient
 
 MOST = 50  # entries of the audit log that are shown
@@ -37,10 +35,6 @@ class Event:
     at: datetime
     state: str
     text: str
-
-    @property
-    def time(self) -> SafeString:
-        return time_tag(self.at)
 
 
 def events(request: HttpRequest, document: Document) -> tuple[list[Event], bool]:

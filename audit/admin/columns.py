@@ -6,7 +6,6 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
 from audit import downloads
@@ -37,10 +36,6 @@ def prepare(
             found.outcome = downloads.outcome(entry, entry)
         elif entry.action == Action.DOCUMENT_DOWNLOADED:
             found.outcome = downloads.outcome(entry, ends.get(entry.request_id))
-
-
-def entry_url(entry: AuditEntry) -> str:
-    return reverse("admin:audit_auditentry_change", args=[entry.pk])
 
 
 def link_column(label: str, text: str, **filters: str) -> Callable[[Any, AuditEntry], str]:

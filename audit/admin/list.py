@@ -120,25 +120,13 @@ class AuditEntryAdmin(columns.EntryFields, ExportViews):
         }
         return super().change_view(request, object_id, form_url, context | (extra_context or {}))
 
-    def _same_request(self, request: HttpRequest, entry: AuditEntry) -> list[dict[str, Any]]:
+    def _same_request(self, request: HttpRequest, entry: AuditEntry) -> list[AuditEntry]:
         """The entries of the same request, in their order: of a download, its start and its end."""
         if not entry.request_id:
             return []
         found = self.get_queryset(request).filter(request_id=entry.request_id)
         entries = list(found.order_by("id")[:MOST_OF_A_REQUEST])
-        return [
-            {
-                "when": self.when(each),
-                "url": columns.entry_url(each),
-                "current": each.pk == entry.pk,
-                "text": self.what_happened(each),
-                "detail": each.detail,
-                "byte_range": each.byte_range,
-                "sent": self.sent(each),
-            }
-            for each in entries
-            if len(entries) > 1
-        ]
+        return entries if len(entries) > 1 else []
 
     def _holds(self, obj: Any, name: str) -> bool:
         # Every entry's page says whether it is sealed; the query is made once.
