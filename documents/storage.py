@@ -86,11 +86,6 @@ def _make_client() -> "S3Client":
     return made
 
 
-def prepare() -> None:
-    """Makes the client, so that no download waits for it. Sends no request."""
-    client()
-
-
 def bucket() -> str:
     name: str = default_storage.bucket_name  # type: ignore[attr-defined]
     return name

@@ -1,8 +1,7 @@
 """check_files [--rate MEGABYTES] [--days N]"""
 
 import json
-from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Callable
+from argparse import ArgumentParser
 from dataclasses import asdict
 from typing import Any
 
@@ -12,17 +11,6 @@ from config.management.progress import InterruptibleCommand
 from config.management.shutdown import graceful_shutdown
 from documents.integrity import MEGABYTE, FileCheck
 from documents.storage import StorageError
-
-
-def whole_number(least: int) -> Callable[[str], int]:
-    """The type of an argument that is a whole number from `least`."""
-
-    def parse(text: str) -> int:
-        if not text.isdecimal() or int(text) < least:
-            raise ArgumentTypeError(f"must be a whole number from {least}")
-        return int(text)
-
-    return parse
 
 
 class Command(InterruptibleCommand):
@@ -37,20 +25,22 @@ class Command(InterruptibleCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "--rate",
-            type=whole_number(1),
+            type=int,
             default=20,
             metavar="MEGABYTES",
             help="to read at most in a second (default: 20)",
         )
         parser.add_argument(
             "--days",
-            type=whole_number(0),
+            type=int,
             default=30,
             metavar="N",
             help="leave out files that were checked within the last N days (default: 30)",
         )
 
     def handle(self, *, rate: int, days: int, **options: Any) -> None:
+        if rate < 1 or days < 0:
+            raise CommandError("--rate must be at least 1, and --days at least 0.")
         wrong = 0
         with graceful_shutdown() as shutdown:
             check = FileCheck(self.report, shutdown, days=days, bytes_per_second=rate * MEGABYTE)
