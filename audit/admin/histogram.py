@@ -59,26 +59,16 @@ class Range:
             first = first.replace(hour=0)
         return cls(first, step, math.floor((until - first) / step) + 1)
 
-    def starts(self) -> list[datetime]:
-        return [self.first + self.step * number for number in range(self.count)]
-
-    @property
-    def form(self) -> str:
-        """How a start is written, also in the filters."""
-        return "%Y-%m-%d %H" if self.step == HOUR else "%Y-%m-%d"
+    def starts(self) -> list[str]:
+        """The starts of the hours or days, as the filters have them."""
+        form = "%Y-%m-%d %H" if self.step == HOUR else "%Y-%m-%d"
+        return [f"{self.first + self.step * number:{form}}" for number in range(self.count)]
 
 
-@dataclass(frozen=True)
-class Counted:
-    """The entries of one hour or day."""
-
-    start: datetime
-    downloads: int
-    other: int
-
-
-def count_by_time(entries: QuerySet[Any], alternatives: Sequence[Q], shown: Range) -> list[Counted]:
-    """Counts the entries of each hour or day.
+def count_by_time(
+    entries: QuerySet[Any], alternatives: Sequence[Q], shown: Range
+) -> list[dict[str, int]]:
+    """Counts the downloads and the other entries of each hour or day.
 
     Args:
         entries: filtered; `alternatives` are as in `config.console.keyset.fetch`.
@@ -95,8 +85,8 @@ def count_by_time(entries: QuerySet[Any], alternatives: Sequence[Q], shown: Rang
         ((time - shown.first) // shown.step, action in DOWNLOADS) for time, action in found
     )
     return [
-        Counted(start, numbers[step, True], numbers[step, False])
-        for step, start in enumerate(shown.starts())
+        {"downloads": numbers[step, True], "other": numbers[step, False]}
+        for step in range(shown.count)
     ]
 
 
