@@ -171,14 +171,22 @@ class Verifier:
                 )
             else:
                 self._tree = tree
-                self._check_subtrees(subtrees)
+                self._check_subtrees(start, stop, subtrees)
         for sentence in sentences:
             self._problem(sentence)
 
-    def _check_subtrees(self, computed: list[tuple[int, int, bytes]]) -> None:
+    def _check_subtrees(
+        self, start: int, stop: int, computed: list[tuple[int, int, bytes]]
+    ) -> None:
         """Compares the stored hashes of the subtrees that a window completes."""
-        subtrees = Subtree.objects.filter(pk__in=[(level, index) for level, index, _ in computed])
-        stored = {(each.level, each.index): bytes(each.hash) for each in subtrees}
+        stored: dict[tuple[int, int], bytes] = {}
+        for level in sorted({level for level, _, _ in computed}):
+            bits = level * STORED_BITS
+            within = Subtree.objects.filter(
+                level=level, index__gte=start >> bits, index__lt=stop >> bits
+            )
+            for subtree in within:
+                stored[level, subtree.index] = bytes(subtree.hash)
         for level, index, found in computed:
             if stored.get((level, index)) != found:
                 first, count = index << level * STORED_BITS, 1 << level * STORED_BITS
@@ -204,11 +212,14 @@ class Verifier:
         complete_to = newest.horizon.complete_to
         with connection.cursor() as cursor:
             cursor.execute("SET LOCAL enable_mergejoin = on; SET LOCAL enable_hashjoin = on")
-        with connection.chunked_cursor() as cursor:
-            cursor.execute(_WITHOUT_LEAF)
-            while rows := cursor.fetchmany(FETCHED):
+            cursor.execute(f"DECLARE without_leaf CURSOR FOR {_WITHOUT_LEAF}")
+            while True:
                 self._shutdown.check()
-                for [entry_id] in rows:
+                cursor.execute(f"FETCH {FETCHED} FROM without_leaf")
+                ids = [row[0] for row in cursor.fetchall()]
+                if not ids:
+                    return
+                for entry_id in ids:
                     if entry_id > complete_to:
                         self.result.unsealed += 1
                     else:
