@@ -49,11 +49,13 @@ def completion_text(*, bytes_sent: int, length: int | None, size: int | None) ->
     return text if length == size else f"part, {text}"
 
 
-def _completion(started: AuditEntry, completion: Completion) -> AuditEntry:
+def _completion(started: AuditEntry, completion: Completion, now: datetime) -> AuditEntry:
     size = int(started.byte_range.rpartition("/")[2]) if started.byte_range else completion.length
     text = completion_text(bytes_sent=completion.bytes_sent, length=completion.length, size=size)
-    action = Action.DOWNLOAD_ENDED
-    return ending(started, action=action, bytes_sent=completion.bytes_sent, detail=text)
+    # Another machine's clock may differ a little.
+    at = min(max(completion.at, started.created_at), now)
+    facts = {"bytes_sent": completion.bytes_sent, "detail": text, "occurred_at": at}
+    return ending(started, action=Action.DOWNLOAD_ENDED, **facts)
 
 
 @transaction.atomic
@@ -68,21 +70,13 @@ def downloads_ended(completions: Mapping[str, Completion]) -> tuple[int, int]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [COMPLETIONS_LOCK])
     found = AuditEntry.objects.filter(request_id__in=list(completions), action__in=DOWNLOADS)
-    started: dict[str, AuditEntry] = {}
-    ended: set[str] = set()
-    for entry in found:
-        if entry.action == Action.DOWNLOAD_ENDED:
-            ended.add(entry.request_id)
-        else:
-            started[entry.request_id] = entry
+    ended = {each.request_id for each in found if each.action == Action.DOWNLOAD_ENDED}
+    started = [each for each in found if each.action == Action.DOCUMENT_DOWNLOADED]
     now = timezone.now()
-    new = []
-    for key, start in started.items():
-        if key in ended:
-            continue
-        entry = _completion(start, completions[key])
-        # Another machine's clock may differ a little.
-        entry.occurred_at = min(max(completions[key].at, start.created_at), now)
-        new.append(entry)
+    new = [
+        _completion(each, completions[each.request_id], now)
+        for each in started
+        if each.request_id not in ended
+    ]
     AuditEntry.objects.bulk_create(new)
     return len(new), len(ended)

@@ -12,8 +12,10 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.safestring import SafeString
 
 from audit.models import DOWNLOADS, Action, AuditEntry
+from config.console.formatting import pill
 
 # A download that has had no end for so long has probably lost it.
 RUNNING = timedelta(hours=1)
@@ -35,10 +37,9 @@ class Outcome:
     text: str
 
     @property
-    def pill(self) -> str:
-        """The class of the label that shows it."""
+    def pill(self) -> SafeString:
         kinds = {"whole": "ok", "broken off": "warn", "damaged": "bad"}
-        return f"pill-{kinds.get(self.state, 'quiet')}"
+        return pill(kinds.get(self.state, "quiet"), self.text)
 
 
 def is_download(entry: AuditEntry) -> bool:

@@ -2,25 +2,13 @@
 
 from datetime import timedelta
 
-from django.db import connection
+from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
 from audit.models import NEWEST_FIRST, Action, AuditEntry
 from config.console.system import Fact, time_or
 
 BACKUP_HOURS = 26  # a daily one may be a little late
-
-# A download may go on, and nginx's log is read again once an hour.
-_WITHOUT_END = f"""
-    SELECT count(*) FROM audit_auditentry AS started
-    WHERE action = '{Action.DOCUMENT_DOWNLOADED.value}'
-        AND created_at > now() - interval '24 hours' AND created_at < now() - interval '1 hour'
-        AND NOT EXISTS (
-            SELECT FROM audit_auditentry AS ended
-            WHERE ended.request_id = started.request_id
-                AND ended.action = '{Action.DOWNLOAD_ENDED.value}'
-        )
-"""  # noqa: S608 - made of constants
 
 
 def read_backup() -> list[Fact]:
@@ -37,9 +25,14 @@ def read_backup() -> list[Fact]:
 
 def read_downloads() -> list[Fact]:
     """Downloads whose end is unknown, since a process was killed, say."""
-    with connection.cursor() as cursor:
-        cursor.execute(_WITHOUT_END)
-        [[count]] = cursor.fetchall()
+    now = timezone.now()
+    # A download may go on, and nginx's log is read again once an hour.
+    between = (now - timedelta(hours=24), now - timedelta(hours=1))
+    started = AuditEntry.objects.filter(action=Action.DOCUMENT_DOWNLOADED)
+    ends = AuditEntry.objects.filter(
+        action=Action.DOWNLOAD_ENDED, request_id=OuterRef("request_id")
+    )
+    count = started.filter(~Exists(ends), created_at__range=between).count()
     return [
         Fact(
             "Without an end, of those that began 1 to 24 hours ago",

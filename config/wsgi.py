@@ -20,7 +20,7 @@ from documents.download import stream  # noqa: E402
 from events.webhooks import monitoring as webhooks  # noqa: E402
 
 application = WSGIHandler()
-storage.prepare()
+storage.client()
 slots.open_connections()
 flusher.start()
 if settings.METRICS_PORT:

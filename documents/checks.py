@@ -47,32 +47,23 @@ def _is_public(key: str | None) -> bool:
     Raises:
         storage.StorageError: object storage is out of reach.
     """
-    import boto3  # noqa: PLC0415 - loaded with the views, as the others are
-    from botocore import UNSIGNED  # noqa: PLC0415
+    from botocore import UNSIGNED  # noqa: PLC0415 - loaded with the views, as the others are
     from botocore.config import Config  # noqa: PLC0415
-    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
-    from urllib3.exceptions import HTTPError  # noqa: PLC0415
 
     from documents import storage  # noqa: PLC0415
 
-    options = settings.STORAGES["default"]["OPTIONS"]
-    client = boto3.client(
-        "s3",
-        endpoint_url=options["endpoint_url"],
-        region_name=options["region_name"],
-        config=storage.CLIENT_CONFIG.merge(Config(signature_version=UNSIGNED)),
-    )
-    requests: list[Callable[[], Any]] = [
-        partial(client.list_objects_v2, Bucket=storage.bucket(), MaxKeys=1)
-    ]
+    config = storage.CLIENT_CONFIG.merge(Config(signature_version=UNSIGNED))
+    anyone = storage.PdfStorage(**settings.STORAGES["default"]["OPTIONS"], client_config=config)
+    client, bucket = anyone.connection.meta.client, storage.bucket()
+    requests: list[Callable[[], Any]] = [partial(client.list_objects_v2, Bucket=bucket, MaxKeys=1)]
     if key is not None:
-        requests.append(partial(client.head_object, Bucket=storage.bucket(), Key=key))
+        requests.append(partial(client.head_object, Bucket=bucket, Key=key))
     for request in requests:
         try:
-            request()
-        except ClientError:
+            storage.request(key or "(the bucket)", request)
+        except storage.OutOfReach:
+            raise
+        except storage.StorageError:
             continue  # refused, as it should be
-        except (BotoCoreError, HTTPError) as exc:
-            raise storage.StorageError(str(exc)) from exc
         return True
     return False

@@ -152,13 +152,8 @@ def _owners(file: StoredFile) -> list[tuple[WorkspaceSnapshot, DocumentSnapshot,
     file with this digest.
     """
     found = [
-        (document, file_type)
+        (document.workspace.snapshot(), document.snapshot(), file_type)
         for file_type in FILE_TYPES
         for document in Document.objects.filter(**{file_type: file}).select_related("workspace")
     ]
-    if not found:
-        return owners_before_replacement(file.sha256)
-    return [
-        (document.workspace.snapshot(), document.snapshot(), file_type)
-        for document, file_type in found
-    ]
+    return found or owners_before_replacement(file.sha256)

@@ -7,12 +7,10 @@ from datetime import datetime
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
 
 from audit import downloads
 from audit.admin.links import page_and_entries, pages_of
 from audit.models import LISTED, Action, AuditEntry
-from config.console.formatting import time_tag
 from documents.models import Document, Recipient
 
 MOST = 50  # entries of the audit log that are shown
@@ -37,10 +35,6 @@ class Event:
     at: datetime
     state: str
     text: str
-
-    @property
-    def time(self) -> SafeString:
-        return time_tag(self.at)
 
 
 def events(request: HttpRequest, document: Document) -> tuple[list[Event], bool]:
@@ -95,8 +89,7 @@ def _of_entries(request: HttpRequest, entries: list[AuditEntry]) -> Iterator[Eve
         if entry.action == Action.DOCUMENT_DOWNLOADED:
             outcome = downloads.outcome(entry, ends.get(entry.request_id))
             key = page_and_entries(pages, entry.key_label, "key_id", entry.key_id)
-            pill = format_html('<span class="pill {}">{}</span>', outcome.pill, outcome.text)
-            text = format_html("Downloaded ({}) with {} {}", entry.file_type, key, pill)
+            text = format_html("Downloaded ({}) with {} {}", entry.file_type, key, outcome.pill)
         else:
             by = f" by {entry.person}" if entry.person else ""
             imported = entry.action == Action.DOCUMENT_IMPORTED

@@ -6,15 +6,13 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
 
 from audit import downloads
 from audit.admin.links import log_link, page_and_entries, pages_of
 from audit.models import Action, AuditEntry
 from audit.sealing import state
-from config.console.formatting import date_column, exact
+from config.console.formatting import date_column, exact, pill
 from config.templatetags.console import copyable
 
 
@@ -38,10 +36,6 @@ def prepare(
             found.outcome = downloads.outcome(entry, entry)
         elif entry.action == Action.DOCUMENT_DOWNLOADED:
             found.outcome = downloads.outcome(entry, ends.get(entry.request_id))
-
-
-def entry_url(entry: AuditEntry) -> str:
-    return reverse("admin:audit_auditentry_change", args=[entry.pk])
 
 
 def link_column(label: str, text: str, **filters: str) -> Callable[[Any, AuditEntry], str]:
@@ -124,7 +118,7 @@ class EntryFields:
         seal: state.Seal | None = entry.seal_found
         if seal is None:
             return "not yet"
-        return "yes" if seal.intact else SafeString('<span class="pill pill-bad">changed</span>')
+        return "yes" if seal.intact else pill("bad", "changed")
 
     @admin.display(description="seal")
     def seal(self, entry: Any) -> str:
@@ -146,9 +140,7 @@ class EntryFields:
     @admin.display(description="download")
     def download(self, entry: Any) -> str:
         outcome: downloads.Outcome | None = entry.outcome
-        if outcome is None:
-            return ""
-        return format_html('<span class="pill {}">{}</span>', outcome.pill, outcome.text)
+        return outcome.pill if outcome else ""
 
     @admin.display(description="what happened")
     def what_happened_to(self, entry: AuditEntry) -> str:

@@ -23,13 +23,14 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.text import slugify
 
+from audit import downloads
 from audit.admin import histogram
 from audit.admin.base import ScopedAdmin
 from audit.admin.filters import AuditLogFilter
 from audit.admin.links import log_url
 from audit.admin.search import redirect_without_key
 from audit.admin.sending import RUNNING, Sending, TooManyExports, file_response, slot
-from audit.models import COLUMNS, LABELS, Action
+from audit.models import COLUMNS, Action, AuditEntry
 from audit.record import record
 from config.console import keyset
 from config.console.base import request_user
@@ -61,8 +62,8 @@ def safe(cell: Any) -> Any:
 
 
 def batches(
-    entries: QuerySet[Any], alternatives: Sequence[Q], among: QuerySet[Any]
-) -> Iterator[list[dict[str, Any]]]:
+    entries: QuerySet[AuditEntry], alternatives: Sequence[Q], among: QuerySet[AuditEntry]
+) -> Iterator[list[AuditEntry]]:
     """The entries, newest first, each download with the entry of its end before it.
 
     Each batch is read by itself, so that a slow reader holds no transaction and no cursor.
@@ -70,45 +71,39 @@ def batches(
     Args:
         among: the entries that the user may see.
     """
-    position, rows = None, entries.values("id", *COLUMNS)
+    position = None
     while True:
         with slot():
-            batch = keyset.fetch(rows, alternatives, position, BATCH)
+            batch = keyset.fetch(entries, alternatives, position, BATCH)
             found = _with_ends(batch, among)
         if batch:
             yield found
         if len(batch) < BATCH:
             return
-        position = keyset.Position(batch[-1]["created_at"], batch[-1]["id"])
+        position = keyset.Position(batch[-1].created_at, batch[-1].id)
 
 
-def _with_ends(batch: list[dict[str, Any]], among: QuerySet[Any]) -> list[dict[str, Any]]:
-    started = [row["request_id"] for row in batch if row["action"] == Action.DOCUMENT_DOWNLOADED]
-    if not any(started):
-        return batch
-    found = among.filter(action=Action.DOWNLOAD_ENDED, request_id__in=filter(None, started))
-    ends = {row["request_id"]: row for row in found.values("id", *COLUMNS)}
-    lines = []
-    for row in batch:
-        if row["action"] == Action.DOCUMENT_DOWNLOADED and row["request_id"] in ends:
-            lines.append(ends[row["request_id"]])
-        lines.append(row)
-    return lines
+def _with_ends(batch: list[AuditEntry], among: QuerySet[AuditEntry]) -> list[AuditEntry]:
+    ends = downloads.ends_of(batch, among)
+    found = []
+    for entry in batch:
+        if entry.action == Action.DOCUMENT_DOWNLOADED and entry.request_id in ends:
+            found.append(ends[entry.request_id])
+        found.append(entry)
+    return found
 
 
-def lines(found: Iterator[list[dict[str, Any]]]) -> Iterator[tuple[int, str]]:
+def lines(found: Iterator[list[AuditEntry]]) -> Iterator[tuple[int, str]]:
     """The lines of the file, with the number of entries in them: the heading, then each batch."""
     writer = csv.writer(_Echo(), quoting=csv.QUOTE_ALL)
     yield 0, _BYTE_ORDER_MARK + writer.writerow(COLUMNS)
     for batch in found:
-        yield len(batch), "".join(writer.writerow(_cells(row)) for row in batch)
+        yield len(batch), "".join(writer.writerow(_cells(entry)) for entry in batch)
 
 
-def _cells(row: dict[str, Any]) -> list[Any]:
-    shown = row | {
-        **{name: _time(row[name]) for name in ("created_at", "occurred_at")},
-        "action": LABELS.get(row["action"], row["action"]),
-    }
+def _cells(entry: AuditEntry) -> list[Any]:
+    times = {name: _time(getattr(entry, name)) for name in ("created_at", "occurred_at")}
+    shown = vars(entry) | times | {"action": entry.action_label}
     return [safe(shown[name]) for name in COLUMNS]
 
 
@@ -136,7 +131,7 @@ class ExportViews(ScopedAdmin):
             return form
         try:
             entries = self.get_filtered(request, form)
-            number = histogram.count(entries, form.alternatives(), MOST_COUNTED)
+            number = len(histogram.read(entries, form.alternatives(), MOST_COUNTED))
             size = f"more than {MOST_COUNTED:,}" if number > MOST_COUNTED else f"{number:,}"
         except histogram.TooMany:
             size = "too many to count in a moment"

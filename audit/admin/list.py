@@ -4,15 +4,12 @@ from typing import Any
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
-from django.http import (
-    HttpRequest,
-    HttpResponse,
-    HttpResponseNotAllowed,
-    JsonResponse,
-)
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
 from django.urls import URLPattern, path
+from django.utils.decorators import method_decorator
 from django.utils.safestring import SafeString
+from django.views.decorators.http import require_GET
 
 from audit.admin import columns
 from audit.admin.changelist import AuditChangeList
@@ -93,13 +90,13 @@ class AuditEntryAdmin(columns.EntryFields, ExportViews):
         ]
         return [*ours, *super().get_urls()]
 
+    @method_decorator(require_GET)
     def workspaces_view(self, request: HttpRequest) -> HttpResponse:
         """Suggestions for the workspace filter, for users who see every workspace's entries."""
         if not scope_of(request).everything:
             raise PermissionDenied
-        if request.method != "GET":
-            return HttpResponseNotAllowed(["GET"])
-        return JsonResponse(suggestions(request.GET))
+        found = suggestions(request.GET.get("term", ""))
+        return JsonResponse({"suggestions": found})
 
     # --- One entry ---
 
@@ -123,25 +120,13 @@ class AuditEntryAdmin(columns.EntryFields, ExportViews):
         }
         return super().change_view(request, object_id, form_url, context | (extra_context or {}))
 
-    def _same_request(self, request: HttpRequest, entry: AuditEntry) -> list[dict[str, Any]]:
+    def _same_request(self, request: HttpRequest, entry: AuditEntry) -> list[AuditEntry]:
         """The entries of the same request, in their order: of a download, its start and its end."""
         if not entry.request_id:
             return []
         found = self.get_queryset(request).filter(request_id=entry.request_id)
         entries = list(found.order_by("id")[:MOST_OF_A_REQUEST])
-        return [
-            {
-                "when": self.when(each),
-                "url": columns.entry_url(each),
-                "current": each.pk == entry.pk,
-                "text": self.what_happened(each),
-                "detail": each.detail,
-                "byte_range": each.byte_range,
-                "sent": self.sent(each),
-            }
-            for each in entries
-            if len(entries) > 1
-        ]
+        return entries if len(entries) > 1 else []
 
     def _holds(self, obj: Any, name: str) -> bool:
         # Every entry's page says whether it is sealed; the query is made once.

@@ -5,7 +5,6 @@ A reader may be slow or stop reading, so an export holds a slot of the pages onl
 
 import contextlib
 import logging
-import threading
 import time
 from collections.abc import Iterator
 
@@ -19,6 +18,7 @@ from audit.record import record_end
 from config.runtime.postgresql.deadlines import PAGE_SECONDS
 from config.runtime.request_context import deadline
 from config.runtime.slots import SLOTS, NoSlot, SignedIn
+from config.runtime.streams import StreamLimit
 
 logger = logging.getLogger(__name__)
 
@@ -39,40 +39,7 @@ class TooManyExports(Exception):
     )
 
 
-class Exports:
-    """The exports that this process sends, one for each user."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._ends: dict[str, float] = {}  # when an export must have ended, by the user's login
-
-    @contextlib.contextmanager
-    def begin(self, person: str) -> Iterator[None]:
-        """Counts an export, whose `Sending` is made within this context.
-
-        Raises:
-            TooManyExports: there are too many.
-        """
-        now = time.monotonic()
-        with self._lock:
-            # One that nobody reads stops counting when its time is over.
-            self._ends = {each: end for each, end in self._ends.items() if end > now}
-            if person in self._ends or len(self._ends) >= EXPORTS:
-                raise TooManyExports
-            self._ends[person] = now + EXPORT_SECONDS
-        try:
-            yield
-        except BaseException:
-            self.give_back(person)
-            raise
-
-    def give_back(self, person: str) -> None:
-        """Counts an export that has ended."""
-        with self._lock:
-            self._ends.pop(person, None)
-
-
-RUNNING = Exports()
+RUNNING = StreamLimit(EXPORTS, 1, TooManyExports)  # by the user's login
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from audit.models import Checkpoint
 from audit.sealing.keys import NoteError, PublicKey
-from audit.sealing.note import Horizon, Statement, read_notes, split_note
+from audit.sealing.note import Horizon, Statement, read_notes
 
 LOOKED_AT = 8  # of the newest checkpoints; one of them should be signed
 
@@ -78,7 +78,7 @@ def newest(
         checkpoint = Checkpoint(*values)
         with contextlib.suppress(NoteError):
             note = checkpoint.note
-            statement = Statement.opened(note, keys) if keys else _unchecked(note)
+            statement = Statement.opened(note, keys) if keys else Statement.unchecked(note)
             if statement.size == checkpoint.size:
                 return Newest(checkpoint, statement, unsigned, leaves)
         unsigned.append(checkpoint.size)
@@ -95,7 +95,7 @@ def stored(start: int, stop: int) -> list[Statement]:
     rows = Checkpoint.objects.filter(size__gt=start, size__lte=stop).order_by("size")
     for note in rows.values_list("note", flat=True):
         with contextlib.suppress(NoteError):
-            found.append(_unchecked(note))
+            found.append(Statement.unchecked(note))
     return found
 
 
@@ -141,8 +141,4 @@ class CheckpointFile:
     def _notes(self) -> Iterator[tuple[int, str]]:
         with self._path.open(errors="replace") as file:
             for note in read_notes(file):
-                yield _unchecked(note).size, note
-
-
-def _unchecked(note: str) -> Statement:
-    return Statement.parse(split_note(note)[0])
+                yield Statement.unchecked(note).size, note

@@ -22,7 +22,6 @@ from audit.sealing.leaves import HASH
 from audit.sealing.note import Statement
 from audit.sealing.tree import Frontier, StoredTree, TreeDamaged
 from config.management.progress import Report
-from config.runtime.database import current
 from config.runtime.request_context import actor
 
 BATCH = 10_000  # entries of one seal
@@ -203,17 +202,11 @@ class Sealer:
 
 def _append(frontier: Frontier, rows: Sequence[tuple[int, bytes]]) -> None:
     """Adds leaves, and the subtrees that they complete."""
-    subtrees = []
-    copying = f"COPY {Leaf._meta.db_table} (index, entry_id, hash) FROM STDIN"
-    with (
-        current().guard(),
-        connection.wrap_database_errors,
-        connection.cursor() as cursor,
-        cursor.copy(copying) as copy,
-    ):
-        for entry_id, leaf in rows:
-            copy.write_row((frontier.size, entry_id, leaf))
-            subtrees += frontier.append(leaf)
+    leaves, subtrees = [], []
+    for entry_id, leaf in rows:
+        leaves.append(Leaf(index=frontier.size, entry_id=entry_id, hash=leaf))
+        subtrees += frontier.append(leaf)
+    Leaf.objects.bulk_create(leaves)
     Subtree.objects.bulk_create(
         Subtree(level=level, index=index, hash=found) for level, index, found in subtrees
     )

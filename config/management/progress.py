@@ -1,9 +1,13 @@
-"""Progress lines of long commands."""
+"""Progress lines of long commands, and how those end that do not come to their end."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
+from django.db import Error as DatabaseError
+
+from config.management.shutdown import Stopped
 
 EVERY = 1.0  # seconds between two lines; a shorter command prints none
 
@@ -33,6 +37,30 @@ class ProgressCommand(BaseCommand):
         self.stderr.write(line, style_func=str)
 
 
+class InterruptibleCommand(ProgressCommand):
+    """Ends with one line if a signal stops it, or if something that it needs fails.
+
+    Attributes:
+        needs: the exceptions of what it needs beside the database, with what that is called.
+        unfinished: what is said then of what was done so far, such as "nothing was imported".
+    """
+
+    requires_migrations_checks = True
+    needs: ClassVar[Mapping[type[Exception], str]] = {}
+    unfinished = ""
+
+    def execute(self, *args: Any, **options: Any) -> str | None:
+        needs: dict[type[Exception], str] = {DatabaseError: "The database", **self.needs}
+        then = f"; {self.unfinished}." if self.unfinished else "."
+        try:
+            return super().execute(*args, **options)
+        except Stopped as exc:
+            raise CommandError(f"Stopped{then}", returncode=exc.status) from exc
+        except tuple(needs) as exc:
+            [what] = [name for kind, name in needs.items() if isinstance(exc, kind)]
+            raise CommandError(f"{what}: {first_line(exc)}{then}") from exc
+
+
 def first_line(exc: Exception) -> str:
-    """A database error without its details."""
+    """An error without its details."""
     return str(exc).partition("\n")[0]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 
-POLL = 0.25  # seconds between two looks at the parent
+POLL = 0.25  # seconds between two looks at the parent, or at signals
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -41,6 +41,13 @@ class Shutdown:
         """
         if self._number:
             raise Stopped(self._number)
+
+    def wait(self, seconds: float) -> None:
+        """Returns after some seconds; raises as `check` does."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.check()
+            time.sleep(POLL)
 
 
 @contextlib.contextmanager

@@ -19,9 +19,9 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from config.api.errors import InvalidParameter
-from config.api.parameters import limit
+from config.api.parameters import limit, one_of, single
 from config.api.responses import cacheable_response, link_to_next
-from documents.api import parameters
+from documents.api.parameters import CURSOR_EXPECTED, STATUS_FILTER
 from documents.api.queries import Position, WithRecipients
 from documents.api.serializers import DOCUMENT_COLUMNS, DocumentPage
 
@@ -54,14 +54,14 @@ def decode_cursor(cursor: str, workspace_id: UUID, status: str | None) -> Positi
     try:
         value = _signer(workspace_id, status).unsign(cursor)
     except BadSignature:
-        raise InvalidParameter("cursor", parameters.CURSOR_EXPECTED) from None
+        raise InvalidParameter("cursor", CURSOR_EXPECTED) from None
     packed = base64.urlsafe_b64decode(value)
     microseconds, id_bytes = _POSITION.unpack_from(packed)
     return _EPOCH + timedelta(microseconds=microseconds), UUID(bytes=id_bytes)
 
 
 class KeysetPagination(BasePagination):
-    """DRF's paginator for documents; `documents.api.parameters` validates the parameters.
+    """DRF's paginator for documents; it validates `status`, `limit` and `cursor`.
 
     Args:
         workspace_id: the workspace of the documents.
@@ -75,9 +75,10 @@ class KeysetPagination(BasePagination):
     ) -> list[Any]:
         """The documents of one page; `queryset` is `documents.api.queries.newest`."""
         self.request = request
-        self.status = parameters.status(request.query_params)
-        self.limit = limit(request.query_params)
-        cursor = parameters.cursor(request.query_params)
+        query = request.query_params
+        self.status = one_of(query, "status", STATUS_FILTER)
+        self.limit = limit(query)
+        cursor = single(query, "cursor", CURSOR_EXPECTED)
         after = decode_cursor(cursor, self.workspace_id, self.status) if cursor else None
         page: list[WithRecipients] = queryset(self.workspace_id, self.status, after, self.limit)
         self.next_position: Position | None = None

@@ -8,7 +8,6 @@ that nginx sent, and the length of the body.
 import os
 import re
 import select
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -105,5 +104,4 @@ class Recorder:
             except UNAVAILABLE as exc:
                 self._report(f"The database: {first_line(exc)}; trying again.")
             connection.close()
-            time.sleep(RETRY_SECONDS)
-            self._shutdown.check()
+            self._shutdown.wait(RETRY_SECONDS)

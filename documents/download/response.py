@@ -147,9 +147,7 @@ def open_stream(download: Download, part: ByteRange | None, length: int) -> Reco
         TooManyDownloads: 503, too many are in progress.
         StorageError: object storage cannot send it.
     """
-    STREAMS.take(download.key.id)
-    with contextlib.ExitStack() as undo:
-        undo.callback(STREAMS.give_back, download.key.id)
+    with STREAMS.begin(download.key.id), contextlib.ExitStack() as undo:
         body = storage.open_object(download.file.object_key, length, part.request if part else None)
         undo.callback(body.close)
         entry = record_download(download, part)

@@ -3,10 +3,8 @@
 import logging
 import threading
 import time
-from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from uuid import UUID
 
 from botocore.response import StreamingBody
 from django.conf import settings
@@ -19,6 +17,7 @@ from config.api.errors import TooManyDownloads
 from config.runtime import metrics
 from config.runtime.logs import request_id
 from config.runtime.request_context import deadline
+from config.runtime.streams import StreamLimit
 from documents.storage import CHUNK_SIZE
 
 logger = logging.getLogger(__name__)
@@ -26,44 +25,7 @@ logger = logging.getLogger(__name__)
 RECORDING_SECONDS = 2.0  # that recording a completion may take
 
 
-class StreamLimit:
-    """How many downloads this process sends at once; one key may have half of them.
-
-    Each takes a thread until its last byte, however slow the client is.
-    """
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._lock = threading.Lock()
-        self._of_keys: Counter[UUID] = Counter()
-
-    def take(self, key_id: UUID) -> None:
-        """Counts a download that begins.
-
-        Raises:
-            TooManyDownloads: 503.
-        """
-        with self._lock:
-            if self._of_keys.total() >= self._limit:
-                raise TooManyDownloads("this process sends as many downloads as it may")
-            if self._of_keys[key_id] >= self._limit // 2:
-                raise TooManyDownloads("the key has as many downloads in progress as it may")
-            self._of_keys[key_id] += 1
-
-    def give_back(self, key_id: UUID) -> None:
-        """Counts a download that has ended."""
-        with self._lock:
-            self._of_keys[key_id] -= 1
-            if not self._of_keys[key_id]:
-                del self._of_keys[key_id]
-
-    @property
-    def in_use(self) -> int:
-        """Downloads in progress."""
-        return self._of_keys.total()
-
-
-STREAMS = StreamLimit(settings.STREAMS)
+STREAMS = StreamLimit(settings.STREAMS, settings.STREAMS // 2, TooManyDownloads)
 _open: "set[RecordedStream]" = set()
 
 
@@ -107,15 +69,13 @@ class RecordedStream:
         """Records the completion; the server calls it after the last byte or if the client left."""
         if not self._ending.acquire(blocking=False):
             return
-        key_id = self._entry.key_id
-        assert key_id is not None  # noqa: S101 - of a download
         token = request_id.set(self._entry.request_id)  # the request itself has ended
         try:
             self._body.close()
             self._record()
         finally:
             request_id.reset(token)
-            STREAMS.give_back(key_id)
+            STREAMS.give_back(self._entry.key_id)
             _open.discard(self)
 
     def _record(self) -> None:

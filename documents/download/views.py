@@ -2,10 +2,11 @@
 
 from django.http.response import HttpResponseBase
 
+from config.api.parameters import one_of
 from config.api.reading import Reading
 from config.api.request import ApiRequest
 from config.api.viewsets import ApiViewSet
-from documents.api import parameters
+from documents.api.parameters import FILE_TYPES
 from documents.api.queries import with_id
 from documents.download.queries import FILES, with_files
 from documents.download.response import Download, download_response
@@ -18,6 +19,6 @@ class DownloadViewSet(ApiViewSet):
         return with_id(kwargs["id"], FILES)
 
     def retrieve(self, request: ApiRequest, id: str) -> HttpResponseBase:
-        requested = parameters.file_type(request.query_params)
+        requested = one_of(request.query_params, "type", FILE_TYPES)
         document = with_files(request.rows())
         return download_response(request, Download.choose(document, requested, request.auth))

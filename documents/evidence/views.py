@@ -4,13 +4,9 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import (
-    Http404,
-    HttpRequest,
-    HttpResponseNotAllowed,
-    HttpResponseRedirect,
-)
+from django.http import Http404, HttpRequest, HttpResponseRedirect
 from django.http.response import HttpResponseBase
+from django.views.decorators.http import require_GET
 
 from audit.admin.links import filtered_log_url
 from audit.admin.sending import RUNNING, Sending, TooManyExports, file_response
@@ -22,6 +18,7 @@ from documents.evidence import EvidenceRefused, Trail, export
 MOST = 50_000  # entries, in some 70 MB; the command has no limit
 
 
+@require_GET
 def evidence_file(request: HttpRequest, object_id: str) -> HttpResponseBase:
     """The evidence file, for users who see the document's entries in the audit log.
 
@@ -37,8 +34,6 @@ def evidence_file(request: HttpRequest, object_id: str) -> HttpResponseBase:
         raise Http404 from exc
     if not trail.exists():
         raise Http404
-    if request.method != "GET":
-        return HttpResponseNotAllowed(["GET"])
     recent_sign_in_required(request)
     try:
         with RUNNING.begin(request_user(request).get_username()):

@@ -6,7 +6,8 @@ import hashlib
 import logging
 import os
 import stat
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from io import BufferedReader
 from pathlib import Path, PurePath
 from typing import IO
@@ -15,6 +16,7 @@ from msgspec import Struct
 from pypdf import PdfReader
 from pypdf.errors import DependencyError
 
+from config.management.shutdown import Shutdown
 from documents import storage
 from documents.importing.problems import ImportRefused, Invalid, quoted
 
@@ -24,9 +26,6 @@ HEADER_WITHIN = 1024  # bytes; viewers accept a header that does not begin the f
 # A FIFO must not block, and no link is followed that appears after the path was resolved.
 OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 WORKERS = 8  # uploads at a time; the client's connection pool holds 10
-REMOVALS = 100  # queued at a time; each takes ten times the memory of its key
-FAILURES = 20  # removals; after that many no more are tried
-NAMED_KEYS = 20
 
 # pypdf would log warnings about readable but flawed files.
 logging.getLogger("pypdf").setLevel(logging.CRITICAL)
@@ -121,66 +120,43 @@ def page_count(file: IO[bytes]) -> int:
 
 
 class Uploads:
-    """Uploads files in the background and knows every object that it may have created.
+    """Uploads files, and knows every object that it may have created.
 
     Attributes:
         keys: of the objects, each noted before its upload begins.
     """
 
-    def __init__(self, folder: Folder) -> None:
+    def __init__(self, folder: Folder, shutdown: Shutdown) -> None:
         self.keys: list[str] = []
         self._folder = folder
-        self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="upload")
+        self._shutdown = shutdown
 
-    def start(self, file: CheckedFile) -> "Future[str]":
-        """Begins to upload a file; the result is the new object's key.
+    def upload(self, files: Sequence[CheckedFile]) -> list[str]:
+        """Uploads files, several at a time, and returns the keys of the new objects.
 
-        The result raises:
-            StorageError: it cannot be written.
-            ImportRefused: the file changed after it was checked.
+        Raises:
+            StorageError: one cannot be written.
+            ImportRefused: one changed after it was checked.
+            Stopped: the process was asked to end.
         """
-        key = storage.new_key()
-        self.keys.append(key)
-        return self._pool.submit(self._upload, file, key)
+        keys = [storage.new_key() for _ in files]
+        self.keys += keys
+        pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="upload")
+        try:
+            for _ in pool.map(self._upload, files, keys):
+                self._shutdown.check()
+        finally:  # waits for those that have begun
+            pool.shutdown(cancel_futures=True)
+        return keys
 
-    def finish(self) -> None:
-        """Waits for the uploads that have begun, and cancels the others."""
-        self._pool.shutdown(cancel_futures=True)
-
-    def _upload(self, file: CheckedFile, key: str) -> str:
+    def _upload(self, file: CheckedFile, key: str) -> None:
         try:
             with self._folder.open(file.path) as content:
                 if hashlib.file_digest(content, "sha256").hexdigest() != file.sha256:
                     raise ImportRefused(f"{quoted(file.path)} changed; nothing was imported.")
-                return storage.save(content, key)
+                storage.save(content, key)
         except OSError as exc:
             raise ImportRefused(
                 f"{quoted(file.path)} cannot be read any more ({exc.strerror or exc}); nothing was "
                 "imported."
             ) from exc
-
-
-def remove_objects(keys: list[str]) -> None:
-    """Removes objects; tries the others when one cannot be removed.
-
-    Raises:
-        StorageError: some could not be; the text names them.
-    """
-    left: list[str] = []
-
-    def remove(key: str) -> None:
-        try:
-            if len(left) >= FAILURES:
-                raise storage.StorageError
-            storage.delete([key])
-        except storage.StorageError:
-            left.append(key)
-
-    with ThreadPoolExecutor(WORKERS) as pool:
-        for start in range(0, len(keys), REMOVALS):
-            list(pool.map(remove, keys[start : start + REMOVALS]))
-    if left:
-        named = ", ".join(left[:NAMED_KEYS]) + (" …" if len(left) > NAMED_KEYS else "")
-        raise storage.StorageError(
-            f"up to {len(left):,} unused objects could not be deleted: {named}"
-        )

@@ -1,7 +1,5 @@
 """The problems of a file: each with its line, its document and its field."""
 
-from collections.abc import Iterable
-
 from config.runtime.logs import redact
 
 SHOWN_PROBLEMS = 100  # more are only counted
@@ -28,15 +26,6 @@ def quoted(text: str) -> str:
 def unquoted(text: str) -> str:
     """Like `quoted`, without the quotes."""
     return quoted(text)[1:-1]
-
-
-def sealed_files(label: str, file_types: Iterable[str]) -> str:
-    """The problem of a document that is complete, so that its files stay."""
-    fields = ", ".join(f"files.{file_type}" for file_type in file_types)
-    return (
-        f"{label}, {fields}: the files of a complete document are sealed; "
-        "an import does not replace or remove them"
-    )
 
 
 class Problems:

@@ -13,14 +13,14 @@ from django.db import transaction
 from audit.record import together
 from config.management.progress import Progress, Report
 from config.management.shutdown import Shutdown, graceful_shutdown
-from documents.importing.files import Folder, Uploads, remove_objects
+from documents import storage
+from documents.importing.files import Folder, Uploads
 from documents.importing.parser import lines, parse
 from documents.importing.problems import Invalid, Problems
 from documents.importing.staging import Staging
 from documents.importing.validation import Record, check_files, label, validate
 from documents.importing.writer import Writer
 from documents.models import StoredFile
-from documents.storage import StorageError
 from workspaces.models import Workspace
 
 log = logging.getLogger(__name__)
@@ -64,7 +64,7 @@ def import_file(
         file.open("rb") as content,
         contextlib.closing(Folder(file.parent)) as folder,
     ):
-        uploads = Uploads(folder)
+        uploads = Uploads(folder, shutdown)
         progress, digest = Progress(report), hashlib.sha256()
         committing = False
         try:
@@ -75,28 +75,26 @@ def import_file(
                 problems = Problems()
                 staging.fill(_records(content, digest, folder, problems, shutdown, progress))
                 staging.check_ids(workspace, problems)
-                staging.check_sealed(workspace, problems)
                 problems.raise_if_any(file.name)
-                writer = Writer(workspace, uploads, shutdown, by, digest.hexdigest())
+                writer = Writer(workspace, uploads, problems, by, digest.hexdigest())
                 with together():
                     for batch in staging.batches():
                         writer.write(batch)
                         done = writer.created + writer.updated
                         progress.note(f"{done:,} of {staging.documents:,} documents imported …")
+                    problems.raise_if_any(file.name)
                 shutdown.check()
                 committing = True
         except BaseException:
-            uploads.finish()
             # The commit may have succeeded although it raised; the objects are needed then. If the
             # database is out of reach, this query raises and the objects are kept too.
             stored = StoredFile.objects.filter(object_key__in=uploads.keys[:1])
             if not (committing and stored.exists()):
-                remove_objects(uploads.keys)
+                storage.delete(uploads.keys)
             raise
-        uploads.finish()
         try:
-            remove_objects(writer.replaced)
-        except StorageError as exc:
+            storage.delete(writer.replaced)
+        except storage.StorageError as exc:
             log.warning("The documents are imported, but of the files they had before: %s", exc)
         return Counts(writer.created, writer.updated, len(uploads.keys))
 

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 from django.db import connection
 
-from documents.api.parameters import FILE_TYPES
-from documents.importing.problems import Problems, sealed_files
+from documents.importing.problems import Problems
 from documents.importing.validation import Record
 from workspaces.models import Workspace
 
@@ -23,7 +22,6 @@ CREATE = """
         batch integer, line bigint,
         number integer, -- 0 is the document; its recipients count from 1
         id uuid, document_id uuid, label text, record bytea,
-        files text[], -- SHA-256 of each of FILE_TYPES
         PRIMARY KEY (batch, line, number)
     ) ON COMMIT DROP
 """
@@ -43,20 +41,6 @@ PROBLEMS = """
     WHERE number > 0 AND recipient.document_id <> staged.document_id
     ORDER BY line, number
 """
-_FILES = ", ".join(
-    f"({number}, '{file_type}', {file_type}_id, files[{number}])"
-    for number, file_type in enumerate(FILE_TYPES, 1)
-)
-SEALED = f"""
-    SELECT line, label, array_agg(type ORDER BY nth) FROM (
-        SELECT line, label, file.* FROM import_staging AS staged
-        JOIN documents_document AS document using (id)
-        CROSS JOIN LATERAL (VALUES {_FILES}) AS file (nth, type, stored_id, sha256)
-        WHERE staged.number = 0 AND document.workspace_id = %s AND document.status = 'COMPLETED'
-    ) AS file JOIN documents_storedfile AS stored ON stored.id = stored_id
-    WHERE stored.sha256 IS DISTINCT FROM file.sha256
-    GROUP BY line, label ORDER BY line
-"""  # noqa: S608 - made of constants
 READ = "SELECT record FROM import_staging WHERE batch = %s AND number = 0 ORDER BY line"
 
 
@@ -83,10 +67,9 @@ class Staging:
                     documents = recipients = 0
                 document, content = record.document, msgspec.msgpack.encode(record)
                 start = (self._last_batch, record.line)
-                files = [file and file.sha256 for file in map(record.files.get, FILE_TYPES)]
-                copy.write_row((*start, 0, document.id, document.id, record.label, content, files))
+                copy.write_row((*start, 0, document.id, document.id, record.label, content))
                 for number, each in enumerate(document.recipients, 1):
-                    copy.write_row((*start, number, each.id, document.id, record.label, None, None))
+                    copy.write_row((*start, number, each.id, document.id, record.label, None))
                 documents += 1
                 recipients += len(document.recipients)
                 self.documents += 1
@@ -100,13 +83,6 @@ class Staging:
             for line, number, label, id, text in cursor:
                 path = f"recipients[{number - 1}].id" if number else "id"
                 problems.add(line, f"{label}, {path}: {id} {text}")
-
-    def check_sealed(self, workspace: Workspace, problems: Problems) -> None:
-        """Finds documents that are complete in the database, and have other files here."""
-        with connection.chunked_cursor() as cursor:
-            cursor.execute(SEALED, [workspace.pk])
-            for line, label, file_types in cursor:
-                problems.add(line, sealed_files(label, file_types))
 
     def batches(self) -> Iterator[list[Record]]:
         """The records in line order, in batches of bounded size."""

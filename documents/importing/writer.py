@@ -15,15 +15,15 @@ from msgspec import Struct
 from audit.models import Action
 from audit.record import record as record_entry
 from audit.snapshots import DocumentSnapshot, FileSnapshot
-from config.management.shutdown import Shutdown
 from documents.api.parameters import FILE_TYPES
 from documents.importing.files import CheckedFile, Uploads
-from documents.importing.problems import ImportRefused, sealed_files
+from documents.importing.problems import Problems
 from documents.importing.validation import DocumentEntry, RecipientEntry, Record
 from documents.models import Document, Recipient, StoredFile
 from workspaces.models import Workspace
 
 COMPLETED = Document.Status.COMPLETED
+SEALED = "the files of a complete document are sealed; an import does not replace or remove them"
 # The columns of a document, with the names of their fields in the API.
 FIELDS = {
     column: name
@@ -62,6 +62,7 @@ class Writer:
 
     Attributes:
         by: who imports, for the audit log.
+        problems: gets the documents that would lose sealed files.
         import_sha256: the digest of the imported file, for the audit log.
         created: new documents so far.
         updated: documents that existed.
@@ -70,7 +71,7 @@ class Writer:
 
     workspace: Workspace
     uploads: Uploads
-    shutdown: Shutdown
+    problems: Problems
     by: str
     import_sha256: str
     created: int = 0
@@ -78,20 +79,22 @@ class Writer:
     replaced: list[str] = field(default_factory=list)
 
     def write(self, batch: Sequence[Record]) -> None:
-        """Stores some documents.
+        """Stores some documents, unless there are problems.
 
         Raises:
             StorageError: a file cannot be uploaded.
-            ImportRefused: a file changed after it was checked, or a document became complete.
+            ImportRefused: a file changed after it was checked.
             Stopped: the process was asked to end.
         """
         existing = self._existing(batch)
         recipients = _stored_recipients(existing)
         changes = [self._change(record, existing, recipients) for record in batch]
-        for change in changes:  # `Staging.check_sealed` could not see it: it is complete since then
+        for change in changes:
             if change.was_complete and change.files:
-                text = sealed_files(change.record.label, change.files)
-                raise ImportRefused(f"line {change.record.line}, {text}; nothing was imported.")
+                fields = ", ".join(f"files.{file_type}" for file_type in change.files)
+                self.problems.add(change.record.line, f"{change.record.label}, {fields}: {SEALED}")
+        if self.problems.count:
+            return
         gone = self._set_files(changes)
         self._save(changes, existing)
         StoredFile.objects.filter(pk__in=[file.pk for file in gone]).delete()
@@ -149,19 +152,18 @@ class Writer:
 
     def _set_files(self, changes: Sequence[Change]) -> list[StoredFile]:
         """Gives the documents the files that differ; returns those that they had before."""
-        uploads, gone = [], []
+        gone, given = [], []
         for change in changes:
             for file_type, file in change.files.items():
                 if getattr(change.document, f"{file_type}_id"):
                     gone.append(getattr(change.document, file_type))
                 setattr(change.document, file_type, None)
                 if file is not None:
-                    upload = self.uploads.start(file)
-                    uploads.append((change.document, file_type, file, upload))
+                    given.append((change.document, file_type, file))
+        keys = self.uploads.upload([file for _, _, file in given])
         rows = []
-        for document, file_type, file, upload in uploads:
-            self.shutdown.check()
-            row = StoredFile(object_key=upload.result(), size=file.size, sha256=file.sha256)
+        for key, (document, file_type, file) in zip(keys, given, strict=True):
+            row = StoredFile(object_key=key, size=file.size, sha256=file.sha256)
             setattr(document, file_type, row)
             rows.append(row)
         StoredFile.objects.bulk_create(rows)

@@ -9,13 +9,13 @@ import ssl
 import time
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from functools import cache
 from math import ceil
 from typing import Any
 
 import httpcore
 from cryptography.fernet import InvalidToken
+from django.utils.http import parse_http_date_safe
 
 from config.api.responses import as_json
 from events.models import public_id
@@ -121,12 +121,8 @@ def _retry_after(headers: Iterable[tuple[bytes, bytes]]) -> int:
     value = next((value for name, value in headers if name.lower() == b"retry-after"), b"")
     if value.isdigit():
         return int(value[:9])
-    try:
-        date = parsedate_to_datetime(value.decode("latin-1"))
-    except (ValueError, OverflowError):
-        return 0
-    date = date if date.tzinfo else date.replace(tzinfo=UTC)
-    return max(0, ceil((date - datetime.now(UTC)).total_seconds()))
+    date = parse_http_date_safe(value.decode("latin-1"))
+    return max(0, ceil(date - time.time())) if date else 0
 
 
 def _text(content: bytes) -> str:

@@ -4,6 +4,7 @@ The attempts run on an event loop; one thread has the connection to the database
 """
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import Callable
@@ -88,7 +89,8 @@ class Worker:
             took = time.monotonic() - started
             await asyncio.sleep(max(PAUSE_SECONDS, took))
         else:
-            await _wait(self._wake, IDLE_SECONDS)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._wake.wait(), IDLE_SECONDS)
 
     def _free(self) -> tuple[int, int]:
         """How many attempts may start, of endpoints that work and of degraded ones.
@@ -139,11 +141,3 @@ async def _in_database(call: Callable[..., T], *args: Any) -> T:
             deadline.reset(token)
 
     return await sync_to_async(guarded)()
-
-
-async def _wait(event: asyncio.Event, seconds: float) -> None:
-    try:
-        async with asyncio.timeout(seconds):
-            await event.wait()
-    except TimeoutError:
-        return

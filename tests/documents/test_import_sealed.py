@@ -140,8 +140,8 @@ def test_import_does_not_replace_files_of_a_document_that_becomes_complete_meanw
             importing = pool.submit(import_it)
             assert eventually(waiting_for_lock)
         assert importing.result() == (
-            f"line 1, document {ID}, files.signed, files.original, files.certificate: {SEALED}; "
-            "nothing was imported."
+            "1 problem in documents.jsonl; nothing was imported.\n"
+            f"line 1, document {ID}, files.signed, files.original, files.certificate: {SEALED}"
         )
     now.refresh_from_db()
     assert (now.original, now.signed, now.certificate) == (old.original, *sealed)

@@ -43,7 +43,7 @@ def point(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Point]:
         settings.STORAGES = {**settings.STORAGES, "default": changed}
         make = functools.cache(storage._make_client.__wrapped__)
         monkeypatch.setattr(storage, "_make_client", make)
-        storage.prepare()
+        storage.client()
 
     yield point
     storage._breaker.succeeded()  # it may have opened

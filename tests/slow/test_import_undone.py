@@ -13,9 +13,10 @@ import pytest
 from django.core.management.base import CommandError
 from django.db import connection
 
+from config.management.shutdown import Shutdown
 from documents import storage
 from documents.importing import ImportRefused
-from documents.importing.files import REMOVALS, Folder, Uploads, remove_objects
+from documents.importing.files import Folder, Uploads
 from documents.models import StoredFile
 from tests.support import factories, server
 from tests.support.factories import Tenant, pdf, uid
@@ -160,15 +161,14 @@ def test_upload_refuses_a_file_that_changed_after_it_was_checked(inbox: Inbox) -
     folder = Folder(inbox.folder)
     checked = folder.check("original.pdf")
     inbox.put("original.pdf", b"%PDF changed")
-    uploads = Uploads(folder)
+    uploads = Uploads(folder, Shutdown())
     for path, text in (
         ("original.pdf", "'original.pdf' changed"),
         ("gone.pdf", "'gone.pdf' cannot be read any more .No such file"),
         ("link.pdf", "'link.pdf' cannot be read any more .Too many levels of symbolic links"),
     ):
         with pytest.raises(ImportRefused, match=text):
-            uploads.start(msgspec.structs.replace(checked, path=path)).result()
-    uploads.finish()
+            uploads.upload([msgspec.structs.replace(checked, path=path)])
     folder.close()
     assert objects() == before
 
@@ -190,6 +190,6 @@ def test_import_stands_when_replaced_objects_cannot_be_removed_and_names_them(
 
 
 def test_import_removes_its_objects_however_many_they_are(inbox: Inbox) -> None:
-    keys = [storage.save(io.BytesIO(b"%PDF")) for _ in range(REMOVALS + 1)]
-    remove_objects(keys)
+    keys = [storage.save(io.BytesIO(b"%PDF")) for _ in range(storage.DELETED_AT_ONCE + 1)]
+    storage.delete(keys)
     assert not objects() & set(keys)

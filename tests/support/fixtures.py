@@ -83,7 +83,7 @@ def _fresh_counters() -> None:
 @pytest.fixture(autouse=True)
 def _no_exports_in_progress() -> None:
     """An earlier test may not have read an export to its end."""
-    sending.RUNNING._ends.clear()
+    sending.RUNNING._held.clear()
 
 
 @pytest.fixture

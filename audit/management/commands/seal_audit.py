@@ -7,7 +7,6 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import CommandError
-from django.db import Error as DatabaseError
 from django.db import connection
 
 from audit.models import Action
@@ -16,18 +15,16 @@ from audit.sealing import checkpoints
 from audit.sealing.keys import public_keys, signing_key
 from audit.sealing.sealer import BATCH, Sealer, SealRefused
 from audit.sealing.witnesses import Publisher, witnesses
-from config.management.progress import Progress, ProgressCommand, first_line
+from config.management.progress import InterruptibleCommand, Progress, first_line
 from config.management.shutdown import Shutdown, Stopped, graceful_shutdown
 from config.runtime.database import UNAVAILABLE
 from config.runtime.postgresql.roles import as_sealer
 from config.runtime.request_context import actor, deadline
 
 SECONDS = 60.0  # that a seal may need
-POLL = 0.25  # seconds between two looks at signals
 
 
-class Command(ProgressCommand):
-    requires_migrations_checks = True
+class Command(InterruptibleCommand):
     requires_system_checks = ()  # they load every view, in a process that runs for ever
     help = (
         "Adds new audit entries to the tree, signs a checkpoint of it, and hands that to the "
@@ -64,15 +61,13 @@ class Command(ProgressCommand):
                     self.sealer.accept_loss()
                 self.seal(shutdown)
                 while follow:
-                    self.wait(shutdown, every)
+                    shutdown.wait(every)
                     self.try_to_seal(shutdown)
-            except Stopped as exc:
+            except Stopped:
                 if not follow:
-                    raise CommandError("Stopped.", returncode=exc.status) from exc
+                    raise
             except SealRefused as exc:
                 raise CommandError(str(exc)) from exc
-            except DatabaseError as exc:
-                raise CommandError(f"The database: {first_line(exc)}.") from exc
         if self.publisher.failed:
             raise CommandError("A witness has not received the newest checkpoint.")
 
@@ -100,9 +95,3 @@ class Command(ProgressCommand):
         except UNAVAILABLE as exc:
             self.report(f"The database: {first_line(exc)}; trying again.")
             connection.close()
-
-    def wait(self, shutdown: Shutdown, seconds: float) -> None:
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            shutdown.check()
-            time.sleep(POLL)

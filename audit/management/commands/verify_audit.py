@@ -6,7 +6,6 @@ from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import CommandError
-from django.db import Error as DatabaseError
 
 from audit.models import Action
 from audit.record import record
@@ -14,15 +13,14 @@ from audit.sealing import guards
 from audit.sealing.checkpoints import CheckpointFile
 from audit.sealing.keys import NoteError, public_keys
 from audit.sealing.verify import Result, Verifier
-from config.management.progress import Progress, ProgressCommand, first_line
-from config.management.shutdown import Stopped, graceful_shutdown
+from config.management.progress import InterruptibleCommand, Progress
+from config.management.shutdown import graceful_shutdown
 from config.runtime.request_context import actor
 
 NAMED = 1000  # problems that are printed
 
 
-class Command(ProgressCommand):
-    requires_migrations_checks = True
+class Command(InterruptibleCommand):
     help = (
         "Compares every audit entry with the sealed tree and with signed checkpoints. Prints one "
         "sentence for each problem; the exit status is 1 if there are any."
@@ -52,10 +50,6 @@ class Command(ProgressCommand):
                 result = verifier.run()
                 result.problems += len(unguarded)
                 self.record(result)
-            except Stopped as exc:
-                raise CommandError("Stopped before the end.", returncode=exc.status) from exc
-            except DatabaseError as exc:
-                raise CommandError(f"The database: {first_line(exc)}.") from exc
             except NoteError as exc:
                 raise CommandError(f"{checkpoint}: {exc}.") from exc
             except OSError as exc:

@@ -15,8 +15,8 @@ for (const input of document.querySelectorAll("input[data-suggestions]")) {
       }
       const response = await fetch(`${input.dataset.suggestions}?${new URLSearchParams({ term })}`);
       if (response.ok && input.value.trim() === term) {
-        const { results } = await response.json();
-        list.replaceChildren(...results.map(({ text }) => new Option("", text)));
+        const { suggestions } = await response.json();
+        list.replaceChildren(...suggestions.map((text) => new Option("", text)));
       }
     }, PAUSE);
   });

@@ -1,7 +1,6 @@
 """housekeeping [--follow]: what has to be done now and then, whatever else runs."""
 
 import logging
-import time
 from argparse import ArgumentParser
 from collections.abc import Callable
 from typing import Any
@@ -22,7 +21,6 @@ from workspaces import counts
 logger = logging.getLogger(__name__)
 
 EVERY = 600.0  # seconds between two times with --follow; the timer of deploy/systemd has the same
-LOOK = 0.5  # seconds between two looks whether a signal has come
 
 
 def delete_sessions() -> None:
@@ -67,10 +65,7 @@ class Command(ProgressCommand):
             failed = self._do_all(shutdown)
             while follow:
                 connection.close()
-                end = time.monotonic() + EVERY
-                while time.monotonic() < end:
-                    shutdown.check()
-                    time.sleep(LOOK)
+                shutdown.wait(EVERY)
                 failed = self._do_all(shutdown)
         if failed:
             raise CommandError(f"Not done: {', '.join(failed)}.")

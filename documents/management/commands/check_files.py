@@ -1,35 +1,21 @@
 """check_files [--rate MEGABYTES] [--days N]"""
 
 import json
-from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Callable
+from argparse import ArgumentParser
 from dataclasses import asdict
 from typing import Any
 
 from django.core.management.base import CommandError
-from django.db import Error as DatabaseError
 
-from config.management.progress import ProgressCommand, first_line
-from config.management.shutdown import Stopped, graceful_shutdown
+from config.management.progress import InterruptibleCommand
+from config.management.shutdown import graceful_shutdown
 from documents.integrity import MEGABYTE, FileCheck
 from documents.storage import StorageError
 
-RESUMES = "Run it again: it goes on from here"
 
-
-def whole_number(least: int) -> Callable[[str], int]:
-    """The type of an argument that is a whole number from `least`."""
-
-    def parse(text: str) -> int:
-        if not text.isdecimal() or int(text) < least:
-            raise ArgumentTypeError(f"must be a whole number from {least}")
-        return int(text)
-
-    return parse
-
-
-class Command(ProgressCommand):
-    requires_migrations_checks = True
+class Command(InterruptibleCommand):
+    needs = {StorageError: "Object storage"}
+    unfinished = "run it again: it goes on from here"
     help = (
         "Reads the files in object storage and lists those that are missing or damaged, one JSON "
         "object per line, and a summary. The exit status is 1 if there are any. The service can "
@@ -39,33 +25,28 @@ class Command(ProgressCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "--rate",
-            type=whole_number(1),
+            type=int,
             default=20,
             metavar="MEGABYTES",
             help="to read at most in a second (default: 20)",
         )
         parser.add_argument(
             "--days",
-            type=whole_number(0),
+            type=int,
             default=30,
             metavar="N",
             help="leave out files that were checked within the last N days (default: 30)",
         )
 
     def handle(self, *, rate: int, days: int, **options: Any) -> None:
+        if rate < 1 or days < 0:
+            raise CommandError("--rate must be at least 1, and --days at least 0.")
         wrong = 0
         with graceful_shutdown() as shutdown:
             check = FileCheck(self.report, shutdown, days=days, bytes_per_second=rate * MEGABYTE)
-            try:
-                for finding in check.findings():
-                    wrong += 1
-                    self.stdout.write(json.dumps(asdict(finding), default=str))
-            except Stopped as exc:
-                raise CommandError(f"Stopped. {RESUMES}.", returncode=exc.status) from exc
-            except StorageError as exc:
-                raise CommandError(f"Object storage: {exc}. {RESUMES}.") from exc
-            except DatabaseError as exc:
-                raise CommandError(f"Database: {first_line(exc)}. {RESUMES}.") from exc
+            for finding in check.findings():
+                wrong += 1
+                self.stdout.write(json.dumps(asdict(finding), default=str))
         self.stdout.write(
             json.dumps({"checked": check.checked, "bytes": check.size, "wrong": wrong})
         )

@@ -2,21 +2,20 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
+from config.management.progress import InterruptibleCommand
 from documents.demo.completing import complete_next
 from documents.storage import StorageError
 
 
-class Command(BaseCommand):
-    requires_migrations_checks = True
+class Command(InterruptibleCommand):
+    needs = {StorageError: "Object storage"}
+    unfinished = "nothing was completed"
     help = "Completes a document of the demo's workspace Acme, to show what webhooks do."
 
     def handle(self, **options: Any) -> None:
-        try:
-            document = complete_next()
-        except StorageError as exc:
-            raise CommandError(f"Object storage: {exc}; nothing was completed.") from exc
+        document = complete_next()
         if document is None:
             raise CommandError("No document of the demo's workspace Acme waits for signatures.")
         self.stdout.write(f"Completed: {document.title} ({document.pk})")

@@ -7,17 +7,15 @@ from tempfile import TemporaryFile
 from typing import Any
 from uuid import UUID
 
-from django.core.management.base import BaseCommand, CommandError
-from django.db import Error as DatabaseError
+from django.core.management.base import CommandError
 
 from audit.scope import Scope
 from audit.sealing.tree import TreeDamaged
-from config.management.progress import first_line
+from config.management.progress import InterruptibleCommand
 from documents.evidence import EvidenceRefused, Trail, export
 
 
-class Command(BaseCommand):
-    requires_migrations_checks = True
+class Command(InterruptibleCommand):
     help = (
         "Writes a document's evidence file: its entries in the audit log, with proofs that anybody "
         "can check offline (docs/evidence.md). The export itself is recorded."
@@ -48,7 +46,5 @@ class Command(BaseCommand):
                     shutil.copyfileobj(made, file)
         except (EvidenceRefused, TreeDamaged) as exc:
             raise CommandError(str(exc)) from exc
-        except DatabaseError as exc:
-            raise CommandError(f"The database: {first_line(exc)}.") from exc
         except OSError as exc:
             raise CommandError(f"The file cannot be written: {exc.strerror}.") from exc

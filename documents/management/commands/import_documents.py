@@ -8,18 +8,17 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
-from django.db import Error as DatabaseError
 
-from config.management.progress import ProgressCommand, first_line
-from config.management.shutdown import Stopped
+from config.management.progress import InterruptibleCommand
 from config.runtime.request_context import actor
 from documents.importing import ImportRefused, import_file
 from documents.storage import StorageError
 from workspaces.models import Workspace
 
 
-class Command(ProgressCommand):
-    requires_migrations_checks = True
+class Command(InterruptibleCommand):
+    needs = {StorageError: "Object storage"}
+    unfinished = "nothing was imported"
     help = "Imports documents with their PDFs (`documents.importing` describes the file)."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -39,12 +38,6 @@ class Command(ProgressCommand):
             counts = import_file(workspace, file, self.report, by=actor())
         except ImportRefused as exc:
             raise CommandError(str(exc)) from exc
-        except Stopped as exc:
-            raise CommandError("Stopped; nothing was imported.", returncode=exc.status) from exc
-        except StorageError as exc:
-            raise CommandError(f"Object storage: {exc}; nothing was imported.") from exc
-        except DatabaseError as exc:
-            raise CommandError(f"The database: {first_line(exc)}; nothing was imported.") from exc
         except OSError as exc:
             raise CommandError(f"{file} cannot be read: {exc.strerror}.") from exc
         self.stdout.write(json.dumps(asdict(counts)))

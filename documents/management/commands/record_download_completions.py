@@ -6,15 +6,13 @@ from dataclasses import asdict
 from typing import Any
 
 from django.core.management.base import CommandError
-from django.db import Error as DatabaseError
 
-from config.management.progress import ProgressCommand, first_line
+from config.management.progress import InterruptibleCommand
 from config.management.shutdown import Stopped, graceful_shutdown
 from documents.download.nginx_log import Recorder
 
 
-class Command(ProgressCommand):
-    requires_migrations_checks = True
+class Command(InterruptibleCommand):
     help = (
         "Records in the audit log how the downloads that nginx served have ended. Reads standard "
         "input: lines of the downloads.log that deploy/nginx.conf writes. Each download is "
@@ -28,8 +26,6 @@ class Command(ProgressCommand):
                 recorder.run(sys.stdin.fileno())
             except Stopped:
                 pass  # with a pipe that stays open, this is the usual end
-            except DatabaseError as exc:
-                raise CommandError(f"The database: {first_line(exc)}.") from exc
             except OSError as exc:
                 raise CommandError(f"Standard input cannot be read: {exc.strerror}.") from exc
             finally:

@@ -11,7 +11,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from config.api.responses import as_json
-from config.console.formatting import pill, time_tag
+from config.console.formatting import date_column, pill, time_tag
 from config.console.object_page import ObjectPage
 from config.templatetags.console import copyable
 from events.serializers import event
@@ -88,9 +88,7 @@ class DeliveryAdmin(WebhookAccess):
 
     # --- Columns
 
-    @admin.display(description="added")
-    def when(self, delivery: Delivery) -> str:
-        return time_tag(delivery.created_at)
+    when = date_column("created_at", "added")
 
     @admin.display(description="event")
     def event(self, delivery: Delivery) -> str:

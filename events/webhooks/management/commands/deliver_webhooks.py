@@ -8,7 +8,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 from django.db import connection
 
-from config.management.shutdown import Shutdown, graceful_shutdown
+from config.management.shutdown import graceful_shutdown
 from config.runtime import metrics
 from events.webhooks import monitoring
 from events.webhooks.worker import Worker
@@ -32,8 +32,4 @@ class Command(BaseCommand):
             metrics.start(settings.METRICS_HOST, metrics_port, monitoring.read_metrics)
         connection.close()  # that of this thread, which needs none any more
         with graceful_shutdown() as shutdown:
-            asyncio.run(_deliver(shutdown))
-
-
-async def _deliver(shutdown: Shutdown) -> None:
-    await Worker().run(shutdown)
+            asyncio.run(Worker().run(shutdown))
