@@ -92,6 +92,7 @@ def test_key_page_says_all_that_is_known_of_the_key(acme: Tenant, who: str) -> N
     ):
         assert expected in html, expected
     assert html.count("first seen today") == 1
+    assert html.index("Created by") < html.index("Revoked by")
     assert "The true reason." in html
     assert "Retry in 7 seconds." not in html  # it was true only then
     assert acme.raw not in html
