@@ -14,7 +14,7 @@ from django.utils import timezone
 from apikeys.models import ApiKey
 from apikeys.usage.models import KeyAddress, KeyUsage, RefusedRequest
 from tests.apikeys.test_admin_keys import LIST, body, page
-from tests.support import staff
+from tests.support import factories, staff
 from tests.support.factories import Tenant, at, uid
 from workspaces.models import Membership
 
@@ -151,6 +151,7 @@ def test_key_list_of_support_has_one_workspace_or_one_key(
 def test_key_page_of_a_deleted_key_is_made_from_the_audit_log(acme: Tenant, sam: Client) -> None:
     used(acme)
     acme.key.delete_by(by=acme.admin)
+    factories.issue(acme.workspace, "Later", acme.admin)
     for client in (sam, staff.signed_in(acme.admin)):
         html = text(client.get(page(acme.key)))
         for expected in (

@@ -17,6 +17,7 @@ from django.utils import timezone
 from psycopg import sql
 
 from apikeys.models import ApiKey
+from apikeys.states import state_of
 from audit.models import Action, AuditEntry
 from config.console.formatting import exact
 from config.runtime.postgresql import roles
@@ -184,6 +185,16 @@ def test_key_list_filters_by_state_and_by_what_is_unused_for_90_days(
     html = body(ada.get(LIST, {parameter: value}))
     # Those in warnings are quoted.
     assert set(re.findall(r">([A-Z][a-z ]+)</a>(?!”)", html)) & {*DAYS_AGO, "Acme sync"} == found
+
+
+# Hours until a key expires → its state.
+STATES = {-1: "expired", 1: "expiring", 14 * 24 - 1: "expiring", 14 * 24 + 1: "active"}
+
+
+def test_key_state_follows_from_its_expiry() -> None:
+    now = timezone.now()
+    states = {hours: state_of(None, now + timedelta(hours=hours)).value for hours in STATES}
+    assert states == STATES
 
 
 def test_key_list_sorts_by_the_last_use(acme: Tenant, ada: Client) -> None:
