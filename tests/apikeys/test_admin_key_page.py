@@ -14,7 +14,7 @@ from django.utils import timezone
 from apikeys.models import ApiKey
 from apikeys.usage.models import KeyAddress, KeyUsage, RefusedRequest
 from tests.apikeys.test_admin_keys import LIST, body, page
-from tests.support import staff
+from tests.support import factories, staff
 from tests.support.factories import Tenant, at, uid
 from workspaces.models import Membership
 
@@ -92,6 +92,7 @@ def test_key_page_says_all_that_is_known_of_the_key(acme: Tenant, who: str) -> N
     ):
         assert expected in html, expected
     assert html.count("first seen today") == 1
+    assert html.index("Created by") < html.index("Revoked by")
     assert "The true reason." in html
     assert "Retry in 7 seconds." not in html  # it was true only then
     assert acme.raw not in html
@@ -150,6 +151,7 @@ def test_key_list_of_support_has_one_workspace_or_one_key(
 def test_key_page_of_a_deleted_key_is_made_from_the_audit_log(acme: Tenant, sam: Client) -> None:
     used(acme)
     acme.key.delete_by(by=acme.admin)
+    factories.issue(acme.workspace, "Later", acme.admin)
     for client in (sam, staff.signed_in(acme.admin)):
         html = text(client.get(page(acme.key)))
         for expected in (

@@ -17,6 +17,7 @@ from django.utils import timezone
 from psycopg import sql
 
 from apikeys.models import ApiKey
+from apikeys.states import state_of
 from audit.models import Action, AuditEntry
 from config.console.formatting import exact
 from config.runtime.postgresql import roles
@@ -149,14 +150,51 @@ def test_key_list_searches_and_filters(
     assert ("No key matches" in html) is not found
 
 
-def test_key_list_finds_keys_that_are_unused_for_90_days(acme: Tenant, ada: Client) -> None:
-    old = at("2026-01-05 10:00:00")
-    for name, used in (("Idle", old), ("Never used", None), ("Busy", timezone.now())):
+# Key → how many days ago each of its times is.
+DAYS_AGO: dict[str, dict[str, float]] = {
+    "Idle": {"created_at": 90.5, "last_used_at": 90.5},
+    "Never used": {"created_at": 90.5},
+    "Young": {"created_at": 89.5},
+    "Busy": {"created_at": 90.5, "last_used_at": 89.5},
+    "Soon": {"expires_at": -13.5},
+    "Later": {"expires_at": -14.5},
+    "Expired": {"created_at": 90.5, "expires_at": 1},
+    "Revoked": {"created_at": 90.5, "revoked_at": 1},
+    "Both": {"expires_at": 1, "revoked_at": 2},
+}
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value", "found"),
+    [
+        ("used", "not", {"Idle", "Never used"}),
+        ("state", "active", DAYS_AGO.keys() - {"Expired", "Revoked", "Both"} | {"Acme sync"}),
+        ("state", "expiring", {"Soon"}),
+        ("state", "expired", {"Expired"}),
+        ("state", "revoked", {"Revoked", "Both"}),
+    ],
+)
+def test_key_list_filters_by_state_and_by_what_is_unused_for_90_days(
+    acme: Tenant, ada: Client, parameter: str, value: str, found: set[str]
+) -> None:
+    for name, ago in DAYS_AGO.items():
         key, _ = factories.issue(acme.workspace, name, acme.admin)
-        ApiKey.objects.filter(pk=key.pk).update(created_at=old, last_used_at=used)
+        times = {field: timezone.now() - timedelta(days=days) for field, days in ago.items()}
+        ApiKey.objects.filter(pk=key.pk).update(**times)
     assert "Unused for 90 days" in body(ada.get(LIST))
-    html = body(ada.get(LIST, {"used": "not"}))
-    assert set(re.findall(r">(Idle|Never used|Busy|Acme sync)</a>", html)) == {"Idle", "Never used"}
+    html = body(ada.get(LIST, {parameter: value}))
+    # Those in warnings are quoted.
+    assert set(re.findall(r">([A-Z][a-z ]+)</a>(?!”)", html)) & {*DAYS_AGO, "Acme sync"} == found
+
+
+# Hours until a key expires → its state.
+STATES = {-1: "expired", 1: "expiring", 14 * 24 - 1: "expiring", 14 * 24 + 1: "active"}
+
+
+def test_key_state_follows_from_its_expiry() -> None:
+    now = timezone.now()
+    states = {hours: state_of(None, now + timedelta(hours=hours)).value for hours in STATES}
+    assert states == STATES
 
 
 def test_key_list_sorts_by_the_last_use(acme: Tenant, ada: Client) -> None:

@@ -3,7 +3,7 @@
 import hashlib
 import os
 from collections.abc import Callable, Iterator
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from string import ascii_letters, digits
 
 import pytest
@@ -12,8 +12,8 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from redis import Redis
 
-from apikeys import keys
-from apikeys.authentication import note_use
+from apikeys import authentication, keys
+from apikeys.authentication import LAST_USED_EVERY, note_use
 from apikeys.models import ApiKey
 from config.runtime.key_format import PUBLIC_LENGTH
 from config.runtime.postgresql import roles
@@ -181,6 +181,23 @@ def test_key_last_use_has_the_address_and_the_client_without_secrets(acme: Tenan
     assert acme.key.last_used_address == "127.0.0.1"
     assert acme.key.last_used_client.startswith(f"sync {acme.key.prefix}… https://me:…@host xxx")
     assert len(acme.key.last_used_client) == 500
+
+
+@pytest.mark.django_db(transaction=True)
+def test_key_last_use_that_cannot_be_written_fails_no_request_and_waits_for_a_minute(
+    acme: Tenant, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(authentication, "_paused_until", datetime.min.replace(tzinfo=UTC))
+    for read_only in ("on", "off"):
+        with connection.cursor() as cursor:
+            cursor.execute(f"SET default_transaction_read_only = {read_only}")
+        assert [acme.get("/me").status for _ in range(2)] == [200, 200]
+        acme.key.refresh_from_db()
+        assert acme.key.last_used_at is None
+    assert caplog.text.count("The last use of keys is not recorded") == 1
+    later = timezone.now() + LAST_USED_EVERY
+    note_use(acme.key.id, None, later)
+    assert last_use(acme.key) == later
 
 
 def test_key_that_is_refused_has_not_been_used(acme: Tenant) -> None:

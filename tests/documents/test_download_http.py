@@ -274,6 +274,7 @@ NAMES = {
     "Lease 2026.pdf": ("Lease 2026", "Lease%202026"),
     "Lease 2026.PDF": ("Lease 2026", "Lease%202026"),
     "Lease": ("Lease", "Lease"),
+    "Leasepdf": ("Leasepdf", "Leasepdf"),
     "Größe – 7.pdf": (f"Groe - 7 {ID}", "Gr%C3%B6%C3%9Fe%20%E2%80%93%207"),
     "契約書.pdf": (f"document {ID}", "%E5%A5%91%E7%B4%84%E6%9B%B8"),
     "契. 2026 .書.pdf": (f"2026 {ID}", "%E5%A5%91.%202026%20.%E6%9B%B8"),
@@ -296,7 +297,7 @@ NAMES = {
     "ł" * 250: (f"document {ID}", "%C5%82" * 100),
     "契" * 250: (f"document {ID}", "%E5%A5%91" * 66),  # 3 bytes each; 67 are more than 200
     "Résumé.pdf": ("Resume", "R%C3%A9sum%C3%A9"),
-    "a%20b%zz%4.pdf": ("a_20b%zz%4", "a%2520b%25zz%254"),  # old clients decode `%20`
+    "a%20w%zz%4.pdf": ("a_20w%zz%4", "a%2520w%25zz%254"),  # old clients decode `%20`
     ".pdf": ("document", "document"),
     "... .pdf": ("document", "document"),
     " a  b .pdf": ("a b", "a%20b"),

@@ -1,12 +1,15 @@
 """GET /api/v1/events: what happened to the workspace's documents, oldest first, nothing twice."""
 
+import base64
 import re
+import struct
 from datetime import timedelta
 from typing import Any
 from urllib.parse import quote
 from uuid import uuid4
 
 import pytest
+from django.core.signing import Signer
 from django.db import connection, transaction
 from django.db.models import F
 from django.utils import timezone
@@ -21,7 +24,7 @@ from events import purge
 from events.models import KEEP_DAYS, Event, EventType, public_id
 from tests.support import factories
 from tests.support.client import forget_requests, get
-from tests.support.factories import Tenant, uid
+from tests.support.factories import Tenant, at, uid
 from tests.support.server import eventually
 from workspaces.models import Workspace
 
@@ -81,6 +84,8 @@ def test_event_has_the_shape_of_standard_webhooks(acme: Tenant) -> None:
     page = request(acme)
     assert list(page) == ["data", "nextCursor"]
     [created, sent] = page["data"]
+    links = ["link" in acme.get(f"/events?limit={limit}").headers for limit in (1, 2)]
+    assert links == [True, False]
     event = Event.objects.get(type=EventType.CREATED)
     assert created == {
         "id": f"evt_{event.uuid.hex}",
@@ -171,6 +176,7 @@ def test_events_now_are_none_and_the_cursor_of_those_to_come(acme: Tenant) -> No
     assert eventually(settled)
     page = request(acme, after="now")
     assert page["data"] == []
+    assert "link" not in acme.get("/events?after=now").headers
     [new] = factories.listed(acme.workspace, 1, status="DRAFT")
     assert feed(acme, page["nextCursor"]) == [("document.created", str(new.id))]
 
@@ -221,6 +227,14 @@ def test_events_refuse_a_cursor_that_was_changed_or_is_another_workspaces(
     assert acme.get(f"/events?after={quote(changed)}").status == 400
     assert umbrella.get(f"/events?after={quote(cursor)}").status == 400
     assert acme.get(f"/events?after={quote(cursor)}").status == 200
+
+
+def test_events_cursor_has_the_form_of_earlier_releases() -> None:
+    position = feeds.Position(7, 8, at("1970-01-01 00:00:00.000009"), 10)
+    packed = base64.urlsafe_b64encode(struct.pack(">qqqI", 7, 8, 9, 10)).decode()
+    cursor = Signer(salt=f"events.cursor:{uid(1)}", sep=".").sign(packed)
+    assert feeds.encode(position, uid(1)) == cursor
+    assert feeds.decode(cursor, uid(1)) == position
 
 
 def expired(tenant: Tenant, **change: Any) -> bool:
