@@ -8,8 +8,8 @@ from uuid import UUID
 import pytest
 from django.utils import timezone
 
+from apikeys.usage.buffers import DROPPED
 from apikeys.usage.flusher import Flusher
-from apikeys.usage.metrics import DROPPED
 from apikeys.usage.middleware import BUFFERS
 from apikeys.usage.models import KeyUsage, RefusedRequest
 from apikeys.usage.refusals import REFUSED
@@ -19,6 +19,7 @@ from tests.support.factories import numbered
 def empty_buffers() -> None:
     for buffer in BUFFERS:
         buffer.take()
+        buffer._failed = {}
     REFUSED.forget_groups()
 
 

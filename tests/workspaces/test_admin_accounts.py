@@ -12,8 +12,9 @@ from tests.support import factories, staff
 from tests.support.factories import Tenant
 from tests.support.staff import body
 from workspaces.accounts.recording import NOT_CONFIRMED
+from workspaces.accounts.rights import is_support_staff
 from workspaces.models import Membership
-from workspaces.permissions import is_operator, is_support
+from workspaces.permissions import is_operator
 
 LIST = reverse("admin:auth_user_changelist")
 ADD = reverse("admin:auth_user_add")
@@ -54,7 +55,7 @@ def test_account_needs_an_address_a_kind_and_a_password(desk: Client) -> None:
     eve = User.objects.get(username="eve@support.example")
     assert (eve.email, eve.get_full_name()) == ("eve@support.example", "Eve Ek")
     assert eve.check_password(SECRET)
-    assert is_support(eve)
+    assert is_support_staff(eve)
     assert not is_operator(eve)
     assert told() == [
         (Action.ACCOUNT_CREATED, eve.username, f"staff status: no → yes; {NOT_CONFIRMED}"),
@@ -62,7 +63,7 @@ def test_account_needs_an_address_a_kind_and_a_password(desk: Client) -> None:
     ]
     desk.post(ADD, {**NEW, **PASSWORDS, "email": "ed@operators.example", "kind": "operator"})
     ed = User.objects.get(username="ed@operators.example")
-    assert (is_operator(ed), is_support(ed)) == (True, False)
+    assert (is_operator(ed), is_support_staff(ed)) == (True, False)
 
 
 @pytest.mark.parametrize(
