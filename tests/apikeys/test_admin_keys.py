@@ -11,7 +11,6 @@ from django.contrib.sessions.models import Session
 from django.db import connection
 from django.db.models.functions import Now
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 from psycopg import sql
@@ -24,6 +23,7 @@ from config.runtime.postgresql import roles
 from tests.support import factories
 from tests.support.client import get
 from tests.support.factories import Tenant, at
+from tests.support.staff import asked, body
 from workspaces.models import Membership, Workspace
 
 LIST = reverse("admin:apikeys_apikey_changelist")
@@ -39,18 +39,6 @@ def form_of(html: str) -> dict[str, str]:
     """The hidden fields of a page's form, but for the CSRF token."""
     hidden = re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', html)
     return {name: value for name, value in hidden if name != "csrfmiddlewaretoken"}
-
-
-def body(response: Any) -> str:
-    text: str = response.content.decode()
-    return text
-
-
-@pytest.fixture
-def ada(acme: Tenant, client: Client) -> Client:
-    """Acme's admin, signed in."""
-    client.force_login(acme.admin)
-    return client
 
 
 def create(client: Client, name: str = "CRM sync", **fields: str) -> Any:
@@ -107,9 +95,7 @@ def test_key_list_says_what_the_date_of_an_end_means(acme: Tenant, ada: Client) 
         assert html.count(text) == 1
 
 
-def test_key_list_shows_the_workspace_to_an_admin_of_several(
-    acme: Tenant, umbrella: Tenant, ada: Client
-) -> None:
+def test_key_list_shows_workspaces_of_several(acme: Tenant, umbrella: Tenant, ada: Client) -> None:
     both = Membership.objects.create(
         workspace=umbrella.workspace, user=acme.admin, role=Membership.Role.ADMIN
     )
@@ -121,8 +107,6 @@ def test_key_list_shows_the_workspace_to_an_admin_of_several(
     only = body(ada.get(LIST, {"workspace": str(umbrella.workspace.pk)}))
     assert acme.key.name not in only
     assert "Umbrella · API keys" in only
-    for unknown in ("00000000-0000-4000-8000-000000000000", "Acme"):
-        assert "No key matches" in body(ada.get(LIST, {"workspace": unknown}))
     both.delete()
     assert umbrella.key.name not in body(ada.get(LIST))
 
@@ -221,25 +205,16 @@ def test_key_search_cuts_a_raw_key_in_the_address(acme: Tenant, ada: Client) -> 
     assert acme.key.name in body(ada.get(response["Location"]))
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        *("digest__startswith=a", "workspace__name=Acme", "created_by__password=a", "id=1"),
-        *("state=unknown", "used=yes"),
-    ],
-)
+@pytest.mark.parametrize("query", ["created_by__password=a", "state=unknown", "used=yes"])
 def test_key_list_is_narrowed_by_its_own_filters_only(ada: Client, query: str) -> None:
     assert ada.get(f"{LIST}?{query}")["Location"] == f"{LIST}?e=1"
 
 
 def test_key_list_needs_the_same_queries_however_long(acme: Tenant, ada: Client) -> None:
-    with CaptureQueriesContext(connection) as one:
-        ada.get(LIST)
+    one = asked(ada, LIST)
     for number in range(20):
         factories.issue(acme.workspace, f"Number {number}", acme.admin)
-    with CaptureQueriesContext(connection) as many:
-        ada.get(LIST)
-    assert len(many) == len(one)
+    assert len(asked(ada, LIST)) == len(one)
 
 
 # --- Creating
@@ -299,6 +274,12 @@ def test_key_creation_has_a_note_and_an_expiry(acme: Tenant, ada: Client) -> Non
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
+        *(({"name": name}, "This field is required.") for name in ("", "   ")),
+        ({"name": "x" * 101}, "at most 100 characters"),
+        ({"name": "two\nlines"}, "must not contain line breaks or other control characters"),
+        ({"name": "a\x00b"}, "Null characters are not allowed."),
+        ({"name": "a\u202eb"}, "must not contain line breaks or other control characters"),
+        ({"name": f"copy of dtd_{'x' * 9}"}, "A name must not contain an API key."),
         ({"expires": "day"}, "Enter the day."),
         ({"expires": "day", "expires_on": "2026-01-01"}, "This day has passed."),
         ({"expires": "day", "expires_on": "tomorrow"}, "This is not a day."),
@@ -311,16 +292,17 @@ def test_key_creation_has_a_note_and_an_expiry(acme: Tenant, ada: Client) -> Non
         ({"note": f"dtd_{'x' * 40}"}, "A note must not contain an API key."),
     ],
 )
-def test_key_creation_says_what_is_wrong_with_the_note_or_the_expiry(
-    ada: Client, fields: dict[str, str], message: str
-) -> None:
+def test_key_creation_names_its_errors(ada: Client, fields: dict[str, str], message: str) -> None:
     assert message in body(create(ada, **fields))
     assert ApiKey.objects.count() == 1
 
 
-def test_key_creation_gives_a_hint_if_the_name_is_in_use(
-    acme: Tenant, umbrella: Tenant, ada: Client
-) -> None:
+def test_key_is_not_named_like_a_key(acme: Tenant, ada: Client) -> None:
+    assert "A name must not contain an API key." in body(create(ada, acme.raw))
+    assert acme.raw[12:] not in str(AuditEntry.objects.values())
+
+
+def test_key_creation_hints_at_a_name_in_use(acme: Tenant, umbrella: Tenant, ada: Client) -> None:
     names = r'<li data-workspace="[^"]+">([^<]+)</li>'
     assert re.findall(names, body(ada.get(NEW))) == ["Acme sync"]
     response = create(ada, "Acme sync")
@@ -351,13 +333,6 @@ def test_key_creation_form_belongs_to_one_user(acme: Tenant, umbrella: Tenant, a
         response = other.post(NEW, {"new_id": new_id, "name": "Mine"})
         assert response.status_code == 200
         assert not ApiKey.objects.filter(name="Mine").exists()
-
-
-@pytest.mark.parametrize("name", ["", "   ", "x" * 101, "two\nlines", "a\x00b", "a\u202eb"])
-def test_key_creation_refuses_a_name_that_is_none(ada: Client, name: str) -> None:
-    response = create(ada, name)
-    assert "errornote" in body(response)
-    assert ApiKey.objects.count() == 1
 
 
 def test_key_creation_strips_surrounding_space_of_the_name_and_nothing_else(ada: Client) -> None:
@@ -399,9 +374,7 @@ def test_key_pages_say_what_to_do_where_keys_are_refused(
         assert 'write to <a href="mailto:help@example.com">help@example.com</a>' in html
 
 
-def test_key_list_marks_keys_that_are_refused_at_present(
-    acme: Tenant, frozen: Tenant, ada: Client, client: Client
-) -> None:
+def test_key_list_marks_keys_that_are_refused(frozen: Tenant, ada: Client, client: Client) -> None:
     assert "Refused at present" not in body(ada.get(LIST))
     ended, _ = factories.issue(frozen.workspace, "Ended", frozen.admin)
     ended.revoke(by=frozen.admin)
@@ -411,9 +384,7 @@ def test_key_list_marks_keys_that_are_refused_at_present(
     assert html.count("Refused at present") == html.count(pills) == 1
 
 
-def test_key_raw_text_is_nowhere_but_in_that_response(
-    acme: Tenant, ada: Client, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_key_raw_text_is_in_one_response(ada: Client, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):
         response = create(ada)
     raw = raw_of(response)
@@ -429,29 +400,11 @@ def test_key_raw_text_is_nowhere_but_in_that_response(
             assert raw not in str(cursor.fetchall()), table
 
 
-# --- A key's page
-
-
-def test_key_page_is_read_only(acme: Tenant, ada: Client) -> None:
-    html = body(ada.get(page(acme.key)))
-    assert not re.search(r'<(input|select|textarea)[^>]*name="(name|workspace|prefix)"', html)
-    assert ada.post(page(acme.key), {"name": "Other"}).status_code == 405
-    acme.key.refresh_from_db()
-    assert acme.key.name == "Acme sync"
-
-
-def test_key_page_leads_to_the_audit_log(acme: Tenant, ada: Client) -> None:
-    response = ada.get(page(acme.key, "history"))
-    assert response["Location"].endswith(f"?key_id__exact={acme.key.pk}")
-
-
 # --- Revoking and deleting
 
 
 @pytest.mark.parametrize("deed", ["revoke", "delete"])
-def test_key_revocation_and_deletion_ask_first_and_name_the_key(
-    acme: Tenant, ada: Client, deed: str
-) -> None:
+def test_key_revocation_and_deletion_ask_first(acme: Tenant, ada: Client, deed: str) -> None:
     ApiKey.objects.filter(pk=acme.key.pk).update(last_used_at=at("2026-01-05 10:00:00"))
     for response in (
         ada.get(page(acme.key, deed)),
@@ -464,9 +417,7 @@ def test_key_revocation_and_deletion_ask_first_and_name_the_key(
     assert acme.key.revoked_at is None
 
 
-def test_key_revocation_keeps_the_key_in_the_list_and_closes_the_api(
-    acme: Tenant, ada: Client
-) -> None:
+def test_key_revocation_keeps_it_listed_and_closes_the_api(acme: Tenant, ada: Client) -> None:
     assert acme.get("/me").status == 200
     html = body(ada.post(page(acme.key, "revoke"), {"confirmed": "yes"}, follow=True))
     assert f'“<a href="{page(acme.key)}">Acme sync</a>” is revoked.' in html
@@ -474,20 +425,13 @@ def test_key_revocation_keeps_the_key_in_the_list_and_closes_the_api(
     assert "Revoked" in html
     assert acme.admin.username in html
     assert acme.get("/me").status == 401
+    assert "Revoke…" not in body(ada.get(page(acme.key)))
+    ada.post(page(acme.key, "revoke"), {"confirmed": "yes"})  # which changes nothing
     entry = AuditEntry.objects.get(action=Action.KEY_REVOKED)
     assert (entry.key_prefix, entry.person) == (acme.key.prefix, acme.admin.username)
 
 
-def test_key_revocation_is_final_and_recorded_once(acme: Tenant, ada: Client) -> None:
-    for _ in range(2):
-        ada.post(page(acme.key, "revoke"), {"confirmed": "yes"})
-    assert AuditEntry.objects.filter(action=Action.KEY_REVOKED).count() == 1
-    assert "Revoke…" not in body(ada.get(page(acme.key)))
-
-
-def test_key_deletion_takes_it_out_of_the_list_and_keeps_it_in_the_audit_log(
-    acme: Tenant, ada: Client
-) -> None:
+def test_key_deletion_keeps_it_in_the_audit_log_only(acme: Tenant, ada: Client) -> None:
     html = body(ada.post(page(acme.key, "delete"), {"confirmed": "yes"}, follow=True))
     assert f'“<a href="{page(acme.key)}">Acme sync</a>” is deleted.' in html
     assert "No keys yet" in html
@@ -496,9 +440,7 @@ def test_key_deletion_takes_it_out_of_the_list_and_keeps_it_in_the_audit_log(
     assert (entry.key_name, entry.key_prefix) == (acme.key.name, acme.key.prefix)
 
 
-def test_key_deletion_asks_for_the_name_of_a_key_that_was_used_today(
-    acme: Tenant, ada: Client
-) -> None:
+def test_key_deletion_asks_for_the_name_if_used_today(acme: Tenant, ada: Client) -> None:
     assert acme.get("/me").status == 200
     assert "Type its name" in body(ada.get(page(acme.key, "delete")))
     for typed in ("", "acme sync", "1"):
@@ -509,9 +451,7 @@ def test_key_deletion_asks_for_the_name_of_a_key_that_was_used_today(
     assert acme.get("/me").status == 401
 
 
-def test_key_deletion_of_several_asks_for_their_number_if_one_was_used_today(
-    acme: Tenant, ada: Client
-) -> None:
+def test_key_deletion_asks_for_the_number_of_several(acme: Tenant, ada: Client) -> None:
     other, _ = factories.issue(acme.workspace, "Other", acme.admin)
     acme.get("/me")
     chosen = {"action": "delete_selected", "_selected_action": [acme.key.pk, other.pk]}
@@ -556,18 +496,5 @@ def test_key_pages_close_with_the_membership_from_the_next_click(acme: Tenant, a
     Membership.objects.filter(user=acme.admin).update(role=Membership.Role.MEMBER)
     assert ada.get(LIST).status_code == 403
     assert "API keys" not in body(ada.get(reverse("admin:index")))
-    assert create_blindly(ada).status_code == 403
+    assert ada.post(NEW, {"name": "Mine", "new_id": "x"}).status_code == 403
     assert Workspace.objects.get(pk=acme.workspace.pk).keys.count() == 1
-
-
-def test_key_is_not_named_like_a_key(acme: Tenant, ada: Client) -> None:
-    for name in (acme.raw, f"copy of {acme.raw[:13]}"):
-        response = create(ada, name)
-        assert response.status_code == 200
-        assert "A name must not contain an API key." in response.content.decode()
-    assert ApiKey.objects.count() == 1
-    assert acme.raw[12:] not in str(AuditEntry.objects.values())
-
-
-def create_blindly(client: Client) -> Any:
-    return client.post(NEW, {"name": "Mine", "new_id": "x"})

@@ -4,7 +4,6 @@ import re
 from datetime import timedelta
 from typing import Any
 from urllib.parse import quote, urlencode
-from uuid import UUID
 
 import pytest
 from django.contrib.auth.models import User
@@ -20,22 +19,16 @@ from apikeys.usage.flusher import Flusher
 from apikeys.usage.models import KeyUsage, RefusedRequest
 from apikeys.usage.reasons import NO_DOCUMENT
 from config.console.keyset import Position
-from tests.audit.test_admin_plans import asked
 from tests.documents.test_queries import nodes, plan
 from tests.support import factories, staff
 from tests.support.client import get
 from tests.support.factories import Tenant, uid
-from tests.support.staff import analyze, errors, shown, signed_in
-from tests.support.usage import find_request, now, refused
+from tests.support.staff import analyze, asked, errors, of, shown, signed_in
+from tests.support.usage import find_request, refused, used
 from workspaces.models import Membership, Workspace
 
 LIST = reverse("admin:usage_refusedrequest_changelist")
 INDEX = reverse("admin:index")
-
-
-def of(workspace: Workspace, **fields: Any) -> dict[str, Any]:
-    """The fields of a row that is about a workspace."""
-    return {"workspace_id": workspace.pk, "workspace_name": workspace.name, **fields}
 
 
 def of_key(tenant: Tenant, **fields: Any) -> dict[str, Any]:
@@ -72,34 +65,25 @@ def rows(acme: Tenant, umbrella: Tenant) -> dict[str, RefusedRequest]:
 
 
 @pytest.mark.parametrize("who", [staff.support, staff.operator])
-def test_support_and_operators_see_every_refused_request(
-    rows: dict[str, RefusedRequest], who: Any
-) -> None:
+def test_support_and_operators_see_all_requests(rows: dict[str, RefusedRequest], who: Any) -> None:
     client = signed_in(who())
     assert sorted(seen(client)) == sorted(row.pk for row in rows.values())
     assert all(page(client, row).status_code == 200 for row in rows.values())
 
 
-def test_admins_see_those_of_their_workspaces_and_none_of_an_unknown_key(
-    acme: Tenant, rows: dict[str, RefusedRequest]
-) -> None:
+def test_admins_see_requests_of_their_own(acme: Tenant, rows: dict[str, RefusedRequest]) -> None:
     client = signed_in(acme.admin)
     own = {rows["limited"].pk, rows["foreign"].pk}
     assert set(seen(client)) == own
     for name, row in rows.items():
         assert page(client, row).status_code == (200 if row.pk in own else 404), name
-    for query in (
-        f"workspace_id__exact={uid(2, 1)}",
-        f"q={'a' * 32}",
-        f"key_id__exact={uid(2, 2)}",
-    ):
-        assert seen(client, f"?{query}") == []
+    assert seen(client, f"?q={'a' * 32}") == []
 
 
 def test_filters_narrow_the_list(acme: Tenant, umbrella: Tenant) -> None:
     sam = signed_in(staff.support())
     ages = (timedelta(minutes=5), timedelta(hours=5), timedelta(days=5), timedelta(days=25))
-    old = refused(4, created_at=lambda number: now() - ages[number], address="203.0.113.1")
+    old = refused(4, created_at=lambda number: timezone.now() - ages[number], address="203.0.113.1")
     for period, count in {"": 4, "1h": 1, "24h": 2, "7d": 3}.items():
         assert seen(sam, f"?within={period}") == [row.pk for row in old[:count]]
     assert len(seen(sam, "?q=203.0.113.1")) == len(seen(sam, "?address__exact=203.0.113.1")) == 4
@@ -168,9 +152,7 @@ def test_filter_that_is_not_valid_says_so(db: None, query: str, error: str) -> N
         ("{prefix}", "First characters of a key “{prefix}”"),
     ],
 )
-def test_search_understands_what_is_pasted_and_says_so(
-    acme: Tenant, pasted: str, recognised: str
-) -> None:
+def test_search_understands_what_is_pasted(acme: Tenant, pasted: str, recognised: str) -> None:
     request = "92fe0e65" + "a" * 24
     [row] = refused(
         **of_key(acme, document_id=uid(9, 3)), request_id=request, address="203.0.113.9"
@@ -208,9 +190,7 @@ def test_search_without_a_result_leads_to_the_audit_log(db: None, pasted: str, t
         assert "Search the audit log</a>" not in html(sam.get(LIST, query))
 
 
-def test_unknown_document_and_one_of_another_workspace_read_the_same_for_admins(
-    acme: Tenant, umbrella: Tenant, flusher: Flusher
-) -> None:
+def test_foreign_document_reads_unknown(acme: Tenant, umbrella: Tenant, flusher: Flusher) -> None:
     theirs, unknown = factories.document(umbrella.workspace).pk, uid(9, 3)
     client = signed_in(acme.admin)
     read = []
@@ -270,7 +250,7 @@ READ_FROM = {
 def many(acme: Tenant) -> None:
     refused(
         ROWS,
-        created_at=lambda n: now() - timedelta(minutes=n),
+        created_at=lambda n: timezone.now() - timedelta(minutes=n),
         status=lambda n: 429 if n % 50 == 0 else 404 if n % 3 else 401,
         key_id=lambda n: uid(n % 100, 2),
         key_prefix=lambda n: f"dtd_{n % 100:08}",
@@ -281,7 +261,7 @@ def many(acme: Tenant) -> None:
     analyze("usage_refusedrequest")
 
 
-def used(client: Client, query: str) -> set[str]:
+def indexes_of(client: Client, query: str) -> set[str]:
     """The indexes that a page of the list is read from; nothing else is read of its table."""
     found: set[str] = set()
     for sql in asked(client, LIST + query):
@@ -301,7 +281,7 @@ def test_every_filter_and_search_reads_its_index_at_any_depth(many: None) -> Non
     deep = quote(str(Position(middle.created_at, middle.pk)))
     for query, indexes in READ_FROM.items():
         for address in (f"?{query}", f"?{query}&after={deep}"):
-            assert used(sam, address) <= indexes, address
+            assert indexes_of(sam, address) <= indexes, address
 
 
 @pytest.mark.usefixtures("as_owner")
@@ -353,17 +333,9 @@ def text_of(page: str) -> str:
     return " ".join(re.sub(r"<[^>]+>", " ", page).split())
 
 
-def use(key_id: UUID, workspace_id: UUID, **counts: int) -> None:
-    """Adds usage of today."""
-    none = {"ok": 0, "errors": 0, "limited": 0, "downloads": 0}
-    KeyUsage.objects.create(
-        key_id=key_id, day=report.today(), workspace_id=workspace_id, **none | counts
-    )
-
-
 def test_start_page_of_an_admin_has_the_figures_of_the_day(acme: Tenant, umbrella: Tenant) -> None:
-    use(acme.key.pk, acme.workspace.pk, ok=1190, errors=8, limited=6, downloads=36)
-    use(umbrella.key.pk, umbrella.workspace.pk, ok=77)
+    used(acme.key.pk, acme.workspace.pk, ok=1190, errors=8, limited=6, downloads=36)
+    used(umbrella.key.pk, umbrella.workspace.pk, ok=77)
     ApiKey.objects.update(created_at=timezone.now() - timedelta(days=91))
     text = text_of(start(acme.admin))
     assert (
@@ -377,7 +349,7 @@ def test_start_page_of_an_admin_has_the_figures_of_the_day(acme: Tenant, umbrell
 def test_start_page_of_support_has_the_latest_and_the_unusual(
     acme: Tenant, umbrella: Tenant, flusher: Flusher
 ) -> None:
-    use(acme.key.pk, acme.workspace.pk, limited=4120)
+    used(acme.key.pk, acme.workspace.pk, limited=4120)
     acme.key.revoke(by=acme.admin)
     acme.get("/me")
     get("/api/v1/me")
@@ -392,13 +364,13 @@ def test_start_page_of_support_has_the_latest_and_the_unusual(
     assert "most requests" not in text
 
 
-def test_latest_of_the_start_page_has_known_keys_once_for_each_status(
-    acme: Tenant, umbrella: Tenant
-) -> None:
-    [theirs, *_] = refused(3, **of_key(umbrella), created_at=lambda n: now() - timedelta(hours=n))
+def test_start_page_has_known_keys_once_for_each_status(acme: Tenant, umbrella: Tenant) -> None:
+    [theirs, *_] = refused(
+        3, **of_key(umbrella), created_at=lambda n: timezone.now() - timedelta(hours=n)
+    )
     refused(10, status=401, reason="No Authorization header.")
     [first, *_] = refused(20, **of_key(acme, status=429, more=lambda n: 1000 if n == 3 else 0))
-    refused(1, **of_key(acme), created_at=now() - timedelta(days=1))
+    refused(1, **of_key(acme), created_at=timezone.now() - timedelta(days=1))
     page = start(staff.support())
     text = text_of(page)
     assert "No Authorization header." not in text
@@ -410,11 +382,9 @@ def test_latest_of_the_start_page_has_known_keys_once_for_each_status(
     assert reverse("admin:workspaces_workspace_change", args=[acme.workspace.pk]) in page
 
 
-def test_key_s_page_folds_refused_requests_by_what_its_reader_is_told(
-    acme: Tenant, umbrella: Tenant
-) -> None:
+def test_key_page_folds_refused_requests_by_their_reason(acme: Tenant, umbrella: Tenant) -> None:
     refused(6, **of_key(acme, status=429), reason="Over the limit.")
-    earlier = now() - timedelta(days=1)
+    earlier = timezone.now() - timedelta(days=1)
     for reason in ("No document has this id.", "It belongs to another workspace."):
         refused(2, **of_key(acme, document_id=uid(9, 3)), reason=reason, created_at=earlier)
     url = reverse("admin:apikeys_apikey_change", args=[acme.key.pk])
@@ -428,8 +398,8 @@ def test_key_s_page_folds_refused_requests_by_what_its_reader_is_told(
 
 
 def test_start_page_of_an_operator_has_the_top_workspaces(acme: Tenant, umbrella: Tenant) -> None:
-    use(acme.key.pk, acme.workspace.pk, ok=5, limited=1)
-    use(umbrella.key.pk, umbrella.workspace.pk, ok=9)
+    used(acme.key.pk, acme.workspace.pk, ok=5, limited=1)
+    used(umbrella.key.pk, umbrella.workspace.pk, ok=9)
     text = text_of(start(staff.operator()))
     assert re.search(
         r"most requests today .* Umbrella · 00000001 9 0 0 0 Acme · 00000001 6 0 0 1 ", text
@@ -445,7 +415,7 @@ def test_start_page_without_any_request_says_so(acme: Tenant) -> None:
 
 
 def test_deleted_key_and_workspace_are_named_as_such(db: None) -> None:
-    use(uid(1, 2), uid(1, 1), limited=3)
+    used(uid(1, 2), uid(1, 1), limited=3)
     text = text_of(start(staff.operator()))
     assert "a deleted key" in text
     assert "a deleted workspace" in text

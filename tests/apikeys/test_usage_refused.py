@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 import pytest
 from django.contrib.auth.models import User
 from django.http import HttpRequest
+from django.utils import timezone
 
 from apikeys import keys
 from apikeys.models import ApiKey
@@ -23,7 +24,7 @@ from tests.documents.test_queries import statements
 from tests.support import factories
 from tests.support.client import Response, get
 from tests.support.factories import Tenant, uid
-from tests.support.usage import dropped, find_request, now, refused
+from tests.support.usage import dropped, find_request, refused
 
 
 def row_of(response: Response, flusher: Flusher) -> RefusedRequest:
@@ -48,10 +49,6 @@ def about(row: RefusedRequest) -> tuple[Any, ...]:
 def of(tenant: Tenant) -> tuple[Any, ...]:
     key = tenant.key
     return key.pk, key.name, key.prefix, tenant.workspace.pk, tenant.workspace.name
-
-
-def mistyped(raw: str) -> str:
-    return raw[:-1] + ("a" if raw[-1] != "a" else "b")
 
 
 def revoke_by_somebody_gone(tenant: Tenant) -> None:
@@ -95,9 +92,7 @@ def test_refused_key_is_named_with_what_became_of_it(
     assert about(row) == expected_about
 
 
-def test_refused_key_is_explained_as_it_is_when_the_page_is_opened(
-    acme: Tenant, flusher: Flusher
-) -> None:
+def test_refused_key_is_explained_as_it_is_now(acme: Tenant, flusher: Flusher) -> None:
     ApiKey.objects.update(expires_at=factories.at("2026-03-01 12:00:00"))
     row = row_of(acme.get("/me"), flusher)
     ApiKey.objects.update(expires_at=None)
@@ -123,7 +118,7 @@ def test_refused_request_without_a_valid_key_says_what_was_sent(
     acme: Tenant, flusher: Flusher, header: str | None, expected: str
 ) -> None:
     is_mistyped = header == "mistyped"
-    header = f"Bearer {mistyped(acme.raw)}" if is_mistyped else header
+    header = f"Bearer {acme.key.prefix}{'Z' * 32}" if is_mistyped else header
     row = row_of(get("/api/v1/me", header), flusher)
     assert reason(row) == expected
     prefix = "dtd_ZZZZZZZZ" if "ZZZ" in expected else ""
@@ -175,9 +170,7 @@ def test_refused_document_is_explained_for_support_and_not_for_admins(
         assert about(row) == of(acme)
 
 
-def test_refused_download_before_completion_says_the_document_s_status(
-    acme: Tenant, flusher: Flusher
-) -> None:
+def test_refused_download_says_the_document_s_status(acme: Tenant, flusher: Flusher) -> None:
     document = factories.document(acme.workspace)
     row = row_of(acme.get(f"/documents/{document.pk}/download?type=signed"), flusher)
     before = "The document was not complete when the file was requested; "
@@ -261,7 +254,7 @@ def test_stored_request_is_explained(
     assert (reason(row), reason(row, for_support=False)) == (support, admins)
 
 
-def test_refused_request_outside_of_the_api_is_not_stored(db: None, flusher: Flusher) -> None:
+def test_refused_request_outside_of_the_api_is_not_stored(flusher: Flusher) -> None:
     assert get("/nothing").status == 404
     flusher.flush()
     assert not RefusedRequest.objects.exists()
@@ -284,20 +277,7 @@ def test_flood_of_a_key_is_counted_not_stored(
     assert RefusedRequest.objects.filter(key_id=umbrella.key.pk).count() == 1
 
 
-def test_flood_without_a_key_is_counted_by_address(
-    db: None, flusher: Flusher, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(refusals, "MINUTE", 10**12)
-    for number in range(25):
-        get("/api/v1/me", f"Bearer dtd_{number:040}")
-    assert flusher.flush()
-    assert RefusedRequest.objects.count() == 20
-    assert RefusedRequest.objects.latest("id").more == 5
-
-
-def test_flood_from_many_addresses_stores_some_rows_of_each_flush(
-    db: None, flusher: Flusher, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_flood_of_addresses_is_bounded(flusher: Flusher, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(REFUSED, "limit", 6)
     for status in ("GET", "POST"):  # 404 and 404: one group
         get("/api/nothing", method=status)
@@ -323,9 +303,7 @@ def proxied(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(refusals, "MINUTE", 10**12)
 
 
-def test_flood_from_a_network_of_ipv6_is_that_of_one_address(
-    db: None, proxied: None, flusher: Flusher
-) -> None:
+def test_flood_from_an_ipv6_network_is_one(proxied: None, flusher: Flusher) -> None:
     unknown(f"2001:db8:1:2::{number:x}" for number in range(25))
     unknown(["2001:db8:1:3::1"])
     flusher.flush()
@@ -361,7 +339,7 @@ def test_flood_without_keys_leaves_half_of_a_buffer_that_is_not_written(
     assert dropped("refused") - before == 7
 
 
-def test_refused_request_s_texts_are_cut(db: None, proxied: None, flusher: Flusher) -> None:
+def test_refused_request_s_texts_are_cut(proxied: None, flusher: Flusher) -> None:
     unknown(["192.0.2.1"], User_Agent="x" * 1000)
     get(f"/api/v1/{'y' * 1000}")
     flusher.flush()
@@ -402,14 +380,12 @@ def test_purge_deletes_refused_requests_after_thirty_days(db: None) -> None:
     assert RefusedRequest.objects.count() == 1
 
 
-def test_purge_keeps_the_newest_and_those_of_keys_longest(
-    db: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_purge_keeps_the_newest_and_keys_longest(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(purge, "UNAUTHENTICATED_KEPT", 3)
     monkeypatch.setattr(purge, "REFUSED_KEPT", 8)
     refused(5)
     refused(4, key_id=uid(1), status=401)
-    old = refused(4, key_id=uid(1), created_at=now() - timedelta(days=1))
+    old = refused(4, key_id=uid(1), created_at=timezone.now() - timedelta(days=1))
     assert not purge.purge()
     rows = RefusedRequest.objects.order_by("created_at", "id")
     assert [row.created_at for row in rows[:2]] == [each.created_at for each in old[2:]]

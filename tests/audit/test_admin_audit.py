@@ -1,11 +1,12 @@
 """The audit log in the admin: who sees what of it, filters, searches, and what it refuses."""
 
 import re
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
-from uuid import UUID
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
@@ -19,6 +20,7 @@ from tests.support.staff import (
     DOCUMENTS,
     EXPORT,
     HISTORY,
+    body,
     errors,
     happened,
     ids,
@@ -35,17 +37,6 @@ from workspaces.models import Membership, Workspace
 pytestmark = pytest.mark.usefixtures("patient_counting")
 
 
-@pytest.fixture
-def sam(db: None) -> Client:
-    """A user of Support, signed in."""
-    return signed_in(support())
-
-
-def body(response: Any) -> str:
-    text: str = response.content.decode()
-    return text
-
-
 def entry_url(entry: AuditEntry, page: str = "change") -> str:
     return reverse(f"admin:audit_auditentry_{page}", args=[entry.pk])
 
@@ -53,18 +44,15 @@ def entry_url(entry: AuditEntry, page: str = "change") -> str:
 # --- Who sees what
 
 
-def test_audit_list_shows_support_the_entries_of_every_workspace(
-    acme: Tenant, umbrella: Tenant, sam: Client
+@pytest.mark.parametrize("who", [support, operator])
+def test_audit_list_shows_support_and_operators_the_entries_of_every_workspace(
+    acme: Tenant, umbrella: Tenant, who: Callable[[], User]
 ) -> None:
     [nobody_s] = happened(action=Action.LOGIN, person="a@b.example")
-    whose = {entry.workspace_name for entry in shown(sam).result_list}
+    client = signed_in(who())
+    whose = {entry.workspace_name for entry in shown(client).result_list}
     assert whose == {"Acme", "Umbrella", ""}
-    assert sam.get(entry_url(nobody_s)).status_code == 200
-
-
-def test_audit_list_shows_a_superuser_the_same(acme: Tenant, umbrella: Tenant) -> None:
-    whose = {entry.workspace_name for entry in shown(signed_in(operator())).result_list}
-    assert whose == {"Acme", "Umbrella"}
+    assert client.get(entry_url(nobody_s)).status_code == 200
 
 
 def test_audit_list_shows_an_admin_the_own_workspace_s(acme: Tenant, umbrella: Tenant) -> None:
@@ -79,35 +67,7 @@ def test_audit_list_shows_an_admin_the_own_workspace_s(acme: Tenant, umbrella: T
         assert "Umbrella" not in body(response)
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        "?workspace_id__exact={workspace}",
-        "?key_id__exact={key}",
-        "?q={prefix}",
-        "?q={key}",
-        "?q={workspace}",
-        "?q=admin@umbrella.example",
-        "?action__exact=key.created&workspace_id__exact={workspace}",
-    ],
-)
-def test_audit_list_has_no_filter_or_search_that_leads_an_admin_to_another_workspace(
-    acme: Tenant, umbrella: Tenant, query: str
-) -> None:
-    ada = signed_in(acme.admin)
-    key = AuditEntry.objects.get(key_name="Umbrella sync")
-    filled = query.format(workspace=umbrella.workspace.id, key=key.key_id, prefix=key.key_prefix)
-    assert seen(signed_in(umbrella.admin), filled) != []
-    for url in (HISTORY, EXPORT):
-        response = ada.get(url + filled, follow=True)
-        text = b"".join(response) if response.streaming else response.content
-        assert b"Umbrella" not in text
-    assert seen(ada, filled) == []
-
-
-def test_audit_list_shows_an_admin_of_several_workspaces_all_of_theirs_in_one_order(
-    acme: Tenant, umbrella: Tenant, freebie: Tenant
-) -> None:
+def test_audit_list_of_several_workspaces(acme: Tenant, umbrella: Tenant, freebie: Tenant) -> None:
     Membership.objects.create(workspace=umbrella.workspace, user=acme.admin, role="ADMIN")
     Membership.objects.create(workspace=freebie.workspace, user=acme.admin, role="MEMBER")
     tenants = (acme, umbrella, freebie)
@@ -121,33 +81,25 @@ def test_audit_list_shows_an_admin_of_several_workspaces_all_of_theirs_in_one_or
     assert only == ids([e for e in mine if e.workspace_id == umbrella.workspace.id])[:50]
 
 
-@pytest.mark.parametrize("who", ["member", "staff", "person", "former"])
+@pytest.mark.parametrize("who", ["member", "staff", "person", "former admin", "former support"])
 def test_audit_list_shows_nobody_else_any(acme: Tenant, who: str) -> None:
     people = {
         "member": lambda: member(acme.workspace, "max@acme.example"),
         "staff": lambda: factories.user("stan@acme.example", is_staff=True),
         "person": lambda: factories.user("petra@acme.example"),
-        "former": lambda: acme.admin,
+        "former admin": lambda: acme.admin,
+        "former support": support,
     }
-    client = signed_in(people[who]())
-    if who == "former":
+    user = people[who]()
+    client = signed_in(user)
+    if who.startswith("former"):
         assert client.get(HISTORY).status_code == 200
-        Membership.objects.filter(user=acme.admin).delete()
-    [entry] = AuditEntry.objects.all()
+        Membership.objects.filter(user=user).delete()
+        user.groups.clear()
+    entry = AuditEntry.objects.earliest("id")
     for url in (HISTORY, EXPORT, entry_url(entry), DOCUMENTS):
         assert client.get(url).status_code in (302, 403)
     assert Client().get(HISTORY).status_code == 302
-
-
-def test_audit_list_is_empty_for_a_user_who_is_no_longer_support_from_the_next_click(
-    acme: Tenant,
-) -> None:
-    person = support()
-    client = signed_in(person)
-    assert client.get(HISTORY).status_code == 200
-    person.groups.clear()
-    assert client.get(HISTORY).status_code == 403
-    assert client.get(EXPORT).status_code == 403
 
 
 # --- What an entry shows
@@ -223,9 +175,7 @@ def test_audit_entry_page_says_when_it_happened_if_it_was_recorded_later(sam: Cl
     assert "field-happened" not in body(sam.get(entry_url(same)))
 
 
-def test_audit_entry_that_was_changed_after_it_was_sealed_is_reported(
-    as_owner: None, sam: Client
-) -> None:
+def test_audit_entry_that_differs_from_its_seal_is_reported(as_owner: None, sam: Client) -> None:
     entry, other = seals.written(2)
     seals.seal()
     assert "does not match its seal" not in body(sam.get(entry_url(entry)))
@@ -265,11 +215,6 @@ def downloaded(**end: Any) -> tuple[AuditEntry, AuditEntry | None]:
         ({}, "quiet", "no end recorded"),
         ({"bytes_sent": 50782, "detail": "whole file"}, "ok", "whole file, 50,782 bytes"),
         (
-            {"bytes_sent": 100, "byte_range": "0-99/50782", "detail": "complete"},
-            "quiet",
-            "part: 100 of 50,782 bytes (0.2 %)",
-        ),
-        (
             {"bytes_sent": 12288, "detail": "broken off at 12,288 of 50,782 bytes"},
             "warn",
             "broken off at 12,288 of 50,782 bytes (24 %)",
@@ -306,9 +251,7 @@ def test_audit_entry_page_of_a_download_shows_both_entries(sam: Client) -> None:
         assert "(this one)" in html
 
 
-def test_audit_entries_of_a_request_are_only_those_of_the_own_workspace(
-    acme: Tenant, umbrella: Tenant
-) -> None:
+def test_audit_entries_of_a_request_are_the_workspace_s(acme: Tenant, umbrella: Tenant) -> None:
     [mine] = happened(**of(acme.workspace), request_id="5a" * 16)
     happened(**of(umbrella.workspace, action=Action.DOWNLOAD_ENDED), request_id="5a" * 16)
     html = body(signed_in(acme.admin).get(entry_url(mine)))
@@ -319,9 +262,7 @@ def test_audit_entries_of_a_request_are_only_those_of_the_own_workspace(
 # --- Links
 
 
-def test_audit_pages_lead_to_the_key_the_document_and_the_workspace(
-    acme: Tenant, sam: Client
-) -> None:
+def test_audit_pages_lead_to_what_they_name(acme: Tenant, sam: Client) -> None:
     document = factories.document(acme.workspace, title="Lease")
     acme.get(f"/documents/{document.id}/download")
     [entry] = AuditEntry.objects.filter(action=Action.DOCUMENT_DOWNLOADED)
@@ -345,70 +286,6 @@ def test_audit_pages_lead_to_the_key_the_document_and_the_workspace(
 # --- Filters
 
 
-@pytest.fixture
-def varied(acme: Tenant, umbrella: Tenant) -> dict[str, AuditEntry]:
-    """One entry of each kind that a filter or a search tells apart, by a name."""
-    key = {"key_id": uid(1, 7), "key_name": "Nightly Copy", "key_prefix": "dtd_abcd1234"}
-    facts: dict[str, dict[str, Any]] = {
-        "key": of(acme.workspace, action=Action.KEY_CREATED, person="Ada@acme.example", **key),
-        "download": of(
-            acme.workspace,
-            action=Action.DOCUMENT_DOWNLOADED,
-            document_id=uid(1, 8),
-            request_id="0123456789abcdef" * 2,
-            **key,
-        ),
-        "plan": of(umbrella.workspace, action=Action.PLAN_CHANGED, person="olga@ops.example"),
-        "member": of(umbrella.workspace, action=Action.MEMBER_ADDED, member="ada@acme.example"),
-        "login": {"action": Action.LOGIN, "person": "ada@acme.example"},
-        "renamed": {
-            "action": Action.KEY_DELETED,
-            "key_name": "nightly copy 2",
-            "key_id": UUID("abcdef01-0000-4000-8000-000000000001"),
-        },
-    }
-    names = list(facts)
-    made = {}
-    for number, name in enumerate(names):
-        when = at(f"2026-02-{10 + number} 23:59:59.999999")
-        [made[name]] = happened(created_at=when, **facts[name])
-    return made
-
-
-@pytest.mark.parametrize(
-    ("query", "found"),
-    [
-        (f"workspace_id__exact={uid(1, 1)}", "download key"),
-        ("action__exact=key.created", "key"),
-        ("action__exact=document.downloaded", "download"),
-        ("since=2026-02-14", "renamed login"),
-        ("until=2026-02-11", "download key"),
-        ("since=2026-02-11&until=2026-02-11", "download"),
-        (f"document_id__exact={uid(1, 8)}", "download"),
-        (f"key_id__exact={uid(1, 7)}", "download key"),
-        (f"key_id__exact={uid(1, 7)}&action__exact=key.created", "key"),
-        (f"q={uid(1, 8)}", "download"),
-        ("q=ABCDEF01-0000-4000-8000-000000000001", "renamed"),
-        (f"q={uid(1, 7)}", "download key"),
-        (f"q={uid(1, 1)}", "download key"),
-        ("q=dtd_abcd1234", "download key"),
-        ("q=0123456789abcdef0123456789abcdef", "download"),
-        ("q=0123456789ABCDEF0123456789ABCDEF", "download"),
-        ("q=ada@acme.example", "login member key"),
-        ("q=ADA@ACME.EXAMPLE&action__exact=member.added", "member"),
-        ("q= ada@acme.example ", "login member key"),
-        ("q=%25", ""),
-        ("q=' OR 1=1 --", ""),
-    ],
-)
-def test_audit_list_filters_and_searches(
-    varied: dict[str, AuditEntry], sam: Client, query: str, found: str
-) -> None:
-    names = {entry.id: name for name, entry in varied.items()}
-    query = f"?until=2026-02-28&{query}" if "until" not in query else f"?{query}"
-    assert [names[id] for id in seen(sam, query)] == found.split()
-
-
 def test_audit_list_offers_each_action(sam: Client) -> None:
     for action in set(Action) - {Action.DOWNLOAD_ENDED}:
         [entry] = happened(action=action)
@@ -421,17 +298,11 @@ def test_audit_list_has_an_entry_that_two_searches_find_once(sam: Client) -> Non
 
 
 @pytest.mark.parametrize(
-    ("pasted", "kept"),
-    [
-        ("{raw}", "{prefix}"),
-        ("Bearer {raw}", "{prefix}"),
-        ("Authorization: Bearer {raw}", "{prefix}"),
-        ("{prefix}…", "{prefix}"),
-    ],
+    "pasted", ["{raw}", "Bearer {raw}", "Authorization: Bearer {raw}", "{prefix}…"]
 )
 @pytest.mark.parametrize("url", [HISTORY, EXPORT])
 def test_audit_search_cuts_a_pasted_raw_key_in_the_address(
-    acme: Tenant, sam: Client, caplog: pytest.LogCaptureFixture, url: str, pasted: str, kept: str
+    acme: Tenant, sam: Client, caplog: pytest.LogCaptureFixture, url: str, pasted: str
 ) -> None:
     text = pasted.format(raw=acme.raw, prefix=acme.key.prefix)
     response = sam.get(f"{url}?action__exact=key.created&q={quote(text)}")
@@ -474,26 +345,9 @@ MALFORMED = [
 
 
 @pytest.mark.parametrize(("query", "field"), MALFORMED)
-def test_audit_list_names_a_parameter_that_is_not_valid_and_lists_nothing(
-    acme: Tenant, sam: Client, query: str, field: str
-) -> None:
+def test_audit_list_names_bad_filters(acme: Tenant, sam: Client, query: str, field: str) -> None:
     assert list(errors(sam, f"?{query}")) == [field]
     assert list(errors(signed_in(acme.admin), f"?{query}")) == [field]
-
-
-@pytest.mark.parametrize("query", ["until=9999-12-31", "since=0001-01-01", "until=0001-01-01"])
-def test_audit_list_accepts_the_earliest_and_the_latest_day(sam: Client, query: str) -> None:
-    assert seen(sam, f"?{query}") == []
-
-
-@pytest.mark.parametrize(
-    "query",
-    ["user__password=x", "request_id__contains=a", "p=9", "all=", "o=1", "e=1", "_facets=1"],
-)
-def test_audit_list_ignores_parameters_that_are_no_filters(
-    acme: Tenant, sam: Client, query: str
-) -> None:
-    assert seen(sam, f"?{query}") == seen(sam)
 
 
 def test_audit_list_offers_an_admin_only_actions_of_workspaces(acme: Tenant, sam: Client) -> None:
@@ -541,9 +395,7 @@ def test_audit_list_offers_the_last_hour_day_and_week(acme: Tenant, sam: Client)
 # --- The workspace filter, without JavaScript
 
 
-def test_audit_filter_knows_a_workspace_by_its_name_its_label_and_its_id(
-    acme: Tenant, umbrella: Tenant, sam: Client
-) -> None:
+def test_audit_filter_knows_labels_and_ids(acme: Tenant, umbrella: Tenant, sam: Client) -> None:
     id = str(umbrella.workspace.id)
     for typed in ("umbrella", "UMBR", f"Umbrella · {id[:8]}", id, f" {id.upper()} "):
         page = shown(sam, f"?workspace_id__exact={quote(typed)}")
@@ -612,9 +464,7 @@ def test_audit_chart_counts_what_is_filtered(acme: Tenant, umbrella: Tenant) -> 
         ]
 
 
-def test_audit_list_has_no_chart_if_there_are_too_many_entries(
-    sam: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_audit_list_has_no_chart_of_too_many(sam: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(histogram, "MOST", 5)
     happened(5)
     assert bars_of(sam, "?until=2026-03-01")
@@ -640,7 +490,10 @@ def test_audit_count_that_takes_too_long_is_given_up_and_counts_for_no_failure(
 
 @pytest.mark.parametrize(
     "query",
-    ["since=0001-01-01", "until=9999-12-31", "since=0001-01-01&until=9999-12-31", "q=0001-01-01"],
+    [
+        *("since=0001-01-01", "until=0001-01-01", "until=9999-12-31", "q=0001-01-01"),
+        "since=0001-01-01&until=9999-12-31",
+    ],
 )
 def test_audit_chart_of_any_time_is_no_error(acme: Tenant, sam: Client, query: str) -> None:
     happened(3, created_at=lambda n: at(("0001-01-01", "2026-03-01", "9999-12-31")[n]))

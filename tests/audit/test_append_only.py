@@ -126,9 +126,7 @@ def test_database_sets_them_for_the_owner_too(acme: Tenant, statement: str) -> N
     stamped(statement)
 
 
-def test_database_sets_the_time_when_the_entry_is_added_not_when_its_transaction_began(
-    acme: Tenant,
-) -> None:
+def test_database_sets_the_time_of_the_entry_not_its_transaction(acme: Tenant) -> None:
     first, second = (
         AuditEntry.objects.create(action="login.succeeded", created_at=at("2020-01-01 00:00:00"))
         for _ in range(2)

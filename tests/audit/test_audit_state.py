@@ -29,7 +29,16 @@ from tests.documents.test_queries import nodes
 from tests.support import factories, seals
 from tests.support.database import without_triggers
 from tests.support.factories import Tenant
-from tests.support.staff import HISTORY, analyze, happened, member, operator, signed_in, support
+from tests.support.staff import (
+    HISTORY,
+    analyze,
+    asked,
+    happened,
+    member,
+    operator,
+    signed_in,
+    support,
+)
 
 LATE = "have waited to be sealed"
 DAMAGED = "found that the audit log is damaged"
@@ -77,20 +86,6 @@ def test_state_has_the_age_of_the_oldest_entry_without_a_leaf(as_owner: None, db
     assert state.read().late
 
 
-def test_state_is_damaged_also_if_a_later_verification_finds_it_intact(db: None) -> None:
-    seals.verified()
-    assert not state.read().damaged
-    seals.found_damaged()
-    found = state.read()
-    assert found.damaged
-    assert found.verified_at == found.damaged_at
-    [warning] = found.warnings()
-    assert DAMAGED in warning
-    seals.verified()
-    assert state.read().damaged
-    assert state.read().verified_at == state.read().intact_at
-
-
 @pytest.mark.parametrize("sealed", [0, 5000, 6000])
 def test_state_reads_a_few_rows_of_indexes(as_owner: None, db: None, sealed: int) -> None:
     happened(sealed)
@@ -118,20 +113,26 @@ def test_state_reads_a_few_rows_of_indexes(as_owner: None, db: None, sealed: int
 
 
 @pytest.fixture
-def bucket(settings: Any) -> Iterator[Any]:
+def bucket(transactional_db: None, settings: Any) -> Iterator[Any]:
     """A bucket of its own in the tests' object storage, as AUDIT_WITNESS_BUCKET sets it."""
     client = default_storage.connection.meta.client  # type: ignore[attr-defined]
     name = f"checkpoints-{uuid4().hex}"
     client.create_bucket(Bucket=name)
-    default = settings.STORAGES["default"]
-    options = {**default["OPTIONS"], "bucket_name": name}
-    settings.STORAGES = {**settings.STORAGES, "witness": {**default, "OPTIONS": options}}
+    settings.STORAGES = {**settings.STORAGES, "witness": settings.STORAGES["default"]}
+    change_witness(settings, bucket_name=name)
     settings.AUDIT_SIGNING_KEY = seals.KEY.encode()
     settings.AUDIT_WITNESSES = ["bucket"]
     bucket = storages["witness"].bucket  # type: ignore[attr-defined]
     yield bucket
     bucket.objects.all().delete()
     client.delete_bucket(Bucket=name)
+
+
+def change_witness(settings: Any, **options: str) -> None:
+    """Changes options of the witness's storage."""
+    witness = settings.STORAGES["witness"]
+    changed = {**witness, "OPTIONS": {**witness["OPTIONS"], **options}}
+    settings.STORAGES = {**settings.STORAGES, "witness": changed}
 
 
 def in_bucket(bucket: Any) -> dict[str, str]:
@@ -142,7 +143,7 @@ def key_of(checkpoint: Checkpoint) -> str:
     return f"sealed/{checkpoint.sealed_at:%Y-%m-%d/%H%M%S}-{checkpoint.size:020}"
 
 
-def test_witness_bucket_has_each_checkpoint(transactional_db: None, bucket: Any) -> None:
+def test_witness_bucket_has_each_checkpoint(bucket: Any) -> None:
     seals.written(2)
     call_command("seal_audit")
     seals.written(1)
@@ -153,9 +154,7 @@ def test_witness_bucket_has_each_checkpoint(transactional_db: None, bucket: Any)
     assert Bucket().newest() == second.note
 
 
-def test_witness_bucket_only_gets_objects_that_it_does_not_have(
-    transactional_db: None, bucket: Any
-) -> None:
+def test_witness_bucket_only_gets_new_objects(bucket: Any) -> None:
     """The tests' object storage does not refuse others, so the requests are compared."""
     seals.written(2)
     seals.seal()
@@ -174,12 +173,10 @@ def test_witness_bucket_only_gets_objects_that_it_does_not_have(
         stubber.assert_no_pending_responses()
 
 
-def test_witness_bucket_needs_a_key_of_its_own(
-    transactional_db: None, bucket: Any, settings: Any, capsys: pytest.CaptureFixture[str]
+def test_witness_bucket_needs_a_key(
+    bucket: Any, settings: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    storage = settings.STORAGES["witness"]
-    options = {**storage["OPTIONS"], "access_key": ""}
-    settings.STORAGES = {**settings.STORAGES, "witness": {**storage, "OPTIONS": options}}
+    change_witness(settings, access_key="")
     seals.written(2)
     with pytest.raises(CommandError, match="A witness has not received"):
         call_command("seal_audit")
@@ -188,9 +185,7 @@ def test_witness_bucket_needs_a_key_of_its_own(
     assert Checkpoint.objects.get().size == 2
 
 
-def test_witness_bucket_without_object_lock_is_said_to_be_one(
-    transactional_db: None, bucket: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_witness_bucket_without_lock_warns(bucket: Any, capsys: pytest.CaptureFixture[str]) -> None:
     seals.written(2)
     call_command("seal_audit")
     assert "has no object lock with a default retention" in capsys.readouterr().err
@@ -198,9 +193,7 @@ def test_witness_bucket_without_object_lock_is_said_to_be_one(
     assert (fact.value[:14], fact.state) == ("no object lock", "warn")
 
 
-def test_witness_bucket_with_object_lock_is_said_to_be_one(
-    transactional_db: None, bucket: Any
-) -> None:
+def test_witness_bucket_with_object_lock_is_known(bucket: Any) -> None:
     client = Bucket()._client()
     retention = {"Mode": "COMPLIANCE", "Days": 3650}
     found = {"ObjectLockEnabled": "Enabled", "Rule": {"DefaultRetention": retention}}
@@ -215,9 +208,7 @@ def test_witness_bucket_with_object_lock_is_said_to_be_one(
         assert object_lock(client, "any") == ""
 
 
-def test_witness_bucket_that_knows_more_than_the_database_stops_sealing(
-    transactional_db: None, bucket: Any
-) -> None:
+def test_witness_bucket_that_knows_more_stops_sealing(bucket: Any) -> None:
     time = timezone.now() - timedelta(minutes=1)
     lost = Statement("tests.example/audit", 7, b"0" * 32, time)
     bucket.put_object(Key="sealed/2026-01-01/000000-1", Body=b"no checkpoint")
@@ -229,12 +220,10 @@ def test_witness_bucket_that_knows_more_than_the_database_stops_sealing(
     assert Checkpoint.objects.latest("size").note == Bucket().newest()
 
 
-def test_witness_bucket_that_does_not_exist_is_named(
-    transactional_db: None, bucket: Any, settings: Any, capsys: pytest.CaptureFixture[str]
+def test_witness_bucket_is_named(
+    bucket: Any, settings: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    options = {**settings.STORAGES["witness"]["OPTIONS"], "bucket_name": "no-such-bucket"}
-    witness = {**settings.STORAGES["witness"], "OPTIONS": options}
-    settings.STORAGES = {**settings.STORAGES, "witness": witness}
+    change_witness(settings, bucket_name="no-such-bucket")
     seals.written(1)
     with pytest.raises(CommandError, match="A witness has not received"):
         call_command("seal_audit")
@@ -274,16 +263,12 @@ def test_audit_list_asks_once_which_entries_are_sealed(transactional_db: None) -
     seals.written(40)
     seals.seal()
     seals.written(10)
-    with CaptureQueriesContext(connection) as captured:
-        page(sam, HISTORY)
-    of_leaves = [query for query in captured if "FROM audit_leaf AS leaf" in query["sql"]]
+    of_leaves = [sql for sql in asked(sam, HISTORY) if "FROM audit_leaf AS leaf" in sql]
     assert len(of_leaves) == 1
 
 
 @pytest.mark.parametrize("who", ["support", "operator", "admin"])
-def test_audit_list_and_start_page_warn_of_late_seals_and_a_failed_verification(
-    as_owner: None, acme: Tenant, who: str, settings: Any
-) -> None:
+def test_late_seals_and_damage_warn(as_owner: None, acme: Tenant, who: str, settings: Any) -> None:
     user = {"support": support, "operator": operator}.get(who, lambda: acme.admin)()
     client = signed_in(user)
     start = reverse("admin:index")
@@ -307,9 +292,7 @@ def test_audit_list_and_start_page_warn_of_late_seals_and_a_failed_verification(
         assert banners(client, url) == []
 
 
-def test_start_page_of_a_user_who_may_not_read_the_log_asks_nothing_about_it(
-    as_owner: None, acme: Tenant
-) -> None:
+def test_start_page_of_a_member_says_nothing_of_the_log(as_owner: None, acme: Tenant) -> None:
     seals.found_damaged()
     bob = signed_in(member(acme.workspace, "bob@acme.example"))
     assert banners(bob, reverse("admin:index")) == []

@@ -70,9 +70,7 @@ def test_what_migrate_leaves_is_no_problem(db: None) -> None:
         ("GRANT CREATE ON SCHEMA public TO documents", "documents may create roles, or tables"),
     ],
 )
-def test_each_change_of_what_protects_the_log_is_a_problem(
-    db: None, change: str, said: str
-) -> None:
+def test_each_change_of_the_guards_is_a_problem(db: None, change: str, said: str) -> None:
     execute(change)
     assert re.search(said, "\n".join(guards.problems()))
 

@@ -25,9 +25,7 @@ from audit.sealing.tree import StoredTree
 from tests.support.seals import KEY, as_owner, complete_to, forget, seal, written
 from tests.support.server import ROOT, eventually
 
-
-def sealer(signed: Statement | None = None) -> Sealer:
-    return Sealer(KEY, [], signed, print)
+pytestmark = pytest.mark.usefixtures("transactional_db")
 
 
 def check_tree() -> None:
@@ -72,7 +70,9 @@ INSERT = (
 )
 
 
-def test_entries_are_sealed_in_the_order_of_their_ids(transactional_db: None) -> None:
+def test_entries_are_sealed_in_the_order_of_their_ids() -> None:
+    assert seal() == 0
+    assert not Checkpoint.objects.exists()
     written(3)
     assert seal() == 3
     assert seal() == 0
@@ -83,14 +83,7 @@ def test_entries_are_sealed_in_the_order_of_their_ids(transactional_db: None) ->
     check_tree()
 
 
-def test_nothing_to_seal_signs_nothing(transactional_db: None) -> None:
-    assert seal() == 0
-    assert not Checkpoint.objects.exists()
-
-
-def test_an_entry_that_commits_late_is_sealed_when_it_is_visible(
-    transactional_db: None, other: psycopg.Connection
-) -> None:
+def test_a_late_commit_is_sealed_too(other: psycopg.Connection) -> None:
     other.execute(INSERT, ["late"])
     for _ in range(3):  # the horizon must not pass the open transaction
         written(2)
@@ -105,9 +98,7 @@ def test_an_entry_that_commits_late_is_sealed_when_it_is_visible(
     check_tree()
 
 
-def test_a_transaction_that_is_older_than_its_entry_is_no_problem(
-    transactional_db: None, other: psycopg.Connection
-) -> None:
+def test_an_old_transaction_is_harmless(other: psycopg.Connection) -> None:
     """It begins before a seal, and gets its entry's id after the next ones."""
     other.execute("SELECT 1")
     for _ in range(3):
@@ -122,18 +113,16 @@ def test_a_transaction_that_is_older_than_its_entry_is_no_problem(
     assert sorted(sealed_ids()) == all_ids()
 
 
-def test_only_new_entries_are_looked_at(transactional_db: None) -> None:
+def test_only_new_entries_are_looked_at() -> None:
     written(5)
     seal()
     assert eventually(lambda: complete_to() >= all_ids()[4])
 
 
-def test_a_long_backlog_is_sealed_in_batches(
-    transactional_db: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_long_backlog_is_sealed_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sealing, "BATCH", 100)
     written(601)
-    one = sealer()
+    one = Sealer(KEY, [], None, print)
     assert [seal(one) for _ in range(8)] == [100] * 6 + [1, 0]
     assert sealed_ids() == all_ids()
     assert Subtree.objects.count() == 2
@@ -141,7 +130,7 @@ def test_a_long_backlog_is_sealed_in_batches(
 
 
 @pytest.mark.slow
-def test_several_sealers_add_each_entry_once(transactional_db: None) -> None:
+def test_several_sealers_add_each_entry_once() -> None:
     stop = threading.Event()
     problems: list[Exception] = []
 
@@ -191,9 +180,7 @@ def start(folder: Path, *words: str) -> "subprocess.Popen[str]":
 
 
 @pytest.mark.slow
-def test_seal_audit_killed_at_any_moment_loses_nothing(
-    transactional_db: None, tmp_path: Path
-) -> None:
+def test_seal_audit_loses_nothing_when_killed(tmp_path: Path) -> None:
     moments = random.Random(15)  # noqa: S311 - moments, not secrets
     for _ in range(5):
         one = start(tmp_path, "--follow", "--every", "0.1")
@@ -216,7 +203,7 @@ def test_seal_audit_killed_at_any_moment_loses_nothing(
 
 
 @pytest.mark.slow
-def test_seal_audit_follows_until_a_signal(transactional_db: None, tmp_path: Path) -> None:
+def test_seal_audit_follows_until_a_signal(tmp_path: Path) -> None:
     one = start(tmp_path, "--follow", "--every", "0.1")
     assert eventually(lambda: len(sealed_ids()) == 1)
     assert AuditEntry.objects.get().detail == f"Seals with {KEY.public}"
@@ -231,7 +218,7 @@ def test_seal_audit_follows_until_a_signal(transactional_db: None, tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_seal_audit_starts_again_where_it_stopped(transactional_db: None, tmp_path: Path) -> None:
+def test_seal_audit_starts_again_where_it_stopped(tmp_path: Path) -> None:
     written(3)
     for _ in range(2):
         one = start(tmp_path)
@@ -240,24 +227,20 @@ def test_seal_audit_starts_again_where_it_stopped(transactional_db: None, tmp_pa
     assert (tmp_path / "checkpoints").read_text() == Checkpoint.objects.get().note
 
 
-def test_seal_audit_without_a_key_says_how_to_make_one(db: None, settings: Any) -> None:
+def test_seal_audit_without_a_key_says_how_to_make_one(settings: Any) -> None:
     settings.AUDIT_SIGNING_KEY = ""
     with pytest.raises(CommandError, match="make_audit_key"):
         call_command("seal_audit")
 
 
-def test_seal_audit_refuses_a_key_that_is_not_valid_and_does_not_show_it(
-    db: None, settings: Any
-) -> None:
+def test_seal_audit_refuses_an_invalid_key_without_showing_it(settings: Any) -> None:
     settings.AUDIT_SIGNING_KEY = KEY.encode()[:-4]
     with pytest.raises(CommandError, match="AUDIT_SIGNING_KEY is not valid") as refused:
         call_command("seal_audit")
     assert KEY.encode()[-30:-4] not in str(refused.value)
 
 
-def test_a_witness_that_fails_does_not_stop_the_others(
-    transactional_db: None, witness: Path, settings: Any
-) -> None:
+def test_a_failing_witness_stops_none(witness: Path, settings: Any) -> None:
     settings.AUDIT_WITNESSES = [f"file:{witness.parent}", f"file:{witness}"]
     written()
     with pytest.raises(CommandError, match="A witness has not received"):
@@ -265,7 +248,7 @@ def test_a_witness_that_fails_does_not_stop_the_others(
     assert witness.read_text() == Checkpoint.objects.get().note
 
 
-def test_a_new_key_signs_on_if_the_old_one_is_known(transactional_db: None) -> None:
+def test_a_new_key_signs_on_if_the_old_one_is_known() -> None:
     written()
     seal()
     new = PrivateKey.generate(KEY.name)
@@ -286,9 +269,7 @@ def test_a_new_key_signs_on_if_the_old_one_is_known(transactional_db: None) -> N
         "UPDATE audit_checkpoint SET note = replace(note, '5', '4')",
     ],
 )
-def test_a_tree_that_differs_from_the_signed_one_is_not_signed(
-    transactional_db: None, attack: str
-) -> None:
+def test_a_tree_that_was_changed_is_not_signed(attack: str) -> None:
     written(5)
     seal()
     as_owner(attack)
@@ -299,9 +280,7 @@ def test_a_tree_that_differs_from_the_signed_one_is_not_signed(
     assert Checkpoint.objects.count() == before
 
 
-def test_a_database_without_sealed_entries_is_sealed_on_only_on_demand(
-    transactional_db: None, witness: Path
-) -> None:
+def test_a_restored_database_is_sealed_on_demand(witness: Path) -> None:
     written(3)
     call_command("seal_audit")
     written(2)
@@ -319,8 +298,8 @@ def test_a_database_without_sealed_entries_is_sealed_on_only_on_demand(
     check_tree()
 
 
-def test_a_sealer_that_runs_notices_that_entries_are_gone(transactional_db: None) -> None:
-    one = sealer()
+def test_a_sealer_that_runs_notices_that_entries_are_gone() -> None:
+    one = Sealer(KEY, [], None, print)
     for _ in range(2):
         written(3)
         seal(one)
@@ -329,9 +308,7 @@ def test_a_sealer_that_runs_notices_that_entries_are_gone(transactional_db: None
         seal(one)
 
 
-def test_a_sealer_notices_another_tree_than_the_witness_s(
-    transactional_db: None, witness: Path
-) -> None:
+def test_a_sealer_notices_another_tree(witness: Path) -> None:
     written(3)
     call_command("seal_audit")
     as_owner(

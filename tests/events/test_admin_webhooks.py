@@ -20,10 +20,11 @@ from config.runtime.postgresql import roles
 from events.webhooks import secrets, services
 from events.webhooks.models import TEST_EVENT, Delivery, Endpoint
 from events.webhooks.policy import MOST_ENDPOINTS
-from tests.apikeys.test_admin_keys import body, form_of
+from tests.apikeys.test_admin_keys import form_of
 from tests.support import factories, staff, webhooks
 from tests.support.factories import Tenant
 from tests.support.server import eventually
+from tests.support.staff import body
 from tests.support.webhooks import PUBLIC_URL, URL
 from workspaces.models import Membership
 

@@ -17,7 +17,6 @@ from documents import storage
 from documents.models import Document, Recipient, StoredFile
 from tests.support.client import Response, get
 from workspaces.models import Membership, Workspace
-from workspaces.plans import Plan
 
 # Keys of objects in object storage, which are deleted when all tests have run.
 saved_objects: list[str] = []
@@ -137,6 +136,11 @@ def document(
     )
 
 
+def numbered(fields: dict[str, Any], number: int) -> dict[str, Any]:
+    """The fields of a row of many; a function is called with the row's number, from 0."""
+    return {name: value(number) if callable(value) else value for name, value in fields.items()}
+
+
 def listed(workspace: Workspace, count: int, **fields: Any) -> list[Document]:
     """Many documents, to be listed; their files are rows without objects.
 
@@ -158,10 +162,7 @@ def listed(workspace: Workspace, count: int, **fields: Any) -> list[Document]:
                 "page_count": 2,
                 "file_size": 1000,
                 "signing_order": "PARALLEL",
-                **{
-                    name: value(number) if callable(value) else value
-                    for name, value in fields.items()
-                },
+                **numbered(fields, number),
             },
         )
         for number, file in enumerate(files)
@@ -178,20 +179,3 @@ def recipient(
         status=status,
         **{"name": "Ada Lovelace", "email": "ada@example.com", "order": 1, **fields},
     )
-
-
-__all__ = [
-    "Plan",
-    "Tenant",
-    "at",
-    "document",
-    "issue",
-    "listed",
-    "pdf",
-    "recipient",
-    "saved_objects",
-    "stored",
-    "tenant",
-    "uid",
-    "user",
-]

@@ -5,7 +5,6 @@ import http.client
 import socket
 import threading
 from collections import Counter
-from types import TracebackType
 from typing import Any
 
 from tests.support.proxy import HOST
@@ -46,9 +45,7 @@ class SlowClients:
         self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, exc: BaseException | None, at: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._stop.set()
         self._thread.join()
         for each in (*self._readers, *self._writers, *self._idle):
@@ -110,9 +107,7 @@ class Tireless:
     def __enter__(self) -> "Tireless":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, exc: BaseException | None, at: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._stop.set()
         for thread in self._threads:
             thread.join()

@@ -6,6 +6,7 @@ from typing import Any
 from django.contrib.auth.models import Group, User
 from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from audit.models import AuditEntry
@@ -66,13 +67,7 @@ def happened(count: int = 1, **fields: Any) -> list[AuditEntry]:
         "created_at": lambda number: at("2026-03-01 12:00:00") - timedelta(minutes=number),
     }
     return backdated(
-        AuditEntry(
-            **{
-                name: value(number) if callable(value) else value
-                for name, value in (defaults | fields).items()
-            }
-        )
-        for number in range(count)
+        AuditEntry(**factories.numbered(defaults | fields, number)) for number in range(count)
     )
 
 
@@ -101,6 +96,12 @@ def errors(client: Client, query: str, url: str = HISTORY) -> dict[str, list[str
     return found
 
 
+def told() -> list[tuple[str, str, str, str]]:
+    """The action, user, member and detail of the entries so far, but for the keys'."""
+    entries = AuditEntry.objects.exclude(action__startswith="key.").order_by("id")
+    return list(entries.values_list("action", "person", "member", "detail"))
+
+
 def ids(entries: list[AuditEntry]) -> list[int]:
     return [entry.id for entry in entries]
 
@@ -109,6 +110,13 @@ def body(response: Any) -> str:
     """The text of a page."""
     text: str = response.content.decode()
     return text
+
+
+def asked(client: Client, url: str) -> list[str]:
+    """The SQL of a page."""
+    with CaptureQueriesContext(connection) as captured:
+        assert client.get(url).status_code == 200
+    return [query["sql"] for query in captured]
 
 
 def analyze(*tables: str) -> None:

@@ -1,8 +1,9 @@
 """What tests of the usage of keys need: buffers of their own, and rows."""
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.utils import timezone
@@ -10,8 +11,9 @@ from django.utils import timezone
 from apikeys.usage.buffers import DROPPED
 from apikeys.usage.flusher import Flusher
 from apikeys.usage.middleware import BUFFERS
-from apikeys.usage.models import RefusedRequest
+from apikeys.usage.models import KeyUsage, RefusedRequest
 from apikeys.usage.refusals import REFUSED
+from tests.support.factories import numbered
 
 
 def empty_buffers() -> None:
@@ -22,7 +24,7 @@ def empty_buffers() -> None:
 
 
 @pytest.fixture
-def flusher() -> Iterator[Flusher]:
+def flusher(db: None) -> Iterator[Flusher]:
     """Writes what this test's requests have added, and nothing else."""
     empty_buffers()
     yield Flusher(BUFFERS)
@@ -36,7 +38,7 @@ def refused(count: int = 1, **fields: Any) -> list[RefusedRequest]:
         fields: of RefusedRequest; a function is called with each row's number, from 0.
     """
     defaults = {
-        "created_at": lambda number: now() - timedelta(seconds=number),
+        "created_at": lambda number: timezone.now() - timedelta(seconds=number),
         "request_id": lambda number: f"{number:08x}{'f' * 24}",
         "status": 404,
         "response_text": "There is no such document in this workspace.",
@@ -45,14 +47,16 @@ def refused(count: int = 1, **fields: Any) -> list[RefusedRequest]:
         "path": "/api/v1/documents/x",
     }
     return RefusedRequest.objects.bulk_create(
-        RefusedRequest(
-            **{
-                name: value(number) if callable(value) else value
-                for name, value in (defaults | fields).items()
-            }
-        )
-        for number in range(count)
+        RefusedRequest(**numbered(defaults | fields, number)) for number in range(count)
     )
+
+
+def used(key_id: UUID, workspace_id: UUID, days_ago: int = 0, **counts: int) -> KeyUsage:
+    """Adds usage of a key on one day."""
+    none = {"ok": 0, "errors": 0, "limited": 0, "downloads": 0}
+    day = timezone.now().date() - timedelta(days=days_ago)
+    usage = {"key_id": key_id, "workspace_id": workspace_id, "day": day}
+    return KeyUsage.objects.create(**usage, **none | counts)
 
 
 def dropped(kind: str) -> float:
@@ -69,7 +73,3 @@ def dropped(kind: str) -> float:
 def find_request(request_id: str) -> list[RefusedRequest]:
     """The refused requests whose id begins so."""
     return list(RefusedRequest.objects.filter(request_id__startswith=request_id))
-
-
-def now() -> datetime:
-    return timezone.now()

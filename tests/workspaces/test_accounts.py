@@ -121,9 +121,7 @@ def test_signing_in_is_no_change_of_the_account_even_if_the_hash_is_renewed(db: 
 
 
 @pytest.mark.parametrize(("sudo", "hint"), [("", ""), ("petra", ", sudo says 'petra'")])
-def test_createsuperuser_is_recorded_with_the_system_s_user(
-    transactional_db: None, sudo: str, hint: str
-) -> None:
+def test_createsuperuser_is_recorded(transactional_db: None, sudo: str, hint: str) -> None:
     subprocess.run(
         [sys.executable, "manage.py", "createsuperuser", "--noinput"]
         + ["--username", "root@x.example", "--email", "a@b.cz"],
@@ -216,6 +214,3 @@ def test_account_that_could_not_be_stored_has_no_entry(bob: User) -> None:
     with pytest.raises(IntegrityError), transaction.atomic():
         User.objects.create_user(BOB)
     assert told() == []
-
-
-# --- In the audit log's pages

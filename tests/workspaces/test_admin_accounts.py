@@ -13,7 +13,7 @@ from tests.support.factories import Tenant
 from tests.support.staff import body
 from workspaces.accounts.recording import NOT_CONFIRMED
 from workspaces.accounts.rights import is_support_staff
-from workspaces.models import Membership, Workspace
+from workspaces.models import Membership
 from workspaces.permissions import is_operator
 
 LIST = reverse("admin:auth_user_changelist")
@@ -49,9 +49,7 @@ def test_accounts_page_has_none_of_django_s_words(acme: Tenant, desk: Client) ->
         assert "Groups" not in html
 
 
-def test_account_of_support_needs_no_more_than_an_address_a_kind_and_a_password(
-    desk: Client,
-) -> None:
+def test_account_needs_an_address_a_kind_and_a_password(desk: Client) -> None:
     response = desk.post(ADD, {**NEW, **PASSWORDS}, follow=True)
     assert "can sign in now" in body(response)
     eve = User.objects.get(username="eve@support.example")
@@ -63,13 +61,9 @@ def test_account_of_support_needs_no_more_than_an_address_a_kind_and_a_password(
         (Action.ACCOUNT_CREATED, eve.username, f"staff status: no → yes; {NOT_CONFIRMED}"),
         (Action.ACCOUNT_CHANGED, eve.username, "groups: +Support"),
     ]
-
-
-def test_account_of_an_operator_is_one(desk: Client) -> None:
-    desk.post(ADD, {**NEW, **PASSWORDS, "kind": "operator"})
-    eve = User.objects.get(username="eve@support.example")
-    assert is_operator(eve)
-    assert not is_support_staff(eve)
+    desk.post(ADD, {**NEW, **PASSWORDS, "email": "ed@operators.example", "kind": "operator"})
+    ed = User.objects.get(username="ed@operators.example")
+    assert (is_operator(ed), is_support_staff(ed)) == (True, False)
 
 
 @pytest.mark.parametrize(
@@ -87,9 +81,7 @@ def test_account_of_an_operator_is_one(desk: Client) -> None:
         ({"password1": "", "password2": ""}, "This field is required."),
     ],
 )
-def test_account_form_names_what_it_cannot_use(
-    desk: Client, changed: dict[str, str], text: str
-) -> None:
+def test_account_form_names_its_errors(desk: Client, changed: dict[str, str], text: str) -> None:
     html = body(desk.post(ADD, {**NEW, **PASSWORDS, **changed}))
     assert text in html
     assert SECRET not in html
@@ -102,19 +94,7 @@ def change(desk: Client, user: User, **changed: str | None) -> Any:
     return desk.post(page(user), filled, follow=True)
 
 
-def test_account_gets_and_loses_rights(desk: Client) -> None:
-    bob = factories.user("bob@x.example")
-    change(desk, bob, is_support="on", is_operator="on")
-    bob = User.objects.get(pk=bob.pk)
-    assert (is_support_staff(bob), is_operator(bob)) == (True, True)
-    change(desk, bob)
-    bob = User.objects.get(pk=bob.pk)
-    assert (is_support_staff(bob), is_operator(bob), bob.is_staff) == (False, False, False)
-
-
-def test_account_of_a_member_keeps_its_sign_in_without_other_rights(
-    acme: Tenant, desk: Client
-) -> None:
+def test_account_of_a_member_keeps_its_sign_in(acme: Tenant, desk: Client) -> None:
     change(desk, acme.admin, is_support="on")
     change(desk, acme.admin)
     assert Membership.objects.admins().filter(user=acme.admin).exists()
@@ -138,9 +118,7 @@ def test_account_with_an_address_of_other_letters_can_still_be_changed(desk: Cli
     assert (bob.username, bob.first_name) == ("bob@bıg.example", "Bob")
 
 
-def test_account_page_shows_workspaces_last_sign_in_and_the_audit_log(
-    acme: Tenant, desk: Client
-) -> None:
+def test_account_page_shows_workspaces_and_last_sign_in(acme: Tenant, desk: Client) -> None:
     html = body(desk.get(page(acme.admin)))
     for text in ("Admin of 1 workspace", "Acme · 00000001</a>: admin", "Active", "never"):
         assert text in html
@@ -149,9 +127,8 @@ def test_account_page_shows_workspaces_last_sign_in_and_the_audit_log(
     assert "Admin of 1 workspace" not in body(desk.get(LIST, {"kind": "operator"}))
 
 
-def test_account_is_deactivated_after_it_was_said_what_stops(acme: Tenant, desk: Client) -> None:
+def test_account_is_deactivated_after_a_question(acme: Tenant, desk: Client, ada: Client) -> None:
     staff.member(acme.workspace, "bob@acme.example", "ADMIN")
-    ada = staff.signed_in(acme.admin)
     html = body(desk.get(page(acme.admin, "deactivate")))
     assert "is signed out by the next click" in html
     assert "keep working" in html
@@ -166,9 +143,7 @@ def test_account_is_deactivated_after_it_was_said_what_stops(acme: Tenant, desk:
     assert [detail for *_, detail in told()] == ["active: yes → no", "active: no → yes"]
 
 
-def test_account_of_a_last_admin_is_deactivated_only_after_a_warning(
-    acme: Tenant, desk: Client
-) -> None:
+def test_account_of_a_last_admin_is_warned_about(acme: Tenant, desk: Client) -> None:
     url = page(acme.admin, "deactivate")
     assert "Acme · 00000001 has no other admin" in body(desk.get(url))
     # As if the page had been opened while there was another admin.
@@ -193,4 +168,3 @@ def test_account_that_can_sign_in_again_has_the_right_to_it(acme: Tenant, desk: 
     assert "Activate…" in body(desk.get(page(acme.admin)))
     desk.post(page(acme.admin, "activate"), {"activate": "yes"})
     assert Membership.objects.admins().filter(user=acme.admin).exists()
-    assert Workspace.objects.count() == 1

@@ -28,9 +28,7 @@ def test_api_access_of_a_suspended_workspace_is_403(frozen: Tenant, path: str) -
 
 
 @pytest.mark.parametrize("path", [*ENDPOINTS, "/nothing"])
-def test_api_access_with_a_plan_without_the_api_is_402_and_says_where_to_go(
-    freebie: Tenant, path: str
-) -> None:
+def test_api_access_with_a_plan_without_the_api_is_402(freebie: Tenant, path: str) -> None:
     response = freebie.get(path)
     assert response.status == 402
     assert response.json() == golden("plan_required")
@@ -40,9 +38,7 @@ def test_api_access_with_a_plan_without_the_api_is_402_and_says_where_to_go(
 @pytest.mark.parametrize(
     ("plan", "upgrade"), [("FREE", "Pro"), ("PERSONAL", "Pro"), ("LEGACY_TEAM", None), ("", None)]
 )
-def test_api_access_upgrade_names_pro_below_it_and_is_null_where_nothing_is_offered(
-    freebie: Tenant, plan: str, upgrade: str | None
-) -> None:
+def test_api_access_upgrade_is_pro_or_null(freebie: Tenant, plan: str, upgrade: str | None) -> None:
     change(freebie, plan=plan)
     response = freebie.get("/me")
     assert response.status == 402
@@ -50,9 +46,7 @@ def test_api_access_upgrade_names_pro_below_it_and_is_null_where_nothing_is_offe
 
 
 @pytest.mark.parametrize("plan", ["PRO", "BUSINESS"])
-def test_api_access_returns_after_the_workspace_moves_to_pro_or_business(
-    freebie: Tenant, plan: str
-) -> None:
+def test_api_access_returns_with_pro_or_business(freebie: Tenant, plan: str) -> None:
     assert freebie.get("/me").status == 402
     change(freebie, plan=plan)
     assert freebie.get("/me").status == 200

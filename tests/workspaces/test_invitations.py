@@ -23,7 +23,7 @@ from tests.support import factories, staff
 from tests.support.database import waiting_for_lock
 from tests.support.factories import Tenant
 from tests.support.server import eventually
-from tests.support.staff import body
+from tests.support.staff import body, told
 from workspaces.accounts import invitation_views, invitations
 from workspaces.accounts.recording import NOT_CONFIRMED
 from workspaces.accounts.throttle import Limit
@@ -57,11 +57,6 @@ def opened(url: str, client: Client | None = None) -> Client:
     return client
 
 
-def told() -> list[tuple[str, str, str, str]]:
-    entries = AuditEntry.objects.exclude(action__startswith="key.").order_by("id")
-    return list(entries.values_list("action", "person", "member", "detail"))
-
-
 # --- Inviting
 
 
@@ -75,9 +70,8 @@ def mailed_link(acme: Tenant, settings: Any, email: str = EVE, role: str = "ADMI
     return str(path)
 
 
-def test_invitation_s_link_is_shown_once_and_only_its_hash_is_stored(acme: Tenant) -> None:
-    client = staff.signed_in(staff.operator())
-    html = body(invite(client, acme.workspace, "Eve@Acme.example"))
+def test_invitation_s_link_is_shown_once_and_hashed(acme: Tenant, desk: Client) -> None:
+    html = body(invite(desk, acme.workspace, "Eve@Acme.example"))
     [token] = re.findall(r"\?token=(\S+)</code>", html)
     assert len(token) == 43
     invitation = Invitation.objects.get()
@@ -85,7 +79,7 @@ def test_invitation_s_link_is_shown_once_and_only_its_hash_is_stored(acme: Tenan
     assert token not in str(list(Invitation.objects.values()))
     assert token not in str(list(AuditEntry.objects.values()))
     assert invitation.expires_at - invitation.created_at < timedelta(days=7, minutes=1)
-    html = body(client.get(workspace_page(acme.workspace)))
+    html = body(desk.get(workspace_page(acme.workspace)))
     assert token not in html
     assert f'aria-label="Revoke the invitation of {EVE}"' in html
     assert "Pending" in html
@@ -94,13 +88,10 @@ def test_invitation_s_link_is_shown_once_and_only_its_hash_is_stored(acme: Tenan
     assert entry[2:] == (EVE, "ADMIN")
 
 
-def test_invitation_is_sent_by_mail_if_there_is_a_mail_server(acme: Tenant, settings: Any) -> None:
+def test_invitation_is_sent_by_mail(acme: Tenant, ada: Client, settings: Any) -> None:
     settings.EMAIL_HOST = "mail.example"
-    html = body(
-        invite(staff.signed_in(acme.admin), acme.workspace).client.get(
-            workspace_page(acme.workspace)
-        )
-    )
+    invite(ada, acme.workspace)
+    html = body(ada.get(workspace_page(acme.workspace)))
     assert f"An e-mail with the link is on its way to {EVE}." in html
     assert eventually(lambda: mail.outbox)
     [sent] = mail.outbox
@@ -111,20 +102,15 @@ def test_invitation_is_sent_by_mail_if_there_is_a_mail_server(acme: Tenant, sett
     opened(path)
 
 
-def test_invitation_s_link_leads_to_the_service_whatever_the_host_header_says(
-    acme: Tenant, settings: Any
-) -> None:
+def test_invitation_s_link_ignores_host_header(acme: Tenant, desk: Client, settings: Any) -> None:
     settings.BASE_URL = "https://api.acme.example"
-    desk = staff.signed_in(staff.operator())
     url, form = workspace_page(acme.workspace, "invite"), {"email": EVE, "role": "ADMIN"}
     html = body(desk.post(url, form, headers={"host": "testserver:1337"}))
     assert 'copyable">https://api.acme.example/admin/invitation/?token=' in html
 
 
 @pytest.mark.parametrize("contact", ["help@example.com", ""])
-def test_without_a_mail_server_an_admin_is_told_whom_to_ask_and_gets_no_link(
-    acme: Tenant, settings: Any, contact: str
-) -> None:
+def test_without_a_mail_server_there_is_no_link(acme: Tenant, settings: Any, contact: str) -> None:
     settings.SUPPORT_EMAIL = contact
     ada = staff.signed_in(acme.admin)
     url, form = workspace_page(acme.workspace, "invite"), {"email": EVE, "role": "ADMIN"}
@@ -151,14 +137,10 @@ def test_invitation_is_not_made_while_too_many_emails_are_being_sent(
     opened(first)  # the earlier one still works
 
 
-def test_invitation_form_names_what_it_cannot_use(acme: Tenant, settings: Any) -> None:
+def test_invitation_form_names_its_errors(acme: Tenant, ada: Client, settings: Any) -> None:
     settings.EMAIL_HOST = "mail.example"
-    ada = staff.signed_in(acme.admin)
-    for email, role, text in (
-        ("nobody", "ADMIN", "Enter a valid email address."),
-        (f"{'e' * 140}@acme.example", "ADMIN", "at most 150 characters"),
+    for email, role, text in (  # test_account_form_names_its_errors has more addresses
         ("ceo@bıg.example", "ADMIN", "Use only ASCII letters"),
-        ("ceo\0@big.example", "ADMIN", "Null characters are not allowed."),
         (acme.admin.username.upper(), "ADMIN", "This person is a member already:"),
         (EVE, "OWNER", "OWNER is not one of the available choices."),
     ):
@@ -166,18 +148,17 @@ def test_invitation_form_names_what_it_cannot_use(acme: Tenant, settings: Any) -
     assert told() == []
 
 
-def test_invitations_a_day_are_limited(acme: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invitations_a_day_are_limited(
+    acme: Tenant, desk: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(invitations, "MOST_A_DAY", 1)
-    desk = staff.signed_in(staff.operator())
     invite(desk, acme.workspace)
     assert "Try again tomorrow." in body(invite(desk, acme.workspace))
     Invitation.objects.update(created_at=timezone.now() - timedelta(days=2))
     assert "Copy this link now" in body(invite(desk, acme.workspace))
 
 
-def test_invitation_is_for_operators_and_the_workspace_s_own_admins(
-    acme: Tenant, umbrella: Tenant
-) -> None:
+def test_invitation_is_for_operators_and_own_admins(acme: Tenant, umbrella: Tenant) -> None:
     bob = staff.member(acme.workspace, "bob@acme.example")
     for user, status in ((umbrella.admin, 404), (bob, 403), (staff.support(), 403)):
         client = staff.signed_in(user)
@@ -248,9 +229,7 @@ def test_invitation_that_was_sent_by_mail_confirms_the_address(acme: Tenant, set
     assert marked(acme, account) == (True, True)
 
 
-def test_invitation_by_mail_confirms_the_address_of_an_earlier_account_once(
-    acme: Tenant, umbrella: Tenant, settings: Any
-) -> None:
+def test_invitation_confirms_earlier_account(acme: Tenant, umbrella: Tenant, settings: Any) -> None:
     for tenant in (acme, umbrella):
         eve = factories.user("Eve@Acme.example", is_staff=True)
         opened(mailed_link(tenant, settings), staff.signed_in(eve)).post(PAGE)
@@ -263,18 +242,13 @@ def test_invitation_by_mail_confirms_the_address_of_an_earlier_account_once(
 @pytest.mark.parametrize(
     ("changed", "text"),
     [
-        ({"password2": "another passphrase"}, "didn’t match"),
         ({"password1": "short", "password2": "short"}, "too short"),
-        ({"password1": "eve@acme.example", "password2": "eve@acme.example"}, "too similar"),
         ({"password1": "12345678901", "password2": "12345678901"}, "entirely numeric"),
-        ({"password1": "", "password2": ""}, "This field is required."),
         ({"first_name": "a\0b"}, "Null characters are not allowed."),
         ({"first_name": "a" * 151}, "at most 150 characters"),
     ],
 )
-def test_invited_user_s_form_names_what_it_cannot_use(
-    acme: Tenant, changed: dict[str, str], text: str
-) -> None:
+def test_invited_user_s_form_has_errors(acme: Tenant, changed: dict[str, str], text: str) -> None:
     html = body(opened(link(acme)).post(PAGE, {**ACCOUNT, **changed}))
     assert text in html
     assert SECRET not in html
@@ -336,9 +310,7 @@ def test_invitation_of_somebody_else_cannot_be_accepted(acme: Tenant, umbrella: 
 
 
 @pytest.mark.parametrize("closed", [{"is_active": False}, {"is_staff": False}])
-def test_invitation_does_not_open_a_deactivated_account(
-    acme: Tenant, closed: dict[str, bool]
-) -> None:
+def test_invitation_opens_no_deactivated_account(acme: Tenant, closed: dict[str, bool]) -> None:
     factories.user(EVE, **{"is_staff": True, **closed})
     eve = opened(link(acme))
     assert "Ask the operator of this service to activate it" in body(eve.get(PAGE))
@@ -349,9 +321,7 @@ def test_invitation_does_not_open_a_deactivated_account(
 # --- The link
 
 
-def test_invitation_s_token_leaves_the_url_and_reaches_no_log_and_no_session(
-    acme: Tenant, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_invitation_s_token_reaches_no_log(acme: Tenant, caplog: pytest.LogCaptureFixture) -> None:
     url = link(acme)
     token = url.partition("token=")[2]
     caplog.set_level(logging.DEBUG)
@@ -462,9 +432,7 @@ def test_invitation_that_does_not_exist_is_no_error(db: None, query: str) -> Non
     assert Client().delete(PAGE).status_code == 405
 
 
-def test_invitations_are_throttled_by_address(
-    acme: Tenant, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_invitations_are_throttled(acme: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(invitation_views, "WRONG_LINKS", Limit("invitation", 2))
     url = link(acme)
     for _ in range(2):
@@ -476,9 +444,7 @@ def test_invitations_are_throttled_by_address(
     opened(url, Client(REMOTE_ADDR="192.0.2.2"))
 
 
-def test_invitation_of_someone_who_became_a_member_meanwhile_keeps_their_role(
-    acme: Tenant,
-) -> None:
+def test_invitation_of_a_member_keeps_the_role(acme: Tenant) -> None:
     bob = factories.user(EVE, is_staff=True)
     client = opened(link(acme), staff.signed_in(bob))
     Membership.objects.create(workspace=acme.workspace, user=bob, role="MEMBER")

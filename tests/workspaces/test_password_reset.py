@@ -119,9 +119,7 @@ def test_address_that_is_changed_is_told_and_its_links_end(ada: User, email: str
     assert "not valid" in Client().get(reset, follow=True).content.decode()
 
 
-def test_address_is_not_changed_while_its_owner_cannot_be_told(
-    ada: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_address_stays_if_its_owner_cannot_know(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mail, "_slots", threading.BoundedSemaphore(0))  # as many are being sent
     desk, page = staff.signed_in(staff.operator()), reverse("admin:auth_user_change", args=[ada.pk])
     response = desk.post(page, {"email": "mallory@evil.example"})
@@ -129,9 +127,7 @@ def test_address_is_not_changed_while_its_owner_cannot_be_told(
     assert User.objects.filter(username=ada.username, email=ada.email).exists()
 
 
-def test_requests_for_accounts_that_do_not_exist_do_not_fill_the_audit_log(
-    ada: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unknown_accounts_do_not_fill_the_log(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(passwords, "RECORDED_UNKNOWN", Limit("test, unknown", 2, minutes=60))
     for number in range(4):  # each from a network of its own
         assert ask(f"nobody{number}@acme.example", f"192.0.2.{number}").status_code == 302
@@ -145,9 +141,7 @@ def test_requests_for_accounts_that_do_not_exist_do_not_fill_the_audit_log(
 
 
 @pytest.mark.parametrize("host", ["testserver:1337", "testserver.", "testserver"])
-def test_links_of_emails_lead_to_the_service_whatever_the_host_header_says(
-    ada: User, settings: Any, host: str
-) -> None:
+def test_links_of_emails_ignore_the_host_header(ada: User, settings: Any, host: str) -> None:
     settings.BASE_URL = "https://api.acme.example"
     Client().post(RESET, {"email": ada.username}, headers={"host": host})
     Client().post(LOGIN, {"username": ada.username, "password": PASSWORD}, headers={"host": host})
@@ -247,9 +241,7 @@ def test_link_that_is_not_valid_says_so(ada: User, path: str) -> None:
 
 
 @pytest.mark.parametrize("support", ["help@example.com", ""])
-def test_without_a_mail_server_the_page_says_whom_to_ask(
-    db: None, settings: Any, support: str
-) -> None:
+def test_reset_without_mail_server_says_whom_to_ask(db: None, settings: Any, support: str) -> None:
     settings.SUPPORT_EMAIL = support
     for response in (Client().get(RESET), ask("ada@acme.example")):
         assert response.status_code == 200
@@ -329,9 +321,7 @@ def test_email_arrives_at_the_mail_server(smtp: MailServer) -> None:
     assert "https://api.example.com/admin/reset/MQ/secret-token/" in message
 
 
-def test_email_that_cannot_be_sent_is_logged_without_its_link(
-    smtp: MailServer, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_unsent_email_is_logged_safely(smtp: MailServer, caplog: pytest.LogCaptureFixture) -> None:
     smtp.shutdown()
     smtp.server_close()
     assert mail.send("Set a new password", TEMPLATE, CONTEXT, "ada@acme.example")
@@ -367,9 +357,7 @@ def test_variable_of_the_mail_server(
 
 
 @pytest.mark.parametrize("url", ["mail.example", "http://x", "smtp://", "smtp://x:port", "smtp:x"])
-def test_variable_of_the_mail_server_that_is_not_valid(
-    monkeypatch: pytest.MonkeyPatch, url: str
-) -> None:
+def test_variable_of_no_mail_server_is_refused(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     monkeypatch.setenv("EMAIL_URL", url)
     with pytest.raises(ImproperlyConfigured, match="EMAIL_URL must be smtp://"):
         env.mail_server("EMAIL_URL", help="")

@@ -6,15 +6,14 @@ from typing import Any
 
 import pytest
 from django.contrib.sessions.models import Session
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
 from audit.models import Action, AuditEntry
 from tests.support import staff
 from tests.support.factories import Tenant
+from tests.support.staff import asked
 
 INDEX = reverse("admin:index")
 Wait = Callable[[float], None]
@@ -37,8 +36,7 @@ def is_signed_in(client: Client) -> bool:
     return client.get(INDEX).status_code == 200
 
 
-def test_session_that_is_not_used_for_an_hour_ends(acme: Tenant, wait: Wait) -> None:
-    ada = staff.signed_in(acme.admin)
+def test_session_that_is_not_used_for_an_hour_ends(ada: Client, wait: Wait) -> None:
     for _ in range(3):
         wait(58)
         assert is_signed_in(ada)
@@ -46,9 +44,7 @@ def test_session_that_is_not_used_for_an_hour_ends(acme: Tenant, wait: Wait) -> 
     assert not is_signed_in(ada)
 
 
-def test_session_ends_a_working_day_after_the_sign_in_however_it_is_used(
-    acme: Tenant, wait: Wait
-) -> None:
+def test_session_ends_a_working_day_after_sign_in(acme: Tenant, wait: Wait) -> None:
     ada = staff.signed_in(acme.admin)
     for _ in range(9):
         wait(53)
@@ -70,8 +66,7 @@ def test_idle_time_is_a_setting(acme: Tenant, wait: Wait, settings: Any) -> None
     assert not is_signed_in(ada)
 
 
-def test_session_of_the_release_before_ends_too(acme: Tenant, wait: Wait) -> None:
-    ada = staff.signed_in(acme.admin)
+def test_session_of_the_release_before_ends_too(ada: Client, wait: Wait) -> None:
     session = ada.session
     del session["signed_in_at"], session["_session_expiry"]
     session.save()
@@ -80,13 +75,10 @@ def test_session_of_the_release_before_ends_too(acme: Tenant, wait: Wait) -> Non
     assert not is_signed_in(ada)
 
 
-def test_session_is_stored_once_a_minute(acme: Tenant, wait: Wait) -> None:
-    ada = staff.signed_in(acme.admin)
+def test_session_is_stored_once_a_minute(ada: Client, wait: Wait) -> None:
 
     def stored() -> list[str]:
-        with CaptureQueriesContext(connection) as queries:
-            assert is_signed_in(ada)
-        return [q["sql"] for q in queries if q["sql"].startswith('UPDATE "django_session"')]
+        return [sql for sql in asked(ada, INDEX) if sql.startswith('UPDATE "django_session"')]
 
     assert stored() == []
     wait(1.1)
@@ -94,9 +86,7 @@ def test_session_is_stored_once_a_minute(acme: Tenant, wait: Wait) -> None:
     assert stored() == []
 
 
-def test_access_log_names_the_user_of_a_page(
-    acme: Tenant, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_access_log_names_a_page_s_user(acme: Tenant, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("INFO", "access"):
         staff.signed_in(acme.admin).get(INDEX)
         Client().get(INDEX)
@@ -105,8 +95,7 @@ def test_access_log_names_the_user_of_a_page(
     assert "user" not in anonymous
 
 
-def test_signing_out_is_recorded_and_ends_the_session(acme: Tenant) -> None:
-    ada = staff.signed_in(acme.admin)
+def test_signing_out_is_recorded_and_ends_the_session(acme: Tenant, ada: Client) -> None:
     key = str(ada.session.session_key)
     for _ in range(2):  # the second time nobody is signed in
         ada.post(reverse("admin:logout"))
