@@ -10,6 +10,7 @@ from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication
 
 from apikeys import keys
+from apikeys.states import IS_ACTIVE
 from audit.record import stored_client
 from config.api.errors import InvalidKey
 from config.api.reading import Reading
@@ -109,8 +110,7 @@ def _active(columns: str, joins: str, order: str) -> str:
         FROM "apikeys_apikey" AS key
         JOIN "workspaces_workspace" AS workspace ON workspace.id = key.workspace_id
         {joins}
-        WHERE key.digest = %s AND key.revoked_at IS NULL
-            AND (key.expires_at IS NULL OR key.expires_at > statement_timestamp())
+        WHERE key.digest = %s AND {IS_ACTIVE}
         {order and f"ORDER BY {order}"}
     """  # noqa: S608 - made of constants
 

@@ -8,16 +8,6 @@ from apikeys.usage.report import Day, total
 from config.console.charts import Bar, bar_chart
 
 
-def _bars(days: Sequence[Day]) -> list[Bar]:
-    return [
-        Bar(
-            label=day.date.isoformat(),
-            values={"ok": day.ok, "errors": day.errors, "limited": day.limited},
-        )
-        for day in days
-    ]
-
-
 def summary(days: Sequence[Day]) -> str:
     """The numbers of a sparkline: "1,204 requests, 3 errors, 6 over the limit"."""
     usage = total(days)
@@ -34,9 +24,7 @@ def summary(days: Sequence[Day]) -> str:
 
 def sparkline(days: Sequence[Day]) -> SafeString:
     """A small chart of the days, or nothing if there were no requests."""
-    if not any(bar.total for bar in _bars(days)):
-        return SafeString("")
-    return bar_chart(_bars(days), label=f"{len(days)} days: {summary(days)}", small=True)
+    return _chart(days, label=f"{len(days)} days: {summary(days)}", small=True)
 
 
 def month(days: Sequence[Day]) -> SafeString:
@@ -44,6 +32,13 @@ def month(days: Sequence[Day]) -> SafeString:
 
     Nothing if there were no requests.
     """
-    if not any(bar.total for bar in _bars(days)):
-        return SafeString("")
-    return bar_chart(_bars(days), label=f"Requests on each of the last {len(days)} days (UTC)")
+    return _chart(days, label=f"Requests on each of the last {len(days)} days (UTC)")
+
+
+def _chart(days: Sequence[Day], *, label: str, small: bool = False) -> SafeString:
+    bars = [
+        Bar(str(day.date), {"ok": day.ok, "errors": day.errors, "limited": day.limited})
+        for day in days
+    ]
+    used = any(bar.total for bar in bars)
+    return bar_chart(bars, label=label, small=small) if used else SafeString("")

@@ -10,8 +10,8 @@ from django.utils import timezone
 from apikeys import validators as names
 from apikeys.models import ApiKey
 from config.console.object_page import OnceForm
+from workspaces.models import Workspace
 from workspaces.own_workspace import OwnWorkspaceForm
-from workspaces.permissions import administered_by
 
 ON_A_DAY = "day"
 EXPIRY = [
@@ -64,7 +64,7 @@ class KeyForm(OnceForm):
 
     def __init__(self, *args: Any, by: User, **kwargs: Any) -> None:
         super().__init__(*args, by=by, **kwargs)
-        in_use = ApiKey.objects.active().filter(workspace__in=administered_by(by))
+        in_use = ApiKey.objects.active().filter(workspace__in=Workspace.objects.administered_by(by))
         self.names_in_use = list(
             in_use.order_by("name").values_list("name", "workspace_id")[:NAMES_SHOWN]
         )

@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 
 from apikeys import keys
 from apikeys import validators as names
-from apikeys.states import WARNED_BEFORE
+from apikeys.states import ENDED, WARNED_BEFORE
 from audit.models import Action
 from audit.queries import key_is_recorded
 from audit.record import record
@@ -26,10 +26,6 @@ class AlreadyIssued(Exception):
 
 
 UNUSED_DAYS = 90  # after which a key may be one that was forgotten
-
-
-# Of a key, by the database's clock.
-ENDED = Q(revoked_at__isnull=False) | Q(expires_at__isnull=False, expires_at__lte=Now())
 
 
 def minute(moment: datetime) -> str:

@@ -1,8 +1,10 @@
-"""The state of a key, which follows from its times."""
+"""The state of a key, which follows from its times: the only place that has the rule."""
 
 from datetime import datetime, timedelta
 
 from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
 from django.utils import timezone
 
 WARNED_BEFORE = timedelta(days=14)  # an expiry
@@ -40,3 +42,11 @@ def state_of(revoked_at: datetime | None, expires_at: datetime | None) -> State:
     if left <= timedelta(0):
         return State.EXPIRED
     return State.EXPIRES_SOON if left <= WARNED_BEFORE else State.ACTIVE
+
+
+# The same rule by the database's clock: as a condition of Django, and its opposite as a condition
+# of SQL, where the key's row is `key`.
+ENDED = Q(revoked_at__isnull=False) | Q(expires_at__isnull=False, expires_at__lte=Now())
+IS_ACTIVE = (
+    "key.revoked_at IS NULL AND (key.expires_at IS NULL OR key.expires_at > statement_timestamp())"
+)

@@ -8,7 +8,6 @@ database, object storage or a secret.
 import os
 import re
 from dataclasses import dataclass
-from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
@@ -100,18 +99,8 @@ def matching(name: str, pattern: str, must: str, *, help: str) -> str:
 MAIL_PORTS = {"": 0, "smtp": 25, "smtp+tls": 587, "smtps": 465}  # by scheme
 
 
-class MailServer(NamedTuple):
-    """How to reach the mail server; the host is "" if there is none."""
-
-    scheme: str
-    host: str
-    port: int
-    user: str
-    password: str
-
-
-def mail_server(name: str, *, help: str) -> MailServer:
-    """The variable as the URL of a mail server."""
+def mail_server(name: str, *, help: str) -> tuple[str, str, int, str, str]:
+    """The scheme, host, port, user and password in the URL of a mail server; no host without it."""
     value = text(name, help=help)
     try:
         url = urlsplit(value)
@@ -121,7 +110,7 @@ def mail_server(name: str, *, help: str) -> MailServer:
     must = "be smtp://USER:PASSWORD@HOST:PORT, or begin with smtp+tls:// or smtps://"
     _require(bool(url.hostname) or not value, name, must)
     user, password = unquote(url.username or ""), unquote(url.password or "")
-    return MailServer(url.scheme, url.hostname or "", port, user, password)
+    return url.scheme, url.hostname or "", port, user, password
 
 
 def words(name: str, default: str = "", *, help: str) -> list[str]:

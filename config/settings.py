@@ -17,39 +17,28 @@ from config.runtime import logs, static_files
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 # --- Security --------------------------------------------------------------------------------
-
-SECRET_KEY = (
-    env.required("SECRET_KEY", help="50 or more random characters; they sign cursors and sessions")
-    or "not-set"
-)
+_secret_key = env.required("SECRET_KEY", help="50 or more random characters, for signatures")
+SECRET_KEY = _secret_key or "not-set"
 SECRET_KEY_FALLBACKS = env.words(
-    "SECRET_KEY_FALLBACKS",
-    help="earlier values of `SECRET_KEY`, separated by commas: what they signed stays valid",
+    "SECRET_KEY_FALLBACKS", help="former values, separated by commas, whose signatures stay valid"
 )
 DEBUG = False  # everywhere: a page must not show a traceback; the log has it
 ALLOWED_HOSTS = env.words(
-    "ALLOWED_HOSTS",
-    "localhost,127.0.0.1,[::1]",
-    help="the service's host names, separated by commas",
+    "ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]", help="our host names, separated by commas"
 )
 CSRF_TRUSTED_ORIGINS = env.words(
     "CSRF_TRUSTED_ORIGINS",
-    help="further origins whose pages may send the admin's forms, such as `https://HOST`, "
-    "separated by commas; its own origin needs no entry",
+    help="further origins whose pages may send forms (`https://HOST`), separated by commas",
 )
-# Each adds one address to X-Forwarded-For. The first must drop headers with underscores, as
-# deploy/nginx.conf does: WSGI reads X_Forwarded_For the same way.
+# The first must drop headers with underscores, as deploy/nginx.conf does: WSGI reads
+# X_Forwarded_For as X-Forwarded-For, to which each adds one address.
 TRUSTED_PROXIES = env.integer(
-    "TRUSTED_PROXIES",
-    0,
-    help="the number of our own proxies in front, 1 behind deploy/nginx.conf; each adds one "
-    "address to `X-Forwarded-For`",
+    "TRUSTED_PROXIES", 0, help="the number of our own proxies in front, 1 with deploy/nginx.conf"
 )
 HTTPS_ONLY = env.boolean(
     "HTTPS_ONLY",
     default=True,
-    help="whether plain HTTP is refused (the API) or redirected (pages), and cookies and HSTS "
-    "are for HTTPS only",
+    help="refuses plain HTTP (the API) or redirects it (pages); cookies and HSTS are for HTTPS",
 )
 # Of links in e-mails and of invitations: a Host header may have any port. On a laptop it has to do.
 BASE_URL = env.matching(
@@ -61,9 +50,8 @@ BASE_URL = env.matching(
 ).rstrip("/")
 if not BASE_URL and HTTPS_ONLY and ALLOWED_HOSTS:
     BASE_URL = f"https://{ALLOWED_HOSTS[0].lstrip('.')}"
-SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS_ONLY
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUSTED_PROXIES else None
-SECURE_SSL_REDIRECT = HTTPS_ONLY
+SECURE_SSL_REDIRECT = SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS_ONLY
 # Health checks come from inside. The API refuses plain HTTP instead: a client that follows
 # redirects would send its key unencrypted every time and not notice.
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^api/v1(/|$)"]
@@ -79,16 +67,13 @@ SESSION_IDLE_MINUTES = env.integer(
     "SESSION_IDLE_MINUTES",
     60,
     minimum=5,
-    help="minutes without a request after which a user of the admin is signed out; 8 hours after "
-    "signing in, every user is",
+    help="minutes without a request after which the admin signs a user out; always after 8 hours",
 )
-X_FRAME_OPTIONS = "DENY"
 # Bytes of a form; `config.runtime.middleware.BodyLimitMiddleware` refuses more before it is read.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 64 * 1024
 FILE_UPLOAD_HANDLERS: list[str] = []  # no form uploads a file, so none is ever written to the disk
 
 # --- Applications ----------------------------------------------------------------------------
-
 INSTALLED_APPS = [
     "config.apps.ConfigConfig",
     "workspaces",
@@ -132,18 +117,17 @@ MIDDLEWARE = [
 ]
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
+_CONTEXT_PROCESSORS = [
+    "django.template.context_processors.request",
+    "django.contrib.auth.context_processors.auth",
+    "django.contrib.messages.context_processors.messages",
+]
 TEMPLATES: list[dict[str, Any]] = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [BASE_DIR / "templates"],
         "APP_DIRS": True,
-        "OPTIONS": {
-            "context_processors": [
-                "django.template.context_processors.request",
-                "django.contrib.auth.context_processors.auth",
-                "django.contrib.messages.context_processors.messages",
-            ],
-        },
+        "OPTIONS": {"context_processors": _CONTEXT_PROCESSORS},
     }
 ]
 STATIC_URL = "/static/"
@@ -153,16 +137,12 @@ WHITENOISE_KEEP_ONLY_HASHED_FILES = True
 # them for a year.
 STATIC_ROOT = env.text(
     "STATIC_ROOT",
-    help="the folder that `collectstatic` fills with the pages' styles and scripts; `static` in "
-    "the release if not set",
+    help="the folder that `collectstatic` fills; if not set, `static` in the release",
 ) or str(BASE_DIR / "static")
-
 WHITENOISE_ADD_HEADERS_FUNCTION = static_files.add_headers
 
 # --- Database --------------------------------------------------------------------------------
-
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-
 # What every connection has besides is in `config.runtime.postgresql.base`.
 DATABASES: dict[str, Any] = {
     "default": dj_database_url.parse(
@@ -179,17 +159,14 @@ DATABASE_OWNER_URL = env.text(
 )
 DATABASE_SEALER_URL = env.text(
     "DATABASE_SEALER_URL",
-    help="the same database as the role `documents_sealer`, for `seal_audit` only; without it, "
-    "the role of `DATABASE_URL` seals, which may do so if there is no such role",
+    help="the same database as the role `documents_sealer`, for `seal_audit` only; if not set, it "
+    "seals as the role of `DATABASE_URL`, which may do so if there is no such role",
 )
 
 # --- Object storage --------------------------------------------------------------------------
-
+_endpoint = env.required("S3_ENDPOINT_URL", help="the URL of S3-compatible storage for the PDFs")
 _PDFS = {
-    "endpoint_url": env.required(
-        "S3_ENDPOINT_URL", help="the URL of the S3-compatible object storage for the PDFs"
-    )
-    or None,
+    "endpoint_url": _endpoint or None,
     "bucket_name": env.required("S3_BUCKET", help="the bucket for the PDFs"),
     "access_key": env.required("S3_ACCESS_KEY_ID", help="the access key of the object storage"),
     "secret_key": env.required("S3_SECRET_ACCESS_KEY", help="the secret key of the object storage"),
@@ -198,15 +175,13 @@ _PDFS = {
 _WITNESS = {
     "bucket_name": env.text(
         "AUDIT_WITNESS_BUCKET",
-        help="the bucket of the witness `bucket`; one with object lock, if object storage has it",
+        help="the bucket of the witness `bucket`, with object lock if it can",
     ),
     "access_key": env.text(
-        "AUDIT_WITNESS_ACCESS_KEY_ID",
-        help="the access key of that bucket, for `seal_audit` only; no server needs it",
+        "AUDIT_WITNESS_ACCESS_KEY_ID", help="that bucket's access key, for `seal_audit` only"
     ),
     "secret_key": env.text(
-        "AUDIT_WITNESS_SECRET_ACCESS_KEY",
-        help="the secret key of that bucket, for `seal_audit` only; no server needs it",
+        "AUDIT_WITNESS_SECRET_ACCESS_KEY", help="that bucket's secret key, for `seal_audit` only"
     ),
 }
 _S3 = "documents.storage.PdfStorage"
@@ -216,20 +191,13 @@ STORAGES: dict[str, Any] = {
 }
 if _WITNESS["bucket_name"]:
     STORAGES["witness"] = {"BACKEND": _S3, "OPTIONS": {**_PDFS, **_WITNESS}}
-
 X_ACCEL_DOWNLOADS = env.boolean(
-    "X_ACCEL_DOWNLOADS",
-    default=False,
-    help="whether nginx serves the downloads (deploy/nginx.conf) instead of the application",
+    "X_ACCEL_DOWNLOADS", default=False, help="nginx serves the downloads (deploy/nginx.conf)"
 )
 
-# --- The server process (`config.server`) -----------------------------------------------------
-
+# --- The server process (`config.server`) ----------------------------------------------------
 SERVER_THREADS = env.integer(
-    "SERVER_THREADS",
-    384,
-    minimum=48,
-    help="threads of a process; most of them wait for a slot or send a download",
+    "SERVER_THREADS", 384, minimum=48, help="threads of a process; most wait or send a download"
 )
 # A slot is a request that runs, and a database connection (`config.runtime.slots`).
 API_SLOTS = env.integer(
@@ -246,25 +214,17 @@ STREAMS = SERVER_THREADS // 6
 GRACE_SECONDS = env.integer(
     "GRACE_SECONDS", 30, minimum=5, help="seconds that running requests get after SIGTERM"
 )
-
-# What SIGKILL makes a process lose of it; `apikeys.usage.flusher` writes it.
 USAGE_FLUSH_SECONDS = env.integer(
-    "USAGE_FLUSH_SECONDS",
-    3,
-    minimum=1,
-    help="seconds between two times that a process writes the usage of keys and the refused "
-    "requests; if it is killed, those of so many seconds are lost",
+    "USAGE_FLUSH_SECONDS", 3, minimum=1, help="seconds of usage that a killed process loses"
 )
 
-# --- Counters: the rate limit (`apikeys.throttling`) and sign-ins (django-ratelimit) -----------
-
+# --- Counters: the rate limit (`apikeys.throttling`) and sign-ins (django-ratelimit) ---------
 REDIS_URL = env.url(
     "REDIS_URL",
     "redis",
     "rediss",
     "memory",
-    help="`redis://:PASSWORD@HOST:PORT/NUMBER`, or `rediss://` for TLS; or `memory://` if the "
-    "service is one process",
+    help="`redis://:PASSWORD@HOST:PORT/NUMBER`, `rediss://` for TLS, `memory://` for one process",
 )
 COUNT_IN_PROCESS = REDIS_URL.startswith("memory://")
 REDIS_TIMEOUT = 0.25  # seconds; after that a request passes uncounted
@@ -280,55 +240,38 @@ CACHES: dict[str, Any] = {
 }
 
 # --- The audit log ---------------------------------------------------------------------------
-
-# Signed checkpoints of the audit log (`audit.sealing`).
 AUDIT_SIGNING_KEY = env.text(
-    "AUDIT_SIGNING_KEY",
-    help="the secret key of `seal_audit`, from `manage.py make_audit_key`; no server needs it",
+    "AUDIT_SIGNING_KEY", help="the secret key of `seal_audit` only, from `manage.py make_audit_key`"
 )
 AUDIT_PUBLIC_KEYS = env.words(
-    "AUDIT_PUBLIC_KEYS",
-    help="public keys of the checkpoints, the present one and former ones, separated by commas",
+    "AUDIT_PUBLIC_KEYS", help="public keys of checkpoints, also former ones, separated by commas"
 )
 AUDIT_WITNESSES = env.words(
     "AUDIT_WITNESSES",
     "stdout",
-    help="where `seal_audit` writes checkpoints: `stdout`, `file:PATH`, `bucket`; several with "
-    "commas",
+    help="where `seal_audit` writes checkpoints: `stdout`, `file:PATH`, `bucket`, with commas",
 )
-
 AUDIT_DAMAGE_SETTLED = env.text(
-    "AUDIT_DAMAGE_SETTLED",
-    help="the time of the failed verification that the operator has looked into, as the warning "
-    "has it; the warning ends",
+    "AUDIT_DAMAGE_SETTLED", help="ends the warning of the failed verification with this time"
 )
 
-# --- Webhooks --------------------------------------------------------------------------------
-
-WEBHOOK_TARGETS = env.choice(
-    "WEBHOOK_TARGETS",
-    "public",
-    "any",
-    help="where webhooks may be sent: `public`, HTTPS and public addresses only; or `any`, also "
-    "HTTP and private addresses, for a laptop",
-)
-
-# --- The API ---------------------------------------------------------------------------------
-
+# --- The API and webhooks --------------------------------------------------------------------
 UPGRADE_URL = env.text(
     "UPGRADE_URL",
     "https://example.com/settings/billing",
     help="where a workspace admin changes the plan; the `href` of a 402",
 )
+WEBHOOK_TARGETS = env.choice(
+    "WEBHOOK_TARGETS", "public", "any", help="where to: public HTTPS addresses, or `any` address"
+)
 SUPPORT_EMAIL = env.text(
-    "SUPPORT_EMAIL", help="the e-mail address that pages name where users need help; none if empty"
+    "SUPPORT_EMAIL", help="the e-mail address that pages name where users need help"
 )
 SECURITY_CONTACT = env.matching(
     "SECURITY_CONTACT",
     r"(mailto:|https://)[!-~]+",
     "be mailto:ADDRESS or https://…",
-    help="whom to tell about a vulnerability, `mailto:ADDRESS` or `https://…`, for "
-    "`/.well-known/security.txt`; without it that is a 404",
+    help="`mailto:ADDRESS` or `https://…` for vulnerabilities, in `/.well-known/security.txt`",
 )
 # The rest of an API view's behaviour is in `config.api.viewsets`. These are settings, since
 # `config` does not import the apps.
@@ -340,52 +283,35 @@ REST_FRAMEWORK = {
     "UNAUTHENTICATED_USER": None,
     "URL_FORMAT_OVERRIDE": None,
 }
-
 SPECTACULAR_SETTINGS = openapi.SETTINGS
 
-# --- Language, time, sign-in -----------------------------------------------------------------
-
-LANGUAGE_CODE = "en-us"
+# --- Time and sign-in ------------------------------------------------------------------------
 TIME_ZONE = "UTC"
-USE_TZ = True
 USE_I18N = False
 FORMAT_MODULE_PATH = "config.formats"
 AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}"}
-    for name in (
-        "UserAttributeSimilarityValidator",
-        "MinimumLengthValidator",
-        "CommonPasswordValidator",
-        "NumericPasswordValidator",
-    )
+    {"NAME": f"django.contrib.auth.password_validation.{name}Validator"}
+    for name in ("UserAttributeSimilarity", "MinimumLength", "CommonPassword", "NumericPassword")
 ]
-
-# Who needs a second factor to sign in; everybody may set one up.
 SECOND_FACTOR = env.choice(
     "SECOND_FACTOR",
     "admins",
     "operators",
     "nobody",
-    help="who needs a second factor to sign in: `admins`, which is everybody who may sign in; "
-    "`operators`; or `nobody`",
+    help="who needs a second factor: `admins`, everybody who may sign in; `operators`; `nobody`",
 )
 # Seconds that the next code must wait after a wrong one; they double with each further one.
 OTP_TOTP_THROTTLE_FACTOR = OTP_STATIC_THROTTLE_FACTOR = 0.25
 OTP_TOTP_ISSUER = "Document API"  # how an app names the account
 
-# --- E-mail (`config.mail`) --------------------------------------------------------------------
-
-_mail = env.mail_server(
+# --- E-mail (`config.mail`) ------------------------------------------------------------------
+_scheme, EMAIL_HOST, EMAIL_PORT, EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = env.mail_server(
     "EMAIL_URL",
-    help="the mail server: `smtp://USER:PASSWORD@HOST:PORT`, `smtp+tls://…` for STARTTLS or "
-    "`smtps://…` for TLS from the start; without one no e-mail is sent",
+    help="the mail server: `smtp://USER:PASSWORD@HOST:PORT`, `smtp+tls://…` (STARTTLS) or "
+    "`smtps://…` (TLS); without one no e-mail is sent",
 )
-EMAIL_HOST = _mail.host
-EMAIL_PORT = _mail.port
-EMAIL_HOST_USER = _mail.user
-EMAIL_HOST_PASSWORD = _mail.password
-EMAIL_USE_TLS = _mail.scheme == "smtp+tls"
-EMAIL_USE_SSL = _mail.scheme == "smtps"
+EMAIL_USE_TLS = _scheme == "smtp+tls"
+EMAIL_USE_SSL = _scheme == "smtps"
 EMAIL_TIMEOUT = 10  # seconds, for each response of the mail server
 DEFAULT_FROM_EMAIL = env.text(
     "DEFAULT_FROM_EMAIL", "webmaster@localhost", help="the sender of e-mails"
@@ -393,18 +319,10 @@ DEFAULT_FROM_EMAIL = env.text(
 PASSWORD_RESET_TIMEOUT = 60 * 60  # seconds in which a link of an e-mail sets a new password
 
 # --- Log and metrics -------------------------------------------------------------------------
-
-LOG_FORMAT = env.choice(
-    "LOG_FORMAT", "text", "json", help="`text`, or `json` for one object a line"
-)
-# Where a server process serves its metrics (`config.runtime.metrics`): not for clients. 0: nowhere.
-METRICS_HOST = env.text(
-    "METRICS_HOST", "127.0.0.1", help="the address on which a server process serves `/metrics`"
-)
+LOG_FORMAT = env.choice("LOG_FORMAT", "text", "json", help="`json` for one object a line")
+METRICS_HOST = env.text("METRICS_HOST", "127.0.0.1", help="the address of a process's `/metrics`")
 METRICS_PORT = env.integer(
-    "METRICS_PORT",
-    0,
-    help="the port of `/metrics`, 0 for none; `--metrics-port` of an instance sets it",
+    "METRICS_PORT", 0, help="the port of `/metrics`, 0 for none; an instance's `--metrics-port`"
 )
 LOGGING = logs.configuration(
     LOG_FORMAT,

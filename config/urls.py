@@ -11,7 +11,7 @@ from django.views.generic import RedirectView
 from config.api.schema import views as docs
 from config.api.schema.views import SchemaViewSet
 from config.api.viewsets import UnknownPath
-from config.console.system import page as system
+from config.console import system
 from config.security_txt import page as security_txt
 from documents.api.views import DocumentViewSet
 from documents.download.views import DownloadViewSet

@@ -7,10 +7,10 @@ from rest_framework.permissions import BasePermission
 from config.api.errors import PlanRequired, WorkspaceSuspended
 from config.api.request import ActiveKey, ApiRequest
 from workspaces.models import Workspace
-from workspaces.plans import WITH_API, includes_api, upgrade_from
+from workspaces.plans import WITH_API, Plan
 
 # The same as a condition of SQL, where the workspace's row is `workspace`.
-_PLANS = ", ".join(f"'{plan.value}'" for plan in sorted(WITH_API))
+_PLANS = ", ".join(f"'{plan.value}'" for plan in WITH_API)
 HAS_API_ACCESS = f"(NOT workspace.suspended AND workspace.plan IN ({_PLANS}))"
 
 
@@ -23,8 +23,9 @@ def check_api_access(workspace: Workspace | ActiveKey) -> None:
     """
     if workspace.suspended:
         raise WorkspaceSuspended
-    if not includes_api(workspace.plan):
-        raise PlanRequired(upgrade=upgrade_from(workspace.plan))
+    if workspace.plan not in WITH_API:
+        # Nothing is offered to a workspace with a plan that is not offered any more.
+        raise PlanRequired(Plan.PRO.label if workspace.plan in Plan.values else None)
 
 
 def access_warning(workspace: Workspace) -> str:

@@ -53,12 +53,11 @@ class NewWorkspaceForm(WorkspaceModelForm):
     class Meta:
         model = Workspace
         fields = ("name", "plan")
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["name"].widget.attrs["autofocus"] = True
-        self.fields["name"].help_text = "The customer’s name. It cannot be changed later."
-        self.fields["plan"].help_text = "Only Pro and Business include the API."
+        widgets = {"name": forms.TextInput({"autofocus": True})}
+        help_texts = {
+            "name": "The customer’s name. It cannot be changed later.",
+            "plan": "Only Pro and Business include the API.",
+        }
 
     def clean_name(self) -> str:
         return without_secrets(self.cleaned_data["name"])

@@ -5,6 +5,7 @@ import uuid
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser, User
 from django.db import models
+from django.urls import reverse
 from django.utils import timezone
 
 from audit.snapshots import WorkspaceSnapshot
@@ -49,10 +50,17 @@ class Workspace(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    def get_absolute_url(self) -> str:
+        """The workspace's page in the console."""
+        return reverse("admin:workspaces_workspace_change", args=[self.pk])
+
     @property
     def label(self) -> str:
         """Its name and the first characters of its id."""
         return label(self.id, self.name)
+
+    def is_administered_by(self, user: User | AnonymousUser) -> bool:
+        return Workspace.objects.administered_by(user).filter(pk=self.pk).exists()
 
     def snapshot(self) -> WorkspaceSnapshot:
         """A copy for an audit entry."""

@@ -8,7 +8,6 @@ from django.contrib.auth.models import User
 from config.console.object_page import OnceForm
 from workspaces.directory import labels
 from workspaces.models import Workspace
-from workspaces.permissions import administered_by
 
 
 class OwnWorkspaceForm(OnceForm):
@@ -20,13 +19,13 @@ class OwnWorkspaceForm(OnceForm):
 
     def __init__(self, *args: Any, by: User, **kwargs: Any) -> None:
         super().__init__(*args, by=by, **kwargs)
-        self.workspaces = list(administered_by(by).order_by("name", "id"))
+        self.workspaces = list(Workspace.objects.administered_by(by).order_by("name", "id"))
         if len(self.workspaces) == 1:
             del self.fields["workspace"]
         else:
             own = labels(Workspace.objects.names_for_admin(by))
             choices: Any = self.fields["workspace"]
-            choices.queryset = administered_by(by).order_by("name", "id")
+            choices.queryset = Workspace.objects.administered_by(by).order_by("name", "id")
             choices.label_from_instance = lambda workspace: own.get(workspace.id, workspace.name)
 
     def facts(self) -> dict[str, str]:

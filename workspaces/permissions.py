@@ -4,7 +4,6 @@ Django's own permissions are not used: a superuser has all of them, but may not 
 """
 
 from django.contrib.auth.models import AnonymousUser, User
-from django.db.models import QuerySet
 
 from audit.scope import READ_ALL
 from workspaces.models import Workspace
@@ -14,14 +13,9 @@ SUPPORT = "Support"  # the group of the support staff; `documents.permissions` c
 AnyUser = User | AnonymousUser
 
 
-def administered_by(user: AnyUser) -> QuerySet[Workspace]:
-    """The workspaces whose admin the user is: active staff with an ADMIN membership."""
-    return Workspace.objects.administered_by(user)
-
-
 def may_manage_members(user: AnyUser, workspace: Workspace) -> bool:
     """Whether the user may invite people to the workspace and change its members."""
-    return is_operator(user) or administered_by(user).filter(pk=workspace.pk).exists()
+    return is_operator(user) or workspace.is_administered_by(user)
 
 
 def sees_every_workspace(user: AnyUser) -> bool:
@@ -35,12 +29,3 @@ def sees_every_workspace(user: AnyUser) -> bool:
 def is_operator(user: AnyUser) -> bool:
     """Whether the user operates the service: plans, suspensions, memberships and accounts."""
     return user.is_active and user.is_staff and user.is_superuser
-
-
-def is_support(user: AnyUser) -> bool:
-    """Whether the user is support staff: reads the state of every key and workspace.
-
-    A superuser is none without the group.
-    """
-    is_staff = user.is_authenticated and user.is_active and user.is_staff
-    return is_staff and user.groups.filter(name=SUPPORT).exists()

@@ -1,4 +1,4 @@
-"""The plans, which of them include the API, and which one to move to."""
+"""The plans, and which of them include the API (`workspaces.api_access`)."""
 
 from django.db import models
 
@@ -12,15 +12,4 @@ class Plan(models.TextChoices):
     BUSINESS = "BUSINESS", "Business"
 
 
-WITH_API = frozenset({Plan.PRO, Plan.BUSINESS})
-BELOW_PRO = frozenset({Plan.FREE, Plan.PERSONAL})
-
-
-def includes_api(plan: str) -> bool:
-    """Whether keys of a workspace on `plan` work."""
-    return plan in WITH_API
-
-
-def upgrade_from(plan: str) -> str | None:
-    """The name of the plan to move to for the API; None if no plan is offered."""
-    return Plan.PRO.label if plan in BELOW_PRO else None
+WITH_API = (Plan.BUSINESS, Plan.PRO)

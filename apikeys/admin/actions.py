@@ -14,7 +14,7 @@ from apikeys.managers import AlreadyIssued
 from apikeys.models import AlreadyEnded, ApiKey
 from config.console.object_page import ActionPage, Prompt, Refused
 from workspaces.directory import label_for
-from workspaces.permissions import administered_by
+from workspaces.models import Workspace
 
 
 class KeyAction(ActionPage):
@@ -40,7 +40,9 @@ class CreateKey(KeyAction):
         return Prompt(
             title="Create an API key",
             button="Create the key",
-            warnings=filter(None, map(refusal_warning, administered_by(self.user))),
+            warnings=filter(
+                None, map(refusal_warning, Workspace.objects.administered_by(self.user))
+            ),
             facts=self.form.facts(),
         )
 

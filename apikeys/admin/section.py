@@ -12,15 +12,14 @@ from apikeys.admin.actions import CreateKey, DeleteKeys, EndKeys, RevokeKeys, Ro
 from apikeys.admin.changelist import KeyChangeList, StateFilter, UsedFilter, WorkspaceFilter
 from apikeys.admin.key_page import KeyPage, parsed
 from apikeys.admin.texts import expiry_warning, refusal_warning
-from apikeys.managers import ENDED
 from apikeys.models import ApiKey
+from apikeys.states import ENDED
 from audit.admin.links import AuditHistory
 from audit.admin.search import redirect_without_key
 from config.console.base import SectionAdmin, request_user
-from config.console.changelist import READING
 from workspaces.directory import own_workspaces
-from workspaces.models import Workspace, label
-from workspaces.permissions import administered_by, sees_every_workspace
+from workspaces.models import Workspace
+from workspaces.permissions import sees_every_workspace
 
 
 @admin.register(ApiKey)
@@ -65,7 +64,7 @@ class ApiKeyAdmin(AuditHistory, SectionAdmin):
         user = request_user(request)
         keys: QuerySet[ApiKey] = super().get_queryset(request)
         if not sees_every_workspace(user):
-            keys = keys.filter(workspace__in=administered_by(user))
+            keys = keys.filter(workspace__in=Workspace.objects.administered_by(user))
         return keys.select_related("workspace", "created_by", "revoked_by", "replaced_by")
 
     def has_view_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
@@ -118,13 +117,13 @@ class ApiKeyAdmin(AuditHistory, SectionAdmin):
         self, page: type[EndKeys], request: HttpRequest, keys: QuerySet[ApiKey]
     ) -> HttpResponseBase:
         """Support staff who are admins may select keys too that they only see."""
-        own = keys.filter(workspace__in=administered_by(request_user(request)))
+        own = keys.filter(workspace__in=Workspace.objects.administered_by(request_user(request)))
         return page.as_view(section=self, selected=tuple(own))(request)
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        if request.method not in READING and not self.has_delete_permission(request):
+        if request.method == "POST" and not self.has_delete_permission(request):
             raise PermissionDenied
         return redirect_without_key(request) or super().changelist_view(
             request,
@@ -138,18 +137,17 @@ class ApiKeyAdmin(AuditHistory, SectionAdmin):
         """ "Acme · API keys", if the keys of one workspace are shown."""
         own = own_workspaces(request)
         chosen = parsed(request.GET.get(WorkspaceFilter.parameter_name, ""))
-        if chosen is None:
-            return f"{next(iter(own.values()))} · API keys" if len(own) == 1 else "API keys"
-        if chosen in own:
-            return f"{own[chosen]} · API keys"
-        if not sees_every_workspace(request_user(request)):
-            return "API keys"
-        name = Workspace.objects.filter(pk=chosen).values_list("name", flat=True).first()
-        return f"{label(chosen, name)} · API keys" if name else "API keys"
+        if chosen is None and len(own) == 1:
+            [chosen] = own
+        name = own.get(chosen) if chosen else None
+        if chosen and not name and sees_every_workspace(request_user(request)):
+            found = Workspace.objects.filter(pk=chosen).first()
+            name = found.label if found else None
+        return f"{name} · API keys" if name else "API keys"
 
     def urgent_warnings(self, request: HttpRequest) -> list[str]:
         """The user's own workspaces whose keys are refused, then the keys that expire soon."""
-        own = administered_by(request_user(request)).order_by("name", "id")
+        own = Workspace.objects.administered_by(request_user(request)).order_by("name", "id")
         refusals = (refusal_warning(workspace) for workspace in own)
         return [*filter(None, refusals), *self.expiry_warnings(own)]
 

@@ -10,7 +10,6 @@ from django.utils.safestring import SafeString
 from apikeys.models import ApiKey
 from config.console.formatting import exact, time_tag
 from workspaces.api_access import access_warning
-from workspaces.links import page_url as workspace_url
 from workspaces.models import Workspace
 
 LIST = "admin:apikeys_apikey_changelist"
@@ -61,7 +60,7 @@ def refusal_warning(workspace: Workspace, *, for_support: bool = False) -> SafeS
     Args:
         for_support: where it says who did it, instead of what to do.
     """
-    text, url = access_warning(workspace), workspace_url(workspace)
+    text, url = access_warning(workspace), workspace.get_absolute_url()
     if not text:
         return SafeString("")
     if for_support:

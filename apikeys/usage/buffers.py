@@ -4,18 +4,22 @@ Requests add to a buffer, the flusher takes it as one batch and writes it
 (`apikeys.usage.flusher`).
 """
 
+import logging
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from threading import Lock
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
+from django.db import connection, transaction
+from prometheus_client import Counter, Gauge
 
-from apikeys.usage import metrics
 from apikeys.usage.models import ADDRESSES_KEPT
 from config.api.request import ActiveKey
+from config.runtime.database import UNAVAILABLE
 from config.runtime.logs import redact
+
+logger = logging.getLogger(__name__)
 
 ADDRESS_LENGTH = 45
 USER_AGENT_LENGTH = 500  # characters that are stored
@@ -23,6 +27,15 @@ DAY = 24 * 60 * 60  # seconds
 _EPOCH = date(1970, 1, 1)
 
 Batch = dict[Any, Any]
+
+WAITING = Gauge("documents_usage_waiting", "Rows of usage that wait to be written", ["kind"])
+DROPPED = Counter("documents_usage_dropped", "Requests that found the buffer full", ["kind"])
+FLUSH_FAILURES = Counter(
+    "documents_usage_flush_failures", "Times that usage could not be written", ["kind"]
+)
+LOST = Counter(
+    "documents_usage_lost", "Batches of usage that the database refused, for good", ["kind"]
+)
 
 
 class Buffer:
@@ -44,10 +57,11 @@ class Buffer:
         self.write = write
         self.lock = Lock()
         self.rows: Batch = {}
-        metrics.WAITING.labels(kind).set_function(self.__len__)
-        self.dropped = metrics.DROPPED.labels(kind)
-        self.failures = metrics.FLUSH_FAILURES.labels(kind)
-        self.lost = metrics.LOST.labels(kind)
+        self._failed: Batch = {}  # could not be written, and is tried again
+        WAITING.labels(kind).set_function(self.__len__)
+        self.dropped = DROPPED.labels(kind)
+        self.failures = FLUSH_FAILURES.labels(kind)
+        self.lost = LOST.labels(kind)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -70,6 +84,29 @@ class Buffer:
         with self.lock:
             rows, self.rows = self.rows, {}
         return rows
+
+    def flush(self) -> bool:
+        """Writes the batch that could not be written, then a new one; whether both are written."""
+        return self._flush(self._failed) and self._flush(self.take())
+
+    def _flush(self, batch: Batch) -> bool:
+        """Writes a batch; returns whether it need not be tried again."""
+        if not batch:
+            return True
+        try:
+            with transaction.atomic():
+                self.write(batch)
+        except UNAVAILABLE as exc:  # or a lock on this table
+            self.failures.inc()
+            if not self._failed:
+                logger.warning("The usage of keys (%s) is written later: %s", self.kind, exc)
+            self._failed = batch
+            return False
+        except Exception:  # it would fail each time
+            self.lost.inc()
+            logger.exception("The usage of keys (%s) is lost", self.kind)
+        self._failed = {}
+        return True
 
 
 def count(key: ActiveKey, status: int, now: float, *, download: bool) -> None:

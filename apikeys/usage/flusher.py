@@ -11,9 +11,8 @@ import time
 from collections.abc import Iterator
 
 from django.conf import settings
-from django.db import transaction
 
-from apikeys.usage.buffers import Batch, Buffer
+from apikeys.usage.buffers import Buffer
 from apikeys.usage.middleware import BUFFERS
 from config.runtime.database import UNAVAILABLE, current
 from config.runtime.request_context import deadline
@@ -54,8 +53,6 @@ class Flusher:
 
     def __init__(self, buffers: tuple[Buffer, ...]) -> None:
         self._buffers = buffers
-        self._waiting: dict[str, Batch] = {}  # batches to be tried again, by kind
-        self._late: set[str] = set()  # the kinds whose failure is logged
         self._lock = threading.Lock()
 
     def flush(self, seconds: float = SECONDS) -> bool:
@@ -64,39 +61,13 @@ class Flusher:
             return False
         try:
             with writing(seconds):
-                written = [self._flush(buffer) for buffer in self._buffers]
+                written = [buffer.flush() for buffer in self._buffers]
             return all(written)
         except TRY_LATER as exc:
             logger.warning("The usage of keys is written later: %s", exc)
             return False
         finally:
             self._lock.release()
-
-    def _flush(self, buffer: Buffer) -> bool:
-        """Writes the batch that waits, if there is one, and a new one."""
-        waiting = self._waiting.get(buffer.kind, {})
-        return self._write(buffer, waiting) and self._write(buffer, buffer.take())
-
-    def _write(self, buffer: Buffer, batch: Batch) -> bool:
-        """Writes a batch; returns whether it need not be tried again."""
-        if not batch:
-            return True
-        try:
-            with transaction.atomic():
-                buffer.write(batch)
-        except UNAVAILABLE as exc:  # or a lock on this table
-            self._waiting[buffer.kind] = batch
-            buffer.failures.inc()
-            if buffer.kind not in self._late:
-                self._late.add(buffer.kind)
-                logger.warning("The usage of keys (%s) is written later: %s", buffer.kind, exc)
-            return False
-        except Exception:  # it would fail each time
-            buffer.lost.inc()
-            logger.exception("The usage of keys (%s) is lost", buffer.kind)
-        self._waiting.pop(buffer.kind, None)
-        self._late.discard(buffer.kind)
-        return True
 
     def run(self) -> None:
         """Writes every few seconds, as long as the process lives."""

@@ -4,7 +4,6 @@ A client that tries again and again would otherwise fill a short list with one r
 """
 
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -14,25 +13,7 @@ from apikeys.usage.reasons import explain
 READ = 200  # of the newest rows, whatever is shown of them
 
 
-@dataclass
-class Folded:
-    """Refused requests that are alike.
-
-    Attributes:
-        row: the newest.
-        more: how many others there are among the rows that were read, those without a row too.
-    """
-
-    row: RefusedRequest
-    more: int
-
-    @property
-    def reason(self) -> str:
-        """What the reader is told."""
-        return self.row.reason
-
-
-def of_key(key_id: UUID, limit: int, *, for_support: bool) -> list[Folded]:
+def of_key(key_id: UUID, limit: int, *, for_support: bool) -> list[RefusedRequest]:
     """The last refused requests of a key, by status and reason; its mistyped uses too.
 
     Args:
@@ -44,19 +25,19 @@ def of_key(key_id: UUID, limit: int, *, for_support: bool) -> list[Folded]:
     return _fold(rows, lambda row: (row.status, row.reason))[:limit]
 
 
-def of_known_keys(limit: int) -> list[Folded]:
+def of_known_keys(limit: int) -> list[RefusedRequest]:
     """For support: the last of all keys that exist or existed, by key and status."""
     return _by_key(limit, key_id__isnull=False)
 
 
-def of_refused_keys(limit: int) -> list[Folded]:
+def of_refused_keys(limit: int) -> list[RefusedRequest]:
     """For support: the last tries of keys that were revoked or deleted, or mistyped, by key."""
     return _by_key(limit, key_id__isnull=False, status=401)
 
 
-def _by_key(limit: int, **conditions: Any) -> list[Folded]:
+def _by_key(limit: int, **conditions: Any) -> list[RefusedRequest]:
     found = _fold(_newest(**conditions), lambda row: (row.key_id, row.status))[:limit]
-    explain([each.row for each in found], for_support=True)
+    explain(found, for_support=True)
     return found
 
 
@@ -66,12 +47,16 @@ def _newest(**conditions: Any) -> list[RefusedRequest]:
 
 def _fold(
     rows: Iterable[RefusedRequest], alike: Callable[[RefusedRequest], Hashable]
-) -> list[Folded]:
-    """The rows, newest first, folded by what they have in common."""
-    folded: dict[Hashable, Folded] = {}
+) -> list[RefusedRequest]:
+    """The newest of the rows that are alike; its `more` counts the others too.
+
+    Args:
+        rows: newest first.
+        alike: what they have in common.
+    """
+    folded: dict[Hashable, RefusedRequest] = {}
     for row in rows:
-        if found := folded.get(alike(row)):
-            found.more += 1 + row.more
-        else:
-            folded[alike(row)] = Folded(row, row.more)
+        newest = folded.setdefault(alike(row), row)
+        if newest is not row:
+            newest.more += 1 + row.more
     return list(folded.values())

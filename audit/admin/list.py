@@ -22,7 +22,6 @@ from audit.admin.workspace_filter import suggestions
 from audit.models import AuditEntry
 from audit.scope import scope_of
 from audit.sealing import state
-from config.console.changelist import READING
 from config.console.formatting import code_spans
 
 MOST_OF_A_REQUEST = 20  # other entries that an entry's page shows
@@ -117,8 +116,6 @@ class AuditEntryAdmin(columns.EntryFields, ExportViews):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        if request.method not in READING:
-            return HttpResponseNotAllowed(READING)
         entry = self.visible_or_404(request, object_id)
         context = {
             "same_request": self._same_request(request, entry),

@@ -43,47 +43,6 @@ class NoPermissions:
         return False
 
 
-class StrictFilterAdmin(ModelAdmin):
-    """A list that accepts only the filters that it offers.
-
-    A URL with any other one, such as `?digest__startswith=…`, or with a page number that does not
-    exist redirects to the whole list with a message.
-    """
-
-    show_facets = admin.ShowFacets.NEVER
-
-    @property
-    def media(self) -> Media:
-        """The only script of Django's that our pages use; it selects rows for an action."""
-        return Media(js=["admin/js/actions.js"] if self.actions else [])
-
-    def filter_parameters(self, request: HttpRequest) -> set[str]:
-        """The URL parameters of the filters."""
-        filters = self.get_list_filter(request)
-        return {getattr(each, "parameter_name", f"{each}__exact") for each in filters}
-
-    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        return lookup in self.filter_parameters(request)
-
-    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
-        for name in self.filter_parameters(request):
-            if "\0" in "".join(request.GET.getlist(name)):
-                raise DisallowedModelAdminLookup  # PostgreSQL's texts cannot contain it
-        try:
-            return super().get_changelist_instance(request)
-        except IncorrectLookupParameters as exc:
-            raise DisallowedModelAdminLookup from exc
-
-    def changelist_view(
-        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        try:
-            return super().changelist_view(request, extra_context)
-        except (DisallowedModelAdminLookup, DisallowedModelAdminToField):
-            messages.warning(request, "That filter does not exist here. Showing the full list.")
-            return HttpResponseRedirect(f"{request.path}?{ERROR_FLAG}=1")
-
-
 class ChoiceFilter(admin.SimpleListFilter):
     """A filter of a list, which applies also when there is nothing to choose.
 
@@ -107,10 +66,12 @@ class ChoiceFilter(admin.SimpleListFilter):
         return self.options[value][1](queryset)
 
 
-class SectionAdmin(NoPermissions, StrictFilterAdmin):
+class SectionAdmin(NoPermissions, ModelAdmin):
     """A section of the admin; a subclass grants permissions.
 
-    Django's own pages change nothing, so its admin log stays empty.
+    Django's own pages change nothing, so its admin log stays empty. The list accepts only the
+    filters that it offers: a URL with any other one, such as `?digest__startswith=…`, or with a
+    page number that does not exist redirects to the whole list with a message.
 
     Attributes:
         noun, nouns: what to call its objects; by default as the model does.
@@ -126,6 +87,7 @@ class SectionAdmin(NoPermissions, StrictFilterAdmin):
     menu_position = 50
     add_text = "New"
     pages: Mapping[str, type[View]] = {}
+    show_facets = admin.ShowFacets.NEVER
 
     def __init__(self, model: type[Model], admin_site: admin.AdminSite) -> None:
         super().__init__(model, admin_site)
@@ -147,6 +109,28 @@ class SectionAdmin(NoPermissions, StrictFilterAdmin):
             # The last of these matches any path.
             *(each for each in super().get_urls() if each.name not in own),
         ]
+
+    @property
+    def media(self) -> Media:
+        """The only script of Django's that our pages use; it selects rows for an action."""
+        return Media(js=["admin/js/actions.js"] if self.actions else [])
+
+    def filter_parameters(self, request: HttpRequest) -> set[str]:
+        """The URL parameters of the filters."""
+        filters = self.get_list_filter(request)
+        return {getattr(each, "parameter_name", f"{each}__exact") for each in filters}
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        return lookup in self.filter_parameters(request)
+
+    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
+        for name in self.filter_parameters(request):
+            if "\0" in "".join(request.GET.getlist(name)):
+                raise DisallowedModelAdminLookup  # PostgreSQL's texts cannot contain it
+        try:
+            return super().get_changelist_instance(request)
+        except IncorrectLookupParameters as exc:
+            raise DisallowedModelAdminLookup from exc
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return self.has_view_permission(request)
@@ -178,7 +162,11 @@ class SectionAdmin(NoPermissions, StrictFilterAdmin):
             "title": capfirst(self.nouns),
             "warnings": self.warnings(request),
         }
-        return super().changelist_view(request, context | (extra_context or {}))
+        try:
+            return super().changelist_view(request, context | (extra_context or {}))
+        except (DisallowedModelAdminLookup, DisallowedModelAdminToField):
+            messages.warning(request, "That filter does not exist here. Showing the full list.")
+            return HttpResponseRedirect(f"{request.path}?{ERROR_FLAG}=1")
 
     def change_view(
         self,

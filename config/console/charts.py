@@ -3,8 +3,8 @@
 The page's policy forbids inline styles, so the colours are classes of `admin.css`.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
@@ -45,27 +45,14 @@ class Bar:
         return f"{self.label}: {', '.join(parts) or 'none'}"
 
 
-@dataclass
-class _Place:
-    """A bar with the rectangles of its series."""
-
-    bar: Bar
-    x: float
-    rectangles: list[tuple[str, float, float]] = field(default_factory=list)  # series, y, height
-
-
-def _places(bars: Sequence[Bar]) -> list[_Place]:
-    highest = max((bar.total for bar in bars), default=0) or 1
-    places = []
-    for index, bar in enumerate(bars):
-        place, top = _Place(bar, index * STEP), HEIGHT
-        for name, number in bar.values.items():
+def _rectangles(bar: Bar, highest: int) -> Iterator[tuple[str, float, float]]:
+    """The series of a bar from below, each with its y and its height."""
+    top = HEIGHT
+    for name, number in bar.values.items():
+        if number:
             height = number / highest * HEIGHT
             top -= height
-            if number:
-                place.rectangles.append((name, round(top, 2), round(height, 2)))
-        places.append(place)
-    return places
+            yield name, round(top, 2), round(height, 2)
 
 
 def bar_chart(bars: Sequence[Bar], *, label: str, small: bool = False) -> SafeString:
@@ -76,13 +63,17 @@ def bar_chart(bars: Sequence[Bar], *, label: str, small: bool = False) -> SafeSt
         small: a sparkline: without the table and links; the label must say the numbers that matter.
     """
     names = list(bars[0].values) if bars else []
+    highest = max((bar.total for bar in bars), default=0)
     return SafeString(
         render_to_string(
             "admin/chart.html",
             {
                 "label": label,
                 "small": small,
-                "places": _places(bars),
+                "places": [
+                    {"bar": bar, "x": index * STEP, "rectangles": _rectangles(bar, highest)}
+                    for index, bar in enumerate(bars)
+                ],
                 "has_links": not small and any(bar.url for bar in bars),
                 "width": len(bars) * STEP,
                 "height": HEIGHT,
@@ -90,7 +81,7 @@ def bar_chart(bars: Sequence[Bar], *, label: str, small: bool = False) -> SafeSt
                 "bar_width": STEP - GAP,
                 "series": [(name, SERIES[name]) for name in names],
                 "rows": [(bar, [bar.values[name] for name in names]) for bar in bars],
-                "highest": max((bar.total for bar in bars), default=0),
+                "highest": highest,
             },
         )
     )

@@ -88,54 +88,42 @@ def register(name: str, probe: Callable[[], object], *, required: bool) -> None:
     _checks[name] = _Check(name, probe, required=required)
 
 
-class NotMigrated(Exception):
-    """The database lacks migrations of this release."""
-
-
 def check_database() -> None:
     """Raises an exception if the database is out of reach or lacks migrations."""
     if not connection.is_usable():
         connection.close()
         connection.connect()
     if missing := migrations.unapplied():
-        raise NotMigrated(f"it lacks the migration {missing[0]}. Run: python manage.py migrate")
+        raise RuntimeError(f"it lacks the migration {missing[0]}. Run: python manage.py migrate")
 
 
 register("database", check_database, required=True)
 
 
-class _Readiness:
-    """The last result, for a second."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._expires = 0.0  # on the monotonic clock
-        self._last = Readiness("ok", {})
-
-    def get(self) -> Readiness:
-        with self._lock:
-            if time.monotonic() >= self._expires:
-                self._last = self._check()
-                self._expires = time.monotonic() + CACHE_SECONDS
-            return self._last
-
-    def _check(self) -> Readiness:
-        started = time.monotonic()
-        for check in _checks.values():
-            check.start()
-        results = {name: check.result(started) for name, check in _checks.items()}
-        failed = [_checks[name] for name in results if results[name].state == "failed"]
-        if any(check.required for check in failed):
-            return Readiness("failed", results)
-        return Readiness("degraded" if failed else "ok", results)
-
-
-_readiness = _Readiness()
+_lock = threading.Lock()
+_last = Readiness("ok", {})
+_expires = 0.0  # on the monotonic clock
 
 
 def readiness() -> Readiness:
     """The results of all checks, at most a second old."""
-    return _readiness.get()
+    global _last, _expires
+    with _lock:
+        if time.monotonic() >= _expires:
+            _last = _run_checks()
+            _expires = time.monotonic() + CACHE_SECONDS
+        return _last
+
+
+def _run_checks() -> Readiness:
+    started = time.monotonic()
+    for check in _checks.values():
+        check.start()
+    results = {name: check.result(started) for name, check in _checks.items()}
+    failed = [_checks[name] for name in results if results[name].state == "failed"]
+    if any(check.required for check in failed):
+        return Readiness("failed", results)
+    return Readiness("degraded" if failed else "ok", results)
 
 
 def live() -> HttpResponse:

@@ -21,9 +21,10 @@ class Hints(Generic[Value]):
 
     def set(self, credential: str, value: Value | None) -> None:
         """Remembers the value; None forgets the credential."""
-        if len(self._values) >= MOST:
-            self._values.clear()
+        name = hash(credential)
         if value is None:
-            self._values.pop(hash(credential), None)
-        else:
-            self._values[hash(credential)] = value
+            self._values.pop(name, None)
+            return
+        if len(self._values) >= MOST and name not in self._values:
+            self._values.clear()
+        self._values[name] = value

@@ -43,14 +43,6 @@ def _cut(match: re.Match[str]) -> str:
     return f"{match[1]}…"
 
 
-class RequestIdFilter(logging.Filter):
-    """Adds `request_id` to each record."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        record.request_id = request_id.get() or "-"
-        return True
-
-
 class TracebackFilter(logging.Filter):
     """Lets records with a traceback pass."""
 
@@ -70,6 +62,7 @@ class RedactingFormatter(logging.Formatter):
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
         """The message, and of the access log's line some more fields, in a fixed order."""
+        record.request_id = request_id.get() or "-"
         line = super().formatMessage(record)
         fields = getattr(record, "fields", {})
         for name in TEXT_FIELDS if fields else ():
@@ -88,7 +81,7 @@ class JsonFormatter(logging.Formatter):
             "level": record.levelname,
             "logger": record.name,
             "message": record.getMessage(),
-            "request_id": getattr(record, "request_id", "-"),
+            "request_id": request_id.get() or "-",
             **getattr(record, "fields", {}),
         }
         if record.exc_info:
@@ -114,21 +107,9 @@ def configuration(format: str, level: str) -> dict[str, Any]:
             },
             "json": {"()": "config.runtime.logs.JsonFormatter"},
         },
-        "filters": {
-            "request_id": {"()": "config.runtime.logs.RequestIdFilter"},
-            "has_traceback": {"()": "config.runtime.logs.TracebackFilter"},
-        },
-        "handlers": {
-            "stderr": {
-                "class": "logging.StreamHandler",
-                "formatter": format,
-                "filters": ["request_id"],
-            }
-        },
-        "root": {
-            "handlers": ["stderr"],
-            "level": level.upper(),
-        },
+        "filters": {"has_traceback": {"()": "config.runtime.logs.TracebackFilter"}},
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": format}},
+        "root": {"handlers": ["stderr"], "level": level.upper()},
         "loggers": {
             # Without Django's own handlers, which send mail and print.
             "django": {"handlers": [], "level": "INFO", "propagate": True},

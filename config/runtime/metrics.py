@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from functools import cache
+from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db import Error as DatabaseError
@@ -58,31 +59,29 @@ for _completion in ("complete", "broken_off"):
 DOWNLOAD_BYTES = Counter("documents_download_bytes", "Bytes of downloads sent in process")
 
 
+_OF_SLOTS: tuple[tuple[str, Any, str, str], ...] = (
+    ("in_use", GaugeMetricFamily, "documents_slots_in_use", "Requests that run"),
+    ("waiting", GaugeMetricFamily, "documents_slots_waiting", "Requests that wait for a slot"),
+    ("refused", CounterMetricFamily, "documents_slots_refused", "Requests that got no slot"),
+    ("connected", GaugeMetricFamily, "documents_database_connections", "Connections of the slots"),
+)
+
+
 class _State(Collector):
     """What the process is doing at the moment, read when Prometheus asks."""
 
     def collect(self) -> Iterator[Metric]:
-        in_use = GaugeMetricFamily("documents_slots_in_use", "Requests that run", labels=["class"])
-        waiting = GaugeMetricFamily(
-            "documents_slots_waiting", "Requests that wait for a slot", labels=["class"]
-        )
-        refused = CounterMetricFamily(
-            "documents_slots_refused", "Requests that got no slot in time", labels=["class"]
-        )
-        connections = GaugeMetricFamily(
-            "documents_database_connections", "Database connections of the slots", labels=["class"]
-        )
-        for name, semaphore in slots.SLOTS.items():
-            connections.add_metric([name], semaphore.connected)
-            in_use.add_metric([name], semaphore.in_use)
-            waiting.add_metric([name], semaphore.waiting)
-            refused.add_metric([name], semaphore.refused)
+        for attribute, kind, name, text in _OF_SLOTS:
+            family = kind(name, text, labels=["class"])
+            for slot, semaphore in slots.SLOTS.items():
+                family.add_metric([slot], getattr(semaphore, attribute))
+            yield family
         breakers = GaugeMetricFamily(
             "documents_breaker_open", "1 while a part is not called", labels=["part"]
         )
         for name, breaker in list(Breaker.every.items()):
             breakers.add_metric([name], breaker.open)
-        yield from (in_use, waiting, refused, connections, breakers)
+        yield breakers
 
 
 REGISTRY.register(_State())

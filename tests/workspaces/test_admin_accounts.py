@@ -12,8 +12,9 @@ from tests.support import factories, staff
 from tests.support.factories import Tenant
 from tests.support.staff import body
 from workspaces.accounts.recording import NOT_CONFIRMED
+from workspaces.accounts.rights import is_support_staff
 from workspaces.models import Membership, Workspace
-from workspaces.permissions import is_operator, is_support
+from workspaces.permissions import is_operator
 
 LIST = reverse("admin:auth_user_changelist")
 ADD = reverse("admin:auth_user_add")
@@ -56,7 +57,7 @@ def test_account_of_support_needs_no_more_than_an_address_a_kind_and_a_password(
     eve = User.objects.get(username="eve@support.example")
     assert (eve.email, eve.get_full_name()) == ("eve@support.example", "Eve Ek")
     assert eve.check_password(SECRET)
-    assert is_support(eve)
+    assert is_support_staff(eve)
     assert not is_operator(eve)
     assert told() == [
         (Action.ACCOUNT_CREATED, eve.username, f"staff status: no → yes; {NOT_CONFIRMED}"),
@@ -68,7 +69,7 @@ def test_account_of_an_operator_is_one(desk: Client) -> None:
     desk.post(ADD, {**NEW, **PASSWORDS, "kind": "operator"})
     eve = User.objects.get(username="eve@support.example")
     assert is_operator(eve)
-    assert not is_support(eve)
+    assert not is_support_staff(eve)
 
 
 @pytest.mark.parametrize(
@@ -105,10 +106,10 @@ def test_account_gets_and_loses_rights(desk: Client) -> None:
     bob = factories.user("bob@x.example")
     change(desk, bob, is_support="on", is_operator="on")
     bob = User.objects.get(pk=bob.pk)
-    assert (is_support(bob), is_operator(bob)) == (True, True)
+    assert (is_support_staff(bob), is_operator(bob)) == (True, True)
     change(desk, bob)
     bob = User.objects.get(pk=bob.pk)
-    assert (is_support(bob), is_operator(bob), bob.is_staff) == (False, False, False)
+    assert (is_support_staff(bob), is_operator(bob), bob.is_staff) == (False, False, False)
 
 
 def test_account_of_a_member_keeps_its_sign_in_without_other_rights(

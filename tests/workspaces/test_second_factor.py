@@ -343,9 +343,8 @@ def test_security_page_sets_up_replaces_and_removes(ada: User) -> None:
         assert actions.count(Action.SECOND_FACTOR_ADDED) == times
     assert is_signed_in(client)
     client.get(REMOVE)
-    client.post(REMOVE)
     assert TOTPDevice.objects.exists()  # it asks first
-    assert client.post(REMOVE, {"confirmed": "yes"})["Location"] == SECURITY
+    assert client.post(REMOVE)["Location"] == SECURITY
     assert not TOTPDevice.objects.exists()
     assert not StaticDevice.objects.exists()
     assert entries()[-1] == (Action.SECOND_FACTOR_REMOVED, ada.username, ada.username)
@@ -364,7 +363,7 @@ def test_required_second_factor_cannot_be_removed_by_its_user(olga: User) -> Non
     app(olga)
     client = signed_in(olga)
     assert REMOVE not in body(client.get(SECURITY))
-    assert client.post(REMOVE, {"confirmed": "yes"}).status_code == 403
+    assert client.post(REMOVE).status_code == 403
     assert TOTPDevice.objects.exists()
 
 
@@ -373,7 +372,7 @@ def test_new_recovery_codes_replace_the_former_ones(ada: User) -> None:
     old = recovery_codes.make(ada, by="root")[0]
     client = signed_in(ada)
     assert "no longer work" in body(client.get(CODES))
-    new = shown_codes(client.post(CODES, {"confirmed": "yes"}))
+    new = shown_codes(client.post(CODES))
     assert len(new) == recovery_codes.CODES
     assert entries()[-1] == (Action.RECOVERY_CODES_MADE, ada.username, ada.username)
     for typed, status in [(old, 200), (new[0], 302)]:
@@ -387,7 +386,7 @@ def test_operator_without_the_phone_gets_new_codes_and_a_new_app(olga: User) -> 
     client, other = enter_password(olga)[0], enter_password(olga)[0]
     client.post(CODE, {"code": first})
     other.post(CODE, {"code": second})
-    assert len(shown_codes(client.post(CODES, {"confirmed": "yes"}))) == recovery_codes.CODES
+    assert len(shown_codes(client.post(CODES))) == recovery_codes.CODES
     assert is_signed_in(client)
     client.post(APP, {"start": "yes"})
     device = TOTPDevice.objects.get(confirmed=False)
@@ -444,11 +443,11 @@ def test_operator_removes_another_users_second_factor(olga: User, ada: User) -> 
     account = reverse("admin:auth_user_change", args=[ada.pk])
     assert removal_of(ada) in body(client.get(account))
     assert "really this person" in body(client.get(removal_of(ada)))
-    assert client.post(removal_of(ada), {"confirmed": "yes"})["Location"] == account
+    assert client.post(removal_of(ada))["Location"] == account
     assert entries()[-1] == (Action.SECOND_FACTOR_REMOVED, ada.username, olga.username)
     assert removal_of(ada) not in body(client.get(account))
-    assert client.post(removal_of(ada), {"confirmed": "yes"})["Location"] == account
-    assert client.post(removal_of(olga), {"confirmed": "yes"})["Location"] == SECURITY
+    assert client.post(removal_of(ada))["Location"] == account
+    assert client.post(removal_of(olga))["Location"] == SECURITY
     assert TOTPDevice.objects.get().user == olga
 
 
@@ -456,7 +455,7 @@ def test_others_cannot_remove_a_second_factor(olga: User, ada: User, settings: A
     app(olga)
     for user in (ada, give_password(staff.support(), PASSWORD, settings)):
         client = signed_in(user)
-        assert client.post(removal_of(olga), {"confirmed": "yes"}).status_code == 403
+        assert client.post(removal_of(olga)).status_code == 403
     assert TOTPDevice.objects.exists()
 
 

@@ -5,7 +5,6 @@ deploy/nginx.conf). The first request moves it out of the URL: the session then 
 id, not the token, and the page no secret in its URL that a link to elsewhere could pass on.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages
@@ -89,12 +88,10 @@ def respond(request: HttpRequest, opened: Invitation) -> HttpResponse:
         return page(request, title_of(opened), opened, login_url=login)
     if request.method != "POST":
         return page(request, title_of(opened), opened, accepts=True)
-
-    def done() -> HttpResponse:
-        messages.success(request, f"You are now {role_in(opened)}.")
-        return HttpResponseRedirect(reverse("admin:index"))
-
-    return accept(request, opened, account, done)
+    if refused := accept(request, opened, account):
+        return refused
+    messages.success(request, f"You are now {role_in(opened)}.")
+    return HttpResponseRedirect(reverse("admin:index"))
 
 
 def new_account(request: HttpRequest, opened: Invitation) -> HttpResponse:
@@ -104,19 +101,16 @@ def new_account(request: HttpRequest, opened: Invitation) -> HttpResponse:
     form = InvitedAccountForm(data, instance=account)
     if not form.is_valid():
         return page(request, title_of(opened), opened, form=form)
-
-    def done() -> HttpResponse:
-        messages.success(
-            request, f"You are now {role_in(opened)}. Sign in with {account} and your new password."
-        )
-        return HttpResponseRedirect(reverse("admin:login"))
-
-    return accept(request, opened, account, done)
+    if refused := accept(request, opened, account):
+        return refused
+    messages.success(
+        request, f"You are now {role_in(opened)}. Sign in with {account} and your new password."
+    )
+    return HttpResponseRedirect(reverse("admin:login"))
 
 
-def accept(
-    request: HttpRequest, opened: Invitation, account: User, done: Callable[[], HttpResponse]
-) -> HttpResponse:
+def accept(request: HttpRequest, opened: Invitation, account: User) -> HttpResponse | None:
+    """Makes the account a member; the response if the invitation is not open any more."""
     before, request.user = request.user, account  # who acts, for the audit log
     try:
         invitations.accept(opened, account)
@@ -126,7 +120,7 @@ def accept(
             return problem(request, exc.why)
         return HttpResponseRedirect(reverse("invitation"))
     del request.session[KEY]
-    return done()
+    return None
 
 
 def problem(request: HttpRequest, why: str) -> HttpResponse:

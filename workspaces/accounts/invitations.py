@@ -9,6 +9,7 @@ import secrets
 from datetime import timedelta
 
 from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
 
@@ -22,18 +23,6 @@ from workspaces.models import ConfirmedAddress, Invitation, Membership, Workspac
 
 DAYS = 7  # that an invitation is valid
 MOST_A_DAY = 50  # in one workspace: the service must not send masses of mail
-
-
-class AlreadyMember(Exception):
-    """The owner of the e-mail address is a member already."""
-
-
-class TooMany(Exception):
-    """The workspace has made `MOST_A_DAY` invitations today."""
-
-
-class NotSent(Exception):
-    """The mail server is too slow for another e-mail."""
 
 
 class NotOpen(Exception):
@@ -60,17 +49,19 @@ def create(
         The invitation, and its token, which is not stored.
 
     Raises:
-        AlreadyMember: see there.
-        TooMany: see there.
+        ValidationError: the owner is a member, or the workspace has made `MOST_A_DAY` invitations.
     """
     email = email.lower()
     # One after the other: only one may be pending for each address.
     locked = Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
     if locked.memberships.filter(user__in=with_login(email)).exists():
-        raise AlreadyMember
+        text = "This person is a member already: change the role on the workspace’s page."
+        raise ValidationError({"email": text})
     today = timezone.now() - timedelta(days=1)
     if locked.invitations.filter(created_at__gt=today).count() >= MOST_A_DAY:
-        raise TooMany
+        raise ValidationError(
+            f"This workspace has made {MOST_A_DAY} invitations within a day. Try again tomorrow."
+        )
     locked.invitations.pending().filter(email=email).update(revoked_at=timezone.now())
     token = secrets.token_urlsafe(32)
     invitation = locked.invitations.create(

@@ -28,7 +28,7 @@ from workspaces.accounts.confirm_password import check_own_password
 from workspaces.accounts.logins import account
 from workspaces.accounts.notices import address_of
 from workspaces.accounts.pages import SitePage
-from workspaces.accounts.rights import confirm_address
+from workspaces.accounts.rights import can_sign_in, confirm_address
 from workspaces.accounts.throttle import Attempt, Limit, responds_429, usage_of
 
 # E-mails that are requested within an hour, whether the account exists or not.
@@ -90,8 +90,7 @@ class ResetForm(PasswordResetForm):
 
     def get_users(self, email: str) -> list[User]:
         user = account(email)
-        known = user is not None and user.is_active and user.is_staff
-        return [user] if user and known and address_of(user) else []
+        return [user] if user and can_sign_in(user) and address_of(user) else []
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         login = self.cleaned_data["email"]
@@ -157,7 +156,7 @@ class ResetConfirm(SitePage, PasswordResetConfirmView):
 
     def get_user(self, uidb64: str) -> User | None:
         user: User | None = super().get_user(uidb64)
-        return user if user and user.is_active and user.is_staff else None
+        return user if user and can_sign_in(user) else None
 
     def form_valid(self, form: Any) -> HttpResponse:
         response = super().form_valid(form)

@@ -4,16 +4,16 @@ from typing import Any
 
 import django_otp
 import segno
-from django.contrib import messages
 from django.contrib.auth.models import User
-from django.core.exceptions import PermissionDenied, ValidationError
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse, reverse_lazy
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 
 from config.console.base import request_user
 from config.console.formatting import ago_with_exact
+from config.console.object_page import ActionPage, Prompt, Refused
 from config.console.reauthentication import recent_sign_in_required
 from workspaces.accounts import recovery_codes, second_factor, steps
 from workspaces.accounts.pages import FormView, SitePage, page
@@ -121,16 +121,58 @@ class OwnSetUp(SetUp):
         return _codes_page(self.request, codes, reverse(self.back), set_up=True)
 
 
-def new_recovery_codes(request: HttpRequest) -> HttpResponse:
-    """Asks, then replaces the user's recovery codes."""
-    recent_sign_in_required(request)
-    user = request_user(request)
-    if second_factor.app_of(user) is None:
-        return HttpResponseRedirect(reverse("admin:security"))
-    if request.method == "POST" and "confirmed" in request.POST:
-        codes = recovery_codes.make(user, by=user.get_username())
-        return _codes_page(request, codes, reverse("admin:security"))
-    return page(request, "admin/security/new_codes.html", title="New recovery codes", crumbs=CRUMBS)
+class OwnAction(ActionPage):
+    """What users who have a second factor do with it."""
+
+    def is_allowed(self) -> bool:
+        return True
+
+    def check(self) -> None:
+        if second_factor.app_of(self.user) is None:
+            raise Refused(f"{self.user} has no second factor.")
+
+    def page(self, template: str, **context: Any) -> HttpResponse:
+        return page(self.request, template, crumbs=CRUMBS, back=self.back, **context)
+
+    @property
+    def back(self) -> str:
+        return reverse("admin:security")
+
+
+class NewCodes(OwnAction):
+    """Replaces the user's recovery codes."""
+
+    def prompt(self) -> Prompt:
+        return Prompt(
+            title="New recovery codes",
+            button="Make new codes",
+            sentences=["You get ten new recovery codes. Your former ones no longer work then."],
+        )
+
+    def run(self) -> HttpResponse:
+        codes = recovery_codes.make(self.user, by=self.login)
+        return _codes_page(self.request, codes, self.back)
+
+
+class RemoveOwn(OwnAction):
+    """Removes the user's second factor, unless it is required."""
+
+    def is_allowed(self) -> bool:
+        return not second_factor.is_required(self.user)
+
+    def prompt(self) -> Prompt:
+        return Prompt(
+            title="Remove the second factor",
+            button="Remove the second factor",
+            sentences=[
+                "Your password alone is enough to sign in then. Your recovery codes no longer work."
+            ],
+            danger=True,
+        )
+
+    def run(self) -> str:
+        second_factor.remove(self.user, by=self.login)
+        return f"The second factor of {self.user} was removed."
 
 
 def _codes_page(
@@ -146,47 +188,3 @@ def _codes_page(
         next_url=next_url,
         set_up=set_up,
     ).render()
-
-
-def remove_own(request: HttpRequest) -> HttpResponse:
-    """Asks, then removes the user's second factor, unless it is required."""
-    user = request_user(request)
-    if second_factor.is_required(user):
-        raise PermissionDenied
-    return _remove(request, user, reverse("admin:security"))
-
-
-def remove_of(request: HttpRequest, object_id: str) -> HttpResponse:
-    """For operators: removes another user's second factor, who has lost it."""
-    if not request_user(request).is_superuser:
-        raise PermissionDenied
-    try:
-        user = User.objects.filter(pk=object_id).first()
-    except ValueError:
-        user = None
-    if user is None:
-        raise Http404
-    if user == request_user(request):
-        return HttpResponseRedirect(reverse("admin:security"))
-    return _remove(request, user, reverse("admin:auth_user_change", args=[user.pk]))
-
-
-def _remove(request: HttpRequest, user: User, back: str) -> HttpResponse:
-    recent_sign_in_required(request)
-    if second_factor.app_of(user) is None:
-        messages.info(request, f"{user} has no second factor.")
-        return HttpResponseRedirect(back)
-    if request.method == "POST" and "confirmed" in request.POST:
-        second_factor.remove(user, by=request_user(request).get_username())
-        messages.success(request, f"The second factor of {user} was removed.")
-        return HttpResponseRedirect(back)
-    return page(
-        request,
-        "admin/security/remove.html",
-        title="Remove the second factor",
-        account=user,
-        own=user == request_user(request),
-        crumbs=CRUMBS if user == request_user(request) else [(user.get_username(), back)],
-        back=back,
-        required=second_factor.is_required(user),
-    )

@@ -36,11 +36,6 @@ def urls(public: Wrapper, signed_in: Wrapper) -> list[URLPattern]:
         path("confirm-password/", signed_in(confirm_password), name="confirm_password"),
         path("security/", signed_in(factor.security), name="security"),
         path("security/app/", signed_in(factor.OwnSetUp.as_view()), name="security_app"),
-        path("security/codes/", signed_in(factor.new_recovery_codes), name="security_codes"),
-        path("security/remove/", signed_in(factor.remove_own), name="security_remove"),
-        path(
-            "auth/user/<str:object_id>/remove-second-factor/",
-            signed_in(factor.remove_of),
-            name="auth_user_remove_second_factor",
-        ),
+        path("security/codes/", signed_in(factor.NewCodes.as_view()), name="security_codes"),
+        path("security/remove/", signed_in(factor.RemoveOwn.as_view()), name="security_remove"),
     ]

@@ -13,7 +13,6 @@ from workspaces import changes
 from workspaces.api_access import access_warning
 from workspaces.directory import label_for
 from workspaces.forms import NewWorkspaceForm, PlanForm, ReasonForm
-from workspaces.links import page_url
 from workspaces.models import Workspace
 from workspaces.permissions import is_operator
 from workspaces.plans import Plan
@@ -91,7 +90,7 @@ def with_times(workspaces: Iterable[Workspace]) -> list[str]:
     """A link to each, and when it was created."""
     text = '<a href="{}">{}</a>, created {}'
     return [
-        format_html(text, page_url(each), each.label, time_tag(each.created_at))
+        format_html(text, each.get_absolute_url(), each.label, time_tag(each.created_at))
         for each in workspaces
     ]
 

@@ -18,6 +18,7 @@ from config.console.formatting import pill
 from config.console.object_page import ActionPage, Prompt, Refused
 from config.console.reauthentication import recent_sign_in_required
 from workspaces import changes
+from workspaces.accounts import second_factor
 from workspaces.accounts.forms import ChangedAccountForm, NewAccountForm, PasswordForm
 from workspaces.accounts.notices import address_of, email_changed
 from workspaces.accounts.rights import can_sign_in, is_support_staff, kinds_of, save_rights
@@ -90,6 +91,7 @@ class AccountPage(ActionPage):
             "account": self.obj,
             "pill": state_pill(self.obj),
             "can_sign_in": can_sign_in(self.obj),
+            "has_app": second_factor.app_of(self.obj) is not None,
             "kinds": kinds_of(self.obj),
             "confirmed": ConfirmedAddress.of(self.obj),
             "memberships": memberships.order_by("workspace__name", "workspace_id"),
@@ -136,6 +138,35 @@ class SetPassword(ActionPage):
         if self.obj == self.user:
             update_session_auth_hash(self.request, self.obj)
         return f"{self.obj} has another password, and is signed out."
+
+
+class RemoveSecondFactor(ActionPage):
+    """For a user who has lost it."""
+
+    obj: User
+
+    def check(self) -> None:
+        if self.obj == self.user:
+            raise Refused("This is your own account.", reverse("admin:security"))
+        if second_factor.app_of(self.obj) is None:
+            raise Refused(f"{self.obj} has no second factor.")
+
+    def prompt(self) -> Prompt:
+        required = second_factor.is_required(self.obj)
+        then = ", and has to set up a new second factor then" if required else ""
+        return Prompt(
+            title="Remove the second factor",
+            button="Remove the second factor",
+            sentences=[
+                f"{self.obj} can sign in with the password alone{then}. Make sure that it is "
+                "really this person who asks you."
+            ],
+            danger=True,
+        )
+
+    def run(self) -> str:
+        second_factor.remove(self.obj, by=self.login)
+        return f"The second factor of {self.obj} was removed."
 
 
 class Deactivate(ActionPage):

@@ -10,15 +10,16 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
 from audit.admin.links import filtered_log_url
+from config.console import system
 from config.console.base import ChoiceFilter, SectionAdmin, request_user
 from config.console.formatting import date_column
-from config.console.system.page import panel as system_panel
 from workspaces.accounts.rights import kinds_of
 from workspaces.admin.account_pages import (
     AccountPage,
     Activate,
     CreateAccount,
     Deactivate,
+    RemoveSecondFactor,
     SetPassword,
     state_pill,
 )
@@ -64,6 +65,7 @@ class AccountsAdmin(SectionAdmin):
         "add": CreateAccount,
         "change": AccountPage,
         "password": SetPassword,
+        "remove-second-factor": RemoveSecondFactor,
         "activate": Activate,
         "deactivate": Deactivate,
     }
@@ -88,7 +90,7 @@ class AccountsAdmin(SectionAdmin):
         return filtered_log_url(q=obj.get_username())  # type: ignore[attr-defined]
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
-        return [system_panel()]
+        return [system.panel()]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         accounts: QuerySet[User] = super().get_queryset(request)

@@ -94,17 +94,6 @@ class ChangeMember(PeoplePage, Button):
         return self.back if may_see else reverse("admin:index")
 
 
-PROBLEMS: dict[type[Exception], Any] = {
-    invitations.AlreadyMember: {
-        "email": "This person is a member already: change the role on the workspace’s page."
-    },
-    invitations.TooMany: f"This workspace has made {invitations.MOST_A_DAY} invitations within a "
-    "day. Try again tomorrow.",
-    invitations.NotSent: "The mail server is too slow at the moment: no e-mail was sent, and no "
-    "invitation made. Try again in a minute.",
-}
-
-
 class Invite(PeoplePage):
     """Sends a link. Only without a mail server, an operator sees it, on this response.
 
@@ -129,10 +118,7 @@ class Invite(PeoplePage):
 
     def run(self) -> str | HttpResponse:
         mailed = mail.available()
-        try:
-            invitation, link = self.invite(mailed=mailed)
-        except tuple(PROBLEMS) as exc:
-            raise forms.ValidationError(PROBLEMS[type(exc)]) from exc
+        invitation, link = self.invite(mailed=mailed)
         if mailed:
             return f"An e-mail with the link is on its way to {invitation.email}."
         return self.page(
@@ -160,7 +146,10 @@ class Invite(PeoplePage):
         subject = f"Invitation to {self.obj}"
         template = "admin/workspaces/workspace/invitation.txt"
         if mailed and not mail.send(subject, template, text, invitation.email):
-            raise invitations.NotSent
+            raise forms.ValidationError(
+                "The mail server is too slow at the moment: no e-mail was sent, and no invitation "
+                "made. Try again in a minute."
+            )
         return invitation, link
 
 

@@ -27,7 +27,6 @@ from workspaces.api_access import access_warning
 from workspaces.directory import label_for, own_workspaces
 from workspaces.models import Membership, Workspace
 from workspaces.permissions import (
-    administered_by,
     is_operator,
     may_manage_members,
     sees_every_workspace,
@@ -42,7 +41,7 @@ class WorkspacePage(ObjectPage):
 
     def context(self) -> dict[str, Any]:
         workspace, user = self.obj, self.user
-        own = administered_by(user).filter(pk=workspace.pk).exists()
+        own = workspace.is_administered_by(user)
         members: Any = workspace.memberships.select_related("user__confirmed_address")
         pending: Any = workspace.invitations.pending()
         return {
@@ -96,14 +95,14 @@ class WorkspaceAdmin(AuditHistory, SectionAdmin):
         workspaces: QuerySet[Workspace] = super().get_queryset(request)
         if sees_every_workspace(request_user(request)):
             return workspaces
-        return workspaces.filter(pk__in=administered_by(request_user(request)))
+        return workspaces.filter(pk__in=Workspace.objects.administered_by(request_user(request)))
 
     def has_view_permission(self, request: HttpRequest, obj: Workspace | None = None) -> bool:
         if sees_every_workspace(request_user(request)):
             return True
         if obj is None:
             return bool(own_workspaces(request))
-        return administered_by(request_user(request)).filter(pk=obj.pk).exists()
+        return obj.is_administered_by(request_user(request))
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return is_operator(request_user(request))

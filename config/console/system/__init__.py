@@ -1,4 +1,4 @@
-"""The state of the installation, for operators: facts that each app registers.
+"""The page of the installation's state, for operators: facts that each app registers.
 
 A fact that cannot be read does not hide the others.
 """
@@ -8,6 +8,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.contrib.admin import site
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
 from config.console.formatting import ago_with_exact
@@ -75,3 +80,16 @@ def problems() -> list[Fact]:
 def time_or(moment: datetime | None, otherwise: str) -> str | SafeString:
     """How long ago, as HTML; or the text without a time."""
     return ago_with_exact(moment) if moment else otherwise
+
+
+def page(request: HttpRequest) -> HttpResponse:
+    """All facts."""
+    if not (request.user.is_active and request.user.is_superuser):
+        raise PermissionDenied
+    context = {**site.each_context(request), "title": "System", "parts": parts()}
+    return render(request, "admin/system/page.html", context)
+
+
+def panel() -> SafeString:
+    """What is not as it should be, for the start page of operators."""
+    return render_to_string("admin/system/panel.html", {"problems": problems()})

@@ -23,7 +23,7 @@ from events.webhooks.admin.texts import (
 )
 from events.webhooks.models import Delivery, Endpoint
 from workspaces.directory import label_for, own_workspaces
-from workspaces.permissions import administered_by
+from workspaces.models import Workspace
 
 
 def secret_page(page: ActionPage, raw: str, *, title: str) -> HttpResponse:
@@ -52,7 +52,7 @@ class CreateEndpoint(ActionPage):
             title="Create a webhook",
             button="Create the webhook",
             sentences=["The next page shows a secret, once. Have a safe place for it at hand."],
-            warnings=filter(None, map(waiting, administered_by(self.user))),
+            warnings=filter(None, map(waiting, Workspace.objects.administered_by(self.user))),
             facts=self.form.facts(),
         )
 

@@ -13,7 +13,6 @@ from events.models import KEEP_DAYS
 from events.webhooks.models import Endpoint
 from events.webhooks.policy import FAILING_DAYS
 from workspaces.api_access import check_api_access
-from workspaces.links import page_url as workspace_url
 from workspaces.models import Workspace
 
 LIST = "admin:webhooks_endpoint_changelist"
@@ -115,7 +114,7 @@ def waiting(workspace: Workspace) -> SafeString:
         )
     else:
         return SafeString("")
-    return format_html('{} <a href="{}">Its page</a>', text, workspace_url(workspace))
+    return format_html('{} <a href="{}">Its page</a>', text, workspace.get_absolute_url())
 
 
 def sent_again(endpoint: Endpoint) -> str:
