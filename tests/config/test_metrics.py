@@ -17,6 +17,7 @@ from tests.support import factories, seals
 from tests.support.factories import Tenant
 from tests.support.proxy import HOST
 from tests.support.server import ROOT, Server, eventually, other_connections
+from tests.support.slow_clients import download_request
 
 DEPLOY = ROOT / "deploy"
 LONGEST = 4.0  # seconds that the metrics may take, whatever is silent
@@ -73,18 +74,15 @@ def test_metrics_count_downloads_in_process(server: Server, acme: Tenant) -> Non
 
 def test_metrics_count_a_download_that_is_broken_off(server: Server, acme: Tenant) -> None:
     document = factories.document(acme.workspace, content=b"x" * 20_000_000)
-    ended = value(server, "documents_downloads_ended_total", completion="broken_off")
+
+    def ended() -> float:
+        return value(server, "documents_downloads_ended_total", completion="broken_off")
+
+    before = ended()
     with server.connect() as client:
-        client.sendall(
-            f"GET /api/v1/documents/{document.id}/download HTTP/1.1\r\nHost: localhost\r\n"
-            f"Authorization: {acme.bearer}\r\n\r\n".encode()
-        )
+        client.sendall(download_request(document.id, acme.raw))
         client.recv(1000)
-    assert eventually(
-        lambda: (
-            value(server, "documents_downloads_ended_total", completion="broken_off") == ended + 1
-        )
-    )
+    assert eventually(lambda: ended() == before + 1)
 
 
 def test_metrics_count_503_by_cause(server: Server, acme: Tenant) -> None:

@@ -2,7 +2,6 @@
 
 import re
 
-from audit.models import AuditEntry
 from tests.support import factories
 from tests.support.client import get
 from tests.support.factories import Tenant
@@ -26,18 +25,6 @@ def test_request_id_is_another_one_for_every_response(acme: Tenant) -> None:
 def test_request_id_of_the_client_is_not_used(acme: Tenant) -> None:
     response = acme.get("/me", request_id="mine", x_request_id="mine")
     assert "mine" not in response.headers["request-id"]
-
-
-def test_request_id_is_in_a_download_s_log_line_and_entry(server: Server, acme: Tenant) -> None:
-    document = factories.document(acme.workspace)
-    response = server.get(f"/documents/{document.id}/download", acme.raw)
-    id = response.headers["request-id"]
-    assert {entry.request_id for entry in AuditEntry.objects.filter(document_id=document.id)} == {
-        id
-    }
-    assert f"GET /api/v1/documents/{document.id}/download 200" in eventually(
-        lambda: server.log_of(response)
-    )
 
 
 def test_request_id_is_in_errors_of_every_kind(server: Server, acme: Tenant) -> None:

@@ -15,22 +15,11 @@ from config.console import system
 from tests.support import seals, staff
 from tests.support.database import backdated
 from tests.support.factories import Tenant
-from tests.support.staff import of
+from tests.support.staff import body, of
 from tests.support.usage import refused
 
 PAGE = reverse("system")
 INDEX = reverse("admin:index")
-
-
-def body(response: Any) -> str:
-    text: str = response.content.decode()
-    return text
-
-
-@pytest.fixture
-def desk(db: None) -> Client:
-    """Olga's, who is an operator."""
-    return staff.signed_in(staff.operator())
 
 
 def facts(title: str) -> dict[str, tuple[str, str]]:

@@ -1,7 +1,6 @@
 """The documents in the admin: for support and superusers, found by their id, read-only."""
 
 import re
-from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -19,9 +18,9 @@ from tests.support.factories import Tenant, at, uid
 from tests.support.staff import (
     DOCUMENTS,
     HISTORY,
+    body,
     errors,
     happened,
-    member,
     of,
     shown,
     signed_in,
@@ -30,18 +29,6 @@ from tests.support.staff import (
 from workspaces.models import Workspace
 
 LOOKUP = reverse("admin:audit_auditentry_workspaces")
-
-
-@pytest.fixture
-def sam(db: None) -> Client:
-    """A user of Support, signed in."""
-    return signed_in(support())
-
-
-def body(response: Any) -> str:
-    assert response.status_code == 200
-    text: str = response.content.decode()
-    return text
 
 
 def page(document: Document) -> str:
@@ -224,7 +211,6 @@ def test_document_page_that_is_not_shown_is_not_recorded(
 ) -> None:
     assert sam.head(page(lease)).status_code == 200
     assert sam.post(page(lease)).status_code == 405
-    assert signed_in(acme.admin).get(page(lease)).status_code == 403
     assert Client().get(page(lease)).status_code == 302
     for each in (DOCUMENTS, f"{DOCUMENTS}?q={lease.id}"):
         body(sam.get(each))
@@ -242,14 +228,10 @@ def test_document_page_is_not_shown_without_its_entry(transactional_db: None, ac
     assert b"Lease" not in response.content
 
 
-@pytest.mark.parametrize("who", ["admin", "member", "staff"])
-def test_documents_admin_is_closed_to_all_others(acme: Tenant, lease: Document, who: str) -> None:
-    people = {
-        "admin": acme.admin,
-        "member": member(acme.workspace, "max@acme.example"),
-        "staff": factories.user("stan@acme.example", is_staff=True),
-    }
-    client = signed_in(people[who])
+def test_documents_admin_is_closed_to_an_admin_of_the_workspace(
+    acme: Tenant, lease: Document
+) -> None:
+    client = signed_in(acme.admin)
     for url in (DOCUMENTS, page(lease), LOOKUP):
         response = client.get(url)
         assert response.status_code == 403
@@ -263,13 +245,6 @@ def test_documents_admin_names_a_parameter_that_is_not_valid(
     lease: Document, sam: Client, query: str
 ) -> None:
     assert errors(sam, f"?{query}", DOCUMENTS)
-
-
-@pytest.mark.parametrize("text", ["x", "%00", "1" * 400, str(uid(9))])
-def test_document_page_of_an_unknown_document_does_not_exist(sam: Client, text: str) -> None:
-    for name in ("change", "history"):
-        url = reverse(f"admin:documents_document_{name}", args=["ID"]).replace("ID", text)
-        assert sam.get(url).status_code in (302, 404)
 
 
 def test_document_pages_have_each_document_once(acme: Tenant, sam: Client) -> None:

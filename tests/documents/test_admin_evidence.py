@@ -65,19 +65,12 @@ def ended() -> list[str]:
     return list(entries.values_list("detail", flat=True))
 
 
-def people(workspace: Any) -> dict[str, User]:
-    """Who may export evidence of the workspace's documents."""
-    return {
-        "admin": User.objects.get(username="admin@acme.example"),
-        "support": support(),
-        "operator": operator(),
-    }
-
-
 @pytest.mark.parametrize("who", ["admin", "support", "operator"])
-def test_evidence_is_for_everybody_who_sees_the_audit_log(lease: Document, who: str) -> None:
+def test_evidence_is_for_everybody_who_sees_the_audit_log(
+    lease: Document, acme: Tenant, who: str
+) -> None:
     seal()
-    user = people(lease.workspace)[who]
+    user = {"admin": lambda: acme.admin, "support": support, "operator": operator}[who]()
     first, ended = downloaded(user, lease.id)["entries"]
     assert first["entry"]["action"] == "document.downloaded"
     assert ended["entry"]["action"] == "document.download_ended"
@@ -87,29 +80,6 @@ def test_evidence_is_for_everybody_who_sees_the_audit_log(lease: Document, who: 
     assert exported.detail == "2 entries with proof, 0 not sealed yet"
     assert exported.address == "127.0.0.1"
     assert exported.request_id
-
-
-@pytest.mark.slow
-def test_evidence_from_a_real_server_is_whole_and_valid(
-    lease: Document, acme: Tenant, tmp_path: Path
-) -> None:
-    facts = {"workspace_id": acme.workspace.id, "document_id": lease.id}
-    AuditEntry.objects.bulk_create(
-        AuditEntry(action="document.viewed", **facts) for _ in range(3000)
-    )
-    seal()
-    name = settings.SESSION_COOKIE_NAME
-    session = signed_in(acme.admin).cookies[name].value
-    with running(Server(tmp_path, AUDIT_PUBLIC_KEYS=str(KEY.public))) as server:
-        response = server.request(url_of(lease.id), Cookie=f"{name}={session}")
-    assert "content-length" not in response.headers  # it is sent while it is made
-    file = tmp_path / "evidence.json"
-    file.write_bytes(response.body)
-    status, printed = verify(file)
-    assert status == 0
-    assert "- Entries: 3,002. " in printed
-    assert EXPORTS.count() == 1
-    assert ended() == ["3,002 entries"]
 
 
 def test_evidence_that_meets_damage_later_on_is_broken_off_and_not_valid(
@@ -182,22 +152,20 @@ def test_evidence_of_a_document_that_is_gone_is_for_its_workspace_s_admin(
     assert signed_in(umbrella.admin).get(url_of(document_id)).status_code == 404
 
 
-@pytest.mark.parametrize("who", ["member", "staff", "nobody", "not staff"])
-def test_evidence_is_closed_to_all_others(lease: Document, acme: Tenant, who: str) -> None:
+def test_evidence_is_closed_to_all_others(lease: Document, acme: Tenant) -> None:
     seal()
-    client = Client()
-    if who == "member":
-        client.force_login(member(acme.workspace, "max@acme.example"))
-    elif who == "staff":
-        client.force_login(factories.user("stan@acme.example", is_staff=True))
-    elif who == "not staff":
-        client.force_login(factories.user("mallory@acme.example"))
-    response = client.get(url_of(lease.id))
-    assert response.status_code in (302, 403)
-    assert b"Lease" not in response.content
-    assert response.headers.get("Location", "").startswith(
-        "/admin/login/" if response.status_code == 302 else ""
-    )
+    staff = factories.user("stan@acme.example", is_staff=True)
+    outsider = factories.user("mallory@acme.example")
+    for client, status in (
+        (signed_in(member(acme.workspace, "max@acme.example")), 403),
+        (signed_in(staff), 403),
+        (signed_in(outsider), 302),
+        (Client(), 302),
+    ):
+        response = client.get(url_of(lease.id))
+        assert response.status_code == status
+        assert b"Lease" not in response.content
+        assert status == 403 or response["Location"].startswith("/admin/login/")
     assert not EXPORTS.exists()
 
 

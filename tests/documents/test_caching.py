@@ -31,8 +31,8 @@ def test_json_may_be_kept_but_not_used_without_revalidation(acme: Tenant, path: 
     response = acme.get(path)
     assert KEPT.items() <= response.headers.items()
     assert acme.get(path).same() == response.same()
-    head = acme.get(path, method="HEAD")
-    assert (head.status, head.headers["etag"]) == (200, response.headers["etag"])
+    status, headers, _ = response.same()
+    assert acme.get(path, method="HEAD").same() == (status, headers, b"")
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])

@@ -11,9 +11,9 @@ from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 
 from audit.models import AuditEntry
-from config.runtime.database import fetch
 from tests.documents.test_document_counts import changes, exact
 from tests.support import factories
+from tests.support.database import waiting_for_lock
 from tests.support.factories import Tenant, uid
 from tests.support.server import eventually
 from workspaces.models import DocumentCount, Workspace
@@ -146,16 +146,6 @@ def test_check_document_counts_repairs_once_when_two_run_at_once(acme: Tenant) -
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("LOCK TABLE workspaces_documentcount IN SHARE UPDATE EXCLUSIVE MODE")
             fixes = [pool.submit(fix) for _ in range(2)]
-            assert eventually(lambda: waiting() == 2)
+            assert eventually(lambda: waiting_for_lock() == 2)
         assert sorted(each.result() for each in fixes) == [0, 1]
     assert exact(acme)
-
-
-def waiting() -> int:
-    """How many wait for the table of the counts."""
-    [[number]] = fetch(
-        "SELECT count(*) FROM pg_locks WHERE NOT granted "
-        "AND relation = 'workspaces_documentcount'::regclass",
-        [],
-    )
-    return int(number)

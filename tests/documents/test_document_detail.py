@@ -48,12 +48,6 @@ def test_document_detail_ignores_parameters(acme: Tenant) -> None:
     assert acme.get(f"{path}?limit=0&type=x&%00=%FF").same() == acme.get(path).same()
 
 
-def test_document_detail_head_has_the_headers_alone(acme: Tenant) -> None:
-    path = f"/documents/{completed(acme).id}"
-    head, get = acme.get(path, method="HEAD"), acme.get(path)
-    assert head.same() == (get.status, get.same()[1], b"")
-
-
 @pytest.fixture
 def own(acme: Tenant) -> str:
     """The id of a document that can be reached."""

@@ -238,12 +238,6 @@ def test_documents_list_progress_counts_only_those_asked_to_sign_or_approve(acme
     assert listed["progress"] == {"done": 4, "total": 14}
 
 
-def test_documents_list_head_has_the_headers_alone(acme: Tenant) -> None:
-    factories.listed(acme.workspace, 3)
-    head, get = acme.get("/documents", method="HEAD"), acme.get("/documents")
-    assert head.same() == (get.status, get.same()[1], b"")
-
-
 @pytest.mark.parametrize("change", ["added", "deleted"])
 def test_list_has_its_recipients_although_documents_change_while_it_is_read(
     server: Server, acme: Tenant, change: str

@@ -20,6 +20,7 @@ from django.utils import timezone
 
 from audit.models import AuditEntry
 from config.management.shutdown import Shutdown
+from documents.download import nginx_log
 from documents.download.nginx_log import BLOCK, Counts, Recorder
 from tests.config.test_errors import renamed
 from tests.support import factories, server
@@ -200,10 +201,11 @@ def test_record_download_completions_records_nginx_s_time_between_start_and_now(
 
 
 def test_record_download_completions_makes_few_queries_for_many_lines(
-    db: None, tmp_path: Path
+    db: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(nginx_log, "BLOCK", 100 * len(LINE.format("0" * 32)))
     taken = []
-    for count in (1, LINES_IN_BLOCK, 2 * LINES_IN_BLOCK):
+    for count in (1, 100, 200):
         log = written(tmp_path, "".join(map(LINE.format, started(count))))
         with CaptureQueriesContext(connection) as queries:
             assert record_completions(log) == counts(recorded=count)

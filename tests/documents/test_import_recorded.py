@@ -4,7 +4,6 @@ import hashlib
 from typing import Any
 
 import pytest
-from django.core.management.base import CommandError
 from django.test import RequestFactory
 
 from audit.models import Action, AuditEntry
@@ -83,17 +82,6 @@ def test_import_records_the_life_of_a_document_and_nothing_else(acme: Tenant, in
     assert imported(changed) == ["deleted", (Action.DOCUMENT_CHANGED, "expiresAt, deletedAt")]
     back = changed | {"deletedAt": DELETED.replace("05", "06")}
     assert imported(back) == ["changed", (Action.DOCUMENT_CHANGED, "deletedAt")]
-
-
-def test_import_that_is_refused_records_nothing_and_the_next_one_does(
-    acme: Tenant, inbox: Inbox
-) -> None:
-    before = AuditEntry.objects.count()
-    inbox.write(sent(), sent(status="?"))
-    with pytest.raises(CommandError):
-        inbox.run(acme.workspace)
-    assert AuditEntry.objects.count() == before
-    assert len(recorded(inbox, acme, sent())) == 2
 
 
 def test_import_of_many_documents_keeps_few_entries_in_memory_and_adds_all_at_its_end(

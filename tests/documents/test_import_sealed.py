@@ -1,6 +1,5 @@
 """import_documents and complete documents: their files stay, other changes have an entry."""
 
-import hashlib
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -11,10 +10,11 @@ from django.test.utils import CaptureQueriesContext
 
 from audit.models import Action, AuditEntry
 from documents.models import Document
+from tests.documents.test_import_problems import problems
 from tests.support import factories
 from tests.support.database import waiting_for_lock
 from tests.support.factories import Tenant, pdf, uid
-from tests.support.inbox import Inbox, Value, completed, objects, rows, sent, signer
+from tests.support.inbox import Inbox, Value, completed, objects, sent, signer
 from tests.support.server import eventually
 
 ID = str(uid(1))
@@ -34,27 +34,13 @@ def entries() -> list[tuple[str, str, str, str]]:
     return list(imports.order_by("id").values_list("action", "detail", "file_type", "file_sha256"))
 
 
-def sha256(inbox: Inbox, name: str) -> str:
-    return hashlib.sha256((inbox.folder / f"{name}.pdf").read_bytes()).hexdigest()
-
-
-def refusal(inbox: Inbox, tenant: Tenant, *values: Value) -> list[str]:
-    """The problems of a file that is refused, and of which nothing is imported."""
-    before = objects(), rows(), list(Document.objects.order_by("pk").values())
-    inbox.write(*values)
-    with pytest.raises(CommandError) as caught:
-        inbox.run(tenant.workspace)
-    assert (objects(), rows(), list(Document.objects.order_by("pk").values())) == before
-    return str(caught.value).splitlines()[1:]
-
-
 def test_import_refuses_to_replace_or_remove_a_sealed_file(acme: Tenant, inbox: Inbox) -> None:
     before = [document(), completed(id=str(uid(3))), completed(id=str(uid(4)))]
     inbox.write(*before)
     inbox.run(acme.workspace)
     inbox.put("other.pdf", pdf("another", 2))
     files = before[0]["files"]
-    assert refusal(
+    assert problems(
         inbox,
         acme,
         sent(),
@@ -90,14 +76,6 @@ def test_import_that_changes_a_complete_document_names_the_fields(
     assert entries() == ([(Action.DOCUMENT_CHANGED, named, "", "")] if named else [])
 
 
-def test_import_of_a_document_that_was_not_complete_has_no_entry(
-    acme: Tenant, inbox: Inbox
-) -> None:
-    inbox.take(acme.workspace, sent(id=ID, title="Old"))
-    inbox.take(acme.workspace, document(title="New"))
-    assert entries() == []
-
-
 def test_import_reads_the_recipients_of_complete_documents_in_one_query(
     acme: Tenant, inbox: Inbox
 ) -> None:
@@ -105,9 +83,7 @@ def test_import_reads_the_recipients_of_complete_documents_in_one_query(
         inbox.write(*(completed(id=str(uid(n))) for n in range(count)))
         inbox.run(acme.workspace)
         inbox.write(*(completed(id=str(uid(n)), title="New") for n in range(count)))
-        with CaptureQueriesContext(
-            connection,
-        ) as captured:
+        with CaptureQueriesContext(connection) as captured:
             inbox.run(acme.workspace)
         return sum("audit_auditentry" not in query["sql"] for query in captured)
 
@@ -154,14 +130,14 @@ def test_import_refuses_an_api_key_in_a_text_without_repeating_it(
     acme: Tenant, inbox: Inbox, field: str
 ) -> None:
     value = sent(**{field: f"Lease {acme.raw}"})
-    [problem] = refusal(inbox, acme, value)
+    [problem] = problems(inbox, acme, value)
     name = f"Lease {acme.raw[:12]}…" if field == "title" else "Lease"
     assert problem == (
         f"line 1, document {name}, {field}: must not contain an API key; if it is in use, revoke it"
     )
-    [problem] = refusal(inbox, acme, sent(status=f"x {acme.raw}", id=ID))
+    [problem] = problems(inbox, acme, sent(status=f"x {acme.raw}", id=ID))
     assert acme.raw not in problem
-    assert refusal(inbox, acme, sent(id=ID, files={"original": f"{acme.raw}.pdf"})) == [
+    assert problems(inbox, acme, sent(id=ID, files={"original": f"{acme.raw}.pdf"})) == [
         f"line 1, document {ID}, files.original: '{acme.raw[:12]}….pdf' is not there"
     ]
 

@@ -43,18 +43,6 @@ def page_of(delivery: Delivery, name: str = "change") -> str:
 
 
 @pytest.fixture
-def ada(acme: Tenant) -> Client:
-    """Acme's admin, signed in."""
-    return staff.signed_in(acme.admin)
-
-
-@pytest.fixture
-def sam(db: None) -> Client:
-    """Support staff, signed in."""
-    return staff.signed_in(staff.support())
-
-
-@pytest.fixture
 def hook(acme: Tenant) -> Endpoint:
     return webhooks.endpoint(acme)
 
@@ -127,21 +115,25 @@ def test_webhook_form_creates_once_however_often_it_is_sent(ada: Client) -> None
 
 
 @pytest.mark.parametrize(
-    "url",
+    "fields",
     [
-        "",
-        "hooks.example.com",
-        "https://user:password@hooks.example.com/",
-        "https://hooks.example.com/\x00",
-        "https://hooks.example.com/\u202e",
-        "https://[::1",
-        "https://hooks.example.com:99999/",
-        "javascript:alert(1)",
-        "https://hooks.example.com/" + "a" * 500,
+        {"url": ""},
+        {"url": "hooks.example.com"},
+        {"url": "https://user:password@hooks.example.com/"},
+        {"url": "https://hooks.example.com/\x00"},
+        {"url": "https://hooks.example.com/\u202e"},
+        {"url": "https://[::1"},
+        {"url": "https://hooks.example.com:99999/"},
+        {"url": "javascript:alert(1)"},
+        {"types": []},
+        {"types": ["webhook.test"]},
+        {"types": ["document.completed", "x\x00"]},
     ],
 )
-def test_webhook_form_refuses_what_is_no_address(ada: Client, url: str) -> None:
-    response = create(ada, url=url)
+def test_webhook_form_refuses_other_addresses_and_events(
+    ada: Client, fields: dict[str, Any]
+) -> None:
+    response = create(ada, **fields)
     assert response.status_code == 200
     assert "Nothing was saved" in body(response)
     assert not Endpoint.objects.exists()
@@ -151,12 +143,6 @@ def test_webhook_form_does_not_cut_a_url_that_is_too_long(ada: Client) -> None:
     assert "maxlength" not in body(ada.get(NEW))
     html = body(create(ada, url="https://hooks.example.com/" + "a" * 500))
     assert "Use a URL of at most 500 characters." in html
-
-
-@pytest.mark.parametrize("types", [[], ["webhook.test"], ["document.completed", "x\x00"]])
-def test_webhook_form_refuses_other_events(ada: Client, types: list[str]) -> None:
-    assert "Nothing was saved" in body(create(ada, types=types))
-    assert not Endpoint.objects.exists()
 
 
 def test_webhook_form_asks_an_admin_of_several_for_the_workspace(
@@ -515,10 +501,7 @@ def test_delivery_page_shows_the_body_and_every_attempt(hook: Endpoint, ada: Cli
     assert "once the webhook is switched on" in body(ada.get(page_of(delivery)))
 
 
-BAD = ["%00", "x", "-1", "9" * 40, "%F0%9F%92%A9", "%ED%A0%80", "%E2%80%AE", "", "'", "0.0", "1.x"]
-
-
-@pytest.mark.parametrize("text", BAD)
+@pytest.mark.parametrize("text", ["%00", "x", "9" * 40, "%ED%A0%80", "0.0"])
 def test_webhook_pages_accept_any_input(
     hook: Endpoint, ada: Client, sam: Client, text: str
 ) -> None:

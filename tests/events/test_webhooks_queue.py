@@ -42,13 +42,19 @@ def end(claims: list[Claim], status: int | None = 200, **fields: Any) -> None:
     )
 
 
+def waiting(tenant: Tenant, count: int = 1, **fields: Any) -> Endpoint:
+    """An endpoint, and so many deliveries that wait for it."""
+    made, _ = endpoint(tenant, URL, **fields)
+    factories.listed(tenant.workspace, count)
+    return made
+
+
 def due_now() -> None:
     Delivery.objects.filter(state=PENDING).update(next_attempt_at=timezone.now())
 
 
 def test_claimed_delivery_is_not_claimed_again_until_the_claim_has_ended(acme: Tenant) -> None:
-    endpoint(acme, URL)
-    factories.listed(acme.workspace, 3)
+    waiting(acme, 3)
     claims = claim()
     assert len(claims) == 3
     assert claim() == []
@@ -57,8 +63,7 @@ def test_claimed_delivery_is_not_claimed_again_until_the_claim_has_ended(acme: T
 
 
 def test_at_most_ten_attempts_for_an_endpoint_at_once(acme: Tenant) -> None:
-    endpoint(acme, URL)
-    factories.listed(acme.workspace, 30)
+    waiting(acme, 30)
     first = claim()
     assert len(first) == AT_ONCE == 10
     assert claim() == []
@@ -129,8 +134,7 @@ def test_order_is_for_one_endpoint_and_not_among_several(acme: Tenant) -> None:
 def test_deliveries_wait_while_the_workspace_may_not_use_the_api(
     acme: Tenant, plan: str, suspended: bool
 ) -> None:
-    endpoint(acme, URL)
-    factories.listed(acme.workspace, 1)
+    waiting(acme)
     Workspace.objects.update(plan=plan, suspended=suspended)
     assert bool(claim()) == (access_warning(Workspace.objects.get()) == "")
     Workspace.objects.update(plan=Plan.PRO, suspended=False)
@@ -142,16 +146,14 @@ def test_deliveries_wait_while_the_workspace_may_not_use_the_api(
 def test_deliveries_of_an_endpoint_that_is_off_or_deleted_wait(
     acme: Tenant, change: dict[str, Any]
 ) -> None:
-    endpoint(acme, URL)
-    factories.listed(acme.workspace, 1)
+    waiting(acme)
     Endpoint.objects.update(**change)
     assert claim() == []
     assert Delivery.objects.get().state == PENDING
 
 
 def test_delivery_has_ten_attempts_after_longer_and_longer_delays(acme: Tenant) -> None:
-    endpoint(acme, URL)
-    factories.listed(acme.workspace, 1)
+    waiting(acme)
     for number, delay in enumerate([*DELAYS[1:], None], 1):
         [claimed] = claim()
         before = timezone.now()
@@ -184,8 +186,7 @@ def test_retry_after_makes_a_delay_longer_up_to_an_hour(asked: int, seconds: int
 
 
 def test_failure_marks_the_endpoint_and_success_clears_that(acme: Tenant) -> None:
-    made, _ = endpoint(acme, URL)
-    factories.listed(acme.workspace, 1)
+    waiting(acme)
     end(claim(), None)
     since = Endpoint.objects.get().failing_since
     assert since is not None
@@ -202,8 +203,7 @@ def test_failure_marks_the_endpoint_and_success_clears_that(acme: Tenant) -> Non
 def test_endpoint_is_switched_off_after_five_days_without_success(
     acme: Tenant, days: float, enabled: bool
 ) -> None:
-    endpoint(acme, URL, failing_since=timezone.now() - timedelta(days=days))
-    factories.listed(acme.workspace, 1)
+    waiting(acme, failing_since=timezone.now() - timedelta(days=days))
     end(claim(), 500)
     found = Endpoint.objects.get()
     assert found.enabled == enabled
@@ -211,8 +211,7 @@ def test_endpoint_is_switched_off_after_five_days_without_success(
 
 
 def test_result_of_a_process_whose_claim_has_ended(acme: Tenant) -> None:
-    endpoint(acme, URL)
-    factories.listed(acme.workspace, 1)
+    waiting(acme)
     late = claim()
     Delivery.objects.update(claimed_until=timezone.now())
     other = claim()
@@ -228,8 +227,7 @@ def test_result_of_a_process_whose_claim_has_ended(acme: Tenant) -> None:
 
 def test_result_that_is_recorded_twice_is_one_attempt(acme: Tenant) -> None:
     """As after a commit whose response was lost."""
-    endpoint(acme, URL)
-    factories.listed(acme.workspace, 1)
+    waiting(acme)
     results = [Result(each, datetime.now(UTC), 12, 500) for each in claim()]
     for _ in range(2):
         services.save_results(results)
@@ -237,8 +235,7 @@ def test_result_that_is_recorded_twice_is_one_attempt(acme: Tenant) -> None:
 
 
 def test_result_of_a_delivery_that_was_deleted_is_dropped(acme: Tenant) -> None:
-    endpoint(acme, URL)
-    factories.listed(acme.workspace, 1)
+    waiting(acme)
     claims = claim()
     Delivery.objects.all().delete()
     end(claims)
@@ -246,8 +243,7 @@ def test_result_of_a_delivery_that_was_deleted_is_dropped(acme: Tenant) -> None:
 
 
 def test_send_again_gives_a_whole_schedule_with_the_same_id(acme: Tenant) -> None:
-    made, _ = endpoint(acme, URL)
-    factories.listed(acme.workspace, 3)
+    made = waiting(acme, 3)
     claims = claim()
     end(claims[:1])
     Delivery.objects.filter(pk=claims[1].id).update(failures=len(DELAYS) - 1)
@@ -295,8 +291,7 @@ def facts() -> dict[str, tuple[str, str]]:
 def test_system_page_says_what_waits_and_whether_a_process_delivers(
     acme: Tenant, umbrella: Tenant
 ) -> None:
-    endpoint(acme, URL)
-    factories.listed(acme.workspace, 3)
+    waiting(acme, 3)
     found = facts()
     assert found["Processes that deliver"] == ("none: see manage.py deliver_webhooks", "bad")
     assert found["Deliveries that wait"] == ("3", "")
@@ -326,8 +321,7 @@ def test_system_page_says_that_a_transaction_holds_the_feed_back(acme: Tenant) -
 
 
 def test_metrics_have_the_state(acme: Tenant) -> None:
-    endpoint(acme, URL)
-    factories.listed(acme.workspace, 3)
+    waiting(acme, 3)
     monitoring.say_seen()
     found = {metric.name: metric.samples[0].value for metric in monitoring.read_metrics(connection)}
     assert found.pop("documents_events_held_seconds") < 60
@@ -346,8 +340,7 @@ def test_metrics_have_the_state(acme: Tenant) -> None:
 def test_deliveries_are_deleted_after_30_days_and_events_after_32(
     acme: Tenant, as_owner: None
 ) -> None:
-    endpoint(acme, URL)
-    factories.listed(acme.workspace, 4)
+    waiting(acme, 4)
     end(claim())
     now = timezone.now()
     for number, delivery in enumerate(Delivery.objects.order_by("id")):
@@ -365,8 +358,7 @@ def test_deliveries_are_deleted_after_30_days_and_events_after_32(
 def test_purge_goes_on_while_there_is_more(
     acme: Tenant, as_owner: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    endpoint(acme, URL)
-    factories.listed(acme.workspace, 5)
+    waiting(acme, 5)
     Delivery.objects.update(created_at=timezone.now() - timedelta(days=31))
     monkeypatch.setattr(purge, "BATCH", 2)
     assert [purge.purge() for _ in range(3)] == [True, True, False]
@@ -406,8 +398,7 @@ def test_claim_reads_few_rows_along_the_indexes_however_many_wait(
 ) -> None:
     """However old the planner's statistics are; PostgreSQL compiles nothing for it."""
     for _ in range(20):
-        endpoint(acme, URL)
-    factories.listed(acme.workspace, 400)
+        waiting(acme, 400)
     Delivery.objects.filter(pk__in=Delivery.objects.values("pk")[:4000]).update(
         next_attempt_at=timezone.now() + timedelta(days=1)
     )

@@ -1,5 +1,6 @@
 """The other files in deploy/: units, rotation of logs, containers; with the paths of the tests."""
 
+import contextlib
 import json
 import os
 import re
@@ -7,8 +8,10 @@ import shlex
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 import yaml
 from django.conf import settings
@@ -17,6 +20,7 @@ from audit.models import Action, AuditEntry, Checkpoint
 from config import env
 from config.runtime.ports import free_port
 from events.webhooks.models import Process
+from tests.config.test_checks import listens
 from tests.support import factories, seals, server
 from tests.support.factories import Tenant
 from tests.support.nginx import Nginx, program
@@ -49,11 +53,26 @@ def environment() -> dict[str, str]:
     return {**os.environ, "DATABASE_URL": server.test_database_url()}
 
 
-def start(command: list[str], **variables: str) -> "subprocess.Popen[bytes]":
-    """Starts a unit's command in its folder, in a process group, as systemd's control group."""
-    return subprocess.Popen(
-        command, cwd=ROOT, env={**environment(), **variables}, start_new_session=True
+@contextlib.contextmanager
+def running(
+    command: list[str], variables: dict[str, str] | None = None, *, mixed: bool = False
+) -> Iterator[None]:
+    """A unit's command runs in its folder, in a process group, as in systemd's control group.
+
+    At the end it is asked to stop, and all of its processes must end.
+
+    Args:
+        mixed: only the main process is asked (KillMode=mixed).
+    """
+    process = subprocess.Popen(
+        command, cwd=ROOT, env={**environment(), **(variables or {})}, start_new_session=True
     )
+    try:
+        yield
+    finally:
+        (os.kill if mixed else os.killpg)(process.pid, signal.SIGTERM)
+        assert process.wait(STOP_PATIENCE) == 0
+    assert eventually(lambda: group_is_empty(process.pid))
 
 
 def group_is_empty(group: int) -> bool:
@@ -131,15 +150,10 @@ def test_unit_s_command_succeeds(nginx: Nginx, acme: Tenant, unit: Path) -> None
 
 def test_unit_of_completions_records_them_and_ends_as_a_whole(nginx: Nginx, acme: Tenant) -> None:
     unit = DEPLOY / "systemd" / "documents-api-completions.service"
-    process = start(exec_start(unit, nginx.logs))
-    try:
+    with running(exec_start(unit, nginx.logs)):
         document = factories.document(acme.workspace)
         nginx.get(f"/documents/{document.id}/download", acme.raw)
         assert eventually(AuditEntry.objects.filter(action=Action.DOWNLOAD_ENDED).exists)
-    finally:
-        os.killpg(process.pid, signal.SIGTERM)
-        assert process.wait(STOP_PATIENCE) == 0
-    assert eventually(lambda: group_is_empty(process.pid))
 
 
 def test_unit_of_the_sealer_seals_until_it_is_stopped(
@@ -147,27 +161,18 @@ def test_unit_of_the_sealer_seals_until_it_is_stopped(
 ) -> None:
     unit = DEPLOY / "systemd" / "documents-api-seal.service"
     witness = {"AUDIT_WITNESSES": f"file:{tmp_path / 'checkpoints'}"}
-    process = start(exec_start(unit, tmp_path), **seals.VARIABLES, **witness)
-    try:
+    with running(exec_start(unit, tmp_path), seals.VARIABLES | witness):
         assert eventually((tmp_path / "checkpoints").exists)
         assert Checkpoint.objects.latest("size").size == AuditEntry.objects.count()
-    finally:
-        process.terminate()
-        assert process.wait(STOP_PATIENCE) == 0
 
 
 def test_unit_of_the_webhooks_delivers_until_it_is_stopped(transactional_db: None) -> None:
     port = free_port()
     unit = DEPLOY / "systemd" / "documents-api-webhooks@.service"
-    process = start(exec_start(unit, Path(), str(port)))
-    try:
+    with running(exec_start(unit, Path(), str(port))):
         assert eventually(Process.objects.exists)
-        metrics = f"http://{HOST}:{port}/metrics"
-        served = subprocess.run(["curl", "-sS", metrics], capture_output=True, text=True).stdout
+        served = httpx.get(f"http://{HOST}:{port}/metrics").text
         assert 'documents_webhooks_attempts_total{result="failed"} 0.0' in served
-    finally:
-        process.terminate()
-        assert process.wait(STOP_PATIENCE) == 0
 
 
 @pytest.mark.parametrize("variable", ["AUDIT_SIGNING_KEY", "DATABASE_SEALER_URL"])
@@ -183,17 +188,9 @@ def test_only_the_sealer_has_the_key_that_signs_and_its_role(variable: str) -> N
 def test_unit_of_an_instance_serves_on_its_port(transactional_db: None) -> None:
     port = free_port()
     unit = DEPLOY / "systemd" / "documents-api@.service"
-    process = start(exec_start(unit, Path(), str(port)), HTTPS_ONLY="no")
-    try:
-        probe = ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}"]
-        url = f"http://{HOST}:{port}/api/v1/me"
-        assert eventually(
-            lambda: subprocess.run([*probe, url], capture_output=True, text=True).stdout == "401"
-        )
-    finally:
-        process.terminate()
-        process.wait()
-    assert eventually(lambda: group_is_empty(process.pid))
+    with running(exec_start(unit, Path(), str(port)), {"HTTPS_ONLY": "no"}, mixed=True):
+        assert eventually(lambda: listens(port))
+        assert httpx.get(f"http://{HOST}:{port}/api/v1/me", timeout=60).status_code == 401
 
 
 def test_logrotate_makes_nginx_write_a_new_file(nginx: Nginx, tmp_path: Path) -> None:

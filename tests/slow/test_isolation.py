@@ -90,14 +90,6 @@ def test_one_key_has_at_most_half_of_the_downloads(
     assert server.get(f"/documents/{other.id}/download", umbrella.raw).status == 200
 
 
-def test_slow_forms_stop_no_request_to_the_api(
-    server: Server, clients: SlowClients, umbrella: Tenant
-) -> None:
-    for _ in range(MANY):
-        clients.send(SIGN_IN_FORM)
-    assert_undisturbed(server, umbrella)
-
-
 def test_slow_downloads_and_slow_forms_together_stop_nobody(
     server: Server, clients: SlowClients, acme: Tenant, large: Document, umbrella: Tenant
 ) -> None:

@@ -202,15 +202,6 @@ def test_nginx_large_bodies_for_the_admin_are_refused_with_a_page(gate: Nginx) -
     assert b"too large" in response.body
 
 
-def test_nginx_ignores_headers_with_underscores(gate: Nginx, acme: Tenant) -> None:
-    key = f"Authorization: {acme.bearer}"
-    document = factories.document(acme.workspace)
-    path = f"/api/v1/documents/{document.id}/download"
-    assert exchange(gate.tls(), request(path, key, "X_Forwarded_For: 6.6.6.6")).status == 200
-    entry = AuditEntry.objects.filter(action=Action.DOCUMENT_DOWNLOADED).get()
-    assert entry.address == HOST
-
-
 def test_nginx_serves_http_2(gate: Nginx, acme: Tenant) -> None:
     words = ["curl", "-s", "--http2", "--cacert", str(gate.certificate)]
     words += ["-w", "%{http_version} %{http_code}", "-o", "/dev/null"]

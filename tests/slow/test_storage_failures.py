@@ -14,7 +14,7 @@ from tests.support import factories
 from tests.support.client import Response, golden
 from tests.support.factories import Tenant
 from tests.support.nginx import Nginx
-from tests.support.proxy import HOST, failing_after, with_206
+from tests.support.proxy import HOST, failing_after
 from tests.support.server import PATIENCE, Server, eventually
 
 WRONG = "a-secret-key-that-is-wrong"
@@ -111,22 +111,6 @@ def test_storage_without_an_object_is_no_failure_of_storage(server: Server, acme
     for _ in range(FAILURES + 1):
         assert is_unavailable(server.get(f"/documents/{lost.id}/download", acme.raw))
     assert server.get(f"/documents/{document.id}/download", acme.raw).status == 200
-
-
-def test_storage_that_closed_a_kept_connection_gets_a_second_request(
-    server: Server, acme: Tenant
-) -> None:
-    path = f"/documents/{factories.document(acme.workspace).id}/download"
-    assert server.get(path, acme.raw).status == 200
-    failures = iter([ConnectionResetError])
-
-    def cut_once(block: bytes) -> bytes:
-        if failure := next(failures, None):
-            raise failure
-        return with_206(block)
-
-    server.store.alter = cut_once
-    assert server.get(path, acme.raw).status == 200
 
 
 @pytest.fixture

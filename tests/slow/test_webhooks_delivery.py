@@ -1,7 +1,5 @@
 """manage.py deliver_webhooks: each event arrives, signed, whatever happens to processes."""
 
-import random
-import signal
 import time
 from datetime import timedelta
 from pathlib import Path
@@ -12,7 +10,6 @@ from standardwebhooks.webhooks import Webhook
 
 from audit.models import AuditEntry
 from config.api.responses import as_json
-from documents.models import Document
 from events.models import Event
 from events.serializers import event
 from events.webhooks import policy, secrets
@@ -26,9 +23,8 @@ from tests.support.receiver import (
     delivering,
     endpoint,
     start_delivering,
-    stop_delivering,
 )
-from tests.support.server import PATIENCE, eventually
+from tests.support.server import eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -109,42 +105,6 @@ def test_410_switches_the_endpoint_off_and_says_so(
     assert "410" in entry.detail
     delivery = Delivery.objects.get()
     assert (delivery.state, delivery.attempts) == (PENDING, 1)  # it waits for "on"
-
-
-def test_deliveries_survive_processes_that_are_killed(
-    acme: Tenant, receiver: Receiver, log: Path
-) -> None:
-    receiver.delay = 0.05
-    endpoint(acme, receiver.url(), "document.created", "document.sent", "document.viewed")
-    processes = [start_delivering(log) for _ in range(2)]
-    chance = random.Random(17)  # noqa: S311 - moments of a test
-    try:
-        documents = factories.listed(acme.workspace, 100)
-        for _ in range(6):
-            receiver.arrived.clear()
-            assert receiver.arrived.wait(PATIENCE), log.read_text()
-            time.sleep(chance.uniform(0, 0.3))
-            victim = processes.pop(0)
-            victim.send_signal(signal.SIGKILL)
-            victim.wait()
-            # Claims of a killed process end after 20 s; the test does not wait for that.
-            Delivery.objects.filter(claimed_until__isnull=False).update(
-                claimed_until=timezone.now()
-            )
-            processes.append(start_delivering(log))
-        Document.objects.update(status="VIEWED")
-        assert eventually(all_delivered), log.read_text()
-    finally:
-        for process in processes:
-            stop_delivering(process)
-    ids = [each.id for each in receiver.received]
-    assert len(set(ids)) == 300
-    assert len(ids) >= 300
-    for document in documents:
-        mine = [each for each in receiver.received if each.document == str(document.id)]
-        first = list(dict.fromkeys(each.type for each in mine))
-        assert first == ["document.created", "document.sent", "document.viewed"]
-        assert len({each.id for each in mine}) == 3
 
 
 def test_two_processes_share_the_work_and_ten_attempts_are_in_progress(
