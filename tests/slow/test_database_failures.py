@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import median
 
 import httpx
@@ -23,7 +22,7 @@ from tests.support.client import golden
 from tests.support.database import locked, read_only
 from tests.support.factories import Tenant
 from tests.support.proxy import HOST
-from tests.support.server import Server, end_connections, other_connections, running
+from tests.support.server import Server, end_connections, other_connections
 from tests.support.staff import signed_in
 
 LIMIT = 6.0  # seconds in which every request is answered
@@ -75,13 +74,11 @@ class Consumers:
 
 
 @pytest.fixture
-def consumers(transactional_db: None, acme: Tenant, tmp_path: Path) -> Iterator[Consumers]:
-    """A server of the test's own, that nothing has disturbed yet."""
+def consumers(server: Server, acme: Tenant) -> Consumers:
     session = signed_in(acme.admin).cookies["sessionid"].value
-    with running(Server(tmp_path)) as server:
-        made = Consumers(server, acme, str(factories.document(acme.workspace).id), session)
-        assert statuses(made.all_at_once()) == {200}
-        yield made
+    made = Consumers(server, acme, str(factories.document(acme.workspace).id), session)
+    assert statuses(made.all_at_once()) == {200}
+    return made
 
 
 def statuses(responses: list[Timed]) -> set[int]:
@@ -110,16 +107,17 @@ def refused_by_breaker(ask: Callable[[], Timed], seconds: float) -> None:
 
 
 def test_database_that_is_silent_is_503_in_time_and_then_at_once(consumers: Consumers) -> None:
+    logged = len(consumers.server.log())
     consumers.server.database.silence()
     responses = consumers.all_at_once()
     assert statuses(responses) == {503}
     assert max(response.took for response in responses) < LIMIT
     refused_by_breaker(lambda: consumers.api("/documents"), seconds=4)
-    assert "The database fails repeatedly" in consumers.server.log()
+    assert "The database fails repeatedly" in consumers.server.log()[logged:]
     consumers.server.database.restore()
     assert consumers.server.recovers()
     assert statuses(consumers.all_at_once()) == {200}
-    assert "The database responds again" in consumers.server.log()
+    assert "The database responds again" in consumers.server.log()[logged:]
 
 
 def test_database_that_is_silent_to_new_connections_is_503_in_time(consumers: Consumers) -> None:
@@ -232,6 +230,7 @@ def test_database_that_is_read_only_serves_all_but_downloads(consumers: Consumer
     _, consumers_key = factories.issue(
         consumers.tenant.workspace, "not used yet", consumers.tenant.admin
     )
+    logged = len(consumers.server.log())
     with read_only():
         for _ in range(2):
             assert consumers.server.get("/me", consumers_key).status == 200
@@ -239,7 +238,7 @@ def test_database_that_is_read_only_serves_all_but_downloads(consumers: Consumer
                 assert consumers.api(path).status == 200
             assert consumers.api(PATHS[3]).status == 503
             assert consumers.page().status == 200
-    log = consumers.server.log()
+    log = consumers.server.log()[logged:]
     assert log.count("last use") == 1
     assert "Traceback" not in log
     assert statuses(consumers.all_at_once()) == {200}
@@ -249,6 +248,7 @@ def test_database_is_used_again_by_the_next_request_although_connections_died(
     server: Server, acme: Tenant
 ) -> None:
     """Each slot's connection has died while no request used it; no trial may be wasted on one."""
+    logged = len(server.log())
     with ThreadPoolExecutor(20) as threads:
         for response in threads.map(lambda _: server.get("/me", acme.raw), range(40)):
             assert response.status == 200
@@ -256,7 +256,7 @@ def test_database_is_used_again_by_the_next_request_although_connections_died(
     for _ in range(3):
         assert server.request("/readyz").status == 503
         time.sleep(1.05)  # the result is kept for a second
-    assert "The database fails repeatedly" in server.log()
+    assert "The database fails repeatedly" in server.log()[logged:]
     server.database.restore()
     time.sleep(PAUSE + 0.1)  # a try is due
     assert server.get("/me", acme.raw).status == 200

@@ -139,48 +139,23 @@ def test_embedded_service_that_dies_is_started_again_at_its_address(folder: Path
     assert eventually(lambda: connects(str(address.hostname), address.port or 0))
 
 
-def test_embedded_stack_writes_to_the_data_folder_only(folder: Path, tmp_path: Path) -> None:
-    user = User(folder, HOME=str(tmp_path))
-    assert {path.name for path in folder.iterdir()} == {
-        "postgres",
-        "s3",
-        "secret_key",
-        "start.lock",
-    }
-    user.kill()
-    assert all_gone(folder), using(folder)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_embedded_credentials_are_for_the_owner_only(folder: Path) -> None:
-    User(folder)
-    secrets = [
-        folder / "secret_key",
-        *folder.glob("*/secrets.json"),
-        *folder.glob("*/variables.json"),
-    ]
-    assert len(secrets) == 5
-    assert {oct(file.stat().st_mode & 0o777) for file in secrets} == {"0o600"}
-    keys = [word for word in find(folder, "rclone serve").cmdline() if "auth" in word]
-    assert keys == []
-
-
-def test_embedded_data_is_for_the_owner_only(folder: Path) -> None:
-    """Also that of an earlier release. PostgreSQL, another user, may pass through for root."""
+def test_embedded_stack_writes_to_the_data_folder_only_and_all_of_it_is_for_the_owner_only(
+    folder: Path, tmp_path: Path
+) -> None:
+    """Also the data of an earlier release. PostgreSQL, another user, may pass through for root."""
     folder.mkdir(mode=0o755)
     (folder / "checkpoints").touch(mode=0o644)
-    User(folder)
+    user = User(folder, HOME=str(tmp_path))
+    written = {path.name for path in folder.iterdir()}
+    assert written == {"checkpoints", "postgres", "s3", "secret_key", "start.lock"}
+    assert list(tmp_path.iterdir()) == []
     passes = 0o011 if os.geteuid() == 0 else 0
     for path in (folder, *folder.rglob("*")):
         allowed = 0o700 | passes if path in (folder, folder / "postgres") else 0o700
         if not path.is_symlink():
             assert not stat.S_IMODE(path.lstat().st_mode) & ~allowed, path
-
-
-def test_embedded_database_s_roles_are_no_superusers_and_one_cannot_create_tables(
-    folder: Path,
-) -> None:
-    user = User(folder)
+    keys = [word for word in find(folder, "rclone serve").cmdline() if "auth" in word]
+    assert keys == []
     for url, creates in ((user.database, False), (user.owner, True)):
         with psycopg.connect(url) as connection:
             query = (

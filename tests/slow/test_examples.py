@@ -23,11 +23,6 @@ OFFLINE = {"verify_evidence"}  # needs no service (`tests/slow/test_examples_evi
 SERVERS = {"receive"}  # `tests/slow/test_examples_receive.py`
 
 
-@pytest.fixture
-def examples(tmp_path: Path, server: Server, acme: Tenant) -> Examples:
-    return Examples(tmp_path, server, acme)
-
-
 def test_examples_are_all_tested() -> None:
     assert {file.stem for file in (ROOT / "examples").glob("*.py")} == (
         OFFLINE | SERVERS | set(PROGRAMS)
@@ -54,10 +49,13 @@ WRONG = {
         "A valid API key is required. Send it in the header 'Authorization: Bearer dtd_...'; "
         "a workspace admin can create one in the developer settings.",
     ),
-    "letters no key has": (
-        {"DTD_API_KEY": "dtd_ключ"},
-        "DTD_API_KEY has a character that is in no key; copy it again.",
-    ),
+    **{
+        f"a character no key has: {raw!r}": (
+            {"DTD_API_KEY": raw},
+            "DTD_API_KEY has a character that is in no key; copy it again.",
+        )
+        for raw in ("dtd_ключ", "dtd_\u200b", "dtd_a\nb", "dtd_\x7f")
+    },
     "an address with the path": (
         {"DTD_BASE_URL": "{base}/api/v1"},
         "The API has no such path.",

@@ -11,12 +11,6 @@ from tests.support import factories
 from tests.support.examples import Examples, Requests, file_size_limit
 from tests.support.factories import Tenant
 from tests.support.proxy import Proxy
-from tests.support.server import Server
-
-
-@pytest.fixture
-def examples(tmp_path: Path, server: Server, acme: Tenant) -> Examples:
-    return Examples(tmp_path, server, acme)
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ from base64 import b64encode
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from http.client import HTTPConnection
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +20,7 @@ from tests.support import factories
 from tests.support.examples import Examples, Requests
 from tests.support.factories import Tenant
 from tests.support.proxy import HOST, Proxy
-from tests.support.server import Server, eventually
+from tests.support.server import eventually
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 EVENT_ID = f"evt_{'5f' * 16}"
@@ -77,11 +76,6 @@ def signed(
         "webhook-signature": Webhook(changed.get("secret", SECRET)).sign(id, at, body),
     }
     return body.encode(), headers
-
-
-@pytest.fixture
-def examples(tmp_path: Path, server: Server, acme: Tenant) -> Examples:
-    return Examples(tmp_path, server, acme)
 
 
 @pytest.fixture

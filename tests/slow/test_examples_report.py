@@ -2,7 +2,6 @@
 
 import csv
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -10,7 +9,6 @@ from documents.models import Document
 from tests.support import factories
 from tests.support.examples import Examples
 from tests.support.factories import Tenant
-from tests.support.server import Server
 
 NOW = datetime.now(UTC)
 
@@ -18,11 +16,6 @@ NOW = datetime.now(UTC)
 def days_ago(days: int) -> datetime:
     """A time that is so many days old, with an hour to spare."""
     return NOW - timedelta(days=days, hours=1)
-
-
-@pytest.fixture
-def examples(tmp_path: Path, server: Server, acme: Tenant) -> Examples:
-    return Examples(tmp_path, server, acme)
 
 
 @pytest.fixture

@@ -14,6 +14,8 @@ from pathlib import Path
 from time import sleep
 from unittest.mock import patch
 
+import pytest
+
 from tests.support.factories import Tenant
 from tests.support.proxy import HOST
 from tests.support.server import ROOT, Server
@@ -88,6 +90,12 @@ class Examples:
             return
         self.waits.append(seconds)
         self.during_wait()
+
+
+@pytest.fixture
+def examples(tmp_path: Path, server: Server, acme: Tenant) -> Examples:
+    """The programs in a folder, on the server, with Acme's key."""
+    return Examples(tmp_path, server, acme)
 
 
 class Requests:

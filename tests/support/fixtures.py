@@ -21,6 +21,7 @@ from tests.support import factories, openapi, seals, staff
 from tests.support.browser import browser, chromium  # noqa: F401 - fixtures
 from tests.support.client import forget_requests, send_forms_as_browsers_do
 from tests.support.database import allow_backdating, empty_tables
+from tests.support.examples import examples  # noqa: F401 - a fixture
 from tests.support.factories import Tenant
 from tests.support.inbox import inbox  # noqa: F401 - a fixture
 from tests.support.nginx import Nginx
