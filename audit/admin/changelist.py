@@ -84,21 +84,19 @@ class AuditChangeList(SearchChangeList):
             '<p class="quiet">Too many entries for a chart. Choose a shorter time.</p>'
         )
 
-    def _drawn(self, shown: histogram.Range, counted: list[dict[str, int]]) -> SafeString | None:
-        hourly = shown.step == histogram.HOUR
-        drawn = [
-            Bar(
-                f"{start}:00" if hourly else start,
-                numbers,
-                self.address(since=start, until=start, within=None),
-            )
-            for start, numbers in zip(shown.starts(), counted, strict=True)
-        ]
+    def _drawn(self, shown: histogram.Range, counted: list[histogram.Counted]) -> SafeString | None:
+        drawn = [self._bar(each, shown.form) for each in counted]
         if shown.count < 2 or not any(bar.total for bar in drawn):
             return None
-        unit = "hour" if hourly else "day"
+        unit = "hour" if shown.step == histogram.HOUR else "day"
         label = f"Entries by {unit} (UTC), {drawn[0].label} to {drawn[-1].label}"
         return bar_chart(drawn, label=label)
+
+    def _bar(self, counted: histogram.Counted, form: str) -> Bar:
+        text = f"{counted.start:{form}}"
+        url = self.address(since=text, until=text, within=None)
+        label = text if len(text) == len("2026-03-01") else f"{text}:00"
+        return Bar(label, {"downloads": counted.downloads, "other": counted.other}, url)
 
     def _ranges(self) -> list[tuple[datetime, datetime]]:
         """The filters' times; without any, the last month with entries, or else the last day."""

@@ -131,7 +131,7 @@ class ExportViews(ScopedAdmin):
             return form
         try:
             entries = self.get_filtered(request, form)
-            number = len(histogram.read(entries, form.alternatives(), MOST_COUNTED))
+            number = histogram.count(entries, form.alternatives(), MOST_COUNTED)
             size = f"more than {MOST_COUNTED:,}" if number > MOST_COUNTED else f"{number:,}"
         except histogram.TooMany:
             size = "too many to count in a moment"
