@@ -1,13 +1,13 @@
 """GET /api/v1/openapi.json, the OpenAPI document; and /api/docs, the documentation page.
 
-The document is `openapi.json` beside this file. It is written by hand: the tests compare it with
-the code, and each response with it.
+The document is `docs/openapi.json`. It is written by hand: the tests compare it with the code, and
+each response with it.
 """
 
 import hashlib
-from pathlib import Path
 
 import msgspec
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
 from django.shortcuts import render
 
@@ -19,8 +19,7 @@ from config.api.request import ApiRequest
 from config.api.responses import JSON, as_json, error_response
 from config.api.viewsets import ApiViewSet
 
-FILE = Path(__file__).with_name("openapi.json")
-DOCUMENT = msgspec.json.decode(FILE.read_bytes())
+DOCUMENT = msgspec.json.decode((settings.BASE_DIR / "docs" / "openapi.json").read_bytes())
 CONTENT = as_json(DOCUMENT)  # without the file's spaces and line breaks
 HEADERS = {
     "Cache-Control": "public, max-age=300",  # seconds until a client asks for a newer one

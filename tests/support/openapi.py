@@ -19,7 +19,7 @@ from jsonschema_rs import Draft202012Validator
 
 Json = dict[str, Any]
 
-SCHEMA_FILE = Path(__file__).parent.parent.parent / "config" / "api" / "openapi.json"
+SCHEMA_FILE = Path(__file__).parent.parent.parent / "docs" / "openapi.json"
 SCHEMA: Json = json.loads(SCHEMA_FILE.read_text())
 OTHER_PATHS = "x-other-paths"  # our extension: the responses of every path not in `paths`
 
