@@ -1,6 +1,7 @@
 """Bearer authentication with a workspace key: every failure is the same 401."""
 
 import logging
+import re
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from uuid import UUID
@@ -33,7 +34,17 @@ _USED = """
 LAST_USED_EVERY = timedelta(minutes=1)  # writing it on every request costs a fifth of throughput
 _paused_until = datetime.min.replace(tzinfo=UTC)  # later after an error
 
+_BEARER = re.compile(rf"(?i:Bearer) +({PREFIX}[\x21-\x7e]+)")
 MALFORMED = f"the Authorization header is not of the form Bearer {PREFIX}…"
+
+
+def from_header(value: str) -> str | None:
+    """The raw key in an Authorization header `Bearer dtd_…`; None for any other form.
+
+    The scheme is case-insensitive (RFC 9110, section 11.1), the key is not.
+    """
+    match = _BEARER.fullmatch(value)
+    return match and match[1]
 
 
 class BearerKeyAuthentication(BaseAuthentication):
@@ -44,7 +55,7 @@ class BearerKeyAuthentication(BaseAuthentication):
 
     def authenticate(self, request: ApiRequest) -> tuple[None, ActiveKey]:  # type: ignore[override]
         header = request.META.get("HTTP_AUTHORIZATION", "")
-        raw = keys.from_header(header)
+        raw = from_header(header)
         if raw is None:
             raise InvalidKey(MALFORMED if header else "no Authorization header")
         note(key_prefix=keys.loggable(raw))

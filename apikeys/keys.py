@@ -1,4 +1,4 @@
-"""The raw key: how it is generated, parsed from a header, and hashed for storage."""
+"""The raw key: how it is generated, and hashed for storage."""
 
 import hashlib
 import re
@@ -11,7 +11,6 @@ ALPHABET = string.ascii_letters + string.digits  # a double click selects the wh
 SECRET_LENGTH = 40  # characters; 40 × log2(62) ≈ 238 bits, of which 190 stay secret
 
 _KEY = re.compile(rf"{PREFIX}[A-Za-z0-9]{{{SECRET_LENGTH}}}")
-_BEARER = re.compile(rf"(?i:Bearer) +({PREFIX}[\x21-\x7e]+)")
 
 
 def generate() -> str:
@@ -38,12 +37,3 @@ def loggable(raw: str) -> str | None:
     Of any other text, even its first characters may be a secret.
     """
     return first_characters(raw) if _KEY.fullmatch(raw) else None
-
-
-def from_header(value: str) -> str | None:
-    """The raw key in an Authorization header `Bearer dtd_…`; None for any other form.
-
-    The scheme is case-insensitive (RFC 9110, section 11.1), the key is not.
-    """
-    match = _BEARER.fullmatch(value)
-    return match and match[1]

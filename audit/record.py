@@ -1,4 +1,4 @@
-"""The only writer of the audit log: `record` adds one entry.
+"""`record` adds an entry to the audit log. Only the ends of downloads have another writer.
 
 `FACTS` says which facts each action needs: a missing one is an error in the caller, not a gap in
 the log. Each entry also has the request's id, address and user agent. No entry has a raw key,
@@ -20,7 +20,8 @@ from config.runtime.key_format import cut_raw_keys
 from config.runtime.logs import redact, request_id
 from config.runtime.request_context import client_info
 
-# What an entry of each action has. A fact in parentheses may be missing.
+# What an entry of each action has, but for those that end another entry (`ending`). A fact in
+# parentheses may be missing.
 FACTS: dict[Action, str] = {
     Action.KEY_CREATED: "by key (detail)",  # when it expires, what it is for
     Action.KEY_ROLLED: "by key detail",  # when it ends, the new key

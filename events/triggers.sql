@@ -4,7 +4,7 @@
 -- as the owner.
 --
 -- The position of an event is at least the number of its own transaction. So while that transaction
--- runs, no event with this position or a later one is shown (`events.queries`), and none is skipped.
+-- runs, no event with this position or a later one is shown (`events.feed`), and none is skipped.
 -- It is also at least the position of the document's last event: of two transactions that change a
 -- document one after the other, the first may have the greater number.
 

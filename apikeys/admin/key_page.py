@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 
 from apikeys import charts
 from apikeys.admin.texts import refusal_warning, replaced_by
-from apikeys.life import DeletedKey, deleted_key, life_of
+from apikeys.history import DeletedKey, deleted_key, history_of
 from apikeys.models import ApiKey
 from apikeys.states import State
 from apikeys.usage import latest, report
@@ -81,7 +81,7 @@ def parsed(text: str) -> UUID | None:
 
 def events(key: ApiKey | DeletedKey) -> Iterator[Event]:
     """The key's life: what the audit log has, and its expiry."""
-    for entry in life_of(key.workspace_id, key.id):
+    for entry in history_of(key.workspace_id, key.id):
         action = entry.action_label.removeprefix("API key ").capitalize()
         detail = f" ({entry.detail})" if entry.detail else ""
         kind = "ended" if entry.action in ENDING else "done"

@@ -8,8 +8,9 @@ from django.db.models import Case, QuerySet, Value, When
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 
-from apikeys.admin.actions import CreateKey, DeleteKeys, EndKeys, RevokeKeys, RollKey
+from apikeys.admin.actions import DeleteKeys, EndKeys, RevokeKeys
 from apikeys.admin.changelist import KeyChangeList, StateFilter, UsedFilter, WorkspaceFilter
+from apikeys.admin.create import CreateKey, RollKey
 from apikeys.admin.key_page import KeyPage, parsed
 from apikeys.admin.texts import expiry_warning, refusal_warning
 from apikeys.models import ApiKey

@@ -4,19 +4,12 @@ No foreign key has a constraint: what a deleted key did remains, and writing nee
 `apikeys.usage.flusher` writes all of it, and `apikeys.usage.report` reads it.
 """
 
-from datetime import timedelta
-
 from django.db import models
 
 from apikeys.models import ApiKey
 from config.runtime.key_format import PUBLIC_LENGTH
 from workspaces.models import label
 
-KEEP_USAGE = timedelta(days=400)
-KEEP_REFUSED = timedelta(days=30)
-REFUSED_KEPT = 1_000_000  # rows, about 1 GB; the newest
-# Of these, rows without a key, and rows of keys that were not valid: anybody can cause both.
-UNAUTHENTICATED_KEPT = 100_000
 ADDRESSES_KEPT = 50  # of each key, those that were seen last
 
 REQUEST_ID_SHORT = 8  # characters, as lists show it

@@ -1,20 +1,18 @@
 """Deletes what is too old or too much, some rows at a time."""
 
+from datetime import timedelta
 from typing import Any
 
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from apikeys.usage.models import (
-    KEEP_REFUSED,
-    KEEP_USAGE,
-    REFUSED_KEPT,
-    UNAUTHENTICATED_KEPT,
-    KeyAddress,
-    KeyUsage,
-    RefusedRequest,
-)
+from apikeys.usage.models import KeyAddress, KeyUsage, RefusedRequest
 
+KEEP_USAGE = timedelta(days=400)
+KEEP_REFUSED = timedelta(days=30)
+REFUSED_KEPT = 1_000_000  # rows, about 1 GB; the newest
+# Of these, rows without a key, and rows of keys that were not valid: anybody can cause both.
+UNAUTHENTICATED_KEPT = 100_000
 ROWS = 1000  # of each table and rule, at a time
 
 

@@ -10,6 +10,7 @@ from django.http import HttpRequest
 from django.utils.encoding import escape_uri_path
 
 from apikeys import keys
+from apikeys.authentication import from_header
 from apikeys.models import ApiKey
 from apikeys.usage.buffers import ADDRESS_LENGTH, Batch, Buffer, clean, instant
 from apikeys.usage.models import RefusedRequest
@@ -132,7 +133,7 @@ def _refused(request: HttpRequest, status: int, address: str, notes: Notes, now:
             "workspace_id": key.workspace_id,
             "workspace_name": key.workspace_name,
         }
-    elif raw := keys.from_header(request.META.get("HTTP_AUTHORIZATION", "")):
+    elif raw := from_header(request.META.get("HTTP_AUTHORIZATION", "")):
         columns["key_prefix"] = keys.loggable(raw) or ""
         if status == 401 and not columns["key_prefix"]:
             columns["cause"] = MALFORMED

@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
 
-from audit import downloads
+from audit import download_outcomes
 from audit.admin.links import log_link, page_and_entries, pages_of
 from audit.models import Action, AuditEntry
 from audit.sealing import state
@@ -26,16 +26,16 @@ def prepare(
     """
     pages = pages_of(request)
     seals = state.seals_of(entries)
-    ends = downloads.ends_of(entries, among)
+    ends = download_outcomes.ends_of(entries, among)
     for entry in entries:
         found: Any = entry
         found.pages = pages
         found.seal_found = seals.get(entry.pk)
         found.outcome = None
         if entry.action == Action.DOWNLOAD_ENDED:
-            found.outcome = downloads.outcome(entry, entry)
+            found.outcome = download_outcomes.outcome(entry, entry)
         elif entry.action == Action.DOCUMENT_DOWNLOADED:
-            found.outcome = downloads.outcome(entry, ends.get(entry.request_id))
+            found.outcome = download_outcomes.outcome(entry, ends.get(entry.request_id))
 
 
 def link_column(label: str, text: str, **filters: str) -> Callable[[Any, AuditEntry], str]:
@@ -139,13 +139,13 @@ class EntryFields:
 
     @admin.display(description="download")
     def download(self, entry: Any) -> str:
-        outcome: downloads.Outcome | None = entry.outcome
+        outcome: download_outcomes.Outcome | None = entry.outcome
         return outcome.pill if outcome else ""
 
     @admin.display(description="what happened")
     def what_happened_to(self, entry: AuditEntry) -> str:
         """The action with its key or account. A key that acted itself is in the column "who"."""
-        if downloads.is_download(entry):
+        if download_outcomes.is_download(entry):
             return format_html(
                 "{} ({}) {}", self.what_happened(entry), entry.file_type, self.download(entry)
             )

@@ -23,7 +23,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.text import slugify
 
-from audit import downloads
+from audit import download_outcomes
 from audit.admin import histogram
 from audit.admin.base import ScopedAdmin
 from audit.admin.filters import AuditLogFilter
@@ -84,7 +84,7 @@ def batches(
 
 
 def _with_ends(batch: list[AuditEntry], among: QuerySet[AuditEntry]) -> list[AuditEntry]:
-    ends = downloads.ends_of(batch, among)
+    ends = download_outcomes.ends_of(batch, among)
     found = []
     for entry in batch:
         if entry.action == Action.DOCUMENT_DOWNLOADED and entry.request_id in ends:

@@ -24,6 +24,7 @@ from audit.sealing.tree import Frontier, StoredTree, TreeDamaged
 from config.management.progress import Report
 from config.runtime.request_context import actor
 
+SEAL_EVERY = 5.0  # seconds
 BATCH = 10_000  # entries of one seal
 LOCK = 0x7365616C  # an arbitrary number, unique among our advisory locks
 LOCKED_SECONDS = 60  # without a new checkpoint; a sealer holds the lock for no longer

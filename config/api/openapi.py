@@ -13,8 +13,8 @@ from django.shortcuts import render
 
 from config.api.conditions import tag_of_copy
 from config.api.errors import MethodNotAllowed
-from config.api.limits import REQUESTS_PER_MINUTE
 from config.api.parameters import LIMIT_MAX
+from config.api.rate_limit import REQUESTS_PER_MINUTE
 from config.api.request import ApiRequest
 from config.api.responses import JSON, as_json, error_response
 from config.api.viewsets import ApiViewSet

@@ -11,11 +11,7 @@ from datetime import datetime
 from msgspec import Struct, field
 
 from config.runtime.database import Row
-from documents import models
-
-# SPEC: progress counts those asked to sign or approve; CC and VIEWER are not.
-ASKED = frozenset({models.RecipientRole.SIGNER.value, models.RecipientRole.APPROVER.value})
-DONE = frozenset({models.RecipientStatus.SIGNED.value, models.RecipientStatus.APPROVED.value})
+from documents.progress import Progress, progress
 
 
 class Recipient(Struct, rename="camel", gc=False):
@@ -33,16 +29,6 @@ class Recipient(Struct, rename="camel", gc=False):
     completed_at: datetime | None
     declined_at: datetime | None
     decline_reason: str | None
-
-
-class Progress(Struct, gc=False):
-    """How many of the recipients asked to sign or approve have done so.
-
-    Recipients with the role CC or VIEWER are not counted.
-    """
-
-    done: int
-    total: int
 
 
 class Links(Struct, gc=False):
@@ -91,16 +77,6 @@ class DocumentPage(Struct, rename="camel", gc=False):
 
 DOCUMENT_COLUMNS = DocumentColumns.__struct_fields__
 RECIPIENT_COLUMNS = Recipient.__struct_fields__
-
-
-def progress(recipients: Iterable[models.Recipient | Recipient]) -> Progress:
-    """The progress of one document with these recipients."""
-    done = total = 0
-    for recipient in recipients:
-        if recipient.role in ASKED:
-            total += 1
-            done += recipient.status in DONE
-    return Progress(done, total)
 
 
 def links(id: str) -> Links:

@@ -1,8 +1,6 @@
-"""The response to a download: which file, which part of it, its headers, its audit entry."""
+"""The response to a download: the file or a part of it, from nginx or from this process."""
 
-import base64
 import contextlib
-from dataclasses import dataclass
 
 from django.conf import settings
 from django.http import (
@@ -11,69 +9,17 @@ from django.http import (
     HttpResponseNotModified,
     StreamingHttpResponse,
 )
-from django.utils.http import http_date
 
-from audit.models import Action, AuditEntry
-from audit.record import record
-from audit.snapshots import DocumentSnapshot, FileSnapshot, KeySnapshot
 from config.api.conditions import tag_of_copy
-from config.api.errors import DocumentNotComplete, Unavailable
-from config.api.request import ActiveKey, ApiRequest
-from config.api.responses import REVALIDATED
-from config.runtime import metrics
+from config.api.errors import Unavailable
+from config.api.request import ApiRequest
 from documents import storage
 from documents.download import nginx
-from documents.download.filenames import content_disposition
-from documents.download.queries import DocumentFiles, FileRow
+from documents.download.file_choice import Download
 from documents.download.ranges import ByteRange, if_range_holds, parse_range
+from documents.download.recording import record_download
 from documents.download.stream import STREAMS, RecordedStream
-from documents.models import Document
 from documents.storage import StorageError
-
-
-@dataclass(frozen=True)
-class Download:
-    """One file of a document, requested with one key."""
-
-    document: DocumentFiles
-    file_type: str
-    file: FileRow
-    key: ActiveKey
-
-    @classmethod
-    def choose(cls, document: DocumentFiles, requested: str | None, key: ActiveKey) -> "Download":
-        """The download of the requested type of file, or of the default for the document's status.
-
-        Raises:
-            DocumentNotComplete: `signed` or `certificate` before everyone has finished.
-        """
-        complete = document.status == Document.Status.COMPLETED
-        file_type = requested or ("signed" if complete else "original")
-        if file_type != "original" and not complete:
-            raise DocumentNotComplete
-        return cls(document, file_type, getattr(document, file_type), key)
-
-    @property
-    def etag(self) -> str:
-        """The file's strong tag: its digest, since its bytes never change."""
-        return f'"{self.file.sha256}"'
-
-    @property
-    def headers(self) -> dict[str, str]:
-        """The headers of each response about this file, whole or in part."""
-        digest = base64.b64encode(bytes.fromhex(self.file.sha256)).decode()
-        return {
-            "Accept-Ranges": "bytes",
-            "Content-Disposition": content_disposition(
-                self.document.id, self.document.file_name, self.file_type
-            ),
-            "Content-Type": "application/pdf",
-            "ETag": self.etag,
-            "Last-Modified": http_date(self.file.created_at.timestamp()),
-            "Repr-Digest": f"sha-256=:{digest}:",  # RFC 9530: of the whole file, also with a part
-            "X-Content-Type-Options": "nosniff",
-            **REVALIDATED,
-        }
 
 
 def download_response(request: ApiRequest, download: Download) -> HttpResponseBase:
@@ -153,20 +99,3 @@ def open_stream(download: Download, part: ByteRange | None, length: int) -> Reco
         entry = record_download(download, part)
         undo.pop_all()
     return RecordedStream(body, length, entry)
-
-
-def record_download(download: Download, part: ByteRange | None) -> AuditEntry:
-    """Writes the audit entry of a download that starts, and counts it."""
-    document = download.document
-    entry = record(
-        Action.DOCUMENT_DOWNLOADED,
-        key=KeySnapshot.of(download.key),
-        document=DocumentSnapshot(document_id=document.id, document_title=document.title),
-        file=FileSnapshot(
-            file_type=download.file_type,
-            file_sha256=download.file.sha256,
-            byte_range=part.content_range.removeprefix("bytes ") if part else "",
-        ),
-    )
-    metrics.DOWNLOADS_STARTED.labels(download.file_type).inc()
-    return entry

@@ -8,8 +8,9 @@ from config.api.request import ApiRequest
 from config.api.viewsets import ApiViewSet
 from documents.api.parameters import FILE_TYPES
 from documents.api.queries import with_id
+from documents.download.file_choice import Download
 from documents.download.queries import FILES, with_files
-from documents.download.response import Download, download_response
+from documents.download.response import download_response
 
 
 class DownloadViewSet(ApiViewSet):

@@ -9,7 +9,7 @@ import pytest
 from tests.support.server import ROOT
 
 REFERENCES = sorted(
-    set(re.findall(r"`([\w./]+\.py)(?::([\w.]+))?`", (ROOT / "docs/where.md").read_text()))
+    set(re.findall(r"`([\w./]+\.(?:py|sql))(?::([\w.]+))?`", (ROOT / "docs/where.md").read_text()))
 )
 
 

@@ -228,7 +228,13 @@ def test_container_has_the_code_and_does_not_run_as_root() -> None:
     assert all((ROOT / name).exists() for name in copied)
     packages = {name.partition(".")[0] for name in settings.INSTALLED_APPS}
     ours = {name for name in packages if (ROOT / name).is_dir()}
-    assert copied >= ours | {"manage.py", "templates", "examples", "deploy/build.sh"}
+    assert copied >= ours | {
+        "manage.py",
+        "templates",
+        "examples",
+        "docs/openapi.json",
+        "deploy/build.sh",
+    }
     assert re.findall(r"^USER (.*)$", text, re.MULTILINE) == ["documents-api"]
 
 

@@ -13,7 +13,7 @@ from audit.models import Action
 from audit.record import record
 from audit.sealing import checkpoints
 from audit.sealing.keys import public_keys, signing_key
-from audit.sealing.sealer import BATCH, Sealer, SealRefused
+from audit.sealing.sealer import BATCH, SEAL_EVERY, Sealer, SealRefused
 from audit.sealing.witnesses import Publisher, witnesses
 from config.management.progress import InterruptibleCommand, Progress, first_line
 from config.management.shutdown import Shutdown, Stopped, graceful_shutdown
@@ -33,7 +33,13 @@ class Command(InterruptibleCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--follow", action="store_true", help="seal on, until a signal")
-        parser.add_argument("--every", type=float, default=5.0, metavar="SECONDS", help="default 5")
+        parser.add_argument(
+            "--every",
+            type=float,
+            default=SEAL_EVERY,
+            metavar="SECONDS",
+            help=f"default {SEAL_EVERY:.0f}",
+        )
         parser.add_argument(
             "--after-restore",
             action="store_true",

@@ -21,7 +21,7 @@ class DeletedKey:
     state: State = State.DELETED
 
 
-def life_of(workspace_id: UUID, key_id: UUID) -> list[AuditEntry]:
+def history_of(workspace_id: UUID, key_id: UUID) -> list[AuditEntry]:
     """The entries of a key's creation and its end, the oldest first.
 
     The workspace's entries of these actions are few; those of a key can be millions of downloads.
@@ -39,7 +39,7 @@ def deleted_key(key_id: UUID) -> DeletedKey | None:
     newest = AuditEntry.objects.filter(LISTED, key_id=key_id).order_by(*NEWEST_FIRST).first()
     if newest is None or newest.workspace_id is None:
         return None
-    life = life_of(newest.workspace_id, key_id)
+    life = history_of(newest.workspace_id, key_id)
     if all(entry.action != Action.KEY_DELETED for entry in life):
         return None
     return DeletedKey(
