@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,7 +31,7 @@ OURS, DRF, STARLETTE = "this service", "stock DRF", "Starlette, raw"
 VARIANTS = {
     OURS: (
         f"{GRANIAN} --interface wsgi --blocking-threads 384 config.wsgi:application",
-        AS_INSTALLED,
+        {**AS_INSTALLED, "LOG_LEVEL": "INFO"},
     ),
     DRF: (
         f"{GUNICORN} django.core.wsgi:get_wsgi_application()",
@@ -125,7 +126,9 @@ def serving() -> Iterator[dict[str, Server]]:
         servers = {}
         for title, (command, environment) in VARIANTS.items():
             port = free_port()
-            process = stopping.enter_context(started(on_port(command, port), environment))
+            log = stopping.enter_context(tempfile.TemporaryFile()).fileno()
+            running = started(on_port(command, port), environment, log)
+            process = stopping.enter_context(running)
             client = httpx.Client(base_url=f"http://{HOST}:{port}", timeout=60)
             servers[title] = Server(title, port, process, stopping.enter_context(client))
         for server in servers.values():
