@@ -6,7 +6,7 @@ from django.http import HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html
 
-from apikeys.admin.actions import KeyAction
+from apikeys.admin.access import KeyAction
 from apikeys.admin.texts import LIST, refusal_warning, replaced_by
 from apikeys.forms import KeyForm, NewKeyForm, RollForm
 from apikeys.managers import AlreadyIssued

@@ -1,4 +1,4 @@
-"""The section of the keys: their list, and who sees and changes which."""
+"""The section of the keys: their list, its filters and actions, and its pages."""
 
 from typing import Any
 
@@ -8,27 +8,25 @@ from django.db.models import Case, QuerySet, Value, When
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 
-from apikeys.admin.actions import DeleteKeys, EndKeys, RevokeKeys
+from apikeys.admin.access import KeyAccess
 from apikeys.admin.changelist import KeyChangeList, StateFilter, UsedFilter, WorkspaceFilter
 from apikeys.admin.create import CreateKey, RollKey
+from apikeys.admin.end import DeleteKeys, EndKeys, RevokeKeys
 from apikeys.admin.key_page import KeyPage, parsed
 from apikeys.admin.texts import expiry_warning, refusal_warning
 from apikeys.models import ApiKey
 from apikeys.states import ENDED
 from audit.admin.links import AuditHistory
 from audit.admin.search import redirect_without_key
-from config.console.base import SectionAdmin, request_user
+from config.console.base import request_user
 from workspaces.directory import own_workspaces
 from workspaces.models import Workspace
 from workspaces.permissions import sees_every_workspace
 
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(AuditHistory, SectionAdmin):
-    """Only an admin of a key's workspace changes the key; support staff and operators see it.
-
-    All access goes through `get_queryset`, so that for anybody else the key does not exist.
-    """
+class ApiKeyAdmin(AuditHistory, KeyAccess):
+    """The list of keys, and the pages that it leads to."""
 
     audit_lookup = "key_id"
     description = "Let your software read documents. Create, roll, revoke and delete keys here."
@@ -58,26 +56,6 @@ class ApiKeyAdmin(AuditHistory, SectionAdmin):
 
     def heading(self, obj: ApiKey) -> str:
         return obj.name
-
-    # --- Who
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[ApiKey]:
-        user = request_user(request)
-        keys: QuerySet[ApiKey] = super().get_queryset(request)
-        if not sees_every_workspace(user):
-            keys = keys.filter(workspace__in=Workspace.objects.administered_by(user))
-        return keys.select_related("workspace", "created_by", "revoked_by", "replaced_by")
-
-    def has_view_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
-        everything = sees_every_workspace(request_user(request))
-        return everything or self.has_delete_permission(request, obj)
-
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return bool(own_workspaces(request))
-
-    def has_delete_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
-        own = own_workspaces(request)
-        return bool(own) if obj is None else obj.workspace_id in own
 
     # --- The list
 

@@ -13,7 +13,7 @@ from django.shortcuts import render
 
 from config.api.conditions import tag_of_copy
 from config.api.errors import MethodNotAllowed
-from config.api.parameters import LIMIT_MAX
+from config.api.page_limit import LIMIT_MAX
 from config.api.rate_limit import REQUESTS_PER_MINUTE
 from config.api.request import ApiRequest
 from config.api.responses import JSON, as_json, error_response

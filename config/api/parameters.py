@@ -3,17 +3,9 @@
 A parameter must not be empty or given twice. Unknown parameters are ignored.
 """
 
-import re
-
 from django.http import QueryDict
 
 from config.api.errors import InvalidParameter
-
-LIMIT_DEFAULT = 25
-LIMIT_MAX = 100  # objects a page
-LIMIT_EXPECTED = f"a whole number from 1 to {LIMIT_MAX}"
-
-_WHOLE_NUMBER = re.compile(r"[1-9][0-9]{0,2}")
 
 
 def single(query: QueryDict, name: str, expected: str) -> str | None:
@@ -33,13 +25,3 @@ def one_of(query: QueryDict, name: str, accepted: tuple[str, ...]) -> str | None
     if value is not None and value not in accepted:
         raise InvalidParameter(name, expected)
     return value
-
-
-def limit(query: QueryDict) -> int:
-    """The page size, 1 to 100."""
-    value = single(query, "limit", LIMIT_EXPECTED)
-    if value is None:
-        return LIMIT_DEFAULT
-    if not _WHOLE_NUMBER.fullmatch(value) or int(value) > LIMIT_MAX:
-        raise InvalidParameter("limit", LIMIT_EXPECTED)
-    return int(value)

@@ -1,4 +1,4 @@
-"""What a workspace's admin does with keys: revoke and delete them."""
+"""The pages that end keys: revoke and delete them."""
 
 from typing import Any
 
@@ -7,20 +7,12 @@ from django.urls import reverse
 from django.utils.functional import cached_property
 from django.utils.html import format_html, format_html_join
 
+from apikeys.admin.access import KeyAction
 from apikeys.admin.texts import LIST, link
 from apikeys.forms import DeleteForm
 from apikeys.models import ApiKey
-from config.console.object_page import ActionPage, Prompt, Refused
+from config.console.object_page import Prompt, Refused
 from workspaces.directory import label_for
-
-
-class KeyAction(ActionPage):
-    """For admins of the key's workspace."""
-
-    obj: ApiKey | None
-
-    def is_allowed(self) -> bool:
-        return bool(self.section.has_delete_permission(self.request, self.obj))
 
 
 class EndKeys(KeyAction):
