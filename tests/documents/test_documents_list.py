@@ -238,6 +238,15 @@ def test_documents_list_progress_counts_only_those_asked_to_sign_or_approve(acme
     assert listed["progress"] == {"done": 4, "total": 14}
 
 
+def test_recipients_are_in_the_signing_order_whatever_their_ids(acme: Tenant) -> None:
+    document = factories.document(acme.workspace)
+    for order in (2, 1, 3):
+        recipient(document, id=uid(10 - order), order=order)
+    [listed] = acme.get("/documents").json()["data"]
+    for found in (listed, acme.get(f"/documents/{document.id}").json()["data"]):
+        assert [each["order"] for each in found["recipients"]] == [1, 2, 3]
+
+
 @pytest.mark.parametrize("change", ["added", "deleted"])
 def test_list_has_its_recipients_although_documents_change_while_it_is_read(
     server: Server, acme: Tenant, change: str
