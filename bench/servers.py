@@ -127,8 +127,7 @@ def serving() -> Iterator[dict[str, Server]]:
         for title, (command, environment) in VARIANTS.items():
             port = free_port()
             log = stopping.enter_context(tempfile.TemporaryFile()).fileno()
-            running = started(on_port(command, port), environment, log)
-            process = stopping.enter_context(running)
+            process = stopping.enter_context(started(on_port(command, port), environment, log))
             client = httpx.Client(base_url=f"http://{HOST}:{port}", timeout=60)
             servers[title] = Server(title, port, process, stopping.enter_context(client))
         for server in servers.values():
