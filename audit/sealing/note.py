@@ -102,7 +102,11 @@ class Statement:
 
     @classmethod
     def unchecked(cls, note: str) -> "Statement":
-        """The same, whoever has signed it."""
+        """What a checkpoint says; its signatures are not checked.
+
+        Raises:
+            NoteError: it is no checkpoint.
+        """
         return cls.parse(split_note(note)[0])
 
     @classmethod

@@ -192,8 +192,8 @@ def close_if_unusable(connection: BaseDatabaseWrapper) -> None:
 
 _THREADS = settings.SERVER_THREADS
 # All that run and wait together, and the downloads that this process sends, are fewer than the
-# threads: a thread is always free to refuse a request, or for `/healthz`. As many wait
-# as nginx sends of their kind (max_conns in deploy/upstreams.conf): nginx refuses more cheaply.
+# threads: a thread is always free to refuse a request, or for `/healthz`. As many of a kind
+# may wait as nginx sends (max_conns in deploy/upstreams.conf): it costs less if nginx refuses.
 SLOTS = {
     # More at once would be slower: Python runs one thread at a time.
     "documents": FairSemaphore(

@@ -27,9 +27,9 @@ class StreamLimit:
         """Counts a response, which is made within this context and calls `give_back` at its end."""
         with self._lock:
             if self._held.total() >= self._limit:
-                raise self._error("this process sends as many as it may")
+                raise self._error("this process has reached its limit of responses in progress")
             if self._held[holder] >= self._per_holder:
-                raise self._error("the holder has as many in progress as it may have")
+                raise self._error("the key or user has reached its limit of responses in progress")
             self._held[holder] += 1
         try:
             yield
