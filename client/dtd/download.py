@@ -1,0 +1,81 @@
+"""A file that is being downloaded."""
+
+import base64
+import hashlib
+import os
+import threading
+from pathlib import Path
+from typing import IO
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+
+class Part:
+    """The beginning of a file, which a later process continues. It has one writer at a time: others
+    write a part of their own, which nobody continues.
+
+    Attributes:
+        size: how many bytes are there.
+        received: how many bytes were written by this process.
+        etag: of the file that they are the beginning of; None if a process before has begun it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.received, self._shared = path, 0, True
+        self.etag: str | None = None
+        self._file: IO[bytes] = path.open("a+b")
+        if not self._is_alone():
+            self._file.close()
+            own = f"{os.getpid()}-{threading.get_ident()}"
+            self.path, self._shared = path.with_name(f"{path.name}.{own}.part"), False
+            self._file = self.path.open("w+b")
+        # The last byte is received again: a range must have at least one.
+        self.size = max(0, self._file.seek(0, os.SEEK_END) - 1)
+        self._file.truncate(self.size)
+        self._file.seek(0)
+        self._hash = hashlib.file_digest(self._file, "sha256")
+
+    def _is_alone(self) -> bool:
+        """Whether this process has the only lock, on a file that is still there."""
+        if fcntl is None:
+            return False
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return os.path.samestat(os.fstat(self._file.fileno()), self.path.stat())
+        except (BlockingIOError, FileNotFoundError):
+            return False
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of what is there, in base64."""
+        return base64.b64encode(self._hash.digest()).decode()
+
+    def restart(self) -> None:
+        """Begins again."""
+        self._file.truncate(0)
+        self.size, self._hash, self.etag = 0, hashlib.sha256(), None
+
+    def write(self, block: bytes) -> None:
+        try:
+            self._file.write(block)
+            self._file.flush()
+        except OSError as exc:  # of a full disk, which does not name the file
+            exc.filename = exc.filename or str(self.path)
+            raise
+        self._hash.update(block)
+        self.size += len(block)
+        self.received += len(block)
+
+    def save(self, to: Path) -> Path:
+        """Gives the file its name, once all of it is on the disk."""
+        os.fsync(self._file.fileno())
+        return self.path.replace(to)
+
+    def close(self) -> None:
+        """Ends the download. What is worth continuing stays."""
+        if not (self._shared and self.size):
+            self.path.unlink(missing_ok=True)
+        self._file.close()

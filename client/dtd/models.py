@@ -1,0 +1,236 @@
+"""The API's objects.
+
+Their attributes have the fields' names in snake case. Whatever the API adds later survives: `raw`
+has all fields of the response, and an unknown value of an enum is a member that equals its text.
+"""
+
+import types
+import typing
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from enum import StrEnum
+from functools import cache
+from typing import Any, Generic, Self, TypeVar, get_args, get_origin, get_type_hints
+
+from dtd.errors import InvalidResponse
+
+
+class OpenEnum(StrEnum):
+    """An enum that accepts values which a later version of the API adds."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> "OpenEnum | None":
+        if not isinstance(value, str):
+            return None
+        member = str.__new__(cls, value)
+        member._name_ = member._value_ = value
+        return member
+
+
+class DocumentStatus(OpenEnum):
+    DRAFT = "DRAFT"
+    SENT = "SENT"
+    VIEWED = "VIEWED"
+    PARTIALLY_SIGNED = "PARTIALLY_SIGNED"
+    COMPLETED = "COMPLETED"
+    DECLINED = "DECLINED"
+    EXPIRED = "EXPIRED"
+    CANCELLED = "CANCELLED"
+
+
+class SigningOrder(OpenEnum):
+    PARALLEL = "PARALLEL"
+    SEQUENTIAL = "SEQUENTIAL"
+
+
+class RecipientRole(OpenEnum):
+    SIGNER = "SIGNER"
+    APPROVER = "APPROVER"
+    CC = "CC"
+    VIEWER = "VIEWER"
+
+
+class RecipientStatus(OpenEnum):
+    PENDING = "PENDING"
+    SENT = "SENT"
+    VIEWED = "VIEWED"
+    SIGNED = "SIGNED"
+    APPROVED = "APPROVED"
+    DECLINED = "DECLINED"
+    BOUNCED = "BOUNCED"
+
+
+class EventType(OpenEnum):
+    CREATED = "document.created"
+    SENT = "document.sent"
+    VIEWED = "document.viewed"
+    PARTIALLY_SIGNED = "document.partially_signed"
+    COMPLETED = "document.completed"
+    DECLINED = "document.declined"
+    EXPIRED = "document.expired"
+    CANCELLED = "document.cancelled"
+    DELETED = "document.deleted"
+    TEST = "webhook.test"
+
+
+@dataclass(frozen=True)
+class Model:
+    """An object of the API.
+
+    Attributes:
+        raw: the JSON object, with all its fields.
+    """
+
+    raw: dict[str, Any] = field(repr=False, compare=False)
+
+    @classmethod
+    def parse(cls, raw: Any) -> Self:
+        """Reads a JSON object.
+
+        Raises:
+            InvalidResponse: It lacks a field, or one is of the wrong type.
+        """
+        try:
+            known = _fields(cls)  # type: ignore[arg-type] # a class is hashable
+            values = {name: convert(kind, raw[key]) for name, key, kind in known}
+        except (KeyError, TypeError, ValueError) as exc:
+            raise InvalidResponse(f"The response is not a {cls.__name__}: {exc!r}.") from exc
+        return cls(raw=raw, **values)
+
+
+@cache
+def _fields(cls: Any) -> list[tuple[str, str, Any]]:
+    """The name of each attribute, the name of its JSON field, and its type."""
+    hints = get_type_hints(cls)
+    names = [each.name for each in fields(cls) if each.name != "raw"]
+    keys = [head + "".join(map(str.title, rest)) for head, *rest in (n.split("_") for n in names)]
+    return [(name, key, hints[name]) for name, key in zip(names, keys, strict=True)]
+
+
+def convert(kind: Any, value: Any) -> Any:
+    """Converts a JSON value to a type: a model, an enum, a date-time, a list, or the same type.
+
+    Raises:
+        TypeError or ValueError: It has another type.
+    """
+    if get_origin(kind) in (types.UnionType, typing.Union):  # with None
+        return None if value is None else convert(get_args(kind)[0], value)
+    if get_origin(kind) is list:
+        return [convert(get_args(kind)[0], each) for each in value]
+    if issubclass(kind, Model):
+        return kind.parse(value)
+    if kind is datetime:
+        return datetime.fromisoformat(value)
+    if issubclass(kind, OpenEnum):
+        return kind(value)
+    if not isinstance(value, kind):
+        raise TypeError(f"{value!r} is not of type {kind.__name__}")
+    return value
+
+
+@dataclass(frozen=True)
+class Progress(Model):
+    """How many of the recipients who were asked to sign or approve have done so."""
+
+    done: int
+    total: int
+
+
+@dataclass(frozen=True)
+class Recipient(Model):
+    id: str
+    name: str
+    email: str
+    role: RecipientRole
+    status: RecipientStatus
+    order: int
+    sent_at: datetime | None
+    viewed_at: datetime | None
+    completed_at: datetime | None
+    declined_at: datetime | None
+    decline_reason: str | None
+
+
+@dataclass(frozen=True)
+class Links(Model):
+    """Paths on the server."""
+
+    self: str
+    download: str
+
+
+@dataclass(frozen=True)
+class Document(Model):
+    id: str
+    title: str
+    status: DocumentStatus
+    file_name: str
+    page_count: int
+    file_size: int
+    signing_order: SigningOrder
+    created_at: datetime
+    sent_at: datetime | None
+    completed_at: datetime | None
+    expires_at: datetime | None
+    progress: Progress
+    recipients: list[Recipient]
+    links: Links
+
+
+@dataclass(frozen=True)
+class EventData(Model):
+    """The document that an event is about, and its status right after the event."""
+
+    id: str
+    status: DocumentStatus
+
+
+@dataclass(frozen=True)
+class Event(Model):
+    """One thing that happened to a document. Ignore types that you do not know."""
+
+    id: str
+    type: EventType
+    timestamp: datetime
+    data: EventData
+
+
+@dataclass(frozen=True)
+class Workspace(Model):
+    id: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Key(Model):
+    id: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Counts(Model):
+    """How many documents have exactly this status."""
+
+    draft: int
+    sent: int
+    completed: int
+
+
+@dataclass(frozen=True)
+class Me(Model):
+    """The workspace and the key that a request uses, with document counts."""
+
+    workspace: Workspace
+    key: Key
+    documents: Counts
+
+
+ModelType = TypeVar("ModelType", bound=Model)
+
+
+@dataclass(frozen=True)
+class Page(Generic[ModelType]):
+    """One page of a list. For documents, `next_cursor` is None on the last page."""
+
+    data: list[ModelType]
+    next_cursor: str | None

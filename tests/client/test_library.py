@@ -1,0 +1,406 @@
+"""The library dtd, against a real server: objects, pages, errors and retries."""
+
+import inspect
+import json
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from types import ModuleType
+
+import dtd
+import dtd.client
+import pytest
+from dtd import errors, models
+from dtd.errors import APIError, ConnectionFailed
+from standardwebhooks import Webhook
+
+from config.runtime.ports import free_port
+from tests.apikeys.test_rate_limit import used_up
+from tests.events.test_events import settled
+from tests.support import factories
+from tests.support.client import forget_requests
+from tests.support.factories import Tenant
+from tests.support.proxy import HOST, Proxy
+from tests.support.server import ROOT, Server, eventually
+
+SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+
+@pytest.fixture
+def base(server: Server) -> str:
+    return f"http://{HOST}:{server.port}"
+
+
+@pytest.fixture
+def client(base: str, acme: Tenant) -> Iterator[dtd.Client]:
+    with dtd.Client(acme.raw, base, patience=5) as made:
+        yield made
+
+
+def test_client_reads_the_environment(
+    base: str, acme: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DTD_API_KEY", f"{acme.raw}\n")
+    monkeypatch.setenv("DTD_BASE_URL", f"{base}/api/v1/")
+    with dtd.Client() as client:
+        me = client.me()
+    assert (me.workspace.name, me.key.name) == ("Acme", "Acme sync")
+    assert me.documents == models.Counts({}, 0, 0, 0)
+
+
+def test_client_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DTD_API_KEY", raising=False)
+    monkeypatch.delenv("DTD_BASE_URL", raising=False)
+    for key, base, text in (
+        ("", "https://a.example", "set DTD_API_KEY"),
+        ("dtd_ключ", "https://a.example", "in no key"),
+        ("dtd_a\nb", "https://a.example", "in no key"),
+        ("dtd_a", "", "set DTD_BASE_URL"),
+        ("dtd_a", "a.example", "set DTD_BASE_URL"),
+        ("dtd_a", "https://a:b", "not a URL"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            dtd.Client(key, base)
+
+
+def test_client_shows_its_key_nowhere(
+    base: str, acme: Tenant, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG")
+    with dtd.Client("dtd_never", base, patience=2) as client:
+        with pytest.raises(errors.InvalidKey) as refused:
+            client.me()
+        shown = [repr(client), str(client), repr(refused.value), repr(vars(refused.value))]
+    for broken in ("dtd_never\nagain", "dtd_never\x7f"):
+        with pytest.raises(ValueError, match="no key") as invalid:
+            dtd.Client(broken, base)
+        shown.append(repr(invalid.value))
+    assert caplog.text
+    assert "dtd_never" not in "".join([*shown, caplog.text])
+
+
+def test_client_reads_a_document_with_all_its_fields(client: dtd.Client, acme: Tenant) -> None:
+    made = factories.document(acme.workspace, "PARTIALLY_SIGNED", title="Lease № 5")
+    signer = factories.recipient(made, "SIGNER", "DECLINED", decline_reason="too dear")
+    found = client.document(str(made.id))
+    assert (found.id, found.title, found.status) == (str(made.id), "Lease № 5", "PARTIALLY_SIGNED")
+    assert found.status is models.DocumentStatus.PARTIALLY_SIGNED
+    assert found.created_at == made.created_at
+    assert found.sent_at is None
+    assert found.progress.total == 1
+    assert found.links.download == f"/api/v1/documents/{made.id}/download"
+    [recipient] = found.recipients
+    assert (recipient.id, recipient.decline_reason) == (str(signer.id), "too dear")
+    assert [found] == list(client.documents())
+
+
+def test_models_have_the_fields_and_values_of_the_openapi_document() -> None:
+    schemas = json.loads((ROOT / "docs/openapi.json").read_text())["components"]["schemas"]
+    names = {"Document": "WorkspaceDocument", "Event": "DocumentEvent", "Me": "Summary"}
+    found = [kind for kind in vars(models).values() if isinstance(kind, type)]
+    classes = [kind for kind in found if issubclass(kind, models.Model) and kind != models.Model]
+    for kind in classes:
+        schema = schemas[names.get(kind.__name__, kind.__name__)]
+        found_keys = [key for _, key, _ in models._fields(kind)]  # type: ignore[arg-type]
+        assert found_keys == list(schema["properties"])
+    enums = [kind for kind in found if issubclass(kind, models.OpenEnum)][1:]
+    for enum in enums:
+        if enum is models.EventType:
+            described = schemas["DocumentEvent"]["properties"]["type"]["description"]
+            values = [*re.findall(r"`(document\.\w+)`", described), "webhook.test"]
+        else:
+            values = schemas[enum.__name__]["enum"]
+        assert [member.value for member in enum] == values
+    assert len(classes) == 10
+    assert len(enums) == 5
+
+
+def test_models_keep_what_they_do_not_know() -> None:
+    raw = {"id": "evt_1", "type": "document.shredded", "timestamp": "2026-03-02T08:15:03Z"}
+    raw_event = raw | {"data": {"id": "a", "status": "SHREDDED", "by": "Ada"}, "more": [1]}
+    event = models.Event.parse(raw_event)
+    assert event.type == "document.shredded"
+    assert (event.type.name, str(event.data.status)) == ("document.shredded", "SHREDDED")
+    assert event.raw == raw_event
+    assert event.timestamp == datetime(2026, 3, 2, 8, 15, 3, tzinfo=UTC)
+    with pytest.raises(errors.InvalidResponse, match="not a Event"):
+        models.Event.parse(raw)
+
+
+def test_documents_are_read_from_all_pages(client: dtd.Client, acme: Tenant) -> None:
+    made = factories.listed(acme.workspace, 7)
+    drafts = factories.listed(acme.workspace, 3, status="DRAFT")
+    listed = [each.id for each in client.documents(page_size=2)]
+    assert sorted(listed) == sorted(str(each.id) for each in [*made, *drafts])
+    assert {each.id for each in client.documents(status="DRAFT", page_size=2)} == {
+        str(each.id) for each in drafts
+    }
+
+
+def test_events_are_read_to_the_last_one(client: dtd.Client, acme: Tenant) -> None:
+    [start] = client.event_pages(after="now")
+    assert start.data == []
+    made = [factories.document(acme.workspace, "SENT") for _ in range(3)]
+    assert eventually(settled)
+    pages = list(client.event_pages(after=start.next_cursor))
+    assert [len(page.data) for page in pages] == [6, 0]
+    events = list(client.events(after=start.next_cursor, type=models.EventType.SENT))
+    assert [event.data.id for event in events] == [str(each.id) for each in made]
+    assert {event.data.status for event in events} == {"SENT"}
+    assert list(client.events(after=pages[-1].next_cursor)) == []
+
+
+def test_errors_have_one_class_for_each_code_of_the_openapi_document() -> None:
+    headers = json.loads((ROOT / "docs/openapi.json").read_text())["components"]["headers"]
+    assert list(APIError.classes) == headers["Error-Code"]["schema"]["enum"]
+
+
+def test_errors_have_the_request_id(
+    base: str, client: dtd.Client, umbrella: Tenant, freebie: Tenant, frozen: Tenant
+) -> None:
+    foreign = factories.document(umbrella.workspace)
+    with pytest.raises(errors.DocumentNotFound) as missing:
+        client.document(str(foreign.id))
+    assert str(missing.value) == "There is no such document in this workspace."
+    assert (missing.value.status, missing.value.code) == (404, "document_not_found")
+    assert re.fullmatch("[0-9a-f]{32}", missing.value.request_id)
+    with pytest.raises(errors.InvalidParameter, match="'status'"):
+        list(client.documents(status="PARTIALLY_SIGNED"))
+    with pytest.raises(errors.PlanLimit) as plan, dtd.Client(freebie.raw, base) as other:
+        other.me()
+    assert plan.value.body["details"]["code"] == "plan_limit"
+    with pytest.raises(errors.WorkspaceSuspended), dtd.Client(frozen.raw, base) as other:
+        other.me()
+
+
+@pytest.mark.parametrize("id", ["", ".", "..", "../me", "a/b", "a?b", "a#b", "%2e", "a\n", "ü"])
+def test_document_refuses_an_id_that_would_change_the_path(client: dtd.Client, id: str) -> None:
+    with pytest.raises(ValueError, match="not the id of a document"):
+        client.document(id)
+
+
+class Canned(BaseHTTPRequestHandler):
+    """Sends responses that the service sends rarely, one after the other; the last one again."""
+
+    script: list[tuple[int, dict[str, str], str]]
+    asked: list[float]
+
+    def do_GET(self) -> None:  # noqa: N802
+        self.asked.append(time.monotonic())
+        status, headers, body = self.script.pop(0 if len(self.script) > 1 else -1)
+        self.script = self.script or [(status, headers, body)]
+        type(self).script = self.script
+        self.send_response(status)
+        for name, value in {"Content-Length": str(len(body)), **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body.encode())
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+ME = json.dumps(
+    {
+        "data": {
+            "workspace": {"id": "w", "name": "W"},
+            "key": {"id": "k", "name": "K"},
+            "documents": {"draft": 0, "sent": 0, "completed": 0},
+        }
+    }
+)
+Can = Callable[..., tuple[dtd.Client, list[float]]]
+
+
+@pytest.fixture
+def canned() -> Iterator[Can]:
+    """Makes a client of a server with these responses, and the times of its requests."""
+    made: list[HTTPServer] = []
+    clients: list[dtd.Client] = []
+
+    def make(
+        *responses: tuple[int, dict[str, str], str], patience: float = 5
+    ) -> tuple[dtd.Client, list[float]]:
+        handler = type("Handler", (Canned,), {"script": list(responses), "asked": []})
+        made.append(HTTPServer((HOST, 0), handler))
+        threading.Thread(target=made[-1].serve_forever, args=(0.02,), daemon=True).start()
+        base = f"http://{HOST}:{made[-1].server_port}/below"
+        clients.append(dtd.Client("dtd_a", base, patience=patience))
+        return clients[-1], handler.asked  # type: ignore[attr-defined]
+
+    yield make
+    for client in clients:
+        client.close()
+    for each in made:
+        each.shutdown()
+        each.server_close()
+
+
+def test_client_waits_as_long_as_retry_after_says(canned: Can) -> None:
+    later = format_datetime(datetime.now(UTC) + timedelta(seconds=3), usegmt=True)
+    client, asked = canned(
+        (429, {"Retry-After": "1"}, ""), (503, {"Retry-After": later}, ""), (200, {}, ME)
+    )
+    began = time.monotonic()
+    client.me()
+    assert asked[1] - asked[0] >= 1
+    assert 1.8 <= asked[2] - began <= 4
+
+
+@pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 410, 500, 501, 502, 504])
+def test_client_retries_nothing_else(canned: Can, status: int) -> None:
+    client, asked = canned((status, {}, "<html>"), (200, {}, ME))
+    with pytest.raises(APIError, match=f"responded with {status}") as refused:
+        client.me()
+    assert type(refused.value) is APIError
+    assert len(asked) == 1
+
+
+def test_client_keeps_to_its_time_limit(canned: Can) -> None:
+    client, asked = canned((503, {"Retry-After": "2"}, '{"error": "Busy."}'), patience=5)
+    with pytest.raises(APIError, match="Busy"):
+        client.me()
+    assert len(asked) == 3
+    client, asked = canned((429, {"Retry-After": "60"}, ""), patience=5)
+    began = time.monotonic()
+    with pytest.raises(APIError):
+        client.me()
+    assert time.monotonic() - began < 2  # it would be too late
+
+
+def test_client_slows_down_before_a_429_comes(canned: Can) -> None:
+    few = {"RateLimit": '"key";r=9;t=5'}
+    client, asked = canned((200, few, ME), (200, few, ME), (200, {"RateLimit": "r=299;t=60"}, ME))
+    for _ in range(5):
+        client.me()
+    waits = [after - before for before, after in zip(asked, asked[1:], strict=False)]
+    assert all(0.45 <= wait <= 1 for wait in waits[:2])
+    assert waits[3] < 0.3
+
+
+def test_client_says_that_an_address_is_not_the_api(canned: Can) -> None:
+    for body in ("<html>", "[]", "{}"):
+        client, _ = canned((200, {}, body))
+        with pytest.raises(errors.InvalidResponse, match="check the base URL"):
+            client.me()
+
+
+def test_client_retries_connection_errors_and_then_raises_one() -> None:
+    began = time.monotonic()
+    with (
+        pytest.raises(ConnectionFailed, match=r"/api/v1/me: .*refused\.$"),
+        dtd.Client("dtd_a", f"http://{HOST}:{free_port()}", patience=4) as client,
+    ):
+        client.me()
+    assert 1 <= time.monotonic() - began <= 6
+
+
+def test_client_retries_after_a_429_of_the_service(
+    base: str, acme: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+
+    def wait(seconds: float) -> None:
+        waits.append(seconds)
+        forget_requests()
+
+    with dtd.Client(used_up(acme).raw, base) as client:
+        monkeypatch.setattr("dtd.client.time.sleep", wait)
+        assert client.me().workspace.name == "Acme"
+    assert 1 <= waits[0] <= 60
+
+
+def test_client_can_be_shared_by_threads(client: dtd.Client, acme: Tenant) -> None:
+    made = {str(each.id) for each in factories.listed(acme.workspace, 20)}
+    seen: list[set[str]] = []
+
+    def read() -> None:
+        seen.append({each.id for each in client.documents(page_size=5)})
+
+    threads = [threading.Thread(target=read) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert seen == [made] * 8
+
+
+def test_client_uses_a_proxy(base: str, acme: Tenant) -> None:
+    front = Proxy(base)
+    try:
+        with dtd.Client(acme.raw, base, proxy=front.url) as client:
+            client.me()
+        assert front.forwarded
+    finally:
+        front.stop()
+
+
+def webhook(id: str, type: str = "document.completed") -> tuple[bytes, dict[str, str]]:
+    data = {"id": id, "status": "COMPLETED"}
+    body = json.dumps(
+        {"id": "evt_1", "type": type, "timestamp": "2026-03-02T08:15:03Z", "data": data}
+    )
+    now = datetime.now(UTC)
+    signature = Webhook(SECRET).sign("evt_1", now, body)
+    headers = {"Webhook-Id": "evt_1", "Webhook-Timestamp": str(int(now.timestamp()))}
+    return body.encode(), headers | {"Webhook-Signature": signature}
+
+
+def test_webhooks_unwrap_returns_a_typed_event() -> None:
+    body, headers = webhook("a")
+    event = dtd.webhooks.unwrap(body, headers, SECRET)
+    assert event.type is models.EventType.COMPLETED
+    assert event.data.id == "a"
+    for wrong in (b"{}", body.replace(b"COMPLETED", b"DECLINED"), b"\xff"):
+        with pytest.raises(errors.InvalidSignature):
+            dtd.webhooks.unwrap(wrong, headers, SECRET)
+    for name in headers:
+        fewer = {key: value for key, value in headers.items() if key != name}
+        with pytest.raises(errors.InvalidSignature):
+            dtd.webhooks.unwrap(body, fewer, SECRET)
+
+
+DOCUMENTED = [dtd, dtd.client.Client, dtd.errors, dtd.webhooks.unwrap]
+
+
+@pytest.mark.parametrize("what", DOCUMENTED)
+def test_docstrings_have_examples_that_work(
+    what: ModuleType | type,
+    base: str,
+    acme: Tenant,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    made = factories.document(acme.workspace, "COMPLETED")
+    assert eventually(settled)
+    monkeypatch.setenv("DTD_API_KEY", acme.raw)
+    monkeypatch.setenv("DTD_BASE_URL", base)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "agreements").mkdir()
+    body, headers = webhook(str(made.id))
+
+    class Request:
+        pass
+
+    request, queue = Request(), set[str]()
+    request.body, request.headers = body, headers  # type: ignore[attr-defined]
+    with dtd.Client() as client:
+        names = {"dtd": dtd, "client": client, "id": str(factories.uid(9)), "secret": SECRET}
+        [code] = re.findall(r"```python\n(.*?)```", inspect.getdoc(what) or "", re.DOTALL)
+        exec(code, names | {"request": request, "queue": queue})  # noqa: S102
+    shown = capsys.readouterr().out
+    expected = {
+        dtd: made.title,
+        dtd.client.Client: "Acme\n",
+        dtd.errors: "There is no such document",
+        dtd.webhooks.unwrap: "",
+    }
+    assert expected[what] in shown
+    assert queue == ({str(made.id)} if what is dtd.webhooks.unwrap else set())
+    assert len(list((tmp_path / "agreements").iterdir())) == (what is dtd.client.Client)
