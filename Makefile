@@ -21,7 +21,7 @@ install = total=$$(grep -c '==' $(1)); { $(BIN)/python -m pip install --disable-
 	/^(Collecting|Installing)/ {printf "\r$(1): %d of %d packages", n, total; fflush()} END {print ""}'; \
 	[ "$$(cat $(VENV)/pip.status)" = 0 ] || { cat $(VENV)/pip.log >&2; exit 1; }
 
-.PHONY: help install run test test-all test-quick drill pictures bench faults check format sbom fuzz lock
+.PHONY: help install run test test-all test-quick drill pictures bench faults check format sbom client fuzz lock
 .DEFAULT_GOAL := help
 
 help:
@@ -36,6 +36,7 @@ help:
 	@echo "make check    lint, format, types, migrations"
 	@echo "make format   write the code in its format"
 	@echo "make sbom     write the list of the service's packages, docs/sbom.json"
+	@echo "make client   build the wheel of the Python client and the command dtd, client/dist"
 	@echo "make fuzz     look for flaws of the API at random for SECONDS=300"
 	@echo "make install  make the virtual environment .venv"
 	@echo "make lock     pin the newest versions that pyproject.toml allows"
@@ -107,6 +108,9 @@ format: $(STAMP)
 
 sbom: $(STAMP)
 	$(BIN)/python deploy/sbom.py >docs/sbom.json
+
+client: $(STAMP)
+	@$(BIN)/uv build --quiet --wheel client --out-dir client/dist
 
 fuzz: $(STAMP)
 	@FUZZ_SECONDS=$(or $(SECONDS),300) $(BIN)/python -m pytest tests/slow/test_openapi_fuzzed.py

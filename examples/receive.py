@@ -1,14 +1,12 @@
 #!/usr/bin/env python3
-# /// script
-# requires-python = ">=3.11"
-# dependencies = ["httpx", "standardwebhooks"]
-# ///
 """Receives webhooks, and downloads the signed PDF of each document that is completed.
 
 It stores an event in FOLDER/events.sqlite3, then responds, then downloads: no crash loses an event,
 and one that arrives twice changes nothing. The PDF is saved in FOLDER/DOCUMENT_ID/. Each arrival is
 one line on stdout. It listens on 127.0.0.1 without TLS: the address that you register is that of a
 web server with TLS, which forwards to it.
+
+It needs the client: pip install './client[webhooks]'
 
   DTD_BASE_URL        address of the service, without /api/v1: https://…
   DTD_API_KEY         a key from the workspace's developer settings: dtd_…
@@ -17,9 +15,6 @@ web server with TLS, which forwards to it.
 """
 
 import argparse
-import base64
-import hashlib
-import json
 import os
 import re
 import sqlite3
@@ -30,17 +25,15 @@ from contextlib import closing, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from socket import SHUT_RDWR
-from urllib.parse import unquote
 from uuid import UUID
 
-import httpx
-from standardwebhooks import Webhook, WebhookVerificationError
+import dtd
+from dtd.errors import DocumentNotComplete, DocumentNotFound
 
 VARIABLES = ("DTD_BASE_URL", "DTD_API_KEY", "DTD_WEBHOOK_SECRET")
 MAX_BODY = 65536  # bytes
 SECONDS = 10  # that a request may take; the service waits 15 for the response
 KEEP_DAYS = 40  # of events, to know duplicates; the service sends none that is older than 30
-GONE = ("document_not_found", "document_not_complete")  # deleted since, or not complete any more
 MAX_WAIT = 3600  # seconds between two attempts to download
 
 
@@ -88,7 +81,7 @@ class Handler(BaseHTTPRequestHandler):
     """Responds to one request. The service repeats it later, unless the response is a 2xx."""
 
     events: Events
-    webhook: Webhook
+    secret: str
 
     def do_POST(self) -> None:  # noqa: N802 - the base class calls it
         length = self.headers.get("Content-Length", "")
@@ -98,17 +91,15 @@ class Handler(BaseHTTPRequestHandler):
         if len(body) < int(length):
             return None
         try:
-            self.webhook.verify(body, dict(self.headers), json_parse=False)
-        except (WebhookVerificationError, ValueError) as exc:
+            event = dtd.webhooks.unwrap(body, dict(self.headers), self.secret)
+        except dtd.Error as exc:
             log(f"Refused: {exc}")
             return self.respond(401)
-        event = json.loads(body)
-        kind, document = event["type"], event["data"]["id"]
         is_new = True
-        if kind == "document.completed":  # ignore kinds that you do not know
-            is_new = self.events.add(event["id"], UUID(document))
+        if event.type == "document.completed":  # ignore types that you do not know
+            is_new = self.events.add(event.id, UUID(event.data.id))
         self.respond(204)
-        print(f"{kind} {document}{'' if is_new else ' (again)'}", flush=True)
+        print(f"{event.type} {event.data.id}{'' if is_new else ' (again)'}", flush=True)
         return None
 
     def respond(self, status: int) -> None:
@@ -134,48 +125,21 @@ class Handler(BaseHTTPRequestHandler):
         """Prints nothing: `do_POST` does."""
 
 
-def problem_with(response: httpx.Response) -> str:
-    """Describes why the response is not the whole file; empty if it is."""
-    if response.status_code != 200:
-        is_json = response.headers.get("Content-Type") == "application/json"
-        return f"{response.url}: {response.json()['error'] if is_json else response.status_code}"
-    digest = base64.b64encode(hashlib.sha256(response.content).digest()).decode()
-    whole = response.headers.get("Repr-Digest") == f"sha-256=:{digest}:"
-    return "" if whole else f"{response.url}: The file is damaged: its digest differs."
-
-
-def save(file: httpx.Response, folder: Path) -> Path:
-    """Saves the file as a whole or not at all, under its own name made safe for a path."""
-    named = re.search(r"filename\*=UTF-8''([^;]+)", file.headers.get("Content-Disposition", ""))
-    name = unquote(named[1]) if named else ""
-    name = re.sub(r'[\x00-\x1f\x7f-\x9f<>:"/\\|?*]', "_", name).strip(" .") or "signed.pdf"
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".part").open("wb") as part:
-        part.write(file.content)
-        part.flush()
-        os.fsync(part.fileno())
-    return (folder / ".part").replace(folder / name)
-
-
-def work(events: Events, api: httpx.Client, folder: Path) -> None:
+def work(events: Events, client: dtd.Client, folder: Path) -> None:
     """Downloads what the events name, one after the other, for ever."""
     while True:
         id, document, attempts = events.next()
-        seconds = min(2**attempts, MAX_WAIT)
+        due = None
         try:
-            response = api.get(f"/api/v1/documents/{document}/download", params={"type": "signed"})
-        except httpx.HTTPError as exc:
-            problem = f"{document}: {exc}."
-        else:
-            if not (problem := problem_with(response)):
-                print(f"saved {save(response, folder / document)}", flush=True)
-            if not problem or response.headers.get("Error-Code") in GONE:
-                seconds = 0
-            else:
-                seconds = max(seconds, int(response.headers.get("Retry-After", 0)))
-        if problem:
-            log(f"{problem} Next attempt in {seconds} s." if seconds else problem)
-        due = time.time() + seconds if seconds else None
+            (folder / document).mkdir(parents=True, exist_ok=True)
+            path = client.download(document, type="signed", to=folder / document)
+            print(f"saved {path}", flush=True)
+        except (DocumentNotFound, DocumentNotComplete) as exc:  # deleted since, for example
+            log(f"{document}: {exc}")
+        except dtd.Error as exc:
+            seconds = max(min(2**attempts, MAX_WAIT), getattr(exc, "retry_after", None) or 0)
+            log(f"{document}: {exc} Next attempt in {seconds:.0f} s.")
+            due = time.time() + seconds
         events.change("UPDATE events SET attempts = attempts + 1, due = ? WHERE id = ?", due, id)
 
 
@@ -191,20 +155,19 @@ def main() -> None:
     folder = parser.parse_args().to
     if missing := [name for name in VARIABLES if not os.environ.get(name)]:
         sys.exit(f"Set {' and '.join(missing)}; see --help.")
-    base, key, secret = (os.environ[name].strip() for name in VARIABLES)
+    secret = os.environ["DTD_WEBHOOK_SECRET"].strip()
     if not re.fullmatch("whsec_[A-Za-z0-9+/]{20,}=*", secret):
         sys.exit("DTD_WEBHOOK_SECRET must be the endpoint's secret: whsec_…")
     try:
-        Handler.webhook, Handler.events = Webhook(secret), Events(folder)
+        Handler.secret, Handler.events = secret, Events(folder)
         server = ThreadingHTTPServer(("127.0.0.1", int(os.environ.get("PORT") or 8080)), Handler)
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        headers = {"Authorization": f"Bearer {key}"}
-        with httpx.Client(base_url=base, headers=headers, timeout=60) as api:
+        with dtd.Client(patience=0) as client:  # the events wait for the next attempt
             print(f"Listening on http://127.0.0.1:{server.server_port}", flush=True)
-            work(Handler.events, api, folder)
+            work(Handler.events, client, folder)
     except KeyboardInterrupt:
         sys.exit("Interrupted; the next start goes on from here.")
-    except (OSError, OverflowError, ValueError, httpx.InvalidURL, sqlite3.Error) as exc:
+    except (OSError, OverflowError, ValueError, sqlite3.Error) as exc:
         sys.exit(f"{type(exc).__name__}: {exc}")
 
 

@@ -4,13 +4,25 @@ import base64
 import hashlib
 import os
 import threading
+from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 try:
     import fcntl
 except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+    fcntl = None  # type: ignore[assignment] # nothing is locked there
+
+
+def is_locked(file: IO[Any], path: Path) -> bool:
+    """Whether this process now has the only lock on an open file, which is still at its path."""
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except (BlockingIOError, FileNotFoundError):
+        return False
 
 
 class Part:
@@ -27,7 +39,7 @@ class Part:
         self.path, self.received, self._shared = path, 0, True
         self.etag: str | None = None
         self._file: IO[bytes] = path.open("a+b")
-        if not self._is_alone():
+        if not is_locked(self._file, path):
             self._file.close()
             own = f"{os.getpid()}-{threading.get_ident()}"
             self.path, self._shared = path.with_name(f"{path.name}.{own}.part"), False
@@ -37,16 +49,6 @@ class Part:
         self._file.truncate(self.size)
         self._file.seek(0)
         self._hash = hashlib.file_digest(self._file, "sha256")
-
-    def _is_alone(self) -> bool:
-        """Whether this process has the only lock, on a file that is still there."""
-        if fcntl is None:
-            return False
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return os.path.samestat(os.fstat(self._file.fileno()), self.path.stat())
-        except (BlockingIOError, FileNotFoundError):
-            return False
 
     @property
     def digest(self) -> str:
@@ -72,10 +74,18 @@ class Part:
     def save(self, to: Path) -> Path:
         """Gives the file its name, once all of it is on the disk."""
         os.fsync(self._file.fileno())
+        self._release()
         return self.path.replace(to)
+
+    def _release(self) -> None:
+        """Windows renames and deletes no open file; elsewhere, closing it would end the lock."""
+        if fcntl is None:
+            self._file.close()
 
     def close(self) -> None:
         """Ends the download. What is worth continuing stays."""
+        self._release()
         if not (self._shared and self.size):
             self.path.unlink(missing_ok=True)
-        self._file.close()
+        with suppress(OSError):  # the error of the disk that `write` has raised, again
+            self._file.close()

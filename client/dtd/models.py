@@ -1,76 +1,35 @@
 """The API's objects.
 
 Their attributes have the fields' names in snake case. Whatever the API adds later survives: `raw`
-has all fields of the response, and an unknown value of an enum is a member that equals its text.
+has all fields of the response, and an enum's value is a text, which type checkers know.
 """
 
 import types
-import typing
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from enum import StrEnum
 from functools import cache
-from typing import Any, Generic, Self, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Generic, Literal, Self, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from dtd.errors import InvalidResponse
 
-
-class OpenEnum(StrEnum):
-    """An enum that accepts values which a later version of the API adds."""
-
-    @classmethod
-    def _missing_(cls, value: object) -> "OpenEnum | None":
-        if not isinstance(value, str):
-            return None
-        member = str.__new__(cls, value)
-        member._name_ = member._value_ = value
-        return member
-
-
-class DocumentStatus(OpenEnum):
-    DRAFT = "DRAFT"
-    SENT = "SENT"
-    VIEWED = "VIEWED"
-    PARTIALLY_SIGNED = "PARTIALLY_SIGNED"
-    COMPLETED = "COMPLETED"
-    DECLINED = "DECLINED"
-    EXPIRED = "EXPIRED"
-    CANCELLED = "CANCELLED"
-
-
-class SigningOrder(OpenEnum):
-    PARALLEL = "PARALLEL"
-    SEQUENTIAL = "SEQUENTIAL"
-
-
-class RecipientRole(OpenEnum):
-    SIGNER = "SIGNER"
-    APPROVER = "APPROVER"
-    CC = "CC"
-    VIEWER = "VIEWER"
-
-
-class RecipientStatus(OpenEnum):
-    PENDING = "PENDING"
-    SENT = "SENT"
-    VIEWED = "VIEWED"
-    SIGNED = "SIGNED"
-    APPROVED = "APPROVED"
-    DECLINED = "DECLINED"
-    BOUNCED = "BOUNCED"
-
-
-class EventType(OpenEnum):
-    CREATED = "document.created"
-    SENT = "document.sent"
-    VIEWED = "document.viewed"
-    PARTIALLY_SIGNED = "document.partially_signed"
-    COMPLETED = "document.completed"
-    DECLINED = "document.declined"
-    EXPIRED = "document.expired"
-    CANCELLED = "document.cancelled"
-    DELETED = "document.deleted"
-    TEST = "webhook.test"
+DocumentStatus = Literal[
+    "DRAFT", "SENT", "VIEWED", "PARTIALLY_SIGNED", "COMPLETED", "DECLINED", "EXPIRED", "CANCELLED"
+]
+SigningOrder = Literal["PARALLEL", "SEQUENTIAL"]
+RecipientRole = Literal["SIGNER", "APPROVER", "CC", "VIEWER"]
+RecipientStatus = Literal["PENDING", "SENT", "VIEWED", "SIGNED", "APPROVED", "DECLINED", "BOUNCED"]
+EventType = Literal[
+    "document.created",
+    "document.sent",
+    "document.viewed",
+    "document.partially_signed",
+    "document.completed",
+    "document.declined",
+    "document.expired",
+    "document.cancelled",
+    "document.deleted",
+    "webhook.test",
+]
 
 
 @dataclass(frozen=True)
@@ -108,21 +67,21 @@ def _fields(cls: Any) -> list[tuple[str, str, Any]]:
 
 
 def convert(kind: Any, value: Any) -> Any:
-    """Converts a JSON value to a type: a model, an enum, a date-time, a list, or the same type.
+    """Converts a JSON value to a type: a model, a date-time, a list, or the same type.
 
     Raises:
         TypeError or ValueError: It has another type.
     """
-    if get_origin(kind) in (types.UnionType, typing.Union):  # with None
-        return None if value is None else convert(get_args(kind)[0], value)
+    if isinstance(kind, types.UnionType) or get_origin(kind) is Union:
+        first, other = get_args(kind)  # either "or None", or "or str": an enum that may grow
+        nullable = value is None and other is type(None)
+        return None if nullable else convert(str if other is str else first, value)
     if get_origin(kind) is list:
         return [convert(get_args(kind)[0], each) for each in value]
     if issubclass(kind, Model):
         return kind.parse(value)
     if kind is datetime:
         return datetime.fromisoformat(value)
-    if issubclass(kind, OpenEnum):
-        return kind(value)
     if not isinstance(value, kind):
         raise TypeError(f"{value!r} is not of type {kind.__name__}")
     return value
@@ -141,8 +100,8 @@ class Recipient(Model):
     id: str
     name: str
     email: str
-    role: RecipientRole
-    status: RecipientStatus
+    role: RecipientRole | str
+    status: RecipientStatus | str
     order: int
     sent_at: datetime | None
     viewed_at: datetime | None
@@ -163,11 +122,11 @@ class Links(Model):
 class Document(Model):
     id: str
     title: str
-    status: DocumentStatus
+    status: DocumentStatus | str
     file_name: str
     page_count: int
     file_size: int
-    signing_order: SigningOrder
+    signing_order: SigningOrder | str
     created_at: datetime
     sent_at: datetime | None
     completed_at: datetime | None
@@ -182,7 +141,7 @@ class EventData(Model):
     """The document that an event is about, and its status right after the event."""
 
     id: str
-    status: DocumentStatus
+    status: DocumentStatus | str
 
 
 @dataclass(frozen=True)
@@ -190,7 +149,7 @@ class Event(Model):
     """One thing that happened to a document. Ignore types that you do not know."""
 
     id: str
-    type: EventType
+    type: EventType | str
     timestamp: datetime
     data: EventData
 

@@ -11,6 +11,7 @@ from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from types import ModuleType
+from typing import Any, get_args
 
 import dtd
 import dtd.client
@@ -89,7 +90,6 @@ def test_client_reads_a_document_with_all_its_fields(client: dtd.Client, acme: T
     signer = factories.recipient(made, "SIGNER", "DECLINED", decline_reason="too dear")
     found = client.document(str(made.id))
     assert (found.id, found.title, found.status) == (str(made.id), "Lease № 5", "PARTIALLY_SIGNED")
-    assert found.status is models.DocumentStatus.PARTIALLY_SIGNED
     assert found.created_at == made.created_at
     assert found.sent_at is None
     assert found.progress.total == 1
@@ -108,16 +108,14 @@ def test_models_have_the_fields_and_values_of_the_openapi_document() -> None:
         schema = schemas[names.get(kind.__name__, kind.__name__)]
         found_keys = [key for _, key, _ in models._fields(kind)]  # type: ignore[arg-type]
         assert found_keys == list(schema["properties"])
-    enums = [kind for kind in found if issubclass(kind, models.OpenEnum)][1:]
-    for enum in enums:
-        if enum is models.EventType:
-            described = schemas["DocumentEvent"]["properties"]["type"]["description"]
-            values = [*re.findall(r"`(document\.\w+)`", described), "webhook.test"]
-        else:
-            values = schemas[enum.__name__]["enum"]
-        assert [member.value for member in enum] == values
     assert len(classes) == 10
-    assert len(enums) == 5
+    for name in ("DocumentStatus", "SigningOrder", "RecipientRole", "RecipientStatus"):
+        assert list(get_args(getattr(models, name))) == schemas[name]["enum"]
+    types = schemas["DocumentEvent"]["properties"]["type"]["description"]
+    assert list(get_args(models.EventType)) == [
+        *re.findall(r"`(document\.\w+)`", types),
+        "webhook.test",
+    ]
 
 
 def test_models_keep_what_they_do_not_know() -> None:
@@ -125,7 +123,7 @@ def test_models_keep_what_they_do_not_know() -> None:
     raw_event = raw | {"data": {"id": "a", "status": "SHREDDED", "by": "Ada"}, "more": [1]}
     event = models.Event.parse(raw_event)
     assert event.type == "document.shredded"
-    assert (event.type.name, str(event.data.status)) == ("document.shredded", "SHREDDED")
+    assert event.data.status == "SHREDDED"
     assert event.raw == raw_event
     assert event.timestamp == datetime(2026, 3, 2, 8, 15, 3, tzinfo=UTC)
     with pytest.raises(errors.InvalidResponse, match="not a Event"):
@@ -149,7 +147,7 @@ def test_events_are_read_to_the_last_one(client: dtd.Client, acme: Tenant) -> No
     assert eventually(settled)
     pages = list(client.event_pages(after=start.next_cursor))
     assert [len(page.data) for page in pages] == [6, 0]
-    events = list(client.events(after=start.next_cursor, type=models.EventType.SENT))
+    events = list(client.events(after=start.next_cursor, type="document.sent"))
     assert [event.data.id for event in events] == [str(each.id) for each in made]
     assert {event.data.status for event in events} == {"SENT"}
     assert list(client.events(after=pages[-1].next_cursor)) == []
@@ -354,7 +352,7 @@ def webhook(id: str, type: str = "document.completed") -> tuple[bytes, dict[str,
 def test_webhooks_unwrap_returns_a_typed_event() -> None:
     body, headers = webhook("a")
     event = dtd.webhooks.unwrap(body, headers, SECRET)
-    assert event.type is models.EventType.COMPLETED
+    assert event.type == "document.completed"
     assert event.data.id == "a"
     for wrong in (b"{}", body.replace(b"COMPLETED", b"DECLINED"), b"\xff"):
         with pytest.raises(errors.InvalidSignature):
@@ -391,9 +389,16 @@ def test_docstrings_have_examples_that_work(
     request, queue = Request(), set[str]()
     request.body, request.headers = body, headers  # type: ignore[attr-defined]
     with dtd.Client() as client:
-        names = {"dtd": dtd, "client": client, "id": str(factories.uid(9)), "secret": SECRET}
+        names: dict[str, Any] = {
+            "dtd": dtd,
+            "client": client,
+            "id": str(factories.uid(9)),
+            "secret": SECRET,
+        }
         [code] = re.findall(r"```python\n(.*?)```", inspect.getdoc(what) or "", re.DOTALL)
-        exec(code, names | {"request": request, "queue": queue})  # noqa: S102
+        names |= {"request": request, "queue": queue}
+        exec(code, names)  # noqa: S102
+        names["client"].close()
     shown = capsys.readouterr().out
     expected = {
         dtd: made.title,

@@ -28,6 +28,7 @@ from tests.support.examples import path_of
 from tests.support.factories import Tenant
 from tests.support.inbox import Inbox, completed, objects
 from tests.support.seals import KEY, seal
+from tests.support.server import ROOT
 
 pytestmark = pytest.mark.usefixtures("transactional_db")
 PROGRAM = runpy.run_path(path_of("verify_evidence"))
@@ -494,3 +495,21 @@ def test_base64_has_one_spelling() -> None:
     other = text[:-2] + "B="
     assert base64.b64decode(other, validate=True) == bytes(32)
     assert PROGRAM["decode"](other, 32) is None
+
+
+def test_dtd_verify_says_the_same_but_its_status_is_3_only_for_the_api(file: Path) -> None:
+    def dtd(*words: str) -> tuple[int, str]:
+        done = subprocess.run(
+            [sys.executable, "-m", "dtd", "verify", file.name, "--key", str(KEY.public), *words],
+            cwd=file.parent,
+            env={"PYTHONPATH": str(ROOT / "client")},
+            capture_output=True,
+            encoding="utf-8",
+        )
+        return done.returncode, done.stdout + done.stderr
+
+    assert dtd() == verify(file)
+    assert dtd("--file", "none.pdf") == verify(file, "--file", "none.pdf")
+    nothing = json.loads(file.read_bytes()) | {"entries": []}
+    file.write_text(json.dumps(nothing))
+    assert (verify(file)[0], dtd()) == (3, (1, verify(file)[1]))

@@ -1,4 +1,5 @@
-"""Runs the programs in examples/ as a customer would, in this process or in one of their own."""
+"""Runs the programs in examples/ and the command dtd as a customer would, in this process or in one
+of their own."""
 
 import contextlib
 import os
@@ -14,6 +15,7 @@ from pathlib import Path
 from time import sleep
 from unittest.mock import patch
 
+import dtd.command
 import pytest
 
 from tests.support.factories import Tenant
@@ -41,16 +43,18 @@ class Examples:
         self.server = server
         self.environment = {
             "PATH": os.environ["PATH"],
+            "PYTHONPATH": str(ROOT / "client"),
             "DTD_BASE_URL": f"http://{HOST}:{server.port}",
             "DTD_API_KEY": tenant.raw,
         }
-        self.waits: list[int] = []
+        self.waits: list[float] = []
         self.during_wait: Callable[[], object] = lambda: None
 
     def start(self, name: str, *words: str, stderr: int = subprocess.PIPE) -> Process:
-        """Starts `examples/NAME.py` in a process of its own."""
+        """Starts `examples/NAME.py`, or the command dtd, in a process of its own."""
+        program = ["-m", "dtd"] if name == "dtd" else [path_of(name)]
         return subprocess.Popen(
-            [sys.executable, path_of(name), *words],
+            [sys.executable, *program, *words],
             cwd=self.folder,
             env=self.environment,
             stdin=subprocess.DEVNULL,
@@ -60,7 +64,7 @@ class Examples:
         )
 
     def run(self, name: str, *words: str, status: int = 0) -> str:
-        """Runs `examples/NAME.py` in this process, where its waits take no time.
+        """Runs `examples/NAME.py`, or the command dtd, in this process, where waits take no time.
 
         Returns:
             What it printed until its end, which must be with `status`.
@@ -76,7 +80,10 @@ class Examples:
             patch("time.sleep", self._wait),
         ):
             try:
-                runpy.run_path(path_of(name), run_name="__main__")
+                if name == "dtd":
+                    dtd.command.main(list(words))
+                else:
+                    runpy.run_path(path_of(name), run_name="__main__")
             except SystemExit as exc:  # handled as Python does
                 if isinstance(exc.code, str):
                     print(exc.code)  # noqa: T201
@@ -84,7 +91,7 @@ class Examples:
         assert ended_with == status, printed.getvalue()
         return printed.getvalue()
 
-    def _wait(self, seconds: int) -> None:
+    def _wait(self, seconds: float) -> None:
         if threading.get_ident() != self._runs_in:
             sleep(seconds)  # a thread of this process that is not the program's
             return

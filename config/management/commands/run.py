@@ -141,6 +141,7 @@ def demo_receiver(base: str) -> Companion | None:
         "DTD_API_KEY": fresh_key(admin, RECEIVER_KEY_NAME),
         "DTD_WEBHOOK_SECRET": secret,
         "PORT": str(port),
+        "PYTHONPATH": str(ROOT / "client"),
     }
     return Companion(
         "receive.py",

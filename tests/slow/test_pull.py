@@ -1,4 +1,4 @@
-"""examples/copy_completed.py: copies every completed agreement once, whatever happens."""
+"""dtd pull: copies every completed agreement once, whatever happens."""
 
 import contextlib
 import fcntl
@@ -25,7 +25,7 @@ from events.models import Generation
 from tests.events.test_events import settled
 from tests.support import factories
 from tests.support.client import forget_requests
-from tests.support.examples import Examples, Requests, file_size_limit, path_of
+from tests.support.examples import Examples, Requests, file_size_limit
 from tests.support.factories import Tenant, at
 from tests.support.proxy import Proxy
 from tests.support.server import eventually
@@ -106,34 +106,34 @@ def downloads() -> int:
     return AuditEntry.objects.filter(action="document.downloaded").count()
 
 
-def test_copy_copies_all_agreements_and_nothing_in_a_second_run(
+def test_pull_copies_all_agreements_and_nothing_in_a_second_run(
     examples: Examples, agreements: list[Document]
 ) -> None:
-    assert "20 new files.\n" in examples.run("copy_completed", "here")
+    assert "20 new files.\n" in examples.run("dtd", "pull", "here")
     assert copies(examples.folder / "here") == wanted(agreements)
     assert checked(examples.folder / "here")
     requests = Requests(examples.server)
-    assert examples.run("copy_completed", "here") == NOTHING_NEW
+    assert examples.run("dtd", "pull", "here") == NOTHING_NEW
     assert requests() == ["events 200"]
 
 
-def test_copy_copies_what_is_new_even_if_it_was_created_long_ago(
+def test_pull_copies_what_is_new_even_if_it_was_created_long_ago(
     examples: Examples, agreements: list[Document], acme: Tenant
 ) -> None:
     old = factories.document(acme.workspace, "SENT", created_at=at("2020-01-01 00:00:00"))
-    examples.run("copy_completed", "here")
+    examples.run("dtd", "pull", "here")
     complete(old)
     assert eventually(settled)
     before = downloads()
-    assert examples.run("copy_completed", "here") == "2 new files.\n"
+    assert examples.run("dtd", "pull", "here") == "2 new files.\n"
     assert downloads() == before + 2
     assert copies(examples.folder / "here") == wanted([*agreements, old])
 
 
-def test_copy_reads_only_the_documents_that_the_events_name(
+def test_pull_reads_only_the_documents_that_the_events_name(
     examples: Examples, agreements: list[Document], acme: Tenant
 ) -> None:
-    examples.run("copy_completed", "here")
+    examples.run("dtd", "pull", "here")
     new = [complete(factories.document(acme.workspace, "SENT")) for _ in range(3)]
     gone, reverted = complete(new.pop()), factories.document(acme.workspace, "COMPLETED")
     gone.deleted_at = at("2026-03-04 00:00:00")
@@ -142,7 +142,7 @@ def test_copy_reads_only_the_documents_that_the_events_name(
     reverted.save()
     assert eventually(settled)
     requests = Requests(examples.server)
-    assert examples.run("copy_completed", "here") == "4 new files.\n"
+    assert examples.run("dtd", "pull", "here") == "4 new files.\n"
     assert requests() == [
         "events 200",
         *["{id} 200", "download 200", "download 200"] * 2,
@@ -152,7 +152,7 @@ def test_copy_reads_only_the_documents_that_the_events_name(
     ]
     complete(reverted)
     assert eventually(settled)
-    assert examples.run("copy_completed", "here") == "2 new files.\n"
+    assert examples.run("dtd", "pull", "here") == "2 new files.\n"
     assert copies(examples.folder / "here") == wanted([*agreements, *new, reverted])
 
 
@@ -166,41 +166,41 @@ CURSORS: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("damage", CURSORS)
-def test_copy_lists_all_documents_if_the_cursor_is_damaged(
+def test_pull_lists_all_documents_if_the_cursor_is_damaged(
     examples: Examples, agreements: list[Document], damage: str
 ) -> None:
-    examples.run("copy_completed", "here")
+    examples.run("dtd", "pull", "here")
     CURSORS[damage](examples.folder / "here" / "SHA256SUMS.cursor")
     requests = Requests(examples.server)
-    assert examples.run("copy_completed", "here") == NOTHING_NEW
+    assert examples.run("dtd", "pull", "here") == NOTHING_NEW
     assert requests() == ["events 200", "me 200", "documents 200"]
-    assert examples.run("copy_completed", "here") == NOTHING_NEW
+    assert examples.run("dtd", "pull", "here") == NOTHING_NEW
     assert requests()[3:] == ["events 200"]
 
 
-def test_copy_lists_all_documents_if_the_cursor_is_too_old(
+def test_pull_lists_all_documents_if_the_cursor_is_too_old(
     as_owner: None, examples: Examples, agreements: list[Document]
 ) -> None:
-    examples.run("copy_completed", "here")
+    examples.run("dtd", "pull", "here")
     with (examples.folder / "here" / "SHA256SUMS").open("a") as state:
         state.write("half a li")
     [file, *_] = (examples.folder / "here").glob("*.pdf")
     requests = Requests(examples.server)
     Generation.objects.create()  # the database was restored
-    assert "/events?" in (printed := examples.run("copy_completed", "here"))
+    printed = examples.run("dtd", "pull", "here")
     assert printed.endswith(" Listing all agreements.\n0 new files.\n")
     assert requests() == ["events 410", "events 200", "me 200", "documents 200"]
 
 
-def test_copy_refuses_a_key_of_another_workspace_in_the_same_folder(
+def test_pull_refuses_a_key_of_another_workspace_in_the_same_folder(
     examples: Examples, agreements: list[Document], umbrella: Tenant, acme: Tenant
 ) -> None:
-    examples.run("copy_completed", "here")
+    examples.run("dtd", "pull", "here")
     folder, own = examples.folder / "here", examples.environment["DTD_API_KEY"]
     before = sorted(file.name for file in folder.iterdir())
     examples.environment["DTD_API_KEY"] = umbrella.raw
     for _ in range(2):
-        printed = examples.run("copy_completed", "here", status=1)
+        printed = examples.run("dtd", "pull", "here", status=1)
         assert printed.endswith(
             f"here/SHA256SUMS is of the workspace {acme.workspace.id}, and this key is of "
             f"{umbrella.workspace.id} (Umbrella). Choose another TARGET for it, or another "
@@ -209,24 +209,24 @@ def test_copy_refuses_a_key_of_another_workspace_in_the_same_folder(
         (folder / "SHA256SUMS.cursor").write_text("")
     assert sorted(file.name for file in folder.iterdir()) == before
     examples.environment["DTD_API_KEY"] = own
-    assert examples.run("copy_completed", "here") == NOTHING_NEW
+    assert examples.run("dtd", "pull", "here") == NOTHING_NEW
 
 
-def test_copy_adopts_a_state_without_a_workspace(
+def test_pull_adopts_a_state_without_a_workspace(
     examples: Examples, agreements: list[Document], acme: Tenant
 ) -> None:
-    examples.run("copy_completed", "here")
+    examples.run("dtd", "pull", "here")
     owner = examples.folder / "here" / "SHA256SUMS.workspace"
     owner.unlink()  # an earlier release made none
     requests = Requests(examples.server)
-    assert examples.run("copy_completed", "here") == NOTHING_NEW
+    assert examples.run("dtd", "pull", "here") == NOTHING_NEW
     assert requests() == ["me 200", "events 200"]
     assert owner.read_text() == f"{acme.workspace.id}\n"
-    assert examples.run("copy_completed", "here") == NOTHING_NEW
+    assert examples.run("dtd", "pull", "here") == NOTHING_NEW
     assert requests()[2:] == ["events 200"]
 
 
-def test_copy_does_nothing_while_another_run_copies(
+def test_pull_does_nothing_while_another_run_copies(
     examples: Examples, agreements: list[Document]
 ) -> None:
     folder = examples.folder / "here"
@@ -234,16 +234,16 @@ def test_copy_does_nothing_while_another_run_copies(
     with (folder / "SHA256SUMS.workspace").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         requests = Requests(examples.server)
-        assert examples.run("copy_completed", "here", status=75) == (
+        assert examples.run("dtd", "pull", "here", status=75) == (
             "Another run uses here/SHA256SUMS, so this one copies nothing.\n"
         )
         assert requests() == []
         assert [file.name for file in folder.iterdir()] == ["SHA256SUMS.workspace"]
-    examples.run("copy_completed", "here")
+    examples.run("dtd", "pull", "here")
     assert copies(folder) == wanted(agreements)
 
 
-def test_copy_reads_every_page(examples: Examples, acme: Tenant) -> None:
+def test_pull_reads_every_page(examples: Examples, acme: Tenant) -> None:
     oldest = factories.document(acme.workspace, "COMPLETED", created_at=at("2020-01-01 00:00:00"))
     files = StoredFile.objects.bulk_create(
         StoredFile(object_key=f"none/{number}.pdf", size=1, sha256="0" * 64)
@@ -261,16 +261,17 @@ def test_copy_reads_every_page(examples: Examples, acme: Tenant) -> None:
     state.write_text(
         "".join(f"{'0' * 64}  A {each.id} {kind}.pdf\n" for each in made for kind in KINDS)
     )
-    printed = examples.run("copy_completed", "here", "--state", str(state))
-    assert "100 of 101 agreements, 0 new files\n2 new files.\n" in printed
+    printed = examples.run("dtd", "pull", "here", "--state", str(state))
+    assert "100 of 101 agreements, 0 new files, 0.0 a second, " in printed
+    assert printed.endswith(" left\n2 new files.\n")
     assert copies(examples.folder / "here") == wanted([oldest])
 
 
-def test_copy_shows_a_terminal_a_progress_bar_and_clears_it_at_the_end(
+def test_pull_shows_a_terminal_a_progress_bar_and_clears_it_at_the_end(
     examples: Examples, agreements: list[Document]
 ) -> None:
     ours, theirs = pty.openpty()
-    process = examples.start("copy_completed", "here", stderr=theirs)
+    process = examples.start("dtd", "pull", "here", stderr=theirs)
     os.close(theirs)
     written = b""
     with contextlib.suppress(OSError):  # Linux: the other end is closed
@@ -280,15 +281,13 @@ def test_copy_shows_a_terminal_a_progress_bar_and_clears_it_at_the_end(
     process.communicate()
     lines = written.decode().split("\r\x1b[K")
     half, whole = f"[{'#' * 15}{' ' * 15}] 5 of 10", f"[{'#' * 30}] 10 of 10"
-    assert f"{half} agreements, 10 new files" in lines
-    assert lines[-3:] == [
-        f"{whole} agreements, 20 new files",
-        "20 new files.\r\n",
-        "",
-    ]
+    assert any(line.startswith(f"{half} agreements, 10 new files, ") for line in lines)
+    shown = re.escape(f"{whole} agreements, 20 new files, ") + r"[\d.]+ a second, 0:00:00 left"
+    assert re.fullmatch(shown, lines[-2])
+    assert lines[-1] == "20 new files.\r\n"
 
 
-def test_copy_killed_at_random_moments_while_documents_are_completed_loses_none(
+def test_pull_killed_at_random_moments_while_documents_are_completed_loses_none(
     examples: Examples, agreements: list[Document], acme: Tenant
 ) -> None:
     rng = random.Random(7)  # noqa: S311 - repeatable
@@ -297,7 +296,7 @@ def test_copy_killed_at_random_moments_while_documents_are_completed_loses_none(
     killed = 0
     while waiting:
         forget_requests()  # the rate limit is not the matter
-        process = examples.start("copy_completed", "here")
+        process = examples.start("dtd", "pull", "here")
         kill_at = time.monotonic() + rng.uniform(0.2, 1.5)
         while process.poll() is None and time.monotonic() < kill_at:
             if waiting and rng.random() < 0.3:
@@ -309,19 +308,20 @@ def test_copy_killed_at_random_moments_while_documents_are_completed_loses_none(
     assert killed
     assert eventually(settled)
     forget_requests()
-    examples.run("copy_completed", "here")
+    examples.run("dtd", "pull", "here")
     assert copies(examples.folder / "here") == wanted(done)
     assert checked(examples.folder / "here")
     listed = (examples.folder / "here" / "SHA256SUMS").read_text().splitlines()
     assert len(listed) == len({line[-40:] for line in listed}) == 2 * len(done)
-    assert examples.run("copy_completed", "here") == NOTHING_NEW
+    assert examples.run("dtd", "pull", "here") == NOTHING_NEW
 
 
 # Forks a process for each of STEPS; each kills itself before its Nth step with a file there.
 KILLER = """
-import os, runpy, signal, sys
+import os, signal, sys
 import httpx
-program, steps = sys.argv[1], range(1, int(sys.argv[2]) + 1)
+from dtd.command import main
+steps = range(1, int(sys.argv[1]) + 1)
 
 def run(step):
     left = step
@@ -332,10 +332,10 @@ def run(step):
             if left == 0:
                 os.kill(os.getpid(), signal.SIGKILL)
     sys.addaudithook(hook)
-    sys.argv = [program, f"copies {step}"]
     try:
-        runpy.run_path(program, run_name="__main__")
-        os._exit(0)
+        main(["pull", f"copies {step}"])
+    except SystemExit as exc:
+        os._exit(exc.code)
     finally:
         os._exit(1)
 
@@ -344,13 +344,13 @@ print(*[os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children
 """
 
 
-def test_copy_killed_before_each_step_with_a_file_is_completed_by_the_next_run(
+def test_pull_killed_before_each_step_with_a_file_is_completed_by_the_next_run(
     examples: Examples, acme: Tenant
 ) -> None:
     document = factories.document(acme.workspace, "COMPLETED")
-    steps = 20
+    steps = 23
     killed = subprocess.run(
-        [sys.executable, "-c", KILLER, path_of("copy_completed"), str(steps)],
+        [sys.executable, "-c", KILLER, str(steps)],
         cwd=examples.folder,
         env=examples.environment,
         capture_output=True,
@@ -364,45 +364,46 @@ def test_copy_killed_before_each_step_with_a_file_is_completed_by_the_next_run(
         target = examples.folder / f"copies {step}"
         there = {file.name: file.read_bytes() for file in target.glob("*.pdf")}
         assert in_names(there).items() <= wanted([document]).items()
-        examples.run("copy_completed", f"copies {step}")
+        examples.run("dtd", "pull", f"copies {step}")
         assert copies(target) == wanted([document])
         assert checked(target)
         assert len((target / "SHA256SUMS").read_text().splitlines()) == 2
     assert downloads() <= 2 * steps + steps - 1
 
 
-def test_copy_leaves_no_half_written_file(examples: Examples, acme: Tenant) -> None:
+def test_pull_leaves_no_half_written_file(examples: Examples, acme: Tenant) -> None:
     signed = factories.stored(bytes(200_000))
     document = factories.document(acme.workspace, "COMPLETED", signed=signed)
     with file_size_limit(100_000):
-        printed = examples.run("copy_completed", "here", status=1)
+        printed = examples.run("dtd", "pull", "here", status=1)
     folder = examples.folder / "here"
     [part] = folder.glob("*.part")
     assert printed.endswith(f"here/{part.name}: File too large\n")
     assert [file.stat().st_size for file in folder.glob("*.part")] == [100_000]
     assert not list(folder.glob("*.pdf"))
-    examples.run("copy_completed", "here")
+    examples.run("dtd", "pull", "here")
     assert copies(folder) == wanted([document])
 
 
-def test_copy_repairs_whatever_a_crash_left_of_state_and_files(
+def test_pull_repairs_whatever_a_crash_left_of_state_and_files(
     examples: Examples, agreements: list[Document]
 ) -> None:
     folder = examples.folder / "here"
-    examples.run("copy_completed", "here")
+    examples.run("dtd", "pull", "here")
     state = folder / "SHA256SUMS"
     whole = state.read_bytes()
     last = whole.splitlines(keepends=True)[-1]
     file = folder / last.decode().partition("  ")[2].strip()
     for kept in (0, 1, 66, len(last) - 5, len(last) - 1):
         state.write_bytes(whole.removesuffix(last) + last[:kept])
-        file.with_name(f"{file.name}.part").write_bytes(b"%PDF")
-        assert examples.run("copy_completed", "here") == "1 new files.\n"
+        *_, id, kind = file.stem.split()
+        file.with_name(f".{id}-{kind}.part").write_bytes(b"%PDF")
+        assert examples.run("dtd", "pull", "here") == "1 new files.\n"
         assert state.read_bytes() == whole
         assert copies(folder) == wanted(agreements)
 
 
-def test_copy_refuses_a_file_that_arrives_damaged_and_copies_the_others(
+def test_pull_refuses_a_file_that_arrives_damaged_and_copies_the_others(
     examples: Examples, acme: Tenant
 ) -> None:
     bad = factories.document(acme.workspace, "COMPLETED", certificate=factories.stored(b"evil" * 9))
@@ -413,20 +414,20 @@ def test_copy_refuses_a_file_that_arrives_damaged_and_copies_the_others(
     )
     examples.environment["DTD_BASE_URL"] = front.url
     try:
-        printed = examples.run("copy_completed", "here", status=1)
+        printed = examples.run("dtd", "pull", "here", status=1)
         assert f"{bad.id} certificate.pdf: " in printed
         assert "Not copied: 1. The next run tries again." in printed
         kept = wanted([bad, good])
         del kept[str(bad.id), "certificate"]
         assert copies(examples.folder / "here") == kept
         front.alter = lambda block: block
-        assert examples.run("copy_completed", "here") == "1 new files.\n"
+        assert examples.run("dtd", "pull", "here") == "1 new files.\n"
         assert copies(examples.folder / "here") == wanted([bad, good])
     finally:
         front.stop()
 
 
-def test_copy_retries_a_download_that_breaks_off(examples: Examples, acme: Tenant) -> None:
+def test_pull_retries_a_download_that_breaks_off(examples: Examples, acme: Tenant) -> None:
     content = random.Random(5).randbytes(1_000_000)  # noqa: S311 - bytes to tell parts by
     document = factories.document(acme.workspace, "COMPLETED", signed=factories.stored(content))
     cut: list[bytes] = []
@@ -440,18 +441,18 @@ def test_copy_retries_a_download_that_breaks_off(examples: Examples, acme: Tenan
     front = Proxy(examples.environment["DTD_BASE_URL"], once)
     examples.environment["DTD_BASE_URL"] = front.url
     try:
-        assert "Waiting 1 s." in examples.run("copy_completed", "here")
+        assert "Waiting 1 s." in examples.run("dtd", "pull", "here")
     finally:
         front.stop()
     assert cut
     assert copies(examples.folder / "here") == wanted([document])
 
 
-def test_copy_waits_as_long_as_a_503_says(examples: Examples, agreements: list[Document]) -> None:
+def test_pull_waits_as_long_as_a_503_says(examples: Examples, agreements: list[Document]) -> None:
     requests = Requests(examples.server)
     examples.server.store.refuse()
     examples.during_wait = examples.server.store.restore
-    assert "Waiting 5 s." in examples.run("copy_completed", "here")
+    assert "Waiting 5 s." in examples.run("dtd", "pull", "here")
     assert examples.waits == [5]
     assert requests().count("download 503") == 1
     assert copies(examples.folder / "here") == wanted(agreements)
@@ -477,11 +478,11 @@ def target(examples: Examples, prefix: str, monkeypatch: pytest.MonkeyPatch) -> 
     return f"s3://{os.environ['S3_BUCKET']}/{prefix}/"
 
 
-def test_copy_copies_to_a_bucket(
+def test_pull_copies_to_a_bucket(
     examples: Examples, agreements: list[Document], prefix: str, target: str
 ) -> None:
-    assert "20 new files" in examples.run("copy_completed", target)
-    assert examples.run("copy_completed", target) == NOTHING_NEW
+    assert "20 new files" in examples.run("dtd", "pull", target)
+    assert examples.run("dtd", "pull", target) == NOTHING_NEW
     contents = {}
     for name in default_storage.listdir(prefix)[1]:
         with default_storage.open(f"{prefix}/{name}") as file:
@@ -508,20 +509,20 @@ WRONG = {
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_copy_prints_s3_s_error_in_one_clear_line(
+def test_pull_prints_s3_s_error_in_one_clear_line(
     examples: Examples, agreements: list[Document], target: str, wrong: str
 ) -> None:
     changed, line = WRONG[wrong]
     examples.environment |= changed
-    printed = examples.run("copy_completed", target, status=1)
-    assert printed == f"{target.rstrip('/')}: {line}\n"
+    printed = examples.run("dtd", "pull", target, status=1)
+    assert printed == f"dtd: {target.rstrip('/')}: {line}\n"
 
 
-def test_copy_prints_one_clear_line_if_a_bucket_is_the_target_without_boto3(
+def test_pull_prints_one_clear_line_if_a_bucket_is_the_target_without_boto3(
     examples: Examples, target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "boto3", None)  # as if it were not installed
     requests = Requests(examples.server)
-    printed = examples.run("copy_completed", target, status=1)
-    assert printed == "A bucket needs boto3: pip install boto3\n"
+    printed = examples.run("dtd", "pull", target, status=2)
+    assert printed == "dtd: A bucket needs boto3: pip install 'dtd-client[s3]'\n"
     assert requests() == []

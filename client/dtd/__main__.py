@@ -1,0 +1,3 @@
+from dtd.command import main
+
+main()

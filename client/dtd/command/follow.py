@@ -1,0 +1,66 @@
+"""`dtd watch` and `dtd listen`: events as they come."""
+
+import json
+import os
+import secrets
+import time
+from argparse import Namespace
+from base64 import b64encode
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from dtd.client import Client
+from dtd.command.output import log
+from dtd.models import Event
+
+DELAYS = (5, 5, 0)  # seconds before the second and the third attempt of an event; then it is lost
+
+
+def events(client: Client, options: Namespace) -> Iterator[Event]:
+    """Polls the events for ever."""
+    cursor = options.after
+    while True:
+        for page in client.event_pages(after=cursor, type=options.type):
+            yield from page.data
+            cursor = page.next_cursor
+        time.sleep(options.every)
+
+
+def watch(client: Client, options: Namespace) -> None:
+    for event in events(client, options):
+        line = f"{event.raw['timestamp'][:19]}  {event.type:<26}  {event.data.id}"
+        print(json.dumps(event.raw) if options.json else line, flush=True)
+
+
+def listen(client: Client, options: Namespace) -> None:
+    import httpx
+    from standardwebhooks import Webhook
+
+    secret = os.environ.get("DTD_WEBHOOK_SECRET", "")
+    if not secret:
+        secret = f"whsec_{b64encode(secrets.token_bytes(24)).decode()}"
+        log(f"Verify with this secret, or set DTD_WEBHOOK_SECRET to your own: {secret}")
+    webhook = Webhook(secret)
+    log(f"Forwarding events to {options.forward}; stop with Ctrl-C.")
+    for event in events(client, options):
+        body = json.dumps(event.raw, ensure_ascii=False, separators=(",", ":"))
+        for delay in DELAYS:
+            now = datetime.now(UTC)
+            headers = {
+                "Content-Type": "application/json",
+                "webhook-id": event.id,
+                "webhook-timestamp": str(int(now.timestamp())),
+                "webhook-signature": webhook.sign(event.id, now, body),
+            }
+            try:
+                # No proxy: it is an address on this machine.
+                response = httpx.post(
+                    options.forward, content=body, headers=headers, timeout=15, trust_env=False
+                )
+                result, ok = str(response.status_code), response.is_success
+            except (httpx.HTTPError, httpx.InvalidURL) as exc:
+                result, ok = f"{type(exc).__name__}: {exc}", False
+            print(f"{event.type} {event.data.id}: {result}", flush=True)
+            if ok:
+                break
+            time.sleep(delay)

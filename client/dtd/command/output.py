@@ -1,0 +1,103 @@
+"""What the command prints: tables, CSV, JSON, and lines of its log."""
+
+import csv
+import json
+import logging
+import sys
+from argparse import Namespace
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Any
+from unicodedata import combining, east_asian_width
+
+from dtd.models import Document
+
+Row = dict[str, str]
+MAX_LENGTH = 40  # characters of a cell
+FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # spreadsheets read a cell that begins so as a formula
+
+
+def show(rows: Iterable[tuple[dict[str, Any], Row]], options: Namespace) -> None:
+    """Prints each JSON object, or each row as CSV or in a table."""
+    if options.json:
+        for raw, _ in rows:
+            print(json.dumps(raw, ensure_ascii=False))
+    elif options.csv:
+        writer = None
+        for _, row in rows:
+            if writer is None:
+                writer = csv.DictWriter(sys.stdout, row, lineterminator="\n")
+                writer.writeheader()
+            writer.writerow({k: f"'{v}" if v.startswith(FORMULA) else v for k, v in row.items()})
+    else:
+        for line in table(row for _, row in rows):
+            print(line)
+
+
+def table(rows: Iterable[Row]) -> Iterator[str]:
+    """The lines of a table, as wide as its first hundred rows need; the last column is whole."""
+    rest = iter(rows)
+    first = list(islice(rest, 100))
+    if not first:
+        return
+    names = {name: name.upper() for name in first[0]}
+    widths = {name: max(width(cell(row[name])) for row in (names, *first)) for name in names}
+    for row in (names, *first, *rest):
+        *left, last = row
+        padded = [cell(row[name]) for name in left]
+        padded = [
+            text + " " * (widths[name] - width(text))
+            for name, text in zip(left, padded, strict=True)
+        ]
+        yield "  ".join([*padded, cell(row[last])]).rstrip()
+
+
+def cell(text: str) -> str:
+    """A text for a terminal: cut, without control characters."""
+    return "".join(c if c.isprintable() else " " for c in text)[:MAX_LENGTH]
+
+
+def width(text: str) -> int:
+    """Counts a terminal's columns: an East Asian letter needs two, a combining mark none."""
+    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def document_row(document: Document) -> tuple[dict[str, Any], Row]:
+    progress = f"{document.progress.done}/{document.progress.total}"
+    row = {"id": document.id, "status": document.status, "signed": progress}
+    times = {name: (document.raw[f"{name}At"] or "")[:10] for name in ("created", "completed")}
+    return document.raw, row | times | {"title": document.title}
+
+
+def waiting_rows(document: Document) -> Iterator[Row]:
+    """A row for each recipient who still has to act; in SEQUENTIAL order some act later."""
+    if document.status not in ("SENT", "VIEWED", "PARTIALLY_SIGNED"):
+        return
+    actors = [each for each in document.recipients if each.role in ("SIGNER", "APPROVER")]
+    left = [each for each in actors if each.status not in ("SIGNED", "APPROVED", "DECLINED")]
+    next_order = min((each.order for each in left), default=0)
+    for each in left:
+        later = document.signing_order == "SEQUENTIAL" and each.order > next_order
+        since = None if later else each.sent_at or document.sent_at or document.created_at
+        yield {
+            "since": f"{since:%Y-%m-%d}" if since else "",
+            "days": str((datetime.now(UTC) - since).days) if since else "",
+            "state": "LATER" if later else each.status,
+            "has to": "sign" if each.role == "SIGNER" else "approve",
+            "name": each.name,
+            "email": each.email,
+            "document": document.title,
+            "expires": f"{document.expires_at:%Y-%m-%d}" if document.expires_at else "",
+            "id": document.id,
+        }
+
+
+class LogHandler(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        log(record.getMessage())
+
+
+def log(text: str, end: str = "\n") -> None:
+    """Prints a line on stderr, in place of the progress bar if there is one."""
+    print("\r\x1b[K" * sys.stderr.isatty() + text, end=end, file=sys.stderr, flush=True)

@@ -1,0 +1,199 @@
+"""The command dtd: what it prints, where its key comes from, and its exit status."""
+
+import csv
+import json
+import re
+import signal
+import subprocess
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from io import StringIO
+
+import dtd
+import pytest
+
+from config.runtime.ports import free_port
+from documents.models import Document
+from tests.events.test_events import settled
+from tests.support import factories
+from tests.support.examples import Examples, Requests
+from tests.support.factories import Tenant
+from tests.support.proxy import HOST
+from tests.support.server import ROOT, eventually
+
+COMMANDS = ["me", "ls", "get", "waiting", "pull", "watch", "listen", "verify", "completion"]
+
+
+def test_dtd_me_names_the_workspace_and_the_key(examples: Examples, acme: Tenant) -> None:
+    header, row = examples.run("dtd", "me").splitlines()
+    assert header.split() == ["WORKSPACE", "KEY", "DRAFT", "SENT", "COMPLETED", "ID"]
+    assert row.split() == ["Acme", "Acme", "sync", "0", "0", "0", str(acme.workspace.id)]
+    assert json.loads(examples.run("dtd", "me", "--json"))["key"]["name"] == "Acme sync"
+
+
+def test_dtd_ls_prints_a_table_json_or_csv(examples: Examples, acme: Tenant) -> None:
+    factories.document(acme.workspace, "DRAFT", title="Draft")
+    lease = factories.document(acme.workspace, "COMPLETED", title="=Lease \x1b[31m№ 5" + 50 * "x")
+    header, row = examples.run("dtd", "ls", "--status", "COMPLETED").splitlines()
+    assert header.split() == ["ID", "STATUS", "SIGNED", "CREATED", "COMPLETED", "TITLE"]
+    assert row.startswith(f"{lease.id}  COMPLETED  0/0     ")
+    assert row.endswith("2026-03-03  =Lease  [31m№ 5" + 25 * "x")
+    first, second = examples.run("dtd", "ls", "--json").splitlines()
+    assert json.loads(first) == json.loads(acme.get(f"/documents/{lease.id}").body)["data"]
+    assert json.loads(second)["title"] == "Draft"
+    rows = list(csv.DictReader(StringIO(examples.run("dtd", "ls", "--csv"))))
+    assert [row["title"] for row in rows] == [f"'{lease.title}", "Draft"]
+    assert len(examples.run("dtd", "ls", "--limit", "1").splitlines()) == 2
+    assert examples.run("dtd", "ls", "--status", "EXPIRED") == ""
+
+
+def test_dtd_get_shows_a_document_or_downloads_it(examples: Examples, acme: Tenant) -> None:
+    lease = factories.document(acme.workspace, "COMPLETED")
+    assert json.loads(examples.run("dtd", "get", str(lease.id)))["id"] == str(lease.id)
+    printed = examples.run("dtd", "get", str(lease.id), "--to", ".", "--type", "certificate")
+    assert printed == "agreement – certificate.pdf\n"
+    assert (examples.folder / printed.strip()).read_bytes().startswith(b"%PDF")
+
+
+@pytest.fixture
+def key_file(examples: Examples, acme: Tenant) -> str:
+    """A file with the key, which the environment has no more."""
+    file = examples.folder / "key"
+    file.write_text(f"{acme.raw}\n")
+    file.chmod(0o600)
+    del examples.environment["DTD_API_KEY"]
+    return "key"
+
+
+def test_dtd_takes_the_key_from_a_private_file(examples: Examples, key_file: str) -> None:
+    assert "Acme" in examples.run("dtd", "me", "--key-file", key_file)
+    (examples.folder / key_file).chmod(0o640)
+    printed = examples.run("dtd", "me", "--key-file", key_file, status=2)
+    assert printed == "dtd: Other users may read key, which has a key: chmod 600 key\n"
+    printed = examples.run("dtd", "me", "--key-file", "none", status=2)
+    assert printed == "dtd: [Errno 2] No such file or directory: 'none'\n"
+
+
+def test_dtd_takes_the_key_from_standard_input(
+    examples: Examples, acme: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for typed, status in ((f"{acme.raw}\n", 0), ("", 2), ("\n", 2)):
+        monkeypatch.setattr("sys.stdin", StringIO(typed))
+        examples.run("dtd", "me", "--key-file", "-", status=status)
+
+
+def test_dtd_refuses_a_key_as_an_argument(examples: Examples, acme: Tenant) -> None:
+    for words in (["--key", acme.raw], ["--api-key", acme.raw]):
+        printed = examples.run("dtd", "me", *words, status=2)
+        assert printed.endswith(f"unrecognized arguments: {words[0]} dtd_…\n")
+
+
+def test_dtd_prints_errors_as_one_sentence_with_the_request_id(
+    examples: Examples, acme: Tenant, freebie: Tenant
+) -> None:
+    printed = examples.run("dtd", "get", str(factories.uid(9)), status=3)
+    assert re.fullmatch(
+        r"dtd: There is no such document in this workspace\. \(Request-Id [0-9a-f]{32}\)\n", printed
+    )
+    examples.environment["DTD_API_KEY"] = freebie.raw
+    assert "plan" in examples.run("dtd", "ls", status=3)
+    examples.environment["DTD_API_KEY"] = "dtd_wrong"
+    assert "A valid API key is required." in examples.run("dtd", "waiting", status=3)
+
+
+def test_dtd_says_what_is_missing_or_out_of_reach(examples: Examples) -> None:
+    examples.environment["DTD_BASE_URL"] = f"http://{HOST}:{free_port()}"
+    printed = examples.run("dtd", "me", "--patience", "3", status=1)
+    assert re.search(r"refused\. Waiting 1 s\.\n", printed)
+    assert printed.splitlines()[-1].endswith("/api/v1/me: [Errno 111] Connection refused.")
+    examples.environment["DTD_API_KEY"] = ""
+    assert examples.run("dtd", "me", status=2) == "dtd: There is no key: set DTD_API_KEY.\n"
+
+
+def test_dtd_has_help_with_an_example_for_each_command(examples: Examples) -> None:
+    printed = examples.run("dtd", "--help")
+    assert re.findall(r"^    (\w+)\s", printed, re.MULTILINE) == COMMANDS
+    for name in COMMANDS:
+        printed = examples.run("dtd", name, "--help")
+        assert f"\nexample:\n  {'eval' if name == 'completion' else f'dtd {name}'}" in printed
+
+
+def test_dtd_imports_no_http_library_for_its_help() -> None:
+    script = (
+        "import sys; from dtd.command import parser; parser(); "
+        "print(*({'httpx', 'boto3', 'argcomplete', 'standardwebhooks'} & sys.modules.keys()))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT / "client", capture_output=True, text=True
+    )
+    assert (run.stdout, run.stderr) == ("\n", "")
+
+
+def test_dtd_ls_allows_its_reader_to_stop_early(examples: Examples, acme: Tenant) -> None:
+    factories.listed(acme.workspace, 2000, title=lambda number: f"{number} {90 * 'x'}")
+    process = examples.start("dtd", "ls", "--json")
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith("{")
+    process.stdout.close()
+    process.wait()
+    assert process.stderr is not None
+    assert (process.returncode, process.stderr.read()) == (0, "")
+    process.stderr.close()
+
+
+def complete(document: Document) -> None:
+    document.signed = document.certificate = factories.stored(b"signed")
+    document.status, document.completed_at = "COMPLETED", factories.at("2026-03-03 00:00:00")
+    document.save()
+    assert eventually(settled)
+
+
+def test_dtd_watch_prints_events_as_they_come(examples: Examples, acme: Tenant) -> None:
+    lease = factories.document(acme.workspace, "SENT")
+    assert eventually(settled)
+    with dtd.Client(acme.raw, examples.environment["DTD_BASE_URL"]) as client:
+        [page] = client.event_pages(after="now")
+    process = examples.start("dtd", "watch", "--after", page.next_cursor or "", "--every", "1")
+    assert process.stdout is not None
+    complete(lease)
+    assert process.stdout.readline().split()[1:] == ["document.completed", str(lease.id)]
+    process.send_signal(signal.SIGINT)
+    assert process.communicate() == ("", "Interrupted.\n")
+    assert process.returncode == 130
+
+
+def test_dtd_listen_forwards_events_signed_like_webhooks(examples: Examples, acme: Tenant) -> None:
+    received: list[dtd.models.Event] = []
+    examples.environment["DTD_WEBHOOK_SECRET"] = secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:  # noqa: N802
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            received.append(dtd.webhooks.unwrap(body, dict(self.headers), secret))
+            self.send_response(500 if len(received) == 1 else 204)
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    lease = factories.document(acme.workspace, "SENT")
+    assert eventually(settled)
+    requests = Requests(examples.server)
+    with HTTPServer((HOST, 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        process = examples.start(
+            "dtd", "listen", "--forward", f"http://{HOST}:{server.server_port}/hook", "--every", "1"
+        )
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stderr.readline().startswith("Forwarding events to http://")
+        assert eventually(lambda: "events 200" in requests())
+        complete(lease)
+        lines = [process.stdout.readline() for _ in range(2)]
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+        server.shutdown()
+    assert lines == [f"document.completed {lease.id}: {status}\n" for status in (500, 204)]
+    assert received[0] == received[1]
+    assert received[0].raw["data"]["status"] == "COMPLETED"

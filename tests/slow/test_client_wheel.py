@@ -1,0 +1,83 @@
+"""The client's wheel: installed into an empty environment, it works and starts quickly."""
+
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.examples import Examples
+from tests.support.server import ROOT
+
+MOST_SECONDS = 0.3
+UV = str(Path(sys.executable).with_name("uv"))
+
+
+def run(*words: str | Path, **environment: str) -> str:
+    done = subprocess.run(words, env=os.environ | environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the programs of an environment that has only the wheel."""
+    folder = tmp_path_factory.mktemp("wheel")
+    run(UV, "build", "--wheel", str(ROOT / "client"), "--out-dir", str(folder))
+    [wheel] = folder.glob("*.whl")
+    run(UV, "venv", "--python", sys.executable, str(folder / "venv"))
+    python = folder / "venv" / "bin" / "python"
+    run(UV, "pip", "install", "--python", str(python), f"{wheel}[verify]")
+    return python.parent
+
+
+def test_wheel_has_the_whole_package(installed: Path) -> None:
+    [found] = installed.parent.glob("lib/*/site-packages/dtd")
+    assert (found / "py.typed").exists()
+    program = (ROOT / "examples" / "verify_evidence.py").read_bytes()
+    assert (found / "verify_evidence.py").read_bytes() == program
+
+
+def test_dtd_starts_within_a_third_of_a_second(installed: Path) -> None:
+    assert "dtd" in run(installed / "dtd", "--help")  # compiles it
+    times = []
+    for _ in range(5):
+        began = time.monotonic()
+        run(installed / "dtd", "--help")
+        times.append(time.monotonic() - began)
+    assert min(times) < MOST_SECONDS
+
+
+def test_dtd_installed_reads_and_names_a_missing_extra(installed: Path, examples: Examples) -> None:
+    environment = examples.environment | {"PYTHONPATH": ""}
+    assert "Acme" in run(installed / "dtd", "me", **environment)
+    words = ["listen", "--forward", "http://localhost:1"]
+    done = subprocess.run(
+        [installed / "dtd", *words], env=environment, capture_output=True, text=True
+    )
+    needed = "dtd: standardwebhooks is missing: pip install 'dtd-client[webhooks]'\n"
+    assert (done.returncode, done.stderr) == (2, needed)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_dtd_completes_words(installed: Path, shell: str) -> None:
+    assert "dtd" in run(installed / "dtd", "completion", shell)
+    # What the shell's function does: the program writes what is possible to a file.
+    file = installed / f"{shell}.txt"
+    run(
+        installed / "dtd",
+        _ARGCOMPLETE="1",
+        _ARGCOMPLETE_STDOUT_FILENAME=str(file),
+        _ARGCOMPLETE_IFS="\n",
+        _ARGCOMPLETE_SHELL=shell,
+        COMP_LINE="dtd wa",
+        COMP_POINT="6",
+        COMP_TYPE="9",
+    )
+    assert {re.split("[\t:]", word)[0].strip() for word in file.read_text().split("\n")} == {
+        "waiting",
+        "watch",
+    }
