@@ -119,6 +119,12 @@ def test_dtd_has_help_with_an_example_for_each_command(examples: Examples) -> No
         assert f"\nexample:\n  {'eval' if name == 'completion' else f'dtd {name}'}" in printed
 
 
+def test_readme_names_each_command() -> None:
+    text = (ROOT / "client/README.md").read_text()
+    named = [line for line in text.splitlines() if line.startswith(("| `dtd", "| `eval"))]
+    assert [re.findall(r"dtd (\w+)", line)[0] for line in named] == COMMANDS
+
+
 def test_dtd_imports_no_http_library_for_its_help() -> None:
     script = (
         "import sys; from dtd.command import parser; parser(); "

@@ -3,6 +3,7 @@
 import inspect
 import json
 import re
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -26,6 +27,7 @@ from tests.events.test_events import settled
 from tests.support import factories
 from tests.support.client import forget_requests
 from tests.support.factories import Tenant
+from tests.support.nginx import make_certificate
 from tests.support.proxy import HOST, Proxy
 from tests.support.server import ROOT, Server, eventually
 
@@ -338,6 +340,28 @@ def test_client_uses_a_proxy(base: str, acme: Tenant) -> None:
         front.stop()
 
 
+def test_client_trusts_a_ca_file_and_does_not_retry_without_it(tmp_path: Path) -> None:
+    folder = tmp_path / "tls"
+    make_certificate(folder)
+    handler = type("Handler", (Canned,), {"script": [(200, {}, ME)], "asked": []})
+    with HTTPServer((HOST, 0), handler) as https:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(folder / "certificate.pem", folder / "key.pem")
+        https.socket = context.wrap_socket(https.socket, server_side=True)
+        threading.Thread(target=https.serve_forever, args=(0.02,), daemon=True).start()
+        base = f"https://localhost:{https.server_port}/below"
+        with dtd.Client("dtd_a", base, ca_file=folder / "certificate.pem") as client:
+            assert client.me().workspace.name == "W"
+        began = time.monotonic()
+        with (
+            dtd.Client("dtd_a", base) as client,
+            pytest.raises(errors.Error, match="CERTIFICATE_VERIFY_FAILED"),
+        ):
+            client.me()
+        assert time.monotonic() - began < 5
+        https.shutdown()
+
+
 def webhook(id: str, type: str = "document.completed") -> tuple[bytes, dict[str, str]]:
     data = {"id": id, "status": "COMPLETED"}
     body = json.dumps(
@@ -363,12 +387,12 @@ def test_webhooks_unwrap_returns_a_typed_event() -> None:
             dtd.webhooks.unwrap(body, fewer, SECRET)
 
 
-DOCUMENTED = [dtd, dtd.client.Client, dtd.errors, dtd.webhooks.unwrap]
+DOCUMENTED = [dtd, dtd.client.Client, dtd.errors, dtd.webhooks.unwrap, ROOT / "client/README.md"]
 
 
 @pytest.mark.parametrize("what", DOCUMENTED)
-def test_docstrings_have_examples_that_work(
-    what: ModuleType | type,
+def test_docstrings_and_readme_have_examples_that_work(
+    what: ModuleType | type | Path,
     base: str,
     acme: Tenant,
     tmp_path: Path,
@@ -388,6 +412,7 @@ def test_docstrings_have_examples_that_work(
 
     request, queue = Request(), set[str]()
     request.body, request.headers = body, headers  # type: ignore[attr-defined]
+    text = what.read_text() if isinstance(what, Path) else inspect.getdoc(what) or ""
     with dtd.Client() as client:
         names: dict[str, Any] = {
             "dtd": dtd,
@@ -395,7 +420,7 @@ def test_docstrings_have_examples_that_work(
             "id": str(factories.uid(9)),
             "secret": SECRET,
         }
-        [code] = re.findall(r"```python\n(.*?)```", inspect.getdoc(what) or "", re.DOTALL)
+        [code] = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
         names |= {"request": request, "queue": queue}
         exec(code, names)  # noqa: S102
         names["client"].close()
@@ -405,6 +430,7 @@ def test_docstrings_have_examples_that_work(
         dtd.client.Client: "Acme\n",
         dtd.errors: "There is no such document",
         dtd.webhooks.unwrap: "",
+        DOCUMENTED[-1]: f"{made.title} 0\n",
     }
     assert expected[what] in shown
     assert queue == ({str(made.id)} if what is dtd.webhooks.unwrap else set())
