@@ -26,7 +26,12 @@ def run(*words: str | Path, **environment: str) -> str:
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the programs of an environment that has only the wheel."""
     folder = tmp_path_factory.mktemp("wheel")
-    run(UV, "build", "--wheel", str(ROOT / "client"), "--out-dir", str(folder))
+    try:
+        run(UV, "build", "--wheel", str(ROOT / "client"), "--out-dir", str(folder))
+    except AssertionError as exc:
+        if "CI" in os.environ or "Failed to fetch" not in str(exc):
+            raise
+        pytest.skip("uv cannot reach its registry; later runs need it no more")
     [wheel] = folder.glob("*.whl")
     run(UV, "venv", "--python", sys.executable, str(folder / "venv"))
     python = folder / "venv" / "bin" / "python"
