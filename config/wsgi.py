@@ -15,6 +15,7 @@ from apikeys.usage import flusher  # noqa: E402
 from audit.sealing import monitoring as seals  # noqa: E402
 from config import urls  # noqa: E402, F401
 from config.runtime import metrics, slots  # noqa: E402, F401
+from config.runtime.postgresql import sessions  # noqa: E402
 from documents import storage  # noqa: E402
 from documents.download import stream  # noqa: E402
 from events.webhooks import monitoring as webhooks  # noqa: E402
@@ -24,7 +25,7 @@ storage.client()
 slots.open_connections()
 flusher.start()
 if settings.METRICS_PORT:
-    readers = (seals.read_metrics, webhooks.read_metrics)
+    readers = (seals.read_metrics, webhooks.read_metrics, sessions.read_metrics)
     metrics.start(settings.METRICS_HOST, settings.METRICS_PORT, *readers)
 
 

@@ -22,12 +22,17 @@ SET client_min_messages = 'warning';
 SELECT format('CREATE ROLE %I', name)
 FROM unnest(ARRAY['documents_owner', 'documents_sealer', :'serving_role']) AS name
 WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = name) \gexec
+-- What it may see is also the text of these statements, while they run.
+REVOKE pg_read_all_stats FROM :"serving_role";
 ALTER ROLE documents_owner LOGIN NOSUPERUSER PASSWORD :'owner_password';
 ALTER ROLE :"serving_role" LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD :'serving_password';
 ALTER ROLE documents_sealer LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD :'sealer_password';
 -- As config/settings.py asks for it, which a PgBouncer may leave out.
 ALTER ROLE :"serving_role" SET plan_cache_mode = force_generic_plan;
 ALTER ROLE :"serving_role" SET jit = off;
+ALTER ROLE :"serving_role" SET idle_in_transaction_session_timeout = '60s';
+ALTER ROLE documents_owner SET idle_in_transaction_session_timeout = '60s';
+ALTER ROLE documents_sealer SET idle_in_transaction_session_timeout = '60s';
 
 SELECT 'CREATE DATABASE documents ENCODING ''UTF8'' TEMPLATE template0'
 WHERE NOT EXISTS (SELECT FROM pg_database WHERE datname = 'documents') \gexec
@@ -49,3 +54,5 @@ GRANT ALL ON ALL TABLES IN SCHEMA public TO :"serving_role";
 GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO :"serving_role";
 \endif
 REVOKE CREATE ON SCHEMA public FROM PUBLIC;
+-- So that the page System and `manage.py doctor` name the session that holds others up.
+GRANT pg_read_all_stats TO :"serving_role";

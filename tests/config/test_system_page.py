@@ -24,7 +24,7 @@ INDEX = reverse("admin:index")
 
 def facts(title: str) -> dict[str, tuple[str, str]]:
     """The facts of a part: label → value and state."""
-    found = dict(system.parts())[title]
+    [found] = [part.facts() for part in system.parts() if part.title == title]
     return {fact.label: (fact.value, fact.state) for fact in found}
 
 
@@ -99,8 +99,21 @@ def test_system_page_counts_downloads_without_an_end(acme: Tenant) -> None:
             entry(Action.DOCUMENT_DOWNLOADED, 30, 4),
         ]
     )
-    [(value, state)] = facts("Downloads").values()
-    assert (value, state) == ("1", "warn")
+    assert [*facts("Downloads").values()] == [("1", "warn"), ("0 of 0", "ok")]
+
+
+def test_system_page_notices_that_no_download_gets_an_end(acme: Tenant) -> None:
+    def entries(action: Action, *numbers: int) -> None:
+        facts = of(acme.workspace, created_at=timezone.now() - timedelta(minutes=5))
+        backdated(AuditEntry(action=action, request_id=f"{n:032x}", **facts) for n in numbers)
+
+    label = "With an end, of those that began 1 to 60 minutes ago"
+    entries(Action.DOCUMENT_DOWNLOADED, 1, 2)
+    assert facts("Downloads")[label] == ("0 of 2", "ok")  # both may go on
+    entries(Action.DOCUMENT_DOWNLOADED, 3)
+    assert facts("Downloads")[label] == ("0 of 3", "bad")
+    entries(Action.DOWNLOAD_ENDED, 2)
+    assert facts("Downloads")[label] == ("1 of 3", "ok")
 
 
 def test_system_page_says_if_the_log_was_found_damaged(desk: Client) -> None:
