@@ -8,6 +8,11 @@ import sys
 def main() -> None:
     if sys.version_info < (3, 11):  # noqa: UP036 - the reader of this line has an older one
         sys.exit(f"Python 3.11 or newer is needed; this is {sys.version.split()[0]}.")
+    if sys.argv[1:] in (["version"], ["--version"]):  # Django would print its own
+        from config import version
+
+        sys.stdout.write(f"{version.line()}\n")
+        return
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     on_laptop = not os.environ.get("SECRET_KEY")
     # In production, `doctor` names the variables that are missing.

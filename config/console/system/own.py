@@ -3,17 +3,15 @@
 import os
 import platform
 import socket
-import tomllib
 from datetime import UTC, datetime
 from difflib import get_close_matches
 
 import django
-from django.conf import settings
 from django.core.checks import run_checks
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
-from config import env
+from config import env, version
 from config.console.system import Fact, database, machine, redis, register, time_or
 from config.runtime import health
 from config.runtime.postgresql import migrations
@@ -31,11 +29,10 @@ def read_process() -> list[Fact]:
 
 
 def read_versions() -> list[Fact]:
-    project = tomllib.loads((settings.BASE_DIR / "pyproject.toml").read_text())["project"]
     number = connection.cursor().connection.info.server_version  # 180001: 18.1
     return [
-        Fact("This service", project["version"]),
-        Fact("Release", settings.BASE_DIR.name),
+        Fact("This service", f"{version.number()}, commit {version.commit()}"),
+        Fact("Release", version.RELEASE.name),
         Fact("Python", platform.python_version()),
         Fact("Django", django.get_version()),
         Fact("PostgreSQL", f"{number // 10_000}.{number % 10_000}"),
