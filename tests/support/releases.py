@@ -22,9 +22,8 @@ def archive(commit: str, file: Path) -> None:
     done = subprocess.run(
         ["git", "archive", f"--output={file}", commit], cwd=ROOT, capture_output=True, text=True
     )
-    assert done.returncode == 0, (
-        f"This clone lacks the former release {commit[:7]}; run: git fetch --unshallow\n{done.stderr}"
-    )
+    advice = f"This clone lacks the former release {commit[:7]}. Run: git fetch --unshallow"
+    assert done.returncode == 0, f"{advice}\n{done.stderr}"
 
 
 def unpack(commit: str, folder: Path) -> Path:
