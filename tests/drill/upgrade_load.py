@@ -1,7 +1,7 @@
 """Load of the drill's upgrade; it runs in the root, with Debian's Python.
 
-upgrade_load.py FILE  reads /me, the list and a file until FILE is gone; prints how many of them, and
-                  each response that is not a 200
+upgrade_load.py FILE  reads /me, the list and a file until FILE is gone; prints how many times, and
+                      each response that is not a 200
 """
 
 import http.client
