@@ -37,13 +37,16 @@ ALTER ROLE documents_sealer SET idle_in_transaction_session_timeout = '60s';
 SELECT 'CREATE DATABASE documents ENCODING ''UTF8'' TEMPLATE template0'
 WHERE NOT EXISTS (SELECT FROM pg_database WHERE datname = 'documents') \gexec
 ALTER DATABASE documents OWNER TO documents_owner;
-REVOKE ALL ON DATABASE documents FROM PUBLIC;
 GRANT CONNECT, TEMPORARY ON DATABASE documents TO :"serving_role"; -- imports use a temporary table
 GRANT CONNECT ON DATABASE documents TO documents_sealer;
+REVOKE ALL ON DATABASE documents FROM PUBLIC;
 REVOKE ALL ON DATABASE postgres, template1 FROM PUBLIC;
 
 \connect documents
--- The tables of a database that had one role. It goes on serving with all of them until `migrate`.
+-- The tables of a database that had one role, which goes on serving with all of them until `migrate`.
+-- Nobody waits long behind this: it gives up, and can be run again.
+BEGIN;
+SET LOCAL lock_timeout = '500ms';
 SELECT EXISTS (
     SELECT FROM pg_class
     WHERE relowner = :'serving_role'::regrole AND relnamespace = 'public'::regnamespace
@@ -53,6 +56,7 @@ REASSIGN OWNED BY :"serving_role" TO documents_owner;
 GRANT ALL ON ALL TABLES IN SCHEMA public TO :"serving_role";
 GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO :"serving_role";
 \endif
+COMMIT;
 REVOKE CREATE ON SCHEMA public FROM PUBLIC;
 -- So that the page System and `manage.py doctor` name the session that holds others up.
 GRANT pg_read_all_stats TO :"serving_role";
