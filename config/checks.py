@@ -98,10 +98,10 @@ def weaknesses(**kwargs: Any) -> list[CheckMessage]:
             "Leave SECOND_FACTOR unset.",
         ),
     )
-    former = [
-        Warning(sentence, hint="Rename or remove the line.", id="config.W005")
-        for sentence in env.former()
-    ]
     return [
-        Warning(text, hint=hint, id=id) for applies, id, text, hint in found if applies
-    ] + former
+        *(Warning(text, hint=hint, id=id) for applies, id, text, hint in found if applies),
+        *(
+            Warning(sentence, hint="Rename or remove the line.", id="config.W005")
+            for sentence in env.former()
+        ),
+    ]
