@@ -13,16 +13,18 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from tests.drill.__main__ import CHECKOUT, HERE, STORE, prepare, step
+from tests.drill.__main__ import CHECKOUT, HERE, prepare, step
 from tests.drill.root import Root, require_tools
 from tests.support import releases
 
+STORE = ["/usr/local/bin/s3", "serve", "s3", "/srv/store", "--addr=127.0.0.1:9000"]
+STORE += ["--auth-key=CHANGE-ME,CHANGE-ME"]  # as in deploy/env.example
 ENTRIES = """runuser -u postgres -- psql -XAt -d documents -c "SELECT count(*) FROM audit_auditentry
     WHERE action = 'document.downloaded'\""""
 # As deploy/upgrade names the folder of a tar.
 RELEASE = "release=/opt/documents-api-$(sha256sum /root/documents-api.tar | cut -c 1-8)"
 BUILD = f"""{RELEASE}; mkdir $release; tar -xf /root/documents-api.tar -C $release
-$release/deploy/build.sh; touch $release/.built"""  # the rest has no network
+$release/deploy/build.sh; touch $release/.venv/complete"""  # the rest has no network
 UPGRADE = f"""{RELEASE}
 $release/deploy/upgrade /root/documents-api.tar --backup /var/backups/documents-api"""
 # 1.0.0 has no units and no guide. Its nginx.conf leaves folders and TLS to the operator.
@@ -156,6 +158,8 @@ def main() -> None:
         stack.callback(shutil.rmtree, place)
         with step("a bare Debian"):
             prepare(place / "bare")
+            shutil.copy(CHECKOUT / ".venv/bin/rclone", place / "bare/usr/local/bin/s3")
+            (place / "bare/srv/store").mkdir(exist_ok=True)
         for commit, (install, upgrade) in plans.items():
             if commit[:7] not in sys.argv[1:] and sys.argv[1:]:
                 continue
