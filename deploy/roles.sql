@@ -23,7 +23,8 @@ SELECT format('CREATE ROLE %I', name)
 FROM unnest(ARRAY['documents_owner', 'documents_sealer', :'serving_role']) AS name
 WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = name) \gexec
 -- What it may see is also the text of these statements, while they run.
-REVOKE pg_read_all_stats FROM :"serving_role";
+SELECT format('REVOKE pg_read_all_stats FROM %I', :'serving_role')
+WHERE pg_has_role(:'serving_role', 'pg_read_all_stats', 'MEMBER') \gexec
 ALTER ROLE documents_owner LOGIN NOSUPERUSER PASSWORD :'owner_password';
 ALTER ROLE :"serving_role" LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD :'serving_password';
 ALTER ROLE documents_sealer LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD :'sealer_password';

@@ -60,11 +60,11 @@ class Installation:
             env=self.environment,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=120,
         )
         assert not done.stderr
         *lines, summary = done.stdout.splitlines()
-        assert re.fullmatch(r"\d+ problems, \d+ warnings", summary)
+        assert re.fullmatch(r"Problems: \d+, warnings: \d+", summary)
         return done.returncode, lines
 
 
@@ -298,7 +298,7 @@ FAULTS: dict[str, tuple[Callable[[Installation], AbstractContextManager[None]], 
     ),
     "object storage is silent": (
         silent_store,
-        r"✗ Object storage: cannot be read: no response in 3 seconds. Check S3_ENDPOINT_URL.*",
+        r"✗ Object storage: cannot be read: .*Read timeout.* Check S3_ENDPOINT_URL.*",
     ),
     "the clock of object storage is wrong": (
         store_in_the_past,
@@ -346,4 +346,5 @@ def test_doctor_names_a_planted_fault_and_is_satisfied_after_the_repair(
         assert "a-secret" not in "".join(lines)
     status, lines = installation.doctor()
     assert not any(re.fullmatch(expected, line) for line in lines)
-    assert (status, [line for line in lines if line[0] == "✗"]) == (0, [])
+    assert [line for line in lines if line[0] == "✗"] == []
+    assert status == 0

@@ -1,10 +1,8 @@
 """Redis' facts: whether it counts, and how long it will."""
 
 from django.conf import settings
-from redis import Redis, RedisError
 
 from config.console.system import Fact
-from config.runtime.redis import call, client
 
 FULL = 0.9  # of maxmemory
 
@@ -13,8 +11,17 @@ def read_redis() -> list[Fact]:
     """Whether it writes, and what keeps it from that."""
     if settings.COUNT_IN_PROCESS:
         return [Fact("Redis", "none: each process counts for itself")]
+    from redis import RedisError  # noqa: PLC0415 - few commands need it
+
+    from config.runtime.redis import call, client  # noqa: PLC0415
+
     connection = client(settings.REDIS_URL, settings.REDIS_TIMEOUT)
     info = call(connection, "INFO")
+    refusal = ""
+    try:
+        call(connection, "SET", "doctor", 1, "EX", 1)
+    except RedisError as exc:
+        refusal = f"refused: {exc}"
     used, most, policy = info["used_memory"], info["maxmemory"], info["maxmemory_policy"]
     share = used / most if most else 0.0
     limit = f"{most >> 20:,} MiB" if most else "no limit"
@@ -34,14 +41,10 @@ def read_redis() -> list[Fact]:
             "bad" if full and share >= 1 else "warn" if full else "ok",
             "Raise maxmemory, or set maxmemory-policy to volatile-ttl",
         ),
-        _read_count(connection),
+        Fact(
+            "Counts",
+            refusal or "accepted",
+            "bad" if refusal else "ok",
+            "Requests pass uncounted until Redis accepts this",
+        ),
     ]
-
-
-def _read_count(connection: Redis) -> Fact:
-    try:
-        call(connection, "SET", "doctor", 1, "EX", 1)
-    except RedisError as exc:
-        remedy = "Requests pass uncounted until Redis accepts this"
-        return Fact("Counts", f"refused: {exc}", "bad", remedy)
-    return Fact("Counts", "accepted", "ok")
