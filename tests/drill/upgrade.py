@@ -25,6 +25,9 @@ ENTRIES = """runuser -u postgres -- psql -XAt -d documents -c "SELECT count(*) F
 RELEASE = "release=/opt/documents-api-$(sha256sum /root/documents-api.tar | cut -c 1-8)"
 BUILD = f"""{RELEASE}; mkdir $release; tar -xf /root/documents-api.tar -C $release
 $release/deploy/build.sh; touch $release/.venv/complete"""  # the rest has no network
+BUILD_LAST = """mkdir /opt/documents-api-last
+tar -xf /root/last.tar -C /opt/documents-api-last
+/opt/documents-api-last/deploy/build.sh"""
 UPGRADE = f"""{RELEASE}
 $release/deploy/upgrade /root/documents-api.tar --backup /var/backups/documents-api"""
 # 1.0.0 has no units and no guide. Its nginx.conf leaves folders and TLS to the operator.
@@ -66,6 +69,7 @@ EnvironmentFile=/etc/documents-api/env
 TimeoutStopSec=40
 KillMode=mixed
 END
+sed -i 's/^port = .*/port = 5432/' /etc/postgresql/*/main/postgresql.conf
 systemctl start postgresql redis-server
 runuser -u postgres -- psql -c "CREATE ROLE documents LOGIN PASSWORD 'only-for-the-drill'"
 runuser -u postgres -- createdb --owner documents documents
@@ -136,6 +140,9 @@ def drill(root: Root, commit: str, install: list[str], upgrade: list[str]) -> No
         archive = ["git", "archive", f"--output={root.folder}/root/documents-api.tar", "HEAD"]
         subprocess.run(archive, cwd=CHECKOUT, check=True)
         root.run(BUILD)
+        if commit == releases.RELEASE_1:
+            releases.archive(releases.LAST_RELEASE, root.folder / "root/last.tar")
+            root.run(BUILD_LAST)
     with step("  upgrading it"), load(root):
         for block in upgrade:
             root.run(block)
