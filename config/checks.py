@@ -98,7 +98,7 @@ def weaknesses(**kwargs: Any) -> list[CheckMessage]:
             "Leave SECOND_FACTOR unset.",
         ),
     )
-    former = [
+    former: list[CheckMessage] = [
         Warning(sentence, hint="Rename or remove the line.", id="config.W005")
         for sentence in env.former()
     ]
