@@ -25,6 +25,16 @@ ENTRIES = """runuser -u postgres -- psql -XAt -d documents -c "SELECT count(*) F
 RELEASE = "release=/opt/documents-api-$(sha256sum /root/documents-api.tar | cut -c 1-8)"
 BUILD = f"""{RELEASE}; mkdir $release; tar -xf /root/documents-api.tar -C $release
 $release/deploy/build.sh; touch $release/.venv/complete"""  # the rest has no network
+BUILD_LAST = """mkdir /opt/documents-api-last
+tar -xf /root/last.tar -C /opt/documents-api-last
+/opt/documents-api-last/deploy/build.sh"""
+REFUSED = f"""{RELEASE}
+PGAPPNAME=pg_dump runuser -u postgres -- psql -X -d documents -c 'SELECT pg_sleep(15)' >/dev/null &
+sleep 1
+output=$($release/deploy/upgrade $release --no-backup 2>&1) && exit 1
+grep 'pg_terminate_backend: .* pg_dump' <<<"$output"
+grep 'Stopped. Nothing is changed yet.' <<<"$output"
+wait"""
 UPGRADE = f"""{RELEASE}
 $release/deploy/upgrade /root/documents-api.tar --backup /var/backups/documents-api"""
 # 1.0.0 has no units and no guide. Its nginx.conf leaves folders and TLS to the operator.
@@ -66,6 +76,7 @@ EnvironmentFile=/etc/documents-api/env
 TimeoutStopSec=40
 KillMode=mixed
 END
+sed -i 's/^port = .*/port = 5432/' /etc/postgresql/*/main/postgresql.conf
 systemctl start postgresql redis-server
 runuser -u postgres -- psql -c "CREATE ROLE documents LOGIN PASSWORD 'only-for-the-drill'"
 runuser -u postgres -- createdb --owner documents documents
@@ -136,6 +147,11 @@ def drill(root: Root, commit: str, install: list[str], upgrade: list[str]) -> No
         archive = ["git", "archive", f"--output={root.folder}/root/documents-api.tar", "HEAD"]
         subprocess.run(archive, cwd=CHECKOUT, check=True)
         root.run(BUILD)
+        if commit == releases.LAST_RELEASE:
+            root.run(REFUSED)
+        else:
+            releases.archive(releases.LAST_RELEASE, root.folder / "root/last.tar")
+            root.run(BUILD_LAST)
     with step("  upgrading it"), load(root):
         for block in upgrade:
             root.run(block)
