@@ -28,8 +28,8 @@ NO_WAIT = "SELECT set_config('synchronous_commit', 'off', true)"
 # Claims are made one after the other, so that AT_ONCE is exact.
 BEGIN = f"{NO_WAIT}, pg_advisory_xact_lock({LOCK})"
 # `waiting` jumps from endpoint to endpoint along the index delivery_due, whose whole order it asks
-# for: no other index has it, so however old the planner's statistics are, the number of deliveries of
-# an endpoint does not matter. `ready` are those that may receive; only their deliveries are read.
+# for: no other index has it, so however old the planner's statistics are, the number of deliveries
+# of an endpoint does not matter. `ready` are those that may receive; only theirs are read.
 READY = f"""
     WITH RECURSIVE waiting (endpoint_id) AS (
         (SELECT endpoint_id FROM webhooks_delivery WHERE state = 'PENDING'
