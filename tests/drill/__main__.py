@@ -68,9 +68,9 @@ def prepare(folder: Path) -> None:
     subprocess.run(archive, cwd=CHECKOUT, check=True)
 
 
-def guide() -> list[tuple[str, str]]:
+def guide(page: Path = CHECKOUT / "docs/operations.md") -> list[tuple[str, str]]:
     """The guide's blocks of commands, each with the heading above it."""
-    text = (CHECKOUT / "docs/operations.md").read_text()
+    text = page.read_text()
     found, heading = [], ""
     for title, block in re.findall(r"^#+ ([^\n]*)$|^```sh\n(.*?)^```$", text, re.M | re.S):
         heading = title or heading

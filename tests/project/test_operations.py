@@ -1,4 +1,4 @@
-"""docs/operations.md: its commands and numbers are the code's. `make drill` runs the commands."""
+"""The guide's commands and numbers are the code's. Drills (tests/drill) run the commands."""
 
 import os
 import re
@@ -14,7 +14,8 @@ from tests.drill.__main__ import guide, instructions
 from tests.support.server import ROOT
 
 REFERENCE = (ROOT / "docs" / "reference.md").read_text()
-BLOCKS = [block for _, block in guide()]
+PAGES = [ROOT / "docs" / f"{name}.md" for name in ("operations", "recovery", "incidents")]
+BLOCKS = [block for page in PAGES for _, block in guide(page)]
 COMMANDS = sorted(
     set(re.findall(r"deploy/manage (.*?)(?: \||$)", "".join(BLOCKS).replace("\\\n", ""), re.M))
 )
