@@ -148,7 +148,9 @@ def kill_after(seconds: float, words: list[str], with_commands: bool) -> None:
 
 
 def compare(root: Root, kept: dict[str, str]) -> dict[str, str]:
-    """The digests of the files with secrets; those of before must be among them."""
+    """The digests of the files with secrets; those of before must be among them, for root only."""
+    modes = root.run(f"stat --format %U:%a {SECRETS} 2>/dev/null || true").split()
+    assert set(modes) <= {"root:600"}
     lines = root.run(f"sha256sum {SECRETS} 2>/dev/null || true").splitlines()
     digests = {name: digest for digest, name in (line.split() for line in lines)}
     changed = [name for name in kept if digests.get(name) != kept[name]]
