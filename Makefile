@@ -21,7 +21,7 @@ install = total=$$(grep -c '==' $(1)); { $(BIN)/python -m pip install --disable-
 	/^(Collecting|Installing)/ {printf "\r$(1): %d of %d packages", n, total; fflush()} END {print ""}'; \
 	[ "$$(cat $(VENV)/pip.status)" = 0 ] || { cat $(VENV)/pip.log >&2; exit 1; }
 
-.PHONY: help install run test test-all test-quick drill pictures bench faults check format sbom fuzz lock
+.PHONY: help install run test test-all test-debian-postgres test-quick drill pictures bench faults check format sbom fuzz lock
 .DEFAULT_GOAL := help
 
 help:
@@ -29,6 +29,7 @@ help:
 	@echo "make test     run the tests that a commit needs (minutes)"
 	@echo "make test-all run all tests: also browsers, nginx, servers that are cut off, kills"
 	@echo "make test-quick run the tests that need no service (seconds)"
+	@echo "make test-debian-postgres run the tests of the database on Debian's PostgreSQL (2 minutes)"
 	@echo "make drill    follow docs/operations.md in a bare Debian, as root (minutes)"
 	@echo "make pictures keep pictures of all pages in $(DATA_DIR)/tests/screenshots"
 	@echo "make bench    measure the service beside its peers (SCALE=small: a smoke test)"
@@ -72,8 +73,20 @@ test: $(STAMP)
 	@$(BIN)/python -m pytest -n auto -m "not slow"
 	@echo "Not run: the slow tests (browsers, nginx, servers that are cut off or killed): make test-all"
 
-test-all: $(STAMP)
+test-all: $(STAMP) test-debian-postgres
 	@$(BIN)/python -m pytest -n auto
+
+# Tests whose outcome depends on PostgreSQL's version: plans, triggers, roles, migrations, queues.
+DATABASE_TESTS := tests/apikeys/test_admin_usage.py tests/audit/test_admin_plans.py \
+	tests/audit/test_append_only.py tests/audit/test_audit*.py tests/audit/test_guards.py \
+	tests/audit/test_seal_audit.py tests/audit/test_verify_audit.py tests/config/test_connections.py \
+	tests/config/test_definers.py tests/config/test_roles.py tests/documents/test_document_counts.py \
+	tests/documents/test_documents_model.py tests/documents/test_import*.py \
+	tests/documents/test_pagination.py tests/documents/test_queries.py tests/events/test_events*.py \
+	tests/events/test_webhooks_queue.py tests/slow/test_import_undone.py tests/slow/test_migrate.py \
+	tests/slow/test_upgrade.py tests/slow/test_webhooks_delivery.py
+test-debian-postgres: $(STAMP)
+	@tests/on-debian-postgres $(BIN)/python -m pytest -n auto $(DATABASE_TESTS)
 
 test-quick: $(STAMP)
 	@$(BIN)/python -m pytest --quick

@@ -88,7 +88,7 @@ def follow(root: Root) -> None:
             before = root.run(SNAPSHOT)
             root.run(EDITOR)
         with step(f"{heading}: {block.splitlines()[-1].strip()}"[:69]), ExitStack() as stack:
-            if "deploy/restart\n" in block:
+            if "deploy/restart\n" in block or "deploy/upgrade" in block:
                 stack.enter_context(load(root))
             output = root.run(block)
         if "deploy/backup" in block:
@@ -199,6 +199,7 @@ def main() -> None:
         for unit in units:
             with step(f"the timer's unit documents-api-{unit}"):
                 root.run(f"systemctl start documents-api-{unit}")
+    subprocess.run([sys.executable, "-m", "tests.drill.upgrade"], cwd=CHECKOUT, check=True)
 
 
 if __name__ == "__main__":
