@@ -22,7 +22,7 @@ COMMANDS = sorted(
 SCRIPTS = [
     file
     for file in (ROOT / "deploy").iterdir()
-    if file.is_file() and file.read_bytes().startswith(b"#!/bin/sh")
+    if file.is_file() and file.read_bytes().startswith((b"#!/bin/sh", b"#!/bin/bash"))
 ]
 
 
@@ -42,8 +42,36 @@ def test_guide_s_management_commands_have_these_options(command: str) -> None:
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
 def test_scripts_are_valid_and_executable(script: Path) -> None:
-    assert subprocess.run(["sh", "-n", script]).returncode == 0
+    shell = script.read_text().splitlines()[0].removeprefix("#!")
+    assert subprocess.run([shell, "-n", script]).returncode == 0
     assert os.access(script, os.X_OK)
+
+
+def test_installer_s_dry_run_needs_no_value_and_names_each_step_with_its_commands() -> None:
+    words = ["--dry-run", "--storage", "local", "--acme", "--demo"]
+    printed = subprocess.run(
+        [ROOT / "deploy" / "install", *words], capture_output=True, text=True, check=True
+    ).stdout
+    assert len(re.findall("^# ", printed, re.M)) == 13
+    assert "deploy/manage migrate" in printed
+    assert "certbot certonly" in printed
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--s3-secret-access-key", "x"], "write --s3-secret-access-key into --options FILE"),
+        (["--emial", "a@example.com"], "There is no option EMIAL"),
+        (["--s3-bucket", "a b"], "has a character that the files of variables cannot have"),
+        (["--options", str(ROOT / "README.md")], "chmod 600"),
+    ],
+)
+def test_installer_refuses_options_that_it_must_not_take(words: list[str], sentence: str) -> None:
+    done = subprocess.run(
+        [ROOT / "deploy" / "install", "--dry-run", *words], capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert sentence in done.stderr
 
 
 def test_guide_s_number_of_database_connections_is_that_of_the_slots() -> None:

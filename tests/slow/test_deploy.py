@@ -88,6 +88,7 @@ def installed(tmp_path: Path) -> list[str]:
     """The units' paths, with programs that exist on this machine."""
     for unit in UNITS:
         text = unit.read_text().replace("/opt/documents-api/.venv/bin/python", sys.executable)
+        text = text.replace("/opt/documents-api-storage", str(Path(sys.executable).parents[1]))
         (tmp_path / unit.name).write_text(text.replace("/opt/documents-api", str(ROOT)))
     # systemd-analyze wants an instance of a template.
     for template in tmp_path.glob("*@.service"):
