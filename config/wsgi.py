@@ -27,10 +27,10 @@ slots.open_connections()
 flusher.start()
 if settings.METRICS_PORT:
     readers = (
+        sessions.read_metrics,  # first: the others may wait for the tables that it names
         audit_log.read_metrics,
         seals.read_metrics,
         webhooks.read_metrics,
-        sessions.read_metrics,
     )
     metrics.start(settings.METRICS_HOST, settings.METRICS_PORT, *readers)
 

@@ -21,7 +21,7 @@ from audit.models import Action, AuditEntry
 from config.runtime.breaker import Breaker
 from config.runtime.middleware import route_of
 from tests.support import factories, seals
-from tests.support.database import backdated
+from tests.support.database import backdated, locked
 from tests.support.factories import Tenant
 from tests.support.proxy import HOST
 from tests.support.server import ROOT, Server, eventually, other_connections
@@ -190,6 +190,16 @@ def test_metrics_have_the_part_of_downloads_without_a_completion(server: Server)
     ]
     backdated([*starts, *ends])
     assert value(server, name) == 0.25
+
+
+def test_metrics_name_a_locked_table_though_the_others_wait_for_it(
+    server: Server, acme: Tenant, transactional_db: None
+) -> None:
+    document = factories.document(acme.workspace)
+    with locked("audit_auditentry"):
+        assert server.get(f"/documents/{document.id}/download", acme.raw).status == 503
+        names = 'documents_blocked_seconds{table="audit_auditentry"}'
+        assert eventually(lambda: names in server.metrics())
 
 
 def test_metrics_of_the_audit_log_leave_no_connection(server: Server) -> None:

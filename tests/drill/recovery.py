@@ -1,5 +1,6 @@
 """`python -m tests.drill.recovery`: docs/recovery.md word by word, in a bare Debian.
 
+Before that it makes the faults of docs/incidents.md.
 It needs what `make drill` needs. The second to restore to is between two downloads.
 """
 
@@ -14,6 +15,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from tests.drill.__main__ import CHECKOUT, STORE, guide, prepare, step
+from tests.drill.incidents import inflict
 from tests.drill.root import Root
 
 TIME = re.compile(r"^time='.*'$", re.M)  # what the page asks for in words
@@ -97,6 +99,7 @@ def main() -> None:
         with (place / "s3.log").open("w") as log:
             subprocess.Popen(root.command(STORE, root.folder), stdout=log, stderr=log)
         installed(root)
+        inflict(root)
         restore(root)
 
 
