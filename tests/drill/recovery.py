@@ -8,15 +8,14 @@ import json
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
-from tests.drill.__main__ import CHECKOUT, STORE, guide, prepare, step
+from tests.drill.__main__ import CHECKOUT, guide, prepare, step
 from tests.drill.incidents import inflict
-from tests.drill.root import Root
+from tests.drill.root import Root, require_tools
 
 TIME = re.compile(r"^time='.*'$", re.M)  # what the page asks for in words
 ENTRIES = """SELECT string_agg(request_id, ' ') FROM audit_auditentry
@@ -88,6 +87,7 @@ def restore(root: Root) -> None:
 
 def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    require_tools()
     place = Path(tempfile.mkdtemp(prefix="recovery-"))
     place.chmod(0o755)
     with ExitStack() as stack:
@@ -96,8 +96,6 @@ def main() -> None:
             prepare(place / "machine")
         root = Root(place / "machine")
         stack.callback(root.close)
-        with (place / "s3.log").open("w") as log:
-            subprocess.Popen(root.command(STORE, root.folder), stdout=log, stderr=log)
         installed(root)
         inflict(root)
         restore(root)
