@@ -21,7 +21,7 @@ install = total=$$(grep -c '==' $(1)); { $(BIN)/python -m pip install --disable-
 	/^(Collecting|Installing)/ {printf "\r$(1): %d of %d packages", n, total; fflush()} END {print ""}'; \
 	[ "$$(cat $(VENV)/pip.status)" = 0 ] || { cat $(VENV)/pip.log >&2; exit 1; }
 
-.PHONY: help install run test test-all test-debian-postgres test-quick drill pictures bench faults check format sbom fuzz lock
+.PHONY: help install run test test-all test-debian-postgres test-quick drill pictures bench faults check format sbom fuzz lock release
 .DEFAULT_GOAL := help
 
 help:
@@ -39,6 +39,7 @@ help:
 	@echo "make sbom     write the list of the service's packages, docs/sbom.json"
 	@echo "make fuzz     look for flaws of the API at random for SECONDS=300"
 	@echo "make install  make the virtual environment .venv"
+	@echo "make release  write the archive of VERSION, its packages and checksums into dist/"
 	@echo "make lock     pin the newest versions that pyproject.toml allows"
 	@echo "Variables: PORT=8000, DATA_DIR=var, PYTHON=python3"
 
@@ -120,6 +121,9 @@ format: $(STAMP)
 
 sbom: $(STAMP)
 	$(BIN)/python deploy/sbom.py >docs/sbom.json
+
+release:
+	@deploy/release.sh "$(VERSION)" dist
 
 fuzz: $(STAMP)
 	@FUZZ_SECONDS=$(or $(SECONDS),300) $(BIN)/python -m pytest tests/slow/test_openapi_fuzzed.py

@@ -1,4 +1,4 @@
-"""`make drill`: follows docs/operations.md word by word in a bare Debian, and ends with an image.
+"""`make drill`: follows docs/operations.md word by word in a bare Debian.
 
 It needs root, debootstrap, iproute2, slirp4netns, and the networks of Debian and of pip's package
 index. The root's certificates and pip's variables are this machine's. The checkout is its last
@@ -6,7 +6,7 @@ commit. `python -m tests.drill --kills` kills deploy/install at random moments i
 
 What it does not prove: systemd itself (tests/drill/systemctl replaces its command), timers, a
 certificate from an authority, the storage's policy (a trial's storage has none), PgBouncer,
-Prometheus, several machines, and a container engine.
+Prometheus, and several machines.
 """
 
 import os
@@ -187,70 +187,22 @@ def wait_for_completions(root: Root, files: int) -> None:
     sys.exit(f"Of {files} downloads, {started} have an entry and {ended} a completion.")
 
 
-def instructions(text: str) -> list[tuple[str, str]]:
-    r"""The instructions of a Containerfile; one that ends with `\` goes on in the next line."""
-    return re.findall(r"^([A-Z]+) (.*)$", re.sub(r"\\\n\s*", "", text), re.M)
-
-
-def build_image(folder: Path, root: Root) -> str:
-    """Runs the Containerfile's instructions in another bare Debian; returns the image's command."""
-    work, command = "", ""
-    for name, rest in instructions((CHECKOUT / "deploy/Containerfile").read_text()):
-        if name == "WORKDIR":
-            work = rest
-        elif name == "COPY":
-            *sources, target = rest.split()
-            for source in sources:
-                place = folder / work[1:] / target
-                place = place if (CHECKOUT / source).is_dir() else place / Path(source).name
-                place.parent.mkdir(parents=True, exist_ok=True)
-                copy = shutil.copytree if (CHECKOUT / source).is_dir() else shutil.copy
-                copy(CHECKOUT / source, place)
-        elif name == "RUN":
-            root.run(f"cd {work}; {rest}", folder)
-        elif name == "CMD":
-            command = " ".join(re.findall(r'"([^"]+)"', rest))
-    return f"cd {work}; PATH=$PWD/.venv/bin:$PATH PYTHONUNBUFFERED=1 exec {command}"
-
-
-def run_image(command: str, image: Path, root: Root) -> None:
-    """Runs it instead of the machine's first instance until it is ready, not as root."""
-    root.run("systemctl stop documents-api@8001")
-    (image / "dev/shm").mkdir(exist_ok=True)
-    mounts = f"""mount --bind {image} {image}; mount -o remount,bind,ro {image}
-        mount -t proc proc {image}/proc; mount -t tmpfs tmp {image}/tmp
-        mount -t tmpfs shm {image}/dev/shm"""  # as containers have it
-    subprocess.run([*root.enter, "sh", "-ec", mounts], check=True)
-    variables = (root.folder / "etc/documents-api/env").read_text()
-    user = "setpriv --reuid documents-api --regid documents-api --clear-groups"
-    script = f"set -a\n{variables}\nset +a; " + command.replace("exec", f"exec {user}")
-    with (image.parent / "image.log").open("w") as log:
-        process = subprocess.Popen(root.command(["bash", "-ec", script], image), stderr=log)
-    root.run("curl -sSf --retry 30 --retry-delay 1 --retry-all-errors http://127.0.0.1:8001/readyz")
-    process.terminate()
-
-
 def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # with all that follows a step
     require_tools()
     place = Path(tempfile.mkdtemp(prefix="drill-"))
     place.chmod(0o755)
-    machine, image = place / "machine", place / "image"
+    machine = place / "machine"
     with ExitStack() as stack:
         stack.callback(shutil.rmtree, place)
         with step("a bare Debian"):
             prepare(machine)
-            subprocess.run(["cp", "-a", machine, image], check=True)
         root = Root(machine)
         stack.callback(root.close)
         if sys.argv[1:] == ["--kills"]:
             follow_with_kills(root)
             return
         follow(root)
-        with step("the Containerfile's instructions"):
-            command = build_image(image, root)
-        with step("an instance of the image, read-only"):
-            run_image(command, image, root)
         units = ("completions-rotated", "housekeeping", "check-counts", "check-files", "verify")
         for unit in units:
             with step(f"the timer's unit documents-api-{unit}"):

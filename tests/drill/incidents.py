@@ -50,8 +50,8 @@ FAULTS = {
         "too many connections",
     ),
     "storage silent": (
-        SIGNAL % ("s3", "STOP"),
-        SIGNAL % ("s3", "CONT"),
+        SIGNAL % ("rclone", "STOP"),
+        SIGNAL % ("rclone", "CONT"),
         '"object_storage":{"state":"failed"',
     ),
     "no instance": (

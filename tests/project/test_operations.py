@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from django.core.management import get_commands, load_command_class
 
-from tests.drill.__main__ import guide, instructions
+from tests.drill.__main__ import guide
 from tests.support.server import ROOT
 
 REFERENCE = (ROOT / "docs" / "reference.md").read_text()
@@ -90,10 +90,3 @@ def test_guide_s_number_of_database_connections_is_that_of_the_slots() -> None:
     )
     readyz = 2  # one for the audit log's state
     assert f"**Database connections**: {int(done.stdout) + readyz} an instance" in REFERENCE
-
-
-def test_drill_reads_a_continued_line_of_the_containerfile_as_one_instruction() -> None:
-    found = instructions((ROOT / "deploy" / "Containerfile").read_text())
-    [collect] = [rest for _, rest in found if "collectstatic" in rest]
-    assert collect.startswith("DJANGO_SETTINGS_MODULE=")
-    assert not any("\\" in rest for _, rest in found)
