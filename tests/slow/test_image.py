@@ -116,9 +116,8 @@ def test_seal_seals_until_it_is_stopped(
     podman: Podman, acme: Tenant, transactional_db: None
 ) -> None:
     sealer = {"DATABASE_SEALER_URL": _of_the_tests("DATABASE_SEALER_URL")}
-    with running(
-        podman, "seal", **seals.VARIABLES, **sealer, AUDIT_WITNESSES="stdout"
-    ) as container:
+    given = {**seals.VARIABLES, **sealer, "AUDIT_WITNESSES": "stdout"}
+    with running(podman, "seal", given=given) as container:
         assert eventually(Checkpoint.objects.exists), container.log()
         assert container.says_healthy()
 
