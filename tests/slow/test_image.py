@@ -16,7 +16,9 @@ from tests.support.database import new_database, url_of
 from tests.support.factories import Tenant
 from tests.support.nginx import Nginx
 from tests.support.proxy import HOST
-from tests.support.server import eventually, serving_environment
+from tests.support.server import ROOT, eventually, serving_environment
+
+DEPLOY = ROOT / "deploy"
 
 PASSED = ("SECRET_KEY", "REDIS_URL", "S3_", "ALLOWED_HOSTS", "AUDIT_")
 # No usage is written while the next test runs.
@@ -95,6 +97,14 @@ def test_management_commands_run_too(podman: Podman) -> None:
     assert "| `SECRET_KEY` | required |" in printed
 
 
+def test_key_of_the_audit_log_is_made_as_the_example_says(podman: Podman) -> None:
+    example = f"--env-file={DEPLOY / 'env.example'}"
+    words = podman.words({"SECRET_KEY": 64 * "a1b2"}, example)
+    assert "--env-file deploy/env.example" in (DEPLOY / "compose.env.example").read_text()
+    printed = podman("run", "--rm", *words, "make_audit_key", "api.example.com/audit")
+    assert re.search("^AUDIT_SIGNING_KEY=.+\nAUDIT_PUBLIC_KEYS=.+", printed, re.MULTILINE)
+
+
 def test_deliver_delivers_until_it_is_stopped(podman: Podman, transactional_db: None) -> None:
     port = str(free_port())
     with running(podman, "deliver", "--metrics-port", port) as container:
@@ -106,9 +116,8 @@ def test_seal_seals_until_it_is_stopped(
     podman: Podman, acme: Tenant, transactional_db: None
 ) -> None:
     sealer = {"DATABASE_SEALER_URL": _of_the_tests("DATABASE_SEALER_URL")}
-    with running(
-        podman, "seal", **seals.VARIABLES, **sealer, AUDIT_WITNESSES="stdout"
-    ) as container:
+    given = {**seals.VARIABLES, **sealer, "AUDIT_WITNESSES": "stdout"}
+    with running(podman, "seal", given=given) as container:
         assert eventually(Checkpoint.objects.exists), container.log()
         assert container.says_healthy()
 
