@@ -116,6 +116,7 @@ def test_readiness_is_degraded_while_seals_are_late_or_the_last_verification_has
     assert seals_of(server.request("/readyz")) == (200, "degraded", "failed")
 
 
+@pytest.mark.service
 def test_readiness_notices_a_redis_that_responds_but_does_not_count(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
