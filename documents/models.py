@@ -69,7 +69,9 @@ class Document(models.Model):
     sent_at = models.DateTimeField(null=True)
     completed_at = models.DateTimeField(null=True)
     expires_at = models.DateTimeField(null=True)
-    deleted_at = models.DateTimeField(null=True)
+    deleted_at = models.DateTimeField(
+        null=True
+    )  # never in the API: `documents.api.queries.VISIBLE`
     original = models.OneToOneField(StoredFile, models.PROTECT, related_name="+")
     signed = models.OneToOneField(StoredFile, models.PROTECT, null=True, related_name="+")
     certificate = models.OneToOneField(StoredFile, models.PROTECT, null=True, related_name="+")

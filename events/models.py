@@ -11,7 +11,8 @@ KEEP_DAYS = 30  # that a cursor works after the last event before it; events are
 class EventType(models.TextChoices):
     """What happened. A document without an event of its status has gone back to DRAFT."""
 
-    CREATED = "document.created"
+    CREATED = "document.created"  # added, restored, or moved here from another workspace
+    # The document has this status when it is created, or changes to it. DRAFT has no event.
     SENT = "document.sent"
     VIEWED = "document.viewed"
     PARTIALLY_SIGNED = "document.partially_signed"
@@ -19,7 +20,7 @@ class EventType(models.TextChoices):
     DECLINED = "document.declined"
     EXPIRED = "document.expired"
     CANCELLED = "document.cancelled"
-    DELETED = "document.deleted"
+    DELETED = "document.deleted"  # also removed from the table, or moved to another workspace
 
 
 class Event(models.Model):

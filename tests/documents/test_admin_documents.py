@@ -4,6 +4,7 @@ import re
 from urllib.parse import quote
 
 import pytest
+from django.contrib.auth.models import Permission
 from django.db import connection
 from django.test import Client, RequestFactory
 from django.test.utils import CaptureQueriesContext
@@ -67,6 +68,18 @@ def test_documents_admin_shows_nothing_unasked(lease: Document, sam: Client) -> 
     assert "Search for the id of a document, or choose a workspace." in html
     for text in ("Lease", "@example.com"):
         assert text not in html
+
+
+@pytest.mark.usefixtures("as_owner")
+def test_documents_admin_shows_recipients_with_the_permission_for_them_only(
+    lease: Document, sam: Client
+) -> None:
+    assert "bob@example.com" in body(sam.get(page(lease)))
+    user = factories.user("dan@support.example", is_staff=True)
+    user.user_permissions.add(Permission.objects.get(codename="view_document"))
+    html = body(signed_in(user).get(page(lease)))
+    assert "Lease &lt;b&gt;" in html
+    assert "bob@example.com" not in html
 
 
 @pytest.mark.parametrize(

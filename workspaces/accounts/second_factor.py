@@ -23,7 +23,10 @@ _APP_CODE = re.compile(r"[0-9]{6}")
 
 
 def is_required(user: User) -> bool:
-    """Whether the user cannot sign in without a second factor."""
+    """Whether the user cannot sign in without a second factor.
+
+    SECOND_FACTOR is "admins", all who may sign in; "operators", superusers; or "nobody".
+    """
     if settings.SECOND_FACTOR == "operators":
         return user.is_superuser
     return settings.SECOND_FACTOR == "admins"
