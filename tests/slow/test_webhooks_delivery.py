@@ -190,7 +190,7 @@ def test_process_delivers_a_hundred_a_second_whatever_waits(
     backlog(pending // 5)
     with delivering(log):
         assert receiver.arrived.wait(20), log.read_text()
-        seconds = []
+        seconds: list[int] = []
         while len(receiver.received) < 600 and len(seconds) < 30:
             before = len(receiver.received)
             time.sleep(1)
