@@ -137,6 +137,7 @@ def test_readiness_names_a_locked_table_and_only_the_log_names_who_has_locked_it
     assert metric not in server.metrics()
 
 
+@pytest.mark.service
 def test_readiness_notices_a_redis_that_responds_but_does_not_count(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

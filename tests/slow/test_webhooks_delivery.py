@@ -196,3 +196,19 @@ def test_process_delivers_a_hundred_a_second_whatever_waits(
             time.sleep(1)
             seconds.append(len(receiver.received) - before)
     assert max(seconds) >= 100, seconds  # the best: other tests use the processors too
+
+
+def test_backlog_of_an_hour_is_delivered_by_two_processes_of_which_one_is_killed(
+    acme: Tenant, receiver: Receiver, log: Path, tmp_path: Path
+) -> None:
+    for number in range(6):
+        endpoint(acme, receiver.url(f"/200/{number}"))
+    backlog(600)  # one a second
+    other = tmp_path / "other"
+    process = start_delivering(other)
+    with delivering(log):
+        assert eventually(lambda: "status 200" in other.read_text())
+        process.kill()
+        process.wait()
+        assert eventually(all_delivered), log.read_text()
+    assert len({(each.id, each.path) for each in receiver.received}) == 3600
