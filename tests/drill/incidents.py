@@ -7,7 +7,7 @@ from tests.drill.__main__ import CHECKOUT, guide, step
 from tests.drill.root import Root
 
 PAGE = CHECKOUT / "docs/incidents.md"
-GET = 'curl -sk -m 9 -H "Authorization: Bearer $(cat /root/key)" https://api.example.com/api/v1'
+GET = 'curl -sk -m 9 -H "Authorization: Bearer $(cat /root/documents-api-demo-key)" https://api.example.com/api/v1'
 FIND = rf"""{GET}/documents?limit=1 | sed 's/.*"data":\[{{"id":"\([^"]*\)".*/\1/' >/root/id"""
 SEND = f"""for i in 1 2 3; do for path in /me /documents "/documents/$(cat /root/id)/download"; do
   {GET}$path >/dev/null &

@@ -25,7 +25,7 @@ ENTRIES = """SELECT string_agg(request_id, ' ') FROM audit_auditentry
 def installed(root: Root) -> None:
     """Follows the guide to the first request."""
     for heading, block in guide():
-        if heading == "Health":
+        if heading != "From a bare Debian to a served request":
             return
         with step(f"{heading}: {block.splitlines()[-1].strip()}"[:69]):
             root.run(block)
@@ -40,7 +40,7 @@ def get(root: Root, path: str) -> tuple[str, bytes]:
     headers = root.run(
         "curl -sS -D - -o /root/body --cacert /etc/documents-api/tls/certificate.pem "
         f"-H @- 'https://api.example.com/api/v1{path}' "
-        '<<<"Authorization: Bearer $(cat /root/key)"'
+        '<<<"Authorization: Bearer $(cat /root/documents-api-demo-key)"'
     )
     return headers, (root.folder / "root/body").read_bytes()
 
