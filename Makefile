@@ -21,7 +21,7 @@ install = total=$$(grep -c '==' $(1)); { $(BIN)/python -m pip install --disable-
 	/^(Collecting|Installing)/ {printf "\r$(1): %d of %d packages", n, total; fflush()} END {print ""}'; \
 	[ "$$(cat $(VENV)/pip.status)" = 0 ] || { cat $(VENV)/pip.log >&2; exit 1; }
 
-.PHONY: help install run test test-all test-debian-postgres test-quick drill pictures bench faults check format sbom fuzz lock release
+.PHONY: help install run test test-all test-debian-postgres test-quick drill drilled pictures bench faults check format sbom fuzz lock release
 .DEFAULT_GOAL := help
 
 help:
@@ -31,6 +31,7 @@ help:
 	@echo "make test-quick run the tests that need no service (seconds)"
 	@echo "make test-debian-postgres run the tests of the database on Debian's PostgreSQL (2 minutes)"
 	@echo "make drill    follow docs/operations.md in a bare Debian, as root (minutes)"
+	@echo "make drilled  fail if the guide, deploy/ or the packages have changed since the last drill"
 	@echo "make pictures keep pictures of all pages in $(DATA_DIR)/tests/screenshots"
 	@echo "make bench    measure the service beside its peers (SCALE=small: a smoke test)"
 	@echo "make faults   break each part under load (SHORT=1: a smoke test; SOAK=20: minutes at the end)"
@@ -93,8 +94,16 @@ test-quick: $(STAMP)
 	@$(BIN)/python -m pytest --quick
 	@echo "Not run: all tests that need a service: make test"
 
+# What the drill has tried: git's digests of these files at the last commit, which it unpacks.
+DRILLED = git ls-tree -r HEAD deploy docs/operations.md requirements.txt | grep -v '\.drilled$$' | sha256sum
+
 drill: $(STAMP)
-	@$(BIN)/python -m tests.drill
+	@digest=$$($(DRILLED)) && $(BIN)/python -m tests.drill && echo "$$digest" >deploy/.drilled && \
+		echo "Commit deploy/.drilled: .ci/run compares it."
+
+drilled:
+	@[ "$$($(DRILLED))" = "$$(cat deploy/.drilled)" ] || { echo "deploy/, docs/operations.md or" \
+		"requirements.txt have changed since the last drill. Run: make drill" >&2; exit 1; }
 
 pictures: $(STAMP)
 	@$(BIN)/python -m pytest --pictures tests/slow/test_admin_browser_*.py tests/slow/test_docs_browser.py \
