@@ -21,7 +21,7 @@ install = total=$$(grep -c '==' $(1)); { $(BIN)/python -m pip install --disable-
 	/^(Collecting|Installing)/ {printf "\r$(1): %d of %d packages", n, total; fflush()} END {print ""}'; \
 	[ "$$(cat $(VENV)/pip.status)" = 0 ] || { cat $(VENV)/pip.log >&2; exit 1; }
 
-.PHONY: help install run test test-all test-quick drill pictures bench faults check format sbom client fuzz lock
+.PHONY: help install run test test-all test-debian-postgres test-quick drill drilled pictures bench faults check format sbom client fuzz lock release
 .DEFAULT_GOAL := help
 
 help:
@@ -29,7 +29,9 @@ help:
 	@echo "make test     run the tests that a commit needs (minutes)"
 	@echo "make test-all run all tests: also browsers, nginx, servers that are cut off, kills"
 	@echo "make test-quick run the tests that need no service (seconds)"
+	@echo "make test-debian-postgres run the tests of the database on Debian's PostgreSQL (2 minutes)"
 	@echo "make drill    follow docs/operations.md in a bare Debian, as root (minutes)"
+	@echo "make drilled  fail if the guide, deploy/ or the packages have changed since the last drill"
 	@echo "make pictures keep pictures of all pages in $(DATA_DIR)/tests/screenshots"
 	@echo "make bench    measure the service beside its peers (SCALE=small: a smoke test)"
 	@echo "make faults   break each part under load (SHORT=1: a smoke test; SOAK=20: minutes at the end)"
@@ -39,6 +41,7 @@ help:
 	@echo "make client   build the wheel of the Python client and the command dtd, client/dist"
 	@echo "make fuzz     look for flaws of the API at random for SECONDS=300"
 	@echo "make install  make the virtual environment .venv"
+	@echo "make release  write the archive of VERSION, its packages and checksums into dist/"
 	@echo "make lock     pin the newest versions that pyproject.toml allows"
 	@echo "Variables: PORT=8000, DATA_DIR=var, PYTHON=python3"
 
@@ -73,15 +76,35 @@ test: $(STAMP)
 	@$(BIN)/python -m pytest -n auto -m "not slow"
 	@echo "Not run: the slow tests (browsers, nginx, servers that are cut off or killed): make test-all"
 
-test-all: $(STAMP)
+test-all: $(STAMP) test-debian-postgres
 	@$(BIN)/python -m pytest -n auto
+
+# Tests whose outcome depends on PostgreSQL's version: plans, triggers, roles, migrations, queues.
+DATABASE_TESTS := tests/apikeys/test_admin_usage.py tests/audit/test_admin_plans.py \
+	tests/audit/test_append_only.py tests/audit/test_audit*.py tests/audit/test_guards.py \
+	tests/audit/test_seal_audit.py tests/audit/test_verify_audit.py tests/config/test_connections.py \
+	tests/config/test_definers.py tests/config/test_roles.py tests/documents/test_document_counts.py \
+	tests/documents/test_documents_model.py tests/documents/test_import*.py \
+	tests/documents/test_pagination.py tests/documents/test_queries.py tests/events/test_events*.py \
+	tests/events/test_webhooks_queue.py tests/slow/test_import_undone.py tests/slow/test_migrate.py \
+	tests/slow/test_upgrade.py tests/slow/test_webhooks_delivery.py
+test-debian-postgres: $(STAMP)
+	@tests/on-debian-postgres $(BIN)/python -m pytest -n auto $(DATABASE_TESTS)
 
 test-quick: $(STAMP)
 	@$(BIN)/python -m pytest --quick
 	@echo "Not run: all tests that need a service: make test"
 
+# What the drill has tried: git's digests of these files at the last commit, which it unpacks.
+DRILLED = git ls-tree -r HEAD deploy docs/operations.md requirements.txt | grep -v '\.drilled$$' | sha256sum
+
 drill: $(STAMP)
-	@$(BIN)/python -m tests.drill
+	@digest=$$($(DRILLED)) && $(BIN)/python -m tests.drill && echo "$$digest" >deploy/.drilled && \
+		echo "Commit deploy/.drilled: .ci/run compares it."
+
+drilled:
+	@[ "$$($(DRILLED))" = "$$(cat deploy/.drilled)" ] || { echo "deploy/, docs/operations.md or" \
+		"requirements.txt have changed since the last drill. Run: make drill" >&2; exit 1; }
 
 pictures: $(STAMP)
 	@$(BIN)/python -m pytest --pictures tests/slow/test_admin_browser_*.py tests/slow/test_docs_browser.py \
@@ -111,6 +134,9 @@ sbom: $(STAMP)
 
 client: $(STAMP)
 	@$(BIN)/uv build --quiet --wheel client --out-dir client/dist
+
+release:
+	@deploy/release.sh "$(VERSION)" dist
 
 fuzz: $(STAMP)
 	@FUZZ_SECONDS=$(or $(SECONDS),300) $(BIN)/python -m pytest tests/slow/test_openapi_fuzzed.py

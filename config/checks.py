@@ -69,6 +69,7 @@ def weaknesses(**kwargs: Any) -> list[CheckMessage]:
     config.W002: keys and passwords may travel unencrypted.
     config.W003: plain HTTP is what nginx seems to send.
     config.W004: a password is enough to sign in as an operator.
+    config.W005: a variable of a former release is still set.
     """
     found = (
         (
@@ -97,4 +98,10 @@ def weaknesses(**kwargs: Any) -> list[CheckMessage]:
             "Leave SECOND_FACTOR unset.",
         ),
     )
-    return [Warning(text, hint=hint, id=id) for applies, id, text, hint in found if applies]
+    return [
+        *(Warning(text, hint=hint, id=id) for applies, id, text, hint in found if applies),
+        *(
+            Warning(sentence, hint="Rename or remove the line.", id="config.W005")
+            for sentence in env.former()
+        ),
+    ]

@@ -124,6 +124,26 @@ def missing() -> list[Variable]:
     return [each for each in unset if not os.environ.get(each.name, "").strip()]
 
 
+# What releases until November 2026 read, and its name now; "" if nothing reads it any more.
+FORMER = {
+    "NGINX_HANDOFF": "X_ACCEL_DOWNLOADS",
+    "GRANIAN_BLOCKING_THREADS": "SERVER_THREADS",
+    "DATABASE_REPLICA_URL": "",
+    "PIN_WORKERS": "",
+    "REPLICA_MAX_LAG": "",
+    "SPOOL_DIR": "",
+}
+
+
+def former() -> list[str]:
+    """A sentence for each former variable that is still set, and whose new one is not."""
+    return [
+        f"{name} is now {new}." if new else f"{name} is not read any more."
+        for name, new in FORMER.items()
+        if os.environ.get(name) and not os.environ.get(new)
+    ]
+
+
 def table() -> str:
     """All variables as a Markdown table; those that the service needs come first."""
     rows = ["| variable | default | meaning |", "|---|---|---|"]

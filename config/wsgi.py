@@ -12,9 +12,11 @@ from django.core.handlers.wsgi import WSGIHandler  # noqa: E402
 # Otherwise the first request waits until the views are loaded and the client of the object storage
 # is made.
 from apikeys.usage import flusher  # noqa: E402
+from audit import monitoring as audit_log  # noqa: E402
 from audit.sealing import monitoring as seals  # noqa: E402
 from config import urls  # noqa: E402, F401
 from config.runtime import metrics, slots  # noqa: E402, F401
+from config.runtime.postgresql import sessions  # noqa: E402
 from documents import storage  # noqa: E402
 from documents.download import stream  # noqa: E402
 from events.webhooks import monitoring as webhooks  # noqa: E402
@@ -24,7 +26,12 @@ storage.client()
 slots.open_connections()
 flusher.start()
 if settings.METRICS_PORT:
-    readers = (seals.read_metrics, webhooks.read_metrics)
+    readers = (
+        sessions.read_metrics,  # first: the others may wait for the tables that it names
+        audit_log.read_metrics,
+        seals.read_metrics,
+        webhooks.read_metrics,
+    )
     metrics.start(settings.METRICS_HOST, settings.METRICS_PORT, *readers)
 
 

@@ -1,13 +1,15 @@
 #!/bin/sh
-# Installs Python, the service's user and its packages on a bare Debian 12, as root, for the release
+# Installs Python, the service's user and its packages on a bare Debian, as root, for the release
 # in whose folder it is. The image copies the code after it has run.
 set -eu
 cd "$(dirname "$0")/.."
 
-apt-get update -qq
-DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-  ca-certificates python3 python3-venv
-rm -rf /var/lib/apt/lists/*
+if [ ! -e /etc/ssl/certs/ca-certificates.crt ] || ! python3 -c 'import ensurepip'; then
+  apt-get update -qq
+  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+    ca-certificates python3 python3-venv
+  rm -rf /var/lib/apt/lists/*
+fi
 
 getent passwd documents-api >/dev/null || useradd --system --user-group \
   --home-dir /opt/documents-api --shell /usr/sbin/nologin documents-api

@@ -22,23 +22,32 @@ SET client_min_messages = 'warning';
 SELECT format('CREATE ROLE %I', name)
 FROM unnest(ARRAY['documents_owner', 'documents_sealer', :'serving_role']) AS name
 WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = name) \gexec
+-- What it may see is also the text of these statements, while they run.
+SELECT format('REVOKE pg_read_all_stats FROM %I', :'serving_role')
+WHERE pg_has_role(:'serving_role', 'pg_read_all_stats', 'MEMBER') \gexec
 ALTER ROLE documents_owner LOGIN NOSUPERUSER PASSWORD :'owner_password';
 ALTER ROLE :"serving_role" LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD :'serving_password';
 ALTER ROLE documents_sealer LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD :'sealer_password';
 -- As config/settings.py asks for it, which a PgBouncer may leave out.
 ALTER ROLE :"serving_role" SET plan_cache_mode = force_generic_plan;
 ALTER ROLE :"serving_role" SET jit = off;
+ALTER ROLE :"serving_role" SET idle_in_transaction_session_timeout = '60s';
+ALTER ROLE documents_owner SET idle_in_transaction_session_timeout = '60s';
+ALTER ROLE documents_sealer SET idle_in_transaction_session_timeout = '60s';
 
 SELECT 'CREATE DATABASE documents ENCODING ''UTF8'' TEMPLATE template0'
 WHERE NOT EXISTS (SELECT FROM pg_database WHERE datname = 'documents') \gexec
 ALTER DATABASE documents OWNER TO documents_owner;
-REVOKE ALL ON DATABASE documents FROM PUBLIC;
 GRANT CONNECT, TEMPORARY ON DATABASE documents TO :"serving_role"; -- imports use a temporary table
 GRANT CONNECT ON DATABASE documents TO documents_sealer;
+REVOKE ALL ON DATABASE documents FROM PUBLIC;
 REVOKE ALL ON DATABASE postgres, template1 FROM PUBLIC;
 
 \connect documents
--- The tables of a database that had one role. It goes on serving with all of them until `migrate`.
+-- The tables of a database that had one role, which goes on serving with all of them until `migrate`.
+-- Nobody waits long behind this: it gives up, and can be run again.
+BEGIN;
+SET LOCAL lock_timeout = '500ms';
 SELECT EXISTS (
     SELECT FROM pg_class
     WHERE relowner = :'serving_role'::regrole AND relnamespace = 'public'::regnamespace
@@ -48,4 +57,7 @@ REASSIGN OWNED BY :"serving_role" TO documents_owner;
 GRANT ALL ON ALL TABLES IN SCHEMA public TO :"serving_role";
 GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO :"serving_role";
 \endif
+COMMIT;
 REVOKE CREATE ON SCHEMA public FROM PUBLIC;
+-- So that the page System and `manage.py doctor` name the session that holds others up.
+GRANT pg_read_all_stats TO :"serving_role";

@@ -20,6 +20,8 @@ class DocumentsConfig(AppConfig):
         post_migrate.connect(make_group, apps.get_app_config("auth"), dispatch_uid="support")
         health.register("object_storage", check_storage, required=False)
         system.register("Witness of the audit log", read_witness, brief=False)
+        remedy = "Check S3_ENDPOINT_URL, S3_BUCKET and the keys, and deploy/storage-policy.json"
+        system.register("Object storage", read_storage, only="doctor", remedy=remedy)
 
 
 def check_storage() -> None:
@@ -27,6 +29,18 @@ def check_storage() -> None:
     from documents import storage  # noqa: PLC0415 - loaded with the views
 
     storage.check_bucket()
+
+
+def read_storage() -> list[system.Fact]:
+    """Whether an object can be written, read and deleted; and the clock of object storage."""
+    from config.console.system.database import clock_fact  # noqa: PLC0415 - needs the models
+    from documents import storage  # noqa: PLC0415 - loaded with the views
+
+    clock = clock_fact("Clock", storage.clock_ahead())
+    if clock.state == "bad":
+        return [clock]  # which is why it refuses everything
+    storage.probe()
+    return [clock, system.Fact("Write, read, range, delete", "work", "ok")]
 
 
 def read_witness() -> list[system.Fact]:

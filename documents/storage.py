@@ -9,6 +9,8 @@ import functools
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable
+from email.utils import parsedate_to_datetime
+from io import BytesIO
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
@@ -201,6 +203,43 @@ def check_bucket() -> None:
         StorageError: it cannot.
     """
     request("(the bucket)", functools.partial(client().head_bucket, Bucket=bucket()))
+
+
+def clock_ahead() -> float:
+    """Seconds that the clock of object storage is ahead of ours, also if it refuses our keys.
+
+    Raises:
+        StorageError: it is out of reach, or says no time.
+    """
+
+    def send() -> Any:
+        try:
+            return client().head_bucket(Bucket=bucket())["ResponseMetadata"]
+        except ClientError as exc:
+            return exc.response["ResponseMetadata"]
+
+    date = request("(the bucket)", send)["HTTPHeaders"].get("date", "")
+    try:
+        return parsedate_to_datetime(date).timestamp() - time.time()
+    except ValueError as exc:
+        raise StorageError(f"object storage sends no time, but {date!r}") from exc
+
+
+def probe() -> None:
+    """Writes an object, reads it and a part of it, and deletes it.
+
+    Raises:
+        StorageError: one of these does not work.
+    """
+    key, content = f"doctor/{uuid4().hex}", b"written by manage.py doctor"
+    save(BytesIO(content), key)
+    try:
+        for byte_range, expected in ((None, content), ("bytes=3-9", content[3:10])):
+            with contextlib.closing(open_object(key, len(expected), byte_range)) as body:
+                if body.read() != expected:
+                    raise StorageError(f"object {key}: other bytes than were written")
+    finally:
+        delete([key])
 
 
 def signed_url(key: str, seconds: int) -> str:

@@ -43,6 +43,7 @@ SLOW_FIXTURES = {
 }
 # It is quick if it needs no service at all, so also not one of these.
 SERVICE_FIXTURES = {"as_owner", "db", "django_db_setup", "transactional_db"}
+SERVICE_FIXTURES |= {"django_db", "service"}  # these are marks
 # What `--quick` runs without: nothing listens there.
 NO_SERVICES = {
     "DATABASE_URL": "postgresql://nobody:none@127.0.0.1:9/none",
@@ -91,7 +92,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             continue
         if SLOW_FIXTURES & used or "slow" in item.path.parts:
             item.add_marker("slow")
-        elif not (SERVICE_FIXTURES & used or item.get_closest_marker("service")):
+        elif not SERVICE_FIXTURES & (used | {mark.name for mark in item.iter_markers()}):
             item.add_marker("quick")
     if config.getoption("quick"):
         items[:] = [item for item in items if item.get_closest_marker("quick")]
@@ -120,6 +121,7 @@ def pytest_configure(config: pytest.Config) -> None:
         use_own_part(int(worker.removeprefix("gw")))
     elif config.getoption("quick"):
         os.environ |= NO_SERVICES
+        collect_static_files()
     elif not shows:
         start_services()
     if config.getoption("dist", "no") != "no" and not shows:
@@ -155,7 +157,11 @@ def start_services() -> None:
         raise pytest.UsageError(str(exc)) from exc
     if ours:
         configure_postgres()
-    # In a process of its own: it needs Django, which is loaded in the workers only.
+    collect_static_files()
+
+
+def collect_static_files() -> None:
+    """In a process of its own: it needs Django, which is loaded in the workers only."""
     collect = (
         "import django; django.setup(); from config.runtime.static_files import collect; collect()"
     )

@@ -67,16 +67,24 @@ def read_log() -> list[Fact]:
             "Signatures of checkpoints",
             found.foreign or (f"not checked: {found.unverified}" if found.unverified else "valid"),
             "bad" if found.foreign else "warn" if found.unverified else "ok",
+            "See docs/reference.md, and: deploy/manage verify_audit" if found.foreign else "",
         ),
-        Fact("The oldest entry that waits for its seal", waits, "bad" if found.late else "ok"),
+        Fact(
+            "The oldest entry that waits for its seal",
+            waits,
+            "bad" if found.late else "ok",
+            "Look at: journalctl -u documents-api-seal",
+        ),
         Fact(
             "Last verification",
-            time_or(found.verified_at, "never: run manage.py verify_audit"),
+            time_or(found.verified_at, "never"),
             "ok" if verified else "warn",
+            "Run: deploy/manage verify_audit; documents-api-verify.timer does it every week",
         ),
         Fact(
             "The log was found",
             "damaged" if found.damaged else "intact" if found.verified_at else "not known",
             "bad" if found.damaged else "ok" if found.verified_at else "",
+            "First change nothing, and read The audit log is sealed in docs/reference.md",
         ),
     ]

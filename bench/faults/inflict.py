@@ -33,8 +33,7 @@ LOST = """
 async def inflict(fault: Fault, node: Node, *, short: bool) -> Seen:
     """Returns what clients saw."""
     before = (1.0 if short else 5.0) if fault.promise.ratio else 2.0
-    seconds = min(fault.seconds, 3.0) if short else fault.seconds
-    settled = 1.0 if short else 3.0
+    seconds, settled = (min(fault.seconds, 3.0), 1.0) if short else (fault.seconds, 3.0)
     node.facts, node.broken = [], []
     outcomes: list[Outcome] = []
     client = Client(node.port)

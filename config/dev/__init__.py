@@ -35,7 +35,7 @@ def provide(
 ) -> None:
     """Sets the variables of each service that `environ` lacks, and starts the service if needed.
 
-    Also sets SECRET_KEY and STATIC_ROOT if `environ` lacks them.
+    Also sets SECRET_KEY and, on a laptop, which has none, STATIC_ROOT.
 
     The service stays up at least as long as this process. What this process and its children write
     from now on is for this user only, as is the folder.
@@ -60,7 +60,7 @@ def provide(
             )
             environ.setdefault("HTTPS_ONLY", "no")  # a laptop has no TLS
             environ.setdefault("SECOND_FACTOR", "nobody")  # its passwords are printed
-        environ["STATIC_ROOT"] = environ.get("STATIC_ROOT") or str(folder / "static")
+            environ["STATIC_ROOT"] = environ.get("STATIC_ROOT") or str(folder / "static")
         for name in wanted:
             environ.update(attach(name, folder / name))
     except OSError as exc:

@@ -34,6 +34,7 @@ class Breaker:
         self.name = name
         self._limit = failures
         self._failures = 0
+        self.opened = 0  # how often
         self._next_attempt = 0.0  # on the monotonic clock
         self._lock = threading.Lock()
         self.every[name] = self
@@ -68,6 +69,7 @@ class Breaker:
         with self._lock:
             was_open = self.open
             self._failures += 1
+            self.opened += self.open and not was_open
             self._next_attempt = time.monotonic() + PAUSE
         if self.open and not was_open:
             logger.error("The %s fails repeatedly; it is tried once a second", self.name)

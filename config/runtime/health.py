@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from config.api.errors import MethodNotAllowed
 from config.api.responses import error_response, json_response
-from config.runtime.postgresql import migrations
+from config.runtime.postgresql import migrations, sessions
 from config.runtime.request_context import deadline
 
 logger = logging.getLogger(__name__)
@@ -25,11 +25,12 @@ DEADLINE_SECONDS = 2.0  # for all checks together, which run at the same time
 CACHE_SECONDS = 1.0  # so that requests to /readyz put no load on the parts
 
 
-class CheckResult(Struct):
-    """The state of one part: "ok" or "failed"."""
+class CheckResult(Struct, omit_defaults=True):
+    """The state of one part: "ok" or "failed", and the tables that are locked."""
 
     state: str
     milliseconds: float
+    tables: list[str] = []
 
 
 class Readiness(Struct):
@@ -39,20 +40,35 @@ class Readiness(Struct):
     checks: dict[str, CheckResult]
 
 
-class _Check:
-    """A check with a thread of its own, so that a silent part keeps at most one thread waiting."""
+class TablesLocked(Exception):
+    """Requests wait for tables that somebody has locked. The names are public, the text is not."""
 
-    def __init__(self, name: str, probe: Callable[[], object], *, required: bool) -> None:
+    def __init__(self, found: list[sessions.Session]) -> None:
+        super().__init__("; ".join(f"{each.table} is locked by {each}" for each in found))
+        self.tables = sorted({each.table for each in found})
+
+
+class _Check:
+    """A check with a thread of its own, so that a silent part keeps at most one thread waiting.
+
+    Attributes:
+        cause: why the last one has failed, for operators.
+    """
+
+    def __init__(
+        self, name: str, probe: Callable[[], object], *, required: bool, thread: ThreadPoolExecutor
+    ) -> None:
         self.required = required
+        self.cause = ""
         self._name = name
         self._probe = probe
-        self._thread = ThreadPoolExecutor(1, f"health {name}")
+        self.thread = thread
         self._running: Future[CheckResult] | None = None
 
     def start(self) -> None:
         """Runs the probe, unless it is running."""
         if self._running is None or self._running.done():
-            self._running = self._thread.submit(self._run)
+            self._running = self.thread.submit(self._run)
 
     def result(self, started: float) -> CheckResult:
         """Waits for the probe, until the deadline of what has started at this monotonic time."""
@@ -60,32 +76,43 @@ class _Check:
         try:
             return self._running.result(max(0.0, started + DEADLINE_SECONDS - time.monotonic()))
         except TimeoutError:
+            self.cause = "no response in time"
             logger.error("Not ready: %s has not responded in time", self._name)
             return CheckResult("failed", DEADLINE_SECONDS * 1000)
 
     def _run(self) -> CheckResult:
         started = time.monotonic()
         deadline.set(started + DEADLINE_SECONDS)
-        state = "ok"
+        state, self.cause = "ok", ""
+        tables: list[str] = []
         try:
             self._probe()
         except Exception as exc:
-            state = "failed"
+            state, tables, self.cause = "failed", getattr(exc, "tables", []), str(exc)
             logger.error("Not ready: %s: %s", self._name, exc)
-        return CheckResult(state, round((time.monotonic() - started) * 1000, 1))
+        return CheckResult(state, round((time.monotonic() - started) * 1000, 1), tables)
 
 
 _checks: dict[str, _Check] = {}
 
 
-def register(name: str, probe: Callable[[], object], *, required: bool) -> None:
+def register(
+    name: str, probe: Callable[[], object], *, required: bool, after: str | None = None
+) -> None:
     """Adds a check to `/readyz`.
 
     Args:
         probe: raises an exception if the part does not work. It runs in a thread of its own.
         required: whether the service cannot serve without the part.
+        after: the check whose thread it runs in, with its database connection.
     """
-    _checks[name] = _Check(name, probe, required=required)
+    thread = _checks[after].thread if after else ThreadPoolExecutor(1, f"health {name}")
+    _checks[name] = _Check(name, probe, required=required, thread=thread)
+
+
+def cause(name: str) -> str:
+    """Why the last check of this name has failed: for operators only."""
+    return _checks[name].cause
 
 
 def check_database() -> None:
@@ -97,7 +124,14 @@ def check_database() -> None:
         raise RuntimeError(f"it lacks the migration {missing[0]}. Run: python manage.py migrate")
 
 
+def check_locks() -> None:
+    """Raises an exception if somebody keeps requests from a table."""
+    if found := sessions.blocking():
+        raise TablesLocked(found)
+
+
 register("database", check_database, required=True)
+register("locks", check_locks, required=False, after="database")
 
 
 _lock = threading.Lock()

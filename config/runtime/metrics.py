@@ -79,9 +79,13 @@ class _State(Collector):
         breakers = GaugeMetricFamily(
             "documents_breaker_open", "1 while a part is not called", labels=["part"]
         )
+        opened = CounterMetricFamily(
+            "documents_breaker_opened", "How often a part has failed repeatedly", labels=["part"]
+        )
         for name, breaker in list(Breaker.every.items()):
             breakers.add_metric([name], breaker.open)
-        yield breakers
+            opened.add_metric([name], breaker.opened)
+        yield from (breakers, opened)
 
 
 REGISTRY.register(_State())

@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.middleware.clickjacking import XFrameOptionsMiddleware
 from django.middleware.security import SecurityMiddleware
-from django.urls import resolve
+from django.urls import Resolver404, resolve
 from django.utils.encoding import escape_uri_path
 
 from config.error_pages import is_api, length_required, too_large
@@ -81,7 +81,12 @@ def route_of(request: HttpRequest) -> str:
     """The URL pattern that the path matches; "other" if it is unknown."""
     match = request.resolver_match
     if match is None:
-        return request.path if request.path in health.PATHS else "other"
+        if request.path in health.PATHS:
+            return request.path
+        try:
+            match = resolve(request.path_info)  # refused before its view was looked for
+        except Resolver404:
+            return "other"
     return "other" if "(?P<" in match.route else f"/{match.route}"  # regexes match what is unknown
 
 

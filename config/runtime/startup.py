@@ -2,6 +2,7 @@
 
 import os
 import sys
+from shlex import quote
 
 import django
 from django.conf import settings
@@ -29,8 +30,14 @@ def setup() -> None:
     if errors := environment_errors():
         sys.exit(f"{errors[0].msg} {errors[0].hint}")
     if not static_files.are_collected():
+        # manage.py would need all variables.
+        command = f"{quote(sys.executable)} -m django collectstatic --no-input"
+        variables = (
+            f"DJANGO_SETTINGS_MODULE=config.settings STATIC_ROOT={quote(settings.STATIC_ROOT)}"
+        )
         sys.exit(
-            f"{settings.STATIC_ROOT} has no static files. Run: manage.py collectstatic --no-input"
+            f"{settings.STATIC_ROOT} has no static files. "
+            f"Run: cd {quote(str(settings.BASE_DIR))} && {variables} {command}"
         )
     connection_created.connect(limit_statements)
     migrations.require()

@@ -1,12 +1,16 @@
 """`python -m config.server --port 8001`: one instance of the service."""
 
+import logging
 import os
 import sys
 from argparse import ArgumentParser
 
+from config import env
 from config.runtime import startup
 from config.runtime.ports import usable_port
 from config.server.supervisor import Supervisor
+
+logger = logging.getLogger("config.server")
 
 
 def main() -> None:
@@ -22,6 +26,8 @@ def main() -> None:
     except ValueError as exc:
         sys.exit(str(exc))
     startup.setup()
+    for sentence in env.former():
+        logger.warning(sentence)
     from django.conf import settings  # noqa: PLC0415 - after setup
 
     Supervisor(

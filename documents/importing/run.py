@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from django.db import transaction
+from django.db import connection, transaction
 
 from audit.record import together
 from config.management.progress import Progress, Report
@@ -71,6 +71,8 @@ def import_file(
             # One transaction from here on: a PgBouncer may give the next one another connection,
             # which does not have the temporary table.
             with transaction.atomic(durable=True):
+                with connection.cursor() as cursor:  # files are uploaded meanwhile
+                    cursor.execute("SET LOCAL idle_in_transaction_session_timeout = '15min'")
                 staging = Staging()
                 problems = Problems()
                 staging.fill(_records(content, digest, folder, problems, shutdown, progress))

@@ -85,14 +85,16 @@ def read_facts() -> list[Fact]:
     return [
         Fact(
             "Processes that deliver",
-            f"{now.processes:,}" if now.processes else "none: see manage.py deliver_webhooks",
+            f"{now.processes:,}" if now.processes else "none",
             "bad" if absent else "ok" if now.processes else "",
+            "Run: systemctl enable --now documents-api-webhooks@18101",
         ),
         Fact("Deliveries that wait", f"{now.pending:,}"),
         Fact(
             "The oldest one that should have been attempted",
             f"{now.overdue_seconds:,.0f} s" if now.overdue_seconds else "none",
             "bad" if now.overdue_seconds > LATE_SECONDS else "ok",
+            "Look at: journalctl -u 'documents-api-webhooks@*'; see Webhooks in docs/reference.md",
         ),
         Fact("Endpoints that the service has switched off", f"{now.switched_off:,}"),
         Fact(
@@ -101,6 +103,7 @@ def read_facts() -> list[Fact]:
             if now.held_seconds
             else "none",
             "bad" if now.held_seconds > HELD_SECONDS else "ok",
+            "The part Locks and transactions names the session",
         ),
     ]
 

@@ -27,27 +27,24 @@ LOCK = 0x686F6F6B  # an arbitrary number, unique among our advisory locks
 NO_WAIT = "SELECT set_config('synchronous_commit', 'off', true)"
 # Claims are made one after the other, so that AT_ONCE is exact.
 BEGIN = f"{NO_WAIT}, pg_advisory_xact_lock({LOCK})"
-# `waiting` jumps from endpoint to endpoint along the index delivery_due, so the number of an
-# endpoint's deliveries does not matter. `ready` are those that may receive.
+# `waiting` jumps from endpoint to endpoint along the index delivery_due, whose whole order it asks
+# for: no other index has it, so however old the planner's statistics are, the number of deliveries
+# of an endpoint does not matter. `ready` are those that may receive; only theirs are read.
 READY = f"""
     WITH RECURSIVE waiting (endpoint_id) AS (
         (SELECT endpoint_id FROM webhooks_delivery WHERE state = 'PENDING'
-        ORDER BY endpoint_id LIMIT 1)
+        ORDER BY endpoint_id, next_attempt_at, id LIMIT 1)
         UNION ALL
         SELECT (
             SELECT endpoint_id FROM webhooks_delivery
             WHERE state = 'PENDING' AND endpoint_id > waiting.endpoint_id
-            ORDER BY endpoint_id LIMIT 1)
+            ORDER BY endpoint_id, next_attempt_at, id LIMIT 1)
         FROM waiting WHERE waiting.endpoint_id IS NOT NULL
-    ), ready AS (
+    ), ready AS MATERIALIZED (
         SELECT endpoint.id, endpoint.failing_since IS NOT NULL AS failing
-        FROM waiting CROSS JOIN LATERAL (
-            SELECT * FROM webhooks_endpoint AS endpoint
-            WHERE endpoint.id = waiting.endpoint_id AND endpoint.enabled
-                AND endpoint.deleted_at IS NULL
-        ) AS endpoint
+        FROM waiting JOIN webhooks_endpoint AS endpoint ON endpoint.id = waiting.endpoint_id
         JOIN workspaces_workspace AS workspace ON workspace.id = endpoint.workspace_id
-        WHERE {HAS_API_ACCESS}
+        WHERE endpoint.enabled AND endpoint.deleted_at IS NULL AND {HAS_API_ACCESS}
     )
 """  # noqa: S608 - made of constants
 # Each endpoint's first delivery comes before any endpoint's second. The deliveries are updated by

@@ -9,6 +9,7 @@ from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
+from audit import monitoring
 from audit.admin import histogram
 from audit.models import Action, AuditEntry
 from config.console.keyset import Position
@@ -264,3 +265,9 @@ def test_pages_of_operators_need_the_same_queries(acme: Tenant, desk: Client) ->
     for url, most in urls.items():
         assert len(counts[url]) == 1, url
         assert counts[url].pop() <= most, url
+
+
+def test_metrics_read_the_backup_and_the_downloads_from_indexes(busy: Tenant) -> None:
+    found = {node.get("Index Name", node["Node Type"]) for node in nodes(plan(monitoring._STATE))}
+    assert {"audit_action_newest", "audit_listed", "audit_request"} <= found
+    assert "Seq Scan" not in found

@@ -189,7 +189,8 @@ def test_witness_bucket_without_lock_warns(bucket: Any, capsys: pytest.CaptureFi
     seals.written(2)
     call_command("seal_audit")
     assert "has no object lock with a default retention" in capsys.readouterr().err
-    [fact] = dict(system.parts())["Witness of the audit log"]
+    [part] = [each for each in system.parts() if each.title == "Witness of the audit log"]
+    [fact] = part.facts()
     assert (fact.value[:14], fact.state) == ("no object lock", "warn")
 
 

@@ -81,6 +81,7 @@ def test_check_deploy_finds_nothing_in_production(transactional_db: None, acme: 
         ("HTTPS_ONLY", "no", "(config.W002) HTTPS_ONLY is off"),
         ("TRUSTED_PROXIES", "0", "(config.W003) TRUSTED_PROXIES is 0"),
         ("SECOND_FACTOR", "nobody", "(config.W004) SECOND_FACTOR is nobody"),
+        ("NGINX_HANDOFF", "yes", "(config.W005) NGINX_HANDOFF is now X_ACCEL_DOWNLOADS."),
         ("SECRET_KEY", "secret", "(config.E002) SECRET_KEY can be guessed."),
         ("ALLOWED_HOSTS", "*", "(config.E003) ALLOWED_HOSTS accepts every host."),
         ("AUDIT_PUBLIC_KEYS", "", "(audit.W002) AUDIT_PUBLIC_KEYS is not set"),

@@ -1,8 +1,10 @@
 """The connections to the database that a server holds, and their prepared statements."""
 
+import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
+import psycopg
 import pytest
 from django.conf import settings
 from django.db import (
@@ -151,3 +153,12 @@ def test_fetch_uses_what_another_client_of_a_pooler_has_prepared(transactional_d
     connection.ensure_connection()
     connection.connection.pgconn.prepare(name.encode(), text.encode())
     assert fetch(ADD, [3, 4]) == [(7,)]
+
+
+@pytest.mark.usefixtures("transactional_db")
+def test_connections_that_are_idle_in_a_transaction_end_after_a_minute() -> None:
+    name = "idle_in_transaction_session_timeout"
+    assert fetch(f"SHOW {name}", []) == [("1min",)]
+    for variable in ("DATABASE_URL", "DATABASE_OWNER_URL", "DATABASE_SEALER_URL"):
+        with psycopg.connect(os.environ[variable]) as plain:  # as through a pooler
+            assert plain.execute(f"SHOW {name}".encode()).fetchone() == ("1min",)

@@ -13,6 +13,7 @@ from apikeys.throttling import KeyThrottle, RedisCounter
 from tests.slow.test_redis_servers import RedisServer
 from tests.support import seals
 from tests.support.client import Response
+from tests.support.database import locked
 from tests.support.factories import Tenant
 from tests.support.nginx import Nginx
 from tests.support.proxy import HOST, Proxy
@@ -20,9 +21,9 @@ from tests.support.server import Server, eventually
 
 LONGEST = 3.0  # seconds that a response may take, whatever is silent
 PARTS = {"database": 503, "object_storage": 200, "counter": 200}  # the status without each part
-CHECKS = {*PARTS, "audit_seals"}
-# Without the database nothing is known of the audit log's seals.
-FAILED = {name: {name} for name in PARTS} | {"database": {"database", "audit_seals"}}
+CHECKS = {*PARTS, "audit_seals", "locks"}
+# Without the database nothing is known of the audit log's seals and of locks.
+FAILED = {name: {name} for name in PARTS} | {"database": {"database", "audit_seals", "locks"}}
 
 
 def part(server: Server, name: str) -> Proxy:
@@ -116,6 +117,27 @@ def test_readiness_is_degraded_while_seals_are_late_or_the_last_verification_has
     assert seals_of(server.request("/readyz")) == (200, "degraded", "failed")
 
 
+@pytest.mark.usefixtures("transactional_db")
+def test_readiness_names_a_locked_table_and_only_the_log_names_who_has_locked_it(
+    server: Server,
+) -> None:
+    assert eventually(lambda: ready(server))
+    with locked("documents_document"):
+        assert eventually(lambda: not ready(server))
+        response = server.request("/readyz")
+        assert (response.status, response.json()["status"]) == (200, "degraded")
+        check = response.json()["checks"]["locks"]
+        assert (check["state"], check["tables"]) == ("failed", ["documents_document"])
+        assert set(check) == {"state", "milliseconds", "tables"}
+        assert "documents_document is locked by pid" in server.log()
+        assert "(documents_owner" in server.log()
+        metric = 'documents_blocked_seconds{table="documents_document"} '
+        assert eventually(lambda: metric in server.metrics())
+    assert eventually(lambda: ready(server))
+    assert metric not in server.metrics()
+
+
+@pytest.mark.service
 def test_readiness_notices_a_redis_that_responds_but_does_not_count(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

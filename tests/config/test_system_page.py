@@ -1,10 +1,15 @@
 """The page System: an operator's view of the installation, each part of which may fail alone."""
 
+import re
+import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from io import StringIO
 from typing import Any
 
+import psycopg
 import pytest
+from django.conf import settings
 from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
@@ -12,9 +17,11 @@ from django.utils import timezone
 
 from audit.models import Action, AuditEntry
 from config.console import system
+from config.runtime.postgresql import sessions
 from tests.support import seals, staff
-from tests.support.database import backdated
+from tests.support.database import backdated, url_of
 from tests.support.factories import Tenant
+from tests.support.server import eventually
 from tests.support.staff import body, of
 from tests.support.usage import refused
 
@@ -24,7 +31,7 @@ INDEX = reverse("admin:index")
 
 def facts(title: str) -> dict[str, tuple[str, str]]:
     """The facts of a part: label → value and state."""
-    found = dict(system.parts())[title]
+    [found] = [part.facts() for part in system.parts() if part.title == title]
     return {fact.label: (fact.value, fact.state) for fact in found}
 
 
@@ -99,8 +106,21 @@ def test_system_page_counts_downloads_without_an_end(acme: Tenant) -> None:
             entry(Action.DOCUMENT_DOWNLOADED, 30, 4),
         ]
     )
-    [(value, state)] = facts("Downloads").values()
-    assert (value, state) == ("1", "warn")
+    assert [*facts("Downloads").values()] == [("1", "warn"), ("0 of 0", "ok")]
+
+
+def test_system_page_notices_that_no_download_gets_an_end(acme: Tenant) -> None:
+    def entries(action: Action, *numbers: int) -> None:
+        facts = of(acme.workspace, created_at=timezone.now() - timedelta(minutes=5))
+        backdated(AuditEntry(action=action, request_id=f"{n:032x}", **facts) for n in numbers)
+
+    label = "With an end, of those that began 1 to 60 minutes ago"
+    entries(Action.DOCUMENT_DOWNLOADED, 1, 2)
+    assert facts("Downloads")[label] == ("0 of 2", "ok")  # both may go on
+    entries(Action.DOCUMENT_DOWNLOADED, 3)
+    assert facts("Downloads")[label] == ("0 of 3", "bad")
+    entries(Action.DOWNLOAD_ENDED, 2)
+    assert facts("Downloads")[label] == ("1 of 3", "ok")
 
 
 def test_system_page_says_if_the_log_was_found_damaged(desk: Client) -> None:
@@ -133,3 +153,44 @@ def test_system_page_counts_503s_by_their_reason(db: None) -> None:
         "The database is out of reach": ("12", "warn"),
         "No slot": ("2", "warn"),
     }
+
+
+@pytest.mark.usefixtures("transactional_db")
+def test_system_page_names_the_session_that_has_locked_a_table(desk: Client) -> None:
+    with psycopg.connect(url_of(settings.DATABASES["default"]["NAME"])) as other:
+        other.execute("SET application_name = 'a careless script'")
+        other.execute("LOCK TABLE documents_document")
+        time.sleep(sessions.BLOCKED_SECONDS)
+        html = body(desk.get(PAGE))
+        assert "<dt>Locked: documents_document</dt>" in html
+        assert f"pid {other.info.backend_pid} (documents_owner, a careless script) for " in html
+        assert f"pg_terminate_backend({other.info.backend_pid})" in html
+        assert "Locked: documents_document" in body(desk.get(INDEX))
+    assert facts("Locks and transactions") == {
+        "Locked tables": ("none", "ok"),
+        "Long transactions": ("none", "ok"),
+    }
+
+
+@pytest.mark.usefixtures("transactional_db")
+def test_system_page_names_who_holds_a_row_that_others_wait_for(acme: Tenant) -> None:
+    url = url_of(settings.DATABASES["default"]["NAME"])
+    change = "UPDATE workspaces_workspace SET name = 'A secret'"
+    with (
+        psycopg.connect(url) as holder,
+        psycopg.connect(url) as waiter,
+        ThreadPoolExecutor() as pool,
+    ):
+        holder.execute(change.encode())
+        waits = pool.submit(waiter.execute, change.encode())
+        try:
+            assert eventually(
+                lambda: "Locked: workspaces_workspace" in facts("Locks and transactions")
+            )
+            text, state = facts("Locks and transactions")["Locked: workspaces_workspace"]
+        finally:
+            holder.rollback()
+            waits.result()
+    assert state == "bad"
+    assert re.match(r"pid \d+ \(documents_owner\) for \d+ s, idle in transaction; ", text)
+    assert text.endswith("1 wait for it: UPDATE workspaces_workspace SET name =")

@@ -1,13 +1,16 @@
-"""`make drill`: follows docs/operations.md word by word in a bare Debian, and ends with an image.
+"""`make drill`: follows docs/operations.md word by word in a bare Debian.
 
-It needs root, debootstrap, iproute2, and the networks of Debian and of pip's package index. The
-root's certificates and pip's variables are this machine's. The checkout is its last commit.
+It needs root, debootstrap, iproute2, slirp4netns, and the networks of Debian and of pip's package
+index. The root's certificates and pip's variables are this machine's. The checkout is its last
+commit. `python -m tests.drill --kills` kills deploy/install at random moments instead.
 
 What it does not prove: systemd itself (tests/drill/systemctl replaces its command), timers, a
-certificate from an authority, the storage's policy (the storage is `rclone serve s3`, which has
-none), PgBouncer, Prometheus, several machines, and a container engine.
+certificate from an authority, the storage's policy (a trial's storage has none), PgBouncer,
+Prometheus, and several machines.
 """
 
+import os
+import random
 import re
 import shutil
 import signal
@@ -16,19 +19,25 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+
+import psutil
 
 from tests.drill.root import Root, require_tools
 
 HERE = Path(__file__).resolve().parent
 CHECKOUT = HERE.parent.parent
-STORE = [
-    *("/usr/local/bin/s3", "serve", "s3", "/srv/store", "--addr=127.0.0.1:9000"),
-    # As in deploy/env.example, and the one that it is replaced by.
-    *("--auth-key=CHANGE-ME,CHANGE-ME", "--auth-key=SECOND-KEY,SECOND-KEY"),
-]
-EDITOR = "sed -i s/CHANGE-ME/SECOND-KEY/ /etc/documents-api/env"  # what the guide asks for in words
+# What the guide asks for in words: a second key, which becomes the service's.
+EDITOR = r"""
+sed -i "s/^RCLONE_AUTH_KEY='/&\"SECOND-KEY,SECOND-SECRET\",/" /etc/documents-api-storage
+systemctl restart documents-api-storage
+sed -i -e 's/^\(S3_ACCESS_KEY_ID\)=.*/\1=SECOND-KEY/' \
+  -e 's/^\(S3_SECRET_ACCESS_KEY\)=.*/\1=SECOND-SECRET/' /etc/documents-api/env
+"""
+KILLS = 20
+SECRETS = "/etc/documents-api/*env /etc/documents-api-storage /etc/documents-api/tls-*/key.pem"
+FIRST_REQUEST_SECONDS = 600  # since the release was unpacked
 SNAPSHOT = "python3 /root/client.py snapshot"
 COMPLETIONS = """SELECT count(*) FILTER (WHERE action = 'document.downloaded'),
     count(*) FILTER (WHERE action = 'document.download_ended') FROM audit_auditentry"""
@@ -62,15 +71,13 @@ def prepare(folder: Path) -> None:
     for name in ("systemctl", "journalctl"):
         shutil.copy(HERE / name, folder / "usr/local/bin")
     shutil.copy(HERE / "client.py", folder / "root")
-    shutil.copy(CHECKOUT / ".venv/bin/rclone", folder / "usr/local/bin/s3")
-    (folder / "srv/store").mkdir()
     archive = ["git", "archive", f"--output={folder}/root/documents-api.tar", "HEAD"]
     subprocess.run(archive, cwd=CHECKOUT, check=True)
 
 
-def guide() -> list[tuple[str, str]]:
+def guide(page: Path = CHECKOUT / "docs/operations.md") -> list[tuple[str, str]]:
     """The guide's blocks of commands, each with the heading above it."""
-    text = (CHECKOUT / "docs/operations.md").read_text()
+    text = page.read_text()
     found, heading = [], ""
     for title, block in re.findall(r"^#+ ([^\n]*)$|^```sh\n(.*?)^```$", text, re.M | re.S):
         heading = title or heading
@@ -81,14 +88,14 @@ def guide() -> list[tuple[str, str]]:
 
 def follow(root: Root) -> None:
     """Runs the guide, with load while instances restart, and compares what the drill must keep."""
-    before = ""
+    before, started = "", time.monotonic()
     for heading, block in guide():
         new_store_key = heading == "Keys of the object storage"
         if new_store_key:
             before = root.run(SNAPSHOT)
             root.run(EDITOR)
         with step(f"{heading}: {block.splitlines()[-1].strip()}"[:69]), ExitStack() as stack:
-            if "deploy/restart\n" in block:
+            if "deploy/restart\n" in block or "deploy/upgrade" in block:
                 stack.enter_context(load(root))
             output = root.run(block)
         if "deploy/backup" in block:
@@ -102,6 +109,54 @@ def follow(root: Root) -> None:
                 assert root.run(SNAPSHOT) == before
         if "https://" in block or "explain" in block:
             print("   ", output.strip().splitlines()[-1][:100])
+        if "/api/v1/me" in block:
+            seconds = time.monotonic() - started
+            print(f"    {seconds:.0f} s from the release to this request")
+            assert seconds < FIRST_REQUEST_SECONDS
+
+
+def follow_with_kills(root: Root) -> None:
+    """Kills the installer again and again, and lets it end then: keys stay, and requests work."""
+    install, request = (block for _, block in guide()[:2])
+    unpack, _, command = install.partition("/opt/documents-api-1/deploy/install")
+    command = f"exec /opt/documents-api-1/deploy/install{command}"
+    root.run(unpack)
+    kept: dict[str, str] = {}
+    for number in range(1, KILLS + 1):
+        seconds = random.uniform(0.5, 14)  # noqa: S311
+        with step(f"killed after {seconds:.1f} s{', with all of its commands' * (number % 2)}"):
+            kill_after(seconds, root.command(["bash", "-c", command], root.folder), number % 2 == 1)
+        kept = compare(root, kept)
+    for _ in range(2):
+        with step("to the end"):
+            root.run(command)
+        kept = compare(root, kept)
+    print(root.run(request))
+
+
+def kill_after(seconds: float, words: list[str], with_commands: bool) -> None:
+    """Kills the last of these processes; `with_commands`: all of their session, as a power cut."""
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, start_new_session=True)
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(seconds)
+        return
+    session = [each for each in psutil.process_iter() if os.getsid(each.pid) == process.pid]
+    for each in session if with_commands else psutil.Process(process.pid).children():
+        with suppress(psutil.NoSuchProcess):
+            each.kill()
+    process.wait()
+
+
+def compare(root: Root, kept: dict[str, str]) -> dict[str, str]:
+    """The digests of the files with secrets; those of before must be among them, for root only."""
+    modes = root.run(f"stat --format %U:%a {SECRETS} 2>/dev/null || true").split()
+    assert set(modes) <= {"root:600"}
+    lines = root.run(f"sha256sum {SECRETS} 2>/dev/null || true").splitlines()
+    digests = {name: digest for digest, name in (line.split() for line in lines)}
+    changed = [name for name in kept if digests.get(name) != kept[name]]
+    if changed:
+        sys.exit(f"Not the same as before the kill: {', '.join(changed)}")
+    return digests
 
 
 @contextmanager
@@ -132,73 +187,27 @@ def wait_for_completions(root: Root, files: int) -> None:
     sys.exit(f"Of {files} downloads, {started} have an entry and {ended} a completion.")
 
 
-def instructions(text: str) -> list[tuple[str, str]]:
-    r"""The instructions of a Containerfile; one that ends with `\` goes on in the next line."""
-    return re.findall(r"^([A-Z]+) (.*)$", re.sub(r"\\\n\s*", "", text), re.M)
-
-
-def build_image(folder: Path, root: Root) -> str:
-    """Runs the Containerfile's instructions in another bare Debian; returns the image's command."""
-    work, command = "", ""
-    for name, rest in instructions((CHECKOUT / "deploy/Containerfile").read_text()):
-        if name == "WORKDIR":
-            work = rest
-        elif name == "COPY":
-            *sources, target = rest.split()
-            for source in sources:
-                place = folder / work[1:] / target
-                place = place if (CHECKOUT / source).is_dir() else place / Path(source).name
-                place.parent.mkdir(parents=True, exist_ok=True)
-                copy = shutil.copytree if (CHECKOUT / source).is_dir() else shutil.copy
-                copy(CHECKOUT / source, place)
-        elif name == "RUN":
-            root.run(f"cd {work}; {rest}", folder)
-        elif name == "CMD":
-            command = " ".join(re.findall(r'"([^"]+)"', rest))
-    return f"cd {work}; PATH=$PWD/.venv/bin:$PATH PYTHONUNBUFFERED=1 exec {command}"
-
-
-def run_image(command: str, image: Path, root: Root) -> None:
-    """Runs it instead of the machine's first instance until it is ready, not as root."""
-    root.run("systemctl stop documents-api@8001")
-    (image / "dev/shm").mkdir(exist_ok=True)
-    mounts = f"""mount --bind {image} {image}; mount -o remount,bind,ro {image}
-        mount -t proc proc {image}/proc; mount -t tmpfs tmp {image}/tmp
-        mount -t tmpfs shm {image}/dev/shm"""  # as containers have it
-    subprocess.run([*root.enter, "sh", "-ec", mounts], check=True)
-    variables = (root.folder / "etc/documents-api/env").read_text()
-    user = "setpriv --reuid documents-api --regid documents-api --clear-groups"
-    script = f"set -a\n{variables}\nset +a; " + command.replace("exec", f"exec {user}")
-    with (image.parent / "image.log").open("w") as log:
-        process = subprocess.Popen(root.command(["bash", "-ec", script], image), stderr=log)
-    root.run("curl -sSf --retry 30 --retry-delay 1 --retry-all-errors http://127.0.0.1:8001/readyz")
-    process.terminate()
-
-
 def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # with all that follows a step
     require_tools()
     place = Path(tempfile.mkdtemp(prefix="drill-"))
     place.chmod(0o755)
-    machine, image = place / "machine", place / "image"
+    machine = place / "machine"
     with ExitStack() as stack:
         stack.callback(shutil.rmtree, place)
         with step("a bare Debian"):
             prepare(machine)
-            subprocess.run(["cp", "-a", machine, image], check=True)
         root = Root(machine)
         stack.callback(root.close)
-        with (place / "s3.log").open("w") as log:
-            subprocess.Popen(root.command(STORE, machine), stdout=log, stderr=log)
+        if sys.argv[1:] == ["--kills"]:
+            follow_with_kills(root)
+            return
         follow(root)
-        with step("the Containerfile's instructions"):
-            command = build_image(image, root)
-        with step("an instance of the image, read-only"):
-            run_image(command, image, root)
         units = ("completions-rotated", "housekeeping", "check-counts", "check-files", "verify")
         for unit in units:
             with step(f"the timer's unit documents-api-{unit}"):
                 root.run(f"systemctl start documents-api-{unit}")
+    subprocess.run([sys.executable, "-m", "tests.drill.upgrade"], cwd=CHECKOUT, check=True)
 
 
 if __name__ == "__main__":

@@ -12,18 +12,24 @@ from pathlib import Path
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 PASSED_ON = re.compile(r"PIP_.*|.*_proxy|.*_PROXY|.*SSL_CERT.*|CURL_CA_BUNDLE")
 VARIABLES = {name: value for name, value in os.environ.items() if PASSED_ON.fullmatch(name)}
-NETWORK = ("apt-get", "deploy/build.sh")  # commands that need one
 
 
 def require_tools() -> None:
     """Ends the program with one line if this machine cannot make a root."""
-    missing = [name for name in ("debootstrap", "ip", "unshare") if not shutil.which(name)]
+    missing = [
+        name for name in ("debootstrap", "ip", "slirp4netns", "unshare") if not shutil.which(name)
+    ]
     if os.geteuid() or missing:
-        sys.exit("The drill needs root; on Debian: apt-get install debootstrap iproute2")
+        sys.exit(
+            "The drill needs root; on Debian: apt-get install debootstrap iproute2 slirp4netns"
+        )
 
 
 class Root:
-    """A Debian in a folder, with process ids, mounts and a loopback network of its own."""
+    """A Debian in a folder, with process ids, mounts and a network of its own.
+
+    slirp4netns passes on what it sends to the machine's network; nobody can connect to it.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -37,14 +43,17 @@ class Root:
             time.sleep(0.01)
         while Path(f"/proc/{inside}/comm").read_text() != "sleep\n":
             time.sleep(0.01)
-        self.enter = ["nsenter", f"--target={inside}", "--mount", "--pid"]
+        self.enter = ["nsenter", f"--target={inside}", "--mount", "--pid", "--net"]
+        slirp = ["slirp4netns", "--configure", "--mtu=65520", inside, "tap0"]
+        self._network = subprocess.Popen(
+            slirp, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
 
-    def command(self, words: list[str], folder: Path, *, network: bool = False) -> list[str]:
-        """The command line that runs these words in a folder's root; `network`: the machine's."""
-        variables = [f"{name}={value}" for name, value in VARIABLES.items()] if network else []
-        net = [] if network else ["--net"]
+    def command(self, words: list[str], folder: Path) -> list[str]:
+        """The command line that runs these words in a folder's root."""
+        variables = [f"{name}={value}" for name, value in VARIABLES.items()]
         clean = ["env", "-i", f"PATH={PATH}", "HOME=/root", *variables]
-        return [*self.enter, *net, "chroot", str(folder), *clean, *words]
+        return [*self.enter, "chroot", str(folder), *clean, *words]
 
     def run(self, text: str, folder: Path | None = None) -> str:
         """Runs a shell's commands; returns their output.
@@ -52,10 +61,7 @@ class Root:
         Raises:
             SystemExit: one failed; the message has the output.
         """
-        network = any(word in text for word in NETWORK)
-        words = self.command(
-            ["bash", "-euo", "pipefail", "-c", text], folder or self.folder, network=network
-        )
+        words = self.command(["bash", "-euo", "pipefail", "-c", text], folder or self.folder)
         with tempfile.TemporaryFile("w+") as output:  # daemons would keep a pipe open
             code = subprocess.run(words, stdout=output, stderr=output, stdin=subprocess.DEVNULL)
             output.seek(0)
@@ -64,5 +70,7 @@ class Root:
             return output.read()
 
     def close(self) -> None:
+        self._network.kill()
+        self._network.wait()
         self._holder.kill()
         self._holder.wait()

@@ -17,9 +17,11 @@ from events.webhooks.models import Attempt, Delivery, DeliveryState, Endpoint, P
 from events.webhooks.policy import AT_ONCE, DELAYS, next_delay
 from events.webhooks.queue import Claim, Result
 from tests.support import factories
+from tests.support.database import execute
 from tests.support.factories import Tenant
 from tests.support.receiver import endpoint
 from tests.support.server import eventually
+from tests.support.webhooks import backlog
 from workspaces.api_access import access_warning
 from workspaces.models import Workspace
 from workspaces.plans import Plan
@@ -293,7 +295,7 @@ def test_system_page_says_what_waits_and_whether_a_process_delivers(
 ) -> None:
     waiting(acme, 3)
     found = facts()
-    assert found["Processes that deliver"] == ("none: see manage.py deliver_webhooks", "bad")
+    assert found["Processes that deliver"] == ("none", "bad")
     assert found["Deliveries that wait"] == ("3", "")
     assert found["The oldest one that should have been attempted"][1] == "ok"
     assert found["Endpoints that the service has switched off"] == ("0", "")
@@ -393,30 +395,39 @@ def test_secret_is_stored_encrypted_and_has_the_standard_s_form(acme: Tenant) ->
     assert len({secrets.new() for _ in range(10)}) == 10
 
 
-def test_claim_reads_few_rows_along_the_indexes_however_many_wait(
-    acme: Tenant, umbrella: Tenant
+@pytest.mark.parametrize("analysed", ["empty", "pending", "never"])
+def test_claim_reads_few_pages_along_the_indexes_however_many_wait(
+    acme: Tenant, umbrella: Tenant, as_owner: None, analysed: str
 ) -> None:
     """However old the planner's statistics are; PostgreSQL compiles nothing for it."""
+    if analysed == "empty":
+        execute("ANALYZE webhooks_delivery")
     for _ in range(20):
-        waiting(acme, 400)
-    Delivery.objects.filter(pk__in=Delivery.objects.values("pk")[:4000]).update(
-        next_attempt_at=timezone.now() + timedelta(days=1)
-    )
-    Delivery.objects.filter(endpoint=Endpoint.objects.first()).update(
+        endpoint(acme, URL)
+    backlog(4000)
+    if analysed == "pending":
+        execute("ANALYZE webhooks_delivery")
+    first, *_, last = Endpoint.objects.order_by("pk")
+    Delivery.objects.exclude(endpoint__in=(first, last)).update(
         state=DELIVERED, next_attempt_at=None
+    )
+    Delivery.objects.filter(endpoint=first, sequence__lt=3900).update(
+        next_attempt_at=timezone.now() + timedelta(days=1)
     )
     endpoint(umbrella, URL)
     factories.listed(umbrella.workspace, 500)
+    queue.claim(1, 1, [])  # the first to see them marks the entries of old row versions as dead
     values: dict[str, Any] = {"slow": [], "degraded": False, "at_once": AT_ONCE, "most": 100}
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SHOW jit")
         assert cursor.fetchone() == ("off",)
-        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {queue.CLAIM}", values)
+        cursor.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {queue.CLAIM}", values)
         [[[plan]]] = cursor.fetchall()
     assert "JIT" not in plan
     scans = list(scans_of("webhooks_delivery", plan["Plan"]))
     assert "Seq Scan" not in {scan["Node Type"] for scan in scans}
-    assert sum(scan["Actual Rows"] * scan["Actual Loops"] for scan in scans) < 2 * 21 * AT_ONCE
+    pages = [scan["Shared Hit Blocks"] + scan["Shared Read Blocks"] for scan in scans]
+    assert max(pages) < 3000
 
 
 def scans_of(table: str, node: dict[str, Any]) -> Iterator[dict[str, Any]]:

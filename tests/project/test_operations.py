@@ -1,4 +1,4 @@
-"""docs/operations.md: its commands and numbers are the code's. `make drill` runs the commands."""
+"""The guide's commands and numbers are the code's. Drills (tests/drill) run the commands."""
 
 import os
 import re
@@ -10,18 +10,19 @@ from pathlib import Path
 import pytest
 from django.core.management import get_commands, load_command_class
 
-from tests.drill.__main__ import guide, instructions
+from tests.drill.__main__ import guide
 from tests.support.server import ROOT
 
 REFERENCE = (ROOT / "docs" / "reference.md").read_text()
-BLOCKS = [block for _, block in guide()]
+PAGES = [ROOT / "docs" / f"{name}.md" for name in ("operations", "recovery", "incidents")]
+BLOCKS = [block for page in PAGES for _, block in guide(page)]
 COMMANDS = sorted(
     set(re.findall(r"deploy/manage (.*?)(?: \||$)", "".join(BLOCKS).replace("\\\n", ""), re.M))
 )
 SCRIPTS = [
     file
     for file in (ROOT / "deploy").iterdir()
-    if file.is_file() and file.read_bytes().startswith(b"#!/bin/sh")
+    if file.is_file() and file.read_bytes().startswith((b"#!/bin/sh", b"#!/bin/bash"))
 ]
 
 
@@ -41,8 +42,36 @@ def test_guide_s_management_commands_have_these_options(command: str) -> None:
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
 def test_scripts_are_valid_and_executable(script: Path) -> None:
-    assert subprocess.run(["sh", "-n", script]).returncode == 0
+    shell = script.read_text().splitlines()[0].removeprefix("#!")
+    assert subprocess.run([shell, "-n", script]).returncode == 0
     assert os.access(script, os.X_OK)
+
+
+def test_installer_s_dry_run_needs_no_value_and_names_each_step_with_its_commands() -> None:
+    words = ["--dry-run", "--storage", "local", "--acme", "--demo"]
+    printed = subprocess.run(
+        [ROOT / "deploy" / "install", *words], capture_output=True, text=True, check=True
+    ).stdout
+    assert len(re.findall("^# ", printed, re.M)) == 13
+    assert "deploy/manage migrate" in printed
+    assert "certbot certonly" in printed
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--s3-secret-access-key", "x"], "write --s3-secret-access-key into --options FILE"),
+        (["--emial", "a@example.com"], "There is no option EMIAL"),
+        (["--s3-bucket", "a b"], "has a character that the files of variables cannot have"),
+        (["--options", str(ROOT / "README.md")], "chmod 600"),
+    ],
+)
+def test_installer_refuses_options_that_it_must_not_take(words: list[str], sentence: str) -> None:
+    done = subprocess.run(
+        [ROOT / "deploy" / "install", "--dry-run", *words], capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert sentence in done.stderr
 
 
 def test_guide_s_number_of_database_connections_is_that_of_the_slots() -> None:
@@ -61,10 +90,3 @@ def test_guide_s_number_of_database_connections_is_that_of_the_slots() -> None:
     )
     readyz = 2  # one for the audit log's state
     assert f"**Database connections**: {int(done.stdout) + readyz} an instance" in REFERENCE
-
-
-def test_drill_reads_a_continued_line_of_the_containerfile_as_one_instruction() -> None:
-    found = instructions((ROOT / "deploy" / "Containerfile").read_text())
-    [collect] = [rest for _, rest in found if "collectstatic" in rest]
-    assert collect.startswith("DJANGO_SETTINGS_MODULE=")
-    assert not any("\\" in rest for _, rest in found)

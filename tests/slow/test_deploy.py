@@ -1,6 +1,7 @@
 """The other files in deploy/: units, rotation of logs, containers; with the paths of the tests."""
 
 import contextlib
+import gzip
 import json
 import os
 import re
@@ -10,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -88,6 +90,7 @@ def installed(tmp_path: Path) -> list[str]:
     """The units' paths, with programs that exist on this machine."""
     for unit in UNITS:
         text = unit.read_text().replace("/opt/documents-api/.venv/bin/python", sys.executable)
+        text = text.replace("/opt/documents-api-storage", str(Path(sys.executable).parents[1]))
         (tmp_path / unit.name).write_text(text.replace("/opt/documents-api", str(ROOT)))
     # systemd-analyze wants an instance of a template.
     for template in tmp_path.glob("*@.service"):
@@ -180,7 +183,7 @@ def test_only_the_sealer_has_the_key_that_signs_and_its_role(variable: str) -> N
     assert variable in (DEPLOY / "seal-env.example").read_text()
     having = {unit.stem for unit in SERVICES if "seal-env" in unit.read_text()}
     assert having == {"documents-api-seal"}
-    services = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
+    services = compose()
     given = {name for name, each in services.items() if variable in each.get("environment", ())}
     assert given == {"seal"}
 
@@ -234,18 +237,24 @@ def test_container_has_the_code_and_does_not_run_as_root() -> None:
         "examples",
         "docs/openapi.json",
         "deploy/build.sh",
+        "deploy/entry",
     }
     assert re.findall(r"^USER (.*)$", text, re.MULTILINE) == ["documents-api"]
 
 
+def compose() -> dict[str, Any]:
+    services: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
+    return services
+
+
 def test_compose_file_has_read_only_containers_and_mounts_files_that_exist() -> None:
-    services = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
+    services = compose()
     for name, service in services.items():
         assert service["read_only"], name
         assert service["cap_drop"] == ["ALL"], name
         assert service["security_opt"] == ["no-new-privileges"], name
         # nginx's workers have a user of their own; the image of the application has one.
-        assert name == "nginx" or "user" in service or service["image"] == "documents-api", name
+        assert name == "nginx" or "user" in service or "build" in service, name
     mounted = [volume.split(":")[0] for volume in services["nginx"]["volumes"]]
     files = [name for name in mounted if name.startswith("./") and name != "./tls"]
     assert all((DEPLOY / name).is_file() for name in files)
@@ -253,16 +262,76 @@ def test_compose_file_has_read_only_containers_and_mounts_files_that_exist() -> 
     assert {f"./{name}" for name in included} <= set(files)
 
 
+def test_compose_file_pins_images_checks_health_and_limits_logs() -> None:
+    services = compose()
+    for name, service in services.items():
+        image = service["image"]
+        # `RELEASE` is the release of the application's own image.
+        assert re.search(r":(RELEASE\.)?\d+[.-]\d+", image) or "${RELEASE" in image, name
+        assert service["logging"]["options"].keys() == {"max-size", "max-file"}, name
+        ends = service["restart"] == "on-failure"
+        assert service["healthcheck"].get("disable", False) is ends, name
+        conditions = [each["condition"] for each in service.get("depends_on", {}).values()]
+        assert "service_started" not in conditions, name
+    assert {services["postgres"]["image"], services["roles"]["image"]} == {"postgres:15.18"}
+
+
+def test_compose_file_has_all_that_the_units_run() -> None:
+    commands = [" ".join(map(str, each.get("command", ()))) for each in compose().values()]
+    for unit in SERVICES:
+        (line,) = re.findall(r"^ExecStart=(.*)$", unit.read_text(), re.MULTILINE)
+        word = (re.findall(r"manage\.py (\w+)", line) or ["serve"])[0]
+        word = {
+            "deliver_webhooks": "deliver",
+            "seal_audit": "seal",
+            "record_download_completions": "rotated" if "zcat" in line else "completions",
+        }.get(word, word)
+        assert any(word in command.split() for command in commands), unit.name
+
+
+def test_compose_file_reads_the_variables_of_its_example() -> None:
+    read = set(re.findall(r"\$\{(\w+)", (DEPLOY / "compose.yaml").read_text()))
+    example = (DEPLOY / "compose.env.example").read_text()
+    assert read == set(re.findall(r"^#?([A-Z0-9_]+)=", example, re.MULTILINE))
+
+
+def test_metrics_of_compose_are_for_this_machine_only() -> None:
+    services = compose()
+    ports = {
+        command[command.index("--metrics-port") + 1]
+        for command in (each.get("command", []) for each in services.values())
+        if "--metrics-port" in command
+    }
+    published = set(services["nginx"]["ports"])
+    assert published == {"80:80", "443:443"} | {f"127.0.0.1:{port}:{port}" for port in ports}
+    assert services["app-8001"]["environment"]["METRICS_HOST"] == "0.0.0.0"
+
+
+def test_rotation_of_compose_makes_nginx_write_a_new_file(nginx: Nginx) -> None:
+    first = nginx.get("/me").headers["request-id"]
+    assert eventually(lambda: first in nginx.written())
+    variables = {"LOGS": str(nginx.logs), "PID": str(nginx.logs.parent / "nginx.pid")}
+    rotating = subprocess.Popen(
+        [DEPLOY / "rotate"], env={**os.environ, **variables}, start_new_session=True
+    )
+    rotating.wait()  # it goes on in the background
+    try:
+        assert eventually(lambda: list(nginx.logs.glob("access.log-*.gz")))
+    finally:
+        os.killpg(rotating.pid, signal.SIGTERM)
+    (rotated,) = nginx.logs.glob("access.log-*.gz")
+    assert first in gzip.decompress(rotated.read_bytes()).decode()
+    second = nginx.get("/me").headers["request-id"]
+    assert eventually(lambda: second in (nginx.logs / "access.log").read_text())
+
+
 def test_compose_file_has_variables_that_exist_and_the_owner_s_url_for_migrations_only() -> None:
-    services = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
-    images = {name: each for name, each in services.items() if each["image"] == "documents-api"}
+    images = {name: each for name, each in compose().items() if "build" in each}
     for name, each in images.items():
         given = set(each["environment"])
         assert given <= set(env.VARIABLES), name
         assert {each.name for each in env.VARIABLES.values() if each.default is None} <= given, name
         assert ("DATABASE_OWNER_URL" in given) == (name == "prepare")
-    (command,) = re.findall(r"^CMD (.*)$", (DEPLOY / "Containerfile").read_text(), re.MULTILINE)
-    assert images["app-8001"]["command"] == json.loads(command)
 
 
 def test_list_of_packages_is_that_of_the_requirements() -> None:
@@ -275,3 +344,75 @@ def test_list_of_packages_is_that_of_the_requirements() -> None:
     assert [(each["name"], each["version"]) for each in components] == pins
     assert all(len(hash["content"]) == 64 for each in components for hash in each["hashes"])
     assert all(each["hashes"] for each in components)
+
+
+MANIFESTS = sorted((DEPLOY / "kubernetes").iterdir())
+
+
+def resources() -> list[dict[str, Any]]:
+    return [each for file in MANIFESTS for each in yaml.safe_load_all(file.read_text())]
+
+
+def pods() -> dict[str, dict[str, Any]]:
+    """The pods' specifications by the names of what makes them."""
+    found = {}
+    for each in resources():
+        spec = each.get("spec", {})
+        spec = spec.get("jobTemplate", {}).get("spec", spec)
+        if "template" in spec:
+            found[each["metadata"]["name"]] = spec["template"]["spec"]
+    return found
+
+
+def test_manifests_of_kubernetes_are_valid(tmp_path: Path) -> None:
+    command = [str(Path(sys.executable).with_name("kubernetes-validate")), "--strict"]
+    done = subprocess.run([*command, *map(str, MANIFESTS)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    wrong = tmp_path / "wrong.yaml"
+    wrong.write_text((DEPLOY / "kubernetes/instances.yaml").read_text().replace("args:", "argz:"))
+    assert subprocess.run([*command, str(wrong)], capture_output=True).returncode
+
+
+def test_pods_of_kubernetes_are_as_restricted_as_the_units() -> None:
+    for name, pod in pods().items():
+        assert pod["securityContext"]["runAsNonRoot"], name
+        assert pod["automountServiceAccountToken"] is False, name
+        (container,) = pod["containers"]
+        assert container["securityContext"] == {
+            "readOnlyRootFilesystem": True,
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+        }, name
+        assert container["resources"]["limits"]["memory"], name
+        assert re.search(r":\d+\.\d+\.\d+$", container["image"]), name
+
+
+def test_pods_of_kubernetes_have_the_variables_that_they_need_and_no_other_secret() -> None:
+    maps = {
+        (each["kind"], each["metadata"]["name"]): set(each.get("data") or each["stringData"])
+        for each in resources()
+        if each["kind"] in ("ConfigMap", "Secret")
+    }
+    required = {each.name for each in env.VARIABLES.values() if each.default is None}
+    for name, pod in pods().items():
+        given: set[str] = set()
+        for source in pod["containers"][0]["envFrom"]:
+            ((kind, reference),) = source.items()
+            given |= maps["Secret" if kind == "secretRef" else "ConfigMap", reference["name"]]
+        assert required <= given <= set(env.VARIABLES), name
+        assert ("DATABASE_OWNER_URL" in given) == ("migrate" in name), name
+        assert ("AUDIT_SIGNING_KEY" in given) == name.endswith("-sealer"), name
+
+
+def test_timers_of_kubernetes_run_what_the_units_run() -> None:
+    timers = {
+        name.removeprefix("documents-api-"): pod["containers"][0]["args"][0]
+        for name, pod in pods().items()
+        if pod.get("restartPolicy") == "Never" and "migrate" not in name
+    }
+    for unit in ONESHOTS:
+        command = re.findall(r"manage\.py (\w+)", unit.read_text())[0]
+        # There is no log of nginx.
+        if command != "record_download_completions":
+            assert timers.pop(unit.stem.removeprefix("documents-api-")) == command
+    assert not timers

@@ -2,11 +2,15 @@
 
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import psycopg
 
 from tests.config.test_roles import command, empty, manage  # noqa: F401 - a fixture
-from tests.support.database import url_of
+from tests.slow import test_upgrade as release_1
+from tests.support.database import new_database, url_of
+from tests.support.server import Server, running
 
 
 def test_migrate_does_not_make_readers_wait_behind_one_that_reads_for_long(
@@ -34,3 +38,49 @@ def test_migrate_does_not_make_readers_wait_behind_one_that_reads_for_long(
         assert migrate.returncode == 0
         done = reader.execute("SELECT FROM django_migrations WHERE app = 'auth'")
         assert done.rowcount > 1
+
+
+READER_SECONDS = 20
+LOCKING = {"DJANGO_SETTINGS_MODULE": "tests.support.locking.settings"}
+
+
+def test_no_request_waits_two_seconds_for_a_migration_behind_a_long_reader(tmp_path: Path) -> None:
+    with new_database("locking") as name:
+        release_1.load(name)
+        release_1.migrate(name)
+        url = url_of(name, "DATABASE_URL")
+        variables = {**release_1.VARIABLES, "DATABASE_URL": url}
+        keys = sorted({each["key"] for each in release_1.RELEASE["responses"]})
+        with (
+            running(Server(tmp_path, **variables)) as server,
+            psycopg.connect(url_of(name)) as reader,
+            ThreadPoolExecutor() as threads,
+        ):
+            working = [
+                raw
+                for raw in (release_1.RELEASE["keys"][key] for key in keys)
+                if server.get("/documents", raw).status == 200
+            ]
+            reader.execute("SELECT FROM documents_document")
+            until = time.monotonic() + READER_SECONDS
+            options = command(name, "migrate", owner=True, **LOCKING)
+            migrate = subprocess.Popen(**options, stderr=subprocess.PIPE)
+
+            def load(path: str) -> list[tuple[int, float]]:
+                found = []
+                while time.monotonic() < until:
+                    began = time.monotonic()
+                    status = server.get(path, working[0]).status
+                    found.append((status, time.monotonic() - began))
+                    time.sleep(0.7)  # three of these are fewer than 300 a minute
+                return found
+
+            paths = ("/documents", "/me", "/documents?limit=1")
+            found = [each for some in threads.map(load, paths) for each in some]
+            assert migrate.poll() is None
+            reader.rollback()
+            output = migrate.communicate(timeout=60)[1]
+        assert migrate.returncode == 0, output
+        assert output.count("Trying again") >= 4
+        assert {status for status, _ in found} == {200}
+        assert 0.5 < max(seconds for _, seconds in found) < 2  # some have waited, none for long

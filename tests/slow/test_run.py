@@ -229,6 +229,25 @@ def test_run_on_a_port_that_is_taken_is_one_clear_line(run: Run, folder: Path) -
     ]
 
 
+def test_second_run_on_a_data_folder_is_one_clear_line_and_the_first_one_s_key_works_on(
+    run: Run, folder: Path
+) -> None:
+    done = subprocess.run(
+        ["make", "--silent", "run", f"PORT={free_port()}"],
+        cwd=ROOT,
+        env=bare_environment(folder),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode != 0
+    assert done.stderr.splitlines()[0] == (
+        f"CommandError: make run serves {run.base} with the data folder {folder} already. "
+        "Another one beside it: make run PORT=8001 DATA_DIR=/path/to/folder"
+    )
+    assert run.status("Acme") == 200
+
+
 @pytest.mark.parametrize("port", ["0", "65536", "http", "٨٠٠٠"])
 def test_run_on_a_port_that_is_none_is_one_clear_line(run: Run, folder: Path, port: str) -> None:
     done = subprocess.run(

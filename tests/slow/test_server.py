@@ -15,7 +15,7 @@ from audit.models import AuditEntry
 from tests.support import factories
 from tests.support.factories import Tenant
 from tests.support.processes import worker_of
-from tests.support.server import ROOT, Server, eventually
+from tests.support.server import ROOT, Server, eventually, running
 from tests.support.slow_clients import SlowClients, download_request
 
 GRACE = 6  # seconds
@@ -137,6 +137,19 @@ def test_sigterm_cuts_a_slow_download_and_records_it_as_broken_off(
     assert ended.bytes_sent is not None
     assert 0 <= ended.bytes_sent < size
     assert ended.detail == f"broken off at {ended.bytes_sent:,} of 30,000,000 bytes"
+
+
+def test_start_tells_which_variables_are_called_otherwise_now(
+    transactional_db: None, tmp_path: Path
+) -> None:
+    former = {"NGINX_HANDOFF": "yes", "GRANIAN_BLOCKING_THREADS": "2", "SPOOL_DIR": "/var/spool"}
+    with running(Server(tmp_path, **former, SERVER_THREADS="48")) as server:
+        lines = [line.rpartition("] ")[2] for line in server.log().splitlines()]
+        told = [line for line in lines if line.split()[0] in former]
+        assert told == [
+            "NGINX_HANDOFF is now X_ACCEL_DOWNLOADS.",
+            "SPOOL_DIR is not read any more.",
+        ]
 
 
 def test_port_that_is_in_use_is_one_line(instance: Server) -> None:

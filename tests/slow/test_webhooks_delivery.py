@@ -25,6 +25,7 @@ from tests.support.receiver import (
     start_delivering,
 )
 from tests.support.server import eventually
+from tests.support.webhooks import backlog
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -176,3 +177,38 @@ def test_process_goes_on_after_the_database_was_out_of_reach(
         proxy.stop()
     assert len(receiver.received) == 30  # what had been sent was recorded afterwards
     assert Attempt.objects.count() == 30
+
+
+@pytest.mark.parametrize("pending", [3_000, 100_000])
+def test_process_delivers_a_hundred_a_second_whatever_waits(
+    acme: Tenant, receiver: Receiver, log: Path, pending: int
+) -> None:
+    """Nobody responds at four of five endpoints; the planner has no statistics of the backlog."""
+    for _ in range(4):
+        endpoint(acme, f"http://127.0.0.1:{closed_port()}/")
+    endpoint(acme, receiver.url())
+    backlog(pending // 5)
+    with delivering(log):
+        assert receiver.arrived.wait(20), log.read_text()
+        seconds: list[int] = []
+        while len(receiver.received) < 600 and len(seconds) < 30:
+            before = len(receiver.received)
+            time.sleep(1)
+            seconds.append(len(receiver.received) - before)
+    assert max(seconds) >= 100, seconds  # the best: other tests use the processors too
+
+
+def test_backlog_of_an_hour_is_delivered_by_two_processes_of_which_one_is_killed(
+    acme: Tenant, receiver: Receiver, log: Path, tmp_path: Path
+) -> None:
+    for number in range(6):
+        endpoint(acme, receiver.url(f"/200/{number}"))
+    backlog(600)  # one a second
+    other = tmp_path / "other"
+    process = start_delivering(other)
+    with delivering(log):
+        assert eventually(lambda: "status 200" in other.read_text())
+        process.kill()
+        process.wait()
+        assert eventually(all_delivered), log.read_text()
+    assert len({(each.id, each.path) for each in receiver.received}) == 3600

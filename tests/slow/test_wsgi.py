@@ -75,6 +75,31 @@ def test_wsgi_ends_with_one_line_that_names_a_variable_that_it_cannot_use(
     assert said == line or (line.endswith(" Set it to ") and said.startswith(line))
 
 
+def test_wsgi_without_static_files_ends_with_the_line_that_collects_them(tmp_path: Path) -> None:
+    folder = tmp_path / "static files"
+    said = refusal(STATIC_ROOT=str(folder))
+    assert said.startswith(f"{folder} has no static files. Run: cd ")
+    bare = {"PATH": os.environ["PATH"]}
+    subprocess.run(["sh", "-c", said.partition("Run: ")[2]], env=bare, check=True)
+    assert (folder / "staticfiles.json").exists()
+
+
+def test_manage_py_in_production_collects_static_files_where_the_server_looks_for_them(
+    tmp_path: Path,
+) -> None:
+    variables = {name: value for name, value in os.environ.items() if name != "STATIC_ROOT"}
+    done = subprocess.run(
+        [sys.executable, "manage.py", "collectstatic", "--no-input", "--dry-run", "-v", "2"],
+        cwd=ROOT,
+        env={**variables, "DATA_DIR": str(tmp_path / "data")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert f"static files copied to '{ROOT}/static'" in done.stdout
+    assert not (tmp_path / "data").exists()
+
+
 def test_wsgi_before_migrate_ends_with_one_line_that_says_so(
     empty: str,  # noqa: F811 - the fixture
 ) -> None:

@@ -91,11 +91,14 @@ class Nginx(Server):
     Attributes:
         http_port: the port for plain HTTP, which only redirects and refuses.
         second: the second instance.
+        deploy: the folder of nginx's files.
 
     Args:
         tls: nginx serves HTTPS, with `certificate`, and the application requires it.
         instances: how many nginx balances over, 1 or 2.
     """
+
+    deploy = nginx_files.DEPLOY
 
     def __init__(
         self,
@@ -128,7 +131,7 @@ class Nginx(Server):
             make_certificate(self.certificate.parent)
         store = urlsplit(self.store.url).netloc
         command = nginx_files.install(
-            home, self.port, ports, store, http_port=self.http_port, tls=tls
+            home, self.port, ports, store, http_port=self.http_port, tls=tls, deploy=self.deploy
         )
         self._nginx = subprocess.Popen([sys.executable, "-c", EXEC, *command])
 

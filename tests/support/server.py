@@ -102,10 +102,15 @@ class Server:
     Attributes:
         database, store, counter: the proxies in front of PostgreSQL, S3 and Redis.
         port: the port that it listens on.
+        code: the folder of the release that it runs.
+        module: how Python starts it there.
 
     Args:
         environment: further variables.
     """
+
+    code = ROOT
+    module: tuple[str, ...] = ("config.server",)
 
     def __init__(self, folder: Path, **environment: str) -> None:
         self.database = Proxy(test_database_url())
@@ -114,11 +119,11 @@ class Server:
         self.port = free_port()
         self._metrics_port = free_port()
         self._log = folder / "log"
-        command = [sys.executable, "-m", "config.server", "--port", str(self.port)]
+        command = [sys.executable, "-m", *self.module, "--port", str(self.port)]
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "-c", EXEC, *command],
-                cwd=ROOT,
+                cwd=self.code,
                 env={
                     **serving_environment(),
                     "DATABASE_URL": self.database.url,

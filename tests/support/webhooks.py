@@ -1,8 +1,9 @@
-"""Endpoints and deliveries for tests of the admin."""
+"""Endpoints and deliveries for tests."""
 
 import uuid
 from typing import Any
 
+from django.db import connection
 from django.utils import timezone
 
 from events.webhooks import services
@@ -55,3 +56,15 @@ def failed(endpoint: Endpoint, **fields: Any) -> Delivery:
     """A delivery that was given up."""
     attempt = {"status": 500, "response": "<b>Oops</b>"}
     return delivery(endpoint, attempt, state="FAILED", next_attempt_at=None, **fields)
+
+
+def backlog(each: int) -> None:
+    """So many deliveries wait for each endpoint."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO webhooks_delivery (endpoint_id, event_id, type, occurred_at, document_id,"
+            " status, sequence, state, attempts)"
+            " SELECT id, gen_random_uuid(), 'document.sent', now(), gen_random_uuid(), 'SENT',"
+            " number, 'PENDING', 0 FROM webhooks_endpoint, generate_series(1, %s) AS number",
+            [each],
+        )

@@ -1,10 +1,12 @@
-"""The page of the installation's state, for operators: facts that each app registers.
+"""The state of the installation: facts that each app registers.
 
-A fact that cannot be read does not hide the others.
+The page System shows them to operators, and `manage.py doctor` prints them. A fact that cannot be
+read does not hide the others.
 """
 
+import html
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -13,6 +15,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
+from django.utils.html import strip_tags
 from django.utils.safestring import SafeString
 
 from config.console.formatting import ago_with_exact
@@ -25,16 +28,25 @@ class Fact:
     """One line of a part.
 
     Attributes:
+        value: text, or safe HTML.
         state: "ok", "warn" or "bad"; "" for a fact that is neither good nor bad.
+        remedy: what to do if it is bad; a sentence.
     """
 
     label: str
     value: str
     state: str = ""
+    remedy: str = ""
 
     @property
     def is_problem(self) -> bool:
         return self.state in ("warn", "bad")
+
+    @property
+    def text(self) -> str:
+        """The value without HTML."""
+        safe = isinstance(self.value, SafeString)
+        return html.unescape(strip_tags(self.value)) if safe else self.value
 
 
 @dataclass(frozen=True)
@@ -44,32 +56,45 @@ class Part:
     Attributes:
         read: reads the facts. It may fail; statements end at the page's deadline.
         brief: whether the start page shows its problems: only for what is read quickly.
+        only: "page" or "doctor" if the other one does not show it.
+        remedy: what to do if it cannot be read.
     """
 
     title: str
     read: Callable[[], list[Fact]]
-    brief: bool
+    brief: bool = False
+    only: str = ""
+    remedy: str = ""
 
     def facts(self) -> list[Fact]:
         try:
             return self.read()
-        except Exception:
+        except Exception as exc:
             logger.exception("The state of the system: %s cannot be read", self.title)
-            return [Fact(self.title, "cannot be read; the log has the reason", "warn")]
+            return [self.failed(str(exc).strip().partition("\n")[0] or type(exc).__name__)]
+
+    def failed(self, why: str) -> Fact:
+        return Fact(self.title, f"cannot be read: {why}", "bad", self.remedy)
 
 
 _parts: list[Part] = []
 
 
-def register(title: str, read: Callable[[], list[Fact]], *, brief: bool = True) -> None:
+def register(
+    title: str,
+    read: Callable[[], list[Fact]],
+    *,
+    brief: bool = True,
+    only: str = "",
+    remedy: str = "",
+) -> None:
     """Adds a part; see `Part`."""
-    _parts.append(Part(title, read, brief))
+    _parts.append(Part(title, read, brief and only != "doctor", only, remedy))
 
 
-def parts() -> Iterator[tuple[str, list[Fact]]]:
-    """Each part's title and facts."""
-    for part in _parts:
-        yield part.title, part.facts()
+def parts(where: str = "page") -> list[Part]:
+    """What is shown on the "page", or by the "doctor"."""
+    return [part for part in _parts if part.only in ("", where)]
 
 
 def problems() -> list[Fact]:

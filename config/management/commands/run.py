@@ -4,6 +4,7 @@ It listens on the loopback interface only.
 """
 
 import base64
+import fcntl
 import hmac
 import os
 import shlex
@@ -15,7 +16,7 @@ import urllib.error
 import urllib.request
 from argparse import ArgumentParser
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from django.conf import settings
 from django.contrib.auth.hashers import PBKDF2PasswordHasher, check_password
@@ -63,18 +64,19 @@ class Command(ProgressCommand):
             number = usable_port(HOST, port)
         except ValueError as exc:
             raise CommandError(f"{exc} Choose another: make run PORT=8001") from None
+        base = f"http://{HOST}:{number}"
+        alone = only_one(data_dir(os.environ), base)
         self.report("Preparing the database …")
         call_command("migrate", verbosity=0)
         static_files.collect()
         if demo.wanted():
             demo.load(self.report)
-        base = f"http://{HOST}:{number}"
         receiver = demo_receiver(base)
         text = welcome(base, has_receiver=receiver is not None)
         connections.close_all()
         companions = [*own_companions(), *([receiver] if receiver else [])]
         threading.Thread(target=self.announce, args=(base, text), daemon=True).start()
-        with running(companions):
+        with alone, running(companions):
             Supervisor(HOST, number, threads=settings.SERVER_THREADS, grace=GRACE).run()
 
     def announce(self, base: str, text: str) -> None:
@@ -86,6 +88,28 @@ class Command(ProgressCommand):
             time.sleep(0.05)
         self.stdout.write(text)
         self.stdout.flush()
+
+
+def only_one(folder: Path, base: str) -> IO[str]:
+    """A lock of the data folder: a second run would end the keys that the first one has printed.
+
+    Raises:
+        CommandError: another process holds it; the text names the address that it serves.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = (folder / "run.lock").open("a+")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        lock.seek(0)
+        raise CommandError(
+            f"make run serves {lock.read()} with the data folder {folder} already. "
+            "Another one beside it: make run PORT=8001 DATA_DIR=/path/to/folder"
+        ) from None
+    lock.truncate(0)
+    lock.write(base)
+    lock.flush()
+    return lock
 
 
 def responds(url: str) -> bool:

@@ -17,7 +17,10 @@ from config.runtime.request_context import deadline
 BREAKER = Breaker("database", failures=3)
 # The API's prepared statements are planned once, since each has one good plan for all values.
 # Django's own statements are not prepared. To compile one (JIT) would take longer than it runs.
-SESSION = "-c plan_cache_mode=force_generic_plan -c jit=off"
+# A process that hangs within a transaction holds up the others, and the feed of events.
+SESSION = (
+    "-c plan_cache_mode=force_generic_plan -c jit=off -c idle_in_transaction_session_timeout=60s"
+)
 PING_SECONDS = 2.0  # for a statement that only shows whether a connection works
 # A lock that was not granted in time says nothing about the database: it has responded.
 _TIMED_OUT = "57014"  # statement_timeout

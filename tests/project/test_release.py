@@ -1,0 +1,90 @@
+"""`make release`, in a clone of this checkout."""
+
+import hashlib
+import os
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from tests.support.server import ROOT
+
+AUTHOR = {
+    f"GIT_{who}_{what}": f"{what.lower()}@example.com"
+    for who in ("AUTHOR", "COMMITTER")
+    for what in ("NAME", "EMAIL")
+}
+
+
+def git(clone: Path, *words: str) -> None:
+    variables = {**os.environ, **AUTHOR}
+    subprocess.run(["git", *words], cwd=clone, env=variables, check=True, capture_output=True)
+
+
+def change(clone: Path, file: str, old: str, new: str) -> None:
+    path = clone / file
+    text = path.read_text() if path.exists() else ""
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    git(clone, "add", "--all")
+    git(clone, "commit", "--message", file)
+
+
+def release(clone: Path, version: str = "7.1.0") -> subprocess.CompletedProcess[str]:
+    command = ["make", "release", f"VERSION={version}"]
+    return subprocess.run(command, cwd=clone, capture_output=True, text=True)
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A clone with this checkout's release script, ready for the release 7.1.0."""
+    subprocess.run(["git", "clone", "--quiet", ROOT, tmp_path / "clone"], check=True)
+    clone = tmp_path / "clone"
+    change(clone, "pyproject.toml", 'version = "1.0.0"', 'version = "7.1.0"')
+    change(clone, "CHANGELOG.md", "## Unreleased", "## 7.1.0 (2030-01-31)")
+    upgrading = clone / "docs/upgrading.md"
+    if not upgrading.exists():
+        change(clone, "docs/upgrading.md", "", "# Upgrading\n\n## From 1.0.0\n")
+    return clone
+
+
+def test_release_has_the_archive_the_packages_and_the_checksums(clone: Path) -> None:
+    first = release(clone)
+    assert first.returncode == 0, first.stderr
+    assert "git tag -s v7.1.0" in first.stdout
+    files = {path.name: path.read_bytes() for path in (clone / "dist").iterdir()}
+    sums = dict(line.split()[::-1] for line in files.pop("SHA256SUMS").decode().splitlines())
+    assert sums == {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+    assert sums.keys() == {"documents-api-7.1.0.tar.gz", "documents-api-7.1.0.cdx.json"}
+    with tarfile.open(clone / "dist/documents-api-7.1.0.tar.gz") as archive:
+        names = archive.getnames()
+    assert "documents-api-7.1.0/deploy/build.sh" in names
+    release(clone)
+    assert files.items() <= {p.name: p.read_bytes() for p in (clone / "dist").iterdir()}.items()
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "said"),
+    [
+        ("pyproject.toml", '"7.1.0"', '"7.2.0"', 'write version = "7.1.0"'),
+        ("CHANGELOG.md", "## 7.1.0 (2030-01-31)", "## Unreleased", "## 7.1.0 ("),
+        ("docs/upgrading.md", "\n## From 1.0.0\n", "\n## Before\n", "## From 1.0.0"),
+        ("docs/sbom.json", '"name": "boto3"', '"name": "boto"', "make sbom"),
+    ],
+)
+def test_release_is_refused_until_its_pages_agree(
+    clone: Path, file: str, old: str, new: str, said: str
+) -> None:
+    change(clone, file, old, new)
+    refused = release(clone)
+    assert refused.returncode
+    assert said in refused.stderr
+    assert not (clone / "dist").exists()
+
+
+def test_release_is_refused_without_a_version_or_with_uncommitted_changes(clone: Path) -> None:
+    assert "make release VERSION=" in release(clone, "").stderr
+    (clone / "new").touch()
+    assert "git status" in release(clone).stderr
+    assert not (clone / "dist").exists()
