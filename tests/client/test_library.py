@@ -335,7 +335,7 @@ def test_client_uses_a_proxy(base: str, acme: Tenant) -> None:
     try:
         with dtd.Client(acme.raw, base, proxy=front.url) as client:
             client.me()
-        assert front.forwarded
+        assert eventually(lambda: front.forwarded)
     finally:
         front.stop()
 

@@ -180,7 +180,7 @@ def test_receive_downloads_after_a_restart_what_arrived_before_it_was_killed(
     receiver = Receiver(examples, DTD_BASE_URL=f"http://{HOST}:{free_port()}")
     assert receiver.deliver(str(lease.id)) == 204
     receiver.kill()
-    assert received(examples) == {}
+    assert not [path for path in received(examples) if path.endswith(".pdf")]  # a part may be left
     receiver = Receiver(examples, DTD_BASE_URL=base)
     assert receiver.line().startswith("saved")
     assert received(examples) == wanted(lease)
