@@ -210,5 +210,5 @@ def test_backlog_of_an_hour_is_delivered_by_two_processes_of_which_one_is_killed
         assert eventually(lambda: "status 200" in other.read_text())
         process.kill()
         process.wait()
-        assert eventually(all_delivered), log.read_text()
+        assert any(eventually(all_delivered) for _ in range(5)), log.read_text()
     assert len({(each.id, each.path) for each in receiver.received}) == 3600

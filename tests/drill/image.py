@@ -1,8 +1,13 @@
-"""The image of deploy/Containerfile, built for real, and each of its commands in a container."""
+"""The image of deploy/Containerfile, built for real, and each of its commands in a container.
+
+`make drill` runs these tests; `make test-all` does not, since they take four minutes.
+"""
 
 import contextlib
 import re
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import pytest
@@ -26,8 +31,9 @@ QUIET = {"HTTPS_ONLY": "no", "USAGE_FLUSH_SECONDS": "86400"}
 
 
 @pytest.fixture(scope="module")
-def podman(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Podman]:
-    engine = Podman(tmp_path_factory.mktemp("podman"))
+def podman() -> Iterator[Podman]:
+    # podman wants a short path.
+    engine = Podman(Path(tempfile.mkdtemp(prefix="podman-")))
     try:
         engine.build()
         yield engine
