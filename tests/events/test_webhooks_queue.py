@@ -427,7 +427,7 @@ def test_claim_reads_few_pages_along_the_indexes_however_many_wait(
     scans = list(scans_of("webhooks_delivery", plan["Plan"]))
     assert "Seq Scan" not in {scan["Node Type"] for scan in scans}
     pages = [scan["Shared Hit Blocks"] + scan["Shared Read Blocks"] for scan in scans]
-    assert max(pages) < 3000
+    assert max(pages) < 10_000  # a plan that reads all is over 140,000
 
 
 def scans_of(table: str, node: dict[str, Any]) -> Iterator[dict[str, Any]]:
