@@ -396,7 +396,7 @@ def test_secret_is_stored_encrypted_and_has_the_standard_s_form(acme: Tenant) ->
 
 
 @pytest.mark.parametrize("analysed", ["empty", "pending", "never"])
-def test_claim_reads_few_pages_along_the_indexes_however_many_wait(
+def test_claim_reads_along_the_indexes_however_many_wait(
     acme: Tenant, umbrella: Tenant, as_owner: None, analysed: str
 ) -> None:
     """However old the planner's statistics are; PostgreSQL compiles nothing for it."""
@@ -427,7 +427,9 @@ def test_claim_reads_few_pages_along_the_indexes_however_many_wait(
     scans = list(scans_of("webhooks_delivery", plan["Plan"]))
     assert "Seq Scan" not in {scan["Node Type"] for scan in scans}
     pages = [scan["Shared Hit Blocks"] + scan["Shared Read Blocks"] for scan in scans]
-    assert max(pages) < 10_000  # a plan that reads all is over 140,000
+    # About 32,000 if an old snapshot keeps dead entries from being marked; a plan that reads all
+    # deliveries for each endpoint is over 140,000.
+    assert max(pages) < 60_000
 
 
 def scans_of(table: str, node: dict[str, Any]) -> Iterator[dict[str, Any]]:
