@@ -205,7 +205,7 @@ def test_health_needs_no_key_and_counts_none(server: Server, acme: Tenant, path:
     assert "x-ratelimit-remaining" not in response.headers
     assert response.headers["request-id"]
     after = server.get("/me", acme.raw).headers["x-ratelimit-remaining"]
-    assert int(before) - int(after) == 1
+    assert int(after) in (int(before) - 1, 299)  # 299: the next minute has begun
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz"])
