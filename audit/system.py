@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Count, Exists, OuterRef
 from django.utils import timezone
 
 from audit.models import NEWEST_FIRST, Action, AuditEntry
@@ -38,7 +38,8 @@ def read_downloads() -> list[Fact]:
     count = started.filter(~Exists(ends), created_at__range=between).count()
     # A slow client's may go on too, but hardly all of them.
     last = started.filter(created_at__range=(between[1], now - timedelta(minutes=1)))
-    begun, ended = last.count(), last.filter(Exists(ends)).count()
+    found = last.aggregate(begun=Count("pk"), ended=Count("pk", filter=Exists(ends)))
+    begun, ended = found["begun"], found["ended"]
     return [
         Fact(
             "Without an end, of those that began 1 to 24 hours ago",

@@ -69,9 +69,8 @@ class Document(models.Model):
     sent_at = models.DateTimeField(null=True)
     completed_at = models.DateTimeField(null=True)
     expires_at = models.DateTimeField(null=True)
-    deleted_at = models.DateTimeField(
-        null=True
-    )  # never in the API: `documents.api.queries.VISIBLE`
+    # Documents that have this are never in the API: `documents.api.queries.VISIBLE`.
+    deleted_at = models.DateTimeField(null=True)
     original = models.OneToOneField(StoredFile, models.PROTECT, related_name="+")
     signed = models.OneToOneField(StoredFile, models.PROTECT, null=True, related_name="+")
     certificate = models.OneToOneField(StoredFile, models.PROTECT, null=True, related_name="+")

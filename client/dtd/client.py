@@ -26,6 +26,7 @@ from dtd.errors import (
     RangeNotSatisfiable,
 )
 from dtd.models import Document, DocumentStatus, Event, EventType, Me, ModelType, Page
+from dtd.version import VERSION
 
 if TYPE_CHECKING:
     import httpx  # at run time, a client imports it: `dtd --help` does without its 0.2 s
@@ -89,7 +90,7 @@ class Client:
         try:
             self._http = httpx.Client(
                 base_url=self.base_url,
-                headers={"Authorization": f"Bearer {key}", "User-Agent": "dtd-client/1.0.0"},
+                headers={"Authorization": f"Bearer {key}", "User-Agent": f"dtd-client/{VERSION}"},
                 timeout=timeout,
                 proxy=proxy,
                 verify=ssl.create_default_context(cafile=ca_file) if ca_file else True,

@@ -23,14 +23,13 @@ from psycopg.errors import error_from_result
 from psycopg.pq.abc import PGconn, PGresult
 
 from config.runtime.postgresql.base import PING_SECONDS, DatabaseWrapper
-from config.runtime.postgresql.deadlines import API_SECONDS, PAGE_SECONDS
+from config.runtime.postgresql.deadlines import API_SECONDS, LOCK_SECONDS, PAGE_SECONDS
 
 Row = tuple[Any, ...]
 
 # Errors of the database's state; any other is a defect. An InternalError is one such as a database
 # that is read-only during a failover.
 UNAVAILABLE = (InterfaceError, InternalError, OperationalError)
-LOCK_SECONDS = 2.0  # that a statement of the API waits for a lock
 CLIENT_CHECK_SECONDS = 1.0  # until the server notices that a client was cut off
 
 _SUCCESS = (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK)

@@ -212,14 +212,20 @@ def test_variables_of_the_user_s_own_seals_win(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_run_on_a_port_that_is_taken_is_one_clear_line(run: Run, folder: Path) -> None:
-    done = subprocess.run(
-        ["make", "--silent", "run", f"PORT={run.port}"],
+def make_run(folder: Path, port: int) -> subprocess.CompletedProcess[str]:
+    """A run that is refused."""
+    return subprocess.run(
+        ["make", "--silent", "run", f"PORT={port}"],
         cwd=ROOT,
         env=bare_environment(folder),
         capture_output=True,
         text=True,
+        timeout=60,
     )
+
+
+def test_run_on_a_port_that_is_taken_is_one_clear_line(run: Run, folder: Path) -> None:
+    done = make_run(folder, run.port)
     assert done.returncode != 0
     assert done.stdout == ""
     lines = [line for line in done.stderr.splitlines() if not line.startswith("make")]
@@ -232,14 +238,7 @@ def test_run_on_a_port_that_is_taken_is_one_clear_line(run: Run, folder: Path) -
 def test_second_run_on_a_data_folder_is_one_clear_line_and_the_first_one_s_key_works_on(
     run: Run, folder: Path
 ) -> None:
-    done = subprocess.run(
-        ["make", "--silent", "run", f"PORT={free_port()}"],
-        cwd=ROOT,
-        env=bare_environment(folder),
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    done = make_run(folder, free_port())
     assert done.returncode != 0
     assert done.stderr.splitlines()[0] == (
         f"CommandError: make run serves {run.base} with the data folder {folder} already. "

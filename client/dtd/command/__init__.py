@@ -15,6 +15,7 @@ from dtd.client import Client
 from dtd.command import follow, output, pull
 from dtd.errors import APIError, Error
 from dtd.models import DocumentStatus, EventType
+from dtd.version import VERSION
 
 ABOUT = """\
 environment:
@@ -87,7 +88,7 @@ class Parser(argparse.ArgumentParser):
 def parser() -> Parser:
     raw = argparse.RawDescriptionHelpFormatter
     made = Parser("dtd", description=__doc__, epilog=ABOUT, formatter_class=raw)
-    made.add_argument("--version", action="version", version="dtd 1.0.0")
+    made.add_argument("--version", action="version", version=f"dtd {VERSION}")
     commands = made.add_subparsers(metavar="COMMAND", required=True)
     service = Parser(add_help=False)
     service.add_argument("--base-url", metavar="URL", help="instead of DTD_BASE_URL")

@@ -8,15 +8,11 @@ from django.utils import timezone
 
 from config.console.system import Fact
 from config.runtime.postgresql import roles, sessions
+from config.runtime.postgresql.base import SETTINGS
 
 OLDEST = 15  # PostgreSQL's version
 # Seconds that a clock may differ. Signatures of object storage allow 15 minutes.
 CLOCK_SECONDS, CLOCK_LIMIT = 5, 60
-ROLE_SETTINGS = {
-    "jit": "off",
-    "plan_cache_mode": "force_generic_plan",
-    "idle_in_transaction_session_timeout": f"{sessions.IDLE_SECONDS}s",
-}
 ROLES, MIGRATE = "Run: deploy/roles", "Run: deploy/manage migrate"
 
 _STATE = """
@@ -33,7 +29,7 @@ _STATE = """
         WHERE oid = to_regclass('audit_auditentry')) = current_user
     FROM pg_roles WHERE rolname = current_user
 """
-# Twice as many as autovacuum waits for by default.
+# By default, autovacuum begins when a fifth of a table is dead rows. This is twice that.
 _BLOAT = """
     SELECT relname, n_dead_tup, n_live_tup FROM pg_stat_user_tables
     WHERE n_dead_tup > 10000 + 0.4 * n_live_tup ORDER BY n_dead_tup DESC
@@ -57,9 +53,7 @@ def read_database() -> list[Fact]:
         bloat = [f"{name}: {dead:,} beside {live:,}" for name, dead, live in cursor.fetchall()]
         number = cursor.connection.info.server_version  # 180001: 18.1
     found = dict(setting.split("=", 1) for setting in config or ())
-    lacking = [
-        f"{name}={value}" for name, value in ROLE_SETTINGS.items() if found.get(name) != value
-    ]
+    lacking = [f"{name}={value}" for name, value in SETTINGS.items() if found.get(name) != value]
     role = roles.serving_role()
     return [
         Fact(

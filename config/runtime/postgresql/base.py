@@ -18,9 +18,14 @@ BREAKER = Breaker("database", failures=3)
 # The API's prepared statements are planned once, since each has one good plan for all values.
 # Django's own statements are not prepared. To compile one (JIT) would take longer than it runs.
 # A process that hangs within a transaction holds up the others, and the feed of events.
-SESSION = (
-    "-c plan_cache_mode=force_generic_plan -c jit=off -c idle_in_transaction_session_timeout=60s"
-)
+IDLE_SECONDS = 60
+# deploy/roles.sql gives the serving role the same, since a PgBouncer may leave these out.
+SETTINGS = {
+    "plan_cache_mode": "force_generic_plan",
+    "jit": "off",
+    "idle_in_transaction_session_timeout": f"{IDLE_SECONDS}s",
+}
+SESSION = " ".join(f"-c {name}={value}" for name, value in SETTINGS.items())
 PING_SECONDS = 2.0  # for a statement that only shows whether a connection works
 # A lock that was not granted in time says nothing about the database: it has responded.
 _TIMED_OUT = "57014"  # statement_timeout

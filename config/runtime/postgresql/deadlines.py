@@ -16,6 +16,7 @@ import psycopg
 
 API_SECONDS = 5.0  # for a request to the API, and for a statement of it
 PAGE_SECONDS = 30.0  # the same for pages
+LOCK_SECONDS = 2.0  # that a statement of the API waits for a lock
 GRACE = 0.3  # seconds; the server's own time-out comes first, which keeps the connection
 POLL = 0.1  # seconds
 

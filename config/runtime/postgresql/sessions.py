@@ -11,8 +11,10 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 
-BLOCKED_SECONDS = 2.0  # from then on requests are refused: config.runtime.database.LOCK_SECONDS
-IDLE_SECONDS = 60  # within a transaction; the service's own sessions are ended then
+from config.runtime.postgresql.base import IDLE_SECONDS
+from config.runtime.postgresql.deadlines import LOCK_SECONDS
+
+BLOCKED_SECONDS = LOCK_SECONDS  # from then on requests are refused
 LONG_SECONDS = 60 * 60  # of a transaction that works: longer than most backups
 
 # As far as its first literal, which may be a secret.

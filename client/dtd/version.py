@@ -1,0 +1,3 @@
+"""The version of this package; `pyproject.toml` reads it here."""
+
+VERSION = "1.0.0"
