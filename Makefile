@@ -86,8 +86,7 @@ DATABASE_TESTS := tests/apikeys/test_admin_usage.py tests/audit/test_admin_plans
 	tests/config/test_definers.py tests/config/test_roles.py tests/documents/test_document_counts.py \
 	tests/documents/test_documents_model.py tests/documents/test_import*.py \
 	tests/documents/test_pagination.py tests/documents/test_queries.py tests/events/test_events*.py \
-	tests/events/test_webhooks_queue.py tests/slow/test_import_undone.py tests/slow/test_migrate.py \
-	tests/slow/test_upgrade.py tests/slow/test_webhooks_delivery.py
+	tests/events/test_webhooks_queue.py tests/slow/test_import_undone.py tests/slow/test_migrate.py
 test-debian-postgres: $(STAMP)
 	@tests/on-debian-postgres $(BIN)/python -m pytest -n auto $(DATABASE_TESTS)
 
