@@ -28,7 +28,7 @@ def sparkline(days: Sequence[Day]) -> SafeString:
 
 
 def month(days: Sequence[Day]) -> SafeString:
-    """A bar for each day, stacked by what the responses were, with a table of the numbers.
+    """A bar for each day, stacked by what the responses were, and the downloads as a line.
 
     Nothing if there were no requests.
     """
@@ -37,7 +37,11 @@ def month(days: Sequence[Day]) -> SafeString:
 
 def _chart(days: Sequence[Day], *, label: str, small: bool = False) -> SafeString:
     bars = [
-        Bar(str(day.date), {"ok": day.ok, "errors": day.errors, "limited": day.limited})
+        Bar(
+            str(day.date),
+            {"ok": day.ok, "errors": day.errors, "limited": day.limited},
+            line={} if small else {"downloads": day.downloads},
+        )
         for day in days
     ]
     used = any(bar.total for bar in bars)

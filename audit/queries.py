@@ -5,6 +5,7 @@ from datetime import datetime
 from uuid import UUID
 
 from audit.models import LISTED, NEWEST_FIRST, Action, AuditEntry
+from audit.scope import Scope
 from audit.snapshots import DocumentSnapshot, WorkspaceSnapshot
 
 
@@ -22,6 +23,16 @@ def newest_of(workspace_id: UUID, *actions: Action) -> AuditEntry | None:
         for action in actions
     )
     return max(filter(None, entries), key=lambda entry: entry.pk, default=None)
+
+
+def latest_downloads(scope: Scope, limit: int = 5) -> list[AuditEntry]:
+    """The newest downloads in the scope, one range of an index for each workspace."""
+    downloads = AuditEntry.objects.filter(LISTED, action=Action.DOCUMENT_DOWNLOADED)
+    first, *others = [
+        downloads.filter(each).order_by(*NEWEST_FIRST)[:limit] for each in scope.alternatives()
+    ]
+    found = first.union(*others) if others else first
+    return sorted(found, key=lambda entry: (entry.created_at, entry.pk), reverse=True)[:limit]
 
 
 def damage_is_recorded(

@@ -6,6 +6,7 @@ from django.db.models import Count, Exists, OuterRef
 from django.utils import timezone
 
 from audit.models import NEWEST_FIRST, Action, AuditEntry
+from audit.sealing import laptop
 from config.console.system import Fact, time_or
 
 BACKUP_HOURS = 26  # a daily one may be a little late
@@ -17,6 +18,8 @@ LOST = "Look at the disk of nginx's log, and at: journalctl -u documents-api-com
 def read_backup() -> list[Fact]:
     """When `manage.py record_backup` was last called; deploy/backup does so."""
     newest = AuditEntry.objects.filter(action=Action.BACKUP_MADE).order_by(*NEWEST_FIRST).first()
+    if newest is None and laptop.provided():
+        return [Fact("Last backup", "none: the data of a laptop is not backed up")]
     if newest is None:
         return [Fact("Last backup", "none is recorded", "warn", BACK_UP)]
     late = timezone.now() - newest.created_at > timedelta(hours=BACKUP_HOURS)

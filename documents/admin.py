@@ -67,7 +67,6 @@ class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
     """Documents of every workspace, including deleted ones; files cannot be downloaded here."""
 
     audit_lookup = "document_id"
-    description = "Find a document by its id: status, recipients and audit log."
     menu_position = 30
     empty_text = "No workspace has a document yet."
     filter_form = DocumentFilter

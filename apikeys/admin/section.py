@@ -7,18 +7,26 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Case, QuerySet, Value, When
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.utils.safestring import SafeString
 
 from apikeys.admin.access import KeyAccess
 from apikeys.admin.changelist import KeyChangeList, StateFilter, UsedFilter, WorkspaceFilter
 from apikeys.admin.create import CreateKey, RollKey
 from apikeys.admin.end import DeleteKeys, EndKeys, RevokeKeys
 from apikeys.admin.key_page import KeyPage, parsed
-from apikeys.admin.texts import expiry_warning, refusal_warning
+from apikeys.admin.texts import (
+    ended_warning,
+    expiry_warning,
+    limit_warning,
+    refusal_warning,
+)
 from apikeys.models import ApiKey
 from apikeys.states import ENDED
+from apikeys.usage import latest, panels, report
 from audit.admin.links import AuditHistory
 from audit.admin.search import redirect_without_key
 from config.console.base import request_user
+from config.console.formatting import Bad
 from workspaces.directory import own_workspaces
 from workspaces.models import Workspace
 from workspaces.permissions import sees_every_workspace
@@ -29,7 +37,6 @@ class ApiKeyAdmin(AuditHistory, KeyAccess):
     """The list of keys, and the pages that it leads to."""
 
     audit_lookup = "key_id"
-    description = "Let your software read documents. Create, roll, revoke and delete keys here."
     menu_position = 10
     add_text = "Create a key"
     search_fields = ["name", "prefix", "note"]
@@ -47,12 +54,6 @@ class ApiKeyAdmin(AuditHistory, KeyAccess):
         "revoke": RevokeKeys,
         "delete": DeleteKeys,
     }
-
-    def description_for(self, request: HttpRequest) -> str:
-        """Support staff and operators see keys; only admins of a workspace change them."""
-        if own_workspaces(request):
-            return self.description
-        return "Find a key of any workspace: whether it works, its usage and its refused requests."
 
     def heading(self, obj: ApiKey) -> str:
         return obj.name
@@ -125,10 +126,22 @@ class ApiKeyAdmin(AuditHistory, KeyAccess):
         return f"{name} · API keys" if name else "API keys"
 
     def urgent_warnings(self, request: HttpRequest) -> list[str]:
-        """The user's own workspaces whose keys are refused, then the keys that expire soon."""
+        """The user's own workspaces whose keys are refused, then keys with problems."""
         own = Workspace.objects.administered_by(request_user(request)).order_by("name", "id")
         refusals = (refusal_warning(workspace) for workspace in own)
-        return [*filter(None, refusals), *self.expiry_warnings(own)]
+        ended = latest.of_ended_keys(own_workspaces(request))
+        return [
+            *map(Bad, filter(None, refusals)),
+            *map(ended_warning, ended),
+            *map(limit_warning, report.limited_keys(workspaces=own_workspaces(request))),
+            *self.expiry_warnings(own),
+        ]
+
+    def looks_at(self, request: HttpRequest) -> str:
+        return "API access and keys" if own_workspaces(request) else ""
+
+    def panels(self, request: HttpRequest) -> list[SafeString]:
+        return panels.of_workspaces(own_workspaces(request))
 
     def expiry_warnings(self, own: QuerySet[Workspace]) -> list[str]:
         """The keys that expire within 14 days, the first to expire first."""

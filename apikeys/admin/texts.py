@@ -1,14 +1,18 @@
 """What pages say of a key's end, and of a workspace whose keys are refused."""
 
 from datetime import datetime
+from urllib.parse import urlencode
+from uuid import UUID
 
 from django.conf import settings
+from django.template.defaultfilters import pluralize
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from apikeys.models import ApiKey
-from config.console.formatting import exact, time_tag
+from apikeys.usage.models import KeyUsage, RefusedRequest
+from config.console.formatting import Bad, ago_with_exact, exact, time_tag
 from workspaces.api_access import access_warning
 from workspaces.models import Workspace
 
@@ -52,6 +56,40 @@ def expiry_warning(key: ApiKey, expires_at: datetime) -> SafeString:
         link(key),
         exact(expires_at),
     )
+
+
+def ended_warning(last: RefusedRequest) -> Bad:
+    """A program still uses a key that has ended; `last` is its newest request, with the number."""
+    return Bad(
+        format_html(
+            'The key “<a href="{}">{}</a>” has ended and is still used: {} refused, the last {} '
+            'from {}. <a href="{}">See from where</a>, and give that program another key.',
+            reverse("admin:apikeys_apikey_change", args=[last.key_id]),
+            last.key_name,
+            f"{last.more + 1:,} request{pluralize(last.more + 1)} of the last 24 hours",
+            ago_with_exact(last.created_at),
+            last.address or "an unknown address",
+            refused_url(last.key_id, 401),
+        )
+    )
+
+
+def limit_warning(found: tuple[KeyUsage, ApiKey | None]) -> SafeString:
+    """A key was over the limit today; it may be deleted since."""
+    usage, key = found
+    return format_html(
+        'The key {} was over the limit: {} refused today. <a href="{}">See when</a>, and let '
+        "that program wait as Retry-After says.",
+        link(key) if key else "that was deleted",
+        f"{usage.limited:,} request{pluralize(usage.limited)}",
+        refused_url(usage.key_id, 429),
+    )
+
+
+def refused_url(key_id: UUID | None, status: int) -> str:
+    """The refused requests of a key with this status."""
+    query = urlencode({"key_id__exact": key_id, "status__exact": status})
+    return f"{reverse('admin:usage_refusedrequest_changelist')}?{query}"
 
 
 def refusal_warning(workspace: Workspace, *, for_support: bool = False) -> SafeString:

@@ -29,7 +29,6 @@ NOT_FOR_ADMINS = ("response", "document_link")
 class RefusedRequestAdmin(ScopedAdmin):
     """Which requests were refused, and why: the answer to a quoted Request-Id."""
 
-    description = "Why a request was refused: find it by its Request-Id, key or address."
     empty_text = "No request was refused in the last 30 days."
     menu_position = 35
     filter_form = RefusedFilter

@@ -3,12 +3,16 @@
 A client that tries again and again would otherwise fill a short list with one request.
 """
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+from django.utils import timezone
+
 from apikeys.usage.models import RefusedRequest
 from apikeys.usage.reasons import explain
+from config.api import errors
 
 READ = 200  # of the newest rows, whatever is shown of them
 
@@ -33,6 +37,14 @@ def of_known_keys(limit: int) -> list[RefusedRequest]:
 def of_refused_keys(limit: int) -> list[RefusedRequest]:
     """For support: the last tries of keys that were revoked or deleted, or mistyped, by key."""
     return _by_key(limit, key_id__isnull=False, status=401)
+
+
+def of_ended_keys(workspaces: Collection[UUID]) -> list[RefusedRequest]:
+    """The tries of the last 24 hours of keys of these workspaces that have ended, by key."""
+    conditions = {"status": 401, "key_id__isnull": False, "cause": errors.InvalidKey.code}
+    since = timezone.now() - timedelta(hours=24)
+    rows = _newest(workspace_id__in=list(workspaces), created_at__gte=since, **conditions)
+    return _fold(rows, lambda row: row.key_id)
 
 
 def _by_key(limit: int, **conditions: Any) -> list[RefusedRequest]:

@@ -7,15 +7,14 @@ from django.db.models import Count
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
+from apikeys.charts import month
 from apikeys.managers import UNUSED_DAYS
 from apikeys.models import ApiKey
 from apikeys.usage import latest, report
-from apikeys.usage.report import WorkspaceUsage
-from workspaces.directory import labels
-from workspaces.models import Workspace
+from apikeys.usage.report import total
 from workspaces.permissions import is_operator, sees_every_workspace
 
-WORKSPACES_SHOWN = 10  # of an admin of many
+WORKSPACES_SHOWN = 5  # of an admin of many
 LATEST = 5  # refused requests
 
 
@@ -34,18 +33,25 @@ def for_user(user: User) -> list[SafeString]:
     if is_operator(user):
         top = {by: report.top_workspaces(by) for by in ("requests", "limited")}
         panels.append(_panel("operator", **top))
-    if own := labels(Workspace.objects.names_for_admin(user)):
-        shown = dict(list(own.items())[:WORKSPACES_SHOWN])
-        panels.append(_panel("admin", rows=_with_unused_keys(shown), unused_days=UNUSED_DAYS))
     return panels
+
+
+def of_workspaces(names: dict[UUID, str]) -> list[SafeString]:
+    """A chart for each of these workspaces, whose admin the user is.
+
+    Args:
+        names: id → what to call it.
+    """
+    shown = dict(list(names.items())[:WORKSPACES_SHOWN])
+    daily = report.daily(shown, of="workspace_id")
+    keys = ApiKey.objects.unused().filter(workspace_id__in=list(shown)).order_by()
+    unused = dict(keys.values_list("workspace_id").annotate(Count("pk")))
+    rows = [
+        (id, name, total(daily[id]), month(daily[id]), unused.get(id, 0))
+        for id, name in shown.items()
+    ]
+    return [_panel("admin", rows=rows, unused_days=UNUSED_DAYS)] if rows else []
 
 
 def _panel(name: str, **context: object) -> SafeString:
     return render_to_string(f"admin/usage/panels/{name}.html", context)
-
-
-def _with_unused_keys(names: dict[UUID, str]) -> list[tuple[WorkspaceUsage, int]]:
-    """Today's usage of each workspace, and how many of its keys nobody has used for long."""
-    keys = ApiKey.objects.unused().filter(workspace_id__in=list(names)).order_by()
-    unused = dict(keys.values_list("workspace_id").annotate(Count("pk")))
-    return [(each, unused.get(each.workspace_id, 0)) for each in report.of_workspaces(names)]

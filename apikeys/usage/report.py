@@ -3,7 +3,7 @@
 What a process has counted in the last few seconds is not in it yet (`apikeys.usage.flusher`).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Literal
@@ -56,20 +56,27 @@ def today() -> date:
     return timezone.now().astimezone(UTC).date()
 
 
-def daily(key_ids: Iterable[UUID], days: int = 30) -> dict[UUID, list[Day]]:
-    """Of each key, the last so many days, today included, oldest first; days without requests too.
+def daily(
+    ids: Iterable[UUID], days: int = 30, of: Literal["key_id", "workspace_id"] = "key_id"
+) -> dict[UUID, list[Day]]:
+    """Of each key or workspace, the last so many days, today included, oldest first.
+
+    Days without requests too.
 
     Args:
-        key_ids: also those of deleted keys.
+        ids: also those of deleted ones.
     """
-    ids = list(key_ids)
+    wanted = list(ids)
     dates = [today() - timedelta(days=back) for back in reversed(range(days))]
-    rows = KeyUsage.objects.filter(key_id__in=ids, day__gte=dates[0])
+    rows = KeyUsage.objects.filter(**{f"{of}__in": wanted}, day__in=dates).order_by()
+    sums = {f"all_{name}": Sum(name) for name in _COUNTED}
     found = {
-        (row.key_id, row.day): Day(date=row.day, **{name: getattr(row, name) for name in _COUNTED})
-        for row in rows
+        (row[of], row["day"]): Day(
+            date=row["day"], **{name: int(row[f"all_{name}"]) for name in _COUNTED}
+        )
+        for row in rows.values(of, "day").annotate(**sums)
     }
-    return {id: [found.get((id, day)) or Day(date=day) for day in dates] for id in ids}
+    return {id: [found.get((id, day)) or Day(date=day) for day in dates] for id in wanted}
 
 
 def total(days: Iterable[Day]) -> Usage:
@@ -92,25 +99,19 @@ def addresses(key_id: UUID) -> QuerySet[KeyAddress, Any]:
     )
 
 
-def limited_keys(limit: int = 5) -> list[tuple[KeyUsage, ApiKey | None]]:
-    """The keys with most 429s today; without a key, it was deleted.
+def limited_keys(
+    limit: int = 5, workspaces: Collection[UUID] | None = None
+) -> list[tuple[KeyUsage, ApiKey | None]]:
+    """The keys with most 429s today, of all workspaces or these; without a key, it was deleted.
 
-    All rows of today are read: one for each key in use.
+    Of all workspaces, all rows of today are read: one for each key in use.
     """
     rows = KeyUsage.objects.filter(day=today(), limited__gt=0).order_by("-limited", "key_id")
+    if workspaces is not None:
+        rows = rows.filter(workspace_id__in=list(workspaces))
     most = list(rows[:limit])
     keys = ApiKey.objects.select_related("workspace").in_bulk([row.key_id for row in most])
     return [(row, keys.get(row.key_id)) for row in most]
-
-
-def of_workspaces(names: Mapping[UUID, str]) -> list[WorkspaceUsage]:
-    """Today's usage of each of these workspaces.
-
-    Args:
-        names: id → what to call it.
-    """
-    found = {row["workspace_id"]: row for row in _today().filter(workspace_id__in=list(names))}
-    return [_usage(found.get(id, {"workspace_id": id}), name) for id, name in names.items()]
 
 
 def top_workspaces(by: Literal["requests", "limited"], limit: int = 10) -> list[WorkspaceUsage]:

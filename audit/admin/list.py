@@ -17,9 +17,10 @@ from audit.admin.export import ExportViews
 from audit.admin.filters import AuditLogFilter
 from audit.admin.workspace_filter import suggestions
 from audit.models import AuditEntry
+from audit.queries import latest_downloads
 from audit.scope import scope_of
 from audit.sealing import state
-from config.console.formatting import code_spans
+from config.console.formatting import Bad, code_spans
 
 MOST_OF_A_REQUEST = 20  # other entries that an entry's page shows
 
@@ -28,7 +29,6 @@ MOST_OF_A_REQUEST = 20  # other entries that an entry's page shows
 class AuditEntryAdmin(columns.EntryFields, ExportViews):
     """Nobody adds, changes or deletes an entry; the database refuses it too."""
 
-    description = "Who did what, and when: keys, downloads, plans, members, accounts."
     menu_position = 30
     empty_text = "There are no entries yet."
     filter_form = AuditLogFilter
@@ -65,12 +65,17 @@ class AuditEntryAdmin(columns.EntryFields, ExportViews):
 
     def urgent_warnings(self, request: HttpRequest) -> list[str]:
         """If the log is not sealed or was found damaged: that concerns all who read it."""
-        return [code_spans(warning) for warning in state.read().warnings()]
+        return [Bad(code_spans(warning)) for warning in state.read().warnings()]
+
+    def looks_at(self, request: HttpRequest) -> str:
+        return "the seals of the audit log"
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
-        """A search, for those who see all entries."""
-        if not scope_of(request).everything:
-            return []
+        """A search, for those who see all entries; for others the last downloads."""
+        scope = scope_of(request)
+        if not scope.everything:
+            found = latest_downloads(scope)
+            return [render_to_string("admin/audit/auditentry/downloads.html", {"entries": found})]
         help_text = self.filter_form.base_fields["q"].help_text
         return [render_to_string("admin/audit/auditentry/search_panel.html", {"help": help_text})]
 

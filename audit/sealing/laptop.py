@@ -8,6 +8,8 @@ import json
 from collections.abc import MutableMapping
 from pathlib import Path
 
+from django.conf import settings
+
 from config.dev import generated_once
 
 NAME = "laptop.example/audit"  # of the log
@@ -27,6 +29,11 @@ def provide(environ: MutableMapping[str, str], folder: Path) -> None:
         environ.update(json.loads(generated_once(folder / "audit_key.json", _key)))
     if not environ.get("AUDIT_WITNESSES"):
         environ["AUDIT_WITNESSES"] = f"file:{folder / 'checkpoints'}"
+
+
+def provided() -> bool:
+    """Whether this is a laptop: the log's keys are of this module."""
+    return any(key.startswith(f"{NAME}+") for key in settings.AUDIT_PUBLIC_KEYS)
 
 
 def _key() -> str:

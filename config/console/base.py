@@ -75,7 +75,6 @@ class SectionAdmin(NoPermissions, ModelAdmin):
 
     Attributes:
         noun, nouns: what to call its objects; by default as the model does.
-        description: one line for the start page.
         menu_position: its place in the menu, from left to right.
         add_text: the label of the start page's button to add one.
         pages: pages of our own (`config.console.object_page`), by the last part of their URLs. They
@@ -83,7 +82,6 @@ class SectionAdmin(NoPermissions, ModelAdmin):
     """
 
     noun = nouns = ""
-    description = ""
     menu_position = 50
     add_text = "New"
     pages: Mapping[str, type[View]] = {}
@@ -135,20 +133,20 @@ class SectionAdmin(NoPermissions, ModelAdmin):
     def has_module_permission(self, request: HttpRequest) -> bool:
         return self.has_view_permission(request)
 
-    def description_for(self, request: HttpRequest) -> str:
-        """The description, for users who may do different things."""
-        return self.description
-
     def warnings(self, request: HttpRequest) -> list[str]:
         """Warnings to show above the list."""
         return self.urgent_warnings(request)
 
     def urgent_warnings(self, request: HttpRequest) -> list[str]:
-        """Warnings to show on the start page too."""
+        """Warnings to show on the start page too; what does not work now is `Bad`."""
         return []
 
+    def looks_at(self, request: HttpRequest) -> str:
+        """What `urgent_warnings` has looked at, for a start page that has none; "" for nothing."""
+        return ""
+
     def panels(self, request: HttpRequest) -> list[SafeString]:
-        """HTML for the start page, above the sections."""
+        """HTML for the start page, below the warnings."""
         return []
 
     def heading(self, obj: Any) -> str:

@@ -18,6 +18,12 @@ def code_spans(text: str) -> SafeString:
     return SafeString(re.sub("`([^`]+)`", r"<code>\1</code>", escape(text)))
 
 
+class Bad(SafeString):
+    """HTML: a warning of something that does not work now, and is red."""
+
+    state = "bad"
+
+
 def pill(kind: str, text: str) -> SafeString:
     """HTML: a short text on a coloured ground: "ok", "warn", "bad" or "quiet"."""
     return format_html('<span class="pill pill-{}">{}</span>', kind, text)

@@ -1,18 +1,29 @@
 """The admin site: its start page, its menu, and the headers of its responses."""
 
+import logging
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, URLResolver
+from django.urls import URLPattern, URLResolver, reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 
+from config.console import system
 from config.console.reauthentication import asks_for_password
+from config.runtime.database import part_limits
+
+logger = logging.getLogger(__name__)
 
 View = Callable[..., HttpResponse]
+
+PART_SECONDS = 2.0  # for a statement of a part of the start page
+LATE = "{}: not available at the moment. Reload the page."
 
 # Scripts and styles are files of ours. Other hosts may not serve, receive or frame anything.
 CONTENT_SECURITY_POLICY = (
@@ -47,17 +58,21 @@ class Site(admin.AdminSite):
         context = super().each_context(request)
         models = [model for app in context["available_apps"] for model in app["models"]]
         sections = [self.section(request, model) for model in models]
+        if request.user.is_active and request.user.is_superuser:
+            url = reverse("system")
+            current = request.path == url
+            entry = {"name": "System", "url": url, "position": 90, "current": current}
+            sections.append(entry | {"problems": system.count})
         return {**context, "sections": sorted(sections, key=lambda each: each["position"])}
 
     def section(self, request: HttpRequest, model: dict[str, Any]) -> dict[str, Any]:
-        """A section for the menu and the start page."""
+        """A section for the menu, and the start page's button to add something."""
         section: Any = self.get_model_admin(model["model"])
         return {
             "name": capfirst(section.nouns),
             "url": model["admin_url"],
             "add_url": model["add_url"],
             "add_text": section.add_text,
-            "description": section.description_for(request),
             "position": section.menu_position,
             "current": request.path.startswith(str(model["admin_url"])),
         }
@@ -65,15 +80,36 @@ class Site(admin.AdminSite):
     def index(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> TemplateResponse:
-        """The start page: warnings and panels of the sections that the user may see."""
+        """The start page: what is wrong, and panels, of the sections that the user may see."""
         sections: Any = self._registry.values()
         shown = [section for section in sections if section.has_view_permission(request)]
         shown.sort(key=lambda section: section.menu_position)
+        problems, panels = [], []
+        looked_at = [text for each in shown if (text := each.looks_at(request))]
+        if isinstance(request.user, User) and request.user.is_superuser:
+            problems += system.warnings()
+            looked_at.append("the parts of System")
+        for each in shown:
+            late = LATE.format(capfirst(each.nouns))
+            problems += part(partial(each.urgent_warnings, request), late)
+            box = format_html('<section class="panel"><p>{}</p></section>', late)
+            panels += part(partial(each.panels, request), box)
         context = {
-            "warnings": [text for each in shown for text in each.urgent_warnings(request)],
-            "panels": [panel for each in shown for panel in each.panels(request)],
+            "problems": sorted(problems, key=lambda each: getattr(each, "state", "warn")),
+            "looked_at": looked_at,
+            "panels": panels,
         }
         return super().index(request, {**context, **(extra_context or {})})
+
+
+def part(read: Callable[[], list[Any]], otherwise: str | SafeString) -> list[Any]:
+    """What is read, or the text if that fails or is late: a part of the page fails alone."""
+    try:
+        with part_limits(PART_SECONDS):
+            return read()
+    except Exception:
+        logger.exception("The start page: %s", otherwise)
+        return [otherwise]
 
 
 def with_csp(view: View) -> View:

@@ -161,6 +161,26 @@ def page_limits() -> Iterator[None]:
             connection.close()
 
 
+@contextlib.contextmanager
+def part_limits(seconds: float) -> Iterator[None]:
+    """Gives each statement of a part of a page so long. The circuit breaker does not count them.
+
+    Raises:
+        django.db.Error: the database is out of reach.
+    """
+    connection = current()
+    before = PAGE_SECONDS if connection.limited else 0
+    with connection.guard(counts=False):
+        _set(connection, statement_timeout=seconds)
+        try:
+            yield
+        finally:
+            try:
+                _set(connection, statement_timeout=before)
+            except Error:
+                connection.close()
+
+
 def _set(connection: DatabaseWrapper, **seconds: float) -> None:
     """Sets these parameters of the connection, in one statement."""
     calls = ", ".join(f"set_config('{name}', '{value}s', false)" for name, value in seconds.items())

@@ -7,7 +7,7 @@ from urllib.parse import quote, urlencode
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection
+from django.db import OperationalError, connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -29,6 +29,7 @@ from workspaces.models import Membership, Workspace
 
 LIST = reverse("admin:usage_refusedrequest_changelist")
 INDEX = reverse("admin:index")
+DAY = timedelta(days=1)
 
 
 def of_key(tenant: Tenant, **fields: Any) -> dict[str, Any]:
@@ -310,7 +311,9 @@ def test_reports_read_indexes(acme: Tenant) -> None:
         list(report.addresses(uid(1, 2)))
         latest.of_key(uid(1, 2), 10, for_support=True)
         find_request("00000001")
-        report.of_workspaces({uid(1, 1): "Acme"})
+        report.daily([uid(1, 1), uid(2, 1)], of="workspace_id")
+        report.limited_keys(workspaces=[uid(1, 1)])
+        latest.of_ended_keys([uid(1, 1)])
         report.top_workspaces("requests")
         report.limited_keys()
         latest.of_known_keys(10)
@@ -333,17 +336,87 @@ def text_of(page: str) -> str:
     return " ".join(re.sub(r"<[^>]+>", " ", page).split())
 
 
-def test_start_page_of_an_admin_has_the_figures_of_the_day(acme: Tenant, umbrella: Tenant) -> None:
+def test_start_page_of_an_admin_has_a_chart_of_own_workspaces(
+    acme: Tenant, umbrella: Tenant
+) -> None:
     used(acme.key.pk, acme.workspace.pk, ok=1190, errors=8, limited=6, downloads=36)
     used(umbrella.key.pk, umbrella.workspace.pk, ok=77)
     ApiKey.objects.update(created_at=timezone.now() - timedelta(days=91))
     text = text_of(start(acme.admin))
     assert (
-        "Acme today requests 1,204 downloads 36 errors 8 limited (429) 6 "
+        "Acme, last 30 days requests 1,204 downloads 36 errors 8 over the limit 6 "
         "keys unused for 90 days 1" in text
     )
+    day = report.today()
+    assert f"{day}: 1,190 successful, 8 errors, 6 over the limit (429), 36 downloads" in text
+    assert f"{day - timedelta(days=29)}: none" in text
+    assert "was over the limit: 6 requests refused today" in text
+    assert "All is well" not in text
     assert "Umbrella" not in text
     assert "77" not in text
+
+
+def test_start_page_of_an_admin_says_that_all_is_well_and_what_was_looked_at(acme: Tenant) -> None:
+    page = start(acme.admin)
+    assert "banner-bad" not in page
+    assert (
+        "All is well. Looked at just now: API access and keys, webhooks, the seals of the audit "
+        "log." in text_of(page)
+    )
+    assert "status__exact=429" not in page  # no link on a zero
+
+
+def test_start_page_of_an_admin_names_an_ended_key_that_is_still_used(
+    acme: Tenant, umbrella: Tenant, flusher: Flusher
+) -> None:
+    acme.key.revoke(by=acme.admin)
+    for _ in range(3):
+        acme.get("/me")
+    flusher.flush()
+    refused(**of_key(acme, status=401, cause="invalid_key"), created_at=timezone.now() - DAY * 2)
+    page = start(acme.admin)
+    [line] = re.findall(r'<li class="banner banner-bad">(.*?)</li>', page)
+    assert "“Acme sync” has ended and is still used: 3 requests of the last" in text_of(
+        line
+    ).replace("“ ", "“").replace(" ”", "”")
+    assert reverse("admin:apikeys_apikey_change", args=[acme.key.pk]) in line
+    assert "Acme sync" not in start(umbrella.admin)
+
+
+def test_start_page_of_an_admin_has_the_last_downloads_of_own_workspaces(
+    acme: Tenant, umbrella: Tenant
+) -> None:
+    for number, tenant in enumerate((acme, umbrella)):
+        staff.happened(
+            6,
+            **of(tenant.workspace),
+            document_title=lambda n, tenant=tenant: f"{tenant.workspace} {n}.",
+            created_at=lambda n, number=number: timezone.now() - timedelta(minutes=2 * n + number),
+        )
+    text = text_of(start(acme.admin))
+    assert [n for n in range(6) if f" Acme {n}." in text] == [0, 1, 2, 3, 4]
+    assert "Umbrella" not in text
+    Membership.objects.create(workspace=umbrella.workspace, user=acme.admin, role="ADMIN")
+    text = text_of(start(acme.admin))
+    assert re.findall(r" ((?:Acme|Umbrella) \d)\.", text) == [
+        "Acme 0",
+        "Umbrella 0",
+        "Acme 1",
+        "Umbrella 1",
+        "Acme 2",
+    ]
+
+
+def test_part_of_the_start_page_fails_alone(acme: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
+    used(acme.key.pk, acme.workspace.pk, ok=5)
+
+    def late(*_: Any) -> list[Any]:
+        raise OperationalError("canceling statement due to statement timeout")
+
+    monkeypatch.setattr("audit.admin.list.latest_downloads", late)
+    text = text_of(start(acme.admin))
+    assert "Audit log: not available at the moment. Reload the page." in text
+    assert "Acme, last 30 days requests 5" in text
 
 
 def test_start_page_of_support_has_the_latest_and_the_unusual(
@@ -411,7 +484,7 @@ def test_start_page_without_any_request_says_so(acme: Tenant) -> None:
     text = text_of(start(staff.operator()))
     assert "No request of a known key was refused in the last 30 days." in text
     assert "No key was used today (UTC)." in text
-    assert "Acme today requests 0" in text_of(start(acme.admin))
+    assert "No key was used in the last 30 days." in text_of(start(acme.admin))
 
 
 def test_deleted_key_and_workspace_are_named_as_such(db: None) -> None:

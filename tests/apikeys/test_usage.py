@@ -12,7 +12,7 @@ from apikeys.usage import buffers, purge, report
 from apikeys.usage.buffers import ADDRESSES, COUNTS, Buffer, count, count_address
 from apikeys.usage.flusher import Flusher
 from apikeys.usage.models import KeyAddress, KeyUsage
-from apikeys.usage.report import Day, Usage, WorkspaceUsage
+from apikeys.usage.report import Day, Usage
 from config.api.request import ActiveKey
 from tests.support import factories
 from tests.support.client import get
@@ -180,13 +180,12 @@ def test_report_has_every_day_with_zeros(db: None) -> None:
     assert report.total(report.daily([uid(1, 2)], 30)[uid(1, 2)]).requests == 15
 
 
-def test_report_of_workspaces_is_today_s(acme: Tenant, umbrella: Tenant) -> None:
+def test_report_of_top_workspaces_is_today_s(acme: Tenant, umbrella: Tenant) -> None:
     used(uid(1, 2), uid(1, 1), 0, ok=3, errors=1, downloads=1)
     used(uid(2, 2), uid(9, 1), 0, ok=2, limited=3)  # does not exist any more
     used(uid(3, 2), uid(1, 1), 1, ok=100)
-    acme_s = WorkspaceUsage(workspace_id=uid(1, 1), label="A", ok=3, errors=1, downloads=1)
-    nothing = WorkspaceUsage(workspace_id=uid(2, 1), label="U")
-    assert report.of_workspaces({uid(1, 1): "A", uid(2, 1): "U"}) == [acme_s, nothing]
+    daily = report.daily([uid(1, 1), uid(2, 1)], 2, of="workspace_id")
+    assert [[day.requests for day in daily[uid(n, 1)]] for n in (1, 2)] == [[100, 4], [0, 0]]
     top = {
         by: [(each.label, each.requests) for each in report.top_workspaces(by)]
         for by in ("requests", "limited")

@@ -52,7 +52,10 @@ def page(client: Client, url: str) -> str:
 
 
 def banners(client: Client, url: str = HISTORY) -> list[str]:
-    return re.findall(r'<p class="banner banner-warn">(.*?)</p>', page(client, url), re.DOTALL)
+    found = re.findall(
+        r'<(p|li) class="banner banner-bad">(.*?)</\1>', page(client, url), re.DOTALL
+    )
+    return [text for _, text in found if "System" not in text and "#audit-log" not in text]
 
 
 def of_entry(client: Client, entry: AuditEntry) -> str:

@@ -20,17 +20,48 @@ def heights(html: str, series: str) -> list[float]:
     return [float(each) for each in found]
 
 
-def test_chart_draws_each_number_in_proportion_to_the_highest_bar() -> None:
+def test_chart_draws_each_number_in_proportion_to_its_scale() -> None:
     html = bar_chart(DAYS, label="Requests")
-    assert heights(html, "ok") == [pytest.approx(8 / 1234 * 100, abs=0.01), 100]
-    assert heights(html, "limited") == [pytest.approx(2 / 1234 * 100, abs=0.01)]
+    assert heights(html, "ok") == [pytest.approx(each / 1500 * 100, abs=0.01) for each in (8, 1234)]
+    assert heights(html, "limited") == [pytest.approx(2 / 1500 * 100, abs=0.01)]
+    assert max(heights(bar_chart(DAYS, label="Requests", small=True), "ok")) == 100
+
+
+@pytest.mark.parametrize(
+    ("highest", "numbers"),
+    [
+        (1, ["1"]),
+        (2, ["1", "2"]),
+        (7, ["5", "10"]),
+        (1520, ["1,000", "2,000"]),
+        (30_136, ["20,000", "40,000"]),
+        (3_000_000, ["1,000,000", "2,000,000", "3,000,000"]),
+        (0.25, ["0.1", "0.2", "0.3"]),
+        (100.0, ["50", "100"]),
+    ],
+)
+def test_grid_has_up_to_three_round_numbers(highest: float, numbers: list[str]) -> None:
+    html = bar_chart([Bar("2026-03-01", {"ok": highest})], label="Requests")
+    scale = html[html.index('<svg class="scale"') : html.index('<svg class="bars"')]
+    assert re.findall(r">([\d.,]+)</text>", scale) == [*numbers, "0"]
+
+
+def test_chart_draws_a_part_of_the_others_as_a_line_and_leaves_zeros_out_of_its_legend() -> None:
+    days = [Bar(f"2026-03-0{n}", {"ok": 3, "errors": 0}, line={"downloads": n}) for n in (1, 3)]
+    html = bar_chart(days, label="Requests")
+    assert re.findall(r'class="line-downloads" points="(.*?)"', html) == ["5.0,66.67 15.0,0.00"]
+    assert "2026-03-03: 3 successful, 3 downloads<" in html
+    legend = html[html.index('<ul class="legend">') :]
+    assert "errors" not in legend[: legend.index("</ul>")]
+    assert ">03-01</text>" in html
+    assert "legend" not in bar_chart([Bar("2026-03-01", {"ok": 3})], label="Requests")
 
 
 def test_chart_has_a_table_of_the_same_numbers() -> None:
     html = bar_chart(DAYS, label="Requests")
     rows = re.findall(r'<tr><th scope="row">(.*?)</th>(.*?)</tr>', html, re.DOTALL)
-    numbers = [re.findall(r">(\d+)</td>", cells) for _, cells in rows]
-    assert numbers == [["8", "2"], ["0", "0"], ["1234", "0"]]
+    numbers = [re.findall(r">([\d,]+)</td>", cells) for _, cells in rows]
+    assert numbers == [["8", "2"], ["0", "0"], ["1,234", "0"]]
     assert "over the limit (429)" in html
 
 

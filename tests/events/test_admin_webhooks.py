@@ -275,7 +275,7 @@ def test_many_webhooks_that_fail_have_one_warning(acme: Tenant, ada: Client) -> 
     for each in hooks[4:]:
         services.switch_off(each, reason="it responded with 410 Gone")
     html = body(ada.get(START))
-    off, failing = re.findall(r'<p class="banner banner-warn">(.*?)</p>', html)
+    off, failing = re.findall(r'<li class="banner banner-(?:bad|warn)">(.*?)</li>', html)
     assert "4 webhooks are switched off" in off
     assert "pill-bad" in off
     assert f"{LIST}?state=failing" in failing

@@ -31,7 +31,7 @@ def test_story_of_an_unasked_download(acme: Tenant, sam: Browser) -> None:
     assert sam.server.get(path, acme.raw).status == 200
     eventually(lambda: AuditEntry.objects.filter(action=Action.DOWNLOAD_ENDED).exists())
     sam.open("/admin/")
-    sam.follow(sam.find("main a[href$='/audit/auditentry/']"))
+    sam.follow(sam.find(".sections-nav a[href$='/audit/auditentry/']"))
     sam.submit(sam.find("#id_q"), f"Who took https://api.example.com/api/v1{path} ?")
     [row] = column(sam, "what_happened_to")
     [end] = AuditEntry.objects.filter(action=Action.DOWNLOAD_ENDED)

@@ -1,19 +1,56 @@
 """What every page of the admin has: its weight, its frame, its tooltips."""
 
+from datetime import timedelta
+
 import pytest
 from django.urls import reverse
+from django.utils import timezone
+from selenium.webdriver import ActionChains
+from selenium.webdriver.common.keys import Keys
 
 from tests.support import staff
 from tests.support.browser import Browser
 from tests.support.factories import Tenant
 from tests.support.server import eventually
+from tests.support.usage import used
 
+START = reverse("admin:index")
 KEYS = reverse("admin:apikeys_apikey_changelist")
 LIMIT = 120 * 1024  # bytes of a list of keys with all that it loads, at the first visit
 TRANSFERRED = """
 return performance.getEntries().reduce((sum, { transferSize }) => sum + (transferSize ?? 0), 0);
 """
 SCRIPTS = "return [...document.scripts].map(({ src }) => src).filter(Boolean)"
+
+
+def test_chart_of_the_start_page_shows_its_numbers_by_pointing_tapping_and_keys(
+    acme: Tenant, browser: Browser
+) -> None:
+    used(acme.key.pk, acme.workspace.pk, ok=1190, errors=8, limited=6, downloads=36)
+    used(acme.key.pk, acme.workspace.pk, days_ago=1, ok=5)
+    today = timezone.now().date()
+    numbers = f"{today}: 1,190 successful, 8 errors, 6 over the limit (429), 36 downloads"
+    browser.log_in(acme.admin)
+    browser.open(START)
+    browser.check_layout("start-admin")
+    assert numbers not in browser.text
+    last = browser.find(".places label:last-child input")
+    ActionChains(browser.driver).move_to_element(last).perform()
+    assert browser.shows(numbers)
+    browser.open(START)
+    browser.find(".places label:last-child").click()
+    ActionChains(browser.driver).move_to_element(browser.find("h1")).perform()
+    assert browser.shows(numbers)
+    browser.driver.switch_to.active_element.send_keys(Keys.ARROW_LEFT)
+    assert browser.shows(f"{today - timedelta(days=1)}: 5 successful")
+    assert numbers not in browser.text
+
+
+@pytest.mark.parametrize("who", ["support", "operator"])
+def test_start_page_fits(who: str, acme: Tenant, browser: Browser) -> None:
+    browser.log_in(staff.support() if who == "support" else staff.operator())
+    browser.open(START)
+    browser.check_layout(f"start-{who}")
 
 
 @pytest.fixture

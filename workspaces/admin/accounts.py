@@ -10,7 +10,6 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
 from audit.admin.links import filtered_log_url
-from config.console import system
 from config.console.base import ChoiceFilter, SectionAdmin, request_user
 from config.console.formatting import date_column
 from workspaces.accounts.rights import kinds_of
@@ -58,7 +57,6 @@ class AccountsAdmin(SectionAdmin):
     """They can be deactivated but not deleted, which would delete memberships too."""
 
     noun, nouns = "account", "accounts"
-    description = "Who may sign in: operators, support staff, and the members of workspaces."
     menu_position = 60
     add_text = "Create an account"
     pages = {
@@ -88,9 +86,6 @@ class AccountsAdmin(SectionAdmin):
     def history_url(self, obj: Model) -> str:
         """What the user did, and what others did to the account."""
         return filtered_log_url(q=obj.get_username())  # type: ignore[attr-defined]
-
-    def panels(self, request: HttpRequest) -> list[SafeString]:
-        return [system.panel()]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         accounts: QuerySet[User] = super().get_queryset(request)

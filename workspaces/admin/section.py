@@ -68,7 +68,6 @@ class WorkspaceAdmin(AuditHistory, SectionAdmin):
     audit_lookup = "workspace_id"
     menu_position = 50
     add_text = "Create a workspace"
-    description = "Plan, state, members and invitations."
     pages = {
         "add": CreateWorkspace,
         "change": WorkspacePage,

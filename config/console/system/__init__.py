@@ -6,6 +6,7 @@ read does not hide the others.
 
 import html
 import logging
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,13 +15,18 @@ from django.contrib.admin import site
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.template.loader import render_to_string
-from django.utils.html import strip_tags
+from django.urls import reverse
+from django.utils.html import format_html, strip_tags
 from django.utils.safestring import SafeString
+from django.utils.text import slugify
 
-from config.console.formatting import ago_with_exact
+from config.console.formatting import Bad, ago_with_exact
+from config.runtime.database import part_limits
 
 logger = logging.getLogger(__name__)
+
+PART_SECONDS = 1.0  # for a statement, where not all of the page is shown
+COUNTED_SECONDS = 15.0  # that the menu shows a count
 
 
 @dataclass(frozen=True)
@@ -97,9 +103,45 @@ def parts(where: str = "page") -> list[Part]:
     return [part for part in _parts if part.only in ("", where)]
 
 
-def problems() -> list[Fact]:
-    """What is not as it should be, as far as the start page shows it."""
-    return [fact for part in _parts if part.brief for fact in part.facts() if fact.is_problem]
+_counted = (0.0, 0)  # when, and how many
+
+
+def problems() -> list[tuple[Part, Fact]]:
+    """What is not as it should be, as far as the start page and the menu show it."""
+    global _counted
+    found = []
+    for part in _parts:
+        if part.brief:
+            try:
+                with part_limits(PART_SECONDS):
+                    facts = part.facts()
+            except Exception as exc:  # before the part was read, or after it
+                facts = [part.failed(type(exc).__name__)]
+            found += [(part, fact) for fact in facts if fact.is_problem]
+    _counted = (time.monotonic(), len(found))
+    return found
+
+
+def count() -> int:
+    """How many problems there were some seconds ago, for the menu."""
+    return _counted[1] if time.monotonic() - _counted[0] < COUNTED_SECONDS else len(problems())
+
+
+def warnings() -> list[SafeString]:
+    """The problems with what to do, each with a link to its part, for operators' start page."""
+    return [
+        (Bad if fact.state == "bad" else SafeString)(
+            format_html(
+                '<a href="{}#{}">{}</a>: {}. {}',
+                reverse("system"),
+                slugify(part.title),
+                part.title if fact.label == part.title else f"{part.title}, {fact.label}",
+                fact.value,
+                fact.remedy,
+            )
+        )
+        for part, fact in problems()
+    ]
 
 
 def time_or(moment: datetime | None, otherwise: str) -> str | SafeString:
@@ -113,8 +155,3 @@ def page(request: HttpRequest) -> HttpResponse:
         raise PermissionDenied
     context = {**site.each_context(request), "title": "System", "parts": parts()}
     return render(request, "admin/system/page.html", context)
-
-
-def panel() -> SafeString:
-    """What is not as it should be, for the start page of operators."""
-    return render_to_string("admin/system/panel.html", {"problems": problems()})

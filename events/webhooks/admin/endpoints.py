@@ -86,7 +86,6 @@ def failed_count(endpoint: Endpoint) -> int:
 class EndpointAdmin(WebhookAccess):
     """A workspace's webhooks, for its admins; support staff and operators see them."""
 
-    description = "Notify your software as soon as a document completes or changes."
     add_text = "Create a webhook"
     menu_position = 20
     pages = {
@@ -102,11 +101,6 @@ class EndpointAdmin(WebhookAccess):
     }
     change_list_template = "admin/webhooks/endpoint/change_list.html"
     list_display_links = ("address",)
-
-    def description_for(self, request: HttpRequest) -> str:
-        if own_workspaces(request):
-            return self.description
-        return "Whether a workspace's webhooks work, and what was delivered to them."
 
     def heading(self, obj: Endpoint) -> str:
         return obj.name
@@ -152,6 +146,9 @@ class EndpointAdmin(WebhookAccess):
         off = own.filter(enabled=False).exclude(disabled_reason="").order_by("disabled_at")
         failing = own.filter(enabled=True, failing_since__isnull=False).order_by("failing_since")
         return [*warnings("off", list(off)), *warnings("failing", list(failing))]
+
+    def looks_at(self, request: HttpRequest) -> str:
+        return "webhooks" if own_workspaces(request) else ""
 
     @admin.display(description="URL")
     def address(self, endpoint: Endpoint) -> str:

@@ -8,7 +8,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from config.api.errors import PlanRequired, WorkspaceSuspended
-from config.console.formatting import pill, time_tag
+from config.console.formatting import Bad, pill, time_tag
 from events.models import KEEP_DAYS
 from events.webhooks.models import Endpoint
 from events.webhooks.policy import FAILING_DAYS
@@ -81,17 +81,19 @@ def warnings(state: str, endpoints: list[Endpoint]) -> list[SafeString]:
         link = format_html('<a href="{}?state={}">{}</a>', reverse(LIST), state, text)
         first = endpoints[0].disabled_at if state == "off" else endpoints[0].failing_since
         since = format_html("the first since {}", time_tag(first)) if first else ""
-        return [format_html("{} {}: {}.", state_pill(endpoints[0]), link, since)]
-    return [
-        format_html(
-            '{} Webhook <a href="{}">{}</a>: {}',
-            state_pill(each),
-            reverse(ENDPOINT, args=[each.pk]),
-            each.name,
-            explanation(each),
-        )
-        for each in endpoints
-    ]
+        found = [format_html("{} {}: {}.", state_pill(endpoints[0]), link, since)]
+    else:
+        found = [
+            format_html(
+                '{} Webhook <a href="{}">{}</a>: {}',
+                state_pill(each),
+                reverse(ENDPOINT, args=[each.pk]),
+                each.name,
+                explanation(each),
+            )
+            for each in endpoints
+        ]
+    return [Bad(each) if state == "off" else each for each in found]
 
 
 def sent_once(endpoint: Endpoint) -> str:
