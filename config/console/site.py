@@ -1,15 +1,16 @@
 """The admin site: its start page, its menu, and the headers of its responses."""
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, URLResolver
+from django.urls import URLPattern, URLResolver, path
 from django.utils.text import capfirst
 
+from config.console import search
 from config.console.reauthentication import asks_for_password
 
 View = Callable[..., HttpResponse]
@@ -36,7 +37,9 @@ class Site(admin.AdminSite):
     def get_urls(self) -> list[URLPattern | URLResolver]:
         """Removes two URLs of Django's that nothing here uses; one checks no permissions."""
         unused = ("view_on_site", "autocomplete")
-        return [url for url in super().get_urls() if getattr(url, "name", "") not in unused]
+        urls = [url for url in super().get_urls() if getattr(url, "name", "") not in unused]
+        view = self.admin_view(partial(search.page, self))
+        return [path("search/", view, name="search"), *urls]
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
         """Any page may ask for the password; none may be cached, not even if Django allows it."""
