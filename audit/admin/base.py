@@ -50,6 +50,7 @@ class ScopedAdmin(ReadOnlyAdmin):
         sections: the fieldsets of a row's page; empty fields and fieldsets are left out.
     """
 
+    is_log = True
     sections: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:

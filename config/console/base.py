@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
+from uuid import UUID
 
 from django.contrib import admin, messages
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup, DisallowedModelAdminToField
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import ERROR_FLAG, ChangeList
 from django.core.exceptions import BadRequest, PermissionDenied, ValidationError
-from django.db.models import Model, QuerySet
+from django.db.models import Model, QuerySet, UUIDField
 from django.forms import Media
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
@@ -75,6 +76,7 @@ class SectionAdmin(NoPermissions, ModelAdmin):
 
     Attributes:
         noun, nouns: what to call its objects; by default as the model does.
+        is_log: whether its rows are what happened: the search leads to them if it finds no more.
         menu_position: its place in the menu, from left to right.
         add_text: the label of the start page's button to add one.
         pages: pages of our own (`config.console.object_page`), by the last part of their URLs. They
@@ -82,6 +84,7 @@ class SectionAdmin(NoPermissions, ModelAdmin):
     """
 
     noun = nouns = ""
+    is_log = False
     menu_position = 50
     add_text = "New"
     pages: Mapping[str, type[View]] = {}
@@ -148,6 +151,22 @@ class SectionAdmin(NoPermissions, ModelAdmin):
     def panels(self, request: HttpRequest) -> list[SafeString]:
         """HTML for the start page, below the warnings."""
         return []
+
+    def found(self, request: HttpRequest, text: str, most: int) -> tuple[list[Any] | None, str]:
+        """For the search over all sections: what the text finds here, and what it was taken for.
+
+        None in place of objects if this section cannot be searched for such a text.
+        """
+        rows = self.get_queryset(request)
+        if isinstance(self.opts.pk, UUIDField):
+            try:
+                return list(rows.filter(pk=UUID(text))), ""
+            except ValueError:
+                pass
+        if not self.search_fields:
+            return None, ""
+        rows, _ = self.get_search_results(request, rows, text)
+        return list(rows.distinct()[:most]), ""
 
     def heading(self, obj: Any) -> str:
         """The heading of an object's page."""

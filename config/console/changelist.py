@@ -152,6 +152,15 @@ class ReadOnlyAdmin(SectionAdmin):
         """The rows that the user may see and that pass the filters."""
         return self.get_queryset(request).filter(form.condition())
 
+    def found(self, request: HttpRequest, text: str, most: int) -> tuple[list[Any] | None, str]:
+        form: Any = self.get_filter_form(request)
+        if "q" not in form.fields:
+            return super().found(request, text, most)
+        if not form.is_valid():
+            return None, ""
+        rows = keyset.fetch(self.get_filtered(request, form), form.alternatives(), None, most)
+        return rows, "; ".join(each.what for each in getattr(form, "recognised", ()))
+
     def get_urls(self) -> list[URLPattern]:
         """Django's own pages respond 405 to anything but GET and HEAD."""
         urls = super().get_urls()

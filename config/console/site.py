@@ -9,12 +9,12 @@ from django.contrib import admin
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, URLResolver, reverse
+from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 
-from config.console import system
+from config.console import search, system
 from config.console.reauthentication import asks_for_password
 from config.runtime.database import part_limits
 
@@ -47,7 +47,9 @@ class Site(admin.AdminSite):
     def get_urls(self) -> list[URLPattern | URLResolver]:
         """Removes two URLs of Django's that nothing here uses; one checks no permissions."""
         unused = ("view_on_site", "autocomplete")
-        return [url for url in super().get_urls() if getattr(url, "name", "") not in unused]
+        urls = [url for url in super().get_urls() if getattr(url, "name", "") not in unused]
+        view = self.admin_view(partial(search.page, self))
+        return [path("search/", view, name="search"), *urls]
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
         """Any page may ask for the password; none may be cached, not even if Django allows it."""

@@ -81,8 +81,8 @@ class WorkspaceAdmin(AuditHistory, SectionAdmin):
     list_display = ("named", "plan_name", "state", "created")
     list_display_links = ("named",)
     list_per_page = 50
-    search_fields = ("name",)
-    search_help_text = "Any part of a name, or the first 8 characters of an id or more"
+    search_fields = ("name", "memberships__user__username__iexact")
+    search_help_text = "A part of a name, a member’s e-mail, or 8 characters of an id or more"
     sortable_by = ("named", "created")
     ordering = ("name", "id")
     actions = None

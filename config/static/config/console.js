@@ -39,3 +39,24 @@ for (const form of document.querySelectorAll("form[data-once]")) {
     delete form.dataset.sent;
   });
 }
+
+// The header: "/" leads to the search and Esc out of it; Esc and a click elsewhere close the menu.
+const menu = document.querySelector("details.menu");
+document.addEventListener("keydown", (event) => {
+  const search = document.querySelector(".find input[type=search]");
+  const typing = event.target.closest("input, select, textarea, [contenteditable]");
+  if (event.key === "/" && search && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) {
+    event.preventDefault();
+    search.focus();
+  } else if (event.key === "Escape" && event.target === search) {
+    search.blur();
+  } else if (event.key === "Escape" && menu?.open) {
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  }
+});
+document.addEventListener("click", (event) => {
+  if (menu && !menu.contains(event.target)) {
+    menu.open = false;
+  }
+});

@@ -63,6 +63,7 @@ class DeliveryAdmin(WebhookAccess):
     """A list to search among the deliveries of all webhooks that the user may see."""
 
     pages = {"change": DeliveryPage, "again": SendAgain}
+    is_log = True
     workspace_lookup = "endpoint__workspace"
     endpoint: Endpoint | None = None
     list_display: tuple[str, ...] = ("when", "event", "endpoint_link", "document", "became", "next")

@@ -1,0 +1,80 @@
+"""One search over all sections, in the header of the console."""
+
+from typing import Any
+
+import pytest
+from django.db import OperationalError
+from django.test import Client
+from django.urls import reverse
+
+from apikeys.admin.section import ApiKeyAdmin
+from tests.support import factories
+from tests.support.factories import Tenant
+from tests.support.staff import body, signed_in
+from tests.support.usage import refused
+
+SEARCH = reverse("admin:search")
+
+
+def target(client: Client, text: str) -> str:
+    """Where a search with one result leads."""
+    return str(client.get(SEARCH, {"q": text})["Location"])
+
+
+def page_of(name: str, pk: Any) -> str:
+    return reverse(f"admin:{name}_change", args=[pk])
+
+
+def test_search_with_one_result_leads_to_its_page(acme: Tenant, sam: Client, desk: Client) -> None:
+    document = factories.listed(acme.workspace, 1)[0]
+    [refusal] = refused(workspace_id=acme.workspace.pk)
+    assert target(sam, f"/api/v1/documents/{document.pk}") == page_of(
+        "documents_document", document.pk
+    )
+    assert target(sam, acme.key.prefix) == page_of("apikeys_apikey", acme.key.pk)
+    assert target(sam, str(acme.key.pk)) == page_of("apikeys_apikey", acme.key.pk)
+    workspace = page_of("workspaces_workspace", acme.workspace.pk)
+    assert target(sam, str(acme.workspace.pk)) == workspace
+    assert target(sam, acme.admin.username) == workspace
+    request = page_of("usage_refusedrequest", refusal.pk)
+    assert target(desk, refusal.request_id) == request
+
+
+def test_search_never_has_a_whole_key_in_a_url(acme: Tenant) -> None:
+    client = signed_in(acme.admin)
+    for response in (
+        client.post(SEARCH, {"q": f"Bearer {acme.raw}"}),
+        client.get(SEARCH, {"q": acme.raw}),
+    ):
+        assert response["Location"] == f"{SEARCH}?q={acme.key.prefix}"
+    assert target(client, acme.key.prefix) == page_of("apikeys_apikey", acme.key.pk)
+
+
+def test_search_finds_nothing_of_another_workspace(acme: Tenant, umbrella: Tenant) -> None:
+    document = factories.listed(acme.workspace, 1)[0]
+    [refusal] = refused(workspace_id=acme.workspace.pk)
+    stranger = signed_in(umbrella.admin)
+    texts = (document.pk, acme.key.pk, acme.key.prefix, acme.workspace.pk, acme.admin.username)
+    for text in (*map(str, texts), refusal.request_id):
+        html = body(stranger.get(SEARCH, {"q": text}))
+        assert 'class="panel found"' not in html
+        assert "Documents" not in html
+
+
+def test_search_says_what_it_looked_for_when_nothing_is_found(sam: Client) -> None:
+    html = body(sam.get(SEARCH, {"q": "0" * 32}))
+    assert "Looked for as: Request id" in html
+    assert "Refused requests: 0" in html
+    assert sam.get(SEARCH, {"q": "\0"}).status_code in (200, 302)
+
+
+def test_search_of_one_section_fails_alone(
+    acme: Tenant, sam: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> Any:
+        raise OperationalError
+
+    monkeypatch.setattr(ApiKeyAdmin, "found", fail)
+    html = body(sam.get(SEARCH, {"q": acme.workspace.name}))
+    assert "API keys could not be searched in time" in html
+    assert page_of("workspaces_workspace", acme.workspace.pk) in html
