@@ -5,8 +5,6 @@ from collections.abc import Iterator
 import pytest
 from django.contrib.auth.models import User
 from django.contrib.auth.tokens import default_token_generator
-from django.contrib.sessions.backends.db import SessionStore
-from django.contrib.sessions.models import Session
 from django.urls import reverse
 from django.utils.http import urlsafe_base64_encode
 from django_otp.oath import totp
@@ -19,6 +17,8 @@ from tests.support.browser import Browser
 from tests.support.factories import Tenant
 from tests.support.server import Server, running
 from workspaces.accounts import recovery_codes
+from workspaces.accounts.sessions import SessionStore
+from workspaces.models import Session
 
 PASSWORD = "correct horse battery staple"
 SECURITY = reverse("admin:security")
