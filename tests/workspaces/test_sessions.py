@@ -192,7 +192,7 @@ def test_operator_ends_all_sessions_of_somebody(acme: Tenant) -> None:
     assert (entry.person, entry.member, entry.detail) == (
         "olga@operators.example",
         acme.admin.username,
-        "2 sessions",
+        "sessions: 2",
     )
 
 

@@ -28,10 +28,8 @@ def security(request: HttpRequest) -> HttpResponse:
     """The user's own account: second factor, sessions, recent sign-ins."""
     user = request_user(request)
     if request.method == "POST":
-        everywhere = "all" in request.POST
-        only = "" if everywhere else request.POST.get("session") or "none"
-        own = request.session.session_key
-        ended = sessions.end(user, by=user.get_username(), only=only, but=own)
+        only = "" if "all" in request.POST else request.POST.get("session") or "none"
+        ended = sessions.end(user, by=str(user), only=only, but=request.session.session_key)
         messages.success(request, "Signed out there." if ended else "It had ended already.")
         return HttpResponseRedirect(request.path)
     app = second_factor.app_of(user)

@@ -25,7 +25,6 @@ BROWSERS = {"Edg": "Edge", "OPR/": "Opera", "Firefox": "", "FxiOS": "Firefox", "
 BROWSERS |= {"Chrome": "", "Safari": "", "curl": ""}
 SYSTEMS = {"iPhone": "", "iPad": "", "Android": "", "Windows": "", "Mac OS": "macOS"}
 SYSTEMS |= {"CrOS": "ChromeOS", "Linux": ""}
-SIGN_INS = (Action.LOGIN, Action.LOGIN_FAILED)
 
 
 class SessionStore(db.SessionStore):
@@ -50,10 +49,7 @@ def digest(key: str | None) -> str:
 
 
 def sessions_of(user: User) -> list[Session]:
-    """The sessions that the user is signed in with, the last used first, each with its `digest`.
-
-    A new password has ended those with a hash of the former one.
-    """
+    """The sessions that the user is signed in with; not those of a former password."""
     hashes = (user.get_session_auth_hash(), *user.get_session_auth_fallback_hash())
     found = []
     for each in _open(user).order_by("-last_seen_at"):
@@ -76,8 +72,7 @@ def end(user: User, *, by: str, only: str = "", but: str | None = None) -> int:
     ]
     if ended:
         Session.objects.filter(session_key__in=ended).delete()
-        number = "1 session" if len(ended) == 1 else f"{len(ended)} sessions"
-        record(Action.SESSIONS_ENDED, by=by, member=user.get_username(), detail=number)
+        record(Action.SESSIONS_ENDED, by=by, member=str(user), detail=f"sessions: {len(ended)}")
     return len(ended)
 
 
@@ -85,8 +80,9 @@ def sign_ins_of(user: User) -> list[AuditEntry]:
     """The last sign-ins to the account, and the attempts that failed."""
     # As the index says.
     entries = AuditEntry.objects.exclude(person="").annotate(folded=folded("person"))
-    entries = entries.filter(folded=folded(Value(user.get_username())), action__in=SIGN_INS)
-    found: list[Any] = list(entries.order_by(*NEWEST_FIRST)[:10])
+    own = entries.filter(folded=folded(Value(user.get_username())))
+    own = own.filter(action__in=(Action.LOGIN, Action.LOGIN_FAILED))
+    found: list[Any] = list(own.order_by(*NEWEST_FIRST)[:10])
     for each in found:
         each.browser = in_words(each.user_agent)
     return found
