@@ -48,6 +48,7 @@ class Action(models.TextChoices):
     LOGIN = "login.succeeded", "Signed in"
     LOGOUT = "login.signed_out", "Signed out"
     LOGIN_FAILED = "login.failed", "Sign-in failed"
+    SESSIONS_ENDED = "login.sessions_ended", "Sessions ended"
     ACCOUNT_CREATED = "account.created", "Account created"
     ACCOUNT_CHANGED = "account.changed", "Account changed"
     ACCOUNT_DELETED = "account.deleted", "Account deleted"

@@ -56,6 +56,7 @@ FACTS: dict[Action, str] = {
     Action.LOGIN: "by",
     Action.LOGOUT: "by",
     Action.LOGIN_FAILED: "(by) (detail)",  # the typed login, unless it may be a password
+    Action.SESSIONS_ENDED: "by member detail",  # how many
     Action.ACCOUNT_CREATED: "by member (detail)",  # rights
     Action.ACCOUNT_CHANGED: "by member detail",  # from which to which
     Action.ACCOUNT_DELETED: "by member",

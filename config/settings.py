@@ -61,6 +61,7 @@ SILENCED_SYSTEM_CHECKS = [
 ]
 CSRF_FAILURE_VIEW = "config.error_pages.form_refused"
 CSRF_COOKIE_HTTPONLY = True  # like the session cookie; both are SameSite=Lax
+SESSION_ENGINE = "workspaces.accounts.sessions"
 SESSION_COOKIE_AGE = 8 * 60 * 60  # seconds after signing in: a working day
 SESSION_IDLE_MINUTES = env.integer(
     "SESSION_IDLE_MINUTES",

@@ -1,10 +1,14 @@
 """Workspaces, their members, and invitations to them."""
 
 import uuid
+from importlib import import_module
 
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser, User
+from django.contrib.sessions.backends.base import SessionBase
+from django.contrib.sessions.base_session import AbstractBaseSession
 from django.db import models
+from django.db.models.functions import Now
 from django.urls import reverse
 from django.utils import timezone
 
@@ -194,3 +198,21 @@ class Invitation(models.Model):
     @property
     def expired(self) -> bool:
         return self.expires_at <= timezone.now()
+
+
+class Session(AbstractBaseSession):
+    """A session, with what its user sees of it; `workspaces.accounts.sessions` writes it.
+
+    Its key signs its user in, so no page, log or audit entry has it.
+    """
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, null=True)
+    address = models.CharField(max_length=45, default="", db_default="")  # of the last request
+    user_agent = models.CharField(max_length=500, default="", db_default="")
+    signed_in_at = models.DateTimeField(null=True)
+    last_seen_at = models.DateTimeField(auto_now=True, db_default=Now())
+
+    @classmethod
+    def get_session_store_class(cls) -> type[SessionBase]:
+        store: type[SessionBase] = import_module(settings.SESSION_ENGINE).SessionStore
+        return store

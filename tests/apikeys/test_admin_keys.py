@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from django.contrib.admin.models import LogEntry
-from django.contrib.sessions.models import Session
 from django.db import connection
 from django.db.models.functions import Now
 from django.test import Client
@@ -24,7 +23,7 @@ from tests.support import factories
 from tests.support.client import get
 from tests.support.factories import Tenant, at
 from tests.support.staff import asked, body
-from workspaces.models import Membership, Workspace
+from workspaces.models import Membership, Session, Workspace
 
 LIST = reverse("admin:apikeys_apikey_changelist")
 NEW = reverse("admin:apikeys_apikey_add")

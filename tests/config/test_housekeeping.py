@@ -5,7 +5,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.contrib.sessions.models import Session
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
@@ -18,7 +17,7 @@ from tests.support.factories import Tenant
 from tests.support.receiver import endpoint
 from tests.support.usage import refused
 from workspaces import counts
-from workspaces.models import DocumentCount
+from workspaces.models import DocumentCount, Session
 
 
 def test_housekeeping_does_each_of_its_jobs(

@@ -1,12 +1,11 @@
 """Signing in with a second factor in a real browser, and the pages of an account's safety."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from django.contrib.auth.models import User
 from django.contrib.auth.tokens import default_token_generator
-from django.contrib.sessions.backends.db import SessionStore
-from django.contrib.sessions.models import Session
+from django.test import Client
 from django.urls import reverse
 from django.utils.http import urlsafe_base64_encode
 from django_otp.oath import totp
@@ -19,6 +18,8 @@ from tests.support.browser import Browser
 from tests.support.factories import Tenant
 from tests.support.server import Server, running
 from workspaces.accounts import recovery_codes
+from workspaces.accounts.sessions import SessionStore
+from workspaces.models import Invitation, Session
 
 PASSWORD = "correct horse battery staple"
 SECURITY = reverse("admin:security")
@@ -186,3 +187,77 @@ def test_new_password_without_the_old_one(acme: Tenant, browser: Browser) -> Non
     assert browser.driver.current_url.endswith("/admin/")
     browser.open(f"/admin/reset/{uid}/{token}/")
     browser.check_layout("reset-not-valid")
+
+
+def change_session(change: Callable[[SessionStore], None]) -> None:
+    """Changes the only session."""
+    session = SessionStore(Session.objects.get().session_key)
+    change(session)
+    session.save()
+
+
+def test_form_survives_the_password_a_new_sign_in_and_an_old_token(
+    acme: Tenant, browser: Browser
+) -> None:
+    ada = with_password(acme.admin)
+    invite = reverse("admin:workspaces_workspace_invite", args=[acme.workspace.pk])
+    browser.log_in(ada)
+
+    def fill_in_and_send(stop: Callable[[], object]) -> None:
+        browser.open(invite)
+        browser.find("#id_email").send_keys("bob@acme.example")
+        stop()
+        browser.follow(browser.find("main button"))
+
+    def is_here_again() -> bool:
+        assert browser.shows("is here again")
+        return str(browser.find("#id_email").get_attribute("value")) == "bob@acme.example"
+
+    def age(session: SessionStore) -> None:
+        session[reauthentication._KEY] -= reauthentication.RECENT_SECONDS
+
+    fill_in_and_send(lambda: change_session(age))
+    assert "It comes again after this" in browser.text
+    browser.submit(browser.find("#id_password"), PASSWORD)
+    assert is_here_again()
+    assert not Invitation.objects.exists()
+    assert browser.driver.execute_script("return sessionStorage.length") == 0
+
+    fill_in_and_send(Session.objects.all().delete)
+    browser.find("#id_username").send_keys(ada.username)
+    browser.submit(browser.find("#id_password"), PASSWORD)
+    assert is_here_again()
+
+    fill_in_and_send(lambda: browser.driver.delete_cookie("csrftoken"))
+    browser.click("Open the form again")
+    assert is_here_again()
+    browser.follow(browser.find("main button"))
+    assert Invitation.objects.get().email == "bob@acme.example"
+    browser.open(invite)
+    assert browser.find("#id_email").get_attribute("value") == ""
+
+
+def test_form_with_a_password_keeps_none_of_it(acme: Tenant, browser: Browser) -> None:
+    browser.log_in(with_password(acme.admin))
+    browser.open(reverse("admin:password_change"))
+    for field in ("old_password", "new_password1", "new_password2"):
+        browser.find(f"#id_{field}").send_keys("a-secret-text")
+    Session.objects.all().delete()
+    browser.follow(browser.find("main button"))
+    assert "a-secret-text" not in str(browser.driver.execute_script("return {...sessionStorage}"))
+
+
+def test_user_ends_another_session(acme: Tenant, browser: Browser) -> None:
+    ada = with_password(acme.admin)
+    enter_password(browser, ada)
+    other = Client(headers={"user-agent": "Mozilla/5.0 (iPhone) Version/18.0 Safari/604.1"})
+    other.force_login(ada)
+    Session.objects.filter(user_agent="").update(
+        user_agent="Mozilla/5.0 (iPhone) Safari/604.1", address="192.0.2.8"
+    )
+    browser.open(SECURITY)
+    browser.check_layout("security-sessions")
+    assert "Safari on iPhone" in browser.text
+    browser.click("End")
+    assert "Safari on iPhone" not in browser.text
+    assert other.get("/admin/").status_code == 302

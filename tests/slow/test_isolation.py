@@ -10,7 +10,6 @@ import pytest
 from django.conf import settings
 from django.contrib.auth.hashers import MD5PasswordHasher
 from django.contrib.auth.models import User
-from django.contrib.sessions.models import Session
 from django.test import Client, RequestFactory
 from django.urls import reverse
 
@@ -26,6 +25,7 @@ from tests.support.seals import KEY, seal
 from tests.support.server import Server, eventually, running
 from tests.support.slow_clients import SIGN_IN_FORM, SlowClients, Tireless, download_request
 from tests.support.staff import HISTORY, member, signed_in, support
+from workspaces.models import Session
 
 MANY = 200
 

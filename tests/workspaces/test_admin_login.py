@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.contrib.sessions.models import Session
 from django.core.cache import caches
 from django.db import connection
 from django.test import Client
@@ -24,6 +23,7 @@ from tests.support.server import eventually
 from tests.support.staff import give_password
 from workspaces.accounts.logins import account
 from workspaces.accounts.throttle import ACCOUNT, ADDRESS, BROWSER
+from workspaces.models import Session
 
 pytestmark = pytest.mark.usefixtures("still_windows")
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.contrib.sessions.models import Session
 from django.core import mail
 from django.db import connection, transaction
 from django.test import Client
@@ -27,7 +26,7 @@ from tests.support.staff import body, told
 from workspaces.accounts import invitation_views, invitations
 from workspaces.accounts.recording import NOT_CONFIRMED
 from workspaces.accounts.throttle import Limit
-from workspaces.models import Invitation, Membership, Workspace
+from workspaces.models import Invitation, Membership, Session, Workspace
 
 PAGE = reverse("invitation")
 EVE = "eve@acme.example"

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.contrib.sessions.models import Session
+from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -14,6 +14,8 @@ from audit.models import Action, AuditEntry
 from tests.support import staff
 from tests.support.factories import Tenant
 from tests.support.staff import asked
+from workspaces.accounts import sessions
+from workspaces.models import Session
 
 INDEX = reverse("admin:index")
 Wait = Callable[[float], None]
@@ -78,7 +80,7 @@ def test_session_of_the_release_before_ends_too(ada: Client, wait: Wait) -> None
 def test_session_is_stored_once_a_minute(ada: Client, wait: Wait) -> None:
 
     def stored() -> list[str]:
-        return [sql for sql in asked(ada, INDEX) if sql.startswith('UPDATE "django_session"')]
+        return [sql for sql in asked(ada, INDEX) if sql.startswith('UPDATE "workspaces_session"')]
 
     assert stored() == []
     wait(1.1)
@@ -103,3 +105,100 @@ def test_signing_out_is_recorded_and_ends_the_session(acme: Tenant, ada: Client)
     assert (entry.person, entry.address) == (acme.admin.username, "127.0.0.1")
     assert key not in str(vars(entry))
     assert not Session.objects.exists()
+
+
+FIREFOX = "Mozilla/5.0 (Windows NT 10.0; rv:140.0) Gecko/20100101 Firefox/140.0"
+SAFARI = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) Version/18.0 Mobile Safari/604.1"
+EDGE = "Mozilla/5.0 (X11; Linux x86_64) Chrome/140.0.0.0 Safari/537.36 Edg/140.0.0.0"
+SECURITY = reverse("admin:security")
+
+
+def opened(user: User, user_agent: str, address: str = "192.0.2.7") -> Client:
+    """A session that has been used with this browser."""
+    client = Client(headers={"user-agent": user_agent}, REMOTE_ADDR=address)
+    client.force_login(user)
+    session = client.session
+    del session["_session_expiry"]  # the next page moves the end, so it stores the session
+    session.save()
+    assert is_signed_in(client)
+    return client
+
+
+def listed(client: Client) -> list[Any]:
+    response: Any = client.get(SECURITY)
+    return list(response.context["sessions"])
+
+
+def test_users_see_their_sessions_in_words_and_no_key(acme: Tenant, umbrella: Tenant) -> None:
+    phone, desk = opened(acme.admin, SAFARI, "192.0.2.8"), opened(acme.admin, FIREFOX)
+    opened(umbrella.admin, EDGE)
+    page: Any = desk.get(SECURITY)
+    assert {(each.browser, each.address) for each in listed(desk)} == {
+        ("Firefox on Windows", "192.0.2.7"),
+        ("Safari on iPhone", "192.0.2.8"),
+    }
+    html = page.content.decode()
+    assert html.count("This one") == 1
+    assert "Edge on Linux" not in html
+    for client in (phone, desk):
+        assert str(client.session.session_key) not in html
+
+
+def test_users_end_one_session_or_all_others(acme: Tenant) -> None:
+    phone, desk, other = (opened(acme.admin, each) for each in (SAFARI, FIREFOX, EDGE))
+    [found] = (each for each in listed(desk) if each.browser == "Safari on iPhone")
+    desk.post(SECURITY, {"session": found.digest})
+    assert [is_signed_in(each) for each in (phone, desk, other)] == [False, True, True]
+    desk.post(SECURITY, {"all": "yes"})
+    assert [is_signed_in(each) for each in (desk, other)] == [True, False]
+    entries = AuditEntry.objects.filter(action=Action.SESSIONS_ENDED)
+    assert [(each.person, each.member) for each in entries] == [(acme.admin.username,) * 2] * 2
+    assert found.session_key not in str([vars(each) for each in entries])
+
+
+@pytest.mark.parametrize("name", ["session", "all"])
+def test_nobody_ends_another_user_s_session(acme: Tenant, umbrella: Tenant, name: str) -> None:
+    theirs, desk = opened(umbrella.admin, SAFARI), opened(acme.admin, FIREFOX)
+    key = str(theirs.session.session_key)
+    for value in (sessions.digest(key), key, "", "\0"):
+        assert desk.post(SECURITY, {name: value}).status_code == 302
+    assert is_signed_in(theirs)
+    assert not AuditEntry.objects.filter(action=Action.SESSIONS_ENDED).exists()
+
+
+def test_session_of_a_former_password_is_not_listed(acme: Tenant) -> None:
+    opened(acme.admin, SAFARI)
+    acme.admin.set_password("correct horse battery staple")
+    acme.admin.save()
+    assert [each.browser for each in listed(opened(acme.admin, FIREFOX))] == ["Firefox on Windows"]
+
+
+def test_recent_sign_ins_show_failed_ones_of_the_own_account(acme: Tenant) -> None:
+    for login in (acme.admin.username, "eve@x.example"):
+        form = {"username": login, "password": "wrong"}
+        Client(headers={"user-agent": EDGE}).post(reverse("admin:login"), form)
+    page: Any = staff.signed_in(acme.admin).get(SECURITY)
+    assert [each.browser for each in page.context["sign_ins"]] == ["Edge on Linux"]
+    assert "Failed" in page.content.decode()
+
+
+def test_operator_ends_all_sessions_of_somebody(acme: Tenant) -> None:
+    phone, desk = opened(acme.admin, SAFARI), staff.signed_in(staff.operator())
+    url = reverse("admin:auth_user_end_sessions", args=[acme.admin.pk])
+    assert opened(acme.admin, EDGE).post(url).status_code == 403
+    desk.post(url)
+    assert not is_signed_in(phone)
+    entry = AuditEntry.objects.get(action=Action.SESSIONS_ENDED)
+    assert (entry.person, entry.member, entry.detail) == (
+        "olga@operators.example",
+        acme.admin.username,
+        "sessions: 2",
+    )
+
+
+def test_other_programs_are_named_by_the_first_word() -> None:
+    assert [sessions.in_words(each) for each in ("curl/8.1", "Bot/2 x", "")] == [
+        "curl",
+        "Bot",
+        "Unknown browser",
+    ]

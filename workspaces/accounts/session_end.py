@@ -19,13 +19,13 @@ from django.utils import timezone
 from config.runtime.request_context import note
 
 STORED_EVERY = timedelta(minutes=1)
-_KEY = "signed_in_at"  # of the session: seconds since 1970
+SIGNED_IN_AT = "signed_in_at"  # of the session: seconds since 1970
 
 
 @receiver(user_logged_in)
 def begin(request: HttpRequest, **kwargs: Any) -> None:
     """The user has just signed in."""
-    request.session[_KEY] = int(timezone.now().timestamp())
+    request.session[SIGNED_IN_AT] = int(timezone.now().timestamp())
     move_end(request.session)
 
 
@@ -33,7 +33,7 @@ def move_end(session: SessionBase) -> None:
     """The session has just been used."""
     now = timezone.now()
     # A session of a release that did not store this begins with its first request to this one.
-    age = now.timestamp() - session.setdefault(_KEY, int(now.timestamp()))
+    age = now.timestamp() - session.setdefault(SIGNED_IN_AT, int(now.timestamp()))
     left = min(settings.SESSION_COOKIE_AGE - age, settings.SESSION_IDLE_MINUTES * 60)
     end = now + timedelta(seconds=left)
     if abs(end - session.get_expiry_date()) >= STORED_EVERY:

@@ -18,7 +18,7 @@ from config.console.formatting import pill
 from config.console.object_page import ActionPage, Prompt, Refused
 from config.console.reauthentication import recent_sign_in_required
 from workspaces import changes
-from workspaces.accounts import second_factor
+from workspaces.accounts import second_factor, sessions
 from workspaces.accounts.forms import ChangedAccountForm, NewAccountForm, PasswordForm
 from workspaces.accounts.notices import address_of, email_changed
 from workspaces.accounts.rights import can_sign_in, is_support_staff, kinds_of, save_rights
@@ -167,6 +167,27 @@ class RemoveSecondFactor(ActionPage):
     def run(self) -> str:
         second_factor.remove(self.obj, by=self.login)
         return f"The second factor of {self.obj} was removed."
+
+
+class EndSessions(ActionPage):
+    """Signs somebody out everywhere."""
+
+    obj: User
+
+    def prompt(self) -> Prompt:
+        return Prompt(
+            title="End all sessions",
+            button="End all sessions",
+            sentences=[
+                f"{self.obj} is signed out of every browser by the next click, and can sign in "
+                "again. If somebody else knows the password, set another one too."
+            ],
+            danger=True,
+        )
+
+    def run(self) -> str:
+        ended = sessions.end(self.obj, by=self.login, but=self.request.session.session_key)
+        return f"{self.obj} was signed out." if ended else f"{self.obj} was not signed in."
 
 
 class Deactivate(ActionPage):

@@ -1,8 +1,9 @@
 """The database's facts: what `deploy/roles` and `migrate` set up, and who holds it up."""
 
 from datetime import timedelta
+from importlib import import_module
 
-from django.contrib.sessions.models import Session
+from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
@@ -137,7 +138,8 @@ def read_locks() -> list[Fact]:
 def read_housekeeping() -> list[Fact]:
     """Whether it runs: it deletes sessions that have expired every ten minutes."""
     limit = timezone.now() - timedelta(hours=1)
-    late = Session.objects.filter(expire_date__lt=limit).count()
+    store = import_module(settings.SESSION_ENGINE).SessionStore
+    late = store.get_model_class().objects.filter(expire_date__lt=limit).count()
     return [
         Fact(
             "Sessions that expired over an hour ago",
