@@ -39,3 +39,10 @@ for (const form of document.querySelectorAll("form[data-once]")) {
     delete form.dataset.sent;
   });
 }
+
+// On a phone the list comes before its filters.
+if (window.matchMedia("(max-width: 47rem)").matches) {
+  for (const filters of document.querySelectorAll(".list-filters details")) {
+    filters.open = filters.matches(":has([aria-invalid])");
+  }
+}
