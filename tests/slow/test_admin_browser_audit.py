@@ -1,6 +1,7 @@
 """A user of Support in a real browser: finds a key's story and a document's, and exports it."""
 
 import pytest
+from django.urls import reverse
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
@@ -10,6 +11,7 @@ from tests.support.browser import Browser
 from tests.support.factories import Tenant
 from tests.support.server import eventually
 from tests.support.staff import HISTORY, happened, of, support
+from tests.support.usage import refused
 
 
 @pytest.fixture
@@ -37,7 +39,7 @@ def test_story_of_an_unasked_download(acme: Tenant, sam: Browser) -> None:
     assert column(sam, "word") == ["Document downloaded"]
     [row] = column(sam, "what")
     [end] = AuditEntry.objects.filter(action=Action.DOWNLOAD_ENDED)
-    assert row.startswith(f"Lease, original, whole file, {end.bytes_sent:,} bytes")
+    assert row.startswith(f"Lease, original, all {end.bytes_sent:,} bytes sent")
     [who] = column(sam, "who")
     assert who.startswith(f"Acme sync ({acme.key.prefix}…)")
     assert "127.0.0.1" not in sam.find("#result_list").text
@@ -100,3 +102,16 @@ def test_fifty_entries_are_less_than_two_screens_high(acme: Tenant, sam: Browser
     assert len(column(sam, "word")) == 50
     assert sam.find("#result_list").size["height"] <= 1700
     sam.cdp("Emulation.clearDeviceMetricsOverride")
+
+
+def test_flood_is_one_line_that_opens(acme: Tenant, sam: Browser) -> None:
+    key = {"key_id": acme.key.pk, "key_name": acme.key.name, "key_prefix": acme.key.prefix}
+    refused(19, **of(acme.workspace, **key), status=429)
+    refused(1, **of(acme.workspace, **key), status=429, more=11)
+    refused(3, address="203.0.113.9", user_agent="curl/8")
+    sam.open(reverse("admin:usage_refusedrequest_changelist"))
+    assert column(sam, "word") == ["404 3 × not found", "429 31 × over the limit"]
+    sam.check_layout("refused-requests")
+    sam.find(".log li:last-child > details > summary").click()
+    assert len(sam.driver.find_elements(By.CSS_SELECTOR, ".log details[open] code")) >= 20
+    sam.check_layout("refused-requests-opened")
