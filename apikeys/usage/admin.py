@@ -33,7 +33,7 @@ class RefusedRequestAdmin(ScopedAdmin):
     menu_position = 35
     filter_form = RefusedFilter
     change_list_template = "admin/usage/refusedrequest/change_list.html"
-    list_display_links = ("request_link",)
+    only_on_pages = ("status", "when")
     sections = (
         ("What happened", ("when", "status", "response", "why", "document_link")),
         ("Who", ("key_link", "workspace", "address_link", "user_agent")),
@@ -56,20 +56,6 @@ class RefusedRequestAdmin(ScopedAdmin):
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[RefusedChangeList]:
         return RefusedChangeList
-
-    def get_list_display(self, request: HttpRequest) -> list[Any]:
-        everything = sees_every_workspace(request_user(request))
-        several = everything or len(scope_of(request).workspaces) != 1
-        return [
-            "when",
-            "status",
-            "why",
-            "key_link",
-            *(["workspace"] if several else []),
-            "address_link",
-            "short_path",
-            "request_link",
-        ]
 
     def hidden_fields(self, request: HttpRequest) -> Collection[str]:
         return () if sees_every_workspace(request_user(request)) else NOT_FOR_ADMINS
@@ -114,17 +100,6 @@ class RefusedRequestAdmin(ScopedAdmin):
     def address_link(self, row: RefusedRequest) -> str:
         link = list_link(row.address, address__exact=row.address)
         return link and format_html('<span class="nowrap">{}</span>', link)
-
-    @admin.display(description="path")
-    def short_path(self, row: RefusedRequest) -> str:
-        method = "" if row.method == "GET" else f"{row.method} "
-        return method + row.path.removeprefix("/api/v1")
-
-    @admin.display(description="request id")
-    def request_link(self, row: RefusedRequest) -> str:
-        return format_html(
-            '<code class="nowrap" title="{}">{}</code>', row.request_id, row.short_request_id
-        )
 
     @admin.display(description="request id")
     def whole_request(self, row: RefusedRequest) -> str:

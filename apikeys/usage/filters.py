@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Any
 
 from django import forms
@@ -18,8 +20,9 @@ from audit.admin.links import filtered_log_url
 from audit.admin.search import MOST_IDS, Recognised, ids_and_addresses
 from audit.admin.workspace_filter import WorkspaceField, own_workspace_field
 from audit.scope import Scope
+from config.console import keyset
 from config.console.base import request_user
-from config.console.changelist import FilterForm
+from config.console.changelist import BEFORE, FilterForm
 from config.runtime.key_format import PREFIX, PUBLIC_LENGTH
 from workspaces.directory import labels
 from workspaces.permissions import sees_every_workspace
@@ -41,6 +44,7 @@ CAN_BE_FOUND = (
     f"a request id or its first {REQUEST_ID_SHORT} characters, the id or URL of a document, the id "
     f"of a key or a workspace, an address, or the first {PUBLIC_LENGTH} characters of a key"
 )
+GROUPS, ROWS_READ = 50, 500  # of a page
 NOT_HERE = "not_here"  # the code of the error
 # Not a part of a longer word or of a UUID.
 _BEGINNING = re.compile(
@@ -72,6 +76,53 @@ def recognise(text: str) -> list[Recognised]:
             code=NOT_HERE,
         )
     return found
+
+
+@dataclass
+class Group:
+    """Equal refusals of a key, a workspace or an address, in the same or consecutive minutes.
+
+    Attributes:
+        rows: newest first. A flood has more requests than rows.
+    """
+
+    rows: list[RefusedRequest]
+    facts: list[tuple[str, Any]] = field(default_factory=list)
+
+    @property
+    def first(self) -> RefusedRequest:
+        return self.rows[-1]
+
+    @property
+    def last(self) -> RefusedRequest:
+        return self.rows[0]
+
+    @property
+    def count(self) -> int:
+        return sum(1 + row.more for row in self.rows)
+
+    @property
+    def text(self) -> str:
+        return STATUSES.get(self.last.status, "refused")
+
+
+def folded(rows: Sequence[RefusedRequest]) -> tuple[list[Group], int]:
+    """At most `GROUPS` groups of the first rows, and how many rows these are."""
+    groups: list[Group] = []
+    newest: dict[tuple[Any, ...], Group] = {}
+    for number, row in enumerate(rows):
+        who = row.key_id or row.key_prefix or row.address
+        alike = (who, row.workspace_id, row.status, row.reason)
+        minute = row.created_at.replace(second=0, microsecond=0)
+        group = newest.get(alike)
+        if group and group.first.created_at - minute < timedelta(minutes=2):
+            group.rows.append(row)
+            continue
+        if len(groups) == GROUPS:
+            return groups, number
+        groups.append(Group([row]))
+        newest[alike] = groups[-1]
+    return groups, len(rows)
 
 
 class RefusedFilter(FilterForm):
@@ -151,8 +202,19 @@ class RefusedChangeList(SearchChangeList):
     """Words the reasons of its rows, and leads to the audit log if nothing was found."""
 
     def get_results(self, request: HttpRequest) -> None:
+        # Of a flood, many rows are one line.
+        self.list_per_page = GROUPS if BEFORE in self.params else ROWS_READ
         super().get_results(request)
         explain(self.result_list, for_support=sees_every_workspace(request_user(request)))
+        self.groups, used = folded(self.result_list)
+        if used < len(self.result_list):
+            last = self.result_list[used - 1]
+            older = keyset.Position(last.created_at, last.pk)
+            self.result_list = self.result_list[:used]
+            self.page = replace(self.page, rows=self.result_list, older=older)
+        admin: Any = self.model_admin
+        for group in self.groups:
+            group.facts = admin.facts(request, group.last)
 
     @property
     def empty_links(self) -> list[tuple[str, str]]:

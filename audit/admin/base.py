@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from typing import Any
 
+from django.contrib.admin.utils import label_for_field, lookup_field
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -48,10 +49,12 @@ class ScopedAdmin(ReadOnlyAdmin):
 
     Attributes:
         sections: the fieldsets of a row's page; empty fields and fieldsets are left out.
+        only_on_pages: fields that rows which are opened in the list lack.
     """
 
     is_log = True
     sections: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    only_on_pages: tuple[str, ...] = ()
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         scope = scope_of(request)
@@ -82,6 +85,16 @@ class ScopedAdmin(ReadOnlyAdmin):
             for title, names in self.sections
         ]
         return [(title, {"fields": names}) for title, names in filled if names]
+
+    def facts(self, request: HttpRequest, obj: Any) -> list[tuple[str, Any]]:
+        """The fields of a row's page with their labels, for a list that opens its rows."""
+        fieldsets = self.get_fieldsets(request, obj)
+        return [
+            (str(label_for_field(name, self.model, self)), lookup_field(name, obj, self)[2])
+            for _, options in fieldsets
+            for name in options["fields"]
+            if name not in self.only_on_pages
+        ]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
         return [name for _, names in self.sections for name in names]

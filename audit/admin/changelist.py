@@ -14,6 +14,7 @@ from audit.admin.base import SearchChangeList
 from audit.admin.filters import PERIODS, AuditLogFilter
 from audit.admin.links import refused_requests_url
 from audit.admin.search import Recognised
+from audit.scope import scope_of
 from config.console.changelist import AFTER, BEFORE
 from config.console.charts import Bar, bar_chart
 
@@ -31,6 +32,13 @@ class AuditChangeList(SearchChangeList):
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
         columns.prepare(request, self.result_list, self.root_queryset)
+        admin: Any = self.model_admin
+        self.lines = [
+            {**admin.line(entry), "facts": admin.facts(request, entry)}
+            for entry in self.result_list
+        ]
+        scope = scope_of(request)
+        self.several = scope.everything or len(scope.workspaces) != 1
 
     # --- Search
 

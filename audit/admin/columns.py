@@ -9,11 +9,19 @@ from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
 
 from audit import download_outcomes
-from audit.admin.links import log_link, page_and_entries, pages_of
+from audit.admin.links import log_link, page_and_entries, page_link, pages_of
 from audit.models import Action, AuditEntry
 from audit.sealing import state
 from config.console.formatting import date_column, exact, pill
 from config.templatetags.console import copyable
+
+# The colour of an action's name, by its last word: what failed, what ended, what is new.
+_COLOURS = {
+    "bad": ("failed", "refused", "damaged", "verification_failed", "password_refused"),
+    "warn": ("revoked", "deleted", "removed", "suspended", "switched_off", "second_factor_removed"),
+    "ok": ("created", "added", "reinstated", "switched_on", "accepted", "second_factor_added"),
+}
+COLOURS = {word: colour for colour, words in _COLOURS.items() for word in words}
 
 
 def prepare(
@@ -86,13 +94,9 @@ class EntryFields:
 
     when = date_column("created_at", "time")
     happened = date_column("occurred_at", "happened", empty="")
-    workspace = link_column("workspace", "workspace_name", workspace_id__exact="workspace_id")
     person_link = link_column("user", "person", q="person")
     member_link = link_column("account", "member", q="member")
-    key_link = object_column("API key", "key_label", "key_id")
-    document = object_column("document", "document_title", "document_id")
     address_link = link_column("address", "address", q="address")
-    request = link_column("request id", "short_request_id", q="request_id")
 
     workspace_fact = object_fact("workspace", "workspace_name", "workspace_id")
     key_fact = object_fact("API key", "key_label", "key_id")
@@ -113,12 +117,11 @@ class EntryFields:
     def sent(self, entry: AuditEntry) -> str:
         return "" if entry.bytes_sent is None else f"{entry.bytes_sent:,}"
 
-    @admin.display(description="sealed")
     def sealed(self, entry: Any) -> str:
-        seal: state.Seal | None = entry.seal_found
-        if seal is None:
-            return "not yet"
-        return "yes" if seal.intact else pill("bad", "changed")
+        """Only what is not as it should be."""
+        if entry.seal_found is None:
+            return pill("quiet", "not sealed yet")
+        return "" if entry.seal_found.intact else pill("bad", "changed")
 
     @admin.display(description="seal")
     def seal(self, entry: Any) -> str:
@@ -142,21 +145,24 @@ class EntryFields:
         outcome: download_outcomes.Outcome | None = entry.outcome
         return outcome.pill if outcome else ""
 
-    @admin.display(description="what happened")
-    def what_happened_to(self, entry: AuditEntry) -> str:
-        """The action with its key or account. A key that acted itself is in the column "who"."""
-        if download_outcomes.is_download(entry):
-            return format_html(
-                "{} ({}) {}", self.what_happened(entry), entry.file_type, self.download(entry)
-            )
-        key = self.key_link(entry) if entry.person else ""
-        facts = (key, self.member_link(entry), entry.file_type, entry.detail)
-        parts = [each for each in facts if each]
-        if not parts:
-            return self.what_happened(entry)
-        named = format_html_join(", ", "{}", ((part,) for part in parts))
-        return format_html("{}: {}", self.what_happened(entry), named)
+    def line(self, entry: Any) -> dict[str, Any]:
+        """The entry in one line: how it is coloured, and the texts of its columns."""
 
-    @admin.display(description="who")
-    def who(self, entry: AuditEntry) -> str:
-        return self.person_link(entry) or self.key_link(entry)
+        def link(text: str, field: str) -> str:
+            return page_link(entry.pages, text, field, getattr(entry, field))
+
+        key = link(entry.key_label, "key_id")
+        parts = [link(entry.document_title, "document_id"), entry.member, entry.file_type]
+        if download_outcomes.is_download(entry):
+            parts.append(self.download(entry))
+        else:
+            # A key that acted itself is who did it.
+            parts = [key if entry.person else "", *parts, " ".join(entry.detail.split())]
+        return {
+            "entry": entry,
+            "colour": COLOURS.get(entry.action.partition(".")[2], ""),
+            "word": entry.action_label,
+            "who": entry.person or key,
+            "what": format_html_join(", ", "{}", ((part,) for part in parts if part)),
+            "sealed": self.sealed(entry),
+        }

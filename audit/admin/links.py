@@ -9,6 +9,7 @@ from django.db.models import Model
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from config.console.base import SectionAdmin
 
@@ -21,14 +22,22 @@ def filtered_log_url(**filters: Any) -> str:
     return f"{log_url()}?{urlencode(filters)}"
 
 
+def only_link(value: Any, **filters: Any) -> SafeString:
+    """An icon that leads to the audit log, filtered by one field."""
+    return format_html(
+        '<a class="only" href="{}" title="Only entries of {}" aria-label="Only entries of {}">'
+        '<svg viewBox="0 0 16 16" aria-hidden="true"><path d="M1 2h14L9.5 8.5V14l-3-2V8.5z"/></svg>'
+        "</a>",
+        filtered_log_url(**filters),
+        value,
+        value,
+    )
+
+
 def log_link(text: str, **filters: Any) -> str:
-    """The text as a link to the audit log, filtered by one field; plain text without a value."""
+    """The text, and an icon that filters the audit log by it; plain text without a value."""
     [value] = filters.values()
-    if not value:
-        return text
-    url = filtered_log_url(**filters)
-    title = f"Only entries of {value}"
-    return format_html('<a href="{}" title="{}">{}</a>', url, title, text or value)
+    return format_html("{} {}", text or value, only_link(value, **filters)) if value else text
 
 
 def pages_of(request: HttpRequest) -> dict[str, str]:
@@ -41,21 +50,22 @@ def pages_of(request: HttpRequest) -> dict[str, str]:
 
 
 def page_and_entries(pages: Mapping[str, str], text: str, field: str, value: Any) -> str:
-    """The text as a link to the object's page, and beside it a link to all of its entries.
+    """The text as a link to the object's page, and an icon that leads to all of its entries.
 
     Args:
-        pages: from `pages_of`; without the page, the text leads to the entries.
+        pages: from `pages_of`; without the page, the text is no link.
     """
     if not value or field not in pages:
         return log_link(text, **{f"{field}__exact": value})
-    return format_html(
-        '<a href="{}">{}</a> '
-        '<a class="quiet" href="{}" aria-label="All entries of {}">(all entries)</a>',
-        reverse(pages[field], args=[value]),
-        text or value,
-        filtered_log_url(**{f"{field}__exact": value}),
-        text or value,
-    )
+    link = page_link(pages, text or value, field, value)
+    return format_html("{} {}", link, only_link(text or value, **{f"{field}__exact": value}))
+
+
+def page_link(pages: Mapping[str, str], text: str, field: str, value: Any) -> str:
+    """The text as a link to the object's page, if the user may open it."""
+    if not value or field not in pages:
+        return text
+    return format_html('<a href="{}">{}</a>', reverse(pages[field], args=[value]), text)
 
 
 def refused_requests_url(text: str) -> str:

@@ -34,17 +34,7 @@ class AuditEntryAdmin(columns.EntryFields, ExportViews):
     filter_form = AuditLogFilter
     change_list_template = "admin/audit/auditentry/change_list.html"
     change_form_template = "admin/audit/auditentry/change_form.html"
-    list_display = (
-        "when",
-        "what_happened_to",
-        "who",
-        "document",
-        "workspace",
-        "address_link",
-        "request",
-        "sealed",
-    )
-    list_display_links = ("when",)
+    only_on_pages = ("what_happened", "seal")  # the latter is a query for each
     sections = (
         (
             "What happened",

@@ -30,7 +30,7 @@ class FilterForm(forms.Form):
         return Q()
 
     def chip_text(self, name: str, rows: Sequence[Any]) -> str:
-        """The text for a hidden filter that a link has set; "" to show its value."""
+        """The text for a filter that is set; "" to show its value."""
         return ""
 
     def alternatives(self) -> list[Q]:
@@ -39,6 +39,13 @@ class FilterForm(forms.Form):
         An empty list matches nothing.
         """
         return [Q()]
+
+
+def shown(field: forms.BoundField) -> Any:
+    """A field's value as its widget shows it."""
+    value = field.value()
+    choices = dict(getattr(field.field, "choices", ()))
+    return choices.get(value) or field.field.widget.format_value(value)
 
 
 class KeysetChangeList(ChangeList):
@@ -93,15 +100,15 @@ class KeysetChangeList(ChangeList):
 
     @property
     def chips(self) -> list[dict[str, Any]]:
-        """The hidden filters that a link has set, to be named above the list."""
+        """The filters that are set, to be named above the list."""
         return [
             {
                 "field": field,
-                "text": self.form.chip_text(field.name, self.result_list) or field.value(),
+                "text": self.form.chip_text(field.name, self.result_list) or shown(field),
                 "url_without": self.address(**{field.name: None}),
             }
-            for field in self.form.hidden_fields()
-            if field.value()
+            for field in self.form
+            if field.value() and field.name != "q"
         ]
 
     @property

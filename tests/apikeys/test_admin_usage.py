@@ -203,10 +203,41 @@ def test_foreign_document_reads_unknown(acme: Tenant, umbrella: Tenant, flusher:
             text_of(html(each)) for each in (client.get(LIST, {"q": str(id)}), page(client, row))
         ]
         assert NO_DOCUMENT in texts[0]
-        times = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
+        times = r"(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d"
         ids = f"{id}|{request}|{request[:8]}"
         read.append([re.sub(times, "TIME", re.sub(ids, "ID", text)) for text in texts])
     assert read[0] == read[1]
+
+
+def test_equal_refusals_are_one_line_with_their_count(acme: Tenant, umbrella: Tenant) -> None:
+    start = factories.at("2026-03-01 21:05:40")
+    flood: Any = of_key(acme, status=429, created_at=lambda n: start - timedelta(seconds=10 * n))
+    refused(15, **flood, more=lambda n: 11 if n == 3 else 0)  # 21:03:20 to 21:05:40
+    [earlier] = refused(**of_key(acme, status=429, created_at=start - timedelta(minutes=5)))
+    [other] = refused(**of_key(umbrella, status=429, created_at=start - timedelta(seconds=5)))
+    sam = signed_in(staff.support())
+    groups = shown(sam, "", LIST).groups
+    assert [(len(each.rows), each.count) for each in groups] == [(15, 26), (1, 1), (1, 1)]
+    assert [each.last.pk for each in groups[1:]] == [other.pk, earlier.pk]
+    text = text_of(html(sam.get(LIST)))
+    assert (
+        "26 × over the limit, 2026-03-01 21:03:20 UTC to 2026-03-01 21:05:40 UTC . "
+        "Of these, 15 are kept with their request ids." in text
+    )
+
+
+def test_pages_of_groups_have_each_request_once(acme: Tenant) -> None:
+    hour = timedelta(hours=1)
+    made = refused(120, **of_key(acme), created_at=lambda n: timezone.now() - n * hour)
+    client, found, query = signed_in(acme.admin), [], ""
+    while query is not None:
+        each = shown(client, query, LIST)
+        found += [row.pk for row in each.result_list]
+        assert len(each.groups) <= 50
+        query = each.older_url
+    assert found == [row.pk for row in made]
+    newer = shown(client, shown(client, shown(client, "", LIST).older_url, LIST).newer_url, LIST)
+    assert [row.pk for row in newer.result_list] == found[:50]
 
 
 def test_raw_key_in_the_search_is_cut_to_its_prefix(acme: Tenant) -> None:

@@ -60,3 +60,10 @@ document.addEventListener("click", (event) => {
     menu.open = false;
   }
 });
+
+// On a phone the list comes before its filters.
+if (window.matchMedia("(max-width: 47rem)").matches) {
+  for (const filters of document.querySelectorAll(".list-filters details")) {
+    filters.open = filters.matches(":has([aria-invalid])");
+  }
+}
