@@ -78,7 +78,6 @@ def end(user: User, *, by: str, only: str = "", but: str | None = None) -> int:
 
 def sign_ins_of(user: User) -> list[AuditEntry]:
     """The last sign-ins to the account, and the attempts that failed."""
-    # As the index says.
     entries = AuditEntry.objects.exclude(person="").annotate(folded=folded("person"))
     own = entries.filter(folded=folded(Value(user.get_username())))
     own = own.filter(action__in=(Action.LOGIN, Action.LOGIN_FAILED))
@@ -98,6 +97,5 @@ def in_words(user_agent: str) -> str:
         next((name or part for part, name in names.items() if part in user_agent), "")
         for names in (BROWSERS, SYSTEMS)
     )
-    other = re.split(r"[/\s]", user_agent, maxsplit=1)[0][:40]
-    text = browser or other or "Unknown browser"
+    text = browser or re.split(r"[/\s]", user_agent)[0][:40] or "Unknown browser"
     return f"{text} on {system}" if system else text
