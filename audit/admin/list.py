@@ -5,10 +5,8 @@ from typing import Any
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.template.loader import render_to_string
 from django.urls import URLPattern, path
 from django.utils.decorators import method_decorator
-from django.utils.safestring import SafeString
 from django.views.decorators.http import require_GET
 
 from audit.admin import columns
@@ -66,13 +64,6 @@ class AuditEntryAdmin(columns.EntryFields, ExportViews):
     def urgent_warnings(self, request: HttpRequest) -> list[str]:
         """If the log is not sealed or was found damaged: that concerns all who read it."""
         return [code_spans(warning) for warning in state.read().warnings()]
-
-    def panels(self, request: HttpRequest) -> list[SafeString]:
-        """A search, for those who see all entries."""
-        if not scope_of(request).everything:
-            return []
-        help_text = self.filter_form.base_fields["q"].help_text
-        return [render_to_string("admin/audit/auditentry/search_panel.html", {"help": help_text})]
 
     def get_urls(self) -> list[URLPattern]:
         views = {
