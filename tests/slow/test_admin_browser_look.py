@@ -78,3 +78,25 @@ def test_times_have_the_reader_s_own_time_zone_as_tooltip(acme: Tenant, browser:
     assert "in your time zone" in str(title)
     assert "GMT+9" in str(title)
     browser.cdp("Emulation.setTimezoneOverride", timezoneId="")
+
+
+def test_header_has_its_menu_behind_a_button_on_a_phone_and_slash_leads_to_the_search(
+    acme: Tenant, browser: Browser
+) -> None:
+    browser.log_in(acme.admin)
+    size = {"width": 390, "height": 800, "deviceScaleFactor": 1}
+    browser.cdp("Emulation.setDeviceMetricsOverride", **size, mobile=True)
+    browser.open(KEYS)
+    link = browser.find(".sections-nav a")
+    assert not link.is_displayed()
+    browser.find(".sections-button").click()
+    assert link.is_displayed()
+    browser.cdp("Emulation.clearDeviceMetricsOverride")
+    browser.open(KEYS)
+    browser.find(".menu summary").click()
+    assert browser.find(".menu ul").is_displayed()
+    browser.find("body").send_keys(Keys.ESCAPE)
+    assert not browser.find(".menu ul").is_displayed()
+    browser.find("body").send_keys("/")
+    browser.submit(browser.driver.switch_to.active_element, acme.raw)
+    assert browser.driver.current_url.endswith(f"/apikeys/apikey/{acme.key.pk}/change/")
