@@ -29,7 +29,7 @@ from config.console.base import request_user
 from config.console.formatting import Bad
 from workspaces.directory import own_workspaces
 from workspaces.models import Workspace
-from workspaces.permissions import sees_every_workspace
+from workspaces.permissions import is_operator, sees_every_workspace
 
 
 @admin.register(ApiKey)
@@ -141,7 +141,8 @@ class ApiKeyAdmin(AuditHistory, KeyAccess):
         return "API access and keys" if own_workspaces(request) else ""
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
-        return panels.of_workspaces(own_workspaces(request))
+        of_all = [panels.of_all()] if is_operator(request_user(request)) else []
+        return [*of_all, *panels.of_workspaces(own_workspaces(request))]
 
     def expiry_warnings(self, own: QuerySet[Workspace]) -> list[str]:
         """The keys that expire within 14 days, the first to expire first."""

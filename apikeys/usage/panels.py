@@ -31,8 +31,7 @@ def for_user(user: User) -> list[SafeString]:
             )
         )
     if is_operator(user):
-        top = {by: report.top_workspaces(by) for by in ("requests", "limited")}
-        panels.append(_panel("operator", **top))
+        panels.append(_panel("operator", requests=report.top_workspaces()))
     return panels
 
 
@@ -51,6 +50,12 @@ def of_workspaces(names: dict[UUID, str]) -> list[SafeString]:
         for id, name in shown.items()
     ]
     return [_panel("admin", rows=rows, unused_days=UNUSED_DAYS)] if rows else []
+
+
+def of_all() -> SafeString:
+    """A chart of all requests, for operators."""
+    days = report.daily_of_all()
+    return _panel("all", chart=month(days), usage=total(days))
 
 
 def _panel(name: str, **context: object) -> SafeString:

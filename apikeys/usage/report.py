@@ -68,15 +68,17 @@ def daily(
     """
     wanted = list(ids)
     dates = [today() - timedelta(days=back) for back in reversed(range(days))]
-    rows = KeyUsage.objects.filter(**{f"{of}__in": wanted}, day__in=dates).order_by()
-    sums = {f"all_{name}": Sum(name) for name in _COUNTED}
-    found = {
-        (row[of], row["day"]): Day(
-            date=row["day"], **{name: int(row[f"all_{name}"]) for name in _COUNTED}
-        )
-        for row in rows.values(of, "day").annotate(**sums)
-    }
+    rows = KeyUsage.objects.filter(**{f"{of}__in": wanted}, day__in=dates)
+    found = {(row[of], row["day"]): _day(row) for row in _summed(rows, of, "day")}
     return {id: [found.get((id, day)) or Day(date=day) for day in dates] for id in wanted}
+
+
+def daily_of_all(days: int = 30) -> list[Day]:
+    """The same of all keys together. All rows of these days are read: one for each key in use."""
+    dates = [today() - timedelta(days=back) for back in reversed(range(days))]
+    rows = KeyUsage.objects.filter(day__gte=dates[0])
+    found = {row["day"]: _day(row) for row in _summed(rows, "day")}
+    return [found.get(day) or Day(date=day) for day in dates]
 
 
 def total(days: Iterable[Day]) -> Usage:
@@ -114,23 +116,27 @@ def limited_keys(
     return [(row, keys.get(row.key_id)) for row in most]
 
 
-def top_workspaces(by: Literal["requests", "limited"], limit: int = 10) -> list[WorkspaceUsage]:
-    """The workspaces with most requests, or most 429s, today; those with none are left out.
+def top_workspaces(limit: int = 10) -> list[WorkspaceUsage]:
+    """The workspaces with most requests today; those with none are left out.
 
     All rows of today are read: one for each key that was used.
     """
-    rows = _today().filter(**{f"all_{by}__gt": 0}).order_by(f"-all_{by}", "workspace_id")
-    most = list(rows[:limit])
+    rows = _summed(KeyUsage.objects.filter(day=today()), "workspace_id")
+    most = list(rows.filter(all_requests__gt=0).order_by("-all_requests", "workspace_id")[:limit])
     found = Workspace.objects.in_bulk([row["workspace_id"] for row in most])
     labels = {id: workspace.label for id, workspace in found.items()}
     return [_usage(row, labels.get(row["workspace_id"], "")) for row in most]
 
 
-def _today() -> QuerySet[KeyUsage, Any]:
-    """The sums of today, by workspace."""
+def _summed(rows: QuerySet[KeyUsage], *by: str) -> Any:
+    """The sums of the rows, grouped."""
     sums = {f"all_{name}": Sum(name) for name in _COUNTED}
-    rows = KeyUsage.objects.filter(day=today()).order_by().values("workspace_id")
-    return rows.annotate(all_requests=Sum(F("ok") + F("errors") + F("limited")), **sums)
+    requests = Sum(F("ok") + F("errors") + F("limited"))
+    return rows.order_by().values(*by).annotate(all_requests=requests, **sums)
+
+
+def _day(row: Mapping[str, Any]) -> Day:
+    return Day(date=row["day"], **{name: int(row[f"all_{name}"]) for name in _COUNTED})
 
 
 def _usage(row: Mapping[str, Any], label: str) -> WorkspaceUsage:

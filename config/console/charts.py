@@ -19,12 +19,6 @@ SERIES = {
     "limited": "over the limit (429)",
     "downloads": "downloads",
     "other": "other entries",
-    "requests": "requests",
-    "p95": "ms for 95 % of the responses",
-    "failed": "% with a status of 5xx",
-    "delivered": "delivered",
-    "retrying": "waiting",
-    "undelivered": "not delivered",
 }
 
 

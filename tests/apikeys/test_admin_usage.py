@@ -345,7 +345,7 @@ def test_reports_read_indexes(acme: Tenant) -> None:
         report.daily([uid(1, 1), uid(2, 1)], of="workspace_id")
         report.limited_keys(workspaces=[uid(1, 1)])
         latest.of_ended_keys([uid(1, 1)])
-        report.top_workspaces("requests")
+        report.top_workspaces()
         report.limited_keys()
         latest.of_known_keys(10)
         latest.of_refused_keys(10)
@@ -506,9 +506,11 @@ def test_start_page_of_an_operator_has_the_top_workspaces(acme: Tenant, umbrella
     used(umbrella.key.pk, umbrella.workspace.pk, ok=9)
     text = text_of(start(staff.operator()))
     assert re.search(
-        r"most requests today .* Umbrella · 00000001 9 0 0 0 Acme · 00000001 6 0 0 1 ", text
+        r"most requests today .* Umbrella · 00000001 9 0 0 0 Acme · 00000001 6 0 0 1", text
     )
-    assert "today Workspace Refused (429) Acme · 00000001 1" in text
+    assert "All workspaces, last 30 days requests 15 downloads 0 errors 0 over the limit 1" in text
+    assert f"{report.today()}: 14 successful, 1 over the limit (429)" in text
+    assert "All workspaces" not in text_of(start(staff.support()))
 
 
 def test_start_page_without_any_request_says_so(acme: Tenant) -> None:

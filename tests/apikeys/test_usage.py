@@ -186,12 +186,10 @@ def test_report_of_top_workspaces_is_today_s(acme: Tenant, umbrella: Tenant) -> 
     used(uid(3, 2), uid(1, 1), 1, ok=100)
     daily = report.daily([uid(1, 1), uid(2, 1)], 2, of="workspace_id")
     assert [[day.requests for day in daily[uid(n, 1)]] for n in (1, 2)] == [[100, 4], [0, 0]]
-    top = {
-        by: [(each.label, each.requests) for each in report.top_workspaces(by)]
-        for by in ("requests", "limited")
-    }
-    assert top == {"requests": [("", 5), ("Acme · 00000001", 4)], "limited": [("", 5)]}
-    assert len(report.top_workspaces("requests", limit=1)) == 1
+    top = [(each.label, each.requests) for each in report.top_workspaces()]
+    assert top == [("", 5), ("Acme · 00000001", 4)]
+    assert len(report.top_workspaces(limit=1)) == 1
+    assert [day.requests for day in report.daily_of_all(2)] == [100, 9]
 
 
 def test_purge_deletes_old_rows_some_at_a_time(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
