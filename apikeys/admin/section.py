@@ -10,7 +10,7 @@ from django.http.response import HttpResponseBase
 
 from apikeys.admin.access import KeyAccess
 from apikeys.admin.changelist import KeyChangeList, StateFilter, UsedFilter, WorkspaceFilter
-from apikeys.admin.create import CreateKey, RollKey
+from apikeys.admin.create import CreateKey, EditKey, RollKey
 from apikeys.admin.end import DeleteKeys, EndKeys, RevokeKeys
 from apikeys.admin.key_page import KeyPage, parsed
 from apikeys.admin.texts import expiry_warning, refusal_warning
@@ -43,6 +43,7 @@ class ApiKeyAdmin(AuditHistory, KeyAccess):
     pages = {
         "add": CreateKey,
         "change": KeyPage,
+        "edit": EditKey,
         "roll": RollKey,
         "revoke": RevokeKeys,
         "delete": DeleteKeys,
