@@ -10,7 +10,10 @@ from config.runtime.key_format import PREFIX, PUBLIC_LENGTH
 ALPHABET = string.ascii_letters + string.digits  # a double click selects the whole key
 SECRET_LENGTH = 40  # characters; 40 × log2(62) ≈ 238 bits, of which 190 stay secret
 
+LENGTH = len(PREFIX) + SECRET_LENGTH
+
 _KEY = re.compile(rf"{PREFIX}[A-Za-z0-9]{{{SECRET_LENGTH}}}")
+_BEGINNING = re.compile(rf"{PREFIX}[A-Za-z0-9]{{{PUBLIC_LENGTH - len(PREFIX)}}}")
 
 
 def generate() -> str:
@@ -29,6 +32,14 @@ def digest(raw: str) -> str:
 def first_characters(raw: str) -> str:
     """The public part of a key, by which users recognise it."""
     return raw[:PUBLIC_LENGTH]
+
+
+def beginning(raw: str) -> str:
+    """What may be the public part of a key that was cut, doubled or mistyped; "" if it is not.
+
+    Of a text that no key begins with, even these characters may be a secret: nothing keeps them.
+    """
+    return raw[:PUBLIC_LENGTH] if _BEGINNING.match(raw) else ""
 
 
 def loggable(raw: str) -> str | None:

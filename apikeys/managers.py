@@ -70,12 +70,14 @@ class ApiKeyManager(_Manager["ApiKey"]):
         note: str = "",
         expires_at: datetime | None = None,
         id: uuid.UUID | None = None,
+        raw: str = "",
     ) -> tuple["ApiKey", str]:
         """Creates a key.
 
         Args:
             name: see `apikeys.validators`, like `note`.
             id: the key's id, if the caller has chosen it, so that a repeated call is detected.
+            raw: the raw key of a demo; a random one without it.
 
         Returns:
             The stored key and the raw one, which is not stored and cannot be shown again.
@@ -84,7 +86,7 @@ class ApiKeyManager(_Manager["ApiKey"]):
             ValidationError: the name or the note is not valid.
             AlreadyIssued: a key with this id exists or existed.
         """
-        raw = keys.generate()
+        raw = raw or keys.generate()
         key = self.model(
             id=id or uuid.uuid4(),
             workspace=workspace,

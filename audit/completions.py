@@ -43,7 +43,7 @@ def completion_text(*, bytes_sent: int, length: int | None, size: int | None) ->
     elif bytes_sent < length:
         text = f"broken off at {bytes_sent:,} of {length:,} bytes"
     elif size is None or length == size:
-        text = "whole file"
+        text = "all bytes sent"
     else:
         return f"part: {length:,} of {size:,} bytes"
     return text if length == size else f"part, {text}"

@@ -1,5 +1,8 @@
 """A download in one sentence, from the entries of its start and of its end.
 
+"Sent" is what the server knows: the bytes have left it. Whether the client has received and kept
+them, only the client knows.
+
 The texts that were stored have changed over time, so the sentence is made of the numbers: the part
 that was asked for, the bytes that were sent, and, if it was broken off, the length in the detail.
 """
@@ -76,7 +79,7 @@ def outcome(started: AuditEntry, ended: AuditEntry | None) -> Outcome:
     if length is None or sent < length:
         return Outcome("broken off", f"{'part, ' if asked else ''}{_broken_off(sent, length)}")
     if asked is None:
-        return Outcome("whole", f"whole file, {_bytes(sent)}")
+        return Outcome("whole", f"all {_bytes(sent)} sent")
     return Outcome("part", f"part: {_of(asked, size)}")
 
 

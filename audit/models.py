@@ -112,7 +112,7 @@ class AuditEntry(models.Model):
         max_length=254, blank=True
     )  # login of the user who did it; "" for a key
     member = models.CharField(max_length=254, blank=True)  # login of the member
-    detail = models.CharField(max_length=1000, blank=True)  # "FREE → PRO", "whole file"
+    detail = models.CharField(max_length=1000, blank=True)  # "FREE → PRO", "all bytes sent"
     key_id = models.UUIDField(null=True)
     key_name = models.CharField(max_length=100, blank=True)
     key_prefix = models.CharField(max_length=PUBLIC_LENGTH, blank=True)

@@ -163,7 +163,7 @@ def main() -> None:
         server = ThreadingHTTPServer(("127.0.0.1", int(os.environ.get("PORT") or 8080)), Handler)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         with dtd.Client(patience=0) as client:  # the events wait for the next attempt
-            print(f"Listening on http://127.0.0.1:{server.server_port}", flush=True)
+            log(f"Listening on http://127.0.0.1:{server.server_port}")
             work(Handler.events, client, folder)
     except KeyboardInterrupt:
         sys.exit("Interrupted; the next start goes on from here.")

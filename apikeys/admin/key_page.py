@@ -1,7 +1,8 @@
 """The page of one key: all that is known of it."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.http import Http404
@@ -14,6 +15,7 @@ from apikeys.history import DeletedKey, deleted_key, history_of
 from apikeys.models import ApiKey
 from apikeys.states import State
 from apikeys.usage import latest, report
+from apikeys.usage.models import KeyAddress
 from audit.admin.links import filtered_log_url
 from audit.models import Action
 from audit.scope import scope_of
@@ -52,6 +54,7 @@ class KeyPage(ObjectPage):
         own, for_support = own_workspaces(self.request), sees_every_workspace(self.user)
         workspace = Workspace.objects.filter(pk=key.workspace_id).first()
         days = report.daily([key.id])[key.id]
+        addresses = list(report.addresses(key.id))
         return {
             "title": key.name,
             "key": key,
@@ -62,13 +65,36 @@ class KeyPage(ObjectPage):
             # Only support staff may know all reasons.
             "refused": latest.of_key(key.id, REFUSED_SHOWN, for_support=for_support),
             "refused_url": f"{reverse(REFUSED)}?key_id__exact={key.id}",
-            "addresses": report.addresses(key.id),
+            "addresses": addresses,
+            "last_use": last_use(key, addresses) if isinstance(key, ApiKey) else None,
             "workspace": workspace,
             "workspace_label": label_for(self.request, workspace) if workspace else "",
             "refusal": refusal_warning(workspace, for_support=for_support) if workspace else "",
             "events": events(key),
             "log_url": filtered_log_url(key_id__exact=key.id),
         }
+
+
+class LastUse(NamedTuple):
+    """When a key was last used, from where, and by which client."""
+
+    at: datetime
+    address: str
+    client: str
+
+
+def last_use(key: ApiKey, addresses: Sequence[KeyAddress]) -> LastUse | None:
+    """The newest that is known. The key itself has it at most once a minute.
+
+    Args:
+        addresses: the last seen first.
+    """
+    newest = addresses[0] if addresses else None
+    if newest and (key.last_used_at is None or newest.last_seen > key.last_used_at):
+        return LastUse(newest.last_seen, newest.address, newest.user_agent)
+    if key.last_used_at is None:
+        return None
+    return LastUse(key.last_used_at, key.last_used_address, key.last_used_client)
 
 
 def parsed(text: str) -> UUID | None:

@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 from django.db.models import prefetch_related_objects
 
+from apikeys import keys
 from apikeys.models import ApiKey
 from apikeys.states import State
 from apikeys.usage.models import RefusedRequest
@@ -68,6 +69,13 @@ def unavailable(cause: str, reason: str) -> str:
 def _sentence(row: RefusedRequest, deleted: AuditEntry | None) -> str:
     if row.status == 503:
         return unavailable(row.cause, row.reason)
+    if row.cause == MALFORMED and row.key_id and row.reason.isdecimal():
+        return (
+            f"What was sent begins like the key “{row.key_name}”, but has {row.reason} characters "
+            f"instead of {keys.LENGTH}: it was not copied whole, or something was added."
+        )
+    if row.cause == errors.PathNotFound.code and row.path.endswith("/"):
+        return f"{errors.PathNotFound.text[:-1]}: it ends in a slash, and paths of the API do not."
     if text := _TEXTS.get(row.cause):
         return text.format(reason=row.reason, key_name=row.key_name)
     if row.cause == errors.InvalidKey.code:

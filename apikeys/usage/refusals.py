@@ -134,9 +134,9 @@ def _refused(request: HttpRequest, status: int, address: str, notes: Notes, now:
             "workspace_name": key.workspace_name,
         }
     elif raw := from_header(request.META.get("HTTP_AUTHORIZATION", "")):
-        columns["key_prefix"] = keys.loggable(raw) or ""
-        if status == 401 and not columns["key_prefix"]:
-            columns["cause"] = MALFORMED
+        columns["key_prefix"] = keys.beginning(raw)
+        if status == 401 and not keys.loggable(raw):
+            columns |= {"cause": MALFORMED, "reason": str(len(raw))}
         return Refused(columns, keys.digest(raw))
     return Refused(columns)
 
@@ -170,10 +170,13 @@ def _identify(refused: Iterable[Refused]) -> None:
     for each in sent:
         prefix = each.columns["key_prefix"]
         key = existing.get(prefix)
-        if key and key.digest != each.digest and each.columns["status"] == 401:
+        malformed = each.columns["cause"] == MALFORMED
+        if key and key.digest != each.digest and each.columns["status"] == 401 and not malformed:
             each.columns["cause"] = MISTYPED
         if copy := key.snapshot() if key else deleted.get(prefix):
             each.columns |= {name: getattr(copy, name) for name in _COPIED}
+        elif malformed:
+            each.columns["key_prefix"] = ""  # it may be anything
 
 
 REFUSED = Refusals()

@@ -24,7 +24,7 @@ LOST = """
     FROM unnest(%s::text[], %s::bigint[]) AS download (request, length), LATERAL (
         SELECT count(*) FILTER (WHERE action = 'document.downloaded') AS started,
             count(*) FILTER (WHERE action = 'document.download_ended') AS ended,
-            count(*) FILTER (WHERE bytes_sent = length AND detail = 'whole file') AS whole
+            count(*) FILTER (WHERE bytes_sent = length AND detail = 'all bytes sent') AS whole
         FROM audit_auditentry WHERE request_id = request
     ) AS entries
 """

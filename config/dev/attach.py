@@ -45,14 +45,14 @@ def attach(name: str, folder: Path) -> dict[str, str]:
         if folder not in _held:
             _held[folder] = (folder / USERS_LOCK).open("w")
             fcntl.flock(_held[folder], fcntl.LOCK_SH)
-        if not _supervisor_runs(folder):
+        if not is_running(folder):
             _start_supervisor(name, folder)
         variables: dict[str, str] = json.loads((folder / VARIABLES).read_text())
         return variables
 
 
-def _supervisor_runs(folder: Path) -> bool:
-    """Whether a supervisor holds its lock, which the kernel releases if it is killed."""
+def is_running(folder: Path) -> bool:
+    """Whether its supervisor holds its lock, which the kernel releases however that ends."""
     with (folder / SUPERVISOR_LOCK).open("a") as handle:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

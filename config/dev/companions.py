@@ -1,7 +1,6 @@
 """Processes that run beside the server of `make run`."""
 
 import contextlib
-import logging
 import os
 import subprocess
 import sys
@@ -9,8 +8,6 @@ import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
-
-logger = logging.getLogger(__name__)
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 STOP_SECONDS = 10
@@ -23,7 +20,7 @@ class Companion(NamedTuple):
         name: of it, for the log.
         words: a Python program and its arguments.
         environ: its whole environment.
-        without: what does not work while it does not run, and what to do; for the log.
+        without: what does not work while it does not run, and what to do.
     """
 
     name: str
@@ -36,7 +33,7 @@ class Companion(NamedTuple):
 def running(companions: list[Companion]) -> Iterator[None]:
     """Runs them meanwhile; they end with this process, however that ends.
 
-    If one ends by itself, the log says so, and the others go on.
+    If one ends by itself, the terminal says so, and the others go on.
     """
     stopping = threading.Event()
     processes = [_start(companion, stopping) for companion in companions]
@@ -64,7 +61,9 @@ def _start(companion: Companion, stopping: threading.Event) -> "subprocess.Popen
     def watch() -> None:
         status = process.wait()
         if not stopping.is_set():
-            logger.error("%s ended with status %d: %s", companion.name, status, companion.without)
+            print(  # noqa: T201 - to the terminal, whatever is logged elsewhere
+                f"{companion.name} ended with status {status}: {companion.without}", flush=True
+            )
 
     threading.Thread(target=watch, name=f"{companion.name} watcher", daemon=True).start()
     return process

@@ -125,6 +125,38 @@ def test_refused_request_without_a_valid_key_says_what_was_sent(
     assert about(row) == (of(acme) if is_mistyped else (None, "", prefix, None, ""))
 
 
+@pytest.mark.parametrize("deleted", [False, True])
+@pytest.mark.parametrize(
+    ("copied", "length"), [(lambda raw: raw[:-1], 43), (lambda raw: raw * 2, 88)]
+)
+def test_key_that_was_not_copied_exactly_is_recognised_by_its_beginning(
+    acme: Tenant, flusher: Flusher, copied: Callable[[str], str], length: int, deleted: bool
+) -> None:
+    if deleted:
+        acme.key.delete_by(by=acme.admin)
+    row = row_of(get("/api/v1/me", f"Bearer {copied(acme.raw)}"), flusher)
+    assert about(row)[1:] == of(acme)[1:]
+    assert reason(row) == reason(row, for_support=False)
+    assert reason(row) == (
+        f"What was sent begins like the key “Acme sync”, but has {length} characters instead of "
+        "44: it was not copied whole, or something was added."
+    )
+
+
+def test_malformed_text_that_no_key_begins_with_is_not_kept(flusher: Flusher) -> None:
+    row = row_of(get("/api/v1/me", "Bearer dtd_hunter22secret"), flusher)
+    assert "hunter22" not in str(RefusedRequest.objects.values().get(pk=row.pk))
+
+
+def test_path_that_ends_in_a_slash_is_no_path(acme: Tenant, flusher: Flusher) -> None:
+    document = factories.document(acme.workspace)
+    response = acme.get(f"/documents/{document.id}/")
+    assert (response.status, response.headers["error-code"]) == (404, "path_not_found")
+    assert reason(row_of(response, flusher)) == (
+        "The API has no such path: it ends in a slash, and paths of the API do not."
+    )
+
+
 def test_refused_requests_have_no_key_in_any_column(acme: Tenant, flusher: Flusher) -> None:
     acme.key.revoke(by=acme.admin)
     secret = acme.raw.removeprefix(acme.key.prefix)

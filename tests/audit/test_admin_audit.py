@@ -213,7 +213,7 @@ def downloaded(**end: Any) -> tuple[AuditEntry, AuditEntry | None]:
     ("end", "pill", "text"),
     [
         ({}, "quiet", "no end recorded"),
-        ({"bytes_sent": 50782, "detail": "whole file"}, "ok", "whole file, 50,782 bytes"),
+        ({"bytes_sent": 50782, "detail": "all bytes sent"}, "ok", "all 50,782 bytes sent"),
         (
             {"bytes_sent": 12288, "detail": "broken off at 12,288 of 50,782 bytes"},
             "warn",
@@ -235,17 +235,17 @@ def test_audit_list_finds_the_end_of_a_download_that_was_recorded_much_later(sam
     started, _ = downloaded()
     happened(60, created_at=lambda n: at("2026-03-02 12:00:00"), action=Action.LOGIN)
     late: Any = {"created_at": at("2026-04-01 12:00:00"), "request_id": "5a" * 16}
-    happened(**late, action=Action.DOWNLOAD_ENDED, bytes_sent=7, detail="whole file")
+    happened(**late, action=Action.DOWNLOAD_ENDED, bytes_sent=7, detail="all bytes sent")
     assert seen(sam, "?until=2026-03-01") == [started.id]
-    assert "whole file, 7 bytes" in body(sam.get(f"{HISTORY}?until=2026-03-01"))
+    assert "all 7 bytes sent" in body(sam.get(f"{HISTORY}?until=2026-03-01"))
 
 
 def test_audit_entry_page_of_a_download_shows_both_entries(sam: Client) -> None:
-    started, ended = downloaded(bytes_sent=50782, detail="whole file")
+    started, ended = downloaded(bytes_sent=50782, detail="all bytes sent")
     assert ended
     for entry, other in ((started, ended), (ended, started)):
         html = body(sam.get(entry_url(entry)))
-        assert "whole file, 50,782 bytes" in html
+        assert "all 50,782 bytes sent" in html
         assert f'href="{entry_url(other)}"' in html
         assert "2026-03-01 12:01:00 UTC" in html
         assert "(this one)" in html

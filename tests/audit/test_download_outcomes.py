@@ -18,11 +18,11 @@ def said(byte_range: str, sent: int | None, detail: str) -> tuple[str, str]:
 @pytest.mark.parametrize(
     ("byte_range", "sent", "detail", "state", "text"),
     [
-        ("", 50_782, "whole file", "whole", "whole file, 50,782 bytes"),
-        ("", 50_782, "complete", "whole", "whole file, 50,782 bytes"),
-        ("", 1, "whole file", "whole", "whole file, 1 byte"),
-        ("0-50781/50782", 50_782, "whole file", "whole", "whole file, 50,782 bytes"),
-        ("0-50781/50782", 50_782, "complete", "whole", "whole file, 50,782 bytes"),
+        ("", 50_782, "whole file", "whole", "all 50,782 bytes sent"),
+        ("", 50_782, "complete", "whole", "all 50,782 bytes sent"),
+        ("", 1, "whole file", "whole", "all 1 byte sent"),
+        ("0-50781/50782", 50_782, "all bytes sent", "whole", "all 50,782 bytes sent"),
+        ("0-50781/50782", 50_782, "complete", "whole", "all 50,782 bytes sent"),
         (
             "0-99/50782",
             100,
@@ -72,8 +72,8 @@ def said(byte_range: str, sent: int | None, detail: str) -> tuple[str, str]:
             "damaged file, broken off at 32,768 of 50,782 bytes (65 %)",
         ),
         ("", None, "complete", "unknown", "complete"),
-        ("x", 5, "", "whole", "whole file, 5 bytes"),
-        ("", 0, "whole file", "whole", "whole file, 0 bytes"),
+        ("x", 5, "", "whole", "all 5 bytes sent"),
+        ("", 0, "whole file", "whole", "all 0 bytes sent"),
         ("0-0/0", 0, "", "broken off", "part, broken off at 0 of 1 byte (0.0 %)"),
     ],
 )

@@ -116,8 +116,8 @@ def test_record_download_completions_records_a_log_that_is_read_again_once(
     assert record_completions(log) == counts(recorded=1, recorded_before=1)
     assert record_completions(log) == counts(recorded_before=2)
     assert [(id, detail) for id, detail, _ in end_entries()] == [
-        (first, "whole file"),
-        (second, "whole file"),
+        (first, "all bytes sent"),
+        (second, "all bytes sent"),
     ]
 
 
@@ -162,14 +162,14 @@ def test_record_download_completions_ignores_a_last_line_without_a_newline(
 @pytest.mark.parametrize(
     ("logged", "detail", "bytes_sent"),
     [
-        ("200 50000 50000", "whole file", 50000),
+        ("200 50000 50000", "all bytes sent", 50000),
         ("206 100 100", "part: 100 of 50,000 bytes", 100),
         ("200 1234 50000", "broken off at 1,234 of 50,000 bytes", 1234),
         ("206 0 100", "part, broken off at 0 of 100 bytes", 0),
         ("200 1000 -", "broken off at 1,000 bytes", 1000),
         ("503 88 88", "broken off at 0 bytes", 0),  # the bytes of an error
         ("499 0 -", "broken off at 0 bytes", 0),  # the client left before object storage responded
-        ("200 0 0", "whole file", 0),
+        ("200 0 0", "all bytes sent", 0),
     ],
 )
 def test_record_download_completions_records_bytes_and_how_many_these_are_of_all(

@@ -401,7 +401,7 @@ def test_download_completion_of_a_whole_file_has_all_of_its_bytes(
     front.get(path_of(lease), acme.raw)
     assert eventually(lambda: ends(front))
     (ended,) = ends(front)
-    assert (ended.detail, ended.bytes_sent, ended.byte_range) == ("whole file", 1000, "")
+    assert (ended.detail, ended.bytes_sent, ended.byte_range) == ("all bytes sent", 1000, "")
 
 
 @pytest.mark.parametrize("who", ["the client", "the store"])

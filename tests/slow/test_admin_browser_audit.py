@@ -35,7 +35,7 @@ def test_story_of_an_unasked_download(acme: Tenant, sam: Browser) -> None:
     sam.submit(sam.find("#id_q"), f"Who took https://api.example.com/api/v1{path} ?")
     [row] = column(sam, "what_happened_to")
     [end] = AuditEntry.objects.filter(action=Action.DOWNLOAD_ENDED)
-    assert row == f"Document downloaded (original) whole file, {end.bytes_sent:,} bytes"
+    assert row == f"Document downloaded (original) all {end.bytes_sent:,} bytes sent"
     [who] = column(sam, "who")
     assert who.startswith(f"Acme sync ({acme.key.prefix}…)")
     assert column(sam, "address_link") == ["127.0.0.1"]

@@ -33,7 +33,8 @@ class Receiver:
         variables = {"DTD_WEBHOOK_SECRET": SECRET, "PORT": "0", **environment}
         examples.environment |= variables
         self.process = examples.start("receive")
-        self.port = int(self.line().rpartition(":")[2])
+        assert self.process.stderr is not None
+        self.port = int(self.process.stderr.readline().rpartition(":")[2])
 
     def line(self) -> str:
         """The next line that it prints."""

@@ -4,8 +4,10 @@ It listens on the loopback interface only.
 """
 
 import base64
+import contextlib
 import fcntl
 import hmac
+import itertools
 import os
 import shlex
 import signal
@@ -17,6 +19,7 @@ import urllib.request
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import IO, Any
+from uuid import UUID
 
 from django.conf import settings
 from django.contrib.auth.hashers import PBKDF2PasswordHasher, check_password
@@ -26,19 +29,22 @@ from django.core.management.base import CommandError
 from django.db import connections
 from django.utils.crypto import get_random_string
 
+from apikeys import keys
+from apikeys.managers import AlreadyIssued
 from apikeys.models import ApiKey
 from config.dev import data_dir
 from config.dev.companions import ROOT, Companion, running
 from config.management.progress import ProgressCommand
 from config.management.shutdown import when_make_ends
 from config.runtime import static_files
-from config.runtime.ports import usable_port
+from config.runtime.key_format import PREFIX
+from config.runtime.ports import free_port, usable_port
 from config.server.supervisor import Supervisor
 from documents import demo
 from events.webhooks import demo as webhooks
 from workspaces.models import Membership
 
-# Of the keys that this command issues and replaces at its next start.
+# Of the keys that this command issues.
 KEY_NAME, RECEIVER_KEY_NAME = "make run", "receive.py"
 HOST = "127.0.0.1"
 READY_TIMEOUT = 30  # seconds
@@ -63,7 +69,7 @@ class Command(ProgressCommand):
         try:
             number = usable_port(HOST, port)
         except ValueError as exc:
-            raise CommandError(f"{exc} Choose another: make run PORT=8001") from None
+            raise CommandError(f"{exc} Choose another: make run PORT={free_port()}") from None
         base = f"http://{HOST}:{number}"
         alone = only_one(data_dir(os.environ), base)
         self.report("Preparing the database …")
@@ -72,26 +78,49 @@ class Command(ProgressCommand):
         if demo.wanted():
             demo.load(self.report)
         receiver = demo_receiver(base)
+        self.report("Starting …")
         text = welcome(base, has_receiver=receiver is not None)
+        if not os.environ.get("VERBOSE"):
+            log_to(log_file())
+            text += f"Requests and errors are in {log_file()}. Here: VERBOSE=1 make run\n"
         connections.close_all()
         companions = [*own_companions(), *([receiver] if receiver else [])]
         threading.Thread(target=self.announce, args=(base, text), daemon=True).start()
         with alone, running(companions):
             Supervisor(HOST, number, threads=settings.SERVER_THREADS, grace=GRACE).run()
 
+    def report(self, line: str) -> None:
+        """On a terminal, each step replaces the last one; elsewhere they are of no use."""
+        if self.stdout.isatty():
+            self.stdout.write(f"\r\033[K{line}", ending="")
+            self.stdout.flush()
+
     def announce(self, base: str, text: str) -> None:
         """Prints the text as soon as the server responds."""
         deadline = time.monotonic() + READY_TIMEOUT
         while not responds(f"{base}/api/v1/me"):
             if time.monotonic() > deadline:
+                self.stdout.write(f"\nThe service does not respond; see {log_file()}")
                 return
             time.sleep(0.05)
+        self.report("")
         self.stdout.write(text)
         self.stdout.flush()
 
 
+def log_file() -> Path:
+    """What the server and the processes beside it log."""
+    return data_dir(os.environ) / "run.log"
+
+
+def log_to(file: Path) -> None:
+    """From now on, what this process and its children write to stderr is in the file."""
+    with file.open("a") as log:
+        os.dup2(log.fileno(), sys.stderr.fileno())
+
+
 def only_one(folder: Path, base: str) -> IO[str]:
-    """A lock of the data folder: a second run would end the keys that the first one has printed.
+    """A lock of the data folder: a second run would share its companions' files.
 
     Raises:
         CommandError: another process holds it; the text names the address that it serves.
@@ -162,7 +191,7 @@ def demo_receiver(base: str) -> Companion | None:
     port, secret = found
     environ = {
         "DTD_BASE_URL": base,
-        "DTD_API_KEY": fresh_key(admin, RECEIVER_KEY_NAME),
+        "DTD_API_KEY": demo_key(admin, RECEIVER_KEY_NAME),
         "DTD_WEBHOOK_SECRET": secret,
         "PORT": str(port),
         "PYTHONPATH": str(ROOT / "client"),
@@ -180,18 +209,28 @@ def received() -> Path:
     return data_dir(os.environ) / "received"
 
 
-def fresh_key(membership: Membership, name: str) -> str:
-    """A new raw key for the workspace; deletes the key with this name of the last start."""
+def demo_key(membership: Membership, name: str) -> str:
+    """A raw key for the workspace: the same at each start, until somebody ends it."""
     workspace, admin = membership.workspace, membership.user
-    for old in ApiKey.objects.filter(workspace=workspace).filter(name=name):
-        old.delete_by(by=admin)
-    return ApiKey.objects.issue(workspace=workspace, name=name, by=admin)[1]
+    for number in itertools.count(1):
+        what = f"{workspace.id}:{name}:{number}"
+        raw = PREFIX + derived(f"key:{what}").hex()[: keys.SECRET_LENGTH]
+        id = UUID(bytes=derived(f"key id:{what}")[:16])
+        with contextlib.suppress(AlreadyIssued):
+            return ApiKey.objects.issue(workspace=workspace, name=name, by=admin, id=id, raw=raw)[1]
+        if ApiKey.objects.active().filter(pk=id).exists():
+            return raw
+    raise AssertionError
+
+
+def derived(what: str) -> bytes:
+    """32 bytes that are the same at each start with this SECRET_KEY."""
+    return hmac.digest(settings.SECRET_KEY.encode(), f"demo:{what}".encode(), "sha256")
 
 
 def demo_password(user: User) -> str:
-    """A demo user's password: derived from SECRET_KEY, so it is the same at each start."""
-    digest = hmac.digest(settings.SECRET_KEY.encode(), f"demo:{user.username}".encode(), "sha256")
-    password = base64.b32encode(digest[:10]).decode().lower()
+    """A demo user's password."""
+    password = base64.b32encode(derived(user.username)[:10]).decode().lower()
     if not (user.has_usable_password() and check_password(password, user.password)):
         # Few iterations: 80 random bits need no slow hash, and seven of them would delay the start.
         user.password = PBKDF2PasswordHasher().encode(password, get_random_string(22), 1000)
@@ -217,11 +256,12 @@ def welcome(base: str, *, has_receiver: bool) -> str:
     admins = Membership.objects.admins().select_related("workspace", "user")
     for tenant in demo.TENANTS:
         if admin := admins.filter(workspace=tenant.id).first():
-            raw = fresh_key(admin, KEY_NAME)
+            raw = demo_key(admin, KEY_NAME)
             lines.append(f"\nKey for {admin.workspace}: {raw}")
             if tenant == demo.ACME:
                 url = f"{base}/api/v1/documents?limit=2"
-                lines.append(f"  curl -H 'Authorization: Bearer {raw}' '{url}'")
+                curl = f"curl -sS -H 'Authorization: Bearer {raw}' '{url}'"
+                lines.append(f"  {curl} | python3 -m json.tool")
     lines.append(f"\nAdmin: {base}/admin/")
     for person in demo.PEOPLE:
         if user := User.objects.filter(username=person.login).first():
