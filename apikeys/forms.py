@@ -33,24 +33,36 @@ OLD_KEY_ENDS = {  # the hours until the old key ends
 NAMES_SHOWN = 200  # names in use that the form can warn about
 
 
-class KeyForm(OnceForm):
-    """What a new key is called, what it is for, and when it expires."""
+class EditForm(forms.Form):
+    """What a key is called, and what it is for."""
 
     name = forms.CharField(
         max_length=names.LENGTH,
-        help_text="Such as “CRM sync”. It cannot be changed later.",
+        help_text="Such as “CRM sync”.",
         widget=forms.TextInput(attrs={"autofocus": True}),
     )
     note = forms.CharField(
         label="What it is for (optional)",
         required=False,
         max_length=names.NOTE_LENGTH,
-        help_text="Such as who runs the program, and where. It cannot be changed later.",
+        help_text="Such as who runs the program, and where.",
     )
+
+    def clean_name(self) -> str:
+        return names.clean(self.cleaned_data["name"])
+
+    def clean_note(self) -> str:
+        return names.clean_note(self.cleaned_data["note"])
+
+
+class KeyForm(OnceForm, EditForm):
+    """A new key, and when it expires."""
+
     expires = forms.ChoiceField(
         label="Expires",
         required=False,
         choices=EXPIRY,
+        initial="90",
         help_text="From then on, requests with it get 401. In its last 14 days, the start page "
         "and the list of keys show a warning.",
     )
@@ -68,12 +80,6 @@ class KeyForm(OnceForm):
         self.names_in_use = list(
             in_use.order_by("name").values_list("name", "workspace_id")[:NAMES_SHOWN]
         )
-
-    def clean_name(self) -> str:
-        return names.clean(self.cleaned_data["name"])
-
-    def clean_note(self) -> str:
-        return names.clean_note(self.cleaned_data["note"])
 
     def clean_expires_on(self) -> Any:
         day = self.cleaned_data["expires_on"]

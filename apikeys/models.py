@@ -27,8 +27,8 @@ class AlreadyEnded(Exception):
 class ApiKey(models.Model):
     """A key of a workspace. The raw key is not stored.
 
-    A key never changes, apart from its end: it can be revoked once, its expiry can only become an
-    earlier one, and it can be replaced by another key.
+    Its name and note can be changed. Otherwise only its end does: it can be revoked once, its
+    expiry can only become an earlier one, and it can be replaced by another key.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -109,6 +109,28 @@ class ApiKey(models.Model):
             key_name=self.name,
             key_prefix=self.prefix,
         )
+
+    @transaction.atomic
+    def change(self, *, name: str, note: str, by: User) -> None:
+        """Changes the name and the note. Earlier audit entries keep theirs.
+
+        Raises:
+            ValidationError: the name or the note is not valid.
+            ApiKey.DoesNotExist: it was deleted.
+        """
+        now = ApiKey.objects.select_for_update(of=("self",)).get(pk=self.pk)
+        before = {"name": now.name, "note": now.note}
+        after = {"name": names.clean(name), "note": names.clean_note(note)}
+        changed = [
+            f"{each}: “{before[each]}” → “{after[each]}”"
+            for each in before
+            if before[each] != after[each]
+        ]
+        if changed:
+            ApiKey.objects.filter(pk=self.pk).update(**after)
+            self.refresh_from_db()
+            detail = "; ".join(changed)
+            record(Action.KEY_CHANGED, by=by.get_username(), key=self.snapshot(), detail=detail)
 
     @transaction.atomic
     def revoke(self, *, by: User) -> None:

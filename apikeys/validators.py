@@ -1,4 +1,4 @@
-"""The rules for a key's name and note. They never change, since audit entries contain them."""
+"""The rules for a key's name and note. Audit entries keep what they were at the time."""
 
 import unicodedata
 

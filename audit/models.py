@@ -15,6 +15,7 @@ class Action(models.TextChoices):
     """What happened."""
 
     KEY_CREATED = "key.created", "API key created"
+    KEY_CHANGED = "key.changed", "API key's name or note changed"
     KEY_ROLLED = "key.rolled", "API key rolled"
     KEY_REVOKED = "key.revoked", "API key revoked"
     KEY_DELETED = "key.deleted", "API key deleted"
@@ -51,6 +52,10 @@ class Action(models.TextChoices):
     SESSIONS_ENDED = "login.sessions_ended", "Sessions ended"
     ACCOUNT_CREATED = "account.created", "Account created"
     ACCOUNT_CHANGED = "account.changed", "Account changed"
+    OPERATOR_MADE = "account.operator_made", "Made an operator"
+    OPERATOR_ENDED = "account.operator_ended", "Rights of an operator ended"
+    SUPPORT_MADE = "account.support_made", "Made support staff"
+    SUPPORT_ENDED = "account.support_ended", "Rights of support staff ended"
     ACCOUNT_DELETED = "account.deleted", "Account deleted"
     PASSWORD_CHANGED = "account.password_changed", "Password changed"
     PASSWORD_CONFIRMED = "account.password_confirmed", "Password entered again"

@@ -24,6 +24,7 @@ from config.runtime.request_context import client_info
 # parentheses may be missing.
 FACTS: dict[Action, str] = {
     Action.KEY_CREATED: "by key (detail)",  # when it expires, what it is for
+    Action.KEY_CHANGED: "by key detail",  # what it was
     Action.KEY_ROLLED: "by key detail",  # when it ends, the new key
     Action.KEY_REVOKED: "by key",
     Action.KEY_DELETED: "by key",
@@ -59,6 +60,10 @@ FACTS: dict[Action, str] = {
     Action.SESSIONS_ENDED: "by member detail",  # how many
     Action.ACCOUNT_CREATED: "by member (detail)",  # rights
     Action.ACCOUNT_CHANGED: "by member detail",  # from which to which
+    Action.OPERATOR_MADE: "by member detail",  # why, as the following
+    Action.OPERATOR_ENDED: "by member detail",
+    Action.SUPPORT_MADE: "by member detail",
+    Action.SUPPORT_ENDED: "by member detail",
     Action.ACCOUNT_DELETED: "by member",
     Action.PASSWORD_CHANGED: "(by) member",  # without by: with the link of an e-mail
     Action.PASSWORD_CONFIRMED: "by",

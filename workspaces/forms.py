@@ -78,6 +78,24 @@ class ReasonForm(forms.Form):
         return without_secrets(self.cleaned_data["reason"])
 
 
+class StaffForm(ReasonForm):
+    """Why an account gets or loses a right to every workspace, and its login typed."""
+
+    typed = forms.CharField(widget=forms.TextInput({"autocomplete": "off", "spellcheck": "false"}))
+
+    def __init__(self, *args: Any, login: str) -> None:
+        super().__init__(*args)
+        self.login = login
+        self.fields["typed"].label = f"Type {login}"
+        self.fields["reason"].help_text = "It is kept in the audit log."
+
+    def clean_typed(self) -> str:
+        typed: str = self.cleaned_data["typed"]
+        if typed != self.login:
+            raise ValidationError("Nothing was changed: the text differs.")
+        return typed
+
+
 class PlanForm(ReasonForm):
     """Another plan for a workspace."""
 

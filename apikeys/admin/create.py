@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html
 
 from apikeys.admin.access import KeyAction
 from apikeys.admin.texts import LIST, refusal_warning, replaced_by
-from apikeys.forms import KeyForm, NewKeyForm, RollForm
+from apikeys.forms import EditForm, KeyForm, NewKeyForm, RollForm
 from apikeys.managers import AlreadyIssued
 from apikeys.models import AlreadyEnded, ApiKey
 from config.console.object_page import Prompt, Refused
@@ -64,6 +64,27 @@ class CreateKey(KeyAction):
             base=self.request.build_absolute_uri("/").rstrip("/"),
             back=reverse(LIST),
         )
+
+
+class EditKey(KeyAction):
+    """Its name and its note."""
+
+    obj: ApiKey
+    form_class = EditForm
+
+    def form_arguments(self) -> dict[str, Any]:
+        return {"initial": {"name": self.obj.name, "note": self.obj.note}}
+
+    def prompt(self) -> Prompt:
+        text = "Programs notice nothing. Audit entries so far keep the name that it had."
+        return Prompt(title=f"Edit “{self.name}”", button="Save", sentences=[text])
+
+    def run(self) -> str:
+        try:
+            self.obj.change(**self.form.cleaned_data, by=self.user)
+        except ApiKey.DoesNotExist:  # deleted meanwhile
+            raise Http404 from None
+        return "The changes are saved."
 
 
 class RollKey(CreateKey):

@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 
 from apikeys.admin.access import KeyAccess
 from apikeys.admin.changelist import KeyChangeList, StateFilter, UsedFilter, WorkspaceFilter
-from apikeys.admin.create import CreateKey, RollKey
+from apikeys.admin.create import CreateKey, EditKey, RollKey
 from apikeys.admin.end import DeleteKeys, EndKeys, RevokeKeys
 from apikeys.admin.key_page import KeyPage, parsed
 from apikeys.admin.texts import (
@@ -50,6 +50,7 @@ class ApiKeyAdmin(AuditHistory, KeyAccess):
     pages = {
         "add": CreateKey,
         "change": KeyPage,
+        "edit": EditKey,
         "roll": RollKey,
         "revoke": RevokeKeys,
         "delete": DeleteKeys,

@@ -497,3 +497,32 @@ def test_key_pages_close_with_the_membership_from_the_next_click(acme: Tenant, a
     assert "API keys" not in body(ada.get(reverse("admin:index")))
     assert ada.post(NEW, {"name": "Mine", "new_id": "x"}).status_code == 403
     assert Workspace.objects.get(pk=acme.workspace.pk).keys.count() == 1
+
+
+def test_name_and_note_are_edited_and_recorded(acme: Tenant, ada: Client) -> None:
+    url = reverse("admin:apikeys_apikey_edit", args=[acme.key.pk])
+    assert acme.key.name in body(ada.get(url))
+    response = ada.post(url, {"name": " Archive ", "note": "Kai's server"}, follow=True)
+    assert "The changes are saved." in body(response)
+    ada.post(url, {"name": "Archive", "note": "Kai's server"})  # changes nothing
+    acme.key.refresh_from_db()
+    assert (acme.key.name, acme.key.note) == ("Archive", "Kai's server")
+    [entry] = AuditEntry.objects.filter(action=Action.KEY_CHANGED)
+    assert entry.detail == "name: “Acme sync” → “Archive”; note: “” → “Kai's server”"
+    assert (entry.key_name, entry.person) == ("Archive", acme.admin.username)
+    [created] = AuditEntry.objects.filter(action=Action.KEY_CREATED, key_id=acme.key.pk)
+    assert created.key_name == "Acme sync"
+    assert acme.get("/me").status == 200
+
+
+@pytest.mark.parametrize("name", ["", "x" * 101, "a\u202eb"])
+def test_edited_name_has_the_same_rules(acme: Tenant, ada: Client, name: str) -> None:
+    ada.post(reverse("admin:apikeys_apikey_edit", args=[acme.key.pk]), {"name": name, "note": ""})
+    acme.key.refresh_from_db()
+    assert acme.key.name == "Acme sync"
+
+
+def test_row_of_a_key_leads_to_all_that_ends_it(acme: Tenant, ada: Client) -> None:
+    html = body(ada.get(reverse("admin:apikeys_apikey_changelist")))
+    for verb in ("Roll", "Revoke", "Delete"):
+        assert f'aria-label="{verb} Acme sync…"' in html

@@ -14,6 +14,7 @@ from django.core.management import call_command
 from django.db import DatabaseError, IntegrityError, transaction
 from django.test import Client
 from django.urls import reverse
+from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from audit.models import Action, AuditEntry
 from tests.support import factories, server
@@ -41,54 +42,47 @@ def told() -> list[tuple[str, str, str, str]]:
 def save(desk: Client, user: User, **changed: Any) -> None:
     """Sends the account's page with some fields changed."""
     user.refresh_from_db()
-    rights = {
-        "is_operator": "on" if user.is_superuser else None,
-        "is_support": "on" if user.groups.exists() else None,
-    }
-    form = {"email": user.email, "first_name": user.first_name, **rights, **changed}
-    filled = {name: value for name, value in form.items() if value is not None}
-    response = desk.post(reverse("admin:auth_user_change", args=[user.pk]), filled)
+    form = {"email": user.email, "first_name": user.first_name, **changed}
+    response = desk.post(reverse("admin:auth_user_change", args=[user.pk]), form)
     assert response.status_code == 302, response.content.decode()
 
 
 # --- In the admin
 
 
+def test_account_that_an_operator_changes_is_recorded(desk: Client, bob: User) -> None:
+    save(desk, bob, email="rob@acme.example", first_name="Rob")  # under the earlier login
+    detail = (
+        f"username: {BOB} → rob@acme.example; email address: {BOB} → rob@acme.example; "
+        "first name:  → Rob"
+    )
+    assert told() == [(Action.ACCOUNT_CHANGED, BOB, OLGA, detail)]
+
+
 @pytest.mark.parametrize(
-    ("changes", "details"),
+    ("right", "made", "ended"),
     [
-        (
-            [{"is_operator": "on"}, {"is_operator": None}],
-            [
-                f"superuser status: {before} → {after}; staff status: {before} → {after}"
-                for before, after in (("no", "yes"), ("yes", "no"))
-            ],
-        ),
-        (
-            [{"is_support": "on"}, {}, {"is_support": None}],  # {}: as it was
-            [
-                "staff status: no → yes",
-                "groups: +Support",
-                "staff status: yes → no",
-                "groups: −Support",
-            ],
-        ),
-        (
-            [{"email": "rob@acme.example", "first_name": "Rob"}],  # under the earlier login
-            [
-                f"username: {BOB} → rob@acme.example; email address: {BOB} → rob@acme.example; "
-                "first name:  → Rob"
-            ],
-        ),
+        ("operator", "superuser status: no → yes", "superuser status: yes → no"),
+        ("support", "groups: +Support", "groups: −Support"),
     ],
-    ids=["operator", "support", "names"],
 )
-def test_account_that_an_operator_changes_is_recorded(
-    desk: Client, bob: User, changes: list[dict[str, Any]], details: list[str]
+def test_right_that_an_operator_gives_and_ends_is_recorded(
+    desk: Client, bob: User, right: str, made: str, ended: str
 ) -> None:
-    for change in changes:
-        save(desk, bob, **change)
-    assert told() == [(Action.ACCOUNT_CHANGED, BOB, OLGA, detail) for detail in details]
+    User.objects.filter(pk=bob.pk).update(is_staff=True)
+    TOTPDevice.objects.create(user=bob, name="app")
+    form = {"reason": "Night shift", "typed": BOB}
+    for verb in ("make", "end"):
+        assert desk.post(reverse(f"admin:auth_user_{verb}_{right}", args=[bob.pk]), form)
+    entries = told()
+    assert {entry[1:3] for entry in entries} == {(BOB, OLGA)}
+    details = [detail for *_, detail in entries]
+    assert made in details
+    assert any(ended in detail for detail in details)
+    assert [action for action, *_, detail in entries if detail == "Night shift"] == [
+        f"account.{right}_made",
+        f"account.{right}_ended",
+    ]
 
 
 def test_password_that_an_operator_resets_is_recorded_without_it(desk: Client, bob: User) -> None:

@@ -6,11 +6,14 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
+from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from audit.models import Action, AuditEntry
 from tests.support import factories, staff
 from tests.support.factories import Tenant
+from tests.support.server import eventually
 from tests.support.staff import body
+from workspaces.accounts import rights
 from workspaces.accounts.recording import NOT_CONFIRMED
 from workspaces.accounts.rights import is_support_staff
 from workspaces.models import Membership
@@ -19,7 +22,7 @@ from workspaces.permissions import is_operator
 LIST = reverse("admin:auth_user_changelist")
 ADD = reverse("admin:auth_user_add")
 SECRET = "a long enough passphrase"
-NEW = {"email": "Eve@Support.example", "first_name": "Eve", "last_name": "Ek", "kind": "support"}
+NEW = {"email": "Eve@Support.example", "first_name": "Eve", "last_name": "Ek"}
 PASSWORDS = {"password1": SECRET, "password2": SECRET}
 
 
@@ -49,7 +52,7 @@ def test_accounts_page_has_none_of_django_s_words(acme: Tenant, desk: Client) ->
         assert "Groups" not in html
 
 
-def test_account_needs_an_address_a_kind_and_a_password(desk: Client) -> None:
+def test_account_needs_an_address_and_a_password(desk: Client) -> None:
     response = desk.post(ADD, {**NEW, **PASSWORDS}, follow=True)
     assert "can sign in now" in body(response)
     eve = User.objects.get(username="eve@support.example")
@@ -63,7 +66,7 @@ def test_account_needs_an_address_a_kind_and_a_password(desk: Client) -> None:
     ]
     desk.post(ADD, {**NEW, **PASSWORDS, "email": "ed@operators.example", "kind": "operator"})
     ed = User.objects.get(username="ed@operators.example")
-    assert (is_operator(ed), is_support_staff(ed)) == (True, False)
+    assert (is_operator(ed), is_support_staff(ed)) == (False, True)
 
 
 @pytest.mark.parametrize(
@@ -74,8 +77,6 @@ def test_account_needs_an_address_a_kind_and_a_password(desk: Client) -> None:
         ({"email": "eve@ſupport.example"}, "Use only ASCII letters"),
         ({"email": "eve@b\0.example"}, "Null characters are not allowed."),
         ({"email": "OLGA@operators.example"}, "There is an account with this e-mail address"),
-        ({"kind": ""}, "This field is required."),
-        ({"kind": "god"}, "god is not one of the available choices."),
         ({"password2": "another passphrase"}, "didn’t match"),
         ({"password1": "eve@support", "password2": "eve@support"}, "too similar"),
         ({"password1": "", "password2": ""}, "This field is required."),
@@ -94,9 +95,71 @@ def change(desk: Client, user: User, **changed: str | None) -> Any:
     return desk.post(page(user), filled, follow=True)
 
 
+def right(desk: Client, user: User, name: str, **changed: str) -> Any:
+    form = {"reason": "She joins the team", "typed": user.username, **changed}
+    return desk.post(page(user, name.replace("-", "_")), form, follow=True)
+
+
+def test_form_of_an_account_has_no_tick_that_makes_an_operator(acme: Tenant, desk: Client) -> None:
+    assert "checkbox" not in body(desk.get(page(acme.admin)))
+    change(desk, acme.admin, is_operator="on", is_superuser="on", is_support="on")
+    acme.admin.refresh_from_db()
+    assert not acme.admin.is_superuser
+    assert not is_support_staff(acme.admin)
+
+
+@pytest.mark.parametrize("name", ["operator", "support"])
+def test_right_to_every_workspace_needs_a_second_factor(
+    acme: Tenant, desk: Client, ada: Client, name: str
+) -> None:
+    url = page(acme.admin, f"make_{name}")
+    assert "has no second factor" in body(desk.get(url, follow=True))
+    assert "has no second factor" in body(right(desk, acme.admin, f"make-{name}"))
+    with pytest.raises(rights.NoSecondFactor):
+        rights.give(acme.admin, name, by="olga", reason="Why")
+    assert ada.get(LIST).status_code == 403
+    assert told() == []
+
+
+def test_operator_is_made_with_a_reason_and_the_name_typed(
+    acme: Tenant, desk: Client, mailoutbox: Any, settings: Any
+) -> None:
+    settings.EMAIL_HOST = "mail.example"
+    TOTPDevice.objects.create(user=acme.admin, name="app")
+    html = body(desk.get(page(acme.admin, "make_operator")))
+    assert "sees every workspace" in html
+    for wrong in ({"typed": "ada"}, {"reason": ""}):
+        right(desk, acme.admin, "make-operator", **wrong)
+        acme.admin.refresh_from_db()
+        assert not is_operator(acme.admin)
+    right(desk, acme.admin, "make-operator")
+    acme.admin.refresh_from_db()
+    assert is_operator(acme.admin)
+    assert told()[-1] == (Action.OPERATOR_MADE, acme.admin.username, "She joins the team")
+    assert eventually(lambda: len(mailoutbox) == 2)
+    assert {to for mail in mailoutbox for to in mail.to} == {
+        acme.admin.email,
+        staff.operator().email,
+    }
+    assert "She joins the team" in mailoutbox[0].body
+    right(desk, acme.admin, "end-operator")
+    acme.admin.refresh_from_db()
+    assert not is_operator(acme.admin)
+    assert told()[-1] == (Action.OPERATOR_ENDED, acme.admin.username, "She joins the team")
+
+
+def test_right_is_given_after_the_password_only(acme: Tenant, desk: Client) -> None:
+    TOTPDevice.objects.create(user=acme.admin, name="app")
+    staff.not_recent(desk)
+    right(desk, acme.admin, "make-operator")
+    acme.admin.refresh_from_db()
+    assert not is_operator(acme.admin)
+
+
 def test_account_of_a_member_keeps_its_sign_in(acme: Tenant, desk: Client) -> None:
-    change(desk, acme.admin, is_support="on")
-    change(desk, acme.admin)
+    TOTPDevice.objects.create(user=acme.admin, name="app")
+    right(desk, acme.admin, "make-support")
+    right(desk, acme.admin, "end-support")
     assert Membership.objects.admins().filter(user=acme.admin).exists()
 
 
@@ -158,7 +221,7 @@ def test_operator_cannot_deactivate_or_demote_themselves(desk: Client) -> None:
     olga = staff.operator()
     html = body(desk.post(page(olga, "deactivate"), {"deactivate": "yes"}, follow=True))
     assert "ask another operator" in html
-    change(desk, olga)
+    assert "the only operator" in body(right(desk, olga, "end-operator"))
     olga.refresh_from_db()
     assert is_operator(olga)
 

@@ -102,12 +102,12 @@ def test_nothing_changes_without_a_recent_sign_in(acme: Tenant) -> None:
     names = {"email": bob.email, "first_name": "", "last_name": ""}
     acts: list[tuple[str, dict[str, str]]] = [
         ("auth_user_change", {**names, "email": "olga+bob@operators.example"}),
-        ("auth_user_change", {**names, "is_support": "on"}),
-        ("auth_user_change", {**names, "is_operator": "on"}),
+        ("auth_user_make_operator", {"reason": "x", "typed": bob.username}),
+        ("auth_user_make_support", {"reason": "x", "typed": bob.username}),
         ("auth_user_activate", {"activate": "yes"}),
         ("auth_user_deactivate", {"deactivate": "yes"}),
         ("auth_user_password", {"password1": PASSWORD, "password2": PASSWORD}),
-        ("auth_user_add", {"email": "eve@x.example", "kind": "support"}),
+        ("auth_user_add", {"email": "eve@x.example"}),
         ("workspaces_workspace_add", {"name": "New", "plan": "PRO"}),
         ("workspaces_workspace_suspend", {"reason": "unpaid"}),
         ("workspaces_workspace_reinstate", {"reason": "paid"}),

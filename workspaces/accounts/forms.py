@@ -18,13 +18,6 @@ else:  # generic only in the stubs
     UserModelForm = forms.ModelForm
     PasswordMixin = SetPasswordMixin
 
-SUPPORT_HELP = (
-    "Reads the audit log, the documents and the state of keys of every workspace; changes nothing."
-)
-OPERATOR_HELP = (
-    "A superuser: makes workspaces and accounts, suspends, changes plans; makes no keys."
-)
-
 
 class AccountForm(UserModelForm):
     """Fields of an account; a subclass says which."""
@@ -62,13 +55,6 @@ class LoginForm(AccountForm):
         super()._post_clean()  # type: ignore[misc]
 
 
-class ChangedAccountForm(LoginForm):
-    """The name, the login and the rights of an account."""
-
-    is_support = forms.BooleanField(label="Support", required=False, help_text=SUPPORT_HELP)
-    is_operator = forms.BooleanField(label="Operator", required=False, help_text=OPERATOR_HELP)
-
-
 class PasswordForm(PasswordMixin, AccountForm):
     """Sets the password; Django's validators compare it with the names and the address."""
 
@@ -86,15 +72,9 @@ class PasswordForm(PasswordMixin, AccountForm):
 
 
 class NewAccountForm(PasswordForm, LoginForm):
-    """A new account of support staff or of an operator."""
+    """A new account of support staff."""
 
-    kind = forms.ChoiceField(
-        label="What they are",
-        choices=[("", "Choose"), ("support", "Support"), ("operator", "Operator")],
-        help_text=f"Support: {SUPPORT_HELP} Operator: {OPERATOR_HELP} Admins of a workspace are "
-        "invited on the workspace’s page.",
-    )
-    field_order = ("email", "first_name", "last_name", "kind")  # then the password
+    field_order = ("email", "first_name", "last_name")  # then the password
 
 
 class InvitedAccountForm(PasswordForm):

@@ -50,6 +50,22 @@ def email_changed(request: HttpRequest, login: str, to: str) -> bool:
     return not (to and mail.available()) or mail.send(subject, template, context, to)
 
 
+def staff_made(request: HttpRequest, login: str, right: str, reason: str) -> None:
+    """Tells all operators that somebody has become an operator or support staff."""
+    context = {
+        "login": login,
+        "right": right,
+        "reason": reason,
+        "by": request_user(request).get_username(),
+        "host": urlsplit(base_url(request)).netloc,
+        "when": exact(timezone.now()),
+    }
+    for operator in User.objects.filter(is_superuser=True, is_active=True, is_staff=True):
+        if to := address_of(operator):
+            template = "registration/staff_made_email.txt"
+            mail.send(f"{login} was made {right}", template, context, to)
+
+
 def address_of(user: User) -> str:
     """Where the user reads e-mails: most logins are addresses; "" if nothing is one."""
     for text in (user.email, user.username):

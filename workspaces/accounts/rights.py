@@ -2,10 +2,12 @@
 
 from django.contrib.auth.models import Group, User
 from django.db import transaction
+from django.db.models import Q
 
 from audit.models import Action
 from audit.record import record
 from config.runtime.request_context import actor
+from workspaces.accounts import second_factor
 from workspaces.models import ConfirmedAddress, Membership
 from workspaces.permissions import SUPPORT
 
@@ -22,6 +24,70 @@ def save_rights(account: User, *, support: bool, operator: bool) -> None:
     account.save()
     group = Group.objects.get(name=SUPPORT)
     (account.groups.add if support else account.groups.remove)(group)
+
+
+class LastOperator(Exception):
+    """Nobody would be left who operates the service."""
+
+
+class NoSecondFactor(Exception):
+    """The account has no second factor, or cannot sign in."""
+
+
+MADE = {"operator": Action.OPERATOR_MADE, "support": Action.SUPPORT_MADE}
+ENDED = {"operator": Action.OPERATOR_ENDED, "support": Action.SUPPORT_ENDED}
+
+
+def has(account: User, right: str) -> bool:
+    """Whether the account has the right, "operator" or "support", even if it cannot sign in."""
+    return account.is_superuser if right == "operator" else is_support_staff(account)
+
+
+def may_get_one(account: User) -> bool:
+    """Whether the account may get a right: whoever has one has a second factor."""
+    return can_sign_in(account) and second_factor.app_of(account) is not None
+
+
+@transaction.atomic
+def give(account: User, right: str, *, by: str, reason: str) -> None:
+    """Makes the account an operator or support staff.
+
+    Raises:
+        NoSecondFactor: it may not get a right.
+    """
+    _lock(account)
+    if not may_get_one(account):
+        raise NoSecondFactor
+    _set(account, right, True)
+    record(MADE[right], by=by, member=account.get_username(), detail=reason)
+
+
+@transaction.atomic
+def end(account: User, right: str, *, by: str, reason: str) -> None:
+    """Ends a right.
+
+    Raises:
+        LastOperator: nobody else operates the service.
+    """
+    others = _lock(account)
+    if right == "operator" and not others:
+        raise LastOperator
+    _set(account, right, False)
+    record(ENDED[right], by=by, member=account.get_username(), detail=reason)
+
+
+def _lock(account: User) -> list[User]:
+    """Reads the account anew; returns the other operators, whose own changes wait."""
+    wanted = Q(pk=account.pk) | Q(is_superuser=True)
+    locked = list(User.objects.select_for_update().filter(wanted).order_by("pk"))
+    account.refresh_from_db()
+    return [each for each in locked if each != account and can_sign_in(each)]
+
+
+def _set(account: User, right: str, value: bool) -> None:
+    now = {each: has(account, each) for each in MADE} | {right: value}
+    save_rights(account, support=now["support"], operator=now["operator"])
+    account.refresh_from_db()
 
 
 def is_support_staff(account: User) -> bool:

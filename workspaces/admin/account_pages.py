@@ -9,7 +9,6 @@ from django.forms import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.decorators import method_decorator
-from django.utils.functional import cached_property
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.views.decorators.debug import sensitive_post_parameters
@@ -19,7 +18,7 @@ from config.console.object_page import ActionPage, Prompt, Refused
 from config.console.reauthentication import recent_sign_in_required
 from workspaces import changes
 from workspaces.accounts import second_factor, sessions
-from workspaces.accounts.forms import ChangedAccountForm, NewAccountForm, PasswordForm
+from workspaces.accounts.forms import LoginForm, NewAccountForm, PasswordForm
 from workspaces.accounts.notices import address_of, email_changed
 from workspaces.accounts.rights import can_sign_in, is_support_staff, kinds_of, save_rights
 from workspaces.models import ConfirmedAddress
@@ -31,25 +30,25 @@ def state_pill(account: User) -> SafeString:
 
 @method_decorator(sensitive_post_parameters(), name="dispatch")
 class CreateAccount(ActionPage):
-    """For support staff and operators; others are invited."""
+    """For support staff, who may be made operators then; others are invited."""
 
     form_class = NewAccountForm
 
     def prompt(self) -> Prompt:
         text = (
-            "For support staff and operators of this service. People of a customer are invited on "
+            "For support staff of this service. Once they have a second factor, the page of their "
+            "account makes them operators. People of a customer are invited on "
             'the <a href="{}">workspace’s page</a>: they then choose their own password.'
         )
         return Prompt(
-            title="Create an account",
+            title="Create a support account",
             button="Create the account",
             sentences=[format_html(text, reverse("admin:workspaces_workspace_changelist"))],
         )
 
     def run(self) -> str:
-        kind = self.form.cleaned_data["kind"]
         self.obj = self.form.instance
-        save_rights(self.obj, support=kind == "support", operator=kind == "operator")
+        save_rights(self.obj, support=True, operator=False)
         return (
             f"{self.obj} can sign in now. Pass the password on by another channel than the "
             "address of this site."
@@ -61,7 +60,7 @@ class AccountPage(ActionPage):
 
     template_name = "admin/auth/user/page.html"
     asks_password = False  # before it is changed
-    form_class = ChangedAccountForm
+    form_class = LoginForm
     obj: User
 
     def post(self, request: HttpRequest) -> HttpResponse:
@@ -69,15 +68,7 @@ class AccountPage(ActionPage):
         return super().post(request)
 
     def form_arguments(self) -> dict[str, Any]:
-        rights = {"is_support": is_support_staff(self.obj), "is_operator": self.obj.is_superuser}
-        return {"instance": copy(self.obj), "initial": rights}
-
-    @cached_property
-    def form(self) -> Any:
-        form = super().form
-        if self.is_self():
-            form.fields["is_operator"].disabled = True  # one operator stays
-        return form
+        return {"instance": copy(self.obj)}
 
     def is_self(self) -> bool:
         return self.obj == self.user
@@ -93,6 +84,7 @@ class AccountPage(ActionPage):
             "can_sign_in": can_sign_in(self.obj),
             "has_app": second_factor.app_of(self.obj) is not None,
             "kinds": kinds_of(self.obj),
+            "is_support": is_support_staff(self.obj),
             "confirmed": ConfirmedAddress.of(self.obj),
             "memberships": memberships.order_by("workspace__name", "workspace_id"),
             "history_url": self.section.history_url(self.obj),
@@ -104,8 +96,7 @@ class AccountPage(ActionPage):
         if changed and not email_changed(self.request, self.obj.username, before):
             text = "Too many e-mails are being sent: try again in a minute."
             raise ValidationError({"email": text})
-        values = self.form.cleaned_data
-        save_rights(account, support=values["is_support"], operator=values["is_operator"])
+        account.save()
         return f"{account} was changed."
 
     @property

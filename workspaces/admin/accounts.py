@@ -23,6 +23,7 @@ from workspaces.admin.account_pages import (
     SetPassword,
     state_pill,
 )
+from workspaces.admin.staff import EndOperator, EndSupport, MakeStaff, MakeSupport
 from workspaces.permissions import SUPPORT, is_operator
 
 admin.site.unregister(User)
@@ -68,6 +69,10 @@ class AccountsAdmin(SectionAdmin):
         "remove-second-factor": RemoveSecondFactor,
         "activate": Activate,
         "deactivate": Deactivate,
+        "make-operator": MakeStaff,
+        "make-support": MakeSupport,
+        "end-operator": EndOperator,
+        "end-support": EndSupport,
     }
     list_display = ("login", "full_name", "kinds", "state", "last_sign_in")
     list_filter = (StateFilter, KindFilter)
