@@ -191,7 +191,7 @@ def test_key_list_sorts_by_the_last_use(acme: Tenant, ada: Client) -> None:
 
 
 def test_key_list_has_filters_from_ten_keys_on(acme: Tenant, ada: Client) -> None:
-    assert 'role="search"' not in body(ada.get(LIST))
+    assert 'role="search"' not in body(ada.get(LIST)).split("<main")[1]
     for number in range(9):
         factories.issue(acme.workspace, f"Number {number}", acme.admin)
     html = body(ada.get(LIST))
@@ -220,7 +220,7 @@ def test_key_list_needs_the_same_queries_however_long(acme: Tenant, ada: Client)
 
 
 def test_key_creation_needs_a_name_and_nothing_else(ada: Client) -> None:
-    html = body(ada.get(NEW))
+    html = body(ada.get(NEW)).split("<main")[1]
     fields = re.findall(r'<(?:input|select)[^>]* name="(?!new_id|csrf)(\w+)"[^>]*>', html)
     assert fields == ["name", "note", "expires", "expires_on"]
     assert re.findall(r'<(?:input|select) [^>]*name="(\w+)"[^>]* required', html) == ["name"]

@@ -96,6 +96,7 @@ def test_webhook_deliveries_are_shown_filtered_and_sent_again(
     browser.open(reverse("admin:webhooks_endpoint_change", args=[hook.pk]))
     assert "There was no complete" not in browser.text  # only the last attempt is shown
     browser.check_layout("webhook-deliveries")
+    browser.find(".list-filters summary").click()
     browser.find("#id_state option[value=FAILED]").click()
     browser.click("Show")
     browser.follow(browser.find("#result_list tbody a"))

@@ -40,6 +40,7 @@ axe.run(scope, { resultTypes: ["violations"] }).then(({ violations }) => done(vi
 """
 FLAGS = (
     "--headless=new",
+    f"--window-size={WIDTHS['wide']},900",
     "--no-sandbox",
     "--disable-gpu",
     "--disable-quic",
