@@ -1,6 +1,8 @@
 """The WSGI entry point. The other services must be running (`config.runtime.startup`)."""
 
 import gc
+from collections.abc import Iterable
+from wsgiref.types import StartResponse, WSGIEnvironment
 
 from config.runtime import startup
 
@@ -21,7 +23,24 @@ from documents import storage  # noqa: E402
 from documents.download import stream  # noqa: E402
 from events.webhooks import monitoring as webhooks  # noqa: E402
 
-application = WSGIHandler()
+django = WSGIHandler()
+
+
+def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+    """Hands a body that is already whole to granian in one piece.
+
+    granian then sends it together with its head. A worker that is killed between the two would
+    leave a client with a head and no body.
+    """
+    response = django(environ, start_response)
+    if response.streaming:
+        return response
+    try:
+        return [b"".join(response)]
+    finally:
+        response.close()
+
+
 storage.client()
 slots.open_connections()
 flusher.start()

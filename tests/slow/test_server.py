@@ -1,6 +1,7 @@
 """An instance's processes: what ends them, what replaces them, and what ends with them."""
 
 import contextlib
+import json
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from audit.models import AuditEntry
 from tests.support import factories
 from tests.support.factories import Tenant
 from tests.support.processes import worker_of
+from tests.support.proxy import HOST
 from tests.support.server import ROOT, Server, eventually, running
 from tests.support.slow_clients import SlowClients, download_request
 
@@ -103,6 +105,19 @@ def test_killed_main_process_leaves_nothing_that_serves(instance: Server) -> Non
     psutil.Process(instance.pid).kill()
     orphan.wait(5)
     assert not instance.listens()
+
+
+def test_head_and_body_of_a_short_response_arrive_together(instance: Server, acme: Tenant) -> None:
+    """Otherwise a worker that is killed between the two leaves a head without its body."""
+    instance.wait()
+    with instance.connect() as connection:
+        for _ in range(2000):
+            connection.sendall(
+                f"GET /api/v1/me HTTP/1.1\r\nHost: {HOST}\r\n"
+                f"Authorization: Bearer {acme.raw}\r\n\r\n".encode()
+            )
+            _, _, body = connection.recv(1 << 16).partition(b"\r\n\r\n")
+            assert json.loads(body)  # of a 200, then of a 429
 
 
 def test_sigterm_lets_a_download_end(instance: Server, acme: Tenant) -> None:

@@ -140,9 +140,7 @@ for path in ("/api/v1/me", "/admin/login/"):
     seen = []
     environ = {"PATH_INFO": path, "HTTP_HOST": "localhost"}
     setup_testing_defaults(environ)
-    response = application(environ, lambda status, headers: None)
-    list(response)
-    response.close()
+    list(application(environ, lambda status, headers: None))
     print(path, *seen, flush=True)
 os._exit(0)
 """
