@@ -77,6 +77,7 @@ FILE_UPLOAD_HANDLERS: list[str] = []  # no form uploads a file, so none is ever 
 INSTALLED_APPS = [
     "config.apps.ConfigConfig",
     "workspaces",
+    "workspaces.mails",
     "audit",
     "apikeys",
     "apikeys.usage",
@@ -302,12 +303,16 @@ SECOND_FACTOR = env.choice(
 OTP_TOTP_THROTTLE_FACTOR = OTP_STATIC_THROTTLE_FACTOR = 0.25
 OTP_TOTP_ISSUER = "Document API"  # how an app names the account
 
-# --- E-mail (`config.mail`) ------------------------------------------------------------------
+# --- E-mail (`workspaces.mails`) -------------------------------------------------------------
 _scheme, EMAIL_HOST, EMAIL_PORT, EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = env.mail_server(
     "EMAIL_URL",
     help="the mail server: `smtp://USER:PASSWORD@HOST:PORT`, `smtp+tls://…` (STARTTLS) or "
     "`smtps://…` (TLS); without one no e-mail is sent",
 )
+# `make run` writes e-mails to files instead, and /admin/mailbox/ shows them.
+EMAIL_FILE_PATH = EMAIL_HOST if _scheme == "file" else None
+_backend = "filebased" if EMAIL_FILE_PATH else "smtp"
+EMAIL_BACKEND = f"django.core.mail.backends.{_backend}.EmailBackend"
 EMAIL_USE_TLS = _scheme == "smtp+tls"
 EMAIL_USE_SSL = _scheme == "smtps"
 EMAIL_TIMEOUT = 10  # seconds, for each response of the mail server

@@ -7,16 +7,21 @@ import os
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 
 from django.db import connection as default_connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models.functions import Now
+from django.urls import reverse
+from django.utils import timezone
 from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 
+from config.console.formatting import exact
 from config.console.system import Fact
-from events.webhooks.models import Process
+from events.webhooks.models import Endpoint, Process
 from events.webhooks.queue import READY
+from workspaces.mails import kinds
 
 SEEN_SECONDS = 15.0  # between two times that a process says that it is there
 LATE_SECONDS = 60  # a delivery is usually attempted within a second
@@ -113,6 +118,26 @@ def read_metrics(connection: BaseDatabaseWrapper) -> Iterator[Metric]:
     values = vars(read_status(connection)).values()
     for (name, text), value in zip(_METRICS.items(), values, strict=True):
         yield GaugeMetricFamily(f"documents_{name}", text, value)
+
+
+def tell_of_failing() -> None:
+    """Adds an e-mail to the admins about each endpoint that has failed for an hour."""
+    since = timezone.now() - timedelta(hours=1)
+    failing = Endpoint.objects.existing().filter(enabled=True, failing_since__lt=since)
+    for each in failing.select_related("workspace"):
+        facts = {
+            "Workspace": each.workspace.name,
+            "Webhook": each.public_url,
+            "Failing since": exact(each.failing_since or since),
+        }
+        kinds.tell(
+            "webhook",
+            f"webhook {each.pk} {each.failing_since}",
+            kinds.readers(each.workspace_id),
+            f"A webhook fails: {each.workspace}",
+            facts,
+            reverse("admin:webhooks_endpoint_change", args=[each.pk]),
+        )
 
 
 def say_seen() -> None:

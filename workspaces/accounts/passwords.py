@@ -20,7 +20,6 @@ from django.views.decorators.cache import never_cache
 
 from audit.models import Action
 from audit.record import record
-from config import mail
 from config.console.base import request_user
 from config.runtime.request_context import base_url
 from workspaces.accounts import known_browser
@@ -30,6 +29,7 @@ from workspaces.accounts.notices import address_of
 from workspaces.accounts.pages import SitePage
 from workspaces.accounts.rights import can_sign_in, confirm_address
 from workspaces.accounts.throttle import Attempt, Limit, responds_429, usage_of
+from workspaces.mails import queue as mail
 
 # E-mails that are requested within an hour, whether the account exists or not.
 RESETS_BY_ADDRESS = Limit("address, reset", 20, minutes=60)

@@ -20,6 +20,7 @@ from argparse import ArgumentParser
 from io import StringIO
 from pathlib import Path
 from typing import IO, Any
+from urllib.parse import quote
 from uuid import UUID
 
 from django.conf import settings
@@ -28,6 +29,7 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db import connections
+from django.urls import reverse
 from django.utils.crypto import get_random_string
 
 from apikeys import keys
@@ -73,6 +75,8 @@ class Command(ProgressCommand):
             raise CommandError(f"{exc} Choose another: make run PORT={free_port()}") from None
         base = f"http://{HOST}:{number}"
         alone = only_one(data_dir(os.environ), base)
+        os.environ.setdefault("EMAIL_URL", f"file://{quote(str(data_dir(os.environ) / 'mails'))}")
+        os.environ.setdefault("BASE_URL", base)
         self.report("Preparing the database …")
         call_command("migrate", verbosity=0)
         static_files.collect()
@@ -276,6 +280,7 @@ def welcome(base: str, *, has_receiver: bool) -> str:
             lines.append(f"  {user.username:<24}{demo_password(user):<18}{person.does}")
     if settings.SECOND_FACTOR == "nobody":
         lines.append("  They need no second factor. With one: SECOND_FACTOR=admins make run")
+    lines.append(f"\nE-mails: {base}{reverse('admin:mailbox')}")
     if has_receiver:
         lines.append(f"\nWebhooks: examples/receive.py saves what Acme completes in {received()}")
         lines.append("Complete a document in another terminal, and watch it arrive here:")

@@ -12,14 +12,15 @@ from config.management.shutdown import graceful_shutdown
 from config.runtime import metrics
 from events.webhooks import monitoring
 from events.webhooks.worker import Worker
+from workspaces.mails import queue as mails
 
 
 class Command(BaseCommand):
     requires_migrations_checks = True
     requires_system_checks = ()  # they load every view, in a process that runs for ever
     help = (
-        "Delivers events to the webhook endpoints, until a signal. Any number may run at the same "
-        "time; one that is killed loses nothing."
+        "Delivers events to the webhook endpoints, and sends e-mails, until a signal. Any number "
+        "may run at the same time; one that is killed loses nothing."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -29,7 +30,8 @@ class Command(BaseCommand):
 
     def handle(self, *, metrics_port: int, **options: Any) -> None:
         if metrics_port:
-            metrics.start(settings.METRICS_HOST, metrics_port, monitoring.read_metrics)
+            readers = (monitoring.read_metrics, mails.read_metrics)
+            metrics.start(settings.METRICS_HOST, metrics_port, *readers)
         connection.close()  # that of this thread, which needs none any more
         with graceful_shutdown() as shutdown:
             asyncio.run(Worker().run(shutdown))
