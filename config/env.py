@@ -100,10 +100,7 @@ MAIL_PORTS = {"": 0, "smtp": 25, "smtp+tls": 587, "smtps": 465, "file": 0}  # by
 
 
 def mail_server(name: str, *, help: str) -> tuple[str, str, int, str, str]:
-    """The scheme, host, port, user and password in the URL of a mail server; no host without it.
-
-    `file:///FOLDER`, of `make run`, has the folder as its host.
-    """
+    """The scheme, host, port, user and password in the URL of a mail server; no host without it."""
     value = text(name, help=help)
     try:
         url = urlsplit(value)

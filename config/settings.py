@@ -309,10 +309,10 @@ _scheme, EMAIL_HOST, EMAIL_PORT, EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = env.mail
     help="the mail server: `smtp://USER:PASSWORD@HOST:PORT`, `smtp+tls://…` (STARTTLS) or "
     "`smtps://…` (TLS); without one no e-mail is sent",
 )
-# `make run` writes e-mails to files instead, and /admin/mailbox/ shows them.
+# `make run` has file:///FOLDER: it writes e-mails there, and /admin/mailbox/ shows them.
 EMAIL_FILE_PATH = EMAIL_HOST if _scheme == "file" else None
-_backend = "filebased" if EMAIL_FILE_PATH else "smtp"
-EMAIL_BACKEND = f"django.core.mail.backends.{_backend}.EmailBackend"
+if EMAIL_FILE_PATH:
+    EMAIL_BACKEND = "django.core.mail.backends.filebased.EmailBackend"
 EMAIL_USE_TLS = _scheme == "smtp+tls"
 EMAIL_USE_SSL = _scheme == "smtps"
 EMAIL_TIMEOUT = 10  # seconds, for each response of the mail server

@@ -22,7 +22,6 @@ from config.runtime.postgresql import sessions  # noqa: E402
 from documents import storage  # noqa: E402
 from documents.download import stream  # noqa: E402
 from events.webhooks import monitoring as webhooks  # noqa: E402
-from workspaces.mails import queue as mails  # noqa: E402
 
 django = WSGIHandler()
 
@@ -51,7 +50,6 @@ if settings.METRICS_PORT:
         audit_log.read_metrics,
         seals.read_metrics,
         webhooks.read_metrics,
-        mails.read_metrics,
     )
     metrics.start(settings.METRICS_HOST, settings.METRICS_PORT, *readers)
 

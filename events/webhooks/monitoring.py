@@ -17,13 +17,13 @@ from django.utils import timezone
 from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 
-from config.console.formatting import exact
 from config.console.system import Fact
 from events.webhooks.models import Endpoint, Process
 from events.webhooks.queue import READY
-from workspaces.mails import kinds
+from workspaces.mails.kinds import tell
 
 SEEN_SECONDS = 15.0  # between two times that a process says that it is there
+MAIL_LATE_SECONDS = 600  # an e-mail is usually sent within seconds
 LATE_SECONDS = 60  # a delivery is usually attempted within a second
 HELD_SECONDS = 60  # a transaction that writes events usually lasts less
 _MOST_COUNTED = 100_000  # pending deliveries; more are not counted
@@ -52,7 +52,9 @@ _STATUS = f"""
         (SELECT extract(epoch FROM statement_timestamp() - min(occurred_at))::float8 FROM (
             SELECT transaction, occurred_at FROM events_event ORDER BY id DESC LIMIT {_NEWEST}
         ) AS newest
-        WHERE transaction >= pg_snapshot_xmin(pg_current_snapshot())::text::bigint)
+        WHERE transaction >= pg_snapshot_xmin(pg_current_snapshot())::text::bigint),
+        (SELECT extract(epoch FROM statement_timestamp() - min(planned_at))::float8
+        FROM mails_mail WHERE planned_at <= statement_timestamp())
 """  # noqa: S608 - made of constants
 _METRICS = {
     "webhooks_pending": "Deliveries that wait for an attempt",
@@ -61,6 +63,7 @@ _METRICS = {
     "webhooks_endpoints": "Endpoints",
     "webhooks_switched_off": "Endpoints that the service has switched off",
     "events_held_seconds": "The age of the oldest event that the feed does not show yet",
+    "mails_overdue_seconds": "How long the oldest e-mail that should have been sent has waited",
 }
 
 
@@ -74,6 +77,7 @@ class Status:
     endpoints: int
     switched_off: int
     held_seconds: float
+    mails_overdue_seconds: float
 
 
 def read_status(connection: BaseDatabaseWrapper = default_connection) -> Status:
@@ -110,6 +114,12 @@ def read_facts() -> list[Fact]:
             "bad" if now.held_seconds > HELD_SECONDS else "ok",
             "The part Locks and transactions names the session",
         ),
+        Fact(
+            "The oldest e-mail that should have been sent",
+            f"{now.mails_overdue_seconds:,.0f} s" if now.mails_overdue_seconds else "none",
+            "bad" if now.mails_overdue_seconds > MAIL_LATE_SECONDS else "ok",
+            "Look at: journalctl -u 'documents-api-webhooks@*'; see E-mail in docs/reference.md",
+        ),
     ]
 
 
@@ -125,19 +135,10 @@ def tell_of_failing() -> None:
     since = timezone.now() - timedelta(hours=1)
     failing = Endpoint.objects.existing().filter(enabled=True, failing_since__lt=since)
     for each in failing.select_related("workspace"):
-        facts = {
-            "Workspace": each.workspace.name,
-            "Webhook": each.public_url,
-            "Failing since": exact(each.failing_since or since),
-        }
-        kinds.tell(
-            "webhook",
-            f"webhook {each.pk} {each.failing_since}",
-            kinds.readers(each.workspace_id),
-            f"A webhook fails: {each.workspace}",
-            facts,
-            reverse("admin:webhooks_endpoint_change", args=[each.pk]),
-        )
+        name, once = each.workspace.name, f"webhook {each.pk} {each.failing_since}"
+        facts = {"Workspace": name, "Webhook": each.public_url}
+        path = reverse("admin:webhooks_endpoint_change", args=[each.pk])
+        tell("webhook", once, each.workspace_id, f"A webhook fails: {name}", facts, path)
 
 
 def say_seen() -> None:

@@ -1,7 +1,5 @@
 """A process that delivers: it claims what is due, makes the attempts, and saves their results.
 
-It sends the e-mails too, in threads of their own.
-
 The attempts run on an event loop; one thread has the connection to the database.
 """
 
@@ -26,8 +24,6 @@ from events.webhooks import monitoring, queue, services
 from events.webhooks.policy import ATTEMPT_SECONDS, SLOW_SECONDS
 from events.webhooks.queue import Claim, Result
 from events.webhooks.sender import attempt
-from workspaces.mails import kinds as mails
-from workspaces.mails import queue as mail_queue
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -35,7 +31,6 @@ T = TypeVar("T")
 POOL = 100  # attempts at once of endpoints that work, and as many of those that fail or are slow
 MOST = 4 * POOL  # attempts at once
 IDLE_SECONDS = 0.5  # between two looks for what is due
-MAILS_SECONDS = 2.0  # the same of e-mails
 PAUSE_SECONDS = 0.05  # the same while there is work; what becomes due meanwhile is one batch
 DATABASE_SECONDS = 20.0  # for one call of the database
 STOP_SECONDS = ATTEMPT_SECONDS + 5.0  # for the attempts in progress after a signal
@@ -57,8 +52,6 @@ class Worker:
 
     async def run(self, shutdown: Shutdown) -> None:
         """Delivers until a signal; then ends what is in progress."""
-        stopping = asyncio.Event()
-        mails = asyncio.create_task(_send_mails(stopping))
         try:
             while True:
                 shutdown.check()
@@ -68,8 +61,6 @@ class Worker:
             while (self._running or self._ended) and time.monotonic() < end:
                 await self._cycle(claims=False)
         finally:
-            stopping.set()
-            await mails
             await _in_database(connections.close_all)
 
     async def _cycle(self, *, claims: bool) -> None:
@@ -131,23 +122,6 @@ class Worker:
         )
         del self._running[asyncio.current_task()]  # type: ignore[arg-type] # it is a task
         self._wake.set()
-
-
-async def _send_mails(stopping: asyncio.Event) -> None:
-    """Tells of what the audit log has, and sends what is due, until it is to stop."""
-    while not stopping.is_set():
-        more = False
-        try:
-            if mail_queue.available():
-                await _in_database(mails.tell_of_log)
-                more = await mail_queue.deliver(_in_database)
-        except DatabaseError as exc:
-            logger.error("The database: %s; e-mails wait.", first_line(exc))
-        except Exception:
-            logger.exception("E-mails wait")  # they must not stop the webhooks
-        if not more:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(stopping.wait(), MAILS_SECONDS)
 
 
 async def _in_database(call: Callable[..., T], *args: Any) -> T:

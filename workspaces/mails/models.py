@@ -6,36 +6,28 @@ from django.utils import timezone
 
 
 class Mail(models.Model):
-    """An e-mail that waits. It may have a secret link, so its row is deleted once it is sent.
-
-    Attributes:
-        to: an address.
-        user, kind: whose choice led to it; without them it is sent whatever anybody chooses.
-        daily: sent with the others of the same day to this user, as one e-mail.
-        planned_at: when it should be sent; it is given up a day later.
-        due_at: when the next attempt is due. An attempt that runs has moved it.
-        error: of the last attempt.
-    """
+    """An e-mail that waits. It may have a secret link, so its row is deleted once it is sent."""
 
     to = models.EmailField()
+    # Whose choice of which kind led to it; without them it is sent whatever anybody chooses.
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, null=True, related_name="+")
-    kind = models.CharField(max_length=20, blank=True)
-    daily = models.BooleanField(default=False)
+    kind = models.CharField(max_length=20)
+    daily = models.BooleanField(default=False)  # one e-mail with the user's others of the day
     subject = models.CharField(max_length=500)
     text = models.TextField()
-    planned_at = models.DateTimeField(default=timezone.now)
-    due_at = models.DateTimeField(default=timezone.now, db_index=True)
+    planned_at = models.DateTimeField(default=timezone.now)  # it is given up a day later
+    due_at = models.DateTimeField(default=timezone.now, db_index=True)  # the next attempt
     attempts = models.PositiveSmallIntegerField(default=0)
-    error = models.CharField(max_length=100, blank=True)
+    error = models.CharField(max_length=100)  # of the last attempt
 
     def __str__(self) -> str:
         return f"{self.subject} to {self.to}"
 
 
 class Told(models.Model):
-    """Something that users were told of, or need not be: nobody is told of it twice."""
+    """Something that users were told of, such as "entry 17": nobody is told of it twice."""
 
-    what = models.CharField(max_length=200, primary_key=True)  # "entry 17"
+    what = models.CharField(max_length=200, primary_key=True)
     at = models.DateTimeField(default=timezone.now, db_index=True)
 
     def __str__(self) -> str:
@@ -43,7 +35,7 @@ class Told(models.Model):
 
 
 class Choice(models.Model):
-    """What a user has chosen: the kinds of e-mails with "now", "daily" or "off"."""
+    """What a user has chosen: `workspaces.mails.kinds.MODES` by kind."""
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True)
     modes = models.JSONField(default=dict)

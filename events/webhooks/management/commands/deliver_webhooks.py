@@ -1,7 +1,9 @@
 """deliver_webhooks [--metrics-port PORT]"""
 
 import asyncio
+import threading
 from argparse import ArgumentParser
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from django.conf import settings
@@ -12,7 +14,7 @@ from config.management.shutdown import graceful_shutdown
 from config.runtime import metrics
 from events.webhooks import monitoring
 from events.webhooks.worker import Worker
-from workspaces.mails import queue as mails
+from workspaces.mails.kinds import send_until
 
 
 class Command(BaseCommand):
@@ -30,8 +32,12 @@ class Command(BaseCommand):
 
     def handle(self, *, metrics_port: int, **options: Any) -> None:
         if metrics_port:
-            readers = (monitoring.read_metrics, mails.read_metrics)
-            metrics.start(settings.METRICS_HOST, metrics_port, *readers)
+            metrics.start(settings.METRICS_HOST, metrics_port, monitoring.read_metrics)
         connection.close()  # that of this thread, which needs none any more
-        with graceful_shutdown() as shutdown:
-            asyncio.run(Worker().run(shutdown))
+        stopping = threading.Event()
+        with graceful_shutdown() as shutdown, ThreadPoolExecutor(1, "mails") as threads:
+            threads.submit(send_until, stopping)
+            try:
+                asyncio.run(Worker().run(shutdown))
+            finally:
+                stopping.set()
