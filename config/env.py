@@ -96,7 +96,7 @@ def matching(name: str, pattern: str, must: str, *, help: str) -> str:
     return value
 
 
-MAIL_PORTS = {"": 0, "smtp": 25, "smtp+tls": 587, "smtps": 465, "file": 0}  # by scheme
+MAIL_PORTS = {"": 0, "smtp": 25, "smtp+tls": 587, "smtps": 465, "mailbox": 0}  # by scheme
 
 
 def mail_server(name: str, *, help: str) -> tuple[str, str, int, str, str]:
@@ -108,10 +108,9 @@ def mail_server(name: str, *, help: str) -> tuple[str, str, int, str, str]:
     except (KeyError, ValueError):
         url, port = urlsplit(""), 0
     must = "be smtp://USER:PASSWORD@HOST:PORT, or begin with smtp+tls:// or smtps://"
-    host = unquote(url.path) if url.scheme == "file" else url.hostname or ""
-    _require(bool(host) or not value, name, must)
+    _require(bool(url.hostname) or not value, name, must)
     user, password = unquote(url.username or ""), unquote(url.password or "")
-    return url.scheme, host, port, user, password
+    return url.scheme, url.hostname or "", port, user, password
 
 
 def words(name: str, default: str = "", *, help: str) -> list[str]:

@@ -309,10 +309,7 @@ _scheme, EMAIL_HOST, EMAIL_PORT, EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = env.mail
     help="the mail server: `smtp://USER:PASSWORD@HOST:PORT`, `smtp+tls://…` (STARTTLS) or "
     "`smtps://…` (TLS); without one no e-mail is sent",
 )
-# `make run` has file:///FOLDER: it writes e-mails there, and /admin/mailbox/ shows them.
-EMAIL_FILE_PATH = EMAIL_HOST if _scheme == "file" else None
-if EMAIL_FILE_PATH:
-    EMAIL_BACKEND = "django.core.mail.backends.filebased.EmailBackend"
+MAILBOX = _scheme == "mailbox"  # of `make run`: e-mails stay in the table; /admin/mailbox/ has them
 EMAIL_USE_TLS = _scheme == "smtp+tls"
 EMAIL_USE_SSL = _scheme == "smtps"
 EMAIL_TIMEOUT = 10  # seconds, for each response of the mail server

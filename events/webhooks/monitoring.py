@@ -23,7 +23,6 @@ from events.webhooks.queue import READY
 from workspaces.mails.kinds import tell
 
 SEEN_SECONDS = 15.0  # between two times that a process says that it is there
-MAIL_LATE_SECONDS = 600  # an e-mail is usually sent within seconds
 LATE_SECONDS = 60  # a delivery is usually attempted within a second
 HELD_SECONDS = 60  # a transaction that writes events usually lasts less
 _MOST_COUNTED = 100_000  # pending deliveries; more are not counted
@@ -113,12 +112,6 @@ def read_facts() -> list[Fact]:
             else "none",
             "bad" if now.held_seconds > HELD_SECONDS else "ok",
             "The part Locks and transactions names the session",
-        ),
-        Fact(
-            "The oldest e-mail that should have been sent",
-            f"{now.mails_overdue_seconds:,.0f} s" if now.mails_overdue_seconds else "none",
-            "bad" if now.mails_overdue_seconds > MAIL_LATE_SECONDS else "ok",
-            "Look at: journalctl -u 'documents-api-webhooks@*'; see E-mail in docs/reference.md",
         ),
     ]
 

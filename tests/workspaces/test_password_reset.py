@@ -389,7 +389,7 @@ def test_email_whose_sender_is_killed_is_sent_by_another_process(
         ("smtp://mail.example", ("smtp", "mail.example", 25, "", "")),
         ("smtp+tls://u:p%40ss@mail.example", ("smtp+tls", "mail.example", 587, "u", "p@ss")),
         ("smtps://u:p@mail.example:4650", ("smtps", "mail.example", 4650, "u", "p")),
-        ("file:///srv/my%20mails", ("file", "/srv/my mails", 0, "", "")),
+        ("mailbox://localhost", ("mailbox", "localhost", 0, "", "")),
     ],
 )
 def test_variable_of_the_mail_server(

@@ -6,7 +6,7 @@ So nothing adds e-mails where a thing is done. `housekeeping` finds what is no a
 import logging
 import threading
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -33,49 +33,51 @@ KEEP_TOLD = timedelta(days=400)
 EVERY = 2.0  # seconds between two looks for what is due
 
 
-class Kind(NamedTuple):
-    """A kind of e-mail; `templates/mails/facts.txt` has its advice."""
-
-    title: str
-    actions: tuple[Action, ...] = ()  # of audit entries that lead to it
-    mode: str = "now"  # of a user who has not chosen
-
-
-_PLANS = (Action.WORKSPACE_SUSPENDED, Action.WORKSPACE_REINSTATED, Action.PLAN_CHANGED)
-_MEMBERS = (Action.MEMBER_ADDED, Action.MEMBER_ROLE_CHANGED)
-_STAFF = (Action.OPERATOR_MADE, Action.SUPPORT_MADE)
-_EXPORTS = (Action.EVIDENCE_EXPORTED, Action.LOG_EXPORTED)
+# The advice of each is in templates/mails/facts.txt.
 KINDS = {
-    "key_expiring": Kind("A key expires within 14 days"),
-    "key_ended": Kind("A revoked or expired key is still used"),
-    "key_network": Kind("A key is used from a new network"),
-    "webhook": Kind("A webhook fails or was switched off", (Action.WEBHOOK_SWITCHED_OFF,)),
-    "workspace": Kind("Suspension and plan of a workspace", _PLANS),
-    "admin": Kind("A workspace has a new admin", _MEMBERS),
-    "export": Kind("Evidence or the audit log was exported", _EXPORTS, "daily"),
-    "operator": Kind("Somebody was made an operator or support staff", _STAFF),
+    "key_expiring": "A key expires within 14 days",
+    "key_ended": "A revoked or expired key is still used",
+    "key_network": "A key is used from a new network",
+    "webhook": "A webhook fails or was switched off",
+    "workspace": "Suspension and plan of a workspace",
+    "admin": "A workspace has a new admin",
+    "export": "Evidence or the audit log was exported",
+    "operator": "Somebody was made an operator or support staff",
 }
+DEFAULTS = dict.fromkeys(KINDS, "now") | {"export": "daily"}  # of users who have not chosen
+_KIND_OF = {
+    Action.WEBHOOK_SWITCHED_OFF: "webhook",
+    Action.WORKSPACE_SUSPENDED: "workspace",
+    Action.WORKSPACE_REINSTATED: "workspace",
+    Action.PLAN_CHANGED: "workspace",
+    Action.MEMBER_ADDED: "admin",
+    Action.MEMBER_ROLE_CHANGED: "admin",
+    Action.EVIDENCE_EXPORTED: "export",
+    Action.LOG_EXPORTED: "export",
+    Action.OPERATOR_MADE: "operator",
+    Action.SUPPORT_MADE: "operator",
+}
+# That leads to no new admin.
+_NO_ADMIN = Q(action__startswith="member.") & ~Q(detail__endswith=Membership.Role.ADMIN)
 FACTS = {"Workspace": "workspace_name", "Account": "member", "Document": "document_title"}
 FACTS |= {"Detail": "detail", "By": "person", "At": "created_at"}
-_KIND_OF = {action: slug for slug, kind in KINDS.items() for action in kind.actions}
-_NO_ADMIN = Q(action__in=_MEMBERS) & ~Q(detail__endswith=Membership.Role.ADMIN)
 
 
-def choices_of(user: User) -> list[tuple[str, Kind, str]]:
-    """The kinds that the user may get, each with its mode."""
+def choices_of(user: User) -> list[tuple[str, str, str]]:
+    """The kinds that the user may get, each with its title and mode."""
     found = Choice.objects.filter(user=user).first()
-    modes = found.modes if found else {}
+    modes = DEFAULTS | (found.modes if found else {})
     mine = {"export", "operator"} if user.is_superuser else set()
     if Membership.objects.admins().filter(user=user).exists():
         mine |= KINDS.keys() - {"operator"}
-    return [
-        (slug, each, modes.get(slug, each.mode)) for slug, each in KINDS.items() if slug in mine
-    ]
+    return [(slug, title, modes[slug]) for slug, title in KINDS.items() if slug in mine]
 
 
 @transaction.atomic
 def choose(user_id: int, modes: dict[str, str]) -> None:
     """Stores choices; those of other kinds stay. What waits and is off now is not sent."""
+    if not modes:
+        return
     choice, _ = Choice.objects.select_for_update().get_or_create(user_id=user_id)
     choice.modes |= modes
     choice.save()
@@ -117,10 +119,9 @@ def tell(
     who = User.objects.filter(Q(pk__in=admins.values("user")) if workspace else operators)
     context = {"kind": slug, "facts": facts, "url": settings.BASE_URL and settings.BASE_URL + path}
     text = render_to_string("mails/facts.txt", context).strip()
-    for user in who.exclude(username=facts.get("By")).select_related("choice"):
-        choice = getattr(user, "choice", None)
-        mode = choice.modes.get(slug) if choice else None
-        mode, to = mode or KINDS[slug].mode, address_of(user)
+    modes = dict(Choice.objects.filter(user__in=who).values_list("user", "modes"))
+    for user in who.exclude(username=facts.get("By")):
+        mode, to = (DEFAULTS | modes.get(user.pk, {}))[slug], address_of(user)
         at = _next_daily() if mode == "daily" else timezone.now()
         mail = Mail(to=to, user=user, kind=slug, daily=mode == "daily", planned_at=at, due_at=at)
         mail.subject, mail.text = " ".join(subject.split())[:500], text
@@ -139,7 +140,7 @@ def send_until(stopping: threading.Event) -> None:
     while not stopping.wait(EVERY):
         try:
             tell_of_log()
-            while queue.deliver() and not stopping.is_set():
+            while not (settings.MAILBOX or stopping.is_set()) and queue.deliver():
                 pass
         except Exception:
             logger.exception("E-mails wait")

@@ -32,8 +32,6 @@ LONGEST_WAIT = timedelta(minutes=15)  # between two attempts
 KEEP_TRYING = timedelta(days=1)
 _threads = ThreadPoolExecutor(AT_ONCE, "mail")
 
-Group = list[Mail]  # one e-mail: several rows are a daily one
-
 
 def available() -> bool:
     """Whether the service has a mail server (EMAIL_URL)."""
@@ -65,8 +63,8 @@ def deliver() -> bool:
 
 
 @transaction.atomic
-def claim() -> list[Group]:
-    """The e-mails that are due. Nobody else claims them until an attempt must have ended."""
+def claim() -> list[list[Mail]]:
+    """Takes the e-mails that are due, for as long as an attempt may last; of each its rows."""
     due = Mail.objects.select_for_update(skip_locked=True).filter(due_at__lte=timezone.now())
     rows = list(due.order_by("due_at", "pk")[:AT_ONCE])
     users = {row.user_id for row in rows if row.daily}
@@ -79,7 +77,7 @@ def claim() -> list[Group]:
     return list(groups.values())
 
 
-def post(group: Group) -> None:
+def post(group: list[Mail]) -> None:
     """Sends one e-mail, as text and as HTML."""
     first, headers, off_url = group[0], {}, ""
     subject = f"{len(group)} messages of the last day" if len(group) > 1 else first.subject
@@ -96,7 +94,7 @@ def post(group: Group) -> None:
     message.send()
 
 
-def _save(group: Group, error: str) -> None:
+def _save(group: list[Mail], error: str) -> None:
     """Deletes what was sent or has failed for a day; other failures wait for the next attempt."""
     now = timezone.now()
     rows = Mail.objects.filter(pk__in=[row.pk for row in group])

@@ -1,10 +1,5 @@
 """Pages of e-mails: one's choices, the link that ends a kind, and the mailbox of `make run`."""
 
-import email
-from email.policy import default
-from pathlib import Path
-from typing import Any
-
 from django.conf import settings
 from django.contrib import messages
 from django.core.signing import BadSignature, loads
@@ -17,6 +12,7 @@ from django.views.decorators.http import require_POST
 from config.console.base import request_user
 from workspaces.accounts.pages import page
 from workspaces.mails import kinds
+from workspaces.mails.models import Mail
 
 
 @require_POST
@@ -40,17 +36,14 @@ def off(request: HttpRequest) -> HttpResponse:
     done = request.method == "POST" and bool(slugs)
     if done:
         kinds.choose(user_id, dict.fromkeys(slugs, "off"))
-    titles = [kinds.KINDS[slug].title for slug in slugs if slug in kinds.KINDS]
+    titles = [kinds.KINDS[slug] for slug in slugs if slug in kinds.KINDS]
     return page(request, "mails/off.html", title="E-mails", titles=titles, done=done)
 
 
 @never_cache
 def mailbox(request: HttpRequest) -> HttpResponse:
-    """The newest e-mails that `make run` has written to files, for everybody there."""
-    if not settings.EMAIL_FILE_PATH or settings.HTTPS_ONLY:
+    """The newest e-mails of `make run`, which sends none, for everybody there."""
+    if not settings.MAILBOX or settings.HTTPS_ONLY:
         raise Http404
-    mails = []
-    for file in sorted(Path(settings.EMAIL_FILE_PATH).glob("*.log"), reverse=True)[:50]:
-        mail: Any = email.message_from_bytes(file.read_bytes(), policy=default)
-        mails.append({**mail, "text": mail.get_body(["plain"]).get_content()})
+    mails = Mail.objects.order_by("-pk")[:50]
     return page(request, "mails/mailbox.html", title="Mailbox", mails=mails)

@@ -20,7 +20,6 @@ from argparse import ArgumentParser
 from io import StringIO
 from pathlib import Path
 from typing import IO, Any
-from urllib.parse import quote
 from uuid import UUID
 
 from django.conf import settings
@@ -75,7 +74,7 @@ class Command(ProgressCommand):
             raise CommandError(f"{exc} Choose another: make run PORT={free_port()}") from None
         base = f"http://{HOST}:{number}"
         alone = only_one(data_dir(os.environ), base)
-        os.environ.setdefault("EMAIL_URL", f"file://{quote(str(data_dir(os.environ) / 'mails'))}")
+        os.environ.setdefault("EMAIL_URL", "mailbox://localhost")
         os.environ.setdefault("BASE_URL", base)
         self.report("Preparing the database …")
         call_command("migrate", verbosity=0)
