@@ -5,7 +5,7 @@ So nothing adds e-mails where a thing is done. `housekeeping` finds what is no a
 
 import logging
 import threading
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -32,7 +32,6 @@ LOOK_BACK = timedelta(days=1)  # what happened before is not told any more
 KEEP_TOLD = timedelta(days=400)
 EVERY = 2.0  # seconds between two looks for what is due
 
-
 # The advice of each is in templates/mails/facts.txt.
 KINDS = {
     "key_expiring": "A key expires within 14 days",
@@ -57,7 +56,6 @@ _KIND_OF = {
     Action.OPERATOR_MADE: "operator",
     Action.SUPPORT_MADE: "operator",
 }
-# That leads to no new admin.
 _NO_ADMIN = Q(action__startswith="member.") & ~Q(detail__endswith=Membership.Role.ADMIN)
 FACTS = {"Workspace": "workspace_name", "Account": "member", "Document": "document_title"}
 FACTS |= {"Detail": "detail", "By": "person", "At": "created_at"}
@@ -100,8 +98,7 @@ def tell_of_log() -> None:
         facts = {name: getattr(entry, field) for name, field in FACTS.items()}
         path = reverse("admin:audit_auditentry_change", args=[entry.pk])
         subject = f"{entry.action_label}: {about}"
-        slug = _KIND_OF[Action(entry.action)]
-        tell(slug, entry.what, entry.workspace_id, subject, facts, path)
+        tell(_KIND_OF[Action(entry.action)], entry.what, entry.workspace_id, subject, facts, path)
 
 
 @transaction.atomic
@@ -120,24 +117,20 @@ def tell(
     context = {"kind": slug, "facts": facts, "url": settings.BASE_URL and settings.BASE_URL + path}
     text = render_to_string("mails/facts.txt", context).strip()
     modes = dict(Choice.objects.filter(user__in=who).values_list("user", "modes"))
+    now = timezone.now()
+    daily = (now + timedelta(hours=24 - DAILY_AT)).replace(hour=DAILY_AT, minute=0, second=0)
     for user in who.exclude(username=facts.get("By")):
         mode, to = (DEFAULTS | modes.get(user.pk, {}))[slug], address_of(user)
-        at = _next_daily() if mode == "daily" else timezone.now()
+        at = daily if mode == "daily" else now
         mail = Mail(to=to, user=user, kind=slug, daily=mode == "daily", planned_at=at, due_at=at)
         mail.subject, mail.text = " ".join(subject.split())[:500], text
         if to and mode != "off":
             mail.save()
 
 
-def _next_daily() -> datetime:
-    now = timezone.now()
-    today = now.replace(hour=DAILY_AT, minute=0, second=0, microsecond=0)
-    return today if today > now else today + timedelta(days=1)
-
-
 def send_until(stopping: threading.Event) -> None:
     """Tells of the log and sends what is due; e-mails in progress end first."""
-    while not stopping.wait(EVERY):
+    while queue.available() and not stopping.wait(EVERY):
         try:
             tell_of_log()
             while not (settings.MAILBOX or stopping.is_set()) and queue.deliver():

@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 AT_ONCE = 8
 ATTEMPT_SECONDS = 30  # for an e-mail; EMAIL_TIMEOUT is for each response of the mail server
 LEASE = timedelta(minutes=5)  # until an attempt whose process was killed is made again
-LONGEST_WAIT = timedelta(minutes=15)  # between two attempts
+MOST_DOUBLINGS = 4  # of the minute between two attempts
 KEEP_TRYING = timedelta(days=1)
 _threads = ThreadPoolExecutor(AT_ONCE, "mail")
 
@@ -104,5 +104,5 @@ def _save(group: list[Mail], error: str) -> None:
     if over or not error:
         rows.delete()
     else:
-        wait = min(LONGEST_WAIT, timedelta(minutes=2 ** group[0].attempts))
-        rows.update(due_at=now + wait, error=error)
+        minutes = 2 ** min(group[0].attempts, MOST_DOUBLINGS)
+        rows.update(due_at=now + timedelta(minutes=minutes), error=error)
