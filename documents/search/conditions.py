@@ -106,7 +106,9 @@ def _of_recipient(asked: Search, workspace_id: UUID) -> Condition:
     matches, values = " AND ".join(text for text, _ in given), tuple(value for _, value in given)
     table = '"documents_recipient" AS recipient WHERE'
     rows = Sql(f"{table} recipient.workspace_id = %s AND {matches}", (workspace_id, *values))
-    holds = f"EXISTS (SELECT FROM {table} recipient.document_id = document.id AND {matches})"
+    # OFFSET 0: PostgreSQL would otherwise collect the recipients of all documents.
+    holds = f"""EXISTS (
+        SELECT FROM {table} recipient.document_id = document.id AND {matches} OFFSET 0)"""
     return Condition(
         Sql(holds, values),
         Sql(f"SELECT recipient.document_id FROM {rows.text}", rows.values),  # noqa: S608
@@ -123,8 +125,6 @@ def _of_word(word: str, workspace_id: UUID) -> Condition:
             f"SELECT title.document_id FROM {table} >= %s AND title.word < %s",  # noqa: S608
             (workspace_id, word, word + LAST),
         ),
-        Newest(
-            "title.created_at", "title.document_id", Sql(f"{table} = every.one", (workspace_id,))
-        ),
+        Newest("title.created_at", "title.document_id", one),
         word,
     )

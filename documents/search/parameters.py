@@ -19,6 +19,8 @@ CURSOR_EXPECTED = "the nextCursor of the previous page, with the same parameters
 TIME_EXPECTED = "a date such as 2026-07-01, or a time with an offset such as 2026-07-01T09:30:00Z"
 TEXT_MAX = 254  # characters of an e-mail address, or of a title's words
 WORDS_MAX = 8
+_LENGTH = f"of at most {TEXT_MAX} characters"
+WORDS_EXPECTED = f"1 to {WORDS_MAX} words of letters or digits, {_LENGTH}"
 
 _TIME = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
@@ -76,9 +78,9 @@ def read(query: QueryDict) -> Search:
     ]
     return Search(
         _statuses(query),
-        _text(query, "recipient", "an e-mail address"),
+        _text(query, "recipient", f"an e-mail address, {_LENGTH}"),
         one_of(query, "recipientStatus", tuple(RecipientStatus.values)),
-        _text(query, "title", "words of a title"),
+        _text(query, "title", WORDS_EXPECTED),
         tuple(each for each in ranges if each.first or each.end),
         one_of(query, "sort", SORTS) or SORTS[0],
     )
@@ -95,8 +97,7 @@ def _statuses(query: QueryDict) -> tuple[str, ...]:
     return () if len(chosen) == len(DocumentStatus) else chosen
 
 
-def _text(query: QueryDict, name: str, what: str) -> str | None:
-    expected = f"{what}, of at most {TEXT_MAX} characters"
+def _text(query: QueryDict, name: str, expected: str) -> str | None:
     value = single(query, name, expected)
     # PostgreSQL stores no NUL.
     if value is not None and (not value.strip() or "\0" in value or len(value) > TEXT_MAX):

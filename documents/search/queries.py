@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from config.api.errors import InvalidParameter
 from config.runtime.database import Row, current
 from documents.api.queries import (
     DOCUMENT_COLUMNS_SQL,
@@ -28,13 +29,12 @@ from documents.search.conditions import (
     conditions,
     within,
 )
-from documents.search.parameters import Search
+from documents.search.parameters import WORDS_EXPECTED, WORDS_MAX, Search
 
 LOOKED = 500  # documents that one page looks at
 SPELLINGS = 16  # words with one beginning that are read in turn
 
 _ORDER = "time DESC, id DESC"
-_WORDS = "SELECT documents_words(%s)"
 # The different words with one beginning: each is found from the one before.
 _SPELLINGS = """
     WITH RECURSIVE spelling (word) AS (
@@ -68,21 +68,25 @@ def search(workspace_id: UUID, asked: Search, after: Position | None, limit: int
     Args:
         after: only those that follow this position in the order of the search.
         limit: documents of the page.
+
+    Raises:
+        InvalidParameter: the title has no words, or too many.
     """
-    words: list[str] = _rows(_WORDS, (asked.title,))[0][0] if asked.title else []
-    wanted = list(conditions(asked, words, workspace_id))
+    wanted = list(conditions(asked, _words(asked.title), workspace_id))
     source = _source(asked, wanted, workspace_id, after)
     holds = [VISIBLE.format(workspace="%s"), *(each.holds.text for each in wanted)]
     values = [workspace_id, *(value for each in wanted for value in each.holds.values)]
     matches = f"coalesce({' AND '.join(holds)}, false)"
     # The last document that is looked at comes too, whether it matches or not: the next page begins
-    # behind it.
+    # behind it. OFFSET 0: documents are read one by one, until the page is full.
     found = _rows(
         f"""
         SELECT {DOCUMENT_COLUMNS_SQL}, time, number, matches, looked.id FROM (
             SELECT time, id, row_number() OVER (ORDER BY {_ORDER}) AS number
             FROM ({source.text}) AS source
-        ) AS looked LEFT JOIN "documents_document" AS document ON document.id = looked.id
+        ) AS looked LEFT JOIN LATERAL (
+            SELECT * FROM "documents_document" WHERE id = looked.id OFFSET 0
+        ) AS document ON true
         CROSS JOIN LATERAL (SELECT {matches} AS matches) AS checked
         WHERE matches OR number = {LOOKED} ORDER BY time DESC, looked.id DESC LIMIT %s
         """,  # noqa: S608 - made of constants
@@ -99,6 +103,16 @@ def search(workspace_id: UUID, asked: Search, after: Position | None, limit: int
     return Page(with_their_recipients([row[:-4] for row in documents]), following, searched_to)
 
 
+def _words(title: str | None) -> list[str]:
+    """The words that are searched for, as the database has those of titles."""
+    if title is None:
+        return []
+    [(words,)] = _rows("SELECT documents_words(%s)", (title,))
+    if not 1 <= len(words) <= WORDS_MAX:
+        raise InvalidParameter("title", WORDS_EXPECTED)
+    return list(words)
+
+
 def _source(
     asked: Search, wanted: list[Condition], workspace_id: UUID, after: Position | None
 ) -> Sql:
@@ -109,7 +123,7 @@ def _source(
         return _in_order(wanted[0].newest, asked, after)
     if wanted:
         counts = [
-            Sql(f"(SELECT count(*) FROM ({found.text} LIMIT {LOOKED}) AS some)", found.values)
+            Sql(f"(SELECT count(*) FROM ({found.text} LIMIT {LOOKED}) AS counted)", found.values)
             for _, found, _, _ in wanted
         ]
         [found] = _rows(
@@ -162,7 +176,7 @@ def _in_order(newest: Newest, asked: Search, after: Position | None) -> Sql:
     return Sql(
         f"""
         SELECT DISTINCT time, id FROM unnest(%s::text[]) AS every (one)
-        CROSS JOIN LATERAL ({text}) AS some ORDER BY {_ORDER} LIMIT {LOOKED}
+        CROSS JOIN LATERAL ({text}) AS listed ORDER BY {_ORDER} LIMIT {LOOKED}
         """,  # noqa: S608 - made of constants
         (each, *values),
     )
