@@ -22,6 +22,10 @@ BEGIN
         INSERT INTO public.documents_titleword (workspace_id, word, created_at, document_id)
         SELECT workspace_id, word, created_at, id
         FROM changed, unnest(public.documents_words(title)) AS word ON CONFLICT DO NOTHING;
+        -- Recipients may be inserted before their document: the foreign key is checked at the end.
+        UPDATE public.documents_recipient AS recipient
+        SET workspace_id = changed.workspace_id, document_created_at = changed.created_at
+        FROM changed WHERE recipient.document_id = changed.id AND recipient.workspace_id IS NULL;
     ELSE
         DELETE FROM public.documents_titleword AS gone USING changed
         WHERE gone.workspace_id = changed.workspace_id AND gone.created_at = changed.created_at

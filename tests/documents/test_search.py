@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from documents.models import Document, DocumentStatus, Recipient, RecipientStatus, TitleWord
@@ -17,7 +17,7 @@ from documents.search.parameters import NAMES, SORTS, TIMES
 from tests.documents.test_queries import nodes
 from tests.support import factories
 from tests.support.client import forget_requests
-from tests.support.factories import Tenant, at
+from tests.support.factories import Tenant, at, uid
 
 START = at("2026-03-01 00:00:00")
 TITLES = ["Lease 12", "Lease 13, Müller & Söhne", "LEASES of 2026", "Çelik–Łódź: offer", "Offer_12"]
@@ -289,6 +289,15 @@ def test_search_follows_titles_recipients_and_deletions(acme: Tenant) -> None:
     assert finds(title="new", recipient="eve@example.com", createdBefore="2026-03-02")
     document.delete()
     assert not TitleWord.objects.exists()
+
+
+def test_search_finds_recipients_that_were_inserted_before_their_document(acme: Tenant) -> None:
+    [document] = factories.listed(acme.workspace, 1)
+    Document.objects.filter(pk=document.pk).delete()
+    with transaction.atomic():
+        factories.recipient(document, id=uid(5), email="ada@example.com")
+        Document.objects.bulk_create([document])
+    assert len(acme.get("/search?recipient=ada@example.com").json()["data"]) == 1
 
 
 def test_search_stores_any_title(acme: Tenant) -> None:
