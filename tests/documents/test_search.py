@@ -151,21 +151,26 @@ def asked(dice: random.Random) -> Query:
     return query
 
 
-@pytest.mark.parametrize("looked", [500, 8, 1])
+@pytest.mark.parametrize(("budget", "spellings"), [(1200, 16), (24, 1), (30, 16), (1, 16)])
 def test_search_finds_what_a_model_finds_in_its_order(
-    acme: Tenant, umbrella: Tenant, monkeypatch: pytest.MonkeyPatch, looked: int
+    acme: Tenant,
+    umbrella: Tenant,
+    monkeypatch: pytest.MonkeyPatch,
+    budget: float,
+    spellings: int,
 ) -> None:
     """Few documents are looked at on a page here, so that each way of looking is taken."""
-    monkeypatch.setattr(queries, "LOOKED", looked)
-    monkeypatch.setattr(queries, "SPELLINGS", 1 if looked == 8 else 16)
-    dice = random.Random(looked)  # noqa: S311 - no secret
-    populate(acme, 60 if looked == 1 else 150, dice)
+    monkeypatch.setattr(queries, "BUDGET", budget)
+    monkeypatch.setattr(queries, "RARE", min(300, budget))
+    monkeypatch.setattr(queries, "SPELLINGS", spellings)
+    dice = random.Random(budget)  # noqa: S311 - no secret
+    populate(acme, 60 if budget == 1 else 150, dice)
     populate(umbrella, 20, dice)
     documents = list(
         Document.objects.filter(workspace=acme.workspace).prefetch_related("recipients")
     )
     found = 0
-    for _ in range(30 if looked == 1 else 120):
+    for _ in range(30 if budget == 1 else 120):
         query = asked(dice)
         ids = walk(acme, query)
         assert ids == expected(documents, query), query
@@ -177,7 +182,8 @@ def test_search_finds_what_a_model_finds_in_its_order(
 def test_search_shows_what_matches_throughout_once_while_others_come_and_go(
     acme: Tenant, monkeypatch: pytest.MonkeyPatch, sort: str
 ) -> None:
-    monkeypatch.setattr(queries, "LOOKED", 10)
+    monkeypatch.setattr(queries, "BUDGET", 40)
+    monkeypatch.setattr(queries, "RARE", 10)
     dice = random.Random(sort)  # noqa: S311 - no secret
     populate(acme, 300, dice)
     query: Query = [("title", "le"), ("limit", "3"), ("sort", sort)]
@@ -330,7 +336,7 @@ def test_search_looks_at_few_documents_by_an_index(acme: Tenant, umbrella: Tenan
     for tenant in (acme, umbrella):
         documents = factories.listed(
             tenant.workspace,
-            3000,
+            5000,
             title=lambda number: "Lease" if number % 2 else "Offer",
             status=lambda number: "SENT" if number % 2 else "VIEWED",
             created_at=lambda number: START + timedelta(seconds=number),
@@ -353,4 +359,4 @@ def test_search_looks_at_few_documents_by_an_index(acme: Tenant, umbrella: Tenan
             assert index in {scan.get("Index Name") for scan in scans}, query
             for scan in scans:
                 read = scan["Actual Rows"] + scan.get("Rows Removed by Filter", 0)
-                assert read * scan["Actual Loops"] <= 2 * queries.LOOKED, (query, scan)
+                assert read * scan["Actual Loops"] <= queries.BUDGET / queries.READ, (query, scan)
