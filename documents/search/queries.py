@@ -1,9 +1,9 @@
 """Finds a page of a search, at a cost that does not grow with the workspace.
 
-A condition that fewer than RARE documents meet leads to those. If there is none, documents are looked
-at in the order of the search, by the index of one condition or by that of all documents, as many as
-BUDGET allows for one page. A page may then have fewer documents than asked for, or none, though
-others follow.
+A condition that fewer than RARE documents meet leads to those. If there is none, documents are
+looked at in the order of the search, by the index of one condition or by that of all documents, as
+many as BUDGET allows for one page. A page may then have fewer documents than asked for, or none,
+though others follow.
 """
 
 from collections.abc import Sequence
@@ -33,10 +33,10 @@ from documents.search.parameters import WORDS_EXPECTED, WORDS_MAX, Search
 
 # What a page may cost beyond one of the list, and what one document costs, in microseconds of the
 # database: one that is read in the order of its index, and one that another index leads to.
-BUDGET = 1200.0
+BUDGET = 800.0
 READ, LED_TO = 0.5, 2.5
 RARE = 300  # documents
-SPELLINGS = 16  # words with one beginning that are read in turn
+SPELLINGS = 8  # words with one beginning that are read in turn
 
 _ORDER = "time DESC, looked DESC"
 # The different words with one beginning: each is found from the one before.
