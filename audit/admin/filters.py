@@ -19,6 +19,7 @@ from audit.models import LISTED, Action, AuditEntry
 from audit.scope import Scope
 from audit.snapshots import WorkspaceSnapshot
 from config.console.changelist import FilterForm
+from config.console.formatting import time_tag
 from config.runtime.key_format import PREFIX, PUBLIC_LENGTH
 
 # The end of a download is part of its row.
@@ -64,8 +65,8 @@ class AuditLogFilter(FilterForm):
     )
     workspace_id__exact: forms.Field = WorkspaceField()
     action__exact = forms.ChoiceField(label="What happened", required=False)
-    since = SpanField("From")
-    until = SpanField("To")
+    since = SpanField("From", "first")
+    until = SpanField("To", "last")
     within = forms.ChoiceField(
         label="Time",
         required=False,
@@ -119,6 +120,8 @@ class AuditLogFilter(FilterForm):
     def chip_text(self, name: str, rows: Sequence[Any]) -> str:
         if name == "within":
             return PERIODS[self.data[name]][0] if self.data[name] in PERIODS else ""
+        if span := name in ("since", "until") and self.cleaned_data.get(name):
+            return time_tag(span.first if name == "since" else span.last)
         if not rows or name == "workspace_id__exact":
             return ""
         newest: AuditEntry = rows[0]

@@ -35,8 +35,14 @@ def exact(moment: datetime) -> str:
 
 
 def time_tag(moment: datetime) -> SafeString:
-    """HTML: the exact time; on hover, the same in the reader's own zone (`console.js`)."""
+    """HTML: the exact time; `times.js` shows it in the reader's own zone."""
     return format_html('<time datetime="{}">{}</time>', moment.isoformat(), exact(moment))
+
+
+def clock_tag(moment: datetime) -> SafeString:
+    """HTML: the time of the day."""
+    text = date_format(timezone.localtime(moment), "H:i:s")
+    return format_html('<time datetime="{}">{}</time>', moment.isoformat(), text)
 
 
 def ago(moment: datetime) -> str:

@@ -1,13 +1,5 @@
-// Times in the reader's own zone as tooltips, buttons that copy a text, forms that are sent once.
+// Buttons that copy a text, forms that are sent once, the header.
 "use strict";
-
-for (const time of document.querySelectorAll("time[datetime]")) {
-  const moment = new Date(time.dateTime);
-  if (!Number.isNaN(moment.valueOf())) {
-    const own = moment.toLocaleString([], { dateStyle: "medium", timeStyle: "long" });
-    time.title = `${time.title ? `${time.title}, ` : ""}${own} in your time zone`;
-  }
-}
 
 for (const text of document.querySelectorAll("code.copyable")) {
   const button = document.createElement("button");
