@@ -16,7 +16,7 @@ STEP, GAP, HEIGHT = 10.0, 2.0, 100.0  # in units of the SVG: a bar's place, betw
 SERIES = {
     "ok": "successful",
     "errors": "errors",
-    "limited": "over the limit (429)",
+    "limited": "over the limit",
     "downloads": "downloads",
     "other": "other entries",
 }
