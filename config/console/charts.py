@@ -127,7 +127,10 @@ def bar_chart(bars: Sequence[Bar], *, label: str, small: bool = False) -> SafeSt
                 "bar_width": STEP - GAP,
                 "series": [(name, SERIES[name]) for name in names],
                 "legend": [(name, SERIES[name]) for name in used],
-                "rows": [(bar, [f"{bar.numbers[name]:,}" for name in names]) for bar in bars],
+                "rows": [
+                    (bar, [(SERIES[name], f"{bar.numbers[name]:,}") for name in names])
+                    for bar in bars
+                ],
             },
         )
     )

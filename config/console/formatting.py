@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib import admin
+from django.templatetags.static import static
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.html import escape, format_html
@@ -27,6 +28,12 @@ class Bad(SafeString):
 def pill(kind: str, text: str) -> SafeString:
     """HTML: a short text on a coloured ground: "ok", "warn", "bad" or "quiet"."""
     return format_html('<span class="pill pill-{}">{}</span>', kind, text)
+
+
+def icon(name: str) -> SafeString:
+    """HTML: a symbol of `icons.svg`."""
+    url = static("config/icons.svg")
+    return format_html('<svg class="icon" aria-hidden="true"><use href="{}#{}"/></svg>', url, name)
 
 
 def exact(moment: datetime) -> str:

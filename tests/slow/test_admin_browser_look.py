@@ -13,10 +13,12 @@ from selenium.webdriver.common.keys import Keys
 from tests.support import staff
 from tests.support.browser import Browser
 from tests.support.factories import Tenant
+from tests.support.server import eventually
 from tests.support.usage import used
 
 START = reverse("admin:index")
 KEYS = reverse("admin:apikeys_apikey_changelist")
+WORKSPACES = reverse("admin:workspaces_workspace_changelist")
 LIMIT = 120 * 1024  # bytes of a list of keys with all that it loads, at the first visit
 TRANSFERRED = """
 return performance.getEntries().reduce((sum, { transferSize }) => sum + (transferSize ?? 0), 0);
@@ -114,12 +116,50 @@ def test_filters_by_time_show_the_reader_s_zone_and_send_utc(acme: Tenant, tokyo
     assert tokyo.find("#id_since").get_property("value") == "2026-03-01T08:30"
 
 
+def sized(browser: Browser, width: int) -> None:
+    size = {"width": width, "height": 800, "deviceScaleFactor": 1}
+    browser.cdp("Emulation.setDeviceMetricsOverride", **size, mobile=width < 1280)
+
+
+@pytest.mark.parametrize("width", [320, 390, 820, 1024, 1280])
+def test_header_is_one_line_and_its_icons_are_drawn(
+    acme: Tenant, browser: Browser, width: int
+) -> None:
+    browser.log_in(staff.operator())  # who has the longest menu
+    sized(browser, width)
+    browser.open(START)
+    assert browser.find(".top").size["height"] < 64
+    drawn = "return document.querySelector('.menu use').getBBox().width > 0"
+    assert eventually(lambda: browser.driver.execute_script(drawn))
+    assert browser.find(".sections-button").is_displayed() == (width < 1200)
+    browser.cdp("Emulation.clearDeviceMetricsOverride")
+
+
+@pytest.mark.parametrize("url", [staff.HISTORY, WORKSPACES])
+def test_list_on_a_phone_comes_before_its_filters(acme: Tenant, browser: Browser, url: str) -> None:
+    browser.log_in(staff.operator())
+    sized(browser, 390)
+    browser.open(url)
+    assert not browser.find("input[name=q]:not(.find *)").is_displayed()
+    assert browser.find(".log > li, tbody tr").location["y"] < 700
+    browser.find("summary.button").click()
+    assert browser.find("input[name=q]:not(.find *)").is_displayed()
+    browser.cdp("Emulation.clearDeviceMetricsOverride")
+
+
+def test_email_is_wrapped_after_its_at_and_before_its_dots(acme: Tenant, browser: Browser) -> None:
+    browser.log_in(staff.operator())
+    browser.open(reverse("admin:auth_user_change", args=[acme.admin.pk]))
+    title = browser.find("h1").get_attribute("innerHTML")
+    assert title == acme.admin.username.replace("@", "@<wbr>").replace(".", "<wbr>.")
+    assert browser.find("h1").text == acme.admin.username
+
+
 def test_header_has_its_menu_behind_a_button_on_a_phone_and_slash_leads_to_the_search(
     acme: Tenant, browser: Browser
 ) -> None:
     browser.log_in(acme.admin)
-    size = {"width": 390, "height": 800, "deviceScaleFactor": 1}
-    browser.cdp("Emulation.setDeviceMetricsOverride", **size, mobile=True)
+    sized(browser, 390)
     browser.open(KEYS)
     link = browser.find(".sections-nav a")
     assert not link.is_displayed()
