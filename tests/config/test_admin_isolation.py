@@ -416,5 +416,6 @@ def test_admin_pages_fit_and_are_accessible(
             response = client.get(url)
             is_page = response.headers["Content-Type"].startswith("text/html")
             if response.status_code == 200 and is_page:
+                assert "---------" not in text_of(response), url
                 browser.open(url)
                 browser.check_layout(f"{who}-{name}")
