@@ -114,6 +114,9 @@ def test_filters_by_time_show_the_reader_s_zone_and_send_utc(acme: Tenant, tokyo
     tokyo.follow(tokyo.find(".list-filters [value=Show]"))
     assert "since=2026-02-28T23%3A30&until=2026-03-01T23%3A59" in tokyo.driver.current_url
     assert tokyo.find("#id_since").get_property("value") == "2026-03-01T08:30"
+    tokyo.open(f"{staff.HISTORY}?since=yesterday&until=2026-03-01")
+    assert "This is not a time" in tokyo.text
+    assert tokyo.find("#id_until").get_property("value") == "2026-03-02T08:59"
 
 
 def sized(browser: Browser, width: int) -> None:

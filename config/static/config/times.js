@@ -11,9 +11,14 @@ for (const time of document.querySelectorAll("time[datetime]")) {
   const own = inZone(moment);
   const utc = inZone(moment, "UTC");
   if (/^\d{4}-/.test(time.textContent)) {
-    const beside = own !== utc && time.closest(".fields, .facts, .timeline");
-    time.textContent = beside ? `${own} (${utc})` : own;
+    time.textContent = own;
     time.title = utc;
+    if (own !== utc && time.closest(".fields, .facts, .timeline")) {
+      const beside = document.createElement("span");
+      beside.className = "beside";
+      beside.textContent = `(${utc})`;
+      time.after(" ", beside);
+    }
   } else if (/^\d\d:/.test(time.textContent)) {
     time.textContent = own.slice(11, 19);
     time.title = own === utc ? utc : `${own}, ${utc}`;
@@ -46,19 +51,21 @@ if (log && ZONE !== "UTC") {
   log.replaceChildren(days);
 }
 
-// What a field for a time shows, from the reader's zone to UTC (1) or back (-1).
-function moved(text, direction) {
+const toMinutes = (moment) => moment.toISOString().slice(0, 16);
+
+// What a field shows of a time in UTC; "" if the text is none.
+function ownTime(text) {
   const moment = new Date(`${text}Z`);
-  const offset = new Date(direction > 0 ? text : `${text}Z`).getTimezoneOffset();
-  return new Date(moment.valueOf() + direction * offset * 60_000).toISOString().slice(0, 16);
+  const own = new Date(moment - moment.getTimezoneOffset() * 60_000);
+  return Number.isNaN(own.valueOf()) ? "" : toMinutes(own);
 }
 
 for (const input of document.querySelectorAll("input[type=datetime-local]")) {
-  input.value = input.defaultValue && moved(input.defaultValue, -1);
+  input.value = ownTime(input.defaultValue);
   document.getElementById(`${input.id}_helptext`).textContent = ZONE;
   input.form.addEventListener("formdata", ({ formData }) => {
     if (input.value) {
-      formData.set(input.name, moved(input.value, 1));
+      formData.set(input.name, toMinutes(new Date(input.value)));
     }
   });
 }
