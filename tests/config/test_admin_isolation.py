@@ -402,12 +402,13 @@ def test_admin_is_tried_with_every_kind_of_object() -> None:
 OUR_APPS = ("workspaces", "apikeys", "documents", "audit", "events")
 
 
-@pytest.mark.parametrize("who", ["admin", "support", "operator"])
+@pytest.mark.parametrize("who", ["admin", "member", "support", "operator"])
 def test_admin_pages_fit_and_are_accessible(
     belongings: Belongings, acme: Tenant, browser: Browser, who: str
 ) -> None:
-    people = {"admin": lambda: acme.admin, "support": staff.support, "operator": staff.operator}
-    user = people[who]()
+    others = {"support": staff.support, "operator": staff.operator}
+    login = {"admin": acme.admin.username, "member": "bob@acme.example"}.get(who)
+    user = User.objects.get(username=login) if login else others[who]()
     client = staff.signed_in(user)
     browser.log_in(user)
     pages = {name: addresses(name, belongings.ids.get(model_of(name), []))[:1] for name in names()}
@@ -416,5 +417,6 @@ def test_admin_pages_fit_and_are_accessible(
             response = client.get(url)
             is_page = response.headers["Content-Type"].startswith("text/html")
             if response.status_code == 200 and is_page:
+                assert "---------" not in text_of(response), url
                 browser.open(url)
                 browser.check_layout(f"{who}-{name}")
