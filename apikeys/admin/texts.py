@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 
 from apikeys.models import ApiKey
 from apikeys.usage.models import KeyUsage, RefusedRequest
-from config.console.formatting import Bad, ago_with_exact, exact, time_tag
+from config.console.formatting import Bad, ago_with_exact, time_tag
 from workspaces.api_access import access_warning
 from workspaces.models import Workspace
 
@@ -49,12 +49,12 @@ def expiry_warning(key: ApiKey, expires_at: datetime) -> SafeString:
             "The key {} was rolled. Replaced by {}: change programs over by {}.",
             link(key),
             replaced_by(key),
-            exact(expires_at),
+            time_tag(expires_at),
         )
     return format_html(
         "The key {} expires on {}. Roll it, so that programs that use it can change over.",
         link(key),
-        exact(expires_at),
+        time_tag(expires_at),
     )
 
 

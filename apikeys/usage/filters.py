@@ -8,22 +8,24 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.db.models import Q
+from django.db.models import Case, F, Q, Value, When
 from django.http import HttpRequest, QueryDict
 from django.utils import timezone
 
 from apikeys.usage.models import REQUEST_ID_SHORT, RefusedRequest
+from apikeys.usage.purge import KEEP_REFUSED
 from apikeys.usage.reasons import explain
-from audit.admin.base import SearchChangeList
-from audit.admin.filters import PERIODS, id_field
+from audit.admin.filters import id_field
 from audit.admin.links import filtered_log_url
+from audit.admin.periods import LogChangeList, LogFilter
 from audit.admin.search import MOST_IDS, Recognised, ids_and_addresses
 from audit.admin.workspace_filter import WorkspaceField, own_workspace_field
 from audit.scope import Scope
 from config.console import keyset
 from config.console.base import request_user
-from config.console.changelist import BEFORE, FilterForm
+from config.console.changelist import BEFORE
 from config.runtime.key_format import PREFIX, PUBLIC_LENGTH
+from config.runtime.request_ids import made_at
 from workspaces.directory import labels
 from workspaces.permissions import sees_every_workspace
 
@@ -78,6 +80,21 @@ def recognise(text: str) -> list[Recognised]:
     return found
 
 
+def flooded(found: Recognised) -> Recognised:
+    """The same; of a request that has no row of its own, also the floods of its minute."""
+    made = made_at(found.value) if found.request else None
+    if (
+        made is None
+        or not timedelta() <= timezone.now() - made < KEEP_REFUSED
+        or RefusedRequest.objects.filter(request_id=found.value).exists()
+    ):
+        return found
+    minute = made.replace(second=0, microsecond=0)
+    within = Q(created_at__gte=minute, created_at__lt=minute + timedelta(minutes=1), more__gt=0)
+    what = f"Request id, of {minute:%Y-%m-%d %H:%M} UTC. If it was refused, it is counted in these"
+    return replace(found, what=what, conditions=(*found.conditions, within))
+
+
 @dataclass
 class Group:
     """Equal refusals of a key, a workspace or an address, in the same or consecutive minutes.
@@ -125,14 +142,11 @@ def folded(rows: Sequence[RefusedRequest]) -> tuple[list[Group], int]:
     return groups, len(rows)
 
 
-class RefusedFilter(FilterForm):
+class RefusedFilter(LogFilter):
     """The filters of the list; all that are set apply together.
 
     Args:
         scope: the scope of the user; workspaces outside of it are not offered.
-
-    Attributes:
-        recognised: what the search may be.
     """
 
     q = forms.CharField(
@@ -152,11 +166,6 @@ class RefusedFilter(FilterForm):
             *((status, f"{status} · {text}") for status, text in STATUSES.items()),
         ],
     )
-    within = forms.ChoiceField(
-        label="Time",
-        required=False,
-        choices=[("", "30 days"), *((name, label) for name, (label, _) in PERIODS.items())],
-    )
     workspace_id__exact: forms.Field = WorkspaceField()
     # Set by links.
     key_id__exact = id_field("API key")
@@ -167,23 +176,19 @@ class RefusedFilter(FilterForm):
     def __init__(self, data: QueryDict, scope: Scope) -> None:
         super().__init__(data)
         self.scope = scope
-        self.recognised: list[Recognised] = []
+        self.recognised = []
         if not scope.everything:
             self.fields["workspace_id__exact"] = own_workspace_field(labels(scope.workspaces))
 
     def clean_q(self) -> str:
         text: str = self.cleaned_data["q"]
         if text:
-            self.recognised = recognise(text)
+            self.recognised = [flooded(each) for each in recognise(text)]
         return text
 
     def condition(self) -> Q:
         values = self.cleaned_data
-        found = Q(**{name: values[name] for name in _EXACT if values[name]})
-        if values["within"]:
-            _, length = PERIODS[values["within"]]
-            found &= Q(created_at__gte=timezone.now() - length)
-        return found
+        return super().condition() & Q(**{name: values[name] for name in _EXACT if values[name]})
 
     def alternatives(self) -> list[Q]:
         searches = [condition for each in self.recognised for condition in each.conditions]
@@ -192,14 +197,18 @@ class RefusedFilter(FilterForm):
         return [workspace & search for workspace in workspaces for search in searches or [Q()]]
 
     def chip_text(self, name: str, rows: Sequence[Any]) -> str:
-        if not rows or name == "address__exact":
-            return ""
+        if not rows or name not in ("workspace_id__exact", "key_id__exact"):
+            return super().chip_text(name, rows)
         newest: RefusedRequest = rows[0]
         return newest.workspace_label if name == "workspace_id__exact" else newest.key_name
 
 
-class RefusedChangeList(SearchChangeList):
+class RefusedChangeList(LogChangeList):
     """Words the reasons of its rows, and leads to the audit log if nothing was found."""
+
+    names = ("errors", "limited")
+    series = Case(When(status=429, then=Value("limited")), default=Value("errors"))
+    number = F("more") + 1
 
     def get_results(self, request: HttpRequest) -> None:
         # Of a flood, many rows are one line.

@@ -12,7 +12,7 @@ from audit import download_outcomes
 from audit.admin.links import log_link, page_and_entries, page_link, pages_of
 from audit.models import Action, AuditEntry
 from audit.sealing import state
-from config.console.formatting import date_column, exact, pill
+from config.console.formatting import date_column, pill, time_tag
 from config.templatetags.console import copyable
 
 # The colour of an action's name, by its last word: what failed, what ended, what is new.
@@ -131,9 +131,11 @@ class EntryFields:
             return "Not sealed yet"
         if not seal.intact:
             return f"Leaf {seal.leaf:,}, which this entry does not match"
-        return (
-            f"Leaf {seal.leaf:,}; sealed by the checkpoint of {exact(checkpoint.sealed_at)}, with "
-            f"{checkpoint.size:,} entries"
+        return format_html(
+            "Leaf {}; sealed by the checkpoint of {}, with {} entries",
+            f"{seal.leaf:,}",
+            time_tag(checkpoint.sealed_at),
+            f"{checkpoint.size:,}",
         )
 
     @admin.display(description="what happened")

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -10,15 +9,13 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.db.models import Q
 from django.http import QueryDict
-from django.utils import timezone
 
-from audit.admin.search import Recognised, recognise
-from audit.admin.times import SpanField
+from audit.admin.periods import LogFilter
+from audit.admin.search import recognise
 from audit.admin.workspace_filter import WorkspaceField, name_of, own_workspace_field
 from audit.models import LISTED, Action, AuditEntry
 from audit.scope import Scope
 from audit.snapshots import WorkspaceSnapshot
-from config.console.changelist import FilterForm
 from config.runtime.key_format import PREFIX, PUBLIC_LENGTH
 
 # The end of a download is part of its row.
@@ -26,12 +23,6 @@ ACTIONS = [(value, label) for value, label in Action.choices if value != Action.
 # Accounts and the log itself belong to no workspace; an export may be of one.
 _OF_NO_WORKSPACE = re.compile(r"login\.|account\.|audit\.(?!export)")
 ACTIONS_IN_WORKSPACES = [each for each in ACTIONS if not _OF_NO_WORKSPACE.match(each[0])]
-
-PERIODS = {
-    "1h": ("Last hour", timedelta(hours=1)),
-    "24h": ("Last 24 hours", timedelta(hours=24)),
-    "7d": ("Last 7 days", timedelta(days=7)),
-}
 
 
 def id_field(label: str) -> forms.UUIDField:
@@ -44,14 +35,11 @@ def id_field(label: str) -> forms.UUIDField:
     )
 
 
-class AuditLogFilter(FilterForm):
+class AuditLogFilter(LogFilter):
     """The filters of the audit log; all that are set apply together.
 
     Args:
         scope: the scope of the user; workspaces outside of it are neither offered nor named.
-
-    Attributes:
-        recognised: what the search may be.
     """
 
     q = forms.CharField(
@@ -64,21 +52,13 @@ class AuditLogFilter(FilterForm):
     )
     workspace_id__exact: forms.Field = WorkspaceField()
     action__exact = forms.ChoiceField(label="What happened", required=False)
-    since = SpanField("From")
-    until = SpanField("To")
-    within = forms.ChoiceField(
-        label="Time",
-        required=False,
-        choices=[(name, text) for name, (text, _) in PERIODS.items()],
-        widget=forms.HiddenInput,
-    )
     document_id__exact = id_field("Document")
     key_id__exact = id_field("API key")
 
     def __init__(self, data: QueryDict, scope: Scope) -> None:
         super().__init__(data)
         self.scope = scope
-        self.recognised: list[Recognised] = []
+        self.recognised = []
         actions: Any = self.fields["action__exact"]
         actions.choices = [
             ("", "Anything"),
@@ -96,31 +76,19 @@ class AuditLogFilter(FilterForm):
         return text
 
     def clean(self) -> dict[str, Any]:
-        since, until = self.cleaned_data.get("since"), self.cleaned_data.get("until")
-        if since and until and since.first > until.last:
-            raise ValidationError("“From” is after “To”.")
         if text := self.cleaned_data.get("q"):
             self.recognised = recognise(text)
-        return self.cleaned_data
+        return super().clean()
 
     def condition(self) -> Q:
         values = self.cleaned_data
         exact = ("workspace_id__exact", "action__exact", "document_id__exact", "key_id__exact")
         found = LISTED & Q(**{name: values[name] for name in exact if values[name]})
-        if values["since"]:
-            found &= Q(created_at__gte=values["since"].first)
-        if values["until"]:
-            found &= Q(created_at__lte=values["until"].last)
-        if values["within"]:
-            _, length = PERIODS[values["within"]]
-            found &= Q(created_at__gte=timezone.now() - length)
-        return found
+        return found & super().condition()
 
     def chip_text(self, name: str, rows: Sequence[Any]) -> str:
-        if name == "within":
-            return PERIODS[self.data[name]][0] if self.data[name] in PERIODS else ""
-        if not rows or name == "workspace_id__exact":
-            return ""
+        if not rows or name not in ("document_id__exact", "key_id__exact"):
+            return super().chip_text(name, rows)
         newest: AuditEntry = rows[0]
         return newest.document_title if name == "document_id__exact" else newest.key_label
 

@@ -5,6 +5,7 @@ affected.
 """
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -13,7 +14,6 @@ from typing import Any
 from django.db import DatabaseError, connection, transaction
 from django.db.models import Q, QuerySet
 
-from audit.models import DOWNLOADS
 from config.runtime.database import current
 
 MOST = 30_000  # entries that are counted
@@ -66,40 +66,31 @@ class Range:
         return "%Y-%m-%d %H" if self.step == HOUR else "%Y-%m-%d"
 
 
-@dataclass(frozen=True)
-class Counted:
-    """The entries of one hour or day."""
-
-    start: datetime
-    downloads: int
-    other: int
+Counted = Counter[tuple[int, str]]  # by the number of the hour or day, and the series
 
 
-def count_by_time(entries: QuerySet[Any], alternatives: Sequence[Q], shown: Range) -> list[Counted]:
+def count_by_time(entries: QuerySet[Any], alternatives: Sequence[Q], shown: Range) -> Counted:
     """Counts the entries of each hour or day.
 
     Args:
-        entries: filtered; `alternatives` are as in `config.console.keyset.fetch`.
+        entries: filtered, with their `series` and `number`; `alternatives` are as in
+            `config.console.keyset.fetch`.
 
     Raises:
         TooMany: there are too many, or counting them takes too long.
     """
     last = shown.first + shown.step * shown.count
     entries = entries.filter(created_at__gte=shown.first, created_at__lt=last)
-    found, parameters = _bounded(entries, alternatives, MOST)
+    columns = ("id", "created_at", "series", "number")
+    found, parameters = _bounded(entries.values_list(*columns), alternatives, MOST)
     sql = f"""
-        SELECT floor(extract(epoch FROM created_at - %s) / %s)::int, action = ANY(%s), count(*)
-        FROM {found} GROUP BY 1, 2
+        SELECT floor(extract(epoch FROM created_at - %s) / %s)::int, series, sum(number), count(*)
+        FROM {found} AS found ({", ".join(columns)}) GROUP BY 1, 2
     """  # noqa: S608 - made by Django
-    downloads = [action.value for action in DOWNLOADS]
-    values = [shown.first, shown.step.total_seconds(), downloads, *parameters]
-    numbers = {(step, kind): count for step, kind, count in _limited(sql, values)}
-    if sum(numbers.values()) > MOST:
+    rows = _limited(sql, [shown.first, shown.step.total_seconds(), *parameters])
+    if sum(row[3] for row in rows) > MOST:
         raise TooMany
-    return [
-        Counted(start, numbers.get((step, True), 0), numbers.get((step, False), 0))
-        for step, start in enumerate(shown.starts())
-    ]
+    return Counter({(step, series): int(number) for step, series, number, _ in rows})
 
 
 def count(entries: QuerySet[Any], alternatives: Sequence[Q], most: int) -> int:
@@ -108,19 +99,19 @@ def count(entries: QuerySet[Any], alternatives: Sequence[Q], most: int) -> int:
     Raises:
         TooMany: counting them takes too long.
     """
-    found, parameters = _bounded(entries, alternatives, most)
-    [[number]] = _limited(f"SELECT count(*) FROM {found}", parameters)  # noqa: S608 - as above
+    found, parameters = _bounded(entries.values_list("id"), alternatives, most)
+    [[number]] = _limited(f"SELECT count(*) FROM {found} AS found", parameters)  # noqa: S608 - as above
     return int(number)
 
 
 def _bounded(entries: QuerySet[Any], alternatives: Sequence[Q], most: int) -> tuple[str, list[Any]]:
     """SQL for at most `most` + 1 of the entries, each once, with its parameters."""
-    columns = entries.order_by().values_list("id", "created_at", "action")
-    first, *others = [columns.filter(each)[: most + 1] for each in alternatives or [Q(pk__in=[0])]]
+    rows = entries.order_by()
+    first, *others = [rows.filter(each)[: most + 1] for each in alternatives or [Q(pk__in=[0])]]
     union = first.union(*others) if others else first
     inner, parameters = union.query.sql_with_params()
     limited = f"SELECT * FROM ({inner}) AS each LIMIT {most + 1}"  # noqa: S608 - made by Django
-    return f"({limited}) AS found (id, created_at, action)", list(parameters)
+    return f"({limited})", list(parameters)
 
 
 def _limited(sql: str, parameters: list[Any]) -> list[Any]:

@@ -12,6 +12,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from config.console.base import SectionAdmin
+from config.console.formatting import icon
 
 
 def log_url() -> str:
@@ -25,12 +26,12 @@ def filtered_log_url(**filters: Any) -> str:
 def only_link(value: Any, **filters: Any) -> SafeString:
     """An icon that leads to the audit log, filtered by one field."""
     return format_html(
-        '<a class="only" href="{}" title="Only entries of {}" aria-label="Only entries of {}">'
-        '<svg viewBox="0 0 16 16" aria-hidden="true"><path d="M1 2h14L9.5 8.5V14l-3-2V8.5z"/></svg>'
+        '<a class="only" href="{}" title="Only entries of {}" aria-label="Only entries of {}">{}'
         "</a>",
         filtered_log_url(**filters),
         value,
         value,
+        icon("filter"),
     )
 
 

@@ -49,16 +49,32 @@ def parse(text: str) -> Span:
 
 
 class SpanField(forms.CharField):
-    """A day or time in UTC; it is the whole of the day or the minute that is typed."""
+    """A time in UTC, which begins or ends a range; the whole of the day or minute that it names.
 
-    def __init__(self, label: str) -> None:
-        super().__init__(
-            label=f"{label} (UTC)",
-            required=False,
-            max_length=40,
-            widget=forms.TextInput({"placeholder": "2026-03-01 14:00", "autocomplete": "off"}),
-        )
+    `times.js` shows it in the reader's own zone.
+
+    Args:
+        edge: what the control shows of it: "first" or "last".
+    """
+
+    def __init__(self, label: str, edge: str) -> None:
+        widget = _TimeInput({"max": "9999-12-31T23:59", "autocomplete": "off"})
+        widget.edge = edge
+        super().__init__(label=label, help_text="UTC", required=False, widget=widget)
 
     def clean(self, value: Any) -> Any:
         text = super().clean(value)
         return parse(text) if text else None
+
+
+class _TimeInput(forms.TextInput):
+    """The browser's control for a date and a time, to the minute."""
+
+    input_type = "datetime-local"
+    edge = ""
+
+    def format_value(self, value: Any) -> Any:
+        try:
+            return getattr(parse(value or ""), self.edge).isoformat()[: len("2026-03-01T14:00")]
+        except ValidationError:
+            return value

@@ -78,7 +78,7 @@ class SectionAdmin(NoPermissions, ModelAdmin):
         noun, nouns: what to call its objects; by default as the model does.
         is_log: whether its rows are what happened: the search leads to them if it finds no more.
         menu_position: its place in the menu, from left to right.
-        add_text: the label of the start page's button to add one.
+        add_text: the label of the buttons that lead to a form for a new one.
         pages: pages of our own (`config.console.object_page`), by the last part of their URLs. They
             replace Django's: "add", "change", "delete".
     """
@@ -86,7 +86,7 @@ class SectionAdmin(NoPermissions, ModelAdmin):
     noun = nouns = ""
     is_log = False
     menu_position = 50
-    add_text = "New"
+    add_text = ""
     pages: Mapping[str, type[View]] = {}
     show_facets = admin.ShowFacets.NEVER
 
@@ -209,6 +209,14 @@ class SectionAdmin(NoPermissions, ModelAdmin):
     def url_of(self, obj: Model) -> str:
         """The page of an object."""
         return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", args=[obj.pk])
+
+    def get_action_choices(self, request: HttpRequest, *args: Any) -> list[tuple[str, str]]:
+        return super().get_action_choices(request, [("", "Choose what to do")])
+
+    def message_user(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
+        """Django's messages of our sections are of an action that was not run."""
+        text = f"Nothing was done. Select {self.nouns}, and choose what to do with them."
+        super().message_user(request, text, messages.WARNING)
 
     def response_action(
         self, request: HttpRequest, queryset: QuerySet[Any], *args: Any, **kwargs: Any

@@ -16,7 +16,7 @@ STEP, GAP, HEIGHT = 10.0, 2.0, 100.0  # in units of the SVG: a bar's place, betw
 SERIES = {
     "ok": "successful",
     "errors": "errors",
-    "limited": "over the limit (429)",
+    "limited": "over the limit",
     "downloads": "downloads",
     "other": "other entries",
 }
@@ -127,7 +127,10 @@ def bar_chart(bars: Sequence[Bar], *, label: str, small: bool = False) -> SafeSt
                 "bar_width": STEP - GAP,
                 "series": [(name, SERIES[name]) for name in names],
                 "legend": [(name, SERIES[name]) for name in used],
-                "rows": [(bar, [f"{bar.numbers[name]:,}" for name in names]) for bar in bars],
+                "rows": [
+                    (bar, [(SERIES[name], f"{bar.numbers[name]:,}") for name in names])
+                    for bar in bars
+                ],
             },
         )
     )

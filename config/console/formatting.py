@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib import admin
+from django.templatetags.static import static
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.html import escape, format_html
@@ -29,14 +30,26 @@ def pill(kind: str, text: str) -> SafeString:
     return format_html('<span class="pill pill-{}">{}</span>', kind, text)
 
 
+def icon(name: str) -> SafeString:
+    """HTML: a symbol of `icons.svg`."""
+    url = static("config/icons.svg")
+    return format_html('<svg class="icon" aria-hidden="true"><use href="{}#{}"/></svg>', url, name)
+
+
 def exact(moment: datetime) -> str:
     """`2026-03-01 09:30:00 UTC`."""
     return date_format(timezone.localtime(moment), "DATETIME_FORMAT")
 
 
 def time_tag(moment: datetime) -> SafeString:
-    """HTML: the exact time; on hover, the same in the reader's own zone (`console.js`)."""
+    """HTML: the exact time; `times.js` shows it in the reader's own zone."""
     return format_html('<time datetime="{}">{}</time>', moment.isoformat(), exact(moment))
+
+
+def clock_tag(moment: datetime) -> SafeString:
+    """HTML: the time of the day."""
+    text = date_format(timezone.localtime(moment), "H:i:s")
+    return format_html('<time datetime="{}">{}</time>', moment.isoformat(), text)
 
 
 def ago(moment: datetime) -> str:

@@ -62,9 +62,9 @@ class Site(admin.AdminSite):
         sections = [self.section(request, model) for model in models]
         if request.user.is_active and request.user.is_superuser:
             url = reverse("system")
-            current = request.path == url
-            entry = {"name": "System", "url": url, "position": 90, "current": current}
-            sections.append(entry | {"problems": system.count})
+            entry = {"name": "System", "icon": "system", "url": url, "position": 90}
+            entry |= {"current": request.path == url, "problems": system.count}
+            sections.append(entry)
         return {**context, "sections": sorted(sections, key=lambda each: each["position"])}
 
     def section(self, request: HttpRequest, model: dict[str, Any]) -> dict[str, Any]:
@@ -72,6 +72,7 @@ class Site(admin.AdminSite):
         section: Any = self.get_model_admin(model["model"])
         return {
             "name": capfirst(section.nouns),
+            "icon": section.opts.model_name,
             "url": model["admin_url"],
             "add_url": model["add_url"],
             "add_text": section.add_text,

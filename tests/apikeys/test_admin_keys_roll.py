@@ -8,10 +8,11 @@ from django.db.models.functions import Now
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import strip_tags
 
 from apikeys.models import ApiKey
 from audit.models import Action, AuditEntry
-from config.console.formatting import exact
+from config.console.formatting import time_tag
 from tests.apikeys.test_admin_keys import LIST, form_of, page, raw_of
 from tests.support import factories, staff
 from tests.support.client import get
@@ -43,7 +44,7 @@ def test_key_roll_creates_a_key_and_the_old_one_ends_later(acme: Tenant, ada: Cl
     assert (new.workspace, new.name, new.note) == (acme.workspace, "Acme sync", "For the CRM")
     assert timedelta(hours=23) < left(acme.key) <= timedelta(hours=24)
     assert acme.key.expires_at is not None
-    assert f"works until {acme.key.expires_at:%Y-%m-%d %H:%M:%S} UTC" in body(response)
+    assert f"works until {acme.key.expires_at:%Y-%m-%d %H:%M:%S} UTC" in strip_tags(body(response))
     entry = AuditEntry.objects.get(action=Action.KEY_ROLLED)
     assert (entry.key_id, entry.person) == (acme.key.pk, acme.admin.username)
     assert entry.detail == (
@@ -130,7 +131,7 @@ def test_key_that_was_rolled_names_its_successor(acme: Tenant, ada: Client) -> N
     successor = f'“<a href="{page(new)}">Next</a>” (<code>{new.prefix}…</code>)'
     acme.key.refresh_from_db()
     assert acme.key.expires_at is not None
-    warning = f"Replaced by {successor}: change programs over by {exact(acme.key.expires_at)}."
+    warning = f"Replaced by {successor}: change programs over by {time_tag(acme.key.expires_at)}."
     for url in (LIST, reverse("admin:index")):
         html = body(ada.get(url))
         assert warning in html

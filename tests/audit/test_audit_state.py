@@ -24,7 +24,7 @@ from audit.sealing import state
 from audit.sealing.note import Horizon, Statement, open_note
 from audit.sealing.witnesses import Bucket, object_lock
 from config.console import system
-from config.console.formatting import exact
+from config.console.formatting import time_tag
 from tests.documents.test_queries import nodes
 from tests.support import factories, seals
 from tests.support.database import without_triggers
@@ -248,10 +248,10 @@ def test_audit_entry_page_names_the_first_checkpoint_with_it(transactional_db: N
     small, large = Checkpoint.objects.order_by("size")
     assert (small.size, large.size) == (3, 1203)
     assert of_entry(sam, third) == (
-        f"Leaf 2; sealed by the checkpoint of {exact(small.sealed_at)}, with 3 entries"
+        f"Leaf 2; sealed by the checkpoint of {time_tag(small.sealed_at)}, with 3 entries"
     )
     assert of_entry(sam, entry) == (
-        f"Leaf 3; sealed by the checkpoint of {exact(large.sealed_at)}, with 1,203 entries"
+        f"Leaf 3; sealed by the checkpoint of {time_tag(large.sealed_at)}, with 1,203 entries"
     )
 
 

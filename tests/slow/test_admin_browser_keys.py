@@ -99,6 +99,32 @@ def test_key_created_in_three_clicks_is_copied_and_forgotten_when_its_page_is_le
     assert pasted(browser) == line
 
 
+def test_key_is_created_and_copied_by_the_keyboard_in_at_most_twelve_tabs(
+    acme: Tenant, browser: Browser
+) -> None:
+    browser.log_in(acme.admin)
+    browser.open(START)
+    tabs = tab_to(browser, "Create a key")
+    browser.submit(browser.driver.switch_to.active_element, "")
+    browser.submit(browser.driver.switch_to.active_element, "Nightly export")
+    raw = raw_key(browser)
+    tabs += tab_to(browser, "Copy the key")
+    browser.driver.switch_to.active_element.send_keys(Keys.ENTER)
+    assert browser.shows("Key copied.")
+    assert tabs <= 12
+    assert pasted(browser) == raw
+
+
+def tab_to(browser: Browser, text: str) -> int:
+    """Presses Tab until what has the focus has this text; returns how many times."""
+    for tabs in range(30):
+        focused = browser.driver.switch_to.active_element
+        if focused.text == text:
+            return tabs
+        focused.send_keys(Keys.TAB)
+    raise AssertionError(f"{text} has not got the focus")
+
+
 def test_key_pages_revoke_in_three_clicks_then_401_and_delete(
     acme: Tenant, browser: Browser
 ) -> None:

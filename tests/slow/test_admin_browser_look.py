@@ -1,11 +1,13 @@
 """What every page of the admin has: its weight, its frame, its tooltips."""
 
-from datetime import timedelta
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.urls import reverse
 from django.utils import timezone
 from selenium.webdriver import ActionChains
+from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from tests.support import staff
@@ -16,6 +18,7 @@ from tests.support.usage import used
 
 START = reverse("admin:index")
 KEYS = reverse("admin:apikeys_apikey_changelist")
+WORKSPACES = reverse("admin:workspaces_workspace_changelist")
 LIMIT = 120 * 1024  # bytes of a list of keys with all that it loads, at the first visit
 TRANSFERRED = """
 return performance.getEntries().reduce((sum, { transferSize }) => sum + (transferSize ?? 0), 0);
@@ -29,7 +32,7 @@ def test_chart_of_the_start_page_shows_its_numbers_by_pointing_tapping_and_keys(
     used(acme.key.pk, acme.workspace.pk, ok=1190, errors=8, limited=6, downloads=36)
     used(acme.key.pk, acme.workspace.pk, days_ago=1, ok=5)
     today = timezone.now().date()
-    numbers = f"{today}: 1,190 successful, 8 errors, 6 over the limit (429), 36 downloads"
+    numbers = f"{today}: 1,190 successful, 8 errors, 6 over the limit, 36 downloads"
     browser.log_in(acme.admin)
     browser.open(START)
     browser.check_layout("start-admin")
@@ -69,23 +72,97 @@ def test_list_of_keys_is_small_and_loads_no_jquery(acme: Tenant, without_cache: 
     browser.cdp("Network.setCacheDisabled", cacheDisabled=False)
 
 
-def test_times_have_the_reader_s_own_time_zone_as_tooltip(acme: Tenant, browser: Browser) -> None:
-    staff.happened(1)
-    browser.log_in(acme.admin)
+@pytest.fixture
+def tokyo(browser: Browser) -> Iterator[Browser]:
+    """A browser in Tokyo, nine hours before UTC, in which a user of Support has signed in."""
+    browser.log_in(staff.support())
     browser.cdp("Emulation.setTimezoneOverride", timezoneId="Asia/Tokyo")
-    browser.open(staff.HISTORY)
-    title = eventually(lambda: browser.find("#result_list time").get_attribute("title"))
-    assert "in your time zone" in str(title)
-    assert "GMT+9" in str(title)
+    yield browser
     browser.cdp("Emulation.setTimezoneOverride", timezoneId="")
+
+
+def test_times_are_in_the_reader_s_own_zone_with_utc_as_tooltip_and_beside_them(
+    acme: Tenant, tokyo: Browser
+) -> None:
+    moment = datetime(2026, 3, 1, 14, 59, 59, tzinfo=UTC)
+    of_acme = staff.of(acme.workspace)
+    [entry] = staff.happened(1, **of_acme, created_at=moment)
+    staff.happened(1, **of_acme, created_at=moment + timedelta(seconds=1))
+    tokyo.open(f"{staff.HISTORY}?since=2026-03-01&until=2026-03-01")
+    days = tokyo.driver.find_elements(By.CSS_SELECTOR, ".day")
+    assert [day.text for day in days] == [
+        "Monday, 2 March 2026 Asia/Tokyo",
+        "Sunday, 1 March 2026 Asia/Tokyo",
+    ]
+    times = tokyo.driver.find_elements(By.CSS_SELECTOR, "#result_list summary time")
+    assert [time.text for time in times] == ["00:00:00", "23:59:59"]
+    title = "2026-03-01 23:59:59 GMT+9, 2026-03-01 14:59:59 UTC"
+    assert times[1].get_attribute("title") == title
+    tokyo.open(reverse("admin:audit_auditentry_change", args=[entry.pk]))
+    assert "2026-03-01 23:59:59 GMT+9 (2026-03-01 14:59:59 UTC)" in tokyo.text
+
+
+def test_filters_by_time_show_the_reader_s_zone_and_send_utc(acme: Tenant, tokyo: Browser) -> None:
+    staff.happened(1, **staff.of(acme.workspace), created_at=datetime(2026, 3, 1, tzinfo=UTC))
+    tokyo.open(f"{staff.HISTORY}?since=2026-03-01&until=2026-03-01")
+    since, until = tokyo.find("#id_since"), tokyo.find("#id_until")
+    assert since.get_property("value") == "2026-03-01T09:00"
+    assert until.get_property("value") == "2026-03-02T08:59"
+    assert tokyo.find("#id_since_helptext").text == "Asia/Tokyo"
+    assert "From: 2026-03-01 09:00:00 GMT+9" in tokyo.text
+    tokyo.driver.execute_script("arguments[0].value = '2026-03-01T08:30'", since)
+    tokyo.follow(tokyo.find(".list-filters [value=Show]"))
+    assert "since=2026-02-28T23%3A30&until=2026-03-01T23%3A59" in tokyo.driver.current_url
+    assert tokyo.find("#id_since").get_property("value") == "2026-03-01T08:30"
+    tokyo.open(f"{staff.HISTORY}?since=yesterday&until=2026-03-01")
+    assert "This is not a time" in tokyo.text
+    assert tokyo.find("#id_until").get_property("value") == "2026-03-02T08:59"
+
+
+def sized(browser: Browser, width: int) -> None:
+    size = {"width": width, "height": 800, "deviceScaleFactor": 1}
+    browser.cdp("Emulation.setDeviceMetricsOverride", **size, mobile=width < 1280)
+
+
+@pytest.mark.parametrize("width", [320, 390, 820, 1024, 1280])
+def test_header_is_one_line_and_its_icons_are_drawn(
+    acme: Tenant, browser: Browser, width: int
+) -> None:
+    browser.log_in(staff.operator())  # who has the longest menu
+    sized(browser, width)
+    browser.open(START)
+    assert browser.find(".top").size["height"] < 64
+    drawn = "return document.querySelector('.menu use').getBBox().width > 0"
+    assert eventually(lambda: browser.driver.execute_script(drawn))
+    assert browser.find(".sections-button").is_displayed() == (width < 1200)
+    browser.cdp("Emulation.clearDeviceMetricsOverride")
+
+
+@pytest.mark.parametrize("url", [staff.HISTORY, WORKSPACES])
+def test_list_on_a_phone_comes_before_its_filters(acme: Tenant, browser: Browser, url: str) -> None:
+    browser.log_in(staff.operator())
+    sized(browser, 390)
+    browser.open(url)
+    assert not browser.find("input[name=q]:not(.find *)").is_displayed()
+    assert browser.find(".log > li, tbody tr").location["y"] < 700
+    browser.find("summary.button").click()
+    assert browser.find("input[name=q]:not(.find *)").is_displayed()
+    browser.cdp("Emulation.clearDeviceMetricsOverride")
+
+
+def test_email_is_wrapped_after_its_at_and_before_its_dots(acme: Tenant, browser: Browser) -> None:
+    browser.log_in(staff.operator())
+    browser.open(reverse("admin:auth_user_change", args=[acme.admin.pk]))
+    title = browser.find("h1").get_attribute("innerHTML")
+    assert title == acme.admin.username.replace("@", "@<wbr>").replace(".", "<wbr>.")
+    assert browser.find("h1").text == acme.admin.username
 
 
 def test_header_has_its_menu_behind_a_button_on_a_phone_and_slash_leads_to_the_search(
     acme: Tenant, browser: Browser
 ) -> None:
     browser.log_in(acme.admin)
-    size = {"width": 390, "height": 800, "deviceScaleFactor": 1}
-    browser.cdp("Emulation.setDeviceMetricsOverride", **size, mobile=True)
+    sized(browser, 390)
     browser.open(KEYS)
     link = browser.find(".sections-nav a")
     assert not link.is_displayed()

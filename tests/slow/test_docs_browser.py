@@ -119,6 +119,7 @@ def test_docs_page_lists_all_operations(page: Browser) -> None:
         "/api/v1/documents",
         "/api/v1/documents/{id}",
         "/api/v1/documents/{id}/download",
+        "/api/v1/search",
         "/api/v1/events",
         "/api/v1/openapi.json",
         "document.*",  # the webhook

@@ -29,14 +29,21 @@ from tests.support.proxy import HOST
 from tests.support.server import Server, eventually
 
 SCREENSHOTS = embedded.data_dir(os.environ) / "tests" / "screenshots"
-WIDTHS = {"wide": 1280, "phone": 390, "narrow": 320}  # CSS pixels
+WIDTHS = {"wide": 1280, "small": 1024, "tablet": 820, "phone": 390, "narrow": 320}  # CSS pixels
 SCHEMES = ("light", "dark")
+CHECKED = {"wide": SCHEMES, "tablet": SCHEMES[:1], "phone": SCHEMES, "narrow": SCHEMES[:1]}
+PICTURED = ("wide", "phone")
 AXE = Path(axe_playwright_python.__file__).parent / "axe.min.js"
 RUN_AXE = """
 const done = arguments[0];
 const scope = { exclude: [["#swagger"]] };
 axe.run(scope, { resultTypes: ["violations"] }).then(({ violations }) => done(violations.map(
   ({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(" ").slice(0, 500)}`)));
+"""
+FITS = """
+const tables = [...document.querySelectorAll(".scroll")];
+return document.documentElement.scrollWidth <= arguments[0]
+  && tables.every((table) => table.scrollWidth <= table.clientWidth + 1);
 """
 FLAGS = (
     "--headless=new",
@@ -166,12 +173,11 @@ class Browser:
             size = {"width": width, "height": 800, "deviceScaleFactor": 1}
             self.cdp("Emulation.setDeviceMetricsOverride", **size, mobile=width < WIDTHS["wide"])
             assert eventually(partial(self._fits, width)), f"{name} does not fit in {width}"
-            if kind == "narrow":
-                continue
-            for scheme in SCHEMES:
+            for scheme in CHECKED.get(kind, ()):
                 with self.preferring(scheme):
-                    assert self.violations() == [], f"{name}, {kind}, {scheme}"
-            if self.pictures:
+                    found = self.violations()
+                    assert found == [], f"{name}, {kind}, {scheme}: {found}"
+            if self.pictures and kind in PICTURED:
                 self._keep_pictures(f"{name}-{kind}")
         self.cdp("Emulation.clearDeviceMetricsOverride")
         assert self.refused_by_policy() == [], name
@@ -191,9 +197,8 @@ class Browser:
         return [each for each in messages if "Content Security Policy" in each]
 
     def _fits(self, width: int) -> bool:
-        """Whether no part of the page is outside of this width."""
-        fits = "return document.documentElement.scrollWidth <= arguments[0]"
-        return bool(self.driver.execute_script(fits, width))
+        """Whether no part of the page is outside of this width, and no table is cut."""
+        return bool(self.driver.execute_script(FITS, width))
 
     def _keep_pictures(self, name: str) -> None:
         """Keeps a picture of the whole page in each colour scheme."""

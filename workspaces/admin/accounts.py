@@ -46,7 +46,7 @@ class StateFilter(ChoiceFilter):
 class KindFilter(ChoiceFilter):
     """Support staff or operators."""
 
-    title = "what they are"
+    title = "role"
     parameter_name = "kind"
     options = {
         "operator": ("Operator", lambda accounts: accounts.filter(is_superuser=True)),
@@ -106,7 +106,7 @@ class AccountsAdmin(SectionAdmin):
     def full_name(self, account: User) -> str:
         return account.get_full_name()
 
-    @admin.display(description="what they are")
+    @admin.display(description="role")
     def kinds(self, account: User) -> str:
         return kinds_of(account)
 

@@ -1,13 +1,5 @@
-// Times in the reader's own zone as tooltips, buttons that copy a text, forms that are sent once.
+// Buttons that copy a text, forms that are sent once, the header, filters, e-mails.
 "use strict";
-
-for (const time of document.querySelectorAll("time[datetime]")) {
-  const moment = new Date(time.dateTime);
-  if (!Number.isNaN(moment.valueOf())) {
-    const own = moment.toLocaleString([], { dateStyle: "medium", timeStyle: "long" });
-    time.title = `${time.title ? `${time.title}, ` : ""}${own} in your time zone`;
-  }
-}
 
 for (const text of document.querySelectorAll("code.copyable")) {
   const button = document.createElement("button");
@@ -62,8 +54,31 @@ document.addEventListener("click", (event) => {
 });
 
 // On a phone the list comes before its filters.
-if (window.matchMedia("(max-width: 47rem)").matches) {
-  for (const filters of document.querySelectorAll(".list-filters details")) {
-    filters.open = filters.matches(":has([aria-invalid])");
+const phone = window.matchMedia("(max-width: 47rem)");
+function fold() {
+  for (const filters of document.querySelectorAll(".narrowing, .list-filters details")) {
+    const whole = filters.matches(".narrowing");
+    if (phone.matches) {
+      filters.open = filters.matches(":has([aria-invalid])") || (whole && location.search);
+    } else if (whole) {
+      filters.open = true;
+    }
   }
+}
+fold();
+phone.addEventListener("change", fold);
+
+// E-mail addresses are wrapped at @ and dots only; those in tables and logs are not.
+const WHOLE = "code, option, textarea, script, table, .log > li > span";
+const texts = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+const emails = [];
+while (texts.nextNode()) {
+  const text = texts.currentNode;
+  if (/\S@\S/.test(text.data) && !text.parentElement.closest(WHOLE)) {
+    emails.push(text);
+  }
+}
+for (const text of emails) {
+  const parts = text.data.split(/(?<=\S@)|(?=\.\w)/);
+  text.replaceWith(...parts.flatMap((part) => [document.createElement("wbr"), part]).slice(1));
 }

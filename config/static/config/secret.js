@@ -33,6 +33,9 @@ for (const button of document.querySelectorAll("button[data-copy]")) {
   });
 }
 
+// The next thing to do, for those who use the keyboard.
+document.querySelector("button[data-copy]")?.focus();
+
 // A browser may keep the page in memory for its back and forward buttons; without the secret, then.
 window.addEventListener("pagehide", () => {
   for (const secret of document.querySelectorAll(".secret")) {

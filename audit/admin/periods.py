@@ -1,0 +1,149 @@
+"""What the logs have in common: filters by time, periods to choose from, a chart above the list."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.db.models import Expression, Q, Value
+from django.utils import timezone
+from django.utils.functional import cached_property
+from django.utils.safestring import SafeString
+
+from audit.admin import histogram
+from audit.admin.base import SearchChangeList
+from audit.admin.search import Recognised
+from audit.admin.times import SpanField
+from config.console.changelist import AFTER, BEFORE, FilterForm
+from config.console.charts import Bar, bar_chart
+from config.console.formatting import time_tag
+
+PERIODS = {
+    "1h": ("Last hour", timedelta(hours=1)),
+    "24h": ("Last 24 hours", timedelta(hours=24)),
+    "7d": ("Last 7 days", timedelta(days=7)),
+}
+# What the chart shows without a filter by time: of all entries, and of some.
+ALL, SOME = timedelta(hours=24), timedelta(days=30)
+FIRST = datetime.min.replace(tzinfo=UTC)
+
+
+class LogFilter(FilterForm):
+    """Filters by time.
+
+    Attributes:
+        recognised: what the search may be.
+    """
+
+    since = SpanField("From", "first")
+    until = SpanField("To", "last")
+    within = forms.ChoiceField(
+        label="Time",
+        required=False,
+        choices=[(name, text) for name, (text, _) in PERIODS.items()],
+        widget=forms.HiddenInput,
+    )
+    field_order = ("q", "workspace_id__exact", "action__exact", "status__exact")
+    recognised: list[Recognised]
+
+    def clean(self) -> dict[str, Any]:
+        since, until = self.cleaned_data.get("since"), self.cleaned_data.get("until")
+        if since and until and since.first > until.last:
+            raise ValidationError("“From” is after “To”.")
+        return self.cleaned_data
+
+    def condition(self) -> Q:
+        values, found = self.cleaned_data, Q()
+        if values["since"]:
+            found &= Q(created_at__gte=values["since"].first)
+        if values["until"]:
+            found &= Q(created_at__lte=values["until"].last)
+        if values["within"]:
+            _, length = PERIODS[values["within"]]
+            found &= Q(created_at__gte=timezone.now() - length)
+        return found
+
+    def chip_text(self, name: str, rows: Sequence[Any]) -> str:
+        if name == "within":
+            return PERIODS[self.data[name]][0] if self.data[name] in PERIODS else ""
+        span = self.cleaned_data.get(name) if name in ("since", "until") else None
+        return time_tag(span.first if name == "since" else span.last) if span else ""
+
+
+class LogChangeList(SearchChangeList):
+    """Adds periods and a chart.
+
+    Attributes:
+        names: the series of the chart.
+        series: which of them a row belongs to.
+        number: how many it stands for.
+    """
+
+    form: LogFilter
+    names: tuple[str, ...]
+    series: Expression
+    number: Any = Value(1)
+
+    @property
+    def periods(self) -> list[dict[str, Any]]:
+        """Links to the last hour, day and week."""
+        chosen = self.form.data.get("within")
+        return [
+            {
+                "text": text,
+                "url": self.address(within=name, since=None, until=None),
+                "current": name == chosen,
+            }
+            for name, (text, _) in PERIODS.items()
+        ]
+
+    @cached_property
+    def chart(self) -> SafeString | None:
+        """A bar for each hour or day; None if there is nothing to draw."""
+        if not self.form.is_valid() or {AFTER, BEFORE} & set(self.params) or not self.result_list:
+            return None
+        for since, until in self._ranges():
+            shown = histogram.Range.of(since, until)
+            try:
+                rows = self.queryset.annotate(series=self.series, number=self.number)
+                counted = histogram.count_by_time(rows, self.form.alternatives(), shown)
+            except histogram.TooMany:
+                continue
+            return self._drawn(shown, counted)
+        return SafeString(
+            '<p class="quiet">Too many entries for a chart. Choose a shorter time.</p>'
+        )
+
+    def _drawn(self, shown: histogram.Range, counted: histogram.Counted) -> SafeString | None:
+        drawn = [
+            self._bar(f"{start:{shown.form}}", {name: counted[step, name] for name in self.names})
+            for step, start in enumerate(shown.starts())
+        ]
+        if shown.count < 2 or not any(bar.total for bar in drawn):
+            return None
+        unit = "hour" if shown.step == histogram.HOUR else "day"
+        label = f"Entries by {unit} (UTC), {drawn[0].label} to {drawn[-1].label}"
+        return bar_chart(drawn, label=label)
+
+    def _bar(self, text: str, numbers: dict[str, int]) -> Bar:
+        url = self.address(since=text, until=text, within=None)
+        label = text if len(text) == len("2026-03-01") else f"{text}:00"
+        return Bar(label, numbers, url)
+
+    def _ranges(self) -> list[tuple[datetime, datetime]]:
+        """The filters' times; without any, the last month with entries, or else the last day."""
+        values = self.form.cleaned_data
+        now = timezone.now()
+        span = next((each.span for each in self.form.recognised if each.span), None)
+        since, until = values["since"] or span, values["until"] or span
+        end: datetime = until.last if until else now
+        if since:
+            return [(since.first, max(end, since.first))]
+        if values["within"]:
+            return [(now - PERIODS[values["within"]][1], end)]
+        lengths = [SOME, ALL] if self.narrowed else [ALL]
+        # Not `end - length`: there may be no such time.
+        if end - self.result_list[0].created_at > lengths[0]:
+            end = self.result_list[0].created_at
+        return [(end - min(length, end - FIRST), end) for length in lengths]
