@@ -13,7 +13,9 @@ from django.contrib.auth.models import User
 from django.contrib.auth.tokens import default_token_generator
 from django.core import mail as outgoing
 from django.core.exceptions import ImproperlyConfigured
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlsafe_base64_encode
@@ -166,6 +168,19 @@ def test_response_is_the_same_whether_the_account_exists(ada: User) -> None:
     assert len({page(Client().get(SENT)) for _ in logins}) == 1
     sent_to(ada)  # and to nobody else
     assert len(entries()) == len(logins)
+
+
+def test_request_writes_the_same_whether_the_account_exists(ada: User) -> None:
+    """So it takes as long."""
+    written = []
+    for login in (ada.username, "nobody@acme.example"):
+        with CaptureQueriesContext(connection) as captured:
+            ask(login)
+        written.append([q["sql"].split(" (")[0] for q in captured if q["sql"][:6] == "INSERT"])
+    assert written[0] == written[1]
+    [message] = sent()
+    assert message.to == [ada.username]
+    assert not Mail.objects.exists()
 
 
 def test_inactive_account_cannot_use_a_link_that_it_got_before(ada: User) -> None:

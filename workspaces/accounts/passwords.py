@@ -39,6 +39,9 @@ RESETS_OF_ACCOUNT = Limit("account, reset", 5, minutes=60)
 RECORDED_UNKNOWN = Limit("unknown account, reset", 100, minutes=60)
 
 
+SUBJECT, EMAIL = "Set a new password", "registration/password_reset_email.txt"
+
+
 class ChangeForm(AdminPasswordChangeForm):
     """Django's form; a wrong old password is counted and recorded."""
 
@@ -99,6 +102,9 @@ class ResetForm(PasswordResetForm):
         base = urlsplit(base_url(self._request))
         kwargs |= {"domain_override": base.netloc, "use_https": base.scheme == "https"}
         super().save(*args, **kwargs)
+        if not self.get_users(login):  # it takes as long, so that nobody learns who has an account
+            nobody = {"user": User(), "uid": "-", "token": "-", "protocol": base.scheme}
+            mail.send(SUBJECT, EMAIL, nobody | {"domain": base.netloc}, to="")
 
     def _is_recorded(self) -> bool:
         usage = usage_of(self._request, RECORDED_UNKNOWN, "all", increment=True)
@@ -113,7 +119,7 @@ class ResetForm(PasswordResetForm):
         to_email: str,
         html_email_template_name: str | None = None,
     ) -> None:
-        mail.send("Set a new password", email_template_name, context, address_of(context["user"]))
+        mail.send(SUBJECT, EMAIL, context, address_of(context["user"]))
 
 
 @method_decorator([never_cache, responds_429], name="dispatch")

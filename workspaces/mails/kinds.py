@@ -18,7 +18,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 
-from audit.models import NO_DOWNLOADS, Action, AuditEntry
+from audit.models import TOLD, Action, AuditEntry
 from workspaces.accounts.notices import address_of
 from workspaces.mails import queue
 from workspaces.mails.models import Choice, Mail, Told
@@ -46,16 +46,13 @@ KINDS = {
 DEFAULTS = dict.fromkeys(KINDS, "now") | {"export": "daily"}  # of users who have not chosen
 _KIND_OF = {
     Action.WEBHOOK_SWITCHED_OFF: "webhook",
-    Action.WORKSPACE_SUSPENDED: "workspace",
-    Action.WORKSPACE_REINSTATED: "workspace",
-    Action.PLAN_CHANGED: "workspace",
     Action.MEMBER_ADDED: "admin",
     Action.MEMBER_ROLE_CHANGED: "admin",
     Action.EVIDENCE_EXPORTED: "export",
     Action.LOG_EXPORTED: "export",
     Action.OPERATOR_MADE: "operator",
     Action.SUPPORT_MADE: "operator",
-}
+}  # any other of TOLD is "workspace"
 _NO_ADMIN = Q(action__startswith="member.") & ~Q(detail__endswith=Membership.Role.ADMIN)
 FACTS = {"Workspace": "workspace_name", "Account": "member", "Document": "document_title"}
 FACTS |= {"Detail": "detail", "By": "person", "At": "created_at"}
@@ -88,9 +85,8 @@ def tell_of_log() -> None:
     what = Concat(Value("entry "), Cast("pk", TextField()), output_field=TextField())
     new = AuditEntry.objects.annotate(what=what).filter(
         ~Exists(Told.objects.filter(what=OuterRef("what"))),
-        NO_DOWNLOADS,
         ~_NO_ADMIN,
-        action__in=_KIND_OF,
+        action__in=TOLD,  # with an index
         created_at__gte=timezone.now() - LOOK_BACK,
     )
     for entry in new.order_by("created_at")[:100]:
@@ -98,7 +94,8 @@ def tell_of_log() -> None:
         facts = {name: getattr(entry, field) for name, field in FACTS.items()}
         path = reverse("admin:audit_auditentry_change", args=[entry.pk])
         subject = f"{entry.action_label}: {about}"
-        tell(_KIND_OF[Action(entry.action)], entry.what, entry.workspace_id, subject, facts, path)
+        kind = _KIND_OF.get(Action(entry.action), "workspace")
+        tell(kind, entry.what, entry.workspace_id, subject, facts, path)
 
 
 @transaction.atomic

@@ -42,6 +42,9 @@ def send(subject: str, template: str, context: Mapping[str, Any], to: str) -> No
     """Adds an e-mail that nobody can choose not to get, if there is a mail server.
 
     It is in the caller's transaction.
+
+    Args:
+        to: "" for nobody: it is added and never sent.
     """
     if available():
         text = render_to_string(template, dict(context)).strip()
@@ -80,6 +83,8 @@ def claim() -> list[list[Mail]]:
 def post(group: list[Mail]) -> None:
     """Sends one e-mail, as text and as HTML."""
     first, headers, off_url = group[0], {}, ""
+    if not first.to:
+        return
     subject = f"{len(group)} messages of the last day" if len(group) > 1 else first.subject
     if first.user_id and settings.BASE_URL:  # otherwise nothing says where links lead
         token = dumps([first.user_id, *sorted({row.kind for row in group})], salt="mails off")

@@ -45,5 +45,5 @@ def mailbox(request: HttpRequest) -> HttpResponse:
     """The newest e-mails of `make run`, which sends none, for everybody there."""
     if not settings.MAILBOX or settings.HTTPS_ONLY:
         raise Http404
-    mails = Mail.objects.order_by("-pk")[:50]
+    mails = Mail.objects.exclude(to="").order_by("-pk")[:50]
     return page(request, "mails/mailbox.html", title="Mailbox", mails=mails)
