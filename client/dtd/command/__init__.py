@@ -14,7 +14,7 @@ from typing import NoReturn, get_args
 from dtd.client import Client
 from dtd.command import follow, output, pull
 from dtd.errors import APIError, Error
-from dtd.models import DocumentStatus, EventType
+from dtd.models import DocumentStatus, EventType, RecipientStatus
 from dtd.version import VERSION
 
 ABOUT = """\
@@ -28,6 +28,10 @@ exit status:
   75 another run copies to the same target   130 interrupted
 """
 
+TIMES = [f"{time}_{end}" for time in ("created", "sent", "completed", "expires")
+         for end in ("from", "before")]  # fmt: skip
+SEARCH = ["status", *TIMES, "recipient", "recipient_status", "title", "sort"]
+
 
 def me(client: Client, options: argparse.Namespace) -> None:
     found = client.me()
@@ -39,6 +43,12 @@ def me(client: Client, options: argparse.Namespace) -> None:
 def ls(client: Client, options: argparse.Namespace) -> None:
     page_size = min(options.limit or 100, 100)
     found = client.documents(status=options.status, page_size=page_size)
+    output.show(map(output.document_row, islice(found, options.limit)), options)
+
+
+def search(client: Client, options: argparse.Namespace) -> None:
+    parameters = {name: getattr(options, name) for name in SEARCH}
+    found = client.search(page_size=min(options.limit or 100, 100), **parameters)
     output.show(map(output.document_row, islice(found, options.limit)), options)
 
 
@@ -117,12 +127,24 @@ def parser() -> Parser:
         return command
 
     add(me, "show the workspace and the key, with document counts", "dtd me", service, formats)
-    # `search` gets its place here: another iterator of documents for the same output.
     command = add(
         ls, "list documents, newest first", "dtd ls --status COMPLETED --limit 20", service, formats
     )
     filters = [each for each in get_args(DocumentStatus) if each != "PARTIALLY_SIGNED"]
     command.add_argument("--status", choices=filters)
+    command.add_argument("--limit", type=positive, metavar="N", help="at most N; all without it")
+    text = "find documents by status, times, recipients and words of the title"
+    command = add(search, text, "dtd search --completed-from 2026-07-01 --json", service, formats)
+    command.add_argument("--status", choices=get_args(DocumentStatus), action="append")
+    for name in TIMES:
+        words = "this time or later" if name.endswith("from") else "before this time"
+        command.add_argument(
+            f"--{name.replace('_', '-')}", metavar="TIME", help=f"{words}: 2026-07-01, a day of UTC"
+        )
+    command.add_argument("--recipient", metavar="EMAIL")
+    command.add_argument("--recipient-status", choices=get_args(RecipientStatus))
+    command.add_argument("--title", metavar="WORDS", help="beginnings of words of the title")
+    command.add_argument("--sort", choices=["created", "completed", "expires"])
     command.add_argument("--limit", type=positive, metavar="N", help="at most N; all without it")
     command = add(
         get, "show one document, or download its PDF",
