@@ -32,6 +32,7 @@ COMMANDS = [
     "pull",
     "watch",
     "listen",
+    "mcp",
     "verify",
     "completion",
 ]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NoReturn, get_args
 
 from dtd.client import Client
-from dtd.command import follow, output, pull
+from dtd.command import follow, output, pull, serve
 from dtd.errors import APIError, Error
 from dtd.models import DocumentStatus, EventType, RecipientStatus
 from dtd.version import VERSION
@@ -31,6 +31,8 @@ exit status:
 TIMES = [f"{time}_{end}" for time in ("created", "sent", "completed", "expires")
          for end in ("from", "before")]  # fmt: skip
 SEARCH = ["status", *TIMES, "recipient", "recipient_status", "title", "sort"]
+
+EXTRAS = {"standardwebhooks": "webhooks"}  # of a missing module, unless it has the same name
 
 
 def me(client: Client, options: argparse.Namespace) -> None:
@@ -180,6 +182,9 @@ def parser() -> Parser:
             command.add_argument("--json", action="store_true", help="one JSON object a line")
         else:
             command.add_argument("--forward", metavar="URL", required=True)
+    text = "serve the workspace, read-only, to a program of AI over standard input and output"
+    command = add(serve.mcp, text, "dtd mcp --folder ~/agreements", service)
+    command.add_argument("--folder", metavar="DIR", required=True, help="for its downloads")
     command = add(
         verify, "check the evidence file of a document, offline",
         "dtd verify evidence.json --key NAME+HASH+KEY --file signed.pdf",
@@ -228,10 +233,11 @@ def execute(options: argparse.Namespace) -> int:
         with client:
             return options.run(client, options) or 0
     except APIError as exc:
-        output.log(f"dtd: {exc}" + (f" (Request-Id {exc.request_id})" if exc.request_id else ""))
+        output.log(f"dtd: {output.sentence(exc)}")
         return 3 if 400 <= exc.status < 500 and exc.status != 429 else 1
     except ImportError as exc:
-        output.log(f"dtd: {exc.name} is missing: pip install 'dtd-client[webhooks]'")
+        name = (exc.name or "").partition(".")[0]
+        output.log(f"dtd: {name} is missing: pip install 'dtd-client[{EXTRAS.get(name, name)}]'")
         return 2
     except ValueError as exc:
         output.log(f"dtd: {exc}")
