@@ -1,4 +1,4 @@
-"""The client's wheel: installed into an empty environment, it works, and starts with few imports."""
+"""The client's wheel: it works in an empty environment, and starts with few imports."""
 
 import os
 import re
