@@ -37,6 +37,7 @@ def main() -> None:
         latencies=report.latencies(latencies),
         growth=report.growth(costs["lists"], costs["/me"]),
         lists=report.cases(costs["lists"]),
+        searches=report.searches(costs["searches"], costs["lists"]),
         me=report.cases(costs["/me"]),
         downloads=report.downloads(ratios),
         busy=max(m.client / m.seconds for m in compared),

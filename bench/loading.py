@@ -106,7 +106,7 @@ def _key(number: int) -> Key:
 
 def fingerprint(scale: Scale) -> str:
     """Changes whenever this file or the schema would make another database."""
-    schema = [*ROOT.glob("*/migrations/*.py"), *ROOT.glob("*/triggers.sql")]
+    schema = [*ROOT.glob("*/migrations/*.py"), *ROOT.glob("*/*.sql")]
     sources = [Path(__file__), DOCUMENTS, *sorted(schema)]
     parts = [repr(replace(scale, seconds=0, rounds=0)).encode(), derive("fingerprint").encode()]
     return hashlib.sha256(b"\0".join([*parts, *(s.read_bytes() for s in sources)])).hexdigest()

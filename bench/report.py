@@ -18,6 +18,7 @@ AT_LEAST = {
     ME: {DRF: 9.5, STARLETTE: 0.75},
 }
 LISTS = 1.2  # processor time of the most expensive list over the cheapest one, in one run
+SEARCH = 3.0  # processor time of the most expensive search over a page of the list
 COUNTS = 1.3  # `/me`: a million documents over a thousand
 FIRST_BYTE = 15.0  # of one download, as a multiple of curl's
 THROUGHPUT = 0.5  # of many downloads at once, as a part of curl's
@@ -84,6 +85,19 @@ def endpoints(costs: Costs) -> list[str]:
 def cases(found: Cases) -> list[str]:
     """The cost of each case."""
     return table(("", *COLUMNS), [[case, *_parts(rounds)] for case, rounds in found.items()])
+
+
+def searches(found: Cases, lists: Cases) -> list[str]:
+    """The cost of each search, also as a multiple of the first page of the list."""
+    page = next(iter(lists.values()))
+    times = {search: _times(rounds, page) for search, rounds in found.items()}
+    verdict = targets(
+        ("the most expensive search over a page of the list", max(times.values()), "≤", SEARCH)
+    )
+    rows = [
+        [f"`{search}`", f"{times[search]:.2f}", *_parts(rounds)] for search, rounds in found.items()
+    ]
+    return [*verdict, *table(("search", "times a page", *COLUMNS), rows)]
 
 
 def latencies(found: Latencies) -> list[str]:

@@ -30,6 +30,24 @@ from documents.api.parameters import STATUS_FILTER
 AMONG = 40  # small workspaces that are requested in turn
 PACES = (DRF, STARLETTE)  # half the rate of these, for all variants that can serve twice that
 LIST = ENDPOINTS[LIST25]
+SEARCH = "/api/v1/search?limit=25"
+# What is frequent, rare, frequent alone but not together, and what nothing matches.
+SEARCHES = (
+    "status=COMPLETED",
+    "status=SENT&status=VIEWED",
+    "completedFrom=2026-03-01&sort=completed",
+    "completedFrom=2026-03-01",
+    "recipient=person5@party5.example",
+    "recipientStatus=SENT",
+    "recipientStatus=DECLINED&sort=completed",
+    "recipientStatus=VIEWED&status=COMPLETED",
+    "recipientStatus=BOUNCED",
+    "title=lease",
+    "title=lease+12",
+    "title=lease+offer",
+    "title=lease&recipientStatus=APPROVED&status=COMPLETED&sort=completed",
+    "title=nothing",
+)
 
 Cases = dict[str, list[Measurement]]  # of each variant or case, one for each round
 Costs = dict[str, Cases]  # of each endpoint; and of what must not grow: `lists` and `/me`
@@ -103,6 +121,7 @@ def _learn(
         ("lists", f"page 1 of {small[0].documents:,} documents"): known(LIST, *small),
         ("lists", f"a page {deep:,} documents deep"): known(LIST + cursor, large),
         **{("lists", f"status={s}"): known(f"{LIST}&status={s}", large) for s in STATUS_FILTER},
+        **{("searches", s): known(f"{SEARCH}&{s}", large) for s in SEARCHES},
         ("/me", f"/me with {small[0].documents:,} documents"): known(ENDPOINTS[ME], *small),
         ("/me", f"/me with {large.documents:,} documents"): known(ENDPOINTS[ME], large),
     }

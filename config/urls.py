@@ -14,6 +14,7 @@ from config.console import system
 from config.security_txt import page as security_txt
 from documents.api.views import DocumentViewSet
 from documents.download.views import DownloadViewSet
+from documents.search.views import SearchViewSet
 from events.views import EventViewSet
 from workspaces.accounts.invitation_views import invitation
 from workspaces.views import MeViewSet
@@ -31,6 +32,7 @@ urlpatterns = [
     path("api/v1/documents", DocumentViewSet.as_view({"get": "list"})),
     path("api/v1/documents/<str:id>", DocumentViewSet.as_view(get)),
     path("api/v1/documents/<str:id>/download", DownloadViewSet.as_view(get)),
+    path("api/v1/search", SearchViewSet.as_view({"get": "list"})),
     path("api/v1/events", EventViewSet.as_view({"get": "list"})),
     path("api/v1/openapi.json", openapi.OpenApiViewSet.as_view(get)),
     # Not <path:rest>, which does not match a line break. Not (?s), which breaks reverse().

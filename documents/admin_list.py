@@ -8,37 +8,43 @@ from django.db.models import Q
 
 from audit.admin.search import beginning_in, ids_in
 from audit.admin.workspace_filter import WorkspaceChoices, WorkspaceField
+from config.api.errors import InvalidParameter
+from config.api.page_limit import LIMIT_MAX
 from config.console.changelist import AFTER, FilterForm
 from documents.models import Document
+from documents.search.parameters import EVERYTHING, WORDS_EXPECTED
+from documents.search.queries import search
 
 MOST = 10  # documents whose ids begin with the same digits
 
 
 class DocumentFilter(FilterForm):
-    """Finds documents by their id or their workspace; without either of them, none.
-
-    Titles are not searched, since no index supports it.
-    """
+    """Finds documents by their id, or within their workspace; without either of them, none."""
 
     q = forms.CharField(
-        label="Document id",
+        label="Document id or title",
         required=False,
         max_length=500,
         widget=forms.TextInput(attrs={"type": "search", "autocomplete": "off"}),
-        help_text="The id, its first 8 characters, or a URL of the API with it",
+        help_text=(
+            "The id, its first 8 characters, or a URL of the API with it; "
+            f"within a workspace, words of the title find the newest {LIMIT_MAX}"
+        ),
     )
     workspace = WorkspaceField()
 
-    def clean_q(self) -> list[UUID]:
-        text: str = self.cleaned_data["q"]
+    def clean(self) -> None:
+        text, workspace_id = self.cleaned_data.get("q", ""), self.cleaned_data.get("workspace")
         found = ids_in(text)
         if digits := beginning_in(text):
             found = documents_beginning_with(digits)
-        elif text and not found:
-            raise ValidationError(
-                "There is no document id in this. An id is a UUID. Or choose a workspace."
+        if text and not found and workspace_id and not self.errors:
+            found = titled(text, workspace_id)
+        elif text and not found and not digits:
+            self.add_error(
+                "q", "There is no document id in this. An id is a UUID. Or choose a workspace."
             )
-        return found
+        self.cleaned_data["q"] = found
 
     def alternatives(self) -> list[Q]:
         ids, workspace_id = self.cleaned_data["q"], self.cleaned_data["workspace"]
@@ -56,6 +62,19 @@ def documents_beginning_with(digits: str) -> list[UUID]:
     return list(found.values_list("pk", flat=True)[:MOST])
 
 
+def titled(words: str, workspace_id: UUID) -> list[UUID]:
+    """The newest documents of a workspace whose titles have these words, as the API finds them.
+
+    Raises:
+        ValidationError: there are no words, or too many.
+    """
+    try:
+        found = search(workspace_id, EVERYTHING._replace(title=words), None, LIMIT_MAX)
+    except InvalidParameter:
+        raise ValidationError({"q": f"Type an id, or {WORDS_EXPECTED}."}) from None
+    return [UUID(row[0]) for row, _ in found.documents]
+
+
 class DocumentChangeList(WorkspaceChoices):
     """Says why it is empty."""
 
@@ -66,5 +85,7 @@ class DocumentChangeList(WorkspaceChoices):
         if not self.narrowed:
             return "Search for the id of a document, or choose a workspace."
         if self.form.data.get("q"):
+            if self.form.data.get("workspace"):
+                return "No document of this workspace has this id, or these words in its title."
             return "No document has this id. Deleted documents are found too."
         return "Nothing older." if AFTER in self.params else "This workspace has no documents."

@@ -4,6 +4,7 @@ import uuid
 from typing import TypeAlias
 
 from django.db import models
+from django.db.models.functions import Lower
 from django.utils import timezone
 
 from audit.snapshots import DocumentSnapshot
@@ -98,6 +99,17 @@ class Document(models.Model):
             models.Index(
                 models.F("created_at").desc(), models.F("id").desc(), name="document_all_newest"
             ),
+            # GET /search: by one of these times, or the few documents within a range of one.
+            *(
+                models.Index(
+                    "workspace",
+                    models.F(f"{time}_at").desc(),
+                    models.F("id").desc(),
+                    condition=models.Q(("deleted_at", None), (f"{time}_at__isnull", False)),
+                    name=f"document_{time}",
+                )
+                for time in ("sent", "completed", "expires")
+            ),
         ]
         constraints = [
             models.CheckConstraint(
@@ -162,8 +174,29 @@ class Recipient(models.Model):
     completed_at = models.DateTimeField(null=True)  # when this recipient signed or approved
     declined_at = models.DateTimeField(null=True)
     decline_reason = models.CharField(max_length=2000, null=True)  # noqa: DJ001 - the API says null
+    # The document's, for the search; a trigger sets them (`documents/search.sql`).
+    workspace_id = models.UUIDField(null=True, editable=False)
+    document_created_at = models.DateTimeField(null=True, editable=False)
 
     class Meta:
+        indexes = [
+            # GET /search?recipient=…
+            models.Index(
+                "workspace_id",
+                Lower("email"),
+                models.F("document_created_at").desc(),
+                models.F("document").desc(),
+                name="recipient_email",
+            ),
+            # GET /search?recipientStatus=…
+            models.Index(
+                "workspace_id",
+                "status",
+                models.F("document_created_at").desc(),
+                models.F("document").desc(),
+                name="recipient_status_newest",
+            ),
+        ]
         constraints = [
             models.CheckConstraint(
                 condition=models.Q(role__in=RecipientRole.values), name="recipient_role"
@@ -175,3 +208,19 @@ class Recipient(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.role})"
+
+
+class TitleWord(models.Model):
+    """A word of a document's title, as the search compares it; triggers keep it.
+
+    It has no foreign key: checking one would lock the document for each writer.
+    """
+
+    pk = models.CompositePrimaryKey("workspace_id", "word", "created_at", "document_id")
+    workspace_id = models.UUIDField()
+    word = models.CharField(max_length=60, db_collation="C")
+    created_at = models.DateTimeField()  # the document's
+    document_id = models.UUIDField()
+
+    def __str__(self) -> str:
+        return self.word

@@ -13,6 +13,7 @@ from django.http import HttpRequest, QueryDict
 from django.utils import timezone
 
 from apikeys.usage.models import REQUEST_ID_SHORT, RefusedRequest
+from apikeys.usage.purge import KEEP_REFUSED
 from apikeys.usage.reasons import explain
 from audit.admin.base import SearchChangeList
 from audit.admin.filters import PERIODS, id_field
@@ -24,6 +25,7 @@ from config.console import keyset
 from config.console.base import request_user
 from config.console.changelist import BEFORE, FilterForm
 from config.runtime.key_format import PREFIX, PUBLIC_LENGTH
+from config.runtime.request_ids import made_at
 from workspaces.directory import labels
 from workspaces.permissions import sees_every_workspace
 
@@ -76,6 +78,21 @@ def recognise(text: str) -> list[Recognised]:
             code=NOT_HERE,
         )
     return found
+
+
+def flooded(found: Recognised) -> Recognised:
+    """The same; of a request that has no row of its own, also the floods of its minute."""
+    made = made_at(found.value) if found.request else None
+    if (
+        made is None
+        or not timedelta() <= timezone.now() - made < KEEP_REFUSED
+        or RefusedRequest.objects.filter(request_id=found.value).exists()
+    ):
+        return found
+    minute = made.replace(second=0, microsecond=0)
+    within = Q(created_at__gte=minute, created_at__lt=minute + timedelta(minutes=1), more__gt=0)
+    what = f"Request id, of {minute:%Y-%m-%d %H:%M} UTC. If it was refused, it is counted in these"
+    return replace(found, what=what, conditions=(*found.conditions, within))
 
 
 @dataclass
@@ -174,7 +191,7 @@ class RefusedFilter(FilterForm):
     def clean_q(self) -> str:
         text: str = self.cleaned_data["q"]
         if text:
-            self.recognised = recognise(text)
+            self.recognised = [flooded(each) for each in recognise(text)]
         return text
 
     def condition(self) -> Q:

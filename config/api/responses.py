@@ -68,10 +68,11 @@ def link_to_next(path: str, **query: object) -> dict[str, str]:
 
     Args:
         path: of the list.
-        query: the parameters of the next page; those that are None are left out.
+        query: the parameters of the next page; those that are None are left out, and of a list
+            each is one.
     """
     given = {name: value for name, value in query.items() if value is not None}
-    return {"Link": f'<{path}?{urlencode(given)}>; rel="next"'}
+    return {"Link": f'<{path}?{urlencode(given, doseq=True)}>; rel="next"'}
 
 
 def as_api_error(exc: BaseException) -> ApiError:

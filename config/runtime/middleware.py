@@ -2,7 +2,6 @@
 
 import logging
 import time
-import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +15,7 @@ from django.urls import Resolver404, resolve
 from django.utils.encoding import escape_uri_path
 
 from config.error_pages import is_api, length_required, too_large
-from config.runtime import health, metrics
+from config.runtime import health, metrics, request_ids
 from config.runtime.admission import AdmissionMiddleware, is_api_version
 from config.runtime.database import page_limits
 from config.runtime.logs import request_id
@@ -37,7 +36,7 @@ class RequestIdMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         started = time.monotonic()
-        token = request_id.set(uuid.uuid4().hex)
+        token = request_id.set(request_ids.new())
         try:
             with handling(request) as notes:
                 response = self.get_response(request)

@@ -32,30 +32,36 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _POSITION = struct.Struct(">q16s")  # microseconds since the epoch, and the id
 
 
-def _signer(workspace_id: UUID, status: str | None) -> Signer:
-    """Signs the cursors of one workspace and one status filter."""
-    return Signer(salt=f"documents.cursor:{workspace_id}:{status or ''}", sep=".")
+def _signer(workspace_id: UUID, filter: str | None) -> Signer:
+    """Signs the cursors of one workspace and one filter."""
+    return Signer(salt=f"documents.cursor:{workspace_id}:{filter or ''}", sep=".")
 
 
-def encode_cursor(position: Position, workspace_id: UUID, status: str | None) -> str:
-    """The cursor of the page that follows a position."""
+def encode_cursor(position: Position, workspace_id: UUID, filter: str | None) -> str:
+    """The cursor of the page that follows a position.
+
+    Args:
+        filter: a status, or all parameters of a search, as text.
+    """
     microseconds = (position[0] - _EPOCH) // timedelta(microseconds=1)
     packed = _POSITION.pack(microseconds, position[1].bytes)
-    return _signer(workspace_id, status).sign(base64.urlsafe_b64encode(packed).decode())
+    return _signer(workspace_id, filter).sign(base64.urlsafe_b64encode(packed).decode())
 
 
-def decode_cursor(cursor: str, workspace_id: UUID, status: str | None) -> Position:
+def decode_cursor(
+    cursor: str, workspace_id: UUID, filter: str | None, expected: str = CURSOR_EXPECTED
+) -> Position:
     """The position in a cursor.
 
     Cursors of earlier releases may have nine bytes more, which mean nothing any more.
 
     Raises:
-        InvalidParameter: it was changed, or belongs to another workspace or status filter.
+        InvalidParameter: it was changed, or belongs to another workspace or filter.
     """
     try:
-        value = _signer(workspace_id, status).unsign(cursor)
+        value = _signer(workspace_id, filter).unsign(cursor)
     except BadSignature:
-        raise InvalidParameter("cursor", CURSOR_EXPECTED) from None
+        raise InvalidParameter("cursor", expected) from None
     packed = base64.urlsafe_b64decode(value)
     microseconds, id_bytes = _POSITION.unpack_from(packed)
     return _EPOCH + timedelta(microseconds=microseconds), UUID(bytes=id_bytes)

@@ -21,7 +21,7 @@ def columns(table: str, names: Iterable[str]) -> str:
     return ", ".join(f'{table}."{n}"{"::text" if n.endswith("id") else ""}' for n in names)
 
 
-_DOCUMENT_COLUMNS = columns("document", DOCUMENT_COLUMNS)
+DOCUMENT_COLUMNS_SQL = columns("document", DOCUMENT_COLUMNS)
 _RECIPIENT_COLUMNS = columns("recipient", RECIPIENT_COLUMNS)
 VISIBLE = "document.workspace_id = {workspace} AND document.deleted_at IS NULL"
 _VISIBLE = VISIBLE.format(workspace="%s")
@@ -42,7 +42,7 @@ WithRecipients = tuple[Row, list[Row]]
 
 
 ONE = Reading(
-    f"{_DOCUMENT_COLUMNS}, {_RECIPIENT_COLUMNS}, document.id::text",
+    f"{DOCUMENT_COLUMNS_SQL}, {_RECIPIENT_COLUMNS}, document.id::text",
     f'{JOIN} LEFT JOIN "documents_recipient" AS recipient ON recipient.document_id = document.id',
     _RECIPIENTS_ORDER,
 )
@@ -98,15 +98,21 @@ def newest(
     condition = (_STATUS if status else "") + (_AFTER if after else "") + _PAGE
     values = (workspace_id, *((status,) if status else ()), *(after or ()))
     documents = fetch(_documents(condition), (*values, limit + 1))
-    of_document: dict[str, list[Row]] = {row[0]: [] for row in documents[:limit]}
+    page = with_their_recipients(documents[:limit])
+    return [*page, *((row, []) for row in documents[limit:])]
+
+
+def with_their_recipients(documents: list[Row]) -> list[WithRecipients]:
+    """Rows of DOCUMENT_COLUMNS, each with its recipients."""
+    of_document: dict[str, list[Row]] = {row[0]: [] for row in documents}
     for row in fetch(_RECIPIENTS, (f"{{{','.join(of_document)}}}",)) if of_document else ():
         of_document[row[-1]].append(row)
-    return [(row, of_document.get(row[0], [])) for row in documents]
+    return [(row, of_document[row[0]]) for row in documents]
 
 
 @cache
 def _documents(condition: str) -> str:
     return f"""
-        SELECT {_DOCUMENT_COLUMNS} FROM "documents_document" AS document
+        SELECT {DOCUMENT_COLUMNS_SQL} FROM "documents_document" AS document
         WHERE {_VISIBLE}{condition}
     """  # noqa: S608 - made of constants

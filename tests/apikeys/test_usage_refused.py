@@ -9,6 +9,8 @@ from uuid import UUID, uuid4
 import pytest
 from django.contrib.auth.models import User
 from django.http import HttpRequest
+from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from apikeys import keys
@@ -24,6 +26,8 @@ from tests.documents.test_queries import statements
 from tests.support import factories
 from tests.support.client import Response, get
 from tests.support.factories import Tenant, uid
+from tests.support.server import eventually
+from tests.support.staff import body, shown, signed_in
 from tests.support.usage import dropped, find_request, refused
 
 
@@ -292,6 +296,9 @@ def test_refused_request_outside_of_the_api_is_not_stored(flusher: Flusher) -> N
     assert not RefusedRequest.objects.exists()
 
 
+LIST = reverse("admin:usage_refusedrequest_changelist")
+
+
 def test_flood_of_a_key_is_counted_not_stored(
     acme: Tenant, umbrella: Tenant, flusher: Flusher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -307,6 +314,26 @@ def test_flood_of_a_key_is_counted_not_stored(
     assert [row.more for row in rows] == [0] * 19 + [30]
     assert RefusedRequest.objects.filter(status=400).count() == 1
     assert RefusedRequest.objects.filter(key_id=umbrella.key.pk).count() == 1
+
+
+def test_flood_is_found_by_the_id_of_any_request_in_it(
+    acme: Tenant, umbrella: Tenant, sam: Client, flusher: Flusher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(refusals, "MINUTE", 10**12)
+    assert eventually(lambda: timezone.now().second < 58)  # all in one minute
+    for _ in range(19):
+        acme.get("/nothing")
+    kept, counted = (acme.get("/nothing").headers["request-id"] for _ in range(2))
+    passed = acme.get("/me").headers["request-id"]
+    umbrella.get("/nothing")
+    assert flusher.flush()
+    flood = RefusedRequest.objects.get(request_id=kept)
+    rows = {id: shown(sam, f"?q={id}", LIST).result_list for id in (kept, counted, "0" * 32)}
+    assert rows == {kept: [flood], counted: [flood], "0" * 32: []}
+    html = body(sam.get(f"{LIST}?q={passed}"))
+    assert "UTC. If it was refused, it is counted in these" in html
+    of_umbrella = signed_in(umbrella.admin)
+    assert shown(of_umbrella, f"?q={counted}", LIST).result_list == []
 
 
 def test_flood_of_addresses_is_bounded(flusher: Flusher, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -123,6 +123,7 @@ def test_examples_of_400_are_what_the_api_returns(acme: Tenant) -> None:
         "/documents/{id}/download": [
             "/documents/00000000-0000-4000-8000-000000000001/download?type=final"
         ],
+        "/search": ["/search?status=NEW", "/search?limit=0", "/search?cursor=x"],
         "/events": ["/events?after=x", "/events?type=x", "/events?limit=0"],
     }
     for path, targets in requests.items():

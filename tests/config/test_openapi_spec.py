@@ -10,6 +10,7 @@ from msgspec.json import schema_components
 
 from config.api.errors import ErrorBody, PlanError
 from documents.api.serializers import DocumentAnswer, DocumentPage
+from documents.search.parameters import NAMES, SORTS
 from events.models import EventType
 from events.serializers import EventPage
 from tests.support.openapi import SCHEMA, Json, resolved
@@ -149,6 +150,8 @@ def test_fields_are_those_of_the_struct(name: str) -> None:
 
 # path → query and path parameters, in the specification's order: (name, place, required, schema).
 STATUS_FILTER = ["DRAFT", "SENT", "VIEWED", "COMPLETED", "DECLINED", "CANCELLED", "EXPIRED"]
+TEXT_OF = {"type": "string"}
+ONE_STATUS = {"type": "string", "enum": DOCUMENT_STATUS}
 DOCUMENT_ID = ("id", "path", True, {"type": "string", "format": "uuid"})
 PARAMETERS: dict[str, list[tuple[str, str, bool, Json]]] = {
     "/api/v1/me": [],
@@ -166,6 +169,21 @@ PARAMETERS: dict[str, list[tuple[str, str, bool, Json]]] = {
             False,
             {"type": "string", "enum": ["signed", "original", "certificate"]},
         ),
+    ],
+    "/api/v1/search": [  # ours, as all of it
+        (
+            "status",
+            "query",
+            False,
+            {"type": "array", "items": {**TEXT_OF, "enum": DOCUMENT_STATUS}},
+        ),
+        *((name, "query", False, TEXT_OF) for name in NAMES if name.endswith(("From", "Before"))),
+        ("recipient", "query", False, {**TEXT_OF, "minLength": 1, "maxLength": 254}),
+        ("recipientStatus", "query", False, {**TEXT_OF, "enum": RECIPIENT_STATUS}),
+        ("title", "query", False, {**TEXT_OF, "minLength": 1, "maxLength": 254}),
+        ("sort", "query", False, {**TEXT_OF, "enum": list(SORTS), "default": SORTS[0]}),
+        ("limit", "query", False, {"type": "integer", "minimum": 1, "maximum": 100, "default": 25}),
+        ("cursor", "query", False, {"type": "string", "minLength": 1}),
     ],
     "/api/v1/events": [
         ("after", "query", False, {"type": "string", "minLength": 1}),
@@ -190,6 +208,7 @@ OURS = [304, 400, 405, 412, 500, 503]
 STATUSES: dict[str, tuple[str, list[int], list[int]]] = {
     "/api/v1/me": ("Me", [401, 402, 403, 429], OURS),
     "/api/v1/documents": ("DocumentPage", [400, 401, 402, 403, 429], OURS),
+    "/api/v1/search": ("DocumentPage", [400, 401, 402, 403, 429], OURS),
     "/api/v1/documents/{id}": ("DocumentAnswer", [401, 402, 403, 404, 429], OURS),
     "/api/v1/documents/{id}/download": (
         "a PDF",

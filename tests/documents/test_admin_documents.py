@@ -62,6 +62,19 @@ def test_documents_admin_finds_a_document_by_its_id_also_when_it_was_deleted(
     assert shown(sam, f"?q={uid(9)}", DOCUMENTS).result_list == []
 
 
+def test_documents_admin_finds_titles_within_a_workspace_as_the_api_does(
+    lease: Document, acme: Tenant, umbrella: Tenant, sam: Client
+) -> None:
+    [mine, *_] = factories.listed(acme.workspace, 3, title=lambda n: f"Ähnlich {n}")
+    [theirs] = factories.listed(umbrella.workspace, 1, title="Ähnlich 0")
+    within = f"workspace={acme.workspace.pk}"
+    assert shown(sam, f"?q=ahn+0&{within}", DOCUMENTS).result_list == [mine]
+    assert shown(sam, f"?q={theirs.pk}&{within}", DOCUMENTS).result_list == []
+    for unusable in ("!!", "a b c d e f g h i"):
+        html = body(sam.get(f"{DOCUMENTS}?q={quote(unusable)}&{within}"))
+        assert "Type an id, or 1 to 8 words of letters or digits" in html
+
+
 def test_documents_admin_shows_nothing_unasked(lease: Document, sam: Client) -> None:
     html = body(sam.get(DOCUMENTS))
     assert shown(sam, "", DOCUMENTS).result_list == []

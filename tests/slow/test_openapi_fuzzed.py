@@ -27,6 +27,7 @@ EXPECTED = {
     "/api/v1/documents": {200, 304, 400, 401, 405},
     "/api/v1/documents/{id}": {200, 304, 401, 404, 405},
     "/api/v1/documents/{id}/download": {200, 206, 304, 400, 401, 404, 405, 412, 416},
+    "/api/v1/search": {200, 304, 400, 401, 405},
     "/api/v1/events": {200, 304, 400, 401, 405},
     "/api/v1/openapi.json": {200, 405, 412},
 }

@@ -1,0 +1,75 @@
+-- What the search needs beside the documents: the words of their titles, and on each recipient the
+-- workspace and creation of its document, so that one index has a person's documents in order.
+
+-- A title in lower case without accents, with one space before each word.
+CREATE OR REPLACE FUNCTION documents_folded(title text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN
+    -- NFKD separates a letter from its accents; these few letters are not separated.
+    ' ' || translate(lower(regexp_replace(regexp_replace(
+        normalize(title, NFKD), '[\u0300-\u036f]', '', 'g'), '[^[:alnum:]]+', ' ', 'g')),
+        'łøđħı', 'lodhi');
+
+-- The different words of a title. A longer one is cut: an index has a limit.
+CREATE OR REPLACE FUNCTION documents_words(title text) RETURNS text[]
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN ARRAY(
+    SELECT DISTINCT left(word, 60)
+    FROM string_to_table(public.documents_folded(title), ' ') AS word WHERE word <> ''
+);
+
+CREATE OR REPLACE FUNCTION documents_words_added_removed() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        INSERT INTO public.documents_titleword (workspace_id, word, created_at, document_id)
+        SELECT workspace_id, word, created_at, id
+        FROM changed, unnest(public.documents_words(title)) AS word ON CONFLICT DO NOTHING;
+        -- Recipients may be inserted before their document: the foreign key is checked at the end.
+        UPDATE public.documents_recipient AS recipient
+        SET workspace_id = changed.workspace_id, document_created_at = changed.created_at
+        FROM changed WHERE recipient.document_id = changed.id AND recipient.workspace_id IS NULL;
+    ELSE
+        DELETE FROM public.documents_titleword AS gone USING changed
+        WHERE gone.workspace_id = changed.workspace_id AND gone.created_at = changed.created_at
+            AND gone.document_id = changed.id
+            AND gone.word = ANY (public.documents_words(changed.title));
+    END IF;
+    RETURN NULL;
+END
+$$;
+CREATE OR REPLACE TRIGGER words_added
+    AFTER INSERT ON documents_document REFERENCING NEW TABLE AS changed
+    FOR EACH STATEMENT EXECUTE FUNCTION documents_words_added_removed();
+CREATE OR REPLACE TRIGGER words_removed
+    AFTER DELETE ON documents_document REFERENCING OLD TABLE AS changed
+    FOR EACH STATEMENT EXECUTE FUNCTION documents_words_added_removed();
+
+CREATE OR REPLACE FUNCTION documents_words_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM public.documents_titleword
+    WHERE workspace_id = OLD.workspace_id AND word = ANY (public.documents_words(OLD.title))
+        AND created_at = OLD.created_at AND document_id = OLD.id;
+    INSERT INTO public.documents_titleword (workspace_id, word, created_at, document_id)
+    SELECT NEW.workspace_id, word, NEW.created_at, NEW.id
+    FROM unnest(public.documents_words(NEW.title)) AS word ON CONFLICT DO NOTHING;
+    UPDATE public.documents_recipient
+    SET workspace_id = NEW.workspace_id, document_created_at = NEW.created_at
+    WHERE document_id = NEW.id
+        AND (workspace_id, document_created_at) <> (NEW.workspace_id, NEW.created_at);
+    RETURN NULL;
+END
+$$;
+CREATE OR REPLACE TRIGGER words_changed
+    AFTER UPDATE OF title, workspace_id, created_at ON documents_document
+    FOR EACH ROW WHEN ((OLD.title, OLD.workspace_id, OLD.created_at)
+        IS DISTINCT FROM (NEW.title, NEW.workspace_id, NEW.created_at))
+    EXECUTE FUNCTION documents_words_changed();
+
+CREATE OR REPLACE FUNCTION documents_recipient_placed() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    SELECT workspace_id, created_at INTO NEW.workspace_id, NEW.document_created_at
+    FROM public.documents_document WHERE id = NEW.document_id;
+    RETURN NEW;
+END
+$$;
+CREATE OR REPLACE TRIGGER recipient_placed
+    BEFORE INSERT OR UPDATE OF document_id ON documents_recipient
+    FOR EACH ROW EXECUTE FUNCTION documents_recipient_placed();

@@ -1,0 +1,120 @@
+"""The parameters of the search; one that is unknown or not valid is a 400.
+
+A misspelt filter must never return everything.
+"""
+
+import re
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from django.http import QueryDict
+
+from config.api.errors import InvalidParameter
+from config.api.parameters import one_of, single
+from documents.models import DocumentStatus, RecipientStatus
+
+SORTS = ("created", "completed", "expires")
+TIMES = ("created", "sent", "completed", "expires")
+CURSOR_EXPECTED = "the nextCursor of the previous page, with the same parameters"
+TIME_EXPECTED = "a date such as 2026-07-01, or a time with an offset such as 2026-07-01T09:30:00Z"
+TEXT_MAX = 254  # characters of an e-mail address, or of a title's words
+WORDS_MAX = 8
+_LENGTH = f"of at most {TEXT_MAX} characters"
+WORDS_EXPECTED = f"1 to {WORDS_MAX} words of letters or digits, {_LENGTH}"
+
+_TIME = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+    r"(T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2}))?"
+)
+
+
+class Range(NamedTuple):
+    """The documents whose `<time>_at` is from `first` on and before `end`, where they are given."""
+
+    time: str
+    first: datetime | None
+    end: datetime | None
+
+
+class Search(NamedTuple):
+    """What is searched for, and in which order it comes.
+
+    Attributes:
+        statuses: the document has one of these; () for any.
+        recipient: a recipient has this e-mail address, in any case.
+        recipient_status: a recipient has this status; with `recipient`, that recipient.
+        title: each of its words is the beginning of one of the title's.
+        ranges: those that were given.
+        sort: one of SORTS: newest first; documents without that time are not found.
+    """
+
+    statuses: tuple[str, ...]
+    recipient: str | None
+    recipient_status: str | None
+    title: str | None
+    ranges: tuple[Range, ...]
+    sort: str
+
+
+EVERYTHING = Search((), None, None, None, (), SORTS[0])
+
+# In the order of the OpenAPI document.
+NAMES = (
+    "status",
+    *(f"{time}{end}" for time in TIMES for end in ("From", "Before")),
+    *("recipient", "recipientStatus", "title", "sort", "limit", "cursor"),
+)
+
+
+def read(query: QueryDict) -> Search:
+    """The search that a request asks for.
+
+    Raises:
+        InvalidParameter: a parameter is unknown, or its value is not valid.
+    """
+    for name in query:
+        if name not in NAMES:
+            raise InvalidParameter(name[:TEXT_MAX], f"one of {', '.join(NAMES)}", "is unknown")
+    ranges = [
+        Range(time, _time(query, f"{time}From"), _time(query, f"{time}Before")) for time in TIMES
+    ]
+    return Search(
+        _statuses(query),
+        _text(query, "recipient", f"an e-mail address, {_LENGTH}"),
+        one_of(query, "recipientStatus", tuple(RecipientStatus.values)),
+        _text(query, "title", WORDS_EXPECTED),
+        tuple(each for each in ranges if each.first or each.end),
+        one_of(query, "sort", SORTS) or SORTS[0],
+    )
+
+
+def _statuses(query: QueryDict) -> tuple[str, ...]:
+    expected = f"one of {', '.join(DocumentStatus.values)}"
+    given = query.getlist("status")
+    for value in given:
+        if value not in DocumentStatus.values:
+            problem = "is empty" if value == "" else "is not valid"
+            raise InvalidParameter("status", expected, problem)
+    chosen = tuple(sorted(set(given)))
+    return () if len(chosen) == len(DocumentStatus) else chosen
+
+
+def _text(query: QueryDict, name: str, expected: str) -> str | None:
+    value = single(query, name, expected)
+    # PostgreSQL stores no NUL.
+    if value is not None and (not value.strip() or "\0" in value or len(value) > TEXT_MAX):
+        raise InvalidParameter(name, expected)
+    return value
+
+
+def _time(query: QueryDict, name: str) -> datetime | None:
+    value = single(query, name, TIME_EXPECTED)
+    if value is None:
+        return None
+    try:
+        if not _TIME.fullmatch(value.upper()):
+            raise ValueError
+        time = datetime.fromisoformat(value.upper())
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise InvalidParameter(name, TIME_EXPECTED) from None

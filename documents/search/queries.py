@@ -1,0 +1,208 @@
+"""Finds a page of a search, at a cost that does not grow with the workspace.
+
+A condition that fewer than RARE documents meet leads to those. If there is none, documents are
+looked at in the order of the search, by the index of one condition or by that of all documents, as
+many as BUDGET allows for one page. A page may then have fewer documents than asked for, or none,
+though others follow.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from config.api.errors import InvalidParameter
+from config.runtime.database import Row, current
+from documents.api.queries import (
+    DOCUMENT_COLUMNS_SQL,
+    VISIBLE,
+    Position,
+    WithRecipients,
+    with_their_recipients,
+)
+from documents.search.conditions import (
+    LAST,
+    Condition,
+    Newest,
+    Sql,
+    by_time,
+    conditions,
+    within,
+)
+from documents.search.parameters import WORDS_EXPECTED, WORDS_MAX, Search
+
+# What a page may cost beyond one of the list, and what one document costs, in microseconds of the
+# database: one that is read in the order of its index, and one that another index leads to.
+BUDGET = 800.0
+READ, LED_TO = 0.5, 2.5
+RARE = 300  # documents
+SPELLINGS = 8  # words with one beginning that are read in turn
+
+_ORDER = "time DESC, looked DESC"
+# The different words with one beginning: each is found from the one before.
+_SPELLINGS = """
+    WITH RECURSIVE spelling (word) AS (
+        SELECT min(word) FROM "documents_titleword"
+        WHERE workspace_id = %(workspace)s AND word >= %(word)s AND word < %(end)s
+        UNION ALL
+        SELECT (SELECT min(word) FROM "documents_titleword"
+            WHERE workspace_id = %(workspace)s AND word > spelling.word AND word < %(end)s)
+        FROM spelling WHERE spelling.word IS NOT NULL
+    ) SELECT word FROM spelling WHERE word IS NOT NULL LIMIT %(limit)s
+"""
+
+
+class Page(NamedTuple):
+    """A page of a search.
+
+    Attributes:
+        documents: those that match.
+        next: the position behind the page; None if nothing more can follow.
+        searched_to: how far was looked, if that is why the page is not full.
+    """
+
+    documents: list[WithRecipients]
+    next: Position | None
+    searched_to: datetime | None
+
+
+def search(workspace_id: UUID, asked: Search, after: Position | None, limit: int) -> Page:
+    """The next documents that match.
+
+    Args:
+        after: only those that follow this position in the order of the search.
+        limit: documents of the page.
+
+    Raises:
+        InvalidParameter: the title has no words, or too many.
+    """
+    wanted = list(conditions(asked, _words(asked.title), workspace_id))
+    newest, met = _order(asked, wanted, workspace_id)
+    checks = [each for each in wanted if each is not met]
+    read_in_order = newest.of_documents and newest.each is None
+    cost = (READ if read_in_order else LED_TO) + sum(each.cost for each in checks)
+    most = max(1, int(BUDGET / cost))
+    source = _source(newest, asked, after, most)
+    holds = [VISIBLE.format(workspace="%s"), *(each.holds.text for each in checks)]
+    values = [workspace_id, *(value for each in checks for value in each.holds.values)]
+    # The last document that is looked at comes too, whether it matches or not: the next page begins
+    # behind it.
+    found = _rows(
+        f"""
+        SELECT {DOCUMENT_COLUMNS_SQL}, time, number, matches, looked FROM (
+            SELECT *, row_number() OVER (ORDER BY {_ORDER}) AS number
+            FROM ({source.text}) AS source
+        ) AS document
+        CROSS JOIN LATERAL (SELECT coalesce({" AND ".join(holds)}, false) AS matches) AS checked
+        WHERE matches OR number = {most} ORDER BY {_ORDER} LIMIT %s
+        """,  # noqa: S608 - made of constants
+        (*source.values, *values, limit + 1),
+    )
+    documents = [row for row in found if row[-2]]
+    following, searched_to = None, None
+    if len(documents) > limit:
+        documents = documents[:limit]
+        following = (documents[-1][-4], documents[-1][-1])
+    elif found and found[-1][-3] == most:
+        following = (found[-1][-4], found[-1][-1])
+        searched_to = following[0] if len(documents) < limit else None
+    return Page(with_their_recipients([row[:-4] for row in documents]), following, searched_to)
+
+
+def _words(title: str | None) -> list[str]:
+    """The words that are searched for, as the database has those of titles."""
+    if title is None:
+        return []
+    [(words,)] = _rows("SELECT documents_words(%s)", (title,))
+    if not 1 <= len(words) <= WORDS_MAX:
+        raise InvalidParameter("title", WORDS_EXPECTED)
+    return list(words)
+
+
+def _order(
+    asked: Search, wanted: list[Condition], workspace_id: UUID
+) -> tuple[Newest, Condition | None]:
+    """The documents to look at, and the condition that all of these meet."""
+    everything = by_time(asked.sort, workspace_id)
+    by_creation = asked.sort == "created"
+    if by_creation and len(wanted) == 1 and wanted[0].newest and not wanted[0].word:
+        return wanted[0].newest, wanted[0]
+    if wanted:
+        counts = [
+            Sql(f"(SELECT count(*) FROM ({each.found.text} LIMIT {RARE}) AS counted)")
+            for each in wanted
+        ]
+        [found] = _rows(
+            f"SELECT {', '.join(count.text for count in counts)}",  # noqa: S608 - constants
+            [value for each in wanted for value in each.found.values],
+        )
+        fewest, rarest = min(zip(found, range(len(wanted)), strict=True))
+        if fewest < RARE:
+            rows, rare = everything.rows, wanted[rarest].found
+            led_to = Sql(
+                f"{rows.text} AND document.id IN ({rare.text})", (*rows.values, *rare.values)
+            )
+            return everything._replace(rows=led_to), wanted[rarest]
+    if by_creation:
+        for each in reversed(wanted):
+            if newest := _spelled(each, workspace_id):
+                return newest, each
+    return everything, None
+
+
+def _spelled(condition: Condition, workspace_id: UUID) -> Newest | None:
+    """The index of a condition by creation, unless its word has too many spellings."""
+    word, newest = condition.word, condition.newest
+    if not word or not newest:
+        return newest
+    found = _rows(
+        _SPELLINGS,
+        {"workspace": workspace_id, "word": word, "end": word + LAST, "limit": SPELLINGS + 1},
+    )
+    return newest._replace(each=[w for (w,) in found]) if len(found) <= SPELLINGS else None
+
+
+def _source(newest: Newest, asked: Search, after: Position | None, most: int) -> Sql:
+    """The first documents in the order of the search, from a position on, with their times."""
+    time, id, rows, each, of_documents = newest
+    parts = [rows]
+    parts += [within(time, bounds) for bounds in asked.ranges if bounds.time == asked.sort]
+    if after:
+        parts.append(Sql(f"({time}, {id}) < (%s, %s)", after))
+    conditions = " AND ".join(part.text for part in parts)
+    values = tuple(value for part in parts for value in part.values)
+    if of_documents and each is None:
+        return Sql(
+            f"""
+            SELECT document.*, {time} AS time, {id} AS looked FROM {conditions}
+            ORDER BY {time} DESC, {id} DESC LIMIT {most}
+            """,  # noqa: S608 - made of constants
+            values,
+        )
+    found = f"""
+        SELECT DISTINCT {time} AS time, {id} AS looked FROM {conditions}
+        ORDER BY {_ORDER} LIMIT {most}
+    """  # noqa: S608 - made of constants
+    if each is not None:
+        found = f"""
+            SELECT DISTINCT time, looked FROM unnest(%s::text[]) AS every (one)
+            CROSS JOIN LATERAL ({found}) AS listed ORDER BY {_ORDER} LIMIT {most}
+        """  # noqa: S608 - made of constants
+        values = (each, *values)
+    # OFFSET 0: documents are read one by one, until the page is full.
+    return Sql(
+        f"""
+        SELECT document.*, time, looked FROM ({found}) AS found LEFT JOIN LATERAL (
+            SELECT * FROM "documents_document" WHERE id = looked OFFSET 0
+        ) AS document ON true ORDER BY {_ORDER}
+        """,  # noqa: S608 - made of constants
+        values,
+    )
+
+
+def _rows(sql: str, values: Sequence[Any] | dict[str, Any]) -> list[Row]:
+    """Runs a statement that is planned for its values: which index is best depends on them."""
+    with current().cursor() as cursor:
+        cursor.execute(sql, values)
+        rows: list[Row] = cursor.fetchall()
+    return rows

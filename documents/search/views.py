@@ -1,0 +1,34 @@
+"""GET /search."""
+
+from django.http import HttpResponse, QueryDict
+
+from config.api.page_limit import limit
+from config.api.parameters import single
+from config.api.request import ApiRequest
+from config.api.responses import as_json, cacheable_response, link_to_next
+from config.api.viewsets import ApiViewSet
+from documents.api.pagination import decode_cursor, encode_cursor
+from documents.api.serializers import DocumentPage, document_object
+from documents.search.parameters import CURSOR_EXPECTED, read
+from documents.search.queries import search
+
+
+class SearchViewSet(ApiViewSet):
+    """The documents of the key's workspace that match all parameters."""
+
+    def list(self, request: ApiRequest) -> HttpResponse:
+        query: QueryDict = request.query_params
+        asked, size = read(query), limit(query)
+        cursor = single(query, "cursor", CURSOR_EXPECTED)
+        scope = (request.auth.workspace_id, f"search {as_json(asked).decode()}")
+        after = decode_cursor(cursor, *scope, CURSOR_EXPECTED) if cursor else None
+        found = search(scope[0], asked, after, size)
+        page = DocumentPage([document_object(*each) for each in found.documents], None)
+        headers = {}
+        if found.next:
+            page.next_cursor = encode_cursor(found.next, *scope)
+            given = {**dict(query.lists()), "limit": size, "cursor": page.next_cursor}
+            headers = link_to_next(request.path, **given)
+        if found.searched_to:
+            headers["Searched-To"] = as_json(found.searched_to).decode().strip('"')
+        return cacheable_response(request, page, headers)

@@ -1,0 +1,362 @@
+"""GET /api/v1/search: what is found, in which order, and how far one page looks."""
+
+import random
+import unicodedata
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import parse_qs, quote, urlencode, urlsplit
+
+import pytest
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
+
+from documents.models import Document, DocumentStatus, Recipient, RecipientStatus, TitleWord
+from documents.search import queries
+from documents.search.parameters import NAMES, SORTS, TIMES
+from tests.documents.test_queries import nodes
+from tests.support import factories
+from tests.support.client import forget_requests
+from tests.support.factories import Tenant, at, uid
+
+START = at("2026-03-01 00:00:00")
+TITLES = ["Lease 12", "Lease 13, Müller & Söhne", "LEASES of 2026", "Çelik–Łódź: offer", "Offer_12"]
+EMAILS = ["ada@example.com", "Ada@Example.com", "björn@example.com", "chloé@example.com"]
+ASKED_TITLES = ["lease", "LEASE 12", "muller", "of", "celik lodz", "offer 1", "nothing"]
+Query = list[tuple[str, str]]
+
+
+def folded(text: str) -> str:
+    """In lower case without accents, as the search compares it; one space before each word."""
+    plain = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+    lower = plain.lower().replace("ł", "l")
+    return "".join(f" {word}" for word in "".join(c if c.isalnum() else " " for c in lower).split())
+
+
+def matches(document: Document, query: Query) -> bool:
+    """Whether a document should be found."""
+    given = dict(query)
+    statuses = [value for name, value in query if name == "status"]
+    sort = given.get("sort", "created")
+    people = [
+        each
+        for each in document.recipients.all()
+        if given.get("recipient", each.email).lower() == each.email.lower()
+        and given.get("recipientStatus", each.status) == each.status
+    ]
+    times = {time: getattr(document, f"{time}_at") for time in TIMES}
+    return (
+        document.deleted_at is None
+        and times[sort] is not None
+        and (not statuses or document.status in statuses)
+        and (bool(people) or not {"recipient", "recipientStatus"} & set(given))
+        and all(
+            f" {word}" in folded(document.title) for word in folded(given.get("title", "")).split()
+        )
+        and all(
+            time is not None
+            and (f"{name}From" not in given or time >= datetime.fromisoformat(given[f"{name}From"]))
+            and (
+                f"{name}Before" not in given
+                or time < datetime.fromisoformat(given[f"{name}Before"])
+            )
+            for name, time in times.items()
+            if {f"{name}From", f"{name}Before"} & set(given)
+        )
+    )
+
+
+def expected(documents: list[Document], query: Query) -> list[str]:
+    """The ids that should be found, in their order."""
+    column = f"{dict(query).get('sort', 'created')}_at"
+    found = [document for document in documents if matches(document, query)]
+    found.sort(key=lambda document: (getattr(document, column), document.id), reverse=True)
+    return [str(document.id) for document in found]
+
+
+def walk(
+    tenant: Tenant, query: Query, between: Callable[[list[str]], None] = lambda _: None
+) -> list[str]:
+    """The ids of all pages. One that is not full says how far it looked, unless it is the last."""
+    seen: list[str] = []
+    path = f"/search?{urlencode(query)}"
+    while True:
+        forget_requests()
+        response = tenant.get(path)
+        assert response.status == 200, response
+        body = response.json()
+        seen += [document["id"] for document in body["data"]]
+        if body["nextCursor"] is None:
+            assert "link" not in response.headers
+            assert "searched-to" not in response.headers
+            return seen
+        full = len(body["data"]) == int(dict(query).get("limit", 25))
+        assert full or datetime.fromisoformat(response.headers["searched-to"])
+        target = urlsplit(response.headers["link"].split(">")[0][1:])
+        assert parse_qs(target.query)["cursor"] == [body["nextCursor"]]
+        path = f"/search?{target.query}"
+        between(seen)
+
+
+def populate(tenant: Tenant, count: int, dice: random.Random) -> None:
+    """Documents of all kinds, many of them at the same moments."""
+
+    def moment(_: int) -> datetime | None:
+        return dice.choice([None, START + timedelta(hours=dice.randrange(12))])
+
+    made = factories.listed(
+        tenant.workspace,
+        count,
+        title=lambda _: dice.choice(TITLES),
+        status=lambda _: dice.choice([s for s in DocumentStatus.values if s != "COMPLETED"]),
+        created_at=lambda _: START + timedelta(hours=dice.randrange(12)),
+        sent_at=moment,
+        completed_at=moment,
+        expires_at=moment,
+        deleted_at=lambda number: START if number % 11 == 0 else None,
+    )
+    Recipient.objects.bulk_create(
+        Recipient(
+            document=document,
+            name="Ada",
+            email=dice.choice(EMAILS),
+            role="SIGNER",
+            status=dice.choice(RecipientStatus.values),
+            order=order,
+        )
+        for document in made
+        for order in range(dice.randrange(4))
+    )
+
+
+def asked(dice: random.Random) -> Query:
+    """Some parameters with values."""
+    query: Query = [("limit", str(dice.choice([1, 7, 25, 100])))]
+    if dice.random() < 0.4:
+        chosen = dice.sample(DocumentStatus.values, dice.randrange(1, 5))
+        query += [("status", status) for status in chosen]
+    for time in TIMES:
+        for end in ("From", "Before"):
+            if dice.random() < 0.12:
+                moment = START + timedelta(hours=dice.randrange(13))
+                query.append((f"{time}{end}", moment.isoformat()))
+    if dice.random() < 0.3:
+        query.append(("recipient", dice.choice(EMAILS).upper()))
+    if dice.random() < 0.3:
+        query.append(("recipientStatus", dice.choice(RecipientStatus.values)))
+    if dice.random() < 0.4:
+        query.append(("title", dice.choice(ASKED_TITLES)))
+    if dice.random() < 0.7:
+        query.append(("sort", dice.choice(SORTS)))
+    return query
+
+
+@pytest.mark.parametrize(("budget", "spellings"), [(1200, 16), (24, 1), (30, 16), (1, 16)])
+def test_search_finds_what_a_model_finds_in_its_order(
+    acme: Tenant,
+    umbrella: Tenant,
+    monkeypatch: pytest.MonkeyPatch,
+    budget: float,
+    spellings: int,
+) -> None:
+    """Few documents are looked at on a page here, so that each way of looking is taken."""
+    monkeypatch.setattr(queries, "BUDGET", budget)
+    monkeypatch.setattr(queries, "RARE", min(300, budget))
+    monkeypatch.setattr(queries, "SPELLINGS", spellings)
+    dice = random.Random(budget)  # noqa: S311 - no secret
+    populate(acme, 60 if budget == 1 else 150, dice)
+    populate(umbrella, 20, dice)
+    documents = list(
+        Document.objects.filter(workspace=acme.workspace).prefetch_related("recipients")
+    )
+    found = 0
+    for _ in range(30 if budget == 1 else 120):
+        query = asked(dice)
+        ids = walk(acme, query)
+        assert ids == expected(documents, query), query
+        found += len(ids)
+    assert found > 100
+
+
+@pytest.mark.parametrize("sort", SORTS)
+def test_search_shows_what_matches_throughout_once_while_others_come_and_go(
+    acme: Tenant, monkeypatch: pytest.MonkeyPatch, sort: str
+) -> None:
+    monkeypatch.setattr(queries, "BUDGET", 40)
+    monkeypatch.setattr(queries, "RARE", 10)
+    dice = random.Random(sort)  # noqa: S311 - no secret
+    populate(acme, 300, dice)
+    query: Query = [("title", "le"), ("limit", "3"), ("sort", sort)]
+    before = expected(list(acme.workspace.documents.prefetch_related("recipients")), query)
+    gone: set[str] = set()
+
+    def come_and_go(seen: list[str]) -> None:
+        coming = [id for id in before if id not in seen]
+        chosen = [*seen[-1:], *coming[5:6]]
+        gone.update(chosen)
+        Document.objects.filter(pk__in=chosen[:1]).update(deleted_at=START)
+        Document.objects.filter(pk__in=chosen[1:]).delete()
+        populate(acme, 2, dice)
+
+    seen = walk(acme, query, come_and_go)
+    assert len(seen) == len(set(seen))
+    assert [id for id in seen if id in before] == [
+        id for id in before if id not in gone or id in seen
+    ]
+
+
+def test_search_is_as_the_list_without_parameters(acme: Tenant) -> None:
+    factories.listed(acme.workspace, 30)
+    listed, found = acme.get("/documents"), acme.get("/search")
+    assert found.json()["data"] == listed.json()["data"]
+    assert found.headers.keys() == listed.headers.keys()
+    again = acme.get("/search", **{"If-None-Match": found.headers["etag"]})
+    assert again.status == 304
+
+
+TIME = "a date such as 2026-07-01, or a time with an offset such as 2026-07-01T09:30:00Z"
+STATUS = f"one of {', '.join(DocumentStatus.values)}"
+PERSON = f"one of {', '.join(RecipientStatus.values)}"
+ADDRESS = "an e-mail address, of at most 254 characters"
+WORDS = "1 to 8 words of letters or digits, of at most 254 characters"
+CURSOR = "the nextCursor of the previous page, with the same parameters"
+
+
+@pytest.mark.parametrize(
+    ("query", "problem"),
+    [
+        ("complteedFrom=1", f"'complteedFrom' is unknown: it takes one of {', '.join(NAMES)}"),
+        ("status=PAID", f"'status' is not valid: it takes {STATUS}"),
+        ("status=", f"'status' is empty: it takes {STATUS}"),
+        ("sort=title", "'sort' is not valid: it takes one of created, completed, expires"),
+        ("createdFrom=yesterday", f"'createdFrom' is not valid: it takes {TIME}"),
+        ("sentFrom=2026-07-01T09:30:00", f"'sentFrom' is not valid: it takes {TIME}"),
+        ("sentFrom=2026-02-30", f"'sentFrom' is not valid: it takes {TIME}"),
+        ("sentBefore=0001-01-01T00:00:00%2B01:00", f"'sentBefore' is not valid: it takes {TIME}"),
+        (
+            "createdFrom=2026-07-01&createdFrom=2026-07-01",
+            f"'createdFrom' is given more than once: it takes {TIME}",
+        ),
+        ("recipient=%00", f"'recipient' is not valid: it takes {ADDRESS}"),
+        ("recipientStatus=COMPLETED", f"'recipientStatus' is not valid: it takes {PERSON}"),
+        ("title=%21%21", f"'title' is not valid: it takes {WORDS}"),
+        (f"title={'+'.join('abcdefghi')}", f"'title' is not valid: it takes {WORDS}"),
+        ("limit=0", "'limit' is not valid: it takes a whole number from 1 to 100"),
+        ("cursor=x", f"'cursor' is not valid: it takes {CURSOR}"),
+    ],
+)
+def test_search_refuses_what_it_does_not_know(acme: Tenant, query: str, problem: str) -> None:
+    factories.listed(acme.workspace, 1)
+    response = acme.get(f"/search?{query}")
+    assert response.status == 400
+    assert response.json() == {"error": f"The query parameter {problem}."}
+
+
+def test_search_cursor_belongs_to_its_workspace_and_parameters(
+    acme: Tenant, umbrella: Tenant
+) -> None:
+    factories.listed(acme.workspace, 3)
+    cursor = quote(acme.get("/search?limit=1&status=SENT").json()["nextCursor"])
+    assert acme.get(f"/search?limit=2&status=SENT&cursor={cursor}").status == 200
+    for tenant, other in [(umbrella, "status=SENT"), (acme, "status=DRAFT"), (acme, "title=a")]:
+        assert tenant.get(f"/search?limit=1&{other}&cursor={cursor}").status == 400
+    assert acme.get(f"/documents?cursor={cursor}").status == 400
+
+
+def test_search_days_are_utc_and_offsets_count(acme: Tenant) -> None:
+    [document] = factories.listed(acme.workspace, 1, created_at=at("2026-07-01 00:00:00"))
+    for query, found in [
+        ("createdFrom=2026-07-01", True),
+        ("createdBefore=2026-07-01", False),
+        ("createdFrom=2026-07-01T02:00:00%2B02:00", True),
+        ("createdFrom=2026-07-01t00:00:00.001z", False),
+    ]:
+        ids = [each["id"] for each in acme.get(f"/search?{query}").json()["data"]]
+        assert ids == ([str(document.id)] if found else [])
+
+
+def test_search_follows_titles_recipients_and_deletions(acme: Tenant) -> None:
+    document = factories.document(acme.workspace, title="Old name")
+    person = factories.recipient(document, email="Ada@example.com")
+
+    def finds(**query: Any) -> bool:
+        return bool(acme.get(f"/search?{urlencode(query)}").json()["data"])
+
+    assert finds(title="old", recipient="ADA@EXAMPLE.COM", recipientStatus="SENT")
+    Document.objects.filter(pk=document.pk).update(title="New name")
+    Recipient.objects.filter(pk=person.pk).update(email="eve@example.com", status="SIGNED")
+    assert not finds(title="old")
+    assert not finds(recipient="ada@example.com")
+    assert not finds(recipientStatus="SENT")
+    assert finds(title="new", recipient="eve@example.com", recipientStatus="SIGNED")
+    document.refresh_from_db()
+    document.created_at = START
+    document.save()
+    assert finds(title="new", recipient="eve@example.com", createdBefore="2026-03-02")
+    document.delete()
+    assert not TitleWord.objects.exists()
+
+
+def test_search_finds_recipients_that_were_inserted_before_their_document(acme: Tenant) -> None:
+    [document] = factories.listed(acme.workspace, 1)
+    Document.objects.filter(pk=document.pk).delete()
+    with transaction.atomic():
+        factories.recipient(document, id=uid(5), email="ada@example.com")
+        Document.objects.bulk_create([document])
+    assert len(acme.get("/search?recipient=ada@example.com").json()["data"]) == 1
+
+
+def test_search_stores_any_title(acme: Tenant) -> None:
+    """One letter may stand for 18: such a word would be too long for an index."""
+    long = "\ufdfa" * 500
+    factories.listed(acme.workspace, 1, title=long)
+    assert acme.get(f"/search?title={quote(long[:200])}").json()["data"]
+
+
+# A search → an index that its page reads.
+INDEXES = {
+    "": "document_newest",
+    "createdFrom=2026-03-01": "document_newest",
+    "status=SENT&status=VIEWED": "document_status_newest",
+    "recipient=ADA@b.c": "recipient_email",
+    "recipientStatus=SENT": "recipient_status_newest",
+    "title=le": "documents_titleword_pkey",
+    "recipientStatus=SENT&title=le": "documents_titleword_pkey",
+    "sort=completed": "document_completed",
+    "sort=completed&status=SENT&title=lease": "document_completed",
+    "sort=completed&completedFrom=2026-03-01T00:50:00Z&title=lease": "document_completed",
+    "status=DECLINED&title=lease": "document_status_newest",
+    "sentFrom=2026-03-01": "document_sent",
+    "sort=completed&recipient=eve@b.c": "recipient_email",
+}
+
+
+@pytest.mark.usefixtures("as_owner")  # ANALYZE
+def test_search_looks_at_few_documents_by_an_index(acme: Tenant, umbrella: Tenant) -> None:
+    for tenant in (acme, umbrella):
+        documents = factories.listed(
+            tenant.workspace,
+            5000,
+            title=lambda number: "Lease" if number % 2 else "Offer",
+            status=lambda number: "SENT" if number % 2 else "VIEWED",
+            created_at=lambda number: START + timedelta(seconds=number),
+            completed_at=lambda number: START + timedelta(seconds=number),
+        )
+        Recipient.objects.bulk_create(
+            Recipient(document=each, name="A", email="ada@b.c", status="SENT", role="CC", order=1)
+            for each in documents
+        )
+    with connection.cursor() as cursor:
+        for table in ("document", "recipient", "titleword"):
+            cursor.execute(f"ANALYZE documents_{table}")
+        for query, index in INDEXES.items():
+            with CaptureQueriesContext(connection) as captured:
+                assert acme.get(f"/search?{query}").status == 200
+            [sql] = [each["sql"] for each in captured if "row_number()" in each["sql"]]
+            cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}")
+            [[found]] = cursor.fetchall()
+            scans = list(nodes(found[0]["Plan"]))
+            assert index in {scan.get("Index Name") for scan in scans}, query
+            for scan in scans:
+                read = scan["Actual Rows"] + scan.get("Rows Removed by Filter", 0)
+                assert read * scan["Actual Loops"] <= queries.BUDGET / queries.READ, (query, scan)
