@@ -273,6 +273,9 @@ def welcome(base: str, *, has_receiver: bool) -> str:
                 url = f"{base}/api/v1/documents?limit=2"
                 curl = f"curl -sS -H 'Authorization: Bearer {raw}' '{url}'"
                 lines.append(f"  {curl} | python3 -m json.tool")
+                lines.append("With the command dtd (pip install ./client):")
+                lines.append(f"  export DTD_BASE_URL={base} DTD_API_KEY={raw}")
+                lines += ["  dtd search --status COMPLETED --limit 5", "  dtd pull ./archive"]
     lines.append(f"\nAdmin: {base}/admin/")
     for person in demo.PEOPLE:
         if user := User.objects.filter(username=person.login).first():
