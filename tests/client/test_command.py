@@ -19,7 +19,7 @@ from documents.models import Document
 from tests.events.test_events import settled
 from tests.support import factories
 from tests.support.examples import Examples, Requests
-from tests.support.factories import Tenant
+from tests.support.factories import Tenant, at
 from tests.support.proxy import HOST
 from tests.support.server import ROOT, eventually
 
@@ -84,6 +84,18 @@ def test_dtd_search_prints_what_is_found_as_ls_does(examples: Examples, acme: Te
     assert json.loads(printed) == json.loads(acme.get(f"/documents/{sent.id}").body)["data"]
     printed = examples.run("dtd", "search", "--sent-before", "yesterday", status=3)
     assert "sentBefore" in printed
+
+
+def test_dtd_search_sorts_by_the_time_that_is_asked_for(examples: Examples, acme: Tenant) -> None:
+    days = [at("2026-03-01 00:00:00"), at("2026-03-02 00:00:00")]
+    first, second = (
+        factories.document(acme.workspace, "COMPLETED", created_at=day, completed_at=done)
+        for day, done in zip(days, reversed(days), strict=True)
+    )
+    asked = ("dtd", "search", "--completed-from", "2026-03-01")
+    for options, order in [((), [first, second]), (("--sort", "created"), [second, first])]:
+        printed = examples.run(*asked, *options)
+        assert [row.split()[0] for row in printed.splitlines()[1:]] == [str(d.id) for d in order]
 
 
 def test_dtd_get_shows_a_document_or_downloads_it(examples: Examples, acme: Tenant) -> None:
