@@ -2,6 +2,7 @@
 
 import hashlib
 import html
+import json
 import os
 import re
 import subprocess
@@ -12,6 +13,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from documents.models import Document, Recipient
+from events.models import KEEP_DAYS
+from events.webhooks.sender import USER_AGENT
 from tests.support import factories
 from tests.support.client import golden
 from tests.support.factories import Tenant
@@ -42,6 +46,33 @@ def test_docs_page_needs_no_key_and_has_a_content_security_policy(page: Any) -> 
 
 def test_docs_page_is_small(page: Any) -> None:
     assert len(page.content) < MOST_BYTES
+
+
+def test_docs_page_and_openapi_document_have_the_same_facts(page: Any) -> None:
+    text = page.content.decode()
+    [rows] = re.findall(r"<h2>Good to know</h2>\s*<dl>(.*?)</dl>", text, re.S)
+    facts = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", rows)
+    description = json.loads((ROOT / "docs" / "openapi.json").read_text())["info"]["description"]
+    [part] = re.findall(r"## Good to know\n\n(.*?)\n\n", description, re.S)
+    described = [tuple(line.split(": ", 1)) for line in part.removeprefix("- ").split("\n- ")]
+    plain = [(name, re.sub("</?code>", "`", fact)) for name, fact in facts]
+    assert [(name, fact.lower()) for name, fact in plain] == [
+        (name, fact.lower()) for name, fact in described
+    ]
+
+
+def test_docs_page_facts_are_those_of_the_code(page: Any) -> None:
+    text = html.unescape(page.content.decode())
+    for model, name, words in (
+        (Document, "title", "title"),
+        (Document, "file_name", "file name"),
+        (Recipient, "name", "name"),
+        (Recipient, "email", "e-mail"),
+        (Recipient, "decline_reason", "reason for declining"),
+    ):
+        assert f"{words} {model._meta.get_field(name).max_length:,}" in text  # type: ignore[union-attr]
+    assert f"<code>{USER_AGENT}</code>" in text
+    assert f"those of events work for {KEEP_DAYS} days" in text
 
 
 def test_docs_page_obeys_its_policy(page: Any) -> None:

@@ -182,7 +182,7 @@ def test_docs_page_has_an_outline(page: Browser) -> None:
         for element in page.driver.find_elements(By.CSS_SELECTOR, "h1, h2, h3")
         if element.is_displayed()
     ]
-    assert "".join(headings).replace("h", "") == "1222222222222333332"
+    assert "".join(headings).replace("h", "") == "12222222222222333332"
     assert len(page.driver.find_elements(By.CSS_SELECTOR, "main:not([role])")) == 1
 
 
