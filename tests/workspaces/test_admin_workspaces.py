@@ -1,5 +1,6 @@
 """Workspaces in the admin: read by their admins and support, managed by operators."""
 
+import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -9,9 +10,11 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from audit.models import Action
-from tests.support import factories, staff
+from events.webhooks.models import Endpoint
+from tests.support import factories, staff, webhooks
 from tests.support.factories import Tenant
 from tests.support.staff import body, told
 from workspaces import changes
@@ -159,6 +162,44 @@ def test_workspace_suspension_asks_for_a_reason(acme: Tenant, desk: Client) -> N
     assert "Acme · 00000001 is suspended." in body(response)
     assert acme.get("/me").status == 403
     assert told() == [(Action.WORKSPACE_SUSPENDED, OLGA, "", "Unpaid: invoice 7")]
+
+
+def test_workspace_suspension_shows_keys_webhooks_and_admins(acme: Tenant, desk: Client) -> None:
+    staff.member(acme.workspace, "amy@acme.example", "ADMIN")
+    factories.issue(acme.workspace, "Never used", acme.admin)
+    acme.get("/me")
+    hook = webhooks.endpoint(acme)
+    webhooks.delivery(hook)
+    html = body(desk.get(page(acme.workspace, "suspend")))
+    assert re.search(
+        rf"Last used: “{acme.key.name}” <time .*>just now</time>, “Never used” never", html
+    )
+    assert "1 webhook is on: deliveries wait from now on." in html
+    assert "Deliveries that wait at present: 1." in html
+    assert f"Its admins: {acme.admin}, amy@acme.example." in html
+    Workspace.objects.update(suspended=True)
+    User.objects.filter(is_superuser=False).update(is_active=False)
+    html = body(desk.get(page(acme.workspace, "reinstate")))
+    assert "1 webhook is on: deliveries are sent again from now on." in html
+    assert "It has no admin who can sign in." in html
+    Endpoint.objects.update(deleted_at=timezone.now())
+    assert "It has no webhooks." in body(desk.get(page(acme.workspace, "reinstate")))
+
+
+def test_suspended_workspace_has_a_banner_in_each_section(
+    acme: Tenant, frozen: Tenant, ada: Client
+) -> None:
+    frozens = staff.signed_in(frozen.admin)
+    sections = (
+        "apikeys_apikey",
+        "webhooks_endpoint",
+        "usage_refusedrequest",
+        "audit_auditentry",
+    )
+    for section in sections:
+        url = reverse(f"admin:{section}_changelist")
+        assert "Frozen is suspended: " in body(frozens.get(url))
+        assert "is suspended" not in body(ada.get(url))
 
 
 def test_workspace_page_says_why_since_when_and_by_whom(acme: Tenant, desk: Client) -> None:

@@ -1,7 +1,6 @@
 """What operators do with a workspace: create, suspend and reinstate it, and change its plan."""
 
 from collections.abc import Iterable
-from copy import copy
 from typing import Any
 
 from django.http import HttpResponse
@@ -10,32 +9,12 @@ from django.utils.html import format_html
 from config.console.formatting import time_tag
 from config.console.object_page import ActionPage, Prompt, Refused
 from workspaces import changes
-from workspaces.api_access import access_warning
+from workspaces.admin.effects import admins_of, consequences
 from workspaces.directory import label_for
 from workspaces.forms import NewWorkspaceForm, PlanForm, ReasonForm
 from workspaces.models import Workspace
 from workspaces.permissions import is_operator
 from workspaces.plans import Plan
-
-
-def consequences(workspace: Workspace, **changed: Any) -> list[str]:
-    """What stops or works again if these fields of the workspace change."""
-    after = copy(workspace)
-    for name, value in changed.items():
-        setattr(after, name, value)
-    works_before, works_after = (not access_warning(each) for each in (workspace, after))
-    if works_before != works_after:
-        return [_of_keys(workspace.keys.active().count(), works=works_after)]
-    if works_after:
-        return ["Its keys keep working."]
-    return ["Its keys do not work now, and will not work afterwards either."]
-
-
-def _of_keys(count: int, *, works: bool) -> str:
-    if not count:
-        return "It has no active keys."
-    verb, end = ("work", "again from the next request on") if works else ("stop", "now")
-    return f"1 active key {verb}s {end}." if count == 1 else f"{count:,} active keys {verb} {end}."
 
 
 def state_of(workspace: Workspace) -> str:
@@ -110,7 +89,10 @@ class Suspend(WorkspaceAction):
         return Prompt(
             title=f"{self.verb} {self.obj.label}?",
             button=f"{self.verb} {self.obj}",
-            sentences=consequences(self.obj, suspended=self.suspends),
+            sentences=[
+                *consequences(self.obj, suspended=self.suspends),
+                admins_of(self.obj),
+            ],
             danger=self.suspends,
         )
 

@@ -13,7 +13,7 @@ from django.utils.html import format_html
 from audit.admin.links import filtered_log_url
 from audit.admin.workspace_filter import WorkspaceChoices
 from config.console.base import request_user
-from config.console.formatting import ago_with_exact
+from config.console.formatting import Bad, ago_with_exact
 from config.console.object_page import ObjectPage
 from events.webhooks import services
 from events.webhooks.admin.access import WebhookAccess, may_change
@@ -33,6 +33,7 @@ from events.webhooks.admin.forms import EndpointFilter
 from events.webhooks.admin.texts import both_secrets, explanation, state_pill, waiting, warnings
 from events.webhooks.models import FAILING, Attempt, Delivery, Endpoint
 from workspaces.directory import label_for, own_workspaces
+from workspaces.models import Workspace
 from workspaces.permissions import sees_every_workspace
 
 MOST_FAILURES = 1000  # deliveries that are looked at
@@ -139,6 +140,12 @@ class EndpointAdmin(WebhookAccess):
             last_failures=Subquery(newest.values("failures")[:1]),
             failed=ArraySubquery(failed.values("pk")),
         )
+
+    def warnings(self, request: HttpRequest) -> list[str]:
+        """Also why deliveries of own workspaces wait."""
+        own = Workspace.objects.administered_by(request_user(request)).order_by("name", "id")
+        waits = filter(None, map(waiting, own))
+        return [*map(Bad, waits), *super().warnings(request)]
 
     def urgent_warnings(self, request: HttpRequest) -> list[str]:
         """The user's own webhooks that the service has switched off, and those that fail now."""
