@@ -157,9 +157,10 @@ class EndpointAdmin(WebhookAccess):
     def looks_at(self, request: HttpRequest) -> str:
         return "webhooks" if own_workspaces(request) else ""
 
-    @admin.display(description="URL")
+    @admin.display(description="webhook")
     def address(self, endpoint: Endpoint) -> str:
-        return endpoint.name
+        host = format_html('<div class="quiet">{}</div>', endpoint.host) if endpoint.label else ""
+        return format_html("{}{}", endpoint.name, host)
 
     @admin.display(description="events")
     def events(self, endpoint: Endpoint) -> str:
