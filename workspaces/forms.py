@@ -8,7 +8,6 @@ from django.core.exceptions import ValidationError
 
 from config.runtime.key_format import contains_raw_key
 from workspaces.models import LOGIN_LENGTH, Invitation, Membership, Workspace
-from workspaces.plans import Plan
 
 if TYPE_CHECKING:
     WorkspaceModelForm = forms.ModelForm[Workspace]
@@ -99,13 +98,12 @@ class StaffForm(ReasonForm):
 class PlanForm(ReasonForm):
     """Another plan for a workspace."""
 
-    plan = forms.ChoiceField(label="New plan", choices=Plan.choices)
+    plan = forms.ChoiceField(label="New plan", widget=forms.RadioSelect)
     field_order = ("plan", "reason")
 
-    def __init__(self, *args: Any, workspace: Workspace, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        others: Any = [choice for choice in Plan.choices if choice[0] != workspace.plan]
-        self.fields["plan"].choices = [("", "Choose a plan"), *others]  # type: ignore[attr-defined]
+    def __init__(self, *args: Any, choices: list[tuple[str, str]]) -> None:
+        super().__init__(*args)
+        self.fields["plan"].choices = choices  # type: ignore[attr-defined]
 
 
 class InvitationForm(forms.Form):

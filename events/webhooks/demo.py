@@ -38,8 +38,8 @@ def receiver(workspace: Workspace, by: User) -> tuple[int, str] | None:
         usable_port(HOST, str(port))
     except ValueError:
         port = free_port(HOST)
-        same = {"label": endpoint.label, "types": endpoint.types}
-        services.change(endpoint, url=_url(port), **same, by=by)
+        label, types = endpoint.label, endpoint.types
+        services.change(endpoint, url=_url(port), label=label, types=types, by=by)
     return port, raw
 
 

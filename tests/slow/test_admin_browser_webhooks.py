@@ -40,6 +40,7 @@ def test_webhook_pages_create_test_switch_roll_send_again_and_delete(
     browser.find("input[value='document.completed']").click()
     browser.click("Create the webhook")
     raw = raw_secret(browser)
+    assert browser.shows("Send a test event")
     browser.check_layout("webhook-created")
     browser.find("button[data-copy=raw-secret]").click()
     assert browser.shows("Secret copied.")

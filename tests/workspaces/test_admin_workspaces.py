@@ -105,10 +105,8 @@ def test_workspace_is_created_by_an_operator_and_recorded(desk: Client) -> None:
     response = desk.post(ADD, {"name": "  Čapek  & Søn ", "plan": "BUSINESS"}, follow=True)
     workspace = Workspace.objects.get()
     assert (workspace.name, workspace.plan) == ("Čapek & Søn", "BUSINESS")
-    assert response.redirect_chain == [(page(workspace), 302)]
-    html = body(response)
-    assert "was created. Invite its first admin now." in html
-    assert page(workspace, "invite") in html
+    assert response.redirect_chain == [(page(workspace, "invite"), 302)]
+    assert "was created. Invite its first admin now." in body(response)
     assert told() == [(Action.WORKSPACE_CREATED, OLGA, "", "BUSINESS")]
 
 
@@ -204,7 +202,7 @@ def test_suspended_workspace_has_a_banner_in_each_section(
 
 def test_workspace_page_says_why_since_when_and_by_whom(acme: Tenant, desk: Client) -> None:
     desk.post(page(acme.workspace, "suspend"), {"reason": "Unpaid invoice 7"})
-    form = {"plan": "BUSINESS", "reason": "They asked for it", "confirmed": "yes"}
+    form = {"plan": "BUSINESS", "reason": "They asked for it"}
     desk.post(page(acme.workspace, "plan"), form)
     for client in (desk, staff.signed_in(staff.support()), staff.signed_in(acme.admin)):
         html = body(client.get(page(acme.workspace)))
@@ -225,37 +223,50 @@ def test_workspace_is_not_suspended_again(frozen: Tenant, desk: Client) -> None:
     assert told() == []
 
 
-def test_workspace_moves_to_another_plan_after_a_question(acme: Tenant, desk: Client) -> None:
+def effect_of(html: str, plan: str) -> str:
+    """What the form says beside a plan."""
+    [text] = re.findall(rf'value="{plan}"[^>]*>\s*(.*?)</label>', html, re.DOTALL)
+    return str(text)
+
+
+def test_workspace_moves_to_another_plan_whose_effects_are_shown(
+    acme: Tenant, desk: Client
+) -> None:
     url = page(acme.workspace, "plan")
-    assert "It is on Pro now." in body(desk.get(url))
-    form = {"plan": "FREE", "reason": "They cancelled"}
-    html = body(desk.post(url, form))
-    assert "Move Acme · 00000001 from Pro to Free?" in html
-    assert "1 active key stops now." in html
-    assert acme.get("/me").status == 200
-    response = desk.post(url, {**form, "confirmed": "yes"}, follow=True)
+    html = body(desk.get(url))
+    assert "It is on Pro now." in html
+    assert 'value="PRO"' not in html
+    assert "Free: 1 active key stops now." in effect_of(html, "FREE")
+    assert "Business: Its keys keep working." in effect_of(html, "BUSINESS")
+    response = desk.post(url, {"plan": "FREE", "reason": "They cancelled"}, follow=True)
     assert "Acme · 00000001 is on Free now." in body(response)
     assert acme.get("/me").status == 402
-    assert "1 active key works again" in body(desk.post(url, {**form, "plan": "PRO"}))
+    assert "1 active key works again" in effect_of(body(desk.get(url)), "PRO")
     assert told() == [(Action.PLAN_CHANGED, OLGA, "", "PRO → FREE: They cancelled")]
 
 
-def test_workspace_plan_without_effect_says_so(acme: Tenant, frozen: Tenant, desk: Client) -> None:
-    form = {"plan": "BUSINESS", "reason": "x"}
-    assert "Its keys keep working." in body(desk.post(page(acme.workspace, "plan"), form))
-    html = body(desk.post(page(frozen.workspace, "plan"), form))
-    assert "will not work afterwards either" in html
+def test_workspace_plan_without_effect_says_so(frozen: Tenant, desk: Client) -> None:
+    html = body(desk.get(page(frozen.workspace, "plan")))
+    assert "will not work afterwards either" in effect_of(html, "BUSINESS")
 
 
 def test_workspace_plan_of_the_past_can_only_be_left(acme: Tenant, desk: Client) -> None:
     Workspace.objects.filter(pk=acme.workspace.pk).update(plan="LEGACY")
     assert "LEGACY (no longer offered)" in body(desk.get(page(acme.workspace)))
     for plan in ("LEGACY", "NONE", ""):
-        form = {"plan": plan, "reason": "x", "confirmed": "yes"}
+        form = {"plan": plan, "reason": "x"}
         assert desk.post(page(acme.workspace, "plan"), form).status_code == 200
-    form = {"plan": "PRO", "reason": "x", "confirmed": "yes"}
-    assert desk.post(page(acme.workspace, "plan"), form).status_code == 302
+    assert desk.post(page(acme.workspace, "plan"), form | {"plan": "PRO"}).status_code == 302
     assert [entry[3] for entry in told()] == ["LEGACY → PRO: x"]
+
+
+def test_workspace_list_leads_operators_to_suspending(
+    acme: Tenant, frozen: Tenant, desk: Client, sam: Client
+) -> None:
+    html = body(desk.get(LIST))
+    assert page(acme.workspace, "suspend") in html
+    assert page(frozen.workspace, "reinstate") in html
+    assert page(acme.workspace, "suspend") not in body(sam.get(LIST))
 
 
 # --- Members

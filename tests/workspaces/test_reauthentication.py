@@ -111,7 +111,7 @@ def test_nothing_changes_without_a_recent_sign_in(acme: Tenant) -> None:
         ("workspaces_workspace_add", {"name": "New", "plan": "PRO"}),
         ("workspaces_workspace_suspend", {"reason": "unpaid"}),
         ("workspaces_workspace_reinstate", {"reason": "paid"}),
-        ("workspaces_workspace_plan", {"plan": "FREE", "reason": "x", "confirmed": "yes"}),
+        ("workspaces_workspace_plan", {"plan": "FREE", "reason": "x"}),
         ("workspaces_workspace_invite", {"email": "eve@x.example", "role": "ADMIN"}),
         ("workspaces_workspace_members", role),
         ("workspaces_workspace_revoke_invitation", {"invitation": "1"}),

@@ -4,7 +4,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.http import HttpResponse
-from django.utils.html import format_html
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 
 from config.console.formatting import time_tag
 from config.console.object_page import ActionPage, Prompt, Refused
@@ -64,6 +66,10 @@ class CreateWorkspace(WorkspaceAction):
         self.obj = workspace
         return f"{workspace.label} was created. Invite its first admin now."
 
+    @property
+    def next_url(self) -> str:
+        return reverse("admin:workspaces_workspace_invite", args=[self.obj.pk])
+
 
 def with_times(workspaces: Iterable[Workspace]) -> list[str]:
     """A link to each, and when it was created."""
@@ -110,29 +116,26 @@ class Reinstate(Suspend):
 
 
 class ChangePlan(WorkspaceAction):
-    """Says what the chosen plan means, before it is changed."""
+    """Says beside each plan what moving to it means."""
 
     form_class = PlanForm
 
     def form_arguments(self) -> dict[str, Any]:
-        return {"workspace": self.obj}
+        others = [plan for plan in Plan if plan != self.obj.plan]
+        return {"choices": [(plan.value, self.effects(plan)) for plan in others]}
+
+    def effects(self, plan: Plan) -> SafeString:
+        sentences = ((each,) for each in consequences(self.obj, plan=plan))
+        return format_html("{}: {}", plan.label, format_html_join(" ", "{}", sentences))
 
     def prompt(self) -> Prompt:
         return Prompt(
             title=f"Move {self.obj.label} to another plan",
-            button="Continue",
+            button=f"Move {self.obj}",
             sentences=[f"It is on {plan_of(self.obj)} now."],
         )
 
-    def run(self) -> str | HttpResponse:
+    def run(self) -> str:
         plan, reason = self.form.cleaned_data["plan"], self.form.cleaned_data["reason"]
-        label = Plan(plan).label
-        if not self.is_confirmed():
-            prompt = Prompt(
-                title=f"Move {self.obj.label} from {plan_of(self.obj)} to {label}?",
-                button=f"Move {self.obj} to {label}",
-                sentences=[*consequences(self.obj, plan=plan), f"Reason: {reason}"],
-            )
-            return self.ask(prompt, confirming=True)
         changes.change_plan(self.obj, plan, by=self.login, reason=reason)
-        return f"{self.obj.label} is on {label} now."
+        return f"{self.obj.label} is on {Plan(plan).label} now."

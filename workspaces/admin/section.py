@@ -6,6 +6,8 @@ from uuid import UUID
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from audit.admin.links import AuditHistory
@@ -108,6 +110,9 @@ class WorkspaceAdmin(AuditHistory, SectionAdmin):
 
     # --- The list
 
+    def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
+        return (*self.list_display, *["change_state"] * is_operator(request_user(request)))
+
     def get_list_filter(self, request: HttpRequest) -> tuple[str, ...]:
         return ("suspended", "plan") if sees_every_workspace(request_user(request)) else ()
 
@@ -130,6 +135,13 @@ class WorkspaceAdmin(AuditHistory, SectionAdmin):
     @admin.display(description="state")
     def state(self, workspace: Workspace) -> SafeString:
         return pill("bad" if workspace.suspended else "ok", state_of(workspace))
+
+    @admin.display(description="change")
+    def change_state(self, workspace: Workspace) -> SafeString:
+        verb = "reinstate" if workspace.suspended else "suspend"
+        url = reverse(f"admin:workspaces_workspace_{verb}", args=[workspace.pk])
+        label = f"{verb.capitalize()} {workspace}"
+        return format_html('<a href="{}" aria-label="{}">{}…</a>', url, label, verb.capitalize())
 
 
 def ids_beginning_with(text: str) -> tuple[UUID, UUID] | None:
