@@ -288,8 +288,13 @@ TIME_ZONE = "UTC"
 USE_I18N = False
 FORMAT_MODULE_PATH = "config.formats"
 AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}Validator"}
-    for name in ("UserAttributeSimilarity", "MinimumLength", "CommonPassword", "NumericPassword")
+    {"NAME": f"django.contrib.auth.password_validation.{name}Validator", "OPTIONS": options}
+    for name, options in {
+        "UserAttributeSimilarity": {},
+        "MinimumLength": {"min_length": 12},
+        "CommonPassword": {},
+        "NumericPassword": {},
+    }.items()
 ]
 SECOND_FACTOR = env.choice(
     "SECOND_FACTOR",

@@ -241,7 +241,7 @@ def test_invitation_confirms_earlier_account(acme: Tenant, umbrella: Tenant, set
 @pytest.mark.parametrize(
     ("changed", "text"),
     [
-        ({"password1": "short", "password2": "short"}, "too short"),
+        ({"password1": "elevenchars", "password2": "elevenchars"}, "at least 12 characters"),
         ({"password1": "12345678901", "password2": "12345678901"}, "entirely numeric"),
         ({"first_name": "a\0b"}, "Null characters are not allowed."),
         ({"first_name": "a" * 151}, "at most 150 characters"),
