@@ -245,7 +245,7 @@ class SendTestEvent(EndpointAction, Button):
         services.send_test_event(self.endpoint, by=self.user)
         if when := sent_once(self.endpoint):
             return f"A test event was added. It is sent {when}."
-        return "A test event is on its way. Reload this page to see the result."
+        return "A test event is on its way."
 
 
 class SendFailedAgain(EndpointAction, Button):

@@ -6,6 +6,7 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import Exists, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html
@@ -30,8 +31,15 @@ from events.webhooks.admin.actions import (
 from events.webhooks.admin.deliveries import DeliveriesOf
 from events.webhooks.admin.deliveries import state_pill as delivery_pill
 from events.webhooks.admin.forms import EndpointFilter
-from events.webhooks.admin.texts import both_secrets, explanation, state_pill, waiting, warnings
-from events.webhooks.models import FAILING, Attempt, Delivery, Endpoint
+from events.webhooks.admin.texts import (
+    both_secrets,
+    explanation,
+    sent_once,
+    state_pill,
+    waiting,
+    warnings,
+)
+from events.webhooks.models import FAILING, PENDING, Attempt, Delivery, Endpoint
 from workspaces.directory import label_for, own_workspaces
 from workspaces.models import Workspace
 from workspaces.permissions import sees_every_workspace
@@ -74,6 +82,7 @@ class EndpointPage(ObjectPage):
                 "log_url": filtered_log_url(workspace_id__exact=endpoint.workspace_id),
                 "may_change": may,
                 "failed": failed_count(endpoint) if may else 0,
+                "live": is_due(endpoint),
             },
         )
 
@@ -81,6 +90,13 @@ class EndpointPage(ObjectPage):
 def failed_count(endpoint: Endpoint) -> int:
     """How many deliveries fail, as far as one click sends them again."""
     return endpoint.deliveries.filter(FAILING)[: services.MOST_AGAIN].count()
+
+
+def is_due(endpoint: Endpoint) -> bool:
+    """Whether deliveries to it are being sent now."""
+    if endpoint.deleted_at or sent_once(endpoint):
+        return False
+    return endpoint.deliveries.filter(PENDING, next_attempt_at__lte=Now()).exists()
 
 
 @admin.register(Endpoint)
