@@ -112,13 +112,9 @@ class InvitationForm(forms.Form):
     email = forms.EmailField(
         label="E-mail",
         max_length=LOGIN_LENGTH,
-        help_text="Only the owner of this address can accept. It becomes their login.",
+        help_text="Only the owner of this address can accept. It becomes their login. Admins "
+        "manage keys, webhooks and other admins, and read the audit log.",
         widget=forms.EmailInput({"autofocus": True, "autocomplete": "off"}),
-    )
-    role = forms.ChoiceField(
-        choices=Membership.Role,
-        help_text="Admins manage keys and members and read the audit log. Members can do nothing "
-        "here yet.",
     )
 
     def clean_email(self) -> str:
@@ -130,18 +126,16 @@ NOT_PENDING = "That invitation was accepted or revoked meanwhile."
 
 
 class MemberForm(forms.Form):
-    """Another role for a member, or the member's removal."""
+    """Whom to make an admin, or to remove."""
 
     member = forms.ModelChoiceField(
         Membership.objects.none(), error_messages={"required": GONE, "invalid_choice": GONE}
     )
-    role = forms.ChoiceField(choices=Membership.Role)
-    do = forms.ChoiceField(choices=[("remove", "Remove")], required=False)
+    do = forms.ChoiceField(choices=[("promote", "Make an admin"), ("remove", "Remove")])
 
     def __init__(self, *args: Any, workspace: Workspace) -> None:
         super().__init__(*args)
         self.fields["member"].queryset = workspace.memberships.select_related("user")  # type: ignore[attr-defined]
-        self.fields["role"].required = "do" not in self.data
 
 
 class PendingForm(forms.Form):

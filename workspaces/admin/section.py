@@ -27,7 +27,7 @@ from workspaces.admin.access import (
 from workspaces.admin.people import ChangeMember, Invite, RevokeInvitation
 from workspaces.api_access import access_warning
 from workspaces.directory import label_for, own_workspaces
-from workspaces.models import Membership, Workspace
+from workspaces.models import Workspace
 from workspaces.permissions import (
     is_operator,
     may_manage_members,
@@ -54,7 +54,6 @@ class WorkspacePage(ObjectPage):
             "state_entry": state_entry(workspace),
             "warning": access_warning(workspace),
             "members": members.order_by("role", "user__username"),
-            "roles": Membership.Role.choices,
             "pending": pending.select_related("created_by").order_by("created_at"),
             "history_url": self.section.history_url(workspace),
             "is_operator": is_operator(user),
