@@ -34,7 +34,7 @@ help:
 	@echo "make test-debian-postgres run the tests of the database on Debian's PostgreSQL (2 minutes)"
 	@echo "make drill    follow docs/operations.md in a bare Debian, as root (minutes)"
 	@echo "make drilled  fail if the guide, deploy/ or the packages have changed since the last drill"
-	@echo "make pictures keep pictures of all pages in $(DATA_DIR)/tests/screenshots"
+	@echo "make pictures make docs/pictures, and pictures of all pages in $(DATA_DIR)/tests/screenshots"
 	@echo "make bench    measure the service beside its peers (SCALE=small: a smoke test)"
 	@echo "make faults   break each part under load (SHORT=1: a smoke test; SOAK=20: minutes at the end)"
 	@echo "make check    lint, format, types, migrations"
@@ -113,7 +113,7 @@ drilled:
 
 pictures: $(STAMP)
 	@$(BIN)/python -m pytest --pictures tests/slow/test_admin_browser_*.py tests/slow/test_docs_browser.py \
-		tests/slow/test_readme_pictures.py
+		tests/slow/test_pictures.py
 
 bench: $(BENCH_STAMP)
 	@$(BIN)/python -m bench --scale $(SCALE) $(if $(ROUNDS),--rounds $(ROUNDS)) \

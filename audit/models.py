@@ -83,6 +83,19 @@ DOWNLOADS = (Action.DOCUMENT_DOWNLOADED, Action.DOWNLOAD_ENDED)
 NO_DOWNLOADS = ~models.Q(action__in=DOWNLOADS)
 # What the list shows: the end of a download is part of the row of its start.
 LISTED = ~models.Q(action=Action.DOWNLOAD_ENDED)
+# What users are told of by e-mail.
+TOLD = (
+    Action.WEBHOOK_SWITCHED_OFF,
+    Action.WORKSPACE_SUSPENDED,
+    Action.WORKSPACE_REINSTATED,
+    Action.PLAN_CHANGED,
+    Action.MEMBER_ADDED,
+    Action.MEMBER_ROLE_CHANGED,
+    Action.EVIDENCE_EXPORTED,
+    Action.LOG_EXPORTED,
+    Action.OPERATOR_MADE,
+    Action.SUPPORT_MADE,
+)
 
 
 def folded(column: "str | models.Expression") -> Collate:
@@ -185,6 +198,8 @@ class AuditEntry(models.Model):
                 condition=LISTED & ~models.Q(address=""),
                 name="audit_address_listed",
             ),
+            # What is new among it, every two seconds.
+            models.Index("created_at", condition=models.Q(action__in=TOLD), name="audit_told"),
             # A search for a request id or its beginning: a handful of entries.
             models.Index("request_id", name="audit_request"),
         ]

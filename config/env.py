@@ -96,7 +96,7 @@ def matching(name: str, pattern: str, must: str, *, help: str) -> str:
     return value
 
 
-MAIL_PORTS = {"": 0, "smtp": 25, "smtp+tls": 587, "smtps": 465}  # by scheme
+MAIL_PORTS = {"": 0, "smtp": 25, "smtp+tls": 587, "smtps": 465, "mailbox": 0}  # by scheme
 
 
 def mail_server(name: str, *, help: str) -> tuple[str, str, int, str, str]:

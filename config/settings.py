@@ -77,6 +77,7 @@ FILE_UPLOAD_HANDLERS: list[str] = []  # no form uploads a file, so none is ever 
 INSTALLED_APPS = [
     "config.apps.ConfigConfig",
     "workspaces",
+    "workspaces.mails",
     "audit",
     "apikeys",
     "apikeys.usage",
@@ -287,14 +288,13 @@ REST_FRAMEWORK = {
 TIME_ZONE = "UTC"
 USE_I18N = False
 FORMAT_MODULE_PATH = "config.formats"
+_OPTIONS = {"MinimumLength": {"min_length": 12}}
 AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}Validator", "OPTIONS": options}
-    for name, options in {
-        "UserAttributeSimilarity": {},
-        "MinimumLength": {"min_length": 12},
-        "CommonPassword": {},
-        "NumericPassword": {},
-    }.items()
+    {
+        "NAME": f"django.contrib.auth.password_validation.{name}Validator",
+        "OPTIONS": _OPTIONS.get(name, {}),
+    }
+    for name in ("UserAttributeSimilarity", "MinimumLength", "CommonPassword", "NumericPassword")
 ]
 SECOND_FACTOR = env.choice(
     "SECOND_FACTOR",
@@ -307,12 +307,13 @@ SECOND_FACTOR = env.choice(
 OTP_TOTP_THROTTLE_FACTOR = OTP_STATIC_THROTTLE_FACTOR = 0.25
 OTP_TOTP_ISSUER = "Document API"  # how an app names the account
 
-# --- E-mail (`config.mail`) ------------------------------------------------------------------
+# --- E-mail (`workspaces.mails`) -------------------------------------------------------------
 _scheme, EMAIL_HOST, EMAIL_PORT, EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = env.mail_server(
     "EMAIL_URL",
     help="the mail server: `smtp://USER:PASSWORD@HOST:PORT`, `smtp+tls://…` (STARTTLS) or "
     "`smtps://…` (TLS); without one no e-mail is sent",
 )
+MAILBOX = _scheme == "mailbox"  # of `make run`: e-mails stay in the table; /admin/mailbox/ has them
 EMAIL_USE_TLS = _scheme == "smtp+tls"
 EMAIL_USE_SSL = _scheme == "smtps"
 EMAIL_TIMEOUT = 10  # seconds, for each response of the mail server

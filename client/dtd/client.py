@@ -8,9 +8,9 @@ import re
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -25,7 +25,7 @@ from dtd.errors import (
     InvalidResponse,
     RangeNotSatisfiable,
 )
-from dtd.models import Document, DocumentStatus, Event, EventType, Me, ModelType, Page
+from dtd.models import Document, DocumentStatus, Event, EventType, Me, ModelType, Page, camel
 from dtd.version import VERSION
 
 if TYPE_CHECKING:
@@ -120,8 +120,34 @@ class Client:
         self, *, status: DocumentStatus | str | None = None, page_size: int = 100
     ) -> Iterator[Document]:
         """All documents, newest first, or those with a status."""
-        params = {"status": status, "limit": page_size}
-        for page in self._pages("/api/v1/documents", Document, "cursor", params):
+        return self._documents("/api/v1/documents", {"status": status, "limit": page_size})
+
+    def search(
+        self, *, page_size: int = 100, **parameters: str | date | Sequence[str] | None
+    ) -> Iterator[Document]:
+        """All documents to which every parameter applies, newest first.
+
+        ```python
+        for document in client.search(completed_from=date(2026, 7, 1), recipient="ada@example.com"):
+            print(document.title)
+        ```
+
+        Args:
+            parameters: those of `GET /api/v1/search` in snake case: status (or several),
+                created_from, created_before, the same of sent, completed and expires (a date is a
+                day of UTC, a time needs its offset), recipient, recipient_status, title, sort.
+
+        Raises:
+            InvalidParameter: There is no such parameter, or its value is not valid.
+        """
+        params = {
+            camel(name): value.isoformat() if isinstance(value, date) else value
+            for name, value in parameters.items()
+        }
+        return self._documents("/api/v1/search", {**params, "limit": page_size})
+
+    def _documents(self, path: str, params: dict[str, Any]) -> Iterator[Document]:
+        for page in self._pages(path, Document, "cursor", params):
             yield from page.data
             if page.next_cursor is None:
                 return

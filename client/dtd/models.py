@@ -62,8 +62,13 @@ def _fields(cls: Any) -> list[tuple[str, str, Any]]:
     """The name of each attribute, the name of its JSON field, and its type."""
     hints = get_type_hints(cls)
     names = [each.name for each in fields(cls) if each.name != "raw"]
-    keys = [head + "".join(map(str.title, rest)) for head, *rest in (n.split("_") for n in names)]
-    return [(name, key, hints[name]) for name, key in zip(names, keys, strict=True)]
+    return [(name, camel(name), hints[name]) for name in names]
+
+
+def camel(name: str) -> str:
+    """The JSON field of an attribute, or the query parameter of an argument."""
+    head, *rest = name.split("_")
+    return head + "".join(map(str.title, rest))
 
 
 def convert(kind: Any, value: Any) -> Any:

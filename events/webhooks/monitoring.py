@@ -7,16 +7,20 @@ import os
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 
 from django.db import connection as default_connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models.functions import Now
+from django.urls import reverse
+from django.utils import timezone
 from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 
 from config.console.system import Fact
-from events.webhooks.models import Process
+from events.webhooks.models import Endpoint, Process
 from events.webhooks.queue import READY
+from workspaces.mails.kinds import tell
 
 SEEN_SECONDS = 15.0  # between two times that a process says that it is there
 LATE_SECONDS = 60  # a delivery is usually attempted within a second
@@ -47,7 +51,9 @@ _STATUS = f"""
         (SELECT extract(epoch FROM statement_timestamp() - min(occurred_at))::float8 FROM (
             SELECT transaction, occurred_at FROM events_event ORDER BY id DESC LIMIT {_NEWEST}
         ) AS newest
-        WHERE transaction >= pg_snapshot_xmin(pg_current_snapshot())::text::bigint)
+        WHERE transaction >= pg_snapshot_xmin(pg_current_snapshot())::text::bigint),
+        (SELECT extract(epoch FROM statement_timestamp() - min(planned_at))::float8
+        FROM mails_mail WHERE planned_at <= statement_timestamp())
 """  # noqa: S608 - made of constants
 _METRICS = {
     "webhooks_pending": "Deliveries that wait for an attempt",
@@ -56,6 +62,7 @@ _METRICS = {
     "webhooks_endpoints": "Endpoints",
     "webhooks_switched_off": "Endpoints that the service has switched off",
     "events_held_seconds": "The age of the oldest event that the feed does not show yet",
+    "mails_overdue_seconds": "How long the oldest e-mail that should have been sent has waited",
 }
 
 
@@ -69,6 +76,7 @@ class Status:
     endpoints: int
     switched_off: int
     held_seconds: float
+    mails_overdue_seconds: float
 
 
 def read_status(connection: BaseDatabaseWrapper = default_connection) -> Status:
@@ -113,6 +121,17 @@ def read_metrics(connection: BaseDatabaseWrapper) -> Iterator[Metric]:
     values = vars(read_status(connection)).values()
     for (name, text), value in zip(_METRICS.items(), values, strict=True):
         yield GaugeMetricFamily(f"documents_{name}", text, value)
+
+
+def tell_of_failing() -> None:
+    """Adds an e-mail to the admins about each endpoint that has failed for an hour."""
+    since = timezone.now() - timedelta(hours=1)
+    failing = Endpoint.objects.existing().filter(enabled=True, failing_since__lt=since)
+    for each in failing.select_related("workspace"):
+        name, once = each.workspace.name, f"webhook {each.pk} {each.failing_since}"
+        facts = {"Workspace": name, "Webhook": each.public_url}
+        path = reverse("admin:webhooks_endpoint_change", args=[each.pk])
+        tell("webhook", once, each.workspace_id, f"A webhook fails: {name}", facts, path)
 
 
 def say_seen() -> None:

@@ -19,7 +19,6 @@ from django.utils import timezone
 
 from audit.models import Action
 from audit.record import record
-from config import mail
 from config.runtime.request_context import actor
 from events.webhooks import policy, queue, secrets
 from events.webhooks.models import (
@@ -32,8 +31,7 @@ from events.webhooks.models import (
     Endpoint,
     public_url,
 )
-from workspaces.accounts.notices import address_of
-from workspaces.models import Membership, Workspace
+from workspaces.models import Workspace
 
 MOST_AGAIN = 10_000  # deliveries that are sent again at once
 
@@ -146,7 +144,7 @@ def switch_off(endpoint: Endpoint, *, by: User | None = None, reason: str = "") 
     Does nothing if it is switched off or deleted already.
 
     Args:
-        by: the user; None for the service, which then e-mails the workspace's admins.
+        by: the user; None for the service.
         reason: why the service does it, after "because": "it responded with 410 Gone".
     """
     now = _existing(lock=True).filter(pk=endpoint.pk, enabled=True).first()
@@ -157,21 +155,6 @@ def switch_off(endpoint: Endpoint, *, by: User | None = None, reason: str = "") 
     _record(Action.WEBHOOK_SWITCHED_OFF, now, person, reason)
     if by is None:
         logger.warning("Endpoint %s was switched off: %s", now.pk, reason)
-        transaction.on_commit(lambda: _tell_admins(now), robust=True)
-
-
-def _tell_admins(endpoint: Endpoint) -> None:
-    if not mail.available():
-        return
-    context = {
-        "workspace": endpoint.workspace.name,
-        "url": endpoint.public_url,
-        "reason": endpoint.disabled_reason,
-    }
-    admins = Membership.objects.admins().filter(workspace=endpoint.workspace)
-    for admin in admins.select_related("user"):
-        if to := address_of(admin.user):
-            mail.send("A webhook was switched off", "webhooks/off_email.txt", context, to)
 
 
 def save_results(results: Sequence[queue.Result]) -> None:

@@ -12,17 +12,30 @@ from io import StringIO
 
 import dtd
 import pytest
+from dtd import models
 
 from config.runtime.ports import free_port
 from documents.models import Document
 from tests.events.test_events import settled
 from tests.support import factories
 from tests.support.examples import Examples, Requests
-from tests.support.factories import Tenant
+from tests.support.factories import Tenant, at
 from tests.support.proxy import HOST
 from tests.support.server import ROOT, eventually
 
-COMMANDS = ["me", "ls", "get", "waiting", "pull", "watch", "listen", "verify", "completion"]
+COMMANDS = [
+    "me",
+    "ls",
+    "search",
+    "get",
+    "waiting",
+    "pull",
+    "watch",
+    "listen",
+    "mcp",
+    "verify",
+    "completion",
+]
 
 
 def test_dtd_me_names_the_workspace_and_the_key(examples: Examples, acme: Tenant) -> None:
@@ -46,6 +59,43 @@ def test_dtd_ls_prints_a_table_json_or_csv(examples: Examples, acme: Tenant) -> 
     assert [row["title"] for row in rows] == [f"'{lease.title}", "Draft"]
     assert len(examples.run("dtd", "ls", "--limit", "1").splitlines()) == 2
     assert examples.run("dtd", "ls", "--status", "EXPIRED") == ""
+
+
+def test_dtd_search_has_each_parameter_of_the_api(examples: Examples, acme: Tenant) -> None:
+    described = json.loads((ROOT / "docs" / "openapi.json").read_text())
+    parameters = described["paths"]["/api/v1/search"]["get"]["parameters"]
+    names = {each["name"] for each in parameters if each["in"] == "query"} - {"cursor"}
+    printed = examples.run("dtd", "search", "--help")
+    options = set(re.findall(r"^  --([\w-]+)", printed, re.MULTILINE))
+    common = {"base-url", "key-file", "patience", "json", "csv"}
+    assert {models.camel(each.replace("-", "_")) for each in options - common} == names
+
+
+def test_dtd_search_prints_what_is_found_as_ls_does(examples: Examples, acme: Tenant) -> None:
+    lease = factories.document(acme.workspace, "COMPLETED", title="Lease")
+    sent = factories.document(acme.workspace, "SENT", title="Offer")
+    factories.document(acme.workspace, "DRAFT", title="Draft")
+    printed = examples.run("dtd", "search", "--title", "lea", "--completed-from", "2026-03-01")
+    assert [row.split()[0] for row in printed.splitlines()] == ["ID", str(lease.id)]
+    both = ("--status", "SENT", "--status", "COMPLETED")
+    assert len(examples.run("dtd", "search", *both, "--csv").splitlines()) == 3
+    assert len(examples.run("dtd", "search", *both, "--limit", "1", "--json").splitlines()) == 1
+    printed = examples.run("dtd", "search", "--status", "SENT", "--json")
+    assert json.loads(printed) == json.loads(acme.get(f"/documents/{sent.id}").body)["data"]
+    printed = examples.run("dtd", "search", "--sent-before", "yesterday", status=3)
+    assert "sentBefore" in printed
+
+
+def test_dtd_search_sorts_by_the_time_that_is_asked_for(examples: Examples, acme: Tenant) -> None:
+    days = [at("2026-03-01 00:00:00"), at("2026-03-02 00:00:00")]
+    first, second = (
+        factories.document(acme.workspace, "COMPLETED", created_at=day, completed_at=done)
+        for day, done in zip(days, reversed(days), strict=True)
+    )
+    asked = ("dtd", "search", "--completed-from", "2026-03-01")
+    for options, order in [((), [first, second]), (("--sort", "created"), [second, first])]:
+        printed = examples.run(*asked, *options)
+        assert [row.split()[0] for row in printed.splitlines()[1:]] == [str(d.id) for d in order]
 
 
 def test_dtd_get_shows_a_document_or_downloads_it(examples: Examples, acme: Tenant) -> None:

@@ -71,6 +71,23 @@ def test_client_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
             dtd.Client(key, base)
 
 
+def test_client_searches_through_all_pages(client: dtd.Client, acme: Tenant) -> None:
+    made = [factories.document(acme.workspace, "COMPLETED", title=f"Lease {n}") for n in range(3)]
+    factories.document(acme.workspace, "SENT")
+    completed = made[0].completed_at
+    assert completed
+    wanted = {str(each.id) for each in made}
+    from_day = client.search(
+        page_size=1, status=["COMPLETED", "SENT"], completed_from=completed.date()
+    )
+    assert {each.id for each in from_day} == wanted
+    from_time = client.search(completed_from=completed, recipient=None, sort="completed")
+    assert {each.id for each in from_time} == wanted
+    assert list(client.search(completed_before=completed)) == []
+    with pytest.raises(errors.InvalidParameter, match="stauts"):
+        list(client.search(stauts="SENT"))
+
+
 def test_client_shows_its_key_nowhere(
     base: str, acme: Tenant, caplog: pytest.LogCaptureFixture
 ) -> None:

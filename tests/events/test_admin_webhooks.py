@@ -6,7 +6,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.core import mail
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
@@ -23,7 +22,7 @@ from events.webhooks.policy import MOST_ENDPOINTS
 from tests.apikeys.test_admin_keys import form_of
 from tests.support import factories, staff, webhooks
 from tests.support.factories import Tenant
-from tests.support.server import eventually
+from tests.support.mails import sent
 from tests.support.staff import body
 from tests.support.webhooks import PUBLIC_URL, URL
 from workspaces.models import Membership
@@ -284,7 +283,7 @@ def test_webhook_switched_off_by_the_service_is_told_on_the_start_page_and_by_ma
     assert f"Events since {exact(hook.disabled_at)} were not sent to it" in strip_tags(html)
     assert "410" not in body(staff.signed_in(umbrella.admin).get(START))
     assert "410" not in body(staff.signed_in(staff.support()).get(START))
-    [message] = eventually(lambda: mail.outbox)
+    [message] = sent()
     assert message.to == [acme.admin.username]
     assert PUBLIC_URL in message.body
     assert "410 Gone" in message.body

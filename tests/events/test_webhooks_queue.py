@@ -333,6 +333,7 @@ def test_metrics_have_the_state(acme: Tenant) -> None:
         "documents_webhooks_processes": 1,
         "documents_webhooks_endpoints": 1,
         "documents_webhooks_switched_off": 0,
+        "documents_mails_overdue_seconds": 0,
     }
 
 

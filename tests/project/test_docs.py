@@ -2,6 +2,7 @@
 
 import hashlib
 import html
+import json
 import os
 import re
 import subprocess
@@ -12,6 +13,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from documents.models import Document, Recipient
+from events.models import KEEP_DAYS
+from events.webhooks.sender import USER_AGENT
 from tests.support import factories
 from tests.support.client import golden
 from tests.support.factories import Tenant
@@ -19,6 +23,7 @@ from tests.support.proxy import HOST
 from tests.support.server import ROOT, Server
 
 PAGE = "/api/docs"
+MOST_BYTES = 200 * 1024
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +42,37 @@ def test_docs_page_needs_no_key_and_has_a_content_security_policy(page: Any) -> 
     )
     assert not page.cookies
     assert "Vary" not in page
+
+
+def test_docs_page_is_small(page: Any) -> None:
+    assert len(page.content) < MOST_BYTES
+
+
+def test_docs_page_and_openapi_document_have_the_same_facts(page: Any) -> None:
+    text = page.content.decode()
+    [rows] = re.findall(r"<h2>Good to know</h2>\s*<dl>(.*?)</dl>", text, re.S)
+    facts = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", rows)
+    description = json.loads((ROOT / "docs" / "openapi.json").read_text())["info"]["description"]
+    [part] = re.findall(r"## Good to know\n\n(.*?)\n\n", description, re.S)
+    described = [tuple(line.split(": ", 1)) for line in part.removeprefix("- ").split("\n- ")]
+    plain = [(name, re.sub("</?code>", "`", fact)) for name, fact in facts]
+    assert [(name, fact.lower()) for name, fact in plain] == [
+        (name, fact.lower()) for name, fact in described
+    ]
+
+
+def test_docs_page_facts_are_those_of_the_code(page: Any) -> None:
+    text = html.unescape(page.content.decode())
+    for model, name, words in (
+        (Document, "title", "title"),
+        (Document, "file_name", "file name"),
+        (Recipient, "name", "name"),
+        (Recipient, "email", "e-mail"),
+        (Recipient, "decline_reason", "reason for declining"),
+    ):
+        assert f"{words} {model._meta.get_field(name).max_length:,}" in text  # type: ignore[union-attr]
+    assert f"<code>{USER_AGENT}</code>" in text
+    assert f"those of events work for {KEEP_DAYS} days" in text
 
 
 def test_docs_page_obeys_its_policy(page: Any) -> None:
@@ -86,7 +122,7 @@ def commands(page: str) -> str:
 
 
 def test_docs_page_commands_work_unchanged(server: Server, acme: Tenant, tmp_path: Path) -> None:
-    document = factories.document(acme.workspace, "COMPLETED")
+    document = factories.document(acme.workspace, "COMPLETED", title="A lease")
     page = server.raw(
         f"GET {PAGE} HTTP/1.1\r\nHost: {HOST}:{server.port}\r\nConnection: close\r\n\r\n".encode()
     )
@@ -100,9 +136,9 @@ def test_docs_page_commands_work_unchanged(server: Server, acme: Tenant, tmp_pat
         text=True,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert script.count("curl") == 4
+    assert script.count("curl") == 6
     assert '"name":"Acme"' in done.stdout
-    assert f'"id":"{document.id}"' in done.stdout
+    assert done.stdout.count(f'"id":"{document.id}"') == 3  # listed, found, and by itself
     assert '{"data":[],"nextCursor":"' in done.stdout
     file = (tmp_path / f"{document.id}-signed.pdf").read_bytes()
     headers = (tmp_path / f"{document.id}.headers").read_text().lower()

@@ -93,6 +93,7 @@ CASES: list[tuple[str, int, Series, int, Series]] = [
         {ENDPOINTS: "3x9", PROCESSES: "1x9"},
     ),
     ("DocumentsWebhooksLate", 6, {"documents_webhooks_overdue_seconds": "301x9"}, 9, UP),
+    ("DocumentsMailsLate", 6, {"documents_mails_overdue_seconds": "901x9"}, 9, UP),
     ("DocumentsEventsHeld", 6, {"documents_events_held_seconds": "301x9"}, 9, UP),
 ]
 READ_FROM_DATABASE = [  # the metric, and a value with which the alert fires
@@ -102,6 +103,7 @@ READ_FROM_DATABASE = [  # the metric, and a value with which the alert fires
     ("DocumentsAuditDamaged", {"documents_audit_verification_failed": "1"}),
     ("DocumentsWebhooksStopped", {ENDPOINTS: "3", PROCESSES: "0"}),
     ("DocumentsWebhooksLate", {"documents_webhooks_overdue_seconds": "700"}),
+    ("DocumentsMailsLate", {"documents_mails_overdue_seconds": "1000"}),
     ("DocumentsEventsHeld", {"documents_events_held_seconds": "700"}),
 ]
 ALERTS = [

@@ -47,6 +47,7 @@ return [...document.querySelectorAll("body *")].filter(e => e.checkVisibility()
   `${ratio.toFixed(2)} ${what}`);
 """
 LIST = "#operations-Documents-list_documents"
+MOST_HEIGHT = 4000  # pixels, on a desktop
 DOWNLOAD = "#operations-Documents-download_document"
 
 
@@ -181,8 +182,18 @@ def test_docs_page_has_an_outline(page: Browser) -> None:
         for element in page.driver.find_elements(By.CSS_SELECTOR, "h1, h2, h3")
         if element.is_displayed()
     ]
-    assert "".join(headings).replace("h", "") == "12222222222333332"
+    assert "".join(headings).replace("h", "") == "12222222222222333332"
     assert len(page.driver.find_elements(By.CSS_SELECTOR, "main:not([role])")) == 1
+
+
+def test_docs_page_shows_code_in_the_language_that_the_keyboard_chooses(page: Browser) -> None:
+    codes = page.driver.find_elements(By.CSS_SELECTOR, "#start .tabs:has(#me-curl) pre")
+    assert [code.is_displayed() for code in codes] == [True, False, False]
+    page.driver.execute_script("document.getElementById('me-curl').focus()")
+    for shown_only in ([False, True, False], [False, False, True], [True, False, False]):
+        press(page, Keys.ARROW_RIGHT)
+        assert [code.is_displayed() for code in codes] == shown_only
+    assert page.driver.execute_script("return document.body.scrollHeight") < MOST_HEIGHT
 
 
 def test_docs_page_lets_the_keyboard_skip_to_the_reference(page: Browser) -> None:

@@ -294,10 +294,10 @@ def test_pull_killed_at_random_moments_while_documents_are_completed_loses_none(
     waiting = [factories.document(acme.workspace, "SENT") for _ in range(40)]
     done = list(agreements)
     killed = 0
-    while waiting:
+    while waiting or killed < 20:
         forget_requests()  # the rate limit is not the matter
         process = examples.start("dtd", "pull", "here")
-        kill_at = time.monotonic() + rng.uniform(0.2, 1.5)
+        kill_at = time.monotonic() + rng.uniform(0.1, 0.7)
         while process.poll() is None and time.monotonic() < kill_at:
             if waiting and rng.random() < 0.3:
                 done.append(complete(waiting.pop()))
@@ -305,7 +305,6 @@ def test_pull_killed_at_random_moments_while_documents_are_completed_loses_none(
         process.kill()
         process.communicate()
         killed += process.returncode == -signal.SIGKILL
-    assert killed
     assert eventually(settled)
     forget_requests()
     examples.run("dtd", "pull", "here")

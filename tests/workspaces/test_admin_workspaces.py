@@ -181,7 +181,7 @@ def test_workspace_suspension_shows_keys_webhooks_and_admins(acme: Tenant, desk:
     assert "1 webhook is on: deliveries are sent again from now on." in html
     assert "It has no admin who can sign in." in html
     Endpoint.objects.update(deleted_at=timezone.now())
-    assert "It has no webhooks." in body(desk.get(page(acme.workspace, "reinstate")))
+    assert "0 webhooks are on:" in body(desk.get(page(acme.workspace, "reinstate")))
 
 
 def test_suspended_workspace_has_a_banner_in_each_section(

@@ -3,7 +3,9 @@
 import re
 import socketserver
 import threading
+import time
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,22 +13,28 @@ from django.contrib.auth.models import User
 from django.contrib.auth.tokens import default_token_generator
 from django.core import mail as outgoing
 from django.core.exceptions import ImproperlyConfigured
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.http import urlsafe_base64_encode
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from audit.models import Action, AuditEntry
-from config import env, mail
+from config import env
 from config.runtime.logs import redact
 from tests.support import factories, staff
 from tests.support.factories import Tenant
+from tests.support.mails import sent
 from tests.support.nginx import Nginx
 from tests.support.server import Server, eventually
 from tests.support.staff import give_password
 from workspaces.accounts import passwords
 from workspaces.accounts.passwords import RESETS_BY_ADDRESS, RESETS_OF_ACCOUNT
 from workspaces.accounts.throttle import Limit
+from workspaces.mails import queue
+from workspaces.mails.models import Mail
 from workspaces.models import ConfirmedAddress
 
 pytestmark = pytest.mark.usefixtures("still_windows")
@@ -45,20 +53,13 @@ def ada(acme: Tenant, settings: Any) -> User:
     return give_password(acme.admin, PASSWORD, settings)
 
 
-@pytest.fixture(autouse=True)
-def _emails_are_sent_in_their_own_test() -> Iterator[None]:
-    yield
-    assert eventually(lambda: not [t for t in threading.enumerate() if t.name == "mail"])
-
-
 def ask(login: str, address: str = "192.0.2.1") -> Any:
     return Client(REMOTE_ADDR=address).post(RESET, {"email": login})
 
 
 def sent_to(user: User) -> str:
     """The text of the e-mail that was sent to the user."""
-    assert eventually(lambda: outgoing.outbox)
-    [message] = outgoing.outbox
+    [message] = sent()
     assert message.to == [user.username]
     return str(message.body)
 
@@ -119,14 +120,6 @@ def test_address_that_is_changed_is_told_and_its_links_end(ada: User, email: str
     assert "not valid" in Client().get(reset, follow=True).content.decode()
 
 
-def test_address_stays_if_its_owner_cannot_know(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mail, "_slots", threading.BoundedSemaphore(0))  # as many are being sent
-    desk, page = staff.signed_in(staff.operator()), reverse("admin:auth_user_change", args=[ada.pk])
-    response = desk.post(page, {"email": "mallory@evil.example"})
-    assert "Too many e-mails are being sent" in response.content.decode()
-    assert User.objects.filter(username=ada.username, email=ada.email).exists()
-
-
 def test_unknown_accounts_do_not_fill_the_log(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(passwords, "RECORDED_UNKNOWN", Limit("test, unknown", 2, minutes=60))
     for number in range(4):  # each from a network of its own
@@ -145,7 +138,7 @@ def test_links_of_emails_ignore_the_host_header(ada: User, settings: Any, host: 
     settings.BASE_URL = "https://api.acme.example"
     Client().post(RESET, {"email": ada.username}, headers={"host": host})
     Client().post(LOGIN, {"username": ada.username, "password": PASSWORD}, headers={"host": host})
-    assert eventually(lambda: len(outgoing.outbox) == 2)
+    assert len(sent()) == 2
     for message in outgoing.outbox:
         assert f"{settings.BASE_URL}/admin/" in message.body
         assert "testserver" not in message.body
@@ -177,6 +170,19 @@ def test_response_is_the_same_whether_the_account_exists(ada: User) -> None:
     assert len(entries()) == len(logins)
 
 
+def test_request_writes_the_same_whether_the_account_exists(ada: User) -> None:
+    """So it takes as long."""
+    written = []
+    for login in (ada.username, "nobody@acme.example"):
+        with CaptureQueriesContext(connection) as captured:
+            ask(login)
+        written.append([q["sql"].split(" (")[0] for q in captured if q["sql"][:6] == "INSERT"])
+    assert written[0] == written[1]
+    [message] = sent()
+    assert message.to == [ada.username]
+    assert not Mail.objects.exists()
+
+
 def test_inactive_account_cannot_use_a_link_that_it_got_before(ada: User) -> None:
     ask(ada.username)
     path = link(sent_to(ada))
@@ -188,8 +194,7 @@ def test_link_of_an_email_confirms_no_other_address(ada: User) -> None:
     address, ada.username = ada.email, "ceo@acme.example"
     ada.save()
     ask(ada.username)
-    assert eventually(lambda: outgoing.outbox)
-    set_password(link(str(outgoing.outbox[0].body)))
+    set_password(link(str(sent()[0].body)))
     ada = User.objects.get(pk=ada.pk)
     assert ada.confirmed_address.email == address
     assert ConfirmedAddress.of(ada) is None
@@ -312,32 +317,84 @@ TEMPLATE = "registration/password_reset_email.txt"
 CONTEXT = {"domain": "api.example.com", "uid": "MQ", "token": "secret-token", "protocol": "https"}
 
 
-def test_email_arrives_at_the_mail_server(smtp: MailServer) -> None:
-    assert mail.send("Set a\nnew password", TEMPLATE, CONTEXT, "ada@acme.example")
-    assert eventually(lambda: smtp.received)
+def later() -> None:
+    """Makes all e-mails due."""
+    Mail.objects.update(due_at=timezone.now())
+
+
+def test_email_arrives_at_the_mail_server_and_nothing_of_it_is_kept(
+    db: None, smtp: MailServer
+) -> None:
+    queue.send("Set a\nnew password", TEMPLATE, CONTEXT, "ada@acme.example")
+    sent()
     [message] = smtp.received
     assert "Subject: Set a new password\r\n" in message
     assert "To: ada@acme.example\r\n" in message
-    assert "https://api.example.com/admin/reset/MQ/secret-token/" in message
+    assert message.count("https://api.example.com/admin/reset/MQ/secret-token/") >= 2
+    assert "text/html" in message
+    assert "List-Unsubscribe" not in message
+    assert not Mail.objects.exists()
 
 
-def test_unsent_email_is_logged_safely(smtp: MailServer, caplog: pytest.LogCaptureFixture) -> None:
-    smtp.shutdown()
-    smtp.server_close()
-    assert mail.send("Set a new password", TEMPLATE, CONTEXT, "ada@acme.example")
-    assert eventually(lambda: "An e-mail was not sent: ConnectionRefusedError" in caplog.text)
+def test_emails_of_an_hour_without_the_mail_server_arrive_afterwards(
+    db: None, smtp: MailServer, settings: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    port, settings.EMAIL_PORT = settings.EMAIL_PORT, 9  # nobody is there
+    queue.send("Set a new password", TEMPLATE, CONTEXT, "ada@acme.example")
+    waited = timedelta()
+    while waited < timedelta(hours=1):
+        sent()
+        [waiting] = Mail.objects.all()
+        assert waiting.error == "ConnectionRefusedError"
+        assert waiting.due_at - timezone.now() < timedelta(minutes=16, seconds=1)
+        waited += waiting.due_at - timezone.now()
+        later()
+    assert waiting.attempts < 12
+    assert "An e-mail was not sent: ConnectionRefusedError" in caplog.text
     assert "secret-token" not in caplog.text
+    settings.EMAIL_PORT = port
+    sent()
+    assert len(smtp.received) == 1
+    assert not Mail.objects.exists()
 
 
-def test_emails_to_a_silent_mail_server_hold_no_page_and_are_few(settings: Any) -> None:
+def test_email_is_given_up_after_a_day(
+    db: None, smtp: MailServer, settings: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings.EMAIL_PORT = 9
+    queue.send("Set a new password", TEMPLATE, CONTEXT, "ada@acme.example")
+    Mail.objects.update(planned_at=timezone.now() - timedelta(hours=25))
+    sent()
+    assert not Mail.objects.exists()
+    assert "is given up" in caplog.text
+
+
+def test_emails_to_a_silent_mail_server_hold_no_page_and_end(
+    db: None, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
-    settings.EMAIL_TIMEOUT = 1
+    settings.EMAIL_TIMEOUT = 2
+    monkeypatch.setattr(queue, "ATTEMPT_SECONDS", 0.5)
     with socketserver.TCPServer(("127.0.0.1", 0), MailSession) as silent:  # it answers nobody
         settings.EMAIL_HOST, settings.EMAIL_PORT = silent.server_address[:2]
-        results = [mail.send("Hello", TEMPLATE, CONTEXT, "a@b.example") for _ in range(20)]
-        assert results == [True] * mail.MOST + [False] * (20 - mail.MOST)
-        # They end by themselves, and others can be sent.
-        assert eventually(lambda: mail.send("Hello", TEMPLATE, CONTEXT, "a@b.example"))
+        begun = time.monotonic()
+        queue.send("Hello", TEMPLATE, CONTEXT, "a@b.example")
+        assert time.monotonic() - begun < 0.4
+        sent()
+        assert Mail.objects.get().error == "TimeoutError"
+
+
+def test_email_whose_sender_is_killed_is_sent_by_another_process(
+    db: None, smtp: MailServer
+) -> None:
+    queue.send("Set a new password", TEMPLATE, CONTEXT, "ada@acme.example")
+    [[claimed]] = queue.claim()  # and the process is killed
+    sent()
+    assert smtp.received == []  # it may still be sending
+    assert claimed.due_at - timezone.now() <= queue.LEASE
+    later()
+    sent()
+    assert len(smtp.received) == 1
 
 
 @pytest.mark.parametrize(
@@ -347,6 +404,7 @@ def test_emails_to_a_silent_mail_server_hold_no_page_and_are_few(settings: Any) 
         ("smtp://mail.example", ("smtp", "mail.example", 25, "", "")),
         ("smtp+tls://u:p%40ss@mail.example", ("smtp+tls", "mail.example", 587, "u", "p@ss")),
         ("smtps://u:p@mail.example:4650", ("smtps", "mail.example", 4650, "u", "p")),
+        ("mailbox://localhost", ("mailbox", "localhost", 0, "", "")),
     ],
 )
 def test_variable_of_the_mail_server(

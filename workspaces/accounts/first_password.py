@@ -21,8 +21,8 @@ class Tokens(PasswordResetTokenGenerator):
 
     def make_token(self, user: Any) -> str:
         longer = DAYS * 24 * 60 * 60 - settings.PASSWORD_RESET_TIMEOUT
-        now = self._num_seconds(self._now())
-        return self._make_token_with_timestamp(user, now + longer, self.secret)
+        time = self._num_seconds(self._now()) + longer
+        return self._make_token_with_timestamp(user, time, self.secret)
 
 
 class FirstPassword(NewPassword):

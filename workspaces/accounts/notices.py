@@ -10,10 +10,10 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 
-from config import mail
 from config.console.base import request_user
 from config.console.formatting import exact
 from config.runtime.request_context import base_url, client_info
+from workspaces.mails import queue as mail
 
 
 def new_browser(request: HttpRequest, user: User) -> None:
@@ -32,12 +32,8 @@ def new_browser(request: HttpRequest, user: User) -> None:
         mail.send("A new browser has signed in", "registration/new_browser_email.txt", context, to)
 
 
-def email_changed(request: HttpRequest, login: str, to: str) -> bool:
-    """Tells the former address of the account `login` that it is not the account's any more.
-
-    Returns:
-        False if there is a mail server, but it is too slow for one more e-mail now.
-    """
+def email_changed(request: HttpRequest, login: str, to: str) -> None:
+    """Tells the former address of the account `login` that it is not the account's any more."""
     context = {
         "login": login,
         "host": urlsplit(base_url(request)).netloc,
@@ -47,23 +43,8 @@ def email_changed(request: HttpRequest, login: str, to: str) -> bool:
     }
     subject = "The e-mail address of your account was changed"
     template = "registration/email_changed_email.txt"
-    return not (to and mail.available()) or mail.send(subject, template, context, to)
-
-
-def staff_made(request: HttpRequest, login: str, right: str, reason: str) -> None:
-    """Tells all operators that somebody has become an operator or support staff."""
-    context = {
-        "login": login,
-        "right": right,
-        "reason": reason,
-        "by": request_user(request).get_username(),
-        "host": urlsplit(base_url(request)).netloc,
-        "when": exact(timezone.now()),
-    }
-    for operator in User.objects.filter(is_superuser=True, is_active=True, is_staff=True):
-        if to := address_of(operator):
-            template = "registration/staff_made_email.txt"
-            mail.send(f"{login} was made {right}", template, context, to)
+    if to:
+        mail.send(subject, template, context, to)
 
 
 def address_of(user: User) -> str:

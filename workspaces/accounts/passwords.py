@@ -20,7 +20,6 @@ from django.views.decorators.cache import never_cache
 
 from audit.models import Action
 from audit.record import record
-from config import mail
 from config.console.base import request_user
 from config.runtime.request_context import base_url
 from workspaces.accounts import known_browser
@@ -30,6 +29,7 @@ from workspaces.accounts.notices import address_of
 from workspaces.accounts.pages import SitePage
 from workspaces.accounts.rights import can_sign_in, confirm_address
 from workspaces.accounts.throttle import Attempt, Limit, responds_429, usage_of
+from workspaces.mails import queue as mail
 
 # E-mails that are requested within an hour, whether the account exists or not.
 RESETS_BY_ADDRESS = Limit("address, reset", 20, minutes=60)
@@ -37,6 +37,9 @@ RESETS_OF_ACCOUNT = Limit("account, reset", 5, minutes=60)
 # Requests for accounts that do not exist, from all addresses together, that the audit log gets:
 # anybody can send them, and its entries stay.
 RECORDED_UNKNOWN = Limit("unknown account, reset", 100, minutes=60)
+
+
+SUBJECT, EMAIL = "Set a new password", "registration/password_reset_email.txt"
 
 
 class ChangeForm(AdminPasswordChangeForm):
@@ -99,6 +102,9 @@ class ResetForm(PasswordResetForm):
         base = urlsplit(base_url(self._request))
         kwargs |= {"domain_override": base.netloc, "use_https": base.scheme == "https"}
         super().save(*args, **kwargs)
+        if not self.get_users(login):  # it takes as long, so that nobody learns who has an account
+            nobody = {"user": User(), "uid": "-", "token": "-", "protocol": base.scheme}
+            mail.send(SUBJECT, EMAIL, nobody | {"domain": base.netloc}, to="")
 
     def _is_recorded(self) -> bool:
         usage = usage_of(self._request, RECORDED_UNKNOWN, "all", increment=True)
@@ -113,7 +119,7 @@ class ResetForm(PasswordResetForm):
         to_email: str,
         html_email_template_name: str | None = None,
     ) -> None:
-        mail.send("Set a new password", email_template_name, context, address_of(context["user"]))
+        mail.send(SUBJECT, EMAIL, context, address_of(context["user"]))
 
 
 @method_decorator([never_cache, responds_429], name="dispatch")

@@ -20,6 +20,7 @@ from workspaces.accounts import recovery_codes, second_factor, sessions, steps
 from workspaces.accounts.pages import FormView, SitePage, page
 from workspaces.accounts.sign_in import CodeForm
 from workspaces.accounts.throttle import responds_429
+from workspaces.mails import kinds, queue
 
 CRUMBS = [("Security", reverse_lazy("admin:security"))]
 
@@ -44,6 +45,8 @@ def security(request: HttpRequest) -> HttpResponse:
         sessions=sessions.sessions_of(user),
         current=sessions.digest(request.session.session_key),
         sign_ins=sessions.sign_ins_of(user),
+        mails=kinds.choices_of(user) if queue.available() else [],
+        modes=kinds.MODES,
     )
 
 

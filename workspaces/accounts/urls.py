@@ -10,6 +10,7 @@ from workspaces.accounts import second_factor_views as factor
 from workspaces.accounts.confirm_password import ConfirmPassword
 from workspaces.accounts.first_password import FirstPassword
 from workspaces.accounts.throttle import responds_429
+from workspaces.mails import views as mails
 
 Wrapper = Callable[[Any], Any]
 
@@ -39,6 +40,9 @@ def urls(public: Wrapper, signed_in: Wrapper) -> list[URLPattern]:
         path("reset/<uidb64>/<token>/", reset_confirm, name="password_reset_confirm"),
         path("confirm-password/", signed_in(confirm_password), name="confirm_password"),
         path("security/", signed_in(factor.security), name="security"),
+        path("security/mails/", signed_in(mails.choose), name="mails_choose"),
+        path("mails/off/", public(mails.off), name="mails_off"),
+        path("mailbox/", public(mails.mailbox), name="mailbox"),
         path("security/app/", signed_in(factor.OwnSetUp.as_view()), name="security_app"),
         path("security/codes/", signed_in(factor.NewCodes.as_view()), name="security_codes"),
         path("security/remove/", signed_in(factor.RemoveOwn.as_view()), name="security_remove"),

@@ -95,10 +95,7 @@ class Suspend(WorkspaceAction):
         return Prompt(
             title=f"{self.verb} {self.obj.label}?",
             button=f"{self.verb} {self.obj}",
-            sentences=[
-                *consequences(self.obj, suspended=self.suspends),
-                admins_of(self.obj),
-            ],
+            sentences=[*consequences(self.obj, suspended=self.suspends), admins_of(self.obj)],
             danger=self.suspends,
         )
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth.models import User
-from django.forms import ValidationError
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.decorators import method_decorator
@@ -100,11 +100,10 @@ class AccountPage(ActionPage):
 
     def run(self) -> str:
         account, before = self.form.instance, address_of(self.obj)
-        changed = address_of(account) != before
-        if changed and not email_changed(self.request, self.obj.username, before):
-            text = "Too many e-mails are being sent: try again in a minute."
-            raise ValidationError({"email": text})
-        account.save()
+        with transaction.atomic():
+            if address_of(account) != before:
+                email_changed(self.request, self.obj.username, before)
+            account.save()
         return f"{account} was changed."
 
     @property

@@ -22,46 +22,36 @@ def consequences(workspace: Workspace, **changed: Any) -> list[str]:
         setattr(after, name, value)
     works_before, works_after = (not access_warning(each) for each in (workspace, after))
     if works_before != works_after:
-        return [
-            *_of_keys(workspace, works=works_after),
-            *_of_webhooks(workspace, works=works_after),
-        ]
+        return [*_of_keys(workspace, works_after), _of_webhooks(workspace, works_after)]
     if works_after:
         return ["Its keys keep working."]
     return ["Its keys do not work now, and will not work afterwards either."]
 
 
-def _of_keys(workspace: Workspace, *, works: bool) -> list[str]:
+def _of_keys(workspace: Workspace, works: bool) -> list[str]:
     count = workspace.keys.active().count()
     if not count:
         return ["It has no active keys."]
     verb, end = ("work", "again from the next request on") if works else ("stop", "now")
     text = f"1 active key {verb}s {end}." if count == 1 else f"{count:,} active keys {verb} {end}."
     newest = workspace.keys.active().order_by(F("last_used_at").desc(nulls_last=True), "name")
-    used = format_html_join(
-        ", ",
-        "“{}” {}",
-        (
-            (key.name, ago_with_exact(key.last_used_at) if key.last_used_at else "never")
-            for key in newest[:NAMED]
-        ),
-    )
+    times = ((each.name, each.last_used_at) for each in newest[:NAMED])
+    named = ((name, ago_with_exact(time) if time else "never") for name, time in times)
+    used = format_html_join(", ", "“{}” {}", named)
     others = f", and {count - NAMED:,} more" if count > NAMED else ""
     return [text, format_html("Last used: {}{}.", used, others)]
 
 
-def _of_webhooks(workspace: Workspace, *, works: bool) -> list[str]:
+def _of_webhooks(workspace: Workspace, works: bool) -> str:
     endpoints = workspace.endpoints.existing()
-    if not endpoints.exists():
-        return ["It has no webhooks."]
     on = endpoints.filter(enabled=True).count()
     waiting = endpoints.filter(deliveries__state="PENDING").values("deliveries")[:COUNTED].count()
     verb = "are sent again" if works else "wait"
     more = " or more" if waiting == COUNTED else ""
-    return [
+    return (
         f"{on:,} webhook{pluralize(on, ' is,s are')} on: deliveries {verb} from now on. Deliveries "
         f"that wait at present: {waiting:,}{more}."
-    ]
+    )
 
 
 def admins_of(workspace: Workspace) -> str:

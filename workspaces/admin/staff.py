@@ -5,7 +5,7 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from config.console.object_page import ActionPage, Prompt, Refused
-from workspaces.accounts import notices, rights
+from workspaces.accounts import rights
 from workspaces.forms import StaffForm
 
 SEES = {
@@ -48,8 +48,8 @@ class MakeStaff(ActionPage):
     def prompt(self) -> Prompt:
         title = self.title.format(self.obj)
         effect = (
-            "It takes effect with the next click of the user. All operators get an e-mail, and the "
-            "audit log keeps your reason."
+            "It takes effect with the next click of the user. Other operators get an e-mail, and "
+            "the audit log keeps your reason."
         )
         return Prompt(
             title=title,
@@ -64,7 +64,6 @@ class MakeStaff(ActionPage):
     def run(self) -> str:
         reason = self.form.cleaned_data["reason"]
         rights.give(self.obj, self.right, by=self.login, reason=reason)
-        notices.staff_made(self.request, self.login_of_account, self.right, reason)
         return f"{self.obj}: {rights.kinds_of(self.obj)}."
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import NoReturn, get_args
 
 from dtd.client import Client
-from dtd.command import follow, output, pull
+from dtd.command import follow, output, pull, serve
 from dtd.errors import APIError, Error
-from dtd.models import DocumentStatus, EventType
+from dtd.models import DocumentStatus, EventType, RecipientStatus
 from dtd.version import VERSION
 
 ABOUT = """\
@@ -28,6 +28,13 @@ exit status:
   75 another run copies to the same target   130 interrupted
 """
 
+TIMES = [f"{time}_{end}" for time in ("created", "sent", "completed", "expires")
+         for end in ("from", "before")]  # fmt: skip
+SORTS = ["created", "completed", "expires"]
+SEARCH = ["status", *TIMES, "recipient", "recipient_status", "title", "sort"]
+
+EXTRAS = {"standardwebhooks": "webhooks"}  # of a missing module, unless it has the same name
+
 
 def me(client: Client, options: argparse.Namespace) -> None:
     found = client.me()
@@ -39,6 +46,15 @@ def me(client: Client, options: argparse.Namespace) -> None:
 def ls(client: Client, options: argparse.Namespace) -> None:
     page_size = min(options.limit or 100, 100)
     found = client.documents(status=options.status, page_size=page_size)
+    output.show(map(output.document_row, islice(found, options.limit)), options)
+
+
+def search(client: Client, options: argparse.Namespace) -> None:
+    parameters = {name: getattr(options, name) for name in SEARCH}
+    # By the time that is asked for: in another order, a search reads page after page.
+    asked = [time for time in SORTS if parameters[f"{time}_from"] or parameters[f"{time}_before"]]
+    parameters["sort"] = options.sort or (asked[0] if asked else None)
+    found = client.search(page_size=min(options.limit or 100, 100), **parameters)
     output.show(map(output.document_row, islice(found, options.limit)), options)
 
 
@@ -117,12 +133,25 @@ def parser() -> Parser:
         return command
 
     add(me, "show the workspace and the key, with document counts", "dtd me", service, formats)
-    # `search` gets its place here: another iterator of documents for the same output.
     command = add(
         ls, "list documents, newest first", "dtd ls --status COMPLETED --limit 20", service, formats
     )
     filters = [each for each in get_args(DocumentStatus) if each != "PARTIALLY_SIGNED"]
     command.add_argument("--status", choices=filters)
+    command.add_argument("--limit", type=positive, metavar="N", help="at most N; all without it")
+    text = "find documents by status, times, recipients and words of the title"
+    command = add(search, text, "dtd search --completed-from 2026-07-01 --json", service, formats)
+    command.add_argument("--status", choices=get_args(DocumentStatus), action="append")
+    for name in TIMES:
+        words = "this time or later" if name.endswith("from") else "before this time"
+        command.add_argument(
+            f"--{name.replace('_', '-')}", metavar="TIME", help=f"{words}: 2026-07-01, a day of UTC"
+        )
+    command.add_argument("--recipient", metavar="EMAIL")
+    command.add_argument("--recipient-status", choices=get_args(RecipientStatus))
+    command.add_argument("--title", metavar="WORDS", help="beginnings of words of the title")
+    words = "newest first; by the first of these that is asked for, otherwise by creation"
+    command.add_argument("--sort", choices=SORTS, help=words)
     command.add_argument("--limit", type=positive, metavar="N", help="at most N; all without it")
     command = add(
         get, "show one document, or download its PDF",
@@ -158,6 +187,9 @@ def parser() -> Parser:
             command.add_argument("--json", action="store_true", help="one JSON object a line")
         else:
             command.add_argument("--forward", metavar="URL", required=True)
+    text = "serve the workspace, read-only, to a program of AI over standard input and output"
+    command = add(serve.mcp, text, "dtd mcp --folder ~/agreements", service)
+    command.add_argument("--folder", metavar="DIR", required=True, help="for its downloads")
     command = add(
         verify, "check the evidence file of a document, offline",
         "dtd verify evidence.json --key NAME+HASH+KEY --file signed.pdf",
@@ -206,10 +238,11 @@ def execute(options: argparse.Namespace) -> int:
         with client:
             return options.run(client, options) or 0
     except APIError as exc:
-        output.log(f"dtd: {exc}" + (f" (Request-Id {exc.request_id})" if exc.request_id else ""))
+        output.log(f"dtd: {output.sentence(exc)}")
         return 3 if 400 <= exc.status < 500 and exc.status != 429 else 1
     except ImportError as exc:
-        output.log(f"dtd: {exc.name} is missing: pip install 'dtd-client[webhooks]'")
+        name = (exc.name or "").partition(".")[0]
+        output.log(f"dtd: {name} is missing: pip install 'dtd-client[{EXTRAS.get(name, name)}]'")
         return 2
     except ValueError as exc:
         output.log(f"dtd: {exc}")

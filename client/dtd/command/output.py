@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Any
 from unicodedata import combining, east_asian_width
 
+from dtd.errors import APIError
 from dtd.models import Document
 
 Row = dict[str, str]
@@ -91,6 +92,12 @@ def waiting_rows(document: Document) -> Iterator[Row]:
             "expires": f"{document.expires_at:%Y-%m-%d}" if document.expires_at else "",
             "id": document.id,
         }
+
+
+def sentence(exc: Exception) -> str:
+    """An error as one sentence, with the Request-Id to quote to support."""
+    request_id = exc.request_id if isinstance(exc, APIError) else ""
+    return f"{exc}" + (f" (Request-Id {request_id})" if request_id else "")
 
 
 class LogHandler(logging.Handler):

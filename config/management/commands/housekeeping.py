@@ -10,13 +10,15 @@ from django.core.management.base import CommandError
 from django.db import Error as DatabaseError
 from django.db import connection
 
+from apikeys.usage import mails as keys
 from apikeys.usage import purge as usage
 from config.management.progress import ProgressCommand, first_line
 from config.management.shutdown import Shutdown, graceful_shutdown
 from events import purge as events
+from events.webhooks import monitoring, secrets
 from events.webhooks import purge as deliveries
-from events.webhooks import secrets
 from workspaces import counts
+from workspaces.mails import kinds
 
 logger = logging.getLogger(__name__)
 
@@ -45,6 +47,9 @@ JOBS: dict[str, Callable[[], object]] = {
     "deleting old deliveries": deliveries.purge,
     "deleting expired sessions": delete_sessions,
     "encrypting the secrets of webhooks again": encrypt_secrets,
+    "telling of keys": keys.tell_of_keys,
+    "telling of webhooks that fail": monitoring.tell_of_failing,
+    "forgetting what was told": kinds.purge,
 }
 
 

@@ -28,6 +28,7 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db import connections
+from django.urls import reverse
 from django.utils.crypto import get_random_string
 
 from apikeys import keys
@@ -73,6 +74,8 @@ class Command(ProgressCommand):
             raise CommandError(f"{exc} Choose another: make run PORT={free_port()}") from None
         base = f"http://{HOST}:{number}"
         alone = only_one(data_dir(os.environ), base)
+        os.environ.setdefault("EMAIL_URL", "mailbox://localhost")
+        os.environ.setdefault("BASE_URL", base)
         self.report("Preparing the database …")
         call_command("migrate", verbosity=0)
         static_files.collect()
@@ -270,12 +273,16 @@ def welcome(base: str, *, has_receiver: bool) -> str:
                 url = f"{base}/api/v1/documents?limit=2"
                 curl = f"curl -sS -H 'Authorization: Bearer {raw}' '{url}'"
                 lines.append(f"  {curl} | python3 -m json.tool")
+                lines.append("With the command dtd (pip install ./client):")
+                lines.append(f"  export DTD_BASE_URL={base} DTD_API_KEY={raw}")
+                lines += ["  dtd search --status COMPLETED --limit 5", "  dtd pull ./archive"]
     lines.append(f"\nAdmin: {base}/admin/")
     for person in demo.PEOPLE:
         if user := User.objects.filter(username=person.login).first():
             lines.append(f"  {user.username:<24}{demo_password(user):<18}{person.does}")
     if settings.SECOND_FACTOR == "nobody":
         lines.append("  They need no second factor. With one: SECOND_FACTOR=admins make run")
+    lines.append(f"\nE-mails: {base}{reverse('admin:mailbox')}")
     if has_receiver:
         lines.append(f"\nWebhooks: examples/receive.py saves what Acme completes in {received()}")
         lines.append("Complete a document in another terminal, and watch it arrive here:")

@@ -94,9 +94,8 @@ def failed_count(endpoint: Endpoint) -> int:
 
 def is_due(endpoint: Endpoint) -> bool:
     """Whether deliveries to it are being sent now."""
-    if endpoint.deleted_at or sent_once(endpoint):
-        return False
-    return endpoint.deliveries.filter(PENDING, next_attempt_at__lte=Now()).exists()
+    due = endpoint.deliveries.filter(PENDING, next_attempt_at__lte=Now())
+    return not endpoint.deleted_at and not sent_once(endpoint) and due.exists()
 
 
 @admin.register(Endpoint)

@@ -1,7 +1,9 @@
 """deliver_webhooks [--metrics-port PORT]"""
 
 import asyncio
+import threading
 from argparse import ArgumentParser
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from django.conf import settings
@@ -12,14 +14,15 @@ from config.management.shutdown import graceful_shutdown
 from config.runtime import metrics
 from events.webhooks import monitoring
 from events.webhooks.worker import Worker
+from workspaces.mails.kinds import send_until
 
 
 class Command(BaseCommand):
     requires_migrations_checks = True
     requires_system_checks = ()  # they load every view, in a process that runs for ever
     help = (
-        "Delivers events to the webhook endpoints, until a signal. Any number may run at the same "
-        "time; one that is killed loses nothing."
+        "Delivers events to the webhook endpoints, and sends e-mails, until a signal. Any number "
+        "may run at the same time; one that is killed loses nothing."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -31,5 +34,10 @@ class Command(BaseCommand):
         if metrics_port:
             metrics.start(settings.METRICS_HOST, metrics_port, monitoring.read_metrics)
         connection.close()  # that of this thread, which needs none any more
-        with graceful_shutdown() as shutdown:
-            asyncio.run(Worker().run(shutdown))
+        stopping = threading.Event()
+        with graceful_shutdown() as shutdown, ThreadPoolExecutor(1, "mails") as threads:
+            threads.submit(send_until, stopping)
+            try:
+                asyncio.run(Worker().run(shutdown))
+            finally:
+                stopping.set()

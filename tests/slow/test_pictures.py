@@ -1,4 +1,4 @@
-"""The two pictures of the README: `make pictures` takes them from the pages themselves."""
+"""Pictures of the ten main pages: `make pictures` takes them from the pages themselves."""
 
 import base64
 from datetime import timedelta
@@ -11,11 +11,14 @@ from apikeys.models import ApiKey
 from apikeys.usage import report
 from apikeys.usage.models import KeyUsage
 from audit.models import Action
-from tests.support import factories
+from documents.models import Document
+from events.webhooks.models import Endpoint
+from tests.support import factories, staff, webhooks
 from tests.support.browser import Browser
 from tests.support.factories import Tenant
 from tests.support.server import ROOT
 from tests.support.staff import happened, of
+from tests.support.usage import refused
 
 PICTURES = ROOT / "docs" / "pictures"
 # Of its window, in pixels: what a README shows without scrolling.
@@ -63,15 +66,13 @@ def take(browser: Browser, name: str, top: str = "body") -> None:
         Path(PICTURES / f"{name}.png").write_bytes(base64.b64decode(picture["data"]))
 
 
-def test_picture_of_a_workspace_s_keys(lived_in: Tenant, browser: Browser) -> None:
-    browser.log_in(lived_in.admin)
-    browser.open("/admin/apikeys/apikey/")
-    assert "CRM sync" in browser.text
-    take(browser, "keys")
-
-
-def test_picture_of_a_document_s_history(lived_in: Tenant, browser: Browser) -> None:
+@pytest.fixture
+def busy(lived_in: Tenant, browser: Browser) -> Tenant:
+    """The same, with a document that was downloaded, a request that was refused, and a webhook."""
     document = factories.document(lived_in.workspace, "COMPLETED", title="Lease, second floor")
+    for order, name in enumerate(("Ada Lovelace", "Charles Babbage"), 1):
+        email = f"{name.split()[0].lower()}@example.com"
+        factories.recipient(document, status="SIGNED", name=name, email=email, order=order)
     about = {
         "document_id": document.id,
         "document_title": document.title,
@@ -82,7 +83,43 @@ def test_picture_of_a_document_s_history(lived_in: Tenant, browser: Browser) -> 
     for file_type in ("original", "signed", "certificate"):
         path = f"/documents/{document.id}/download?type={file_type}"
         assert browser.server.get(path, lived_in.raw).status == 200
-    browser.log_in(lived_in.admin)
-    browser.open(f"/admin/audit/auditentry/?document_id__exact={document.id}")
-    assert "Document downloaded" in browser.text
-    take(browser, "history", top="#result_list")
+    target = webhooks.endpoint(lived_in, "https://crm.acme.example/signed")
+    webhooks.delivered(target)
+    webhooks.failed(target)
+    refused(30, key_id=lived_in.key.pk, key_name="CRM sync", **of(lived_in.workspace))
+    return lived_in
+
+
+# A page's name → who sees it, its address with the ids in it, what it begins with, a text on it.
+PAGES = {
+    "keys": ("admin", "/admin/apikeys/apikey/", "body", "CRM sync"),
+    "history": (
+        "admin",
+        "/admin/audit/auditentry/?document_id__exact={document}",
+        "#result_list",
+        "Document downloaded",
+    ),
+    "start": ("admin", "/admin/", "body", "CRM sync"),
+    "key": ("admin", "/admin/apikeys/apikey/{key}/change/", "body", "CRM sync"),
+    "refused": ("admin", "/admin/usage/refusedrequest/", "body", "not found"),
+    "webhook": ("admin", "/admin/webhooks/endpoint/{webhook}/change/", "body", "crm.acme.example"),
+    "operator": ("operator", "/admin/", "body", "Overview"),
+    "system": ("operator", "/admin/system/", "body", "System"),
+    "document": ("support", "/admin/documents/document/{document}/change/", "body", "Lease"),
+    "docs": ("admin", "/api/docs", "body", "Read the documents"),
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_picture_of_a_main_page(busy: Tenant, browser: Browser, name: str) -> None:
+    who, path, top, text = PAGES[name]
+    users = {"admin": lambda: busy.admin, "operator": staff.operator, "support": staff.support}
+    browser.log_in(users[who]())
+    ids = {
+        "document": Document.objects.get().pk,
+        "key": busy.key.pk,
+        "webhook": Endpoint.objects.get().pk,
+    }
+    browser.open(path.format(**ids))
+    assert browser.shows(text)
+    take(browser, name, top)

@@ -1,0 +1,117 @@
+"""dtd mcp: five read-only tools, tried with the client of the package mcp on a real server."""
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.types import CallToolResult, TextContent
+
+from audit.models import AuditEntry
+from tests.events.test_events import settled
+from tests.support import factories
+from tests.support.examples import Examples
+from tests.support.factories import Tenant
+from tests.support.server import eventually
+
+
+def calls(examples: Examples, *wanted: tuple[str, dict[str, Any]]) -> list[CallToolResult]:
+    """The results of calls of one session, whose downloads go to the folder `here`."""
+    (examples.folder / "here").mkdir()
+
+    async def session() -> list[CallToolResult]:
+        server = StdioServerParameters(
+            command=sys.executable,
+            args=["-m", "dtd", "mcp", "--folder", "here"],
+            env=examples.environment,
+            cwd=examples.folder,
+        )
+        async with Client(stdio_client(server)) as client:
+            return [await client.call_tool(name, words) for name, words in wanted]
+
+    return asyncio.run(session())
+
+
+def text(result: CallToolResult) -> str:
+    return "".join(each.text for each in result.content if isinstance(each, TextContent))
+
+
+def raw(result: CallToolResult) -> Any:
+    assert not result.is_error, text(result)
+    assert result.structured_content is not None
+    return result.structured_content.get("result", result.structured_content)
+
+
+def test_mcp_reads_what_the_api_has(examples: Examples, acme: Tenant) -> None:
+    lease = factories.document(acme.workspace, "COMPLETED", title="Lease")
+    offer = factories.document(acme.workspace, "SENT", title="Offer")
+    assert eventually(settled)
+    me, document, found, limited, events, one = calls(
+        examples,
+        ("who_am_i", {}),
+        ("get_document", {"id": str(lease.id)}),
+        ("search_documents", {"title": "lea", "status": ["COMPLETED", "SENT"]}),
+        ("search_documents", {"limit": 1}),
+        ("recent_events", {"type": "document.completed"}),
+        ("recent_events", {"limit": 1}),
+    )
+    assert raw(me)["workspace"]["name"] == "Acme"
+    assert raw(document)["title"] == "Lease"
+    assert [each["id"] for each in raw(found)] == [str(lease.id)]
+    assert len(raw(limited)) == len(raw(one)) == 1
+    assert [each["data"]["id"] for each in raw(events)] == [str(lease.id)]
+    assert raw(one)[0]["data"]["id"] == str(offer.id)
+
+
+def test_mcp_downloads_to_the_folder_only_and_each_download_is_recorded(
+    examples: Examples, acme: Tenant
+) -> None:
+    lease = factories.document(acme.workspace, "COMPLETED", file_name="../../evil.pdf")
+    before = set(examples.folder.iterdir())
+    good, *bad = calls(
+        examples,
+        ("download_document", {"id": str(lease.id), "type": "certificate"}),
+        ("download_document", {"id": f"../{lease.id}"}),
+        ("download_document", {"id": str(examples.folder / "evil")}),
+        ("download_document", {"id": str(lease.id), "type": "../signed"}),
+        ("download_document", {"id": str(factories.uid(9))}),
+    )
+    path = examples.folder / "here" / f"{lease.id} certificate.pdf"
+    assert Path(raw(good)) == path
+    assert path.read_bytes().startswith(b"%PDF")
+    assert all(each.is_error for each in bad)
+    assert "Request-Id" in text(bad[-1])
+    assert list((examples.folder / "here").iterdir()) == [path]
+    assert set(examples.folder.iterdir()) - before == {examples.folder / "here"}
+    [entry] = AuditEntry.objects.filter(action="document.downloaded")
+    assert (entry.key_name, entry.file_type) == ("Acme sync", "certificate")
+
+
+def test_mcp_has_five_tools_with_a_description_each(examples: Examples) -> None:
+    (examples.folder / "here").mkdir()
+
+    async def session() -> list[str]:
+        server = StdioServerParameters(
+            command=sys.executable,
+            args=["-m", "dtd", "mcp", "--folder", str(examples.folder / "here")],
+            env=examples.environment,
+        )
+        async with Client(stdio_client(server)) as client:
+            return [each.name for each in (await client.list_tools()).tools if each.description]
+
+    names = ["who_am_i", "search_documents", "get_document", "recent_events", "download_document"]
+    assert asyncio.run(session()) == names
+
+
+def test_mcp_needs_a_folder_and_its_package(
+    examples: Examples, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    printed = examples.run("dtd", "mcp", "--folder", "none", status=2)
+    assert printed == "dtd: none is not a folder.\n"
+    monkeypatch.setitem(sys.modules, "mcp.server", None)
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    printed = examples.run("dtd", "mcp", "--folder", ".", status=2)
+    assert printed == "dtd: mcp is missing: pip install 'dtd-client[mcp]'\n"
