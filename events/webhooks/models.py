@@ -14,9 +14,9 @@ from django.utils import timezone
 from django.utils.text import Truncator
 
 from events.models import EventType, public_id
+from events.webhooks.policy import LABEL_LENGTH
 from workspaces.models import Workspace
 
-LABEL_LENGTH = 100
 RESPONSE_LENGTH = 1000  # characters of a response that are kept
 TEST_EVENT = "webhook.test"
 TEST_DOCUMENT = uuid.UUID(int=0)  # that a test event names
@@ -46,7 +46,6 @@ class Endpoint(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="endpoints")
     url = models.CharField(max_length=500)
-    # What the workspace's admins call it.
     label = models.CharField(max_length=LABEL_LENGTH, blank=True, db_default="")
     types = ArrayField(models.CharField(max_length=30, choices=EventType), default=default_types)
     enabled = models.BooleanField(default=True)

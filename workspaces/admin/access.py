@@ -118,8 +118,7 @@ class ChangePlan(WorkspaceAction):
     form_class = PlanForm
 
     def form_arguments(self) -> dict[str, Any]:
-        others = [plan for plan in Plan if plan != self.obj.plan]
-        return {"choices": [(plan.value, self.effects(plan)) for plan in others]}
+        return {"choices": [(each, self.effects(each)) for each in Plan if each != self.obj.plan]}
 
     def effects(self, plan: Plan) -> SafeString:
         sentences = ((each,) for each in consequences(self.obj, plan=plan))

@@ -137,10 +137,9 @@ class WorkspaceAdmin(AuditHistory, SectionAdmin):
 
     @admin.display(description="change")
     def change_state(self, workspace: Workspace) -> SafeString:
-        verb = "reinstate" if workspace.suspended else "suspend"
-        url = reverse(f"admin:workspaces_workspace_{verb}", args=[workspace.pk])
-        label = f"{verb.capitalize()} {workspace}"
-        return format_html('<a href="{}" aria-label="{}">{}…</a>', url, label, verb.capitalize())
+        verb = "Reinstate" if workspace.suspended else "Suspend"
+        url = reverse(f"admin:workspaces_workspace_{verb.lower()}", args=[workspace.pk])
+        return format_html('<a href="{}" aria-label="{}… {}">{}…</a>', url, verb, workspace, verb)
 
 
 def ids_beginning_with(text: str) -> tuple[UUID, UUID] | None:

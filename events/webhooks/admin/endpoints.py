@@ -159,8 +159,7 @@ class EndpointAdmin(WebhookAccess):
     def warnings(self, request: HttpRequest) -> list[str]:
         """Also why deliveries of own workspaces wait."""
         own = Workspace.objects.administered_by(request_user(request)).order_by("name", "id")
-        waits = filter(None, map(waiting, own))
-        return [*map(Bad, waits), *super().warnings(request)]
+        return [*map(Bad, filter(None, map(waiting, own))), *super().warnings(request)]
 
     def urgent_warnings(self, request: HttpRequest) -> list[str]:
         """The user's own webhooks that the service has switched off, and those that fail now."""

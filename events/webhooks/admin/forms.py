@@ -10,15 +10,8 @@ from audit.admin.search import ids_in
 from audit.admin.workspace_filter import WorkspaceField, own_workspace_field
 from config.console.changelist import FilterForm
 from events.models import Event, EventType
-from events.webhooks import targets
-from events.webhooks.models import (
-    LABEL_LENGTH,
-    PENDING,
-    TEST_EVENT,
-    DeliveryState,
-    Endpoint,
-    default_types,
-)
+from events.webhooks import policy, targets
+from events.webhooks.models import PENDING, TEST_EVENT, DeliveryState, Endpoint, default_types
 from workspaces.forms import without_secrets
 from workspaces.own_workspace import OwnWorkspaceForm
 
@@ -47,7 +40,7 @@ class EndpointForm(forms.Form):
     label = forms.CharField(
         label="Name (optional)",
         required=False,
-        max_length=LABEL_LENGTH,
+        max_length=policy.LABEL_LENGTH,
         help_text="Such as “CRM, production”. Without one, pages show the URL.",
     )
     types = forms.MultipleChoiceField(
