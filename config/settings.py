@@ -288,8 +288,12 @@ REST_FRAMEWORK = {
 TIME_ZONE = "UTC"
 USE_I18N = False
 FORMAT_MODULE_PATH = "config.formats"
+_OPTIONS = {"MinimumLength": {"min_length": 12}}
 AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}Validator"}
+    {
+        "NAME": f"django.contrib.auth.password_validation.{name}Validator",
+        "OPTIONS": _OPTIONS.get(name, {}),
+    }
     for name in ("UserAttributeSimilarity", "MinimumLength", "CommonPassword", "NumericPassword")
 ]
 SECOND_FACTOR = env.choice(

@@ -81,6 +81,7 @@ class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
         "created",
         "deleted",
         "audit_log",
+        "evidence",
     )
     list_display_links = ("title",)
     inlines = (RecipientInline,)
@@ -194,7 +195,7 @@ class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
     @admin.display(description="evidence")
     def evidence(self, document: Document) -> str:
         url = reverse("admin:documents_document_evidence", args=[document.pk])
-        return format_html('<a href="{}">Download evidence</a>', url)
+        return format_html('<a href="{}">Download</a>', url)
 
     @admin.display(description="size")
     def size(self, document: Document) -> str:

@@ -73,9 +73,7 @@ def add_member(membership: Membership, *, by: str) -> None:
 
 
 @transaction.atomic
-def change_role(
-    membership: Membership, role: str, *, by: str, even_last_admin: bool = False
-) -> None:
+def change_role(membership: Membership, role: str, *, by: str) -> None:
     """Gives a member another role. Does nothing if the membership has ended meanwhile.
 
     Raises:
@@ -83,7 +81,7 @@ def change_role(
     """
     now = _locked_membership(membership)
     if now is not None and now.role != role:
-        if role != Membership.Role.ADMIN and not even_last_admin:
+        if role != Membership.Role.ADMIN:
             _require_another_admin(now)
         Membership.objects.filter(pk=now.pk).update(role=role)
         record(

@@ -8,7 +8,6 @@ from django.core.exceptions import ValidationError
 
 from config.runtime.key_format import contains_raw_key
 from workspaces.models import LOGIN_LENGTH, Invitation, Membership, Workspace
-from workspaces.plans import Plan
 
 if TYPE_CHECKING:
     WorkspaceModelForm = forms.ModelForm[Workspace]
@@ -99,13 +98,12 @@ class StaffForm(ReasonForm):
 class PlanForm(ReasonForm):
     """Another plan for a workspace."""
 
-    plan = forms.ChoiceField(label="New plan", choices=Plan.choices)
+    plan = forms.ChoiceField(label="New plan", widget=forms.RadioSelect)
     field_order = ("plan", "reason")
 
-    def __init__(self, *args: Any, workspace: Workspace, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        others: Any = [choice for choice in Plan.choices if choice[0] != workspace.plan]
-        self.fields["plan"].choices = [("", "Choose a plan"), *others]  # type: ignore[attr-defined]
+    def __init__(self, *args: Any, choices: list[tuple[str, str]]) -> None:
+        super().__init__(*args)
+        self.fields["plan"].choices = choices  # type: ignore[attr-defined]
 
 
 class InvitationForm(forms.Form):
@@ -114,13 +112,9 @@ class InvitationForm(forms.Form):
     email = forms.EmailField(
         label="E-mail",
         max_length=LOGIN_LENGTH,
-        help_text="Only the owner of this address can accept. It becomes their login.",
+        help_text="Only the owner of this address can accept. It becomes their login. Admins "
+        "manage keys, webhooks and other admins, and read the audit log.",
         widget=forms.EmailInput({"autofocus": True, "autocomplete": "off"}),
-    )
-    role = forms.ChoiceField(
-        choices=Membership.Role,
-        help_text="Admins manage keys and members and read the audit log. Members can do nothing "
-        "here yet.",
     )
 
     def clean_email(self) -> str:
@@ -132,18 +126,16 @@ NOT_PENDING = "That invitation was accepted or revoked meanwhile."
 
 
 class MemberForm(forms.Form):
-    """Another role for a member, or the member's removal."""
+    """Whom to make an admin, or to remove."""
 
     member = forms.ModelChoiceField(
         Membership.objects.none(), error_messages={"required": GONE, "invalid_choice": GONE}
     )
-    role = forms.ChoiceField(choices=Membership.Role)
-    do = forms.ChoiceField(choices=[("remove", "Remove")], required=False)
+    do = forms.ChoiceField(choices=[("promote", "Make an admin"), ("remove", "Remove")])
 
     def __init__(self, *args: Any, workspace: Workspace) -> None:
         super().__init__(*args)
         self.fields["member"].queryset = workspace.memberships.select_related("user")  # type: ignore[attr-defined]
-        self.fields["role"].required = "do" not in self.data
 
 
 class PendingForm(forms.Form):

@@ -7,11 +7,13 @@ from django.contrib.admin.utils import label_for_field, lookup_field
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils.html import format_html
 
 from audit.admin.search import Recognised, in_words, redirect_without_key
 from audit.admin.workspace_filter import WorkspaceChoices
-from audit.scope import scope_of
+from audit.scope import scope_of, workspace_model
 from config.console.changelist import AFTER, ReadOnlyAdmin
+from config.console.formatting import Bad
 
 
 class SearchChangeList(WorkspaceChoices):
@@ -73,6 +75,17 @@ class ScopedAdmin(ReadOnlyAdmin):
     def history_url(self, obj: Model) -> str:
         """A row has no history of its own."""
         return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", args=[obj.pk])
+
+    def warnings(self, request: HttpRequest) -> list[str]:
+        """Also that own workspaces are suspended."""
+        own = workspace_model().objects.filter(pk__in=scope_of(request).workspaces, suspended=True)
+        text = (
+            '{} is suspended: its keys are refused, and deliveries wait. <a href="{}">See why</a>'
+        )
+        banners = (
+            format_html(text, each, each.get_absolute_url()) for each in own.order_by("name")
+        )
+        return [*map(Bad, banners), *super().warnings(request)]
 
     def hidden_fields(self, request: HttpRequest) -> Collection[str]:
         """The fields that the user may not see."""

@@ -38,7 +38,7 @@ def receiver(workspace: Workspace, by: User) -> tuple[int, str] | None:
         usable_port(HOST, str(port))
     except ValueError:
         port = free_port(HOST)
-        services.change(endpoint, url=_url(port), types=endpoint.types, by=by)
+        services.change(endpoint, url=_url(port), label=endpoint.label, types=endpoint.types, by=by)
     return port, raw
 
 

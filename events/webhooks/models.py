@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.text import Truncator
 
 from events.models import EventType, public_id
+from events.webhooks.policy import LABEL_LENGTH
 from workspaces.models import Workspace
 
 RESPONSE_LENGTH = 1000  # characters of a response that are kept
@@ -45,6 +46,7 @@ class Endpoint(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="endpoints")
     url = models.CharField(max_length=500)
+    label = models.CharField(max_length=LABEL_LENGTH, blank=True, db_default="")
     types = ArrayField(models.CharField(max_length=30, choices=EventType), default=default_types)
     enabled = models.BooleanField(default=True)
     # Why it was switched off, if that was not by a user.
@@ -84,8 +86,12 @@ class Endpoint(models.Model):
 
     @property
     def name(self) -> str:
-        """The beginning of that, for headings and lists."""
-        return Truncator(self.public_url).chars(60)
+        """Its label, or else the beginning of that, for headings and lists."""
+        return self.label or Truncator(self.public_url).chars(60)
+
+    @property
+    def host(self) -> str:
+        return urlsplit(self.public_url).netloc
 
 
 def public_url(url: str) -> str:

@@ -22,6 +22,7 @@ GONE = "it responded with 410 Gone"
 
 BOTH_SECRETS = timedelta(hours=24)  # after a secret was rolled, deliveries have both signatures
 KEEP = timedelta(days=30)  # deliveries, whatever became of them
+LABEL_LENGTH = 100  # characters of an endpoint's name
 MOST_ENDPOINTS = 20  # of a workspace: each one multiplies what is delivered
 
 

@@ -52,7 +52,13 @@ class TooMany(Exception):
 
 @transaction.atomic
 def create(
-    *, workspace: Workspace, url: str, types: Sequence[str], by: User, id: uuid.UUID | None = None
+    *,
+    workspace: Workspace,
+    url: str,
+    types: Sequence[str],
+    by: User,
+    id: uuid.UUID | None = None,
+    label: str = "",
 ) -> tuple[Endpoint, str]:
     """Creates an endpoint, switched on.
 
@@ -74,6 +80,7 @@ def create(
                 id=id or uuid.uuid4(),
                 workspace=workspace,
                 url=url,
+                label=label,
                 types=list(types),
                 secret=secrets.encrypt(raw),
                 created_by=by,
@@ -87,28 +94,30 @@ def create(
 
 
 @transaction.atomic
-def change(endpoint: Endpoint, *, url: str, types: Sequence[str], by: User) -> None:
-    """Changes the URL and the types of events. Deliveries that wait go to the new URL.
+def change(endpoint: Endpoint, *, url: str, label: str, types: Sequence[str], by: User) -> None:
+    """Changes the URL, the label and the types of events. Deliveries that wait go to the new URL.
 
     Args:
         endpoint: as the user has seen it.
 
     Raises:
-        Changed: it has another URL or other types by now, which would be overwritten.
+        Changed: another of these has changed by now, which would be overwritten.
     """
     now = _locked(endpoint)
-    wanted = (url, set(types))
-    if (now.url, set(now.types)) not in (wanted, (endpoint.url, set(endpoint.types))):
+    wanted, seen = (url, label, set(types)), (endpoint.url, endpoint.label, set(endpoint.types))
+    if (now.url, now.label, set(now.types)) not in (wanted, seen):
         raise Changed
     changes = []
     if now.url != url:
         queries_only = public_url(url) == now.public_url
         changes.append("the URL's query" if queries_only else f"URL was {now.public_url}")
         now.failing_since = None  # that was the other URL
+    if now.label != label:
+        changes.append(f"name: {now.label or 'none'} → {label or 'none'}")
     if set(now.types) != set(types):
         changes.append(f"{', '.join(now.types)} → {', '.join(types)}")
     if changes:
-        _update(now, url=url, types=list(types), failing_since=now.failing_since)
+        _update(now, url=url, label=label, types=list(types), failing_since=now.failing_since)
         _record(Action.WEBHOOK_CHANGED, now, by.get_username(), "; ".join(changes))
 
 

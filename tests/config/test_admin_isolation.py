@@ -198,7 +198,7 @@ def queries(belongings: Belongings) -> Iterator[dict[str, str]]:
 
 # Would do something on an object's page, where that is allowed.
 POST: dict[str, Any] = {
-    **{"confirmed": "yes", "post": "yes", "name": "Taken over", "plan": "FREE", "role": "ADMIN"},
+    **{"confirmed": "yes", "post": "yes", "name": "Taken over", "plan": "FREE", "do": "promote"},
     **{"url": "https://mallory.example/", "types": ["document.sent"]},
 }
 

@@ -139,7 +139,7 @@ def test_webhook_form_refuses_other_addresses_and_events(
 
 
 def test_webhook_form_does_not_cut_a_url_that_is_too_long(ada: Client) -> None:
-    assert "maxlength" not in body(ada.get(NEW)).split("<main")[1]
+    assert not re.search(r'<[^>]*name="url"[^>]*maxlength', body(ada.get(NEW)))
     html = body(create(ada, url="https://hooks.example.com/" + "a" * 500))
     assert "Use a URL of at most 500 characters." in html
 
@@ -195,12 +195,39 @@ def test_webhook_change_of_address_and_events(hook: Endpoint, ada: Client) -> No
     assert AuditEntry.objects.filter(action=Action.WEBHOOK_CHANGED).count() == 1
 
 
+def test_webhook_has_a_name_whose_changes_are_recorded(ada: Client) -> None:
+    html = body(create(ada, label="  CRM,  production "))
+    hook = Endpoint.objects.get()
+    assert hook.label == "CRM, production"
+    html = body(ada.get(page(hook, "edit")))
+    assert 'value="CRM, production"' in html
+    form = form_of(html)
+    for url in (LIST, page(hook)):
+        html = body(ada.get(url))
+        assert "CRM, production" in html
+        assert f'<div class="quiet">{hook.host}</div>' in html or url != LIST
+    assert "<h1>CRM, production</h1>" in html
+    assert f'<p class="quiet">{hook.host}</p>' in html
+    new = {"url": URL, "types": hook.types, "shown": form["shown"], "label": ""}
+    for label in ("n" * 101, "dtd_" + "a" * 40, "a\x07b", "a\0b"):
+        assert "Nothing was saved" in body(ada.post(page(hook, "edit"), {**new, "label": label}))
+    ada.post(page(hook, "edit"), new)
+    assert newest(Action.WEBHOOK_CHANGED).detail == (
+        f"{PUBLIC_URL} ({hook.pk}): name: CRM, production → none"
+    )
+    assert f"<h1>{PUBLIC_URL}</h1>" in body(ada.get(page(hook)))  # without a name
+    stale = form_of(body(ada.get(page(hook, "edit"))))["shown"]
+    Endpoint.objects.update(label="Renamed meanwhile")
+    html = body(ada.post(page(hook, "edit"), {**new, "shown": stale, "label": "Mine"}))
+    assert "The webhook was changed since you opened this form." in html
+
+
 def test_webhook_form_does_not_overwrite_what_another_tab_has_saved(
     hook: Endpoint, acme: Tenant, ada: Client
 ) -> None:
     shown = form_of(body(ada.get(page(hook, "edit"))))["shown"]
     stale = Endpoint.objects.get()
-    services.change(hook, url="https://other.example/", types=hook.types, by=acme.admin)
+    services.change(hook, url="https://other.example/", label="", types=hook.types, by=acme.admin)
     new: dict[str, Any] = {"url": "https://new.example/", "types": ["document.sent"]}
     for old in ({}, {"shown": "x\x00"}, {"shown": shown}):
         html = body(ada.post(page(hook, "edit"), {**new, **old}))
@@ -208,7 +235,7 @@ def test_webhook_form_does_not_overwrite_what_another_tab_has_saved(
         assert "Its URL is now https://other.example/" in html
         assert Endpoint.objects.get().url == "https://other.example/"
     with pytest.raises(services.Changed):
-        services.change(stale, url=new["url"], types=new["types"], by=acme.admin)
+        services.change(stale, **new, label="", by=acme.admin)
     ada.post(page(hook, "edit"), {**new, "shown": form_of(html)["shown"]})
     assert Endpoint.objects.get().url == new["url"]
 

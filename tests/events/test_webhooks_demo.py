@@ -67,10 +67,10 @@ def test_receiver_is_not_started_if_a_user_has_changed_or_deleted_its_endpoint(
         assert webhooks.receiver(demo_acme, acme.admin) is None
     kept = endpoint.url
     for url in ("https://hooks.example.com/", f"{kept}path"):
-        services.change(endpoint, url=url, types=endpoint.types, by=acme.admin)
+        services.change(endpoint, url=url, types=endpoint.types, label="", by=acme.admin)
         endpoint.refresh_from_db()
         assert webhooks.receiver(demo_acme, acme.admin) is None
-    services.change(endpoint, url=kept, types=endpoint.types, by=acme.admin)
+    services.change(endpoint, url=kept, types=endpoint.types, label="", by=acme.admin)
     assert run.demo_receiver("http://127.0.0.1:8000")
     services.delete(endpoint, by=acme.admin)
     assert run.demo_receiver("http://127.0.0.1:8000") is None

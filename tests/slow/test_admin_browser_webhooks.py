@@ -10,6 +10,7 @@ from events.webhooks.models import Delivery, Endpoint
 from tests.support import webhooks
 from tests.support.browser import Browser
 from tests.support.factories import Tenant
+from tests.support.server import eventually
 from tests.support.webhooks import PUBLIC_URL, URL
 
 LIST = reverse("admin:webhooks_endpoint_changelist")
@@ -40,6 +41,7 @@ def test_webhook_pages_create_test_switch_roll_send_again_and_delete(
     browser.find("input[value='document.completed']").click()
     browser.click("Create the webhook")
     raw = raw_secret(browser)
+    assert browser.shows("Send a test event")
     browser.check_layout("webhook-created")
     browser.find("button[data-copy=raw-secret]").click()
     assert browser.shows("Secret copied.")
@@ -72,6 +74,29 @@ def test_webhook_pages_create_test_switch_roll_send_again_and_delete(
     browser.click("Delete this webhook")
     assert "is deleted." in browser.text
     assert Endpoint.objects.get().deleted_at is not None
+
+
+def test_webhook_is_created_and_tested_in_three_clicks_and_shows_the_result_by_itself(
+    acme: Tenant, browser: Browser
+) -> None:
+    browser.log_in(acme.admin)
+    browser.open(START)
+    browser.click("Create a webhook")
+    browser.find("#id_url").send_keys(URL)
+    browser.click("Create the webhook")
+    browser.click("Send a test event")
+    assert browser.clicks == 3
+    assert browser.shows("A test event is on its way.")
+    browser.check_layout("webhook-live")
+    delivery = Delivery.objects.get()
+    for page in ("endpoint", "delivery"):
+        id = delivery.endpoint_id if page == "endpoint" else delivery.pk
+        browser.open(reverse(f"admin:webhooks_{page}_change", args=[id]))
+        assert "The service is sending." in browser.text
+        Delivery.objects.update(state="DELIVERED", next_attempt_at=None)
+        assert eventually(lambda: "The service is sending." not in browser.source)
+        assert ">Delivered</span>" in browser.source
+        Delivery.objects.update(state="PENDING", next_attempt_at=timezone.now())
 
 
 def test_webhook_deliveries_are_shown_filtered_and_sent_again(

@@ -1,5 +1,6 @@
 """Workspaces in the admin: read by their admins and support, managed by operators."""
 
+import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -9,9 +10,11 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from audit.models import Action
-from tests.support import factories, staff
+from events.webhooks.models import Endpoint
+from tests.support import factories, staff, webhooks
 from tests.support.factories import Tenant
 from tests.support.staff import body, told
 from workspaces import changes
@@ -102,10 +105,8 @@ def test_workspace_is_created_by_an_operator_and_recorded(desk: Client) -> None:
     response = desk.post(ADD, {"name": "  Čapek  & Søn ", "plan": "BUSINESS"}, follow=True)
     workspace = Workspace.objects.get()
     assert (workspace.name, workspace.plan) == ("Čapek & Søn", "BUSINESS")
-    assert response.redirect_chain == [(page(workspace), 302)]
-    html = body(response)
-    assert "was created. Invite its first admin now." in html
-    assert page(workspace, "invite") in html
+    assert response.redirect_chain == [(page(workspace, "invite"), 302)]
+    assert "was created. Invite its first admin now." in body(response)
     assert told() == [(Action.WORKSPACE_CREATED, OLGA, "", "BUSINESS")]
 
 
@@ -161,9 +162,47 @@ def test_workspace_suspension_asks_for_a_reason(acme: Tenant, desk: Client) -> N
     assert told() == [(Action.WORKSPACE_SUSPENDED, OLGA, "", "Unpaid: invoice 7")]
 
 
+def test_workspace_suspension_shows_keys_webhooks_and_admins(acme: Tenant, desk: Client) -> None:
+    staff.member(acme.workspace, "amy@acme.example", "ADMIN")
+    factories.issue(acme.workspace, "Never used", acme.admin)
+    acme.get("/me")
+    hook = webhooks.endpoint(acme)
+    webhooks.delivery(hook)
+    html = body(desk.get(page(acme.workspace, "suspend")))
+    assert re.search(
+        rf"Last used: “{acme.key.name}” <time .*>just now</time>, “Never used” never", html
+    )
+    assert "1 webhook is on: deliveries wait from now on." in html
+    assert "Deliveries that wait at present: 1." in html
+    assert f"Its admins: {acme.admin}, amy@acme.example." in html
+    Workspace.objects.update(suspended=True)
+    User.objects.filter(is_superuser=False).update(is_active=False)
+    html = body(desk.get(page(acme.workspace, "reinstate")))
+    assert "1 webhook is on: deliveries are sent again from now on." in html
+    assert "It has no admin who can sign in." in html
+    Endpoint.objects.update(deleted_at=timezone.now())
+    assert "0 webhooks are on:" in body(desk.get(page(acme.workspace, "reinstate")))
+
+
+def test_suspended_workspace_has_a_banner_in_each_section(
+    acme: Tenant, frozen: Tenant, ada: Client
+) -> None:
+    frozens = staff.signed_in(frozen.admin)
+    sections = (
+        "apikeys_apikey",
+        "webhooks_endpoint",
+        "usage_refusedrequest",
+        "audit_auditentry",
+    )
+    for section in sections:
+        url = reverse(f"admin:{section}_changelist")
+        assert "Frozen is suspended: " in body(frozens.get(url))
+        assert "is suspended" not in body(ada.get(url))
+
+
 def test_workspace_page_says_why_since_when_and_by_whom(acme: Tenant, desk: Client) -> None:
     desk.post(page(acme.workspace, "suspend"), {"reason": "Unpaid invoice 7"})
-    form = {"plan": "BUSINESS", "reason": "They asked for it", "confirmed": "yes"}
+    form = {"plan": "BUSINESS", "reason": "They asked for it"}
     desk.post(page(acme.workspace, "plan"), form)
     for client in (desk, staff.signed_in(staff.support()), staff.signed_in(acme.admin)):
         html = body(client.get(page(acme.workspace)))
@@ -184,37 +223,50 @@ def test_workspace_is_not_suspended_again(frozen: Tenant, desk: Client) -> None:
     assert told() == []
 
 
-def test_workspace_moves_to_another_plan_after_a_question(acme: Tenant, desk: Client) -> None:
+def effect_of(html: str, plan: str) -> str:
+    """What the form says beside a plan."""
+    [text] = re.findall(rf'value="{plan}"[^>]*>\s*(.*?)</label>', html, re.DOTALL)
+    return str(text)
+
+
+def test_workspace_moves_to_another_plan_whose_effects_are_shown(
+    acme: Tenant, desk: Client
+) -> None:
     url = page(acme.workspace, "plan")
-    assert "It is on Pro now." in body(desk.get(url))
-    form = {"plan": "FREE", "reason": "They cancelled"}
-    html = body(desk.post(url, form))
-    assert "Move Acme · 00000001 from Pro to Free?" in html
-    assert "1 active key stops now." in html
-    assert acme.get("/me").status == 200
-    response = desk.post(url, {**form, "confirmed": "yes"}, follow=True)
+    html = body(desk.get(url))
+    assert "It is on Pro now." in html
+    assert 'value="PRO"' not in html
+    assert "Free: 1 active key stops now." in effect_of(html, "FREE")
+    assert "Business: Its keys keep working." in effect_of(html, "BUSINESS")
+    response = desk.post(url, {"plan": "FREE", "reason": "They cancelled"}, follow=True)
     assert "Acme · 00000001 is on Free now." in body(response)
     assert acme.get("/me").status == 402
-    assert "1 active key works again" in body(desk.post(url, {**form, "plan": "PRO"}))
+    assert "1 active key works again" in effect_of(body(desk.get(url)), "PRO")
     assert told() == [(Action.PLAN_CHANGED, OLGA, "", "PRO → FREE: They cancelled")]
 
 
-def test_workspace_plan_without_effect_says_so(acme: Tenant, frozen: Tenant, desk: Client) -> None:
-    form = {"plan": "BUSINESS", "reason": "x"}
-    assert "Its keys keep working." in body(desk.post(page(acme.workspace, "plan"), form))
-    html = body(desk.post(page(frozen.workspace, "plan"), form))
-    assert "will not work afterwards either" in html
+def test_workspace_plan_without_effect_says_so(frozen: Tenant, desk: Client) -> None:
+    html = body(desk.get(page(frozen.workspace, "plan")))
+    assert "will not work afterwards either" in effect_of(html, "BUSINESS")
 
 
 def test_workspace_plan_of_the_past_can_only_be_left(acme: Tenant, desk: Client) -> None:
     Workspace.objects.filter(pk=acme.workspace.pk).update(plan="LEGACY")
     assert "LEGACY (no longer offered)" in body(desk.get(page(acme.workspace)))
     for plan in ("LEGACY", "NONE", ""):
-        form = {"plan": plan, "reason": "x", "confirmed": "yes"}
+        form = {"plan": plan, "reason": "x"}
         assert desk.post(page(acme.workspace, "plan"), form).status_code == 200
-    form = {"plan": "PRO", "reason": "x", "confirmed": "yes"}
-    assert desk.post(page(acme.workspace, "plan"), form).status_code == 302
+    assert desk.post(page(acme.workspace, "plan"), form | {"plan": "PRO"}).status_code == 302
     assert [entry[3] for entry in told()] == ["LEGACY → PRO: x"]
+
+
+def test_workspace_list_leads_operators_to_suspending(
+    acme: Tenant, frozen: Tenant, desk: Client, sam: Client
+) -> None:
+    html = body(desk.get(LIST))
+    assert page(acme.workspace, "suspend") in html
+    assert page(frozen.workspace, "reinstate") in html
+    assert page(acme.workspace, "suspend") not in body(sam.get(LIST))
 
 
 # --- Members
@@ -227,14 +279,16 @@ def act(client: Client, membership: Membership, **form: str) -> Any:
 
 
 @pytest.mark.parametrize("who", ["operator", "admin"])
-def test_members_get_other_roles_and_are_removed(acme: Tenant, who: str) -> None:
+def test_members_are_made_admins_and_removed(acme: Tenant, who: str) -> None:
     actor = staff.operator() if who == "operator" else acme.admin
     client = staff.signed_in(actor)
     bob = staff.member(acme.workspace, "bob@acme.example").memberships.get()
-    act(client, bob, role="ADMIN")
+    assert body(client.get(page(acme.workspace))).count("Make an admin</button>") == 1
+    assert "is an admin of Acme now." in body(act(client, bob, do="promote"))
     assert Membership.objects.admins().filter(pk=bob.pk).exists()
-    for role in ("ADMIN", "OWNER"):  # which it has, and which does not exist
-        act(client, bob, role=role)
+    assert "Make an admin</button>" not in body(client.get(page(acme.workspace)))
+    act(client, bob, do="promote")  # which it is
+    act(client, bob, do="demote", role="MEMBER")  # which is not on offer
     question = body(act(client, bob, do="remove"))
     assert "Remove bob@acme.example from Acme" in question
     assert "keep working" in question
@@ -260,25 +314,23 @@ def test_members_of_another_workspace_are_out_of_reach(acme: Tenant, umbrella: T
     assert told() == []
 
 
-@pytest.mark.parametrize("form", [{"role": "MEMBER"}, {"do": "remove", "confirmed": "yes"}])
-def test_last_admin_cannot_leave(acme: Tenant, ada: Client, form: dict[str, str]) -> None:
+def test_last_admin_cannot_leave(acme: Tenant, ada: Client) -> None:
     staff.member(acme.workspace, "bob@acme.example")
     locked_out = staff.member(acme.workspace, "eve@acme.example", "ADMIN")
     User.objects.filter(pk=locked_out.pk).update(is_active=False)
     last = acme.workspace.memberships.get(user=acme.admin)
-    html = body(act(ada, last, **form, last_admin="yes"))
+    html = body(act(ada, last, do="remove", confirmed="yes", last_admin="yes"))
     assert "is the only admin of Acme who can sign in" in html
     assert "make another member an admin, or invite one" in html
     assert told() == []
 
 
-@pytest.mark.parametrize("form", [{"role": "MEMBER"}, {"do": "remove", "confirmed": "yes"}])
-def test_last_admin_goes_after_a_question(acme: Tenant, desk: Client, form: dict[str, str]) -> None:
+def test_last_admin_goes_after_a_question(acme: Tenant, desk: Client) -> None:
     last = acme.workspace.memberships.get()
-    html = body(act(desk, last, **form))
+    html = body(act(desk, last, do="remove", confirmed="yes"))
     assert "Leave Acme · 00000001 without an admin?" in html
     assert told() == []
-    act(desk, last, **form, last_admin="yes")
+    act(desk, last, do="remove", confirmed="yes", last_admin="yes")
     assert len(told()) == 1
     assert not Membership.objects.admins().filter(workspace=acme.workspace).exists()
 

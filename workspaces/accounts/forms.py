@@ -71,12 +71,6 @@ class PasswordForm(PasswordMixin, AccountForm):
             self.set_password_and_save(self.instance, commit=False)
 
 
-class NewAccountForm(PasswordForm, LoginForm):
-    """A new account of support staff."""
-
-    field_order = ("email", "first_name", "last_name")  # then the password
-
-
 class InvitedAccountForm(PasswordForm):
     """The account of an invited user, whose login the invitation has fixed."""
 

@@ -55,7 +55,7 @@ def create(
     # One after the other: only one may be pending for each address.
     locked = Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
     if locked.memberships.filter(user__in=with_login(email)).exists():
-        text = "This person is a member already: change the role on the workspace’s page."
+        text = "This person is a member already: the workspace’s page makes members admins."
         raise ValidationError({"email": text})
     today = timezone.now() - timedelta(days=1)
     if locked.invitations.filter(created_at__gt=today).count() >= MOST_A_DAY:

@@ -153,8 +153,8 @@ class ResetSent(SitePage, PasswordResetDoneView):
     title = "Look into your mailbox"
 
 
-class ResetConfirm(SitePage, PasswordResetConfirmView):
-    """The link of the e-mail: Django redirects to a URL without the token, and asks there."""
+class NewPassword(SitePage, PasswordResetConfirmView):
+    """A link that sets a password: Django redirects to a URL without the token, and asks there."""
 
     template_name = "registration/password_reset_confirm.html"
     success_url = reverse_lazy("admin:password_reset_complete")
@@ -163,6 +163,12 @@ class ResetConfirm(SitePage, PasswordResetConfirmView):
     def get_user(self, uidb64: str) -> User | None:
         user: User | None = super().get_user(uidb64)
         return user if user and can_sign_in(user) else None
+
+
+class ResetConfirm(NewPassword):
+    """The link of the e-mail, which only its owner has."""
+
+    extra_context = {"valid_for": "an hour"}
 
     def form_valid(self, form: Any) -> HttpResponse:
         response = super().form_valid(form)

@@ -8,6 +8,7 @@ from django.urls import URLPattern, path
 from workspaces.accounts import passwords, sign_in
 from workspaces.accounts import second_factor_views as factor
 from workspaces.accounts.confirm_password import ConfirmPassword
+from workspaces.accounts.first_password import FirstPassword
 from workspaces.accounts.throttle import responds_429
 from workspaces.mails import views as mails
 
@@ -22,6 +23,7 @@ def urls(public: Wrapper, signed_in: Wrapper) -> list[URLPattern]:
     """
     confirm_password = responds_429(ConfirmPassword.as_view())
     reset_confirm = public(passwords.ResetConfirm.as_view())
+    first_password = public(FirstPassword.as_view())
     return [
         path("login/code/", public(sign_in.EnterCode.as_view()), name="login_code"),
         path("login/set-up/", public(factor.SetUpAtSignIn.as_view()), name="login_set_up"),
@@ -32,7 +34,9 @@ def urls(public: Wrapper, signed_in: Wrapper) -> list[URLPattern]:
             public(passwords.ResetComplete.as_view()),
             name="password_reset_complete",
         ),
-        # `config.runtime.logs` and deploy/nginx.conf keep the token out of the logs.
+        # `config.runtime.logs` and deploy/nginx.conf keep the tokens of both out of the logs. No
+        # `uidb64` begins with "first-": it encodes a number.
+        path("reset/first-<uidb64>/<token>/", first_password, name="first_password"),
         path("reset/<uidb64>/<token>/", reset_confirm, name="password_reset_confirm"),
         path("confirm-password/", signed_in(confirm_password), name="confirm_password"),
         path("security/", signed_in(factor.security), name="security"),

@@ -1,41 +1,22 @@
 """What operators do with a workspace: create, suspend and reinstate it, and change its plan."""
 
 from collections.abc import Iterable
-from copy import copy
 from typing import Any
 
 from django.http import HttpResponse
-from django.utils.html import format_html
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 
 from config.console.formatting import time_tag
 from config.console.object_page import ActionPage, Prompt, Refused
 from workspaces import changes
-from workspaces.api_access import access_warning
+from workspaces.admin.effects import admins_of, consequences
 from workspaces.directory import label_for
 from workspaces.forms import NewWorkspaceForm, PlanForm, ReasonForm
 from workspaces.models import Workspace
 from workspaces.permissions import is_operator
 from workspaces.plans import Plan
-
-
-def consequences(workspace: Workspace, **changed: Any) -> list[str]:
-    """What stops or works again if these fields of the workspace change."""
-    after = copy(workspace)
-    for name, value in changed.items():
-        setattr(after, name, value)
-    works_before, works_after = (not access_warning(each) for each in (workspace, after))
-    if works_before != works_after:
-        return [_of_keys(workspace.keys.active().count(), works=works_after)]
-    if works_after:
-        return ["Its keys keep working."]
-    return ["Its keys do not work now, and will not work afterwards either."]
-
-
-def _of_keys(count: int, *, works: bool) -> str:
-    if not count:
-        return "It has no active keys."
-    verb, end = ("work", "again from the next request on") if works else ("stop", "now")
-    return f"1 active key {verb}s {end}." if count == 1 else f"{count:,} active keys {verb} {end}."
 
 
 def state_of(workspace: Workspace) -> str:
@@ -85,6 +66,10 @@ class CreateWorkspace(WorkspaceAction):
         self.obj = workspace
         return f"{workspace.label} was created. Invite its first admin now."
 
+    @property
+    def next_url(self) -> str:
+        return reverse("admin:workspaces_workspace_invite", args=[self.obj.pk])
+
 
 def with_times(workspaces: Iterable[Workspace]) -> list[str]:
     """A link to each, and when it was created."""
@@ -110,7 +95,7 @@ class Suspend(WorkspaceAction):
         return Prompt(
             title=f"{self.verb} {self.obj.label}?",
             button=f"{self.verb} {self.obj}",
-            sentences=consequences(self.obj, suspended=self.suspends),
+            sentences=[*consequences(self.obj, suspended=self.suspends), admins_of(self.obj)],
             danger=self.suspends,
         )
 
@@ -128,29 +113,25 @@ class Reinstate(Suspend):
 
 
 class ChangePlan(WorkspaceAction):
-    """Says what the chosen plan means, before it is changed."""
+    """Says beside each plan what moving to it means."""
 
     form_class = PlanForm
 
     def form_arguments(self) -> dict[str, Any]:
-        return {"workspace": self.obj}
+        return {"choices": [(each, self.effects(each)) for each in Plan if each != self.obj.plan]}
+
+    def effects(self, plan: Plan) -> SafeString:
+        sentences = ((each,) for each in consequences(self.obj, plan=plan))
+        return format_html("{}: {}", plan.label, format_html_join(" ", "{}", sentences))
 
     def prompt(self) -> Prompt:
         return Prompt(
             title=f"Move {self.obj.label} to another plan",
-            button="Continue",
+            button=f"Move {self.obj}",
             sentences=[f"It is on {plan_of(self.obj)} now."],
         )
 
-    def run(self) -> str | HttpResponse:
+    def run(self) -> str:
         plan, reason = self.form.cleaned_data["plan"], self.form.cleaned_data["reason"]
-        label = Plan(plan).label
-        if not self.is_confirmed():
-            prompt = Prompt(
-                title=f"Move {self.obj.label} from {plan_of(self.obj)} to {label}?",
-                button=f"Move {self.obj} to {label}",
-                sentences=[*consequences(self.obj, plan=plan), f"Reason: {reason}"],
-            )
-            return self.ask(prompt, confirming=True)
         changes.change_plan(self.obj, plan, by=self.login, reason=reason)
-        return f"{self.obj.label} is on {label} now."
+        return f"{self.obj.label} is on {Plan(plan).label} now."

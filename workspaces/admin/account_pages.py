@@ -16,9 +16,10 @@ from django.views.decorators.debug import sensitive_post_parameters
 from config.console.formatting import pill
 from config.console.object_page import ActionPage, Prompt, Refused
 from config.console.reauthentication import recent_sign_in_required
+from config.runtime.request_context import base_url
 from workspaces import changes
-from workspaces.accounts import second_factor, sessions
-from workspaces.accounts.forms import LoginForm, NewAccountForm, PasswordForm
+from workspaces.accounts import first_password, second_factor, sessions
+from workspaces.accounts.forms import LoginForm, PasswordForm
 from workspaces.accounts.notices import address_of, email_changed
 from workspaces.accounts.rights import can_sign_in, is_support_staff, kinds_of, save_rights
 from workspaces.models import ConfirmedAddress
@@ -28,17 +29,20 @@ def state_pill(account: User) -> SafeString:
     return pill("ok", "Active") if can_sign_in(account) else pill("quiet", "Deactivated")
 
 
-@method_decorator(sensitive_post_parameters(), name="dispatch")
 class CreateAccount(ActionPage):
-    """For support staff, who may be made operators then; others are invited."""
+    """For support staff, who may be made operators then; others are invited.
 
-    form_class = NewAccountForm
+    The response to this POST is the only one that contains the link.
+    """
+
+    form_class = LoginForm
 
     def prompt(self) -> Prompt:
         text = (
-            "For support staff of this service. Once they have a second factor, the page of their "
-            "account makes them operators. People of a customer are invited on "
-            'the <a href="{}">workspace’s page</a>: they then choose their own password.'
+            "For support staff of this service, who choose a password with a link that the next "
+            "page shows, once. When they have a second factor, their page here makes them "
+            "operators. People of a customer are invited on the "
+            '<a href="{}">workspace’s page</a>.'
         )
         return Prompt(
             title="Create a support account",
@@ -46,12 +50,16 @@ class CreateAccount(ActionPage):
             sentences=[format_html(text, reverse("admin:workspaces_workspace_changelist"))],
         )
 
-    def run(self) -> str:
+    def run(self) -> HttpResponse:
         self.obj = self.form.instance
+        self.obj.set_unusable_password()
         save_rights(self.obj, support=True, operator=False)
-        return (
-            f"{self.obj} can sign in now. Pass the password on by another channel than the "
-            "address of this site."
+        return self.page(
+            "admin/auth/user/invited.html",
+            title=f"Link for {self.obj}",
+            account=self.obj,
+            link=f"{base_url(self.request)}{first_password.link_for(self.obj)}",
+            days=first_password.DAYS,
         )
 
 

@@ -28,7 +28,7 @@ class PeoplePage(WorkspaceAction):
 
 
 class ChangeMember(PeoplePage, Button):
-    """Gives a member another role, or removes one; the forms are on the workspace's page."""
+    """Makes a member an admin, or removes one; the forms are on the workspace's page."""
 
     asks_password = True
     form_class = MemberForm
@@ -37,13 +37,12 @@ class ChangeMember(PeoplePage, Button):
         return {"workspace": self.obj}
 
     def run(self) -> str | HttpResponse:
-        values = self.form.cleaned_data
-        member, role = values["member"], values["role"]
+        member = self.form.cleaned_data["member"]
         confirmed = "last_admin" in self.request.POST and is_operator(self.user)
+        if self.form.cleaned_data["do"] == "promote":
+            changes.change_role(member, Membership.Role.ADMIN, by=self.login)
+            return f"{member.user} is an admin of {self.obj} now."
         try:
-            if not values["do"]:
-                changes.change_role(member, role, by=self.login, even_last_admin=confirmed)
-                return f"{member.user}: {Membership.Role(role).label.lower()} of {self.obj}."
             if not self.is_confirmed() and not changes.is_last_admin(member):
                 return self.ask(self.removal(member), confirming=True)
             changes.remove_member(member, by=self.login, even_last_admin=confirmed)
@@ -72,11 +71,9 @@ class ChangeMember(PeoplePage, Button):
                 f"Nothing was changed: {member.user} is the only admin of {self.obj} who can sign "
                 "in. First make another member an admin, or invite one."
             )
-        removes = self.form.cleaned_data["do"]
-        verb = f"Remove {member.user}" if removes else f"Make {member.user} a member"
         return Prompt(
             title=f"Leave {self.obj.label} without an admin?",
-            button=f"{verb} all the same",
+            button=f"Remove {member.user} all the same",
             sentences=[
                 f"{member.user} is the only admin who can sign in. Without one, nobody can create "
                 "or revoke this workspace’s keys; they keep working.",
@@ -108,12 +105,12 @@ class Invite(PeoplePage):
         link = format_html('<a href="mailto:{}">{}</a>', email, email)
         text = (
             "This service sends no e-mails, so only an operator can make an invitation and pass "
-            "its link on. Ask {}: name the e-mail address and the role."
+            "its link on. Ask {}: name the e-mail address."
         )
         raise Refused(format_html(text, link if email else "the operator of this service"))
 
     def prompt(self) -> Prompt:
-        return Prompt(title=f"Invite somebody to {self.obj.label}", button="Invite")
+        return Prompt(title=f"Invite an admin of {self.obj.label}", button="Invite")
 
     def run(self) -> str | HttpResponse:
         mailed = mail.available()
@@ -130,10 +127,8 @@ class Invite(PeoplePage):
 
     @transaction.atomic
     def invite(self, *, mailed: bool) -> tuple[Invitation, str]:
-        values = self.form.cleaned_data
-        invitation, token = invitations.create(
-            self.obj, values["email"], values["role"], by=self.user, mailed=mailed
-        )
+        email, role = self.form.cleaned_data["email"], Membership.Role.ADMIN
+        invitation, token = invitations.create(self.obj, email, role, by=self.user, mailed=mailed)
         link = f"{base_url(self.request)}{reverse('invitation')}?{urlencode({'token': token})}"
         text = {
             "link": link,

@@ -6,6 +6,8 @@ from uuid import UUID
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from audit.admin.links import AuditHistory
@@ -25,7 +27,7 @@ from workspaces.admin.access import (
 from workspaces.admin.people import ChangeMember, Invite, RevokeInvitation
 from workspaces.api_access import access_warning
 from workspaces.directory import label_for, own_workspaces
-from workspaces.models import Membership, Workspace
+from workspaces.models import Workspace
 from workspaces.permissions import (
     is_operator,
     may_manage_members,
@@ -52,7 +54,6 @@ class WorkspacePage(ObjectPage):
             "state_entry": state_entry(workspace),
             "warning": access_warning(workspace),
             "members": members.order_by("role", "user__username"),
-            "roles": Membership.Role.choices,
             "pending": pending.select_related("created_by").order_by("created_at"),
             "history_url": self.section.history_url(workspace),
             "is_operator": is_operator(user),
@@ -108,6 +109,9 @@ class WorkspaceAdmin(AuditHistory, SectionAdmin):
 
     # --- The list
 
+    def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
+        return (*self.list_display, *["change_state"] * is_operator(request_user(request)))
+
     def get_list_filter(self, request: HttpRequest) -> tuple[str, ...]:
         return ("suspended", "plan") if sees_every_workspace(request_user(request)) else ()
 
@@ -130,6 +134,12 @@ class WorkspaceAdmin(AuditHistory, SectionAdmin):
     @admin.display(description="state")
     def state(self, workspace: Workspace) -> SafeString:
         return pill("bad" if workspace.suspended else "ok", state_of(workspace))
+
+    @admin.display(description="change")
+    def change_state(self, workspace: Workspace) -> SafeString:
+        verb = "Reinstate" if workspace.suspended else "Suspend"
+        url = reverse(f"admin:workspaces_workspace_{verb.lower()}", args=[workspace.pk])
+        return format_html('<a href="{}" aria-label="{}… {}">{}…</a>', url, verb, workspace, verb)
 
 
 def ids_beginning_with(text: str) -> tuple[UUID, UUID] | None:

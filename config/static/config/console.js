@@ -1,4 +1,4 @@
-// Buttons that copy a text, forms that are sent once, the header, filters, e-mails.
+// Buttons that copy a text, forms that are sent once, results, the header, filters, e-mails.
 "use strict";
 
 for (const text of document.querySelectorAll("code.copyable")) {
@@ -30,6 +30,26 @@ for (const form of document.querySelectorAll("form[data-once]")) {
   window.addEventListener("pageshow", () => {
     delete form.dataset.sent;
   });
+}
+
+// While something is due, the page looks for its result, for a minute; then it shows it.
+async function look(until) {
+  while (Date.now() < until) {
+    await new Promise((resolve) => setTimeout(resolve, 2000));
+    const response = await fetch(location.href).catch(() => null);
+    if (!response?.ok || response.redirected) {
+      continue;
+    }
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    const typing = document.activeElement?.matches("input, select, textarea");
+    if (!page.querySelector("[data-live]") && !typing) {
+      location.reload();
+      return;
+    }
+  }
+}
+if (document.querySelector("[data-live]")) {
+  look(Date.now() + 60000);
 }
 
 // The header: "/" leads to the search and Esc out of it; Esc and a click elsewhere close the menu.

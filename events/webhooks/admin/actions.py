@@ -62,6 +62,7 @@ class CreateEndpoint(ActionPage):
             self.obj, raw = services.create(
                 workspace=self.form.chosen_workspace(),
                 url=values["url"],
+                label=values["label"],
                 types=values["types"],
                 by=self.user,
                 id=values["new_id"],
@@ -103,16 +104,18 @@ class EndpointAction(ActionPage):
 
 
 class ChangeEndpoint(EndpointAction):
-    """Its URL and its events. The form overwrites only what it has shown."""
+    """Its URL, its name and its events. The form overwrites only what it has shown."""
 
     form_class = EndpointForm
 
     def form_arguments(self) -> dict[str, Any]:
-        return {"initial": {"url": self.endpoint.url, "types": self.endpoint.types}}
+        return {
+            "initial": {name: getattr(self.endpoint, name) for name in self.form_class.base_fields}
+        }
 
     def shown(self) -> str:
         """Tells a form that shows other values."""
-        values = "\n".join([self.endpoint.url, *self.endpoint.types])
+        values = "\n".join([self.endpoint.url, self.endpoint.label, *self.endpoint.types])
         return salted_hmac("events.webhooks.edit", values).hexdigest()
 
     def prompt(self) -> Prompt:
@@ -124,15 +127,14 @@ class ChangeEndpoint(EndpointAction):
         )
 
     def run(self) -> str:
-        endpoint = self.endpoint
-        url, types = self.form.cleaned_data["url"], self.form.cleaned_data["types"]
-        same = (url, types) == (endpoint.url, endpoint.types)
+        endpoint, values = self.endpoint, self.form.cleaned_data
+        same = all(value == getattr(endpoint, name) for name, value in values.items())
         try:
             if not same and self.request.POST.get("shown") != self.shown():
                 raise services.Changed
-            services.change(endpoint, url=url, types=types, by=self.user)
+            services.change(endpoint, **values, by=self.user)
         except services.Changed:
-            endpoint.refresh_from_db(fields=["url", "types"])
+            endpoint.refresh_from_db(fields=["url", "label", "types"])
             raise forms.ValidationError(
                 "The webhook was changed since you opened this form. Its URL is now "
                 f"{endpoint.url}, its events are {', '.join(endpoint.types)}. Look at the form "
@@ -243,7 +245,7 @@ class SendTestEvent(EndpointAction, Button):
         services.send_test_event(self.endpoint, by=self.user)
         if when := sent_once(self.endpoint):
             return f"A test event was added. It is sent {when}."
-        return "A test event is on its way. Reload this page to see the result."
+        return "A test event is on its way."
 
 
 class SendFailedAgain(EndpointAction, Button):

@@ -23,6 +23,7 @@ from events.webhooks.models import TEST_DOCUMENT, Attempt, Delivery, DeliverySta
 from workspaces.directory import label_for
 
 NO_REDIRECTS = "Redirects are not followed."
+DUE = "as soon as possible"
 PILLS: dict[str, str] = {DeliveryState.DELIVERED: "ok", DeliveryState.FAILED: "bad"}
 
 
@@ -33,7 +34,7 @@ class DeliveryPage(ObjectPage):
     obj: Delivery
 
     def context(self) -> dict[str, Any]:
-        delivery, endpoint = self.obj, self.obj.endpoint
+        delivery, endpoint, next = self.obj, self.obj.endpoint, next_attempt(self.obj)
         return {
             "title": f"{delivery.type} · {delivery.public_event_id}",
             "delivery": delivery,
@@ -42,7 +43,8 @@ class DeliveryPage(ObjectPage):
             "document": document_of(delivery),
             "workspace": label_for(self.request, endpoint.workspace),
             "state": pill_of(delivery),
-            "next": next_attempt(delivery),
+            "next": next,
+            "live": next == DUE,
             "waiting": waiting(endpoint.workspace),
             "body": sent_body(delivery),
             "no_redirects": NO_REDIRECTS,
@@ -181,5 +183,5 @@ def next_attempt(delivery: Delivery) -> SafeString | str:
     if when := sent_once(endpoint):
         return when
     if delivery.next_attempt_at <= timezone.now():
-        return "as soon as possible"
+        return DUE
     return time_tag(delivery.next_attempt_at)

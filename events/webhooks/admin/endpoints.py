@@ -6,6 +6,7 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import Exists, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html
@@ -13,7 +14,7 @@ from django.utils.html import format_html
 from audit.admin.links import filtered_log_url
 from audit.admin.workspace_filter import WorkspaceChoices
 from config.console.base import request_user
-from config.console.formatting import ago_with_exact
+from config.console.formatting import Bad, ago_with_exact
 from config.console.object_page import ObjectPage
 from events.webhooks import services
 from events.webhooks.admin.access import WebhookAccess, may_change
@@ -30,9 +31,17 @@ from events.webhooks.admin.actions import (
 from events.webhooks.admin.deliveries import DeliveriesOf
 from events.webhooks.admin.deliveries import state_pill as delivery_pill
 from events.webhooks.admin.forms import EndpointFilter
-from events.webhooks.admin.texts import both_secrets, explanation, state_pill, waiting, warnings
-from events.webhooks.models import FAILING, Attempt, Delivery, Endpoint
+from events.webhooks.admin.texts import (
+    both_secrets,
+    explanation,
+    sent_once,
+    state_pill,
+    waiting,
+    warnings,
+)
+from events.webhooks.models import FAILING, PENDING, Attempt, Delivery, Endpoint
 from workspaces.directory import label_for, own_workspaces
+from workspaces.models import Workspace
 from workspaces.permissions import sees_every_workspace
 
 MOST_FAILURES = 1000  # deliveries that are looked at
@@ -73,6 +82,7 @@ class EndpointPage(ObjectPage):
                 "log_url": filtered_log_url(workspace_id__exact=endpoint.workspace_id),
                 "may_change": may,
                 "failed": failed_count(endpoint) if may else 0,
+                "live": is_due(endpoint),
             },
         )
 
@@ -80,6 +90,12 @@ class EndpointPage(ObjectPage):
 def failed_count(endpoint: Endpoint) -> int:
     """How many deliveries fail, as far as one click sends them again."""
     return endpoint.deliveries.filter(FAILING)[: services.MOST_AGAIN].count()
+
+
+def is_due(endpoint: Endpoint) -> bool:
+    """Whether deliveries to it are being sent now."""
+    due = endpoint.deliveries.filter(PENDING, next_attempt_at__lte=Now())
+    return not endpoint.deleted_at and not sent_once(endpoint) and due.exists()
 
 
 @admin.register(Endpoint)
@@ -140,6 +156,11 @@ class EndpointAdmin(WebhookAccess):
             failed=ArraySubquery(failed.values("pk")),
         )
 
+    def warnings(self, request: HttpRequest) -> list[str]:
+        """Also why deliveries of own workspaces wait."""
+        own = Workspace.objects.administered_by(request_user(request)).order_by("name", "id")
+        return [*map(Bad, filter(None, map(waiting, own))), *super().warnings(request)]
+
     def urgent_warnings(self, request: HttpRequest) -> list[str]:
         """The user's own webhooks that the service has switched off, and those that fail now."""
         own = Endpoint.objects.existing().filter(workspace__in=list(own_workspaces(request)))
@@ -150,9 +171,10 @@ class EndpointAdmin(WebhookAccess):
     def looks_at(self, request: HttpRequest) -> str:
         return "webhooks" if own_workspaces(request) else ""
 
-    @admin.display(description="URL")
+    @admin.display(description="webhook")
     def address(self, endpoint: Endpoint) -> str:
-        return endpoint.name
+        host = format_html('<div class="quiet">{}</div>', endpoint.host) if endpoint.label else ""
+        return format_html("{}{}", endpoint.name, host)
 
     @admin.display(description="events")
     def events(self, endpoint: Endpoint) -> str:

@@ -10,8 +10,9 @@ from audit.admin.search import ids_in
 from audit.admin.workspace_filter import WorkspaceField, own_workspace_field
 from config.console.changelist import FilterForm
 from events.models import Event, EventType
-from events.webhooks import targets
+from events.webhooks import policy, targets
 from events.webhooks.models import PENDING, TEST_EVENT, DeliveryState, Endpoint, default_types
+from workspaces.forms import without_secrets
 from workspaces.own_workspace import OwnWorkspaceForm
 
 MOST_EVENTS = 1000  # of the documents that are searched for
@@ -36,6 +37,12 @@ class EndpointForm(forms.Form):
         help_text="Where your program receives events, such as https://example.com/webhooks.",
         widget=forms.TextInput({"inputmode": "url", "autofocus": True, "spellcheck": "false"}),
     )
+    label = forms.CharField(
+        label="Name (optional)",
+        required=False,
+        max_length=policy.LABEL_LENGTH,
+        help_text="Such as “CRM, production”. Without one, pages show the URL.",
+    )
     types = forms.MultipleChoiceField(
         label="Events",
         choices=[(type.value, f"{type.value}: {MEANINGS[type]}") for type in EventType],
@@ -52,6 +59,9 @@ class EndpointForm(forms.Form):
             raise forms.ValidationError(str(exc)) from exc
         return url
 
+    def clean_label(self) -> str:
+        return without_secrets(self.cleaned_data["label"])
+
     def clean_types(self) -> list[str]:
         """In the order of the form, once each."""
         return [type.value for type in EventType if type in self.cleaned_data["types"]]
@@ -60,7 +70,7 @@ class EndpointForm(forms.Form):
 class NewEndpointForm(OwnWorkspaceForm, EndpointForm):
     """Asks for the workspace too, if the user is an admin of several."""
 
-    field_order = ("workspace", "url", "types")
+    field_order = ("workspace", "url", "label", "types")
 
 
 EXISTING = Q(deleted_at=None)
