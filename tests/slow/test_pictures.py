@@ -22,7 +22,7 @@ from tests.support.usage import refused
 
 PICTURES = ROOT / "docs" / "pictures"
 # Of its window, in pixels: what a README shows without scrolling.
-SIZE = {"width": 1100, "height": 620, "deviceScaleFactor": 1, "mobile": False}
+SIZE = {"width": 1280, "height": 720, "deviceScaleFactor": 1, "mobile": False}
 DAYS = 30
 
 

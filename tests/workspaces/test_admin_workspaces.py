@@ -162,7 +162,9 @@ def test_workspace_suspension_asks_for_a_reason(acme: Tenant, desk: Client) -> N
     assert told() == [(Action.WORKSPACE_SUSPENDED, OLGA, "", "Unpaid: invoice 7")]
 
 
-def test_workspace_suspension_shows_keys_webhooks_and_admins(acme: Tenant, desk: Client) -> None:
+def test_workspace_suspension_shows_keys_webhooks_and_admins(
+    acme: Tenant, desk: Client, settings: Any
+) -> None:
     staff.member(acme.workspace, "amy@acme.example", "ADMIN")
     factories.issue(acme.workspace, "Never used", acme.admin)
     acme.get("/me")
@@ -175,6 +177,9 @@ def test_workspace_suspension_shows_keys_webhooks_and_admins(acme: Tenant, desk:
     assert "1 webhook is on: deliveries wait from now on." in html
     assert "Deliveries that wait at present: 1." in html
     assert f"Its admins: {acme.admin}, amy@acme.example." in html
+    settings.EMAIL_HOST = "mail.example"
+    html = body(desk.get(page(acme.workspace, "suspend")))
+    assert "amy@acme.example, who get an e-mail unless they have chosen not to." in html
     Workspace.objects.update(suspended=True)
     User.objects.filter(is_superuser=False).update(is_active=False)
     html = body(desk.get(page(acme.workspace, "reinstate")))

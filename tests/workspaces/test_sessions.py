@@ -202,3 +202,23 @@ def test_other_programs_are_named_by_the_first_word() -> None:
         "Bot",
         "Unknown browser",
     ]
+
+
+def test_users_change_their_own_name_only_and_the_log_has_it(acme: Tenant) -> None:
+    client = staff.signed_in(acme.admin)
+    login, change = acme.admin.username, reverse("admin:security_name")
+    given = {
+        "first_name": "Ada",
+        "last_name": "Lovelace",
+        "email": "x@y.example",
+        "is_superuser": "1",
+    }
+    assert client.post(change, given).headers["Location"] == SECURITY
+    user = User.objects.get(pk=acme.admin.pk)
+    assert (user.get_full_name(), user.username, user.email) == ("Ada Lovelace", login, login)
+    assert not user.is_superuser
+    assert "Ada Lovelace" in staff.body(client.get(SECURITY))
+    [entry] = AuditEntry.objects.filter(action=Action.ACCOUNT_CHANGED)
+    assert (entry.person, entry.member) == (login, login)
+    assert client.post(change, {"first_name": "a" * 200}).status_code == 200  # with the error
+    assert Client().get(change).status_code == 302

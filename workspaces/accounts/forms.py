@@ -55,6 +55,13 @@ class LoginForm(AccountForm):
         super()._post_clean()  # type: ignore[misc]
 
 
+class NameForm(AccountForm):
+    """The user's own names."""
+
+    class Meta(AccountForm.Meta):
+        fields = ("first_name", "last_name")
+
+
 class PasswordForm(PasswordMixin, AccountForm):
     """Sets the password; Django's validators compare it with the names and the address."""
 

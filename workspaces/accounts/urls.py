@@ -9,6 +9,7 @@ from workspaces.accounts import passwords, sign_in
 from workspaces.accounts import second_factor_views as factor
 from workspaces.accounts.confirm_password import ConfirmPassword
 from workspaces.accounts.first_password import FirstPassword
+from workspaces.accounts.own_name import ChangeName
 from workspaces.accounts.throttle import responds_429
 from workspaces.mails import views as mails
 
@@ -40,6 +41,7 @@ def urls(public: Wrapper, signed_in: Wrapper) -> list[URLPattern]:
         path("reset/<uidb64>/<token>/", reset_confirm, name="password_reset_confirm"),
         path("confirm-password/", signed_in(confirm_password), name="confirm_password"),
         path("security/", signed_in(factor.security), name="security"),
+        path("security/name/", signed_in(ChangeName.as_view()), name="security_name"),
         path("security/mails/", signed_in(mails.choose), name="mails_choose"),
         path("mails/off/", public(mails.off), name="mails_off"),
         path("mailbox/", public(mails.mailbox), name="mailbox"),

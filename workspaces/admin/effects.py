@@ -9,6 +9,7 @@ from django.utils.html import format_html, format_html_join
 
 from config.console.formatting import ago_with_exact
 from workspaces.api_access import access_warning
+from workspaces.mails import queue
 from workspaces.models import Membership, Workspace
 
 NAMED = 10  # keys
@@ -55,7 +56,10 @@ def _of_webhooks(workspace: Workspace, works: bool) -> str:
 
 
 def admins_of(workspace: Workspace) -> str:
-    """Who is concerned, in a sentence."""
+    """Who is concerned, and told, in a sentence."""
     admins = Membership.objects.admins().filter(workspace=workspace).select_related("user")
     logins = ", ".join(sorted(str(each.user) for each in admins))
-    return f"Its admins: {logins}." if logins else "It has no admin who can sign in."
+    if not logins:
+        return "It has no admin who can sign in."
+    told = ", who get an e-mail unless they have chosen not to" if queue.available() else ""
+    return f"Its admins: {logins}{told}."
