@@ -117,6 +117,21 @@ def test_upgrade_keeps_each_row(upgraded: Upgraded) -> None:
         assert name in GROWING or before == after, name
 
 
+def test_upgrade_makes_the_documents_that_exist_searchable(upgraded: Upgraded) -> None:
+    documents = {
+        row["id"]: (row["workspace_id"], row["created_at"])
+        for row in upgraded.after["documents_document"]
+    }
+    for row in upgraded.after["documents_recipient"]:
+        placed = (row["workspace_id"], row["document_created_at"])
+        assert placed == documents[row["document_id"]]
+    words = upgraded.after["documents_titleword"]
+    assert {row["document_id"] for row in words} == documents.keys()
+    assert all(
+        (row["workspace_id"], row["created_at"]) == documents[row["document_id"]] for row in words
+    )
+
+
 def test_upgrade_is_one_audit_entry(upgraded: Upgraded) -> None:
     known = {entry["id"] for entry in upgraded.before["audit_auditentry"]}
     assert len(known) == RELEASE["entries"]
