@@ -2,6 +2,7 @@
 
 import os
 import pwd
+import re
 import subprocess
 import sys
 from io import StringIO
@@ -20,7 +21,7 @@ from audit.models import Action, AuditEntry
 from tests.support import factories, server
 from tests.support.database import no_entries
 from tests.support.server import ROOT
-from tests.support.staff import support
+from tests.support.staff import body, signed_in, support
 from workspaces.accounts.recording import NOT_CONFIRMED
 
 SECRET = "a long enough passphrase"
@@ -85,17 +86,26 @@ def test_right_that_an_operator_gives_and_ends_is_recorded(
     ]
 
 
-def test_password_that_an_operator_resets_is_recorded_without_it(desk: Client, bob: User) -> None:
-    form = {"password1": SECRET, "password2": SECRET}
-    desk.post(reverse("admin:auth_user_password", args=[bob.pk]), form)
+def test_operator_ends_a_password_and_passes_a_link_on(desk: Client, bob: User) -> None:
+    url = reverse("admin:auth_user_password", args=[bob.pk])
+    assert desk.post(url).status_code == 302  # to the account, with the reason
+    User.objects.filter(pk=bob.pk).update(is_staff=True)
     bob.refresh_from_db()
-    assert bob.check_password(SECRET)
+    session = signed_in(bob)
+    html = body(desk.post(url))
+    [link] = re.findall(r"http://testserver(/admin/reset/first-\S+/)<", html)
+    bob.refresh_from_db()
+    assert not bob.has_usable_password()
+    assert session.get(reverse("admin:index")).status_code == 302
     assert told() == [(Action.PASSWORD_CHANGED, BOB, OLGA, "")]
     entry = AuditEntry.objects.latest("id")
     assert (entry.address, len(entry.request_id)) == ("127.0.0.1", 32)
-    everything = str(AuditEntry.objects.values())
-    assert SECRET not in everything
-    assert bob.password not in everything
+    assert link.split("/")[-2] not in str(AuditEntry.objects.values())
+    form = Client()
+    asked = form.get(link, follow=True).redirect_chain[-1][0]
+    form.post(asked, {"new_password1": SECRET, "new_password2": SECRET})
+    bob.refresh_from_db()
+    assert bob.check_password(SECRET)
 
 
 def test_signing_in_is_no_change_of_the_account_even_if_the_hash_is_renewed(db: None) -> None:

@@ -106,7 +106,7 @@ def test_nothing_changes_without_a_recent_sign_in(acme: Tenant) -> None:
         ("auth_user_make_support", {"reason": "x", "typed": bob.username}),
         ("auth_user_activate", {"activate": "yes"}),
         ("auth_user_deactivate", {"deactivate": "yes"}),
-        ("auth_user_password", {"password1": PASSWORD, "password2": PASSWORD}),
+        ("auth_user_password", {"confirm": "yes"}),
         ("auth_user_add", {"email": "eve@x.example"}),
         ("workspaces_workspace_add", {"name": "New", "plan": "PRO"}),
         ("workspaces_workspace_suspend", {"reason": "unpaid"}),

@@ -3,15 +3,12 @@
 from copy import copy
 from typing import Any
 
-from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
-from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.views.decorators.debug import sensitive_post_parameters
 
 from config.console.formatting import pill
 from config.console.object_page import ActionPage, Prompt, Refused
@@ -19,7 +16,7 @@ from config.console.reauthentication import recent_sign_in_required
 from config.runtime.request_context import base_url
 from workspaces import changes
 from workspaces.accounts import first_password, second_factor, sessions
-from workspaces.accounts.forms import LoginForm, PasswordForm
+from workspaces.accounts.forms import LoginForm
 from workspaces.accounts.notices import address_of, email_changed
 from workspaces.accounts.rights import can_sign_in, is_support_staff, kinds_of, save_rights
 from workspaces.models import ConfirmedAddress
@@ -29,11 +26,23 @@ def state_pill(account: User) -> SafeString:
     return pill("ok", "Active") if can_sign_in(account) else pill("quiet", "Deactivated")
 
 
-class CreateAccount(ActionPage):
-    """For support staff, who may be made operators then; others are invited.
+class LinkPage(ActionPage):
+    """Ends in a link to choose a password. The response to its POST is the only one that has it."""
 
-    The response to this POST is the only one that contains the link.
-    """
+    obj: User
+
+    def link(self) -> HttpResponse:
+        return self.page(
+            "admin/auth/user/invited.html",
+            title=f"Link for {self.obj}",
+            account=self.obj,
+            link=f"{base_url(self.request)}{first_password.link_for(self.obj)}",
+            days=first_password.DAYS,
+        )
+
+
+class CreateAccount(LinkPage):
+    """For support staff, who may be made operators then; others are invited."""
 
     form_class = LoginForm
 
@@ -54,13 +63,7 @@ class CreateAccount(ActionPage):
         self.obj = self.form.instance
         self.obj.set_unusable_password()
         save_rights(self.obj, support=True, operator=False)
-        return self.page(
-            "admin/auth/user/invited.html",
-            title=f"Link for {self.obj}",
-            account=self.obj,
-            link=f"{base_url(self.request)}{first_password.link_for(self.obj)}",
-            days=first_password.DAYS,
-        )
+        return self.link()
 
 
 class AccountPage(ActionPage):
@@ -118,24 +121,31 @@ class AccountPage(ActionPage):
         return [self.section.crumb()]
 
 
-@method_decorator(sensitive_post_parameters(), name="dispatch")
-class SetPassword(ActionPage):
-    """Sets somebody's password, which signs them out."""
+class NewPassword(LinkPage):
+    """For a user who has lost the password, or somebody else knows it. No operator types one."""
 
-    form_class = PasswordForm
-    obj: User
-
-    def form_arguments(self) -> dict[str, Any]:
-        return {"instance": self.obj}
+    def check(self) -> None:
+        if self.obj == self.user:
+            raise Refused("This is your own account.", reverse("admin:password_change"))
+        if not can_sign_in(self.obj):
+            raise Refused(f"{self.obj} cannot sign in.")
 
     def prompt(self) -> Prompt:
-        return Prompt(title=f"Set a password for {self.obj}", button="Set the password")
+        return Prompt(
+            title=f"New password for {self.obj}",
+            button="End the password",
+            sentences=[
+                f"The present password of {self.obj} ends now, and so do all sessions. The next "
+                "page shows a link to choose a new one, once. Make sure that it is really this "
+                "person who asks you."
+            ],
+            danger=True,
+        )
 
-    def run(self) -> str:
-        self.form.save()
-        if self.obj == self.user:
-            update_session_auth_hash(self.request, self.obj)
-        return f"{self.obj} has another password, and is signed out."
+    def run(self) -> HttpResponse:
+        self.obj.set_unusable_password()
+        self.obj.save()
+        return self.link()
 
 
 class RemoveSecondFactor(ActionPage):

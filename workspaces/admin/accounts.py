@@ -19,8 +19,8 @@ from workspaces.admin.account_pages import (
     CreateAccount,
     Deactivate,
     EndSessions,
+    NewPassword,
     RemoveSecondFactor,
-    SetPassword,
     state_pill,
 )
 from workspaces.admin.staff import EndOperator, EndSupport, MakeStaff, MakeSupport
@@ -64,7 +64,7 @@ class AccountsAdmin(SectionAdmin):
     pages = {
         "add": CreateAccount,
         "change": AccountPage,
-        "password": SetPassword,
+        "password": NewPassword,
         "end-sessions": EndSessions,
         "remove-second-factor": RemoveSecondFactor,
         "activate": Activate,
