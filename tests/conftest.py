@@ -9,6 +9,7 @@ Collecting tests starts nothing and waits for nothing. The fixtures are in `test
 import fcntl
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     from xdist.remote import Producer
 
     from tests.support.scheduling import Scheduling
+
+# A shell without job control starts background processes that ignore Ctrl-C, and so would the
+# programs that tests start and interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 FOLDER = embedded.data_dir(os.environ) / "tests"
 SERVICES = ("postgres", "s3", "redis")

@@ -215,7 +215,7 @@ def test_dtd_watch_prints_events_as_they_come(examples: Examples, acme: Tenant) 
     complete(lease)
     assert process.stdout.readline().split()[1:] == ["document.completed", str(lease.id)]
     process.send_signal(signal.SIGINT)
-    assert process.communicate() == ("", "Interrupted.\n")
+    assert process.communicate(timeout=30) == ("", "Interrupted.\n")
     assert process.returncode == 130
 
 
@@ -248,7 +248,7 @@ def test_dtd_listen_forwards_events_signed_like_webhooks(examples: Examples, acm
         complete(lease)
         lines = [process.stdout.readline() for _ in range(2)]
         process.send_signal(signal.SIGINT)
-        process.communicate()
+        process.communicate(timeout=30)
         server.shutdown()
     assert lines == [f"document.completed {lease.id}: {status}\n" for status in (500, 204)]
     assert received[0] == received[1]
