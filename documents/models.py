@@ -180,10 +180,11 @@ class Recipient(models.Model):
 
     class Meta:
         indexes = [
-            # GET /search?recipient=…
+            # GET /search?recipient=…, with recipientStatus=… or for each status.
             models.Index(
                 "workspace_id",
                 Lower("email"),
+                "status",
                 models.F("document_created_at").desc(),
                 models.F("document").desc(),
                 name="recipient_email",

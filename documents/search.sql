@@ -1,13 +1,31 @@
 -- What the search needs beside the documents: the words of their titles, and on each recipient the
 -- workspace and creation of its document, so that one index has a person's documents in order.
 
--- A title in lower case without accents, with one space before each word.
-CREATE OR REPLACE FUNCTION documents_folded(title text) RETURNS text
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN
-    -- NFKD separates a letter from its accents; these few letters are not separated.
-    ' ' || translate(lower(regexp_replace(regexp_replace(
-        normalize(title, NFKD), '[\u0300-\u036f]', '', 'g'), '[^[:alnum:]]+', ' ', 'g')),
-        'łøđħı', 'lodhi');
+-- A title in lower case without accents, with one space before each word. What a letter is must not
+-- depend on the locale of the database, so its collation is one for all of Unicode; which one the
+-- server has depends on its version and how it was built.
+DO $do$
+DECLARE
+    unicode text := coalesce((
+        SELECT format('COLLATE %I', collname) FROM pg_collation
+        WHERE collname IN ('pg_c_utf8', 'C.utf8', 'C.UTF-8', 'und-x-icu')
+            AND collencoding IN (-1, pg_char_to_encoding('UTF8'))
+        ORDER BY array_position(ARRAY['pg_c_utf8', 'C.utf8', 'C.UTF-8', 'und-x-icu'], collname::text)
+        LIMIT 1
+    ), '');
+BEGIN
+    -- NFKD separates a letter from its accents, which go; what else it separated, NFC joins again.
+    -- The scripts from Devanagari to Myanmar, and Khmer, have signs that are a part of a word.
+    EXECUTE replace($function$
+        CREATE OR REPLACE FUNCTION documents_folded(title text) RETURNS text
+            LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN
+            ' ' || translate(lower(regexp_replace(normalize(regexp_replace(
+                normalize(title, NFKD), '[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]', '', 'g'
+            ), NFC) UNICODE, '[^[:alnum:]\u0900-\u109f\u1780-\u17ff]+', ' ', 'g') UNICODE),
+            'łøđħı', 'lodhi')
+    $function$, 'UNICODE', unicode);
+END
+$do$;
 
 -- The different words of a title. A longer one is cut: an index has a limit.
 CREATE OR REPLACE FUNCTION documents_words(title text) RETURNS text[]
@@ -18,7 +36,9 @@ CREATE OR REPLACE FUNCTION documents_words(title text) RETURNS text[]
 
 CREATE OR REPLACE FUNCTION documents_words_added_removed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF TG_OP = 'INSERT' THEN
+    IF TG_OP = 'TRUNCATE' THEN
+        DELETE FROM public.documents_titleword;
+    ELSIF TG_OP = 'INSERT' THEN
         INSERT INTO public.documents_titleword (workspace_id, word, created_at, document_id)
         SELECT workspace_id, word, created_at, id
         FROM changed, unnest(public.documents_words(title)) AS word ON CONFLICT DO NOTHING;
@@ -40,6 +60,8 @@ CREATE OR REPLACE TRIGGER words_added
     FOR EACH STATEMENT EXECUTE FUNCTION documents_words_added_removed();
 CREATE OR REPLACE TRIGGER words_removed
     AFTER DELETE ON documents_document REFERENCING OLD TABLE AS changed
+    FOR EACH STATEMENT EXECUTE FUNCTION documents_words_added_removed();
+CREATE OR REPLACE TRIGGER words_truncated AFTER TRUNCATE ON documents_document
     FOR EACH STATEMENT EXECUTE FUNCTION documents_words_added_removed();
 
 CREATE OR REPLACE FUNCTION documents_words_changed() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -73,3 +95,19 @@ $$;
 CREATE OR REPLACE TRIGGER recipient_placed
     BEFORE INSERT OR UPDATE OF document_id ON documents_recipient
     FOR EACH ROW EXECUTE FUNCTION documents_recipient_placed();
+
+-- `migrate` gives the roles their privileges at its end, and fills the words before that. Whoever
+-- writes documents meanwhile needs these.
+DO $$
+DECLARE
+    writer regrole;
+BEGIN
+    FOR writer IN SELECT DISTINCT grantee FROM pg_class, aclexplode(relacl)
+        WHERE oid = 'public.documents_document'::regclass AND privilege_type = 'INSERT'
+            AND grantee NOT IN (0, relowner)
+    LOOP
+        EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON public.documents_titleword TO %s', writer);
+    END LOOP;
+    GRANT EXECUTE ON FUNCTION public.documents_folded(text), public.documents_words(text) TO PUBLIC;
+END
+$$;

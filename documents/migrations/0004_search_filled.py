@@ -1,12 +1,15 @@
-from django.contrib.postgres.operations import AddIndexConcurrently
-from django.db import connection, migrations, models, transaction
-from django.db.models.functions import Lower
+import time
 
-BATCH = 2_000  # documents a transaction
+from django.contrib.postgres.operations import AddIndexConcurrently
+from django.db import OperationalError, connection, migrations, models, transaction
+from django.db.models.functions import Lower
+from psycopg.errors import LockNotAvailable
+
+BATCH = 1_000  # documents a transaction
 FILL = f"""
     WITH batch AS (
         SELECT id, workspace_id, created_at, title FROM documents_document
-        WHERE %s::uuid IS NULL OR id > %s ORDER BY id LIMIT {BATCH} FOR KEY SHARE
+        WHERE %s::uuid IS NULL OR id > %s ORDER BY id LIMIT {BATCH} FOR SHARE
     ), placed AS (
         UPDATE documents_recipient AS recipient
         SET workspace_id = batch.workspace_id, document_created_at = batch.created_at
@@ -31,27 +34,42 @@ DOCUMENT = [
 RECIPIENT = [
     models.Index(
         "workspace_id",
-        field,
+        *fields,
         models.F("document_created_at").desc(),
         models.F("document").desc(),
         name=name,
     )
-    for field, name in ((Lower("email"), "recipient_email"), ("status", "recipient_status_newest"))
+    for fields, name in (
+        ((Lower("email"), "status"), "recipient_email"),
+        (("status",), "recipient_status_newest"),
+    )
 ]
 
 
 def fill(apps, schema_editor):
     """Adds what the triggers add to new documents to those that exist; again, it does no harm."""
-    done, last = 0, None
+    done, last, waited = 0, None, 0
     while True:
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute(FILL, [last, last])
-            count, last = cursor.fetchone()
+        try:
+            with transaction.atomic(), connection.cursor() as cursor:
+                # An import holds its documents until its end. Waiting for one with others in hand
+                # could be a deadlock, which would end the import.
+                cursor.execute("SET LOCAL lock_timeout = '500ms'")
+                cursor.execute(FILL, [last, last])
+                count, last = cursor.fetchone()
+        except OperationalError as exc:
+            if not isinstance(exc.__cause__, LockNotAvailable):
+                raise
+            waited += 1
+            if waited % 20 == 1:
+                print("\n    waiting for a document that is locked", flush=True)  # noqa: T201
+            time.sleep(0.5)
+            continue
         if not count:
             break
         done += count
-        if done % (BATCH * 50) == 0:
-            print(f"\n    {done:,} documents can be searched", end="", flush=True)  # noqa: T201
+        if done % (BATCH * 100) == 0:
+            print(f"\n    {done:,} documents can be searched", flush=True)  # noqa: T201
 
 
 class Migration(migrations.Migration):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from documents.api.queries import VISIBLE
+from documents.models import RecipientStatus
 from documents.search.parameters import Range, Search
 
 LAST = "\U0010ffff"  # comes after each character of a word
@@ -114,10 +115,18 @@ def _of_recipient(asked: Search, workspace_id: UUID) -> Condition:
     # OFFSET 0: PostgreSQL would otherwise collect the recipients of all documents.
     holds = f"""EXISTS (
         SELECT FROM {table} recipient.document_id = document.id AND {matches} OFFSET 0)"""
+    # The index of addresses has the documents by creation for each status.
+    each = None if asked.recipient_status else list(RecipientStatus.values)
+    every = f"{rows.text} AND recipient.status = every.one" if each else rows.text
     return Condition(
         Sql(holds, values),
         Sql(f"SELECT recipient.document_id FROM {rows.text}", rows.values),  # noqa: S608
-        Newest("recipient.document_created_at", "recipient.document_id", rows),
+        Newest(
+            "recipient.document_created_at",
+            "recipient.document_id",
+            Sql(every, rows.values),
+            each,
+        ),
         cost=2,
     )
 

@@ -39,6 +39,9 @@ RARE = 300  # documents
 SPELLINGS = 8  # words with one beginning that are read in turn
 
 _ORDER = "time DESC, looked DESC"
+# What looks frequent in the statistics of all workspaces may be rare in one, or together with
+# something else: reading a table until enough is found would then read all of it.
+_BY_INDEX = "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off;"
 # The different words with one beginning: each is found from the one before.
 _SPELLINGS = """
     WITH RECURSIVE spelling (word) AS (
@@ -203,6 +206,8 @@ def _source(newest: Newest, asked: Search, after: Position | None, most: int) ->
 def _rows(sql: str, values: Sequence[Any] | dict[str, Any]) -> list[Row]:
     """Runs a statement that is planned for its values: which index is best depends on them."""
     with current().cursor() as cursor:
-        cursor.execute(sql, values)
+        cursor.execute(f"{_BY_INDEX} {sql}", values)
+        while cursor.nextset():
+            pass  # to the rows, which come last
         rows: list[Row] = cursor.fetchall()
     return rows

@@ -329,7 +329,7 @@ def test_admin_opens_no_page_of_keys_or_webhooks_for_a_member_and_changes_nothin
 
 
 # What operators do by a POST without any fields.
-OF_OPERATORS = ("auth_user_activate", "auth_user_deactivate")
+OF_OPERATORS = ("auth_user_activate", "auth_user_deactivate", "auth_user_password")
 # What only a workspace's admins change.
 OF_ADMINS = ("apikeys_", "webhooks_")
 # What support staff and operators see of it; all else is refused.

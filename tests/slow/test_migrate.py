@@ -4,6 +4,7 @@ import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from uuid import UUID, uuid4
 
 import psycopg
 
@@ -84,3 +85,67 @@ def test_no_request_waits_two_seconds_for_a_migration_behind_a_long_reader(tmp_p
         assert output.count("Trying again") >= 4
         assert {status for status, _ in found} == {200}
         assert 0.5 < max(seconds for _, seconds in found) < 2  # some have waited, none for long
+
+
+ADD_DOCUMENT = """
+    WITH file AS (
+        INSERT INTO documents_storedfile (object_key, size, sha256, created_at)
+        VALUES (gen_random_uuid(), 1, '', now()) RETURNING id
+    )
+    INSERT INTO documents_document (id, workspace_id, title, status, file_name, page_count,
+        file_size, signing_order, created_at, original_id)
+    SELECT %(id)s, %(workspace)s, 'Lease', 'SENT', 'lease.pdf', 1, 1, 'PARALLEL', now(), id
+    FROM file
+"""
+
+
+def test_documents_are_written_and_imported_while_the_search_is_prepared(
+    empty: str,  # noqa: F811 - the fixture
+) -> None:
+    """The role that serves needs its privileges before the end of `migrate`, and its locks."""
+    for words in (["audit"], ["documents", "0002_without_pgtrigger"]):
+        manage(empty, "migrate", *words, owner=True).check_returncode()
+    sql = manage(empty, "sqlmigrate", "documents", "0003_search", owner=True).stdout
+    workspace, first, last = uuid4(), UUID(int=1), UUID(int=2)
+    with (
+        psycopg.connect(url_of(empty), autocommit=True) as owner,
+        psycopg.connect(url_of(empty, "DATABASE_URL")) as importing,
+    ):
+        owner.execute(
+            "INSERT INTO workspaces_workspace (id, name, plan, suspended, created_at)"
+            " VALUES (%s, 'Acme', 'PRO', false, now())",
+            [workspace],
+        )
+        for id in (first, last):
+            importing.execute(ADD_DOCUMENT, {"id": id, "workspace": workspace})
+        importing.commit()
+        owner.execute(sql.encode())
+        for id in (uuid4(), uuid4()):
+            importing.execute(ADD_DOCUMENT, {"id": id, "workspace": workspace})
+        importing.execute("UPDATE documents_document SET title = 'Offer' WHERE id = %s", [id])
+        importing.execute("DELETE FROM documents_document WHERE id = %s", [id])
+        importing.commit()
+        manage(empty, "migrate", "documents", "0003", "--fake", owner=True).check_returncode()
+        # The import has the last document, and will need the first.
+        lock = "SELECT FROM documents_document WHERE id = %s FOR UPDATE"
+        importing.execute(lock, [last])
+        migrate = subprocess.Popen(
+            **command(empty, "migrate", "documents", owner=True),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        assert migrate.stdout is not None
+        printed = ""
+        while "waiting for a document that is locked" not in printed:
+            line = migrate.stdout.readline()
+            assert line, printed
+            printed += line
+        for _ in range(20):
+            importing.execute(lock, [first])
+            importing.execute("UPDATE documents_document SET title = 'New' WHERE id = %s", [first])
+            time.sleep(0.1)
+        importing.commit()
+        rest, _ = migrate.communicate(timeout=120)
+        assert migrate.returncode == 0, printed + rest
+        found = owner.execute("SELECT word FROM documents_titleword ORDER BY word").fetchall()
+        assert [word for (word,) in found] == ["lease", "lease", "new"]
