@@ -3,7 +3,8 @@
 All SQL is made of constants; values are its parameters.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import NamedTuple
 from uuid import UUID
 
@@ -57,6 +58,12 @@ class Condition(NamedTuple):
     cost: float = 0.1
 
 
+def all_of(parts: Iterable[Sql]) -> Sql:
+    """Whether all of some conditions hold; there is at least one."""
+    texts, values = zip(*parts, strict=True)
+    return Sql(" AND ".join(texts), tuple(chain.from_iterable(values)))
+
+
 def by_time(sort: str, workspace_id: UUID) -> Newest:
     """All documents of the workspace that have this time."""
     column = f"document.{sort}_at"
@@ -67,8 +74,7 @@ def by_time(sort: str, workspace_id: UUID) -> Newest:
 def within(column: str, asked: Range) -> Sql:
     """Whether a column is within a range."""
     bounds = ((f"{column} >= %s", asked.first), (f"{column} < %s", asked.end))
-    given = [(text, value) for text, value in bounds if value is not None]
-    return Sql(" AND ".join(text for text, _ in given), tuple(value for _, value in given))
+    return all_of(Sql(text, (value,)) for text, value in bounds if value is not None)
 
 
 def conditions(asked: Search, words: list[str], workspace_id: UUID) -> Iterator[Condition]:
@@ -108,8 +114,7 @@ def _of_recipient(asked: Search, workspace_id: UUID) -> Condition:
         ("lower(recipient.email) = lower(%s)", asked.recipient),
         ("recipient.status = %s", asked.recipient_status),
     )
-    given = [(text, value) for text, value in bounds if value is not None]
-    matches, values = " AND ".join(text for text, _ in given), tuple(value for _, value in given)
+    matches, values = all_of(Sql(text, (value,)) for text, value in bounds if value is not None)
     table = '"documents_recipient" AS recipient WHERE'
     rows = Sql(f"{table} recipient.workspace_id = %s AND {matches}", (workspace_id, *values))
     # OFFSET 0: PostgreSQL would otherwise collect the recipients of all documents.

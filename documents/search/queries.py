@@ -25,6 +25,7 @@ from documents.search.conditions import (
     Condition,
     Newest,
     Sql,
+    all_of,
     by_time,
     conditions,
     within,
@@ -86,8 +87,8 @@ def search(workspace_id: UUID, asked: Search, after: Position | None, limit: int
     cost = (READ if read_in_order else LED_TO) + sum(each.cost for each in checks)
     most = max(1, int(BUDGET / cost))
     source = _source(newest, asked, after, most)
-    holds = [VISIBLE.format(workspace="%s"), *(each.holds.text for each in checks)]
-    values = [workspace_id, *(value for each in checks for value in each.holds.values)]
+    visible = Sql(VISIBLE.format(workspace="%s"), (workspace_id,))
+    holds, values = all_of([visible, *(each.holds for each in checks)])
     # The last document that is looked at comes too, whether it matches or not: the next page begins
     # behind it.
     found = _rows(
@@ -96,7 +97,7 @@ def search(workspace_id: UUID, asked: Search, after: Position | None, limit: int
             SELECT *, row_number() OVER (ORDER BY {_ORDER}) AS number
             FROM ({source.text}) AS source
         ) AS document
-        CROSS JOIN LATERAL (SELECT coalesce({" AND ".join(holds)}, false) AS matches) AS checked
+        CROSS JOIN LATERAL (SELECT coalesce({holds}, false) AS matches) AS checked
         WHERE matches OR number = {most} ORDER BY {_ORDER} LIMIT %s
         """,  # noqa: S608 - made of constants
         (*source.values, *values, limit + 1),
@@ -131,14 +132,12 @@ def _order(
     if by_creation and len(wanted) == 1 and wanted[0].newest and not wanted[0].word:
         return wanted[0].newest, wanted[0]
     if wanted:
-        counts = [
-            Sql(f"(SELECT count(*) FROM ({each.found.text} LIMIT {RARE}) AS counted)")
+        counts = (
+            f"(SELECT count(*) FROM ({each.found.text} LIMIT {RARE}) AS counted)"  # noqa: S608
             for each in wanted
-        ]
-        [found] = _rows(
-            f"SELECT {', '.join(count.text for count in counts)}",  # noqa: S608 - constants
-            [value for each in wanted for value in each.found.values],
         )
+        values = [value for each in wanted for value in each.found.values]
+        [found] = _rows(f"SELECT {', '.join(counts)}", values)
         fewest, rarest = min(zip(found, range(len(wanted)), strict=True))
         if fewest < RARE:
             rows, rare = everything.rows, wanted[rarest].found
@@ -172,18 +171,17 @@ def _source(newest: Newest, asked: Search, after: Position | None, most: int) ->
     parts += [within(time, bounds) for bounds in asked.ranges if bounds.time == asked.sort]
     if after:
         parts.append(Sql(f"({time}, {id}) < (%s, %s)", after))
-    conditions = " AND ".join(part.text for part in parts)
-    values = tuple(value for part in parts for value in part.values)
+    wanted, values = all_of(parts)
     if of_documents and each is None:
         return Sql(
             f"""
-            SELECT document.*, {time} AS time, {id} AS looked FROM {conditions}
+            SELECT document.*, {time} AS time, {id} AS looked FROM {wanted}
             ORDER BY {time} DESC, {id} DESC LIMIT {most}
             """,  # noqa: S608 - made of constants
             values,
         )
     found = f"""
-        SELECT DISTINCT {time} AS time, {id} AS looked FROM {conditions}
+        SELECT DISTINCT {time} AS time, {id} AS looked FROM {wanted}
         ORDER BY {_ORDER} LIMIT {most}
     """  # noqa: S608 - made of constants
     if each is not None:

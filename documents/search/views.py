@@ -1,6 +1,7 @@
 """GET /search."""
 
 from django.http import HttpResponse, QueryDict
+from msgspec import to_builtins
 
 from config.api.page_limit import limit
 from config.api.parameters import single
@@ -30,5 +31,5 @@ class SearchViewSet(ApiViewSet):
             given = {**dict(query.lists()), "limit": size, "cursor": page.next_cursor}
             headers = link_to_next(request.path, **given)
         if found.searched_to:
-            headers["Searched-To"] = as_json(found.searched_to).decode().strip('"')
+            headers["Searched-To"] = to_builtins(found.searched_to)
         return cacheable_response(request, page, headers)

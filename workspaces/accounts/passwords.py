@@ -128,7 +128,6 @@ class Reset(SitePage, PasswordResetView):
 
     form_class = ResetForm
     template_name = "registration/password_reset_form.html"
-    email_template_name = "registration/password_reset_email.txt"
     success_url = reverse_lazy("admin:password_reset_done")
     title = "Set a new password"
 
