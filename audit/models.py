@@ -83,8 +83,8 @@ DOWNLOADS = (Action.DOCUMENT_DOWNLOADED, Action.DOWNLOAD_ENDED)
 NO_DOWNLOADS = ~models.Q(action__in=DOWNLOADS)
 # What the list shows: the end of a download is part of the row of its start.
 LISTED = ~models.Q(action=Action.DOWNLOAD_ENDED)
-# What users are told of by e-mail.
-TOLD = (
+# Actions about which users get e-mails.
+NOTIFIED = (
     Action.WEBHOOK_SWITCHED_OFF,
     Action.WORKSPACE_SUSPENDED,
     Action.WORKSPACE_REINSTATED,
@@ -198,8 +198,10 @@ class AuditEntry(models.Model):
                 condition=LISTED & ~models.Q(address=""),
                 name="audit_address_listed",
             ),
-            # What is new among it, every two seconds.
-            models.Index("created_at", condition=models.Q(action__in=TOLD), name="audit_told"),
+            # New ones of these actions, which a process looks for every two seconds.
+            models.Index(
+                "created_at", condition=models.Q(action__in=NOTIFIED), name="audit_notified"
+            ),
             # A search for a request id or its beginning: a handful of entries.
             models.Index("request_id", name="audit_request"),
         ]

@@ -20,7 +20,7 @@ from prometheus_client.core import GaugeMetricFamily
 from config.console.system import Fact
 from events.webhooks.models import Endpoint, Process
 from events.webhooks.queue import READY
-from workspaces.mails.kinds import tell
+from workspaces.mails.kinds import notify
 
 SEEN_SECONDS = 15.0  # between two times that a process says that it is there
 LATE_SECONDS = 60  # a delivery is usually attempted within a second
@@ -123,7 +123,7 @@ def read_metrics(connection: BaseDatabaseWrapper) -> Iterator[Metric]:
         yield GaugeMetricFamily(f"documents_{name}", text, value)
 
 
-def tell_of_failing() -> None:
+def notify_of_failing() -> None:
     """Adds an e-mail to the admins about each endpoint that has failed for an hour."""
     since = timezone.now() - timedelta(hours=1)
     failing = Endpoint.objects.existing().filter(enabled=True, failing_since__lt=since)
@@ -131,7 +131,7 @@ def tell_of_failing() -> None:
         name, once = each.workspace.name, f"webhook {each.pk} {each.failing_since}"
         facts = {"Workspace": name, "Webhook": each.public_url}
         path = reverse("admin:webhooks_endpoint_change", args=[each.pk])
-        tell("webhook", once, each.workspace_id, f"A webhook fails: {name}", facts, path)
+        notify("webhook", once, each.workspace_id, f"A webhook fails: {name}", facts, path)
 
 
 def say_seen() -> None:

@@ -8,8 +8,8 @@ from workspaces.mails import kinds, queue
 
 
 def sent() -> list[Any]:
-    """Tells of what the audit log has, and sends what is due; all e-mails of the test."""
-    kinds.tell_of_log()
+    """Adds e-mails about new audit entries and sends those that are due; all of the test."""
+    kinds.notify_of_log()
     while queue.deliver():
         pass
     return mail.outbox

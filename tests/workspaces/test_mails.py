@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from apikeys.models import ApiKey
-from apikeys.usage.mails import tell_of_keys
+from apikeys.usage.mails import notify_of_keys
 from apikeys.usage.models import KeyAddress
 from audit.models import Action
 from audit.record import record
@@ -93,11 +93,11 @@ def test_webhook_that_fails_for_an_hour_is_told_once(acme: Tenant) -> None:
     hook = webhooks.endpoint(acme)
     fails = Endpoint.objects.filter(pk=hook.pk)
     fails.update(failing_since=timezone.now() - timedelta(minutes=50))
-    monitoring.tell_of_failing()
+    monitoring.notify_of_failing()
     assert arrived() == []
     fails.update(failing_since=timezone.now() - timedelta(minutes=70))
     for _ in range(2):
-        monitoring.tell_of_failing()
+        monitoring.notify_of_failing()
     assert arrived() == [(ADA, "A webhook fails: Acme"), (BOB, "A webhook fails: Acme")]
     assert webhooks.PUBLIC_URL in mail.outbox[0].body
     assert "letmein" not in mail.outbox[0].body
@@ -141,11 +141,11 @@ def test_exports_are_told_once_a_day_in_one_email(acme: Tenant, everybody: dict[
 
 def test_key_that_expires_soon_is_told_once(acme: Tenant) -> None:
     ApiKey.objects.filter(pk=acme.key.pk).update(expires_at=timezone.now() + timedelta(days=15))
-    tell_of_keys()
+    notify_of_keys()
     assert arrived() == []
     ApiKey.objects.filter(pk=acme.key.pk).update(expires_at=timezone.now() + timedelta(days=13))
     for _ in range(2):
-        tell_of_keys()
+        notify_of_keys()
     subject = f"A key expires soon: {acme.key.name}"
     assert arrived() == [(ADA, subject), (BOB, subject)]
     assert acme.raw not in mail.outbox[0].body
@@ -156,11 +156,11 @@ def test_revoked_key_that_is_still_used_is_told_once(acme: Tenant, umbrella: Ten
     known: dict[str, Any] = {"status": 401, "cause": "invalid_key", "address": "192.0.2.7"}
     refused(3, key_id=acme.key.pk, workspace_id=acme.workspace.pk, **known)
     refused(1, key_id=umbrella.key.pk, workspace_id=umbrella.workspace.pk, status=429, cause="x")
-    tell_of_keys()
+    notify_of_keys()
     assert arrived() == []  # it works
     acme.key.revoke(by=acme.admin)
     for _ in range(2):
-        tell_of_keys()
+        notify_of_keys()
     subject = f"A key that has ended is used: {acme.key.name}"
     assert arrived() == [(ADA, subject), (BOB, subject)]
     assert "Detail: Revoked" in mail.outbox[0].body
@@ -175,12 +175,12 @@ def test_key_s_first_use_from_a_new_network_is_told_once(acme: Tenant) -> None:
 
     use("192.0.2.7", timedelta(days=9))
     use("192.0.2.99", timedelta(hours=1))  # the same network
-    tell_of_keys()
+    notify_of_keys()
     assert arrived() == []
     use("2001:db8::1", timedelta(minutes=1))
     use("2001:db8:0:2::1", timedelta(minutes=1))
     for _ in range(2):
-        tell_of_keys()
+        notify_of_keys()
     subject = f"A key is used from a new network: {acme.key.name}"
     assert arrived() == [(ADA, subject), (BOB, subject)]
     assert "Detail: 2001:db8::/48" in mail.outbox[0].body
@@ -191,7 +191,7 @@ def test_first_network_of_a_key_is_not_told(acme: Tenant) -> None:
     KeyAddress.objects.create(
         key_id=acme.key.pk, address="192.0.2.7", first_seen=now, last_seen=now, requests=1
     )
-    tell_of_keys()
+    notify_of_keys()
     assert arrived() == []
 
 
@@ -297,7 +297,7 @@ def test_mailbox_shows_what_would_be_sent(acme: Tenant, settings: Any) -> None:
     settings.MAILBOX = True
     assert "None yet" in body(Client().get(box))
     changes.set_suspended(acme.workspace, True, by=OLGA, reason="Unpaid — “again”")
-    kinds.tell_of_log()
+    kinds.notify_of_log()
     html = body(Client().get(box))
     assert "Workspace suspended: Acme" in html
     assert "Unpaid — “again”" in html

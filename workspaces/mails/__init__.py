@@ -1,1 +1,1 @@
-"""E-mails: a queue in the database, what users are told of, and what each of them chooses."""
+"""E-mails: their kinds, what each user has chosen, and the queue in the database."""

@@ -1,6 +1,7 @@
-"""What users are told of by e-mail, as each has chosen: most of it follows from the audit log.
+"""The kinds of e-mails, and who gets them: most are about new entries of the audit log.
 
-So nothing adds e-mails where a thing is done. `housekeeping` finds what is no action.
+So the code that performs an action adds no e-mail. `housekeeping` finds the events that have no
+entry.
 """
 
 import logging
@@ -18,18 +19,18 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 
-from audit.models import TOLD, Action, AuditEntry
+from audit.models import NOTIFIED, Action, AuditEntry
 from workspaces.accounts.notices import address_of
 from workspaces.mails import queue
-from workspaces.mails.models import Choice, Mail, Told
+from workspaces.mails.models import Choice, Mail, Notified
 from workspaces.models import Membership
 
 logger = logging.getLogger(__name__)
 
 MODES = {"now": "At once", "daily": "Once a day", "off": "Never"}
 DAILY_AT = 6  # o'clock, UTC
-LOOK_BACK = timedelta(days=1)  # what happened before is not told any more
-KEEP_TOLD = timedelta(days=400)
+LOOK_BACK = timedelta(days=1)  # no e-mail is added about anything older
+KEEP_NOTIFIED = timedelta(days=400)
 EVERY = 2.0  # seconds between two looks for what is due
 
 # The advice of each is in templates/mails/facts.txt.
@@ -52,7 +53,7 @@ _KIND_OF = {
     Action.LOG_EXPORTED: "export",
     Action.OPERATOR_MADE: "operator",
     Action.SUPPORT_MADE: "operator",
-}  # any other of TOLD is "workspace"
+}  # any other action of NOTIFIED is of the kind "workspace"
 _NO_ADMIN = Q(action__startswith="member.") & ~Q(detail__endswith=Membership.Role.ADMIN)
 FACTS = {"Workspace": "workspace_name", "Account": "member", "Document": "document_title"}
 FACTS |= {"Detail": "detail", "By": "person", "At": "created_at"}
@@ -80,13 +81,13 @@ def choose(user_id: int, modes: dict[str, str]) -> None:
     Mail.objects.filter(user_id=user_id, kind__in=off).delete()
 
 
-def tell_of_log() -> None:
+def notify_of_log() -> None:
     """Adds the e-mails about new audit entries."""
     what = Concat(Value("entry "), Cast("pk", TextField()), output_field=TextField())
     new = AuditEntry.objects.annotate(what=what).filter(
-        ~Exists(Told.objects.filter(what=OuterRef("what"))),
+        ~Exists(Notified.objects.filter(what=OuterRef("what"))),
         ~_NO_ADMIN,
-        action__in=TOLD,  # with an index
+        action__in=NOTIFIED,  # with an index
         created_at__gte=timezone.now() - LOOK_BACK,
     )
     for entry in new.order_by("created_at")[:100]:
@@ -95,18 +96,18 @@ def tell_of_log() -> None:
         path = reverse("admin:audit_auditentry_change", args=[entry.pk])
         subject = f"{entry.action_label}: {about}"
         kind = _KIND_OF.get(Action(entry.action), "workspace")
-        tell(kind, entry.what, entry.workspace_id, subject, facts, path)
+        notify(kind, entry.what, entry.workspace_id, subject, facts, path)
 
 
 @transaction.atomic
-def tell(
+def notify(
     slug: str, what: str, workspace: UUID | None, subject: str, facts: dict[str, Any], path: str
 ) -> None:
     """Adds an e-mail for each admin of the workspace, without one for each operator.
 
-    Not about what they did themselves, and not if `what` was told before.
+    Not about what they did themselves, and not twice about the same `what`.
     """
-    if not queue.available() or not Told.objects.get_or_create(what=what)[1]:
+    if not queue.available() or not Notified.objects.get_or_create(what=what)[1]:
         return
     admins = Membership.objects.admins().filter(workspace=workspace)
     operators = Q(is_superuser=True, is_active=True, is_staff=True)
@@ -126,10 +127,13 @@ def tell(
 
 
 def send_until(stopping: threading.Event) -> None:
-    """Tells of the log and sends what is due; e-mails in progress end first."""
+    """Adds e-mails about new audit entries, and sends those that are due.
+
+    Those that are being sent are finished before it ends.
+    """
     while queue.available() and not stopping.wait(EVERY):
         try:
-            tell_of_log()
+            notify_of_log()
             while not (settings.MAILBOX or stopping.is_set()) and queue.deliver():
                 pass
         except Exception:
@@ -139,5 +143,5 @@ def send_until(stopping: threading.Event) -> None:
 
 
 def purge() -> None:
-    """Forgets what was told long ago."""
-    Told.objects.filter(at__lt=timezone.now() - KEEP_TOLD).delete()
+    """Deletes the notes of old e-mails."""
+    Notified.objects.filter(at__lt=timezone.now() - KEEP_NOTIFIED).delete()

@@ -1,4 +1,4 @@
-"""E-mails that wait, what was told already, and the choices of users."""
+"""E-mails that wait, what e-mails were added about, and the choices of users."""
 
 from django.conf import settings
 from django.db import models
@@ -24,8 +24,8 @@ class Mail(models.Model):
         return f"{self.subject} to {self.to}"
 
 
-class Told(models.Model):
-    """Something that users were told of, such as "entry 17": nobody is told of it twice."""
+class Notified(models.Model):
+    """Something about which e-mails were added, such as "entry 17": no others will be."""
 
     what = models.CharField(max_length=200, primary_key=True)
     at = models.DateTimeField(default=timezone.now, db_index=True)

@@ -1,4 +1,4 @@
-"""The queue of e-mails: whoever adds to it does not wait for the mail server.
+"""The queue of e-mails. A page adds one to it, and does not wait for the mail server.
 
 A process that is killed between sending an e-mail and deleting its row leads to a second e-mail,
 never to none.

@@ -47,9 +47,9 @@ JOBS: dict[str, Callable[[], object]] = {
     "deleting old deliveries": deliveries.purge,
     "deleting expired sessions": delete_sessions,
     "encrypting the secrets of webhooks again": encrypt_secrets,
-    "telling of keys": keys.tell_of_keys,
-    "telling of webhooks that fail": monitoring.tell_of_failing,
-    "forgetting what was told": kinds.purge,
+    "notifying of keys": keys.notify_of_keys,
+    "notifying of webhooks that fail": monitoring.notify_of_failing,
+    "forgetting old notifications": kinds.purge,
 }
 
 

@@ -24,7 +24,7 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
-            name='Told',
+            name='Notified',
             fields=[
                 ('what', models.CharField(max_length=200, primary_key=True, serialize=False)),
                 ('at', models.DateTimeField(db_index=True, default=django.utils.timezone.now)),

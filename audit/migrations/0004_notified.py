@@ -2,7 +2,7 @@ from django.contrib.postgres.operations import AddIndexConcurrently
 from django.db import migrations
 from django.db.models import Index, Q
 
-TOLD = (
+NOTIFIED = (
     "webhook.switched_off",
     "workspace.suspended",
     "workspace.reinstated",
@@ -22,8 +22,8 @@ class Migration(migrations.Migration):
     dependencies = [("audit", "0003_listed_entries")]
 
     operations = [
-        migrations.RunSQL("DROP INDEX CONCURRENTLY IF EXISTS audit_told", ""),
+        migrations.RunSQL("DROP INDEX CONCURRENTLY IF EXISTS audit_notified", ""),
         AddIndexConcurrently(
-            "auditentry", Index("created_at", condition=Q(action__in=TOLD), name="audit_told")
+            "auditentry", Index("created_at", condition=Q(action__in=NOTIFIED), name="audit_notified")
         ),
     ]
