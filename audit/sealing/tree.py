@@ -34,10 +34,7 @@ class Frontier:
 
     def __init__(self, size: int = 0, hashes: list[bytes] | None = None) -> None:
         self.size = size
-        self._hashes = list(hashes or [])
-
-    def copy(self) -> "Frontier":
-        return Frontier(self.size, self._hashes)
+        self.hashes = list(hashes or [])
 
     def append(self, leaf: bytes) -> list[tuple[int, int, bytes]]:
         """Adds a leaf by its hash.
@@ -45,7 +42,7 @@ class Frontier:
         Returns:
             The subtrees to store that are complete now: (level, index in the level, hash).
         """
-        hashes, index, bits, found = self._hashes, self.size, 0, leaf
+        hashes, index, bits, found = self.hashes, self.size, 0, leaf
         complete = []
         while index & 1:
             found = sha256(b"\x01" + hashes.pop() + found).digest()
@@ -58,9 +55,9 @@ class Frontier:
         return complete
 
     def root(self) -> bytes:
-        if not self._hashes:
+        if not self.hashes:
             return EMPTY_ROOT
-        *others, root = self._hashes
+        *others, root = self.hashes
         for left in reversed(others):
             root = node_hash(left, root)
         return root

@@ -16,7 +16,6 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.files.storage import storages
 
-from audit.models import Checkpoint
 from audit.sealing.keys import PublicKey
 from audit.sealing.note import Statement, read_notes
 from config.management.progress import Report
@@ -24,17 +23,23 @@ from config.management.progress import Report
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-FORMS = "`stdout`, `file:/path/to/file` or `bucket`"
-
 
 class Witness:
-    """A place that keeps checkpoints."""
+    """A place that keeps checkpoints.
 
-    name = ""
+    Attributes:
+        name: what it is called in messages.
+    """
+
+    name = "stdout"
 
     def publish(self, size: int, note: str) -> None:
-        """Keeps a checkpoint; raises an exception if that fails."""
-        raise NotImplementedError
+        """Keeps a checkpoint: here on standard output, for whatever collects the log.
+
+        Raises an exception if that fails.
+        """
+        sys.stdout.write(note)
+        sys.stdout.flush()
 
     def newest(self) -> str | None:
         """The newest note it has; None if it has none, or cannot be read."""
@@ -43,16 +48,6 @@ class Witness:
     def warning(self) -> str:
         """Why what it keeps is not safe there; empty if that is not known of it."""
         return ""
-
-
-class StandardOutput(Witness):
-    """Standard output, for whatever collects the log."""
-
-    name = "stdout"
-
-    def publish(self, size: int, note: str) -> None:
-        sys.stdout.write(note)
-        sys.stdout.flush()
 
 
 class AppendedFile(Witness):
@@ -115,11 +110,10 @@ class Bucket(Witness):
 
     def warning(self) -> str:
         try:
-            locked = object_lock(self._client(), self._bucket)
+            if object_lock(self._client(), self._bucket):
+                return ""
         except (BotoCoreError, ClientError, ImproperlyConfigured) as exc:
             return f"Whether objects are locked in the {self.name} is unknown: {exc}"
-        if locked:
-            return ""
         return (
             f"The {self.name} has no object lock with a default retention: whoever has its keys "
             "can delete checkpoints, or write others."
@@ -168,24 +162,26 @@ def witnesses(configured: Sequence[str]) -> list[Witness]:
     """The witnesses that AUDIT_WITNESSES names.
 
     Raises:
-        ImproperlyConfigured: one has none of the FORMS, or its bucket is not set.
+        ImproperlyConfigured: one has none of the forms, or its bucket is not set.
     """
-    found: list[Witness] = []
-    for each in configured:
-        kind, _, value = each.partition(":")
-        if each == "stdout":
-            found.append(StandardOutput())
-        elif kind == "file" and value:
-            found.append(AppendedFile(Path(value)))
-        elif each == "bucket":
-            if "witness" not in settings.STORAGES:
-                raise ImproperlyConfigured(
-                    "AUDIT_WITNESSES has `bucket`, but AUDIT_WITNESS_BUCKET is not set."
-                )
-            found.append(Bucket())
-        else:
-            raise ImproperlyConfigured(f"AUDIT_WITNESSES must have {FORMS}, not {each!r}.")
-    return found
+    return [_witness(*each.partition(":")) for each in configured]
+
+
+def _witness(kind: str, colon: str, path: str) -> Witness:
+    if kind == "file" and path:
+        return AppendedFile(Path(path))
+    if kind == "bucket" and not colon:
+        if "witness" not in settings.STORAGES:
+            raise ImproperlyConfigured(
+                "AUDIT_WITNESSES has `bucket`, but AUDIT_WITNESS_BUCKET is not set."
+            )
+        return Bucket()
+    if kind == "stdout" and not colon:
+        return Witness()
+    raise ImproperlyConfigured(
+        "AUDIT_WITNESSES must have `stdout`, `file:/path/to/file` or `bucket`, not "
+        f"{kind + colon + path!r}."
+    )
 
 
 class Publisher:
@@ -215,18 +211,18 @@ class Publisher:
                 self._report(f"The witness {witness.name} cannot be read: {exc}")
         return max(found, key=lambda statement: statement.size, default=None)
 
-    def publish(self, checkpoint: Checkpoint) -> None:
+    def publish(self, size: int, note: str) -> None:
         """Hands over the newest checkpoint, to each witness once."""
         self.failed = False
         for witness in self._witnesses:
-            if self._published.get(witness.name) == checkpoint.note:
+            if self._published.get(witness.name) == note:
                 continue
             try:
-                witness.publish(checkpoint.size, checkpoint.note)
-                self._published[witness.name] = checkpoint.note
+                witness.publish(size, note)
+                self._published[witness.name] = note
             except Exception as exc:  # of any storage; sealing goes on without it
                 self.failed = True
                 self._report(
-                    f"The witness {witness.name} did not get the checkpoint of "
-                    f"{checkpoint.size:,} entries: {exc}"
+                    f"The witness {witness.name} did not get the checkpoint of {size:,} entries: "
+                    f"{exc}"
                 )

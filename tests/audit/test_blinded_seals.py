@@ -4,15 +4,13 @@ import io
 from datetime import timedelta
 from typing import Any
 
-import psycopg
 import pytest
 from django.core.management import call_command
 
 from audit.models import AuditEntry, Checkpoint
-from audit.sealing import sealer as sealing
 from audit.sealing import state
 from audit.sealing.note import Horizon, Statement
-from audit.sealing.sealer import Sealer, SealRefused
+from audit.sealing.sealer import SealRefused
 from config.runtime.postgresql import roles
 from tests.audit.test_seal_audit import check_tree, other, sealed_ids  # noqa: F401 - a fixture
 from tests.support import seals
@@ -92,22 +90,6 @@ def test_leaves_that_are_gone_are_an_alarm() -> None:
     seal()
     as_owner("DELETE FROM audit_leaf WHERE index = 2")
     assert warning("has lost leaves")
-
-
-def test_whoever_holds_the_sealers_lock_delays_them_for_a_moment(
-    other: psycopg.Connection,  # noqa: F811
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    other.execute("SELECT pg_advisory_lock(%s)", [sealing.LOCK])
-    reported: list[str] = []
-    one = Sealer(KEY, [], None, reported.append)
-    written(2)
-    assert (seal(one), reported) == (0, [])
-    monkeypatch.setattr(sealing, "LOCKED_SECONDS", 0)
-    assert seal(one) == 2
-    [said] = reported
-    assert "holds the lock of the sealers" in said
-    check_tree()
 
 
 @pytest.mark.parametrize("column", ["complete_to", "next_complete_to"])

@@ -122,7 +122,7 @@ def test_only_new_entries_are_looked_at() -> None:
 def test_a_long_backlog_is_sealed_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sealing, "BATCH", 100)
     written(601)
-    one = Sealer(KEY, [], None, print)
+    one = Sealer(KEY, [], None)
     assert [seal(one) for _ in range(8)] == [100] * 6 + [1, 0]
     assert sealed_ids() == all_ids()
     assert Subtree.objects.count() == 2
@@ -254,8 +254,8 @@ def test_a_new_key_signs_on_if_the_old_one_is_known() -> None:
     new = PrivateKey.generate(KEY.name)
     written()
     with pytest.raises(SealRefused, match="no known key"):
-        seal(Sealer(new, [], None, print))
-    assert seal(Sealer(new, [KEY.public], None, print)) == 1
+        seal(Sealer(new, [], None))
+    assert seal(Sealer(new, [KEY.public], None)) == 1
     newest = Checkpoint.objects.order_by("-size")[0]
     assert open_note(newest.note, [new.public])
 
@@ -299,7 +299,7 @@ def test_a_restored_database_is_sealed_on_demand(witness: Path) -> None:
 
 
 def test_a_sealer_that_runs_notices_that_entries_are_gone() -> None:
-    one = Sealer(KEY, [], None, print)
+    one = Sealer(KEY, [], None)
     for _ in range(2):
         written(3)
         seal(one)

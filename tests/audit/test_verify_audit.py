@@ -82,7 +82,7 @@ def test_an_empty_log_is_intact(witness: Path) -> None:
 def test_a_changed_entry_is_named(witness: Path) -> None:
     ids = seal(3, 2)
     as_owner(f"UPDATE audit_auditentry SET person = 'eve' WHERE id = {ids[1]}")
-    assert problems() == [f"Entry {ids[1]} was changed after it was sealed (leaf 1)."]
+    assert problems() == [f"Entry {ids[1]} was changed or moved after it was sealed (leaf 1)."]
     damaged = AuditEntry.objects.get(action="audit.verification_failed")
     assert damaged.detail.startswith("1 problems; 5 sealed entries")
 
@@ -103,7 +103,7 @@ def test_a_changed_entry_is_named(witness: Path) -> None:
 def test_each_change_of_a_column_is_found(witness: Path, change: str) -> None:
     last = seal(3)[-1]
     as_owner(f"UPDATE audit_auditentry SET {change} WHERE id = {last}")
-    assert problems() == [f"Entry {last} was changed after it was sealed (leaf 2)."]
+    assert problems() == [f"Entry {last} was changed or moved after it was sealed (leaf 2)."]
 
 
 # What the owner of the database does to a log of nine entries in three seals, and what is named;
@@ -254,7 +254,7 @@ def test_a_log_that_was_written_anew_is_found_with_yesterday_s_checkpoint(witnes
         "DELETE FROM audit_checkpoint",
         f"UPDATE audit_auditentry SET person = 'eve' WHERE id = {ids[1]}",
     )
-    seals.seal(Sealer(PrivateKey.generate(KEY.name), [], None, print))
+    seals.seal(Sealer(PrivateKey.generate(KEY.name), [], None))
     assert len(problems()) == 2  # not signed by a known key
     as_owner("DELETE FROM audit_leaf", "DELETE FROM audit_checkpoint")
     seals.seal()
@@ -292,7 +292,7 @@ def test_a_large_log_is_verified_in_windows(witness: Path, monkeypatch: pytest.M
     assert problems("--checkpoint", str(witness)) == []
     as_owner(f"UPDATE audit_auditentry SET person = 'eve' WHERE id = {ids[17]}")
     assert problems("--checkpoint", str(witness)) == [
-        f"Entry {ids[17]} was changed after it was sealed (leaf 17)."
+        f"Entry {ids[17]} was changed or moved after it was sealed (leaf 17)."
     ]
 
 
@@ -347,7 +347,7 @@ def test_whatever_an_owner_does_is_named(
     forget(size)
     for kind in kinds:
         attack.apply(kind, ids[:size], choice)
-    expected = {f"Entry {id} was changed after it was sealed" for id in attack.changed}
+    expected = {f"Entry {id} was changed or moved after it was sealed" for id in attack.changed}
     expected |= {f"Entry {id} is missing" for id in attack.deleted}
     # Leaves that no checkpoint has are read after the others, so a move between is two changes.
     moved = "was " if truncated else "was reordered: it was leaf"

@@ -16,7 +16,7 @@ from django.urls import reverse
 from audit.models import AuditEntry
 from config.runtime.postgresql import roles
 from config.runtime.slots import SLOTS
-from documents.evidence.proofs import BATCH
+from documents.evidence import BATCH
 from documents.models import Document
 from tests.support import factories
 from tests.support.database import without_triggers
@@ -133,7 +133,7 @@ def test_evidence_waits_for_the_export_before_of_the_same_user(
 def test_evidence_holds_no_slot_of_the_pages_while_it_is_sent(
     lease: Document, acme: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("documents.evidence.proofs.BATCH", 1)
+    monkeypatch.setattr("documents.evidence.BATCH", 1)
     seal()
     response: Any = signed_in(acme.admin).get(url_of(lease.id))
     for _ in response.streaming_content:

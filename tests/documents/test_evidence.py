@@ -290,7 +290,7 @@ def test_evidence_has_only_entries_of_the_scope(
 def test_evidence_of_many_entries_is_read_in_batches_and_refused_on_a_page(
     acme: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("documents.evidence.proofs.BATCH", 10)
+    monkeypatch.setattr("documents.evidence.BATCH", 10)
     document = factories.listed(acme.workspace, 1)[0]
     facts = {"workspace_id": acme.workspace.id, "document_id": document.id}
     AuditEntry.objects.bulk_create(AuditEntry(action="document.viewed", **facts) for _ in range(40))
