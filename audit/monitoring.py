@@ -1,8 +1,10 @@
 """The state of the log, of backups and of downloads: for `/readyz`, metrics and operators."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import datetime, timedelta
 
+from django.db import DEFAULT_DB_ALIAS, connections
 from django.db import connection as default_connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
@@ -42,8 +44,10 @@ class NotSealed(Exception):
 
 def check_seals() -> None:
     """Raises an exception unless the log is sealed and, as far as is known, intact."""
-    if warnings := state.read_apart().warnings():
-        raise NotSealed(" ".join(warnings))
+    # The thread does nothing else, so it keeps no connection.
+    with closing(connections.create_connection(DEFAULT_DB_ALIAS)) as connection:
+        if warnings := state.read(connection).warnings():
+            raise NotSealed(" ".join(warnings))
 
 
 def read_metrics(connection: BaseDatabaseWrapper) -> Iterator[Metric]:

@@ -8,9 +8,9 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
 
-from audit import download_outcomes
+from audit import downloads
 from audit.admin.links import log_link, page_and_entries, page_link, pages_of
-from audit.models import Action, AuditEntry
+from audit.models import DOWNLOADS, Action, AuditEntry, Checkpoint
 from audit.sealing import state
 from config.console.formatting import date_column, pill, time_tag
 from config.templatetags.console import copyable
@@ -34,36 +34,29 @@ def prepare(
     """
     pages = pages_of(request)
     seals = state.seals_of(entries)
-    ends = download_outcomes.ends_of(entries, among)
+    ends = downloads.ends_of(entries, among)
     for entry in entries:
         found: Any = entry
         found.pages = pages
-        found.seal_found = seals.get(entry.pk)
-        found.outcome = None
-        if entry.action == Action.DOWNLOAD_ENDED:
-            found.outcome = download_outcomes.outcome(entry, entry)
-        elif entry.action == Action.DOCUMENT_DOWNLOADED:
-            found.outcome = download_outcomes.outcome(entry, ends.get(entry.request_id))
+        found.leaf, found.intact = seals.get(entry.pk, (None, True))
+        found.outcome = ""
+        if entry.action in DOWNLOADS:
+            ended = entry if entry.action == Action.DOWNLOAD_ENDED else ends.get(entry.request_id)
+            found.outcome = downloads.outcome(entry, ended)
 
 
-def link_column(label: str, text: str, **filters: str) -> Callable[[Any, AuditEntry], str]:
-    """A column with a link to the audit log, filtered by a value of the entry.
-
-    Args:
-        text: the property of the entry that the link shows.
-        filters: one filter, with the field of the entry that has its value.
-    """
-    [(name, field)] = filters.items()
+def link_column(label: str, name: str) -> Callable[[Any, AuditEntry], str]:
+    """A field's value, with a link to the entries that a search for it finds."""
 
     @admin.display(description=label)
     def column(self: Any, entry: AuditEntry) -> str:
-        return log_link(getattr(entry, text), **{name: getattr(entry, field)})
+        return log_link(getattr(entry, name), q=getattr(entry, name))
 
     return column
 
 
-def object_column(label: str, text: str, field: str) -> Callable[[Any, Any], str]:
-    """A column with a link to an object's page and one to its entries.
+def object_fact(label: str, text: str, field: str) -> Callable[[Any, Any], str]:
+    """A link to an object's page, one to its entries, and its id, which can be copied.
 
     Args:
         text: the property of the entry with the object's name.
@@ -71,20 +64,12 @@ def object_column(label: str, text: str, field: str) -> Callable[[Any, Any], str
     """
 
     @admin.display(description=label)
-    def column(self: Any, entry: Any) -> str:
-        return page_and_entries(entry.pages, getattr(entry, text), field, getattr(entry, field))
-
-    return column
-
-
-def object_fact(label: str, text: str, field: str) -> Callable[[Any, Any], str]:
-    """The same for an entry's page, with the id, which can be copied."""
-    shown = object_column(label, text, field)
-
-    @admin.display(description=label)
     def fact(self: Any, entry: Any) -> str:
         value = getattr(entry, field)
-        return format_html("{} {}", shown(self, entry), copyable(value)) if value else ""
+        if not value:
+            return ""
+        links = page_and_entries(entry.pages, getattr(entry, text), field, value)
+        return format_html("{} {}", links, copyable(value))
 
     return fact
 
@@ -94,9 +79,9 @@ class EntryFields:
 
     when = date_column("created_at", "time")
     happened = date_column("occurred_at", "happened", empty="")
-    person_link = link_column("user", "person", q="person")
-    member_link = link_column("account", "member", q="member")
-    address_link = link_column("address", "address", q="address")
+    person_link = link_column("user", "person")
+    member_link = link_column("account", "member")
+    address_link = link_column("address", "address")
 
     workspace_fact = object_fact("workspace", "workspace_name", "workspace_id")
     key_fact = object_fact("API key", "key_label", "key_id")
@@ -117,23 +102,18 @@ class EntryFields:
     def sent(self, entry: AuditEntry) -> str:
         return "" if entry.bytes_sent is None else f"{entry.bytes_sent:,}"
 
-    def sealed(self, entry: Any) -> str:
-        """Only what is not as it should be."""
-        if entry.seal_found is None:
-            return pill("quiet", "not sealed yet")
-        return "" if entry.seal_found.intact else pill("bad", "changed")
-
     @admin.display(description="seal")
     def seal(self, entry: Any) -> str:
-        seal: state.Seal | None = entry.seal_found
-        checkpoint = seal.checkpoint() if seal else None
-        if seal is None or checkpoint is None:
+        if entry.leaf is None:
             return "Not sealed yet"
-        if not seal.intact:
-            return f"Leaf {seal.leaf:,}, which this entry does not match"
+        if not entry.intact:
+            return f"Leaf {entry.leaf:,}, which this entry does not match"
+        checkpoint = Checkpoint.objects.filter(size__gt=entry.leaf).order_by("size").first()
+        if checkpoint is None:
+            return "Not sealed yet"
         return format_html(
             "Leaf {}; sealed by the checkpoint of {}, with {} entries",
-            f"{seal.leaf:,}",
+            f"{entry.leaf:,}",
             time_tag(checkpoint.sealed_at),
             f"{checkpoint.size:,}",
         )
@@ -143,9 +123,8 @@ class EntryFields:
         return entry.action_label
 
     @admin.display(description="download")
-    def download(self, entry: Any) -> str:
-        outcome: download_outcomes.Outcome | None = entry.outcome
-        return outcome.pill if outcome else ""
+    def download(self, entry: Any) -> Any:
+        return entry.outcome
 
     def line(self, entry: Any) -> dict[str, Any]:
         """The entry in one line: how it is coloured, and the texts of its columns."""
@@ -155,16 +134,19 @@ class EntryFields:
 
         key = link(entry.key_label, "key_id")
         parts = [link(entry.document_title, "document_id"), entry.member, entry.file_type]
-        if download_outcomes.is_download(entry):
-            parts.append(self.download(entry))
+        if entry.outcome:
+            parts.append(entry.outcome)
         else:
             # A key that acted itself is who did it.
             parts = [key if entry.person else "", *parts, " ".join(entry.detail.split())]
+        sealed = pill("quiet", "not sealed yet") if entry.leaf is None else ""
+        if not entry.intact:
+            sealed = pill("bad", "changed")
         return {
             "entry": entry,
             "colour": COLOURS.get(entry.action.partition(".")[2], ""),
             "word": entry.action_label,
             "who": entry.person or key,
             "what": format_html_join(", ", "{}", ((part,) for part in parts if part)),
-            "sealed": self.sealed(entry),
+            "sealed": sealed,
         }

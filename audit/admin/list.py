@@ -1,9 +1,11 @@
 """The audit log in the admin: all of it for support staff, their own for workspace admins."""
 
+from dataclasses import replace
 from typing import Any
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
+from django.db.models import Case, Value, When
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
 from django.urls import URLPattern, path
@@ -12,17 +14,60 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_GET
 
 from audit.admin import columns
-from audit.admin.changelist import AuditChangeList
 from audit.admin.export import ExportViews
 from audit.admin.filters import AuditLogFilter
+from audit.admin.links import refused_requests_url
+from audit.admin.periods import LogChangeList
+from audit.admin.search import Recognised
 from audit.admin.workspace_filter import suggestions
-from audit.models import AuditEntry
+from audit.models import DOWNLOADS, AuditEntry
 from audit.queries import latest_downloads
 from audit.scope import scope_of
 from audit.sealing import state
 from config.console.formatting import Bad, code_spans
 
 MOST_OF_A_REQUEST = 20  # other entries that an entry's page shows
+OF_IDS = {"document_id": "Document id", "key_id": "Key id", "workspace_id": "Workspace id"}
+
+
+class AuditChangeList(LogChangeList):
+    """Adds what an id was recognised as."""
+
+    form: AuditLogFilter
+    names = ("downloads", "other")
+    series = Case(When(action__in=DOWNLOADS, then=Value("downloads")), default=Value("other"))
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        columns.prepare(request, self.result_list, self.root_queryset)
+        admin: Any = self.model_admin
+        self.lines = [
+            {**admin.line(entry), "facts": admin.facts(request, entry)}
+            for entry in self.result_list
+        ]
+        scope = scope_of(request)
+        self.several = scope.everything or len(scope.workspaces) != 1
+
+    # --- Search
+
+    @property
+    def recognised(self) -> list[Recognised]:
+        return [self._as_found(each) for each in super().recognised]
+
+    def _as_found(self, recognised: Recognised) -> Recognised:
+        """What an id is, as the entries show that it has found."""
+        for row in self.result_list:
+            for field, what in OF_IDS.items():
+                id = getattr(row, field)
+                if id and recognised.value in (str(id), id.hex):
+                    return replace(recognised, what=what)
+        return recognised
+
+    @property
+    def empty_links(self) -> list[tuple[str, str]]:
+        requests = [each.value for each in self.form.recognised if each.request]
+        refused = [("Look among refused requests", refused_requests_url(each)) for each in requests]
+        return [*super().empty_links, *refused[:1]]
 
 
 @admin.register(AuditEntry)
@@ -110,7 +155,7 @@ class AuditEntryAdmin(columns.EntryFields, ExportViews):
         entry = self.visible_or_404(request, object_id)
         context = {
             "same_request": self._same_request(request, entry),
-            "changed_after_seal": entry.seal_found is not None and not entry.seal_found.intact,
+            "changed_after_seal": not entry.intact,
         }
         return super().change_view(request, object_id, form_url, context | (extra_context or {}))
 

@@ -6,17 +6,15 @@ finds out; its result is an entry.
 """
 
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
-from django.db import DEFAULT_DB_ALIAS, connections
 from django.db import connection as default_connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from audit.models import Action, AuditEntry, Checkpoint
+from audit.models import Action, AuditEntry
 from audit.sealing import checkpoints
 from audit.sealing.checkpoints import Newest
 from audit.sealing.keys import public_keys
@@ -160,16 +158,6 @@ def _foreign(signed: Newest) -> str:
     return ""
 
 
-def read_apart() -> State:
-    """Reads the state over a connection of its own, for a thread that does nothing else.
-
-    Raises:
-        django.db.Error: the database is out of reach.
-    """
-    with closing(connections.create_connection(DEFAULT_DB_ALIAS)) as connection:
-        return read(connection)
-
-
 _SEALED = f"""
     SELECT entry.id, leaf.index, leaf.hash = {HASH}
     FROM audit_leaf AS leaf JOIN audit_auditentry AS entry ON entry.id = leaf.entry_id
@@ -177,25 +165,8 @@ _SEALED = f"""
 """  # noqa: S608 - made of constants
 
 
-@dataclass(frozen=True)
-class Seal:
-    """The seal of an entry.
-
-    Attributes:
-        leaf: its index in the tree.
-        intact: whether the entry still is what was sealed.
-    """
-
-    leaf: int
-    intact: bool
-
-    def checkpoint(self) -> Checkpoint | None:
-        """The first checkpoint that contains it."""
-        return Checkpoint.objects.filter(size__gt=self.leaf).order_by("size").first()
-
-
-def seals_of(entries: Sequence[AuditEntry]) -> dict[int, Seal]:
-    """The seals of those that are sealed, by their ids."""
+def seals_of(entries: Sequence[AuditEntry]) -> dict[int, tuple[int, bool]]:
+    """By the ids of those that are sealed: the leaf, and whether the entry still matches it."""
     with default_connection.cursor() as cursor:
         cursor.execute(_SEALED, [[entry.pk for entry in entries]])
-        return {id: Seal(leaf, intact) for id, leaf, intact in cursor.fetchall()}
+        return {id: (leaf, intact) for id, leaf, intact in cursor.fetchall()}

@@ -227,7 +227,7 @@ def test_audit_entry_that_differs_from_its_seal_is_reported(as_owner: None, sam:
     assert re.search(r'class="banner banner-bad"[^>]*>This entry does not match its seal', html)
     assert "; sealed by the checkpoint of" not in html
     assert "does not match its seal" not in body(sam.get(entry_url(other)))
-    listed = {each.pk: each.seal_found.intact for each in shown(sam).result_list}
+    listed = {each.pk: each.intact for each in shown(sam).result_list}
     assert listed == {entry.pk: False, other.pk: True}
 
 

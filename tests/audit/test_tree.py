@@ -80,7 +80,7 @@ def test_roots_and_proofs_are_those_of_another_implementation() -> None:
         assert tree.root() == other.get_root(size)
         if size in (1, 2, 3, 7, 8, 100, 255, 256, 257, 300):
             for index in range(size):
-                proof = merkle.inclusion_proof(index, size, complete(leaves))
+                proof = merkle.inclusion_proof(index, 0, size, complete(leaves))
                 assert other.prove_inclusion(index + 1, size).path == [leaves[index], *proof]
 
 
