@@ -68,16 +68,6 @@ def split(size: int) -> int:
     return 1 << (size - 1).bit_length() - 1
 
 
-def complete_subtrees(size: int) -> list[tuple[int, int]]:
-    """The complete subtrees of a tree, the largest first: (start, stop) of their leaves."""
-    found, start = [], 0
-    for bits in reversed(range(size.bit_length())):
-        if size >> bits & 1:
-            found.append((start, start + (1 << bits)))
-            start += 1 << bits
-    return found
-
-
 def root_of(start: int, stop: int, complete: HashOf) -> bytes:
     """The root of leaves[start:stop], where `start` is a multiple of the left subtree's size.
 
@@ -142,7 +132,12 @@ class StoredTree:
         Raises:
             TreeDamaged: hashes are missing.
         """
-        return Frontier(size, [self.complete(*each) for each in complete_subtrees(size)])
+        hashes, start = [], 0
+        for bits in reversed(range(size.bit_length())):
+            if size >> bits & 1:
+                hashes.append(self.complete(start, start + (1 << bits)))
+                start += 1 << bits
+        return Frontier(size, hashes)
 
     def root(self, size: int) -> bytes:
         """The root of the first `size` leaves.

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import ClientError
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.files.storage import storages
@@ -44,10 +44,6 @@ class Witness:
     def newest(self) -> str | None:
         """The newest note it has; None if it has none, or cannot be read."""
         return None
-
-    def warning(self) -> str:
-        """Why what it keeps is not safe there; empty if that is not known of it."""
-        return ""
 
 
 class AppendedFile(Witness):
@@ -107,17 +103,6 @@ class Bucket(Witness):
         if not days:
             return None
         return self._read(max(each["Key"] for each in self._list(max(days))["Contents"]))
-
-    def warning(self) -> str:
-        try:
-            if object_lock(self._client(), self._bucket):
-                return ""
-        except (BotoCoreError, ClientError, ImproperlyConfigured) as exc:
-            return f"Whether objects are locked in the {self.name} is unknown: {exc}"
-        return (
-            f"The {self.name} has no object lock with a default retention: whoever has its keys "
-            "can delete checkpoints, or write others."
-        )
 
     def _client(self) -> "S3Client":
         if not self._storage.access_key:
@@ -198,11 +183,9 @@ class Publisher:
         self._published: dict[str, str] = {}  # notes
 
     def newest(self, keys: Sequence[PublicKey]) -> Statement | None:
-        """The largest checkpoint that any witness has. Reports what is not safe about witnesses."""
+        """The largest checkpoint that any witness has."""
         found: list[Statement] = []
         for witness in self._witnesses:
-            if warning := witness.warning():
-                self._report(warning)
             try:
                 if note := witness.newest():
                     found.append(Statement.opened(note, keys))

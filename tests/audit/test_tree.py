@@ -90,8 +90,9 @@ def test_a_tree_can_be_continued_from_its_complete_subtrees(size: int) -> None:
     tree = Frontier()
     for leaf in leaves[:size]:
         tree.append(leaf)
-    parts = merkle.complete_subtrees(size)
-    again = Frontier(size, [complete(leaves)(*part) for part in parts])
+    stored = merkle.StoredTree()
+    stored.complete = complete(leaves)
+    again = stored.frontier(size)
     assert again.root() == tree.root()
     assert again.append(leaves[size]) == tree.append(leaves[size])
     assert again.root() == tree.root()
@@ -99,13 +100,9 @@ def test_a_tree_can_be_continued_from_its_complete_subtrees(size: int) -> None:
 
 def test_subtrees_are_stored_when_they_are_complete() -> None:
     leaves = hashes(700)
-    tree, stored = Frontier(), []
-    for leaf in leaves:
-        stored += tree.append(leaf)
+    tree = Frontier()
+    stored = [each for leaf in leaves for each in tree.append(leaf)]
     assert stored == [(1, 0, complete(leaves)(0, 256)), (1, 1, complete(leaves)(256, 512))]
-
-
-def test_a_subtree_of_65536_leaves_is_of_the_second_level() -> None:
     tree = Frontier(65_535, [bytes(32)] * 16)
     assert [each[:2] for each in tree.append(bytes(32))] == [(1, 255), (2, 0)]
 
@@ -151,6 +148,7 @@ def test_openssl_agrees_with_the_signature(tmp_path: Path) -> None:
 
 def test_keys_are_read_as_they_are_written() -> None:
     assert PrivateKey.parse(KEY.encode()) == KEY
+    assert KEY.encode().rpartition("+")[2] not in repr(KEY) + str(KEY)
     assert PublicKey.parse(str(KEY.public)) == KEY.public
     # The example of golang.org/x/mod/sumdb/note's documentation.
     peter = PublicKey.parse("PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW")
@@ -160,10 +158,6 @@ def test_keys_are_read_as_they_are_written() -> None:
     )
     note = f"{text}\n— PeterNeumann x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM=\n"  # noqa: E501
     assert open_note(note, [peter]) == text
-
-
-def test_a_private_key_does_not_show_itself() -> None:
-    assert KEY.encode().rpartition("+")[2] not in repr(KEY) + str(KEY)
 
 
 @pytest.mark.parametrize(
@@ -220,14 +214,16 @@ def test_a_checkpoint_that_was_cut_short_is_skipped(tmp_path: Path, statement: S
         assert list(read_notes(io.StringIO(file.read_text(errors="replace")))) == [note, note]
 
 
-def test_a_file_may_have_checkpoints_of_several_releases(tmp_path: Path) -> None:
-    notes = [KEY.sign(each.text()) for each in (OLD, STATEMENT, OLD, OLD, STATEMENT, STATEMENT)]
-    assert list(read_notes(io.StringIO("".join(notes)))) == notes
-
-
-def test_the_newest_checkpoint_of_a_file_is_its_last(tmp_path: Path) -> None:
-    witness = AppendedFile(tmp_path / "checkpoints")
+def test_a_file_has_checkpoints_of_several_releases_and_the_newest_is_its_last(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "checkpoints"
+    witness = AppendedFile(path)
     assert witness.newest() is None
-    for size in (8, 9):
-        witness.publish(size, KEY.sign(replace(STATEMENT, size=size).text()))
-    assert Statement.parse(open_note(witness.newest() or "", [KEY.public])).size == 9
+    notes = [KEY.sign(each.text()) for each in (OLD, STATEMENT, OLD, OLD, STATEMENT, STATEMENT)]
+    for note in notes:
+        witness.publish(8, note)
+    assert list(read_notes(io.StringIO(path.read_text()))) == notes
+    last = KEY.sign(replace(STATEMENT, size=9).text())
+    witness.publish(9, last)
+    assert witness.newest() == last
