@@ -1,6 +1,5 @@
 """What the logs have in common: filters by time, periods to choose from, a chart above the list."""
 
-import contextlib
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -127,33 +126,32 @@ class LogChangeList(WorkspaceChoices):
         """A bar for each hour or day; None if there is nothing to draw."""
         if not self.form.is_valid() or {AFTER, BEFORE} & set(self.params) or not self.result_list:
             return None
-        for since, until in self._ranges():
-            with contextlib.suppress(histogram.TooMany):
-                return histogram.chart(
-                    self.queryset.annotate(series=self.series, number=self.number),
-                    self.form.alternatives(),
-                    since,
-                    until,
-                    names=self.names,
-                    url=lambda text: self.address(since=text, until=text, within=None),
-                )
-        return SafeString(
-            '<p class="quiet">Too many entries for a chart. Choose a shorter time.</p>'
-        )
+        try:
+            return histogram.chart(
+                self.queryset.annotate(series=self.series, number=self.number),
+                self.form.alternatives(),
+                *self._range(),
+                names=self.names,
+                url=lambda text: self.address(since=text, until=text, within=None),
+            )
+        except histogram.TooMany:
+            return SafeString(
+                '<p class="quiet">Too many entries for a chart. Choose a shorter time.</p>'
+            )
 
-    def _ranges(self) -> list[tuple[datetime, datetime]]:
-        """The filters' times; without any, the last month with entries, or else the last day."""
+    def _range(self) -> tuple[datetime, datetime]:
+        """The filters' time; without one, the last day or month, up to the newest entry."""
         values = self.form.cleaned_data
         now = timezone.now()
         span = next((each.span for each in self.form.recognised if each.span), None)
         since, until = values["since"] or span, values["until"] or span
         end: datetime = until.last if until else now
         if since:
-            return [(since.first, max(end, since.first))]
+            return since.first, max(end, since.first)
         if values["within"]:
-            return [(now - PERIODS[values["within"]][1], end)]
-        lengths = [SOME, ALL] if self.narrowed else [ALL]
+            return now - PERIODS[values["within"]][1], end
+        length = SOME if self.narrowed else ALL
         # Not `end - length`: there may be no such time.
-        if end - self.result_list[0].created_at > lengths[0]:
+        if end - self.result_list[0].created_at > length:
             end = self.result_list[0].created_at
-        return [(end - min(length, end - FIRST), end) for length in lengths]
+        return end - min(length, end - FIRST), end

@@ -13,9 +13,9 @@ from datetime import UTC, datetime, timedelta
 from itertools import groupby
 
 from django.db import connection, transaction
-from django.db.models import Count, Max
+from django.db.models import Count, Exists, Max, OuterRef
 
-from audit.models import Leaf, Subtree
+from audit.models import AuditEntry, Leaf, Subtree
 from audit.sealing import checkpoints
 from audit.sealing.checkpoints import Newest
 from audit.sealing.keys import NoteError, PublicKey
@@ -32,12 +32,6 @@ FETCHED = 10_000  # ids at a time
 # transaction that commits late is no reason for that.
 BACKDATED = timedelta(days=1)
 LATE = timedelta(seconds=LATE_SECONDS)
-
-_WITHOUT_LEAF = """
-    SELECT entry.id FROM audit_auditentry AS entry
-    LEFT JOIN audit_leaf AS leaf ON leaf.entry_id = entry.id
-    WHERE leaf.entry_id IS NULL ORDER BY entry.id
-"""
 
 
 @dataclass
@@ -268,21 +262,17 @@ class Verifier:
         complete_to = newest.horizon.complete_to
         with connection.cursor() as cursor:
             cursor.execute("SET LOCAL enable_mergejoin = on; SET LOCAL enable_hashjoin = on")
-            cursor.execute(f"DECLARE without_leaf CURSOR FOR {_WITHOUT_LEAF}")
-            while True:
-                self._shutdown.check()
-                cursor.execute(f"FETCH {FETCHED} FROM without_leaf")
-                ids = [row[0] for row in cursor.fetchall()]
-                if not ids:
-                    return
-                for entry_id in ids:
-                    if entry_id > complete_to:
-                        self.result.unsealed += 1
-                    else:
-                        self._problem(
-                            f"Entry {entry_id} was added later, or lost its leaf: all entries up "
-                            f"to {complete_to} were sealed."
-                        )
+        leaf = Leaf.objects.filter(entry_id=OuterRef("pk"))
+        found = AuditEntry.objects.filter(~Exists(leaf)).order_by("pk").values_list("pk", flat=True)
+        for entry_id in found.iterator(FETCHED):
+            self._shutdown.check()
+            if entry_id > complete_to:
+                self.result.unsealed += 1
+            else:
+                self._problem(
+                    f"Entry {entry_id} was added later, or lost its leaf: all entries up to "
+                    f"{complete_to} were sealed."
+                )
 
 
 def _at(statement: Statement) -> str:
