@@ -14,8 +14,7 @@ from django.utils.safestring import SafeString
 from audit.admin import histogram
 from audit.admin.search import Recognised, in_words
 from audit.admin.times import SpanField
-from audit.admin.workspace_filter import WorkspaceChoices
-from config.console.changelist import AFTER, BEFORE, FilterForm
+from config.console.changelist import AFTER, BEFORE, FilterForm, KeysetChangeList
 from config.console.formatting import time_tag
 
 PERIODS = {
@@ -70,7 +69,7 @@ class LogFilter(FilterForm):
         return time_tag(span.first if name == "since" else span.last) if span else ""
 
 
-class LogChangeList(WorkspaceChoices):
+class LogChangeList(KeysetChangeList):
     """A list with periods, a chart, and a search that says what it was recognised as.
 
     Attributes:

@@ -17,44 +17,10 @@ from django.utils.safestring import SafeString
 
 from audit.models import LISTED, AuditEntry
 from audit.scope import workspace_model
-from config.console.changelist import KeysetChangeList
 
 SUGGESTED = 20  # workspaces
 MOST = 10  # workspaces that a name may stand for
 SEPARATOR = " · "  # in a workspace's label
-
-
-class Ambiguous(ValidationError):
-    """Several workspaces have this name.
-
-    Attributes:
-        choices: their ids and labels.
-    """
-
-    def __init__(self, choices: list[tuple[UUID, str]]) -> None:
-        super().__init__("Several workspaces match. Choose one:", code="ambiguous")
-        self.choices = choices
-
-
-class WorkspaceChoices(KeysetChangeList):
-    """A list whose form has a `WorkspaceField`.
-
-    Attributes:
-        workspace_field: its name.
-    """
-
-    workspace_field = "workspace_id__exact"
-
-    @property
-    def choices(self) -> list[tuple[str, str]]:
-        """The workspaces that an ambiguous name may mean, with the list of each."""
-        errors: list[Any] = self.form.errors.as_data().get(self.workspace_field, [])
-        return [
-            (label, self.address(**{self.workspace_field: id}))
-            for error in errors
-            if isinstance(error, Ambiguous)
-            for id, label in error.choices
-        ]
 
 
 class WorkspaceInput(forms.TextInput):
@@ -112,7 +78,8 @@ class WorkspaceField(forms.CharField):
         if not found:
             raise ValidationError("No workspace has this name, or this id.")
         if len(found) > 1:
-            raise Ambiguous([(workspace.id, workspace.label) for workspace in found])
+            labels = ", ".join(workspace.label for workspace in found)
+            raise ValidationError(f"Several workspaces match. Enter one of: {labels}.")
         return found[0].id
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pymerkle import InmemoryTree
 
 from audit.sealing import tree as merkle
 from audit.sealing.keys import NoteError, PrivateKey, PublicKey
@@ -68,20 +67,6 @@ def test_roots_are_those_of_the_published_test_vectors() -> None:
     for leaf, root in zip(LEAVES, ROOTS[1:], strict=True):
         tree.append(merkle.leaf_hash(leaf))
         assert tree.root().hex() == root
-
-
-def test_roots_and_proofs_are_those_of_another_implementation() -> None:
-    other = InmemoryTree(algorithm="sha256")
-    tree, leaves = Frontier(), hashes(300)
-    for number, leaf in enumerate(leaves):
-        other.append_entry(b"%d" % number)
-        tree.append(leaf)
-        size = number + 1
-        assert tree.root() == other.get_root(size)
-        if size in (1, 2, 3, 7, 8, 100, 255, 256, 257, 300):
-            for index in range(size):
-                proof = merkle.inclusion_proof(index, 0, size, complete(leaves))
-                assert other.prove_inclusion(index + 1, size).path == [leaves[index], *proof]
 
 
 @given(st.integers(0, 700))
