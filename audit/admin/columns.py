@@ -45,33 +45,27 @@ def prepare(
             found.outcome = downloads.outcome(entry, ended)
 
 
-def link_column(label: str, name: str) -> Callable[[Any, AuditEntry], str]:
-    """A field's value, with a link to the entries that a search for it finds."""
+def fact(label: str, text: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
+    """A field of an entry's page; `text` gets the entry."""
 
     @admin.display(description=label)
-    def column(self: Any, entry: AuditEntry) -> str:
-        return log_link(getattr(entry, name), q=getattr(entry, name))
+    def shown(self: Any, entry: Any) -> Any:
+        return text(entry)
 
-    return column
+    return shown
 
 
-def object_fact(label: str, text: str, field: str) -> Callable[[Any, Any], str]:
+def object_links(entry: Any, text: str, field: str) -> str:
     """A link to an object's page, one to its entries, and its id, which can be copied.
 
     Args:
-        text: the property of the entry with the object's name.
-        field: the one with its id.
+        text: the object's name.
+        field: the field of the entry with its id.
     """
-
-    @admin.display(description=label)
-    def fact(self: Any, entry: Any) -> str:
-        value = getattr(entry, field)
-        if not value:
-            return ""
-        links = page_and_entries(entry.pages, getattr(entry, text), field, value)
-        return format_html("{} {}", links, copyable(value))
-
-    return fact
+    value = getattr(entry, field)
+    if not value:
+        return ""
+    return format_html("{} {}", page_and_entries(entry.pages, text, field, value), copyable(value))
 
 
 class EntryFields:
@@ -79,13 +73,22 @@ class EntryFields:
 
     when = date_column("created_at", "time")
     happened = date_column("occurred_at", "happened", empty="")
-    person_link = link_column("user", "person")
-    member_link = link_column("account", "member")
-    address_link = link_column("address", "address")
-
-    workspace_fact = object_fact("workspace", "workspace_name", "workspace_id")
-    key_fact = object_fact("API key", "key_label", "key_id")
-    document_fact = object_fact("document", "document_title", "document_id")
+    what_happened = fact("what happened", lambda entry: entry.action_label)
+    download = fact("download", lambda entry: entry.outcome)
+    person_link = fact("user", lambda entry: log_link(entry.person, q=entry.person))
+    member_link = fact("account", lambda entry: log_link(entry.member, q=entry.member))
+    address_link = fact("address", lambda entry: log_link(entry.address, q=entry.address))
+    workspace_fact = fact(
+        "workspace", lambda entry: object_links(entry, entry.workspace_name, "workspace_id")
+    )
+    key_fact = fact("API key", lambda entry: object_links(entry, entry.key_label, "key_id"))
+    document_fact = fact(
+        "document", lambda entry: object_links(entry, entry.document_title, "document_id")
+    )
+    sha256 = fact("file SHA-256", lambda entry: copyable(entry.file_sha256))
+    sent = fact(
+        "bytes sent", lambda entry: "" if entry.bytes_sent is None else f"{entry.bytes_sent:,}"
+    )
 
     @admin.display(description="request id")
     def request_fact(self, entry: AuditEntry) -> str:
@@ -93,14 +96,6 @@ class EntryFields:
             return ""
         found = log_link("all entries", q=entry.request_id)
         return format_html("{} {}", copyable(entry.request_id), found)
-
-    @admin.display(description="file SHA-256")
-    def sha256(self, entry: AuditEntry) -> str:
-        return copyable(entry.file_sha256)
-
-    @admin.display(description="bytes sent")
-    def sent(self, entry: AuditEntry) -> str:
-        return "" if entry.bytes_sent is None else f"{entry.bytes_sent:,}"
 
     @admin.display(description="seal")
     def seal(self, entry: Any) -> str:
@@ -117,14 +112,6 @@ class EntryFields:
             time_tag(checkpoint.sealed_at),
             f"{checkpoint.size:,}",
         )
-
-    @admin.display(description="what happened")
-    def what_happened(self, entry: AuditEntry) -> str:
-        return entry.action_label
-
-    @admin.display(description="download")
-    def download(self, entry: Any) -> Any:
-        return entry.outcome
 
     def line(self, entry: Any) -> dict[str, Any]:
         """The entry in one line: how it is coloured, and the texts of its columns."""

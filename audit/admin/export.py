@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.http import (
@@ -29,7 +28,7 @@ from audit.admin.base import ScopedAdmin
 from audit.admin.filters import AuditLogFilter
 from audit.admin.links import log_url
 from audit.admin.search import redirect_without_key
-from audit.admin.sending import RUNNING, Sending, TooManyExports, file_response, slot
+from audit.admin.sending import send, slot
 from audit.models import COLUMNS, Action, AuditEntry
 from audit.record import record
 from config.console import keyset
@@ -133,20 +132,22 @@ class ExportViews(ScopedAdmin):
         form = self._form_of_export(request)
         if not isinstance(form, AuditLogFilter):
             return form
-        person = request_user(request).get_username()
         entries, among = self.get_filtered(request, form), self.get_queryset(request)
-        try:
-            with RUNNING.begin(person):
-                # Committed before the first byte.
-                workspace, filters = form.only_workspace(), form.text()
-                started = record(
-                    Action.LOG_EXPORTED, by=person, workspace=workspace, detail=filters
-                )
-                sending = Sending(lines(entries, form.alternatives(), among), started)
-        except TooManyExports as exc:
-            messages.warning(request, exc.text)
-            return _list_with_filters(request)
-        return file_response(sending, file_name(form), "text/csv; charset=utf-8")
+
+        def begin() -> tuple[AuditEntry, Iterator[tuple[int, str]]]:
+            person, workspace = request_user(request).get_username(), form.only_workspace()
+            started = record(
+                Action.LOG_EXPORTED, by=person, workspace=workspace, detail=form.text()
+            )
+            return started, lines(entries, form.alternatives(), among)
+
+        return send(
+            request,
+            begin,
+            name=file_name(form),
+            content_type="text/csv; charset=utf-8",
+            back_url=f"{log_url()}?{request.GET.urlencode()}",
+        )
 
     def _form_of_export(self, request: HttpRequest) -> AuditLogFilter | HttpResponse:
         """The valid filters of an export, or the response without them.
@@ -165,8 +166,4 @@ class ExportViews(ScopedAdmin):
         form = self.get_filter_form(request)
         if form.is_valid():
             return form
-        return _list_with_filters(request)
-
-
-def _list_with_filters(request: HttpRequest) -> HttpResponseRedirect:
-    return HttpResponseRedirect(f"{log_url()}?{request.GET.urlencode()}")
+        return HttpResponseRedirect(f"{log_url()}?{request.GET.urlencode()}")

@@ -146,7 +146,7 @@ def test_audit_pages_say_all_of_an_entry_and_lead_to_what_it_names(
 
 
 def test_audit_list_says_whom_something_was_done_to(sam: Client) -> None:
-    facts = {"member": "<bob>@acme.example", "detail": "MEMBER → ADMIN"}
+    facts: dict[str, Any] = {"member": "<bob>@acme.example", "detail": "MEMBER → ADMIN"}
     [entry] = happened(action=Action.KEY_REVOKED, person="ada@acme.example", **facts)
     html = body(sam.get(HISTORY))
     assert "&lt;bob&gt;@acme.example, MEMBER → ADMIN" in line_of(html, entry)
