@@ -103,17 +103,18 @@ COPIED = (
 
 
 @pytest.mark.parametrize("statement", [OWN_TIME, COPIED])
-@pytest.mark.parametrize("role", ["serves", "as_owner"])
-def test_database_sets_the_id_and_the_time_of_an_entry(
-    acme: Tenant, request: pytest.FixtureRequest, role: str, statement: str
-) -> None:
-    if role == "as_owner":
-        request.getfixturevalue(role)
+def test_database_sets_the_id_and_the_time_of_an_entry(acme: Tenant, statement: str) -> None:
     last = AuditEntry.objects.latest("id").pk
     execute(statement)
     added = AuditEntry.objects.exclude(pk__lte=last).get()
     assert last < added.pk < last + 100
     assert timezone.now() - added.created_at < timedelta(minutes=1)
+
+
+@pytest.mark.parametrize("statement", [OWN_TIME, COPIED])
+@pytest.mark.usefixtures("as_owner")
+def test_database_sets_them_for_the_owner_too(acme: Tenant, statement: str) -> None:
+    test_database_sets_the_id_and_the_time_of_an_entry(acme, statement)
 
 
 def test_database_sets_the_time_of_the_entry_not_its_transaction(acme: Tenant) -> None:

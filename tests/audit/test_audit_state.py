@@ -32,7 +32,6 @@ from tests.support.factories import Tenant
 from tests.support.staff import (
     HISTORY,
     analyze,
-    asked,
     happened,
     member,
     operator,
@@ -236,15 +235,6 @@ def test_audit_entry_page_names_the_first_checkpoint_with_it(transactional_db: N
     assert of_entry(sam, entry) == (
         f"Leaf 3; sealed by the checkpoint of {time_tag(large.sealed_at)}, with 1,203 entries"
     )
-
-
-def test_audit_list_asks_once_which_entries_are_sealed(transactional_db: None) -> None:
-    sam = signed_in(support())
-    seals.written(40)
-    seals.seal()
-    seals.written(10)
-    of_leaves = [sql for sql in asked(sam, HISTORY) if "FROM audit_leaf AS leaf" in sql]
-    assert len(of_leaves) == 1
 
 
 @pytest.mark.parametrize("who", ["support", "operator", "admin"])
