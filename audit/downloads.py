@@ -40,24 +40,6 @@ class Completion:
     length: _Bytes | None
 
 
-def completion_text(*, bytes_sent: int, length: int | None, size: int | None) -> str:
-    """How a download ended, in words.
-
-    Args:
-        length: bytes of the response's whole body; None if it is not known.
-        size: bytes of the whole file; None if it is not known.
-    """
-    if length is None:
-        text = f"broken off at {bytes_sent:,} bytes"
-    elif bytes_sent < length:
-        text = f"broken off at {bytes_sent:,} of {length:,} bytes"
-    elif size is None or length == size:
-        text = "all bytes sent"
-    else:
-        return f"part: {length:,} of {size:,} bytes"
-    return text if length == size else f"part, {text}"
-
-
 @transaction.atomic
 def record_ends(completions: Mapping[str, Completion]) -> tuple[int, int]:
     """Records completions by the downloads' request ids, each once.
@@ -82,14 +64,17 @@ def record_ends(completions: Mapping[str, Completion]) -> tuple[int, int]:
 def _end(started: AuditEntry, completion: Completion) -> AuditEntry:
     sent, length = completion.bytes_sent, completion.length
     size = int(started.byte_range.rpartition("/")[2]) if started.byte_range else length
-    return ending(
-        started,
-        action=Action.DOWNLOAD_ENDED,
-        bytes_sent=sent,
-        detail=completion_text(bytes_sent=sent, length=length, size=size),
-        # Another machine's clock may differ a little.
-        occurred_at=min(max(completion.at, started.created_at), timezone.now()),
-    )
+    part = "" if length == size else "part, "
+    if length is None:
+        detail = f"{part}broken off at {sent:,} bytes"
+    elif sent < length:
+        detail = f"{part}broken off at {sent:,} of {length:,} bytes"
+    else:
+        detail = f"part: {length:,} of {size:,} bytes" if part else "all bytes sent"
+    # Another machine's clock may differ a little.
+    at = min(max(completion.at, started.created_at), timezone.now())
+    facts = {"bytes_sent": sent, "detail": detail, "occurred_at": at}
+    return ending(started, action=Action.DOWNLOAD_ENDED, **facts)
 
 
 def ends_of(entries: Sequence[AuditEntry], among: QuerySet[AuditEntry]) -> dict[str, AuditEntry]:
