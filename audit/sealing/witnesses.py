@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Witness:
-    """A place that keeps checkpoints.
+    """A place that keeps checkpoints: this one is standard output, for what collects the log.
 
     Attributes:
         name: what it is called in messages.
@@ -34,10 +34,7 @@ class Witness:
     name = "stdout"
 
     def publish(self, size: int, note: str) -> None:
-        """Keeps a checkpoint: here on standard output, for whatever collects the log.
-
-        Raises an exception if that fails.
-        """
+        """Keeps a checkpoint; raises an exception if that fails."""
         sys.stdout.write(note)
         sys.stdout.flush()
 
