@@ -1,7 +1,7 @@
 """Who may write to the tree's tables, or owns them, cannot hide that entries are not sealed."""
 
 import io
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -9,6 +9,7 @@ from django.core.management import call_command
 
 from audit.models import AuditEntry, Checkpoint
 from audit.sealing import state
+from audit.sealing.keys import PrivateKey
 from audit.sealing.note import Horizon, Statement
 from audit.sealing.sealer import SealRefused
 from config.runtime.postgresql import roles
@@ -17,7 +18,11 @@ from tests.support import seals
 from tests.support.seals import KEY, as_owner, grow_older, seal, written
 
 HUGE = 4 * 10**18
-FORGED = f"INSERT INTO audit_checkpoint VALUES ({HUGE}, now(), 'x', {HUGE}, {HUGE}, 0)"
+# A whole checkpoint, of a key with the same name.
+NOTE = PrivateKey.generate(KEY.name).sign(
+    Statement(KEY.name, HUGE, bytes(32), datetime(2026, 3, 1, tzinfo=UTC), Horizon()).text()
+)
+FORGED = f"INSERT INTO audit_checkpoint VALUES ({HUGE}, now(), '{NOTE}', {HUGE}, {HUGE}, 0)"
 AHEAD = "INSERT INTO audit_leaf SELECT {index}, max(id), sha256('x') FROM audit_auditentry"
 
 
