@@ -17,12 +17,6 @@ _MAY_CHANGE = """
         has_table_privilege(to_regclass(%s), 'INSERT')
     FROM pg_class WHERE oid = to_regclass(%s)
 """
-SEALS_TOO = Warning(
-    "The role of DATABASE_URL may add seals to the audit log.",
-    hint="Create the role documents_sealer with deploy/roles.sql, set DATABASE_SEALER_URL for "
-    "`seal_audit`, and run `manage.py migrate`.",
-    id="audit.W004",
-)
 
 
 @register(deploy=True)
@@ -48,14 +42,23 @@ def append_only_role(**kwargs: Any) -> list[CheckMessage]:
             )
         ]
     may_change, may_seal = privileges
-    if not may_change:
-        return [SEALS_TOO] if may_seal else []
+    if may_change:
+        return [
+            Error(
+                "The role of DATABASE_URL could change or delete entries of the audit log.",
+                hint="Create a role that serves and another one that owns the tables with "
+                "deploy/roles.sql, and run `manage.py migrate` with DATABASE_OWNER_URL.",
+                id="audit.E001",
+            )
+        ]
+    if not may_seal:
+        return []
     return [
-        Error(
-            "The role of DATABASE_URL could change or delete entries of the audit log.",
-            hint="Create a role that serves and another one that owns the tables with "
-            "deploy/roles.sql, and run `manage.py migrate` with DATABASE_OWNER_URL.",
-            id="audit.E001",
+        Warning(
+            "The role of DATABASE_URL may add seals to the audit log.",
+            hint="Create the role documents_sealer with deploy/roles.sql, set DATABASE_SEALER_URL "
+            "for `seal_audit`, and run `manage.py migrate`.",
+            id="audit.W004",
         )
     ]
 

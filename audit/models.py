@@ -215,11 +215,6 @@ class AuditEntry(models.Model):
         return LABELS.get(self.action, self.action)
 
     @property
-    def short_request_id(self) -> str:
-        """The first 8 characters, for lists."""
-        return f"{self.request_id[:8]}…" if self.request_id else ""
-
-    @property
     def key_label(self) -> str:
         """The key's name and prefix, as users know it; "" without a key."""
         return f"{self.key_name} ({self.key_prefix}…)" if self.key_prefix else ""

@@ -1,45 +1,175 @@
-"""The last backup, and completions of downloads that nobody has recorded, as metrics."""
+"""The state of the log, of backups and of downloads: for `/readyz`, metrics and operators."""
 
 from collections.abc import Iterator
+from contextlib import closing
+from datetime import datetime, timedelta
 
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.db import connection as default_connection
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.utils import timezone
 from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 
-from audit.models import Action
+from audit.models import NEWEST_FIRST, Action, AuditEntry
+from audit.sealing import laptop, state
+from config.console.system import Fact, time_or
 
-# A download may go on for a while, and nginx's log is read again once an hour. The condition
-# `<> ended` is that of the index `audit_listed`.
-_STATE = f"""
-    SELECT
-        (SELECT extract(epoch FROM created_at)::float8 FROM audit_auditentry
-        WHERE action = '{Action.BACKUP_MADE}' ORDER BY created_at DESC, id DESC LIMIT 1),
-        (SELECT avg((NOT EXISTS (
-            SELECT FROM audit_auditentry AS ended
-            WHERE ended.request_id = begun.request_id AND ended.action = '{Action.DOWNLOAD_ENDED}'
-        ))::int)::float8
-        FROM (
-            SELECT request_id FROM audit_auditentry
-            WHERE action = '{Action.DOCUMENT_DOWNLOADED}' AND action <> '{Action.DOWNLOAD_ENDED}'
-                AND created_at BETWEEN statement_timestamp() - interval '24 h'
-                AND statement_timestamp() - interval '1 h'
-            ORDER BY created_at DESC, id DESC LIMIT 1000
-        ) AS begun)
+VERIFIED_DAYS = 8  # as in deploy/prometheus-alerts.yaml; the timer runs every week
+BACKUP_HOURS = 26  # a daily one may be a little late
+BACK_UP = "Run: deploy/backup FOLDER, every day"
+MANY = 3  # downloads, of which at least one should have ended after a minute
+LOST = "Look at the disk of nginx's log, and at: journalctl -u documents-api-completions"
+
+# The condition `<> ended` is that of the index `audit_listed`.
+DOWNLOADS = f"""
+    SELECT count(*), count(*) FILTER (WHERE EXISTS (
+        SELECT FROM audit_auditentry AS ended
+        WHERE ended.request_id = begun.request_id AND ended.action = '{Action.DOWNLOAD_ENDED}'
+    ))
+    FROM (
+        SELECT request_id FROM audit_auditentry
+        WHERE action = '{Action.DOCUMENT_DOWNLOADED}' AND action <> '{Action.DOWNLOAD_ENDED}'
+            AND created_at BETWEEN statement_timestamp() - %s::interval
+            AND statement_timestamp() - %s::interval
+        ORDER BY created_at DESC, id DESC LIMIT 1000
+    ) AS begun
 """  # noqa: S608 - made of constants
+MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(hours=24)
+
+
+class NotSealed(Exception):
+    """Entries wait to be sealed for too long, or the last verification has failed."""
+
+
+def check_seals() -> None:
+    """Raises an exception unless the log is sealed and, as far as is known, intact."""
+    # The thread does nothing else, so it keeps no connection.
+    with closing(connections.create_connection(DEFAULT_DB_ALIAS)) as connection:
+        if warnings := state.read(connection).warnings():
+            raise NotSealed(" ".join(warnings))
 
 
 def read_metrics(connection: BaseDatabaseWrapper) -> Iterator[Metric]:
     """Each process reads them from the database (`config.runtime.metrics`)."""
     with connection.cursor() as cursor:
-        cursor.execute(_STATE)
-        [(backup, without_end)] = cursor.fetchall()
-    yield GaugeMetricFamily(
-        "documents_backup_timestamp_seconds",
-        "When record_backup was last called; 0 if never",
-        backup or 0.0,
-    )
-    yield GaugeMetricFamily(
-        "documents_downloads_without_end_ratio",
-        "The part of the newest 1,000 downloads that began 1 to 24 hours ago without a completion",
-        without_end or 0.0,
-    )
+        cursor.execute(state.newest(Action.BACKUP_MADE))
+        [backup] = cursor.fetchone() or [None]
+    begun, ended = _downloads(DAY, HOUR, connection)
+    found = state.read(connection)
+    gauges: dict[str, tuple[str, float]] = {
+        "backup_timestamp_seconds": (
+            "When record_backup was last called; 0 if never",
+            _timestamp(backup),
+        ),
+        "downloads_without_end_ratio": (
+            "The part of the newest 1,000 downloads that began 1 to 24 hours ago without a "
+            "completion",
+            (begun - ended) / begun if begun else 0.0,
+        ),
+        "audit_unsealed_seconds": (
+            "The age of the oldest audit entry that is not sealed",
+            found.unsealed_seconds or 0,
+        ),
+        "audit_sealed_entries": ("Audit entries that are sealed", found.sealed),
+        "audit_foreign": (
+            "1 if somebody else than the sealer has written to the tree of the audit log",
+            bool(found.foreign),
+        ),
+        "audit_verification_failed": (
+            "1 if a verification found that the audit log is damaged, until that is settled",
+            found.damaged,
+        ),
+        "audit_verified_timestamp_seconds": (
+            "When the audit log was last verified, whatever was found; 0 if never",
+            _timestamp(found.verified_at),
+        ),
+    }
+    for name, (text, value) in gauges.items():
+        yield GaugeMetricFamily(f"documents_{name}", text, float(value))
+
+
+def _timestamp(moment: datetime | None) -> float:
+    return moment.timestamp() if moment else 0.0
+
+
+def _downloads(
+    since: timedelta, until: timedelta, connection: BaseDatabaseWrapper = default_connection
+) -> tuple[int, int]:
+    """Of the newest 1,000 downloads of these ages: how many there are, and how many have an end."""
+    with connection.cursor() as cursor:
+        cursor.execute(DOWNLOADS, [f"{since.total_seconds()} s", f"{until.total_seconds()} s"])
+        [(begun, ended)] = cursor.fetchall()
+    return begun, ended
+
+
+def read_backup() -> list[Fact]:
+    """When `manage.py record_backup` was last called; deploy/backup does so."""
+    newest = AuditEntry.objects.filter(action=Action.BACKUP_MADE).order_by(*NEWEST_FIRST).first()
+    if newest is None and laptop.provided():
+        return [Fact("Last backup", "none: the data of a laptop is not backed up")]
+    if newest is None:
+        return [Fact("Last backup", "none is recorded", "warn", BACK_UP)]
+    late = timezone.now() - newest.created_at > timedelta(hours=BACKUP_HOURS)
+    return [
+        Fact("Last backup", time_or(newest.created_at, ""), "warn" if late else "ok", BACK_UP),
+        Fact("It has", newest.detail or "no description"),
+    ]
+
+
+def read_downloads() -> list[Fact]:
+    """Downloads whose end is unknown, since a process was killed or nginx cannot log, say."""
+    # A download may go on, and nginx's log is read again once an hour.
+    begun, ended = _downloads(DAY, HOUR)
+    # A slow client's may go on too, but hardly all of them.
+    lately, ended_lately = _downloads(HOUR, MINUTE)
+    return [
+        Fact(
+            "Without an end, of the newest 1,000 that began 1 to 24 hours ago",
+            f"{begun - ended:,}",
+            "warn" if ended < begun else "ok",
+            LOST,
+        ),
+        Fact(
+            "With an end, of those that began 1 to 60 minutes ago",
+            f"{ended_lately:,} of {lately:,}",
+            "bad" if lately >= MANY and not ended_lately else "ok",
+            LOST,
+        ),
+    ]
+
+
+def read_log() -> list[Fact]:
+    """Whether the log is sealed and verified."""
+    found = state.read()
+    age = found.unsealed_seconds
+    waits = "none" if age is None else f"{age:,.0f} s"
+    limit = timezone.now() - timedelta(days=VERIFIED_DAYS)
+    verified = found.verified_at is not None and found.verified_at > limit
+    return [
+        Fact("Sealed entries", f"{found.sealed:,}"),
+        Fact(
+            "Signatures of checkpoints",
+            found.foreign or (f"not checked: {found.unverified}" if found.unverified else "valid"),
+            "bad" if found.foreign else "warn" if found.unverified else "ok",
+            "See docs/reference.md, and: deploy/manage verify_audit" if found.foreign else "",
+        ),
+        Fact(
+            "The oldest entry that waits for its seal",
+            waits,
+            "bad" if found.late else "ok",
+            "Look at: journalctl -u documents-api-seal",
+        ),
+        Fact(
+            "Last verification",
+            time_or(found.verified_at, "never"),
+            "ok" if verified else "warn",
+            "Run: deploy/manage verify_audit; documents-api-verify.timer does it every week",
+        ),
+        Fact(
+            "The log was found",
+            "damaged" if found.damaged else "intact" if found.verified_at else "not known",
+            "bad" if found.damaged else "ok" if found.verified_at else "",
+            "First change nothing, and read The audit log is sealed in docs/reference.md",
+        ),
+    ]

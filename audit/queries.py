@@ -4,7 +4,7 @@ import re
 from datetime import datetime
 from uuid import UUID
 
-from audit.models import LISTED, NEWEST_FIRST, Action, AuditEntry
+from audit.models import LISTED, NEWEST_FIRST, NO_DOWNLOADS, Action, AuditEntry
 from audit.scope import Scope
 from audit.snapshots import DocumentSnapshot, WorkspaceSnapshot
 
@@ -16,13 +16,8 @@ def key_is_recorded(key_id: UUID) -> bool:
 
 def newest_of(workspace_id: UUID, *actions: Action) -> AuditEntry | None:
     """The newest entry of a workspace with one of these actions, which are no downloads."""
-    entries = (
-        AuditEntry.objects.filter(workspace_id=workspace_id, action=action)
-        .order_by(*NEWEST_FIRST)
-        .first()
-        for action in actions
-    )
-    return max(filter(None, entries), key=lambda entry: entry.pk, default=None)
+    entries = AuditEntry.objects.filter(NO_DOWNLOADS, workspace_id=workspace_id, action__in=actions)
+    return entries.order_by(*NEWEST_FIRST).first()
 
 
 def latest_downloads(scope: Scope, limit: int = 5) -> list[AuditEntry]:

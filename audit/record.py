@@ -81,13 +81,6 @@ FACTS: dict[Action, str] = {
     Action.COMMAND_RUN: "by detail",
     Action.BACKUP_MADE: "by (detail)",
 }
-_NEEDED = {
-    action: frozenset(fact for fact in facts.split() if not fact.startswith("("))
-    for action, facts in FACTS.items()
-}
-_ALLOWED = {
-    action: frozenset(fact.strip("()") for fact in facts.split()) for action, facts in FACTS.items()
-}
 
 USER_AGENT_LENGTH = 500  # characters that are stored
 PERSON_LENGTH = 254
@@ -136,9 +129,10 @@ def record(
     given: dict[str, object] = {"by": by, "member": member, "workspace": workspace, "key": key}
     given |= {"document": document, "file": file, "detail": detail}
     names = {name for name, value in given.items() if value}
-    if missing := _NEEDED[action] - names:
+    known = FACTS[action].split()
+    if missing := {fact for fact in known if not fact.startswith("(")} - names:
         raise TypeError(f"an entry {action} needs: {', '.join(sorted(missing))}")
-    if other := names - _ALLOWED[action]:
+    if other := names - {fact.strip("()") for fact in known}:
         raise TypeError(f"an entry {action} does not have: {', '.join(sorted(other))}")
     facts: dict[str, Any] = {}
     for snapshot in (workspace, key, document, file):

@@ -5,7 +5,6 @@ from typing import Any
 from uuid import UUID
 
 from django.apps import apps
-from django.contrib.auth.models import User
 from django.db.models import Q
 from django.http import HttpRequest
 
@@ -49,18 +48,15 @@ def scope_of(request: HttpRequest) -> Scope:
     """The scope of the signed-in user, read once per request."""
     scope: Scope | None = getattr(request, "audit_scope", None)
     if scope is None:
-        scope = request.audit_scope = _scope(request_user(request))  # type: ignore[attr-defined]
+        user, workspaces = request_user(request), {}
+        staff = user.is_active and user.is_staff
+        everything = staff and user.has_perm(READ_ALL)
+        if staff and not everything:
+            workspaces = workspace_model().objects.names_for_admin(user)
+        scope = request.audit_scope = Scope(everything, workspaces)  # type: ignore[attr-defined]
     return scope
 
 
 def workspace_model() -> Any:
     """The model of workspaces, whose app is above this one."""
     return apps.get_model("workspaces", "Workspace")
-
-
-def _scope(user: User) -> Scope:
-    if not (user.is_active and user.is_staff):
-        return Scope(everything=False)
-    if user.has_perm(READ_ALL):
-        return Scope(everything=True)
-    return Scope(everything=False, workspaces=workspace_model().objects.names_for_admin(user))

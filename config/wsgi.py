@@ -15,7 +15,6 @@ from django.core.handlers.wsgi import WSGIHandler  # noqa: E402
 # is made.
 from apikeys.usage import flusher  # noqa: E402
 from audit import monitoring as audit_log  # noqa: E402
-from audit.sealing import monitoring as seals  # noqa: E402
 from config import urls  # noqa: E402, F401
 from config.runtime import metrics, slots  # noqa: E402, F401
 from config.runtime.postgresql import sessions  # noqa: E402
@@ -48,7 +47,6 @@ if settings.METRICS_PORT:
     readers = (
         sessions.read_metrics,  # first: the others may wait for the tables that it names
         audit_log.read_metrics,
-        seals.read_metrics,
         webhooks.read_metrics,
     )
     metrics.start(settings.METRICS_HOST, settings.METRICS_PORT, *readers)

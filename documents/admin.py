@@ -70,7 +70,6 @@ class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
     menu_position = 30
     empty_text = "No workspace has a document yet."
     filter_form = DocumentFilter
-    change_list_template = "admin/documents/document/change_list.html"
     change_form_template = "admin/documents/document/change_form.html"
     list_display = (
         "title",

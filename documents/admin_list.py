@@ -7,10 +7,10 @@ from django.core.exceptions import ValidationError
 from django.db.models import Q
 
 from audit.admin.search import beginning_in, ids_in
-from audit.admin.workspace_filter import WorkspaceChoices, WorkspaceField
+from audit.admin.workspace_filter import WorkspaceField
 from config.api.errors import InvalidParameter
 from config.api.page_limit import LIMIT_MAX
-from config.console.changelist import AFTER, FilterForm
+from config.console.changelist import AFTER, FilterForm, KeysetChangeList
 from documents.models import Document
 from documents.search.parameters import EVERYTHING, WORDS_EXPECTED
 from documents.search.queries import search
@@ -75,10 +75,8 @@ def titled(words: str, workspace_id: UUID) -> list[UUID]:
     return [UUID(row[0]) for row, _ in found.documents]
 
 
-class DocumentChangeList(WorkspaceChoices):
+class DocumentChangeList(KeysetChangeList):
     """Says why it is empty."""
-
-    workspace_field = "workspace"
 
     @property
     def empty_text(self) -> str:

@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html
 
-from audit import download_outcomes
+from audit import downloads
 from audit.admin.links import page_and_entries, pages_of
 from audit.models import LISTED, Action, AuditEntry
 from documents.models import Document, Recipient
@@ -84,12 +84,12 @@ def _of_recipient(recipient: Recipient) -> Iterator[Event]:
 
 def _of_entries(request: HttpRequest, entries: list[AuditEntry]) -> Iterator[Event]:
     pages = pages_of(request)
-    ends = download_outcomes.ends_of(entries, AuditEntry.objects.all())
+    ends = downloads.ends_of(entries, AuditEntry.objects.all())
     for entry in entries:
         if entry.action == Action.DOCUMENT_DOWNLOADED:
-            outcome = download_outcomes.outcome(entry, ends.get(entry.request_id))
+            outcome = downloads.outcome(entry, ends.get(entry.request_id))
             key = page_and_entries(pages, entry.key_label, "key_id", entry.key_id)
-            text = format_html("Downloaded ({}) with {} {}", entry.file_type, key, outcome.pill)
+            text = format_html("Downloaded ({}) with {} {}", entry.file_type, key, outcome)
         else:
             by = f" by {entry.person}" if entry.person else ""
             imported = entry.action == Action.DOCUMENT_IMPORTED

@@ -1,4 +1,4 @@
-"""Lists with a search, and pages of their rows, for support staff and for admins of workspaces."""
+"""Pages of logs, for support staff and for admins of workspaces."""
 
 from collections.abc import Collection
 from typing import Any
@@ -9,41 +9,10 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html
 
-from audit.admin.search import Recognised, in_words, redirect_without_key
-from audit.admin.workspace_filter import WorkspaceChoices
+from audit.admin.search import redirect_without_key
 from audit.scope import scope_of, workspace_model
-from config.console.changelist import AFTER, ReadOnlyAdmin
+from config.console.changelist import ReadOnlyAdmin
 from config.console.formatting import Bad
-
-
-class SearchChangeList(WorkspaceChoices):
-    """A list that says what its search was recognised as. Its form has `q` and `recognised`."""
-
-    form: Any
-
-    @property
-    def recognised(self) -> list[Recognised]:
-        """What has found the rows."""
-        return [each for each in self.form.recognised if each.conditions]
-
-    @property
-    def recognised_text(self) -> str:
-        """What the search was recognised as, above the rows that it has found."""
-        return in_words(self.recognised) if self.result_list else ""
-
-    @property
-    def empty_text(self) -> str:
-        if AFTER in self.params or not self.form.recognised:
-            return super().empty_text
-        return f"Nothing matches. Looked for: {in_words(self.form.recognised)}."
-
-    @property
-    def empty_links(self) -> list[tuple[str, str]]:
-        """What to do about an empty list: texts and URLs."""
-        others = [name for name in self.form.fields if name != "q"]
-        if not (self.form.recognised and any(map(self.form.data.get, others))):
-            return []
-        return [("Search without the other filters", self.address(**dict.fromkeys(others)))]
 
 
 class ScopedAdmin(ReadOnlyAdmin):
@@ -82,10 +51,10 @@ class ScopedAdmin(ReadOnlyAdmin):
         text = (
             '{} is suspended: its keys are refused, and deliveries wait. <a href="{}">See why</a>'
         )
-        banners = (
-            format_html(text, each, each.get_absolute_url()) for each in own.order_by("name")
-        )
-        return [*map(Bad, banners), *super().warnings(request)]
+        banners = [
+            Bad(format_html(text, each, each.get_absolute_url())) for each in own.order_by("name")
+        ]
+        return [*banners, *super().warnings(request)]
 
     def hidden_fields(self, request: HttpRequest) -> Collection[str]:
         """The fields that the user may not see."""

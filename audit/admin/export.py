@@ -4,12 +4,11 @@ Two entries of the log itself say who exported it, and how much of it was sent.
 """
 
 import csv
+import io
 import re
-from collections.abc import Iterator, Sequence
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.http import (
@@ -23,13 +22,13 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.text import slugify
 
-from audit import download_outcomes
+from audit import downloads
 from audit.admin import histogram
 from audit.admin.base import ScopedAdmin
 from audit.admin.filters import AuditLogFilter
 from audit.admin.links import log_url
 from audit.admin.search import redirect_without_key
-from audit.admin.sending import RUNNING, Sending, TooManyExports, file_response, slot
+from audit.admin.sending import send, slot
 from audit.models import COLUMNS, Action, AuditEntry
 from audit.record import record
 from config.console import keyset
@@ -46,13 +45,6 @@ _BLANK = ("\t", "\r", "\n")  # some spreadsheets skip these before a formula
 _BYTE_ORDER_MARK = "\ufeff"  # without it, Excel does not read the file as UTF-8
 
 
-class _Echo:
-    """A file for csv.writer that returns each line instead of storing it."""
-
-    def write(self, text: str) -> str:
-        return text
-
-
 def safe(cell: Any) -> Any:
     """The cell, marked as text wherever a spreadsheet could see a formula begin."""
     if not isinstance(cell, str):
@@ -61,54 +53,46 @@ def safe(cell: Any) -> Any:
     return f"'{marked}" if marked.startswith(_BLANK) else marked
 
 
-def batches(
+def lines(
     entries: QuerySet[AuditEntry], alternatives: Sequence[Q], among: QuerySet[AuditEntry]
-) -> Iterator[list[AuditEntry]]:
-    """The entries, newest first, each download with the entry of its end before it.
+) -> Iterator[tuple[int, str]]:
+    """The lines of the file, with the number of entries in them: the heading, then each batch.
 
-    Each batch is read by itself, so that a slow reader holds no transaction and no cursor.
+    The entries are in the list's order, but the end of a download is before its start. Each batch
+    is read by itself, so that a slow reader holds no transaction and no cursor.
 
     Args:
         among: the entries that the user may see.
     """
+    yield 0, _BYTE_ORDER_MARK + _csv([COLUMNS])
     position = None
     while True:
         with slot():
             batch = keyset.fetch(entries, alternatives, position, BATCH)
-            found = _with_ends(batch, among)
-        if batch:
-            yield found
+            ends = downloads.ends_of(batch, among)
+        found = []
+        for entry in batch:
+            if entry.action == Action.DOCUMENT_DOWNLOADED and entry.request_id in ends:
+                found.append(ends[entry.request_id])
+            found.append(entry)
+        if found:
+            yield len(found), _csv(map(_cells, found))
         if len(batch) < BATCH:
             return
         position = keyset.Position(batch[-1].created_at, batch[-1].id)
 
 
-def _with_ends(batch: list[AuditEntry], among: QuerySet[AuditEntry]) -> list[AuditEntry]:
-    ends = download_outcomes.ends_of(batch, among)
-    found = []
-    for entry in batch:
-        if entry.action == Action.DOCUMENT_DOWNLOADED and entry.request_id in ends:
-            found.append(ends[entry.request_id])
-        found.append(entry)
-    return found
-
-
-def lines(found: Iterator[list[AuditEntry]]) -> Iterator[tuple[int, str]]:
-    """The lines of the file, with the number of entries in them: the heading, then each batch."""
-    writer = csv.writer(_Echo(), quoting=csv.QUOTE_ALL)
-    yield 0, _BYTE_ORDER_MARK + writer.writerow(COLUMNS)
-    for batch in found:
-        yield len(batch), "".join(writer.writerow(_cells(entry)) for entry in batch)
+def _csv(rows: Iterable[Sequence[Any]]) -> str:
+    text = io.StringIO(newline="")
+    csv.writer(text, quoting=csv.QUOTE_ALL).writerows(rows)
+    return text.getvalue()
 
 
 def _cells(entry: AuditEntry) -> list[Any]:
-    times = {name: _time(getattr(entry, name)) for name in ("created_at", "occurred_at")}
-    shown = vars(entry) | times | {"action": entry.action_label}
+    shown = {**vars(entry), "action": entry.action_label}
+    for name in ("created_at", "occurred_at"):
+        shown[name] = shown[name].isoformat().replace("+00:00", "Z") if shown[name] else ""
     return [safe(shown[name]) for name in COLUMNS]
-
-
-def _time(moment: datetime | None) -> str:
-    return moment.isoformat().replace("+00:00", "Z") if moment else ""
 
 
 def file_name(form: AuditLogFilter) -> str:
@@ -129,12 +113,8 @@ class ExportViews(ScopedAdmin):
         form = self._form_of_export(request)
         if not isinstance(form, AuditLogFilter):
             return form
-        try:
-            entries = self.get_filtered(request, form)
-            number = histogram.count(entries, form.alternatives(), MOST_COUNTED)
-            size = f"more than {MOST_COUNTED:,}" if number > MOST_COUNTED else f"{number:,}"
-        except histogram.TooMany:
-            size = "too many to count in a moment"
+        entries = self.get_filtered(request, form)
+        size = histogram.count(entries, form.alternatives(), MOST_COUNTED)
         query = f"?{request.GET.urlencode()}"
         return self.page(
             request,
@@ -152,24 +132,22 @@ class ExportViews(ScopedAdmin):
         form = self._form_of_export(request)
         if not isinstance(form, AuditLogFilter):
             return form
-        person = request_user(request).get_username()
-        found = batches(
-            self.get_filtered(request, form), form.alternatives(), self.get_queryset(request)
+        entries, among = self.get_filtered(request, form), self.get_queryset(request)
+
+        def begin() -> tuple[AuditEntry, Iterator[tuple[int, str]]]:
+            person, workspace = request_user(request).get_username(), form.only_workspace()
+            started = record(
+                Action.LOG_EXPORTED, by=person, workspace=workspace, detail=form.text()
+            )
+            return started, lines(entries, form.alternatives(), among)
+
+        return send(
+            request,
+            begin,
+            name=file_name(form),
+            content_type="text/csv; charset=utf-8",
+            back_url=f"{log_url()}?{request.GET.urlencode()}",
         )
-        try:
-            with RUNNING.begin(person):
-                # Committed before the first byte.
-                started = record(
-                    Action.LOG_EXPORTED,
-                    by=person,
-                    workspace=form.only_workspace(),
-                    detail=form.text(),
-                )
-                sending = Sending(lines(found), started)
-        except TooManyExports as exc:
-            messages.warning(request, exc.text)
-            return HttpResponseRedirect(f"{log_url()}?{request.GET.urlencode()}")
-        return file_response(sending, file_name(form), "text/csv; charset=utf-8")
 
     def _form_of_export(self, request: HttpRequest) -> AuditLogFilter | HttpResponse:
         """The valid filters of an export, or the response without them.

@@ -60,10 +60,8 @@ class AuditLogFilter(LogFilter):
         self.scope = scope
         self.recognised = []
         actions: Any = self.fields["action__exact"]
-        actions.choices = [
-            ("", "Anything"),
-            *(ACTIONS if scope.everything else ACTIONS_IN_WORKSPACES),
-        ]
+        offered = ACTIONS if scope.everything else ACTIONS_IN_WORKSPACES
+        actions.choices = [("", "Anything"), *offered]
         if not scope.everything:
             self.fields["workspace_id__exact"] = own_workspace_field(scope.workspaces)
 
@@ -73,12 +71,8 @@ class AuditLogFilter(LogFilter):
             raise ValidationError(
                 f"To find a key, enter its first {PUBLIC_LENGTH} characters, {PREFIX} included."
             )
+        self.recognised = recognise(text) if text else []
         return text
-
-    def clean(self) -> dict[str, Any]:
-        if text := self.cleaned_data.get("q"):
-            self.recognised = recognise(text)
-        return super().clean()
 
     def condition(self) -> Q:
         values = self.cleaned_data
@@ -125,11 +119,7 @@ class AuditLogFilter(LogFilter):
     def alternatives(self) -> list[Q]:
         values = self.cleaned_data
         workspaces = [Q()] if values["workspace_id__exact"] else self.scope.alternatives()
+        searches = [condition for each in self.recognised for condition in each.conditions]
         if not values["q"]:
-            return workspaces
-        return [
-            place & condition
-            for each in self.recognised
-            for place in workspaces
-            for condition in each.conditions
-        ]
+            searches = [Q()]
+        return [place & condition for condition in searches for place in workspaces]

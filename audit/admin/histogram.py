@@ -1,4 +1,4 @@
-"""How many entries match the filters, by hour or by day: for the chart above the list.
+"""How many entries match the filters, by hour or by day: the chart above the list.
 
 Counting is bounded in rows and in time. If there are too many, there is no chart; the list is never
 affected.
@@ -6,102 +6,90 @@ affected.
 
 import math
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.db import DatabaseError, connection, transaction
 from django.db.models import Q, QuerySet
+from django.utils.safestring import SafeString
 
+from config.console.charts import Bar, bar_chart
 from config.runtime.database import current
 
 MOST = 30_000  # entries that are counted
 MILLISECONDS = 500  # that counting may take
 
-HOUR, DAY = timedelta(hours=1), timedelta(days=1)
-HOURS_UP_TO = timedelta(days=3)
-LONGEST = timedelta(days=92)  # a longer range shows its last days
+HOURS_UP_TO = timedelta(days=3)  # a longer time has a bar for each day
+LONGEST = timedelta(days=92)
 # Ends of ranges; there are no times before and after what one around them shows.
 _FIRST = datetime.min.replace(tzinfo=UTC) + LONGEST
-_LAST = datetime.max.replace(tzinfo=UTC) - DAY
+_LAST = datetime.max.replace(tzinfo=UTC) - timedelta(days=1)
 
 
 class TooMany(Exception):
     """There are more entries than can be counted for a page."""
 
 
-@dataclass(frozen=True)
-class Range:
-    """The time that a chart shows, in whole hours or days of UTC.
-
-    Attributes:
-        first: the start of the first hour or day.
-        step: an hour or a day.
-        count: how many of them.
-    """
-
-    first: datetime
-    step: timedelta
-    count: int
-
-    @classmethod
-    def of(cls, since: datetime, until: datetime) -> "Range":
-        """The range that includes both ends; the last 92 days of a longer one."""
-        until = max(min(until, _LAST), _FIRST)
-        since = max(min(since, until), until - LONGEST)
-        hourly = until - since <= HOURS_UP_TO
-        step = HOUR if hourly else DAY
-        first = since.replace(minute=0, second=0, microsecond=0)
-        if not hourly:
-            first = first.replace(hour=0)
-        return cls(first, step, math.floor((until - first) / step) + 1)
-
-    def starts(self) -> list[datetime]:
-        return [self.first + self.step * number for number in range(self.count)]
-
-    @property
-    def form(self) -> str:
-        """How a start is written, also in the filters."""
-        return "%Y-%m-%d %H" if self.step == HOUR else "%Y-%m-%d"
-
-
-Counted = Counter[tuple[int, str]]  # by the number of the hour or day, and the series
-
-
-def count_by_time(entries: QuerySet[Any], alternatives: Sequence[Q], shown: Range) -> Counted:
-    """Counts the entries of each hour or day.
+def chart(
+    entries: QuerySet[Any],
+    alternatives: Sequence[Q],
+    since: datetime,
+    until: datetime,
+    *,
+    names: Sequence[str],
+    url: Callable[[str], str],
+) -> SafeString | None:
+    """A bar for each hour or day (UTC) between two times; None if there is nothing to draw.
 
     Args:
         entries: filtered, with their `series` and `number`; `alternatives` are as in
             `config.console.keyset.fetch`.
+        since: of a longer time, the last 92 days are shown.
+        names: the series.
+        url: where the bar of an hour or day leads, which is named as in the filters.
 
     Raises:
         TooMany: there are too many, or counting them takes too long.
     """
-    last = shown.first + shown.step * shown.count
-    entries = entries.filter(created_at__gte=shown.first, created_at__lt=last)
+    until = max(min(until, _LAST), _FIRST)
+    since = max(min(since, until), until - LONGEST)
+    first = since.replace(minute=0, second=0, microsecond=0)
+    unit, step, form, minutes = "hour", timedelta(hours=1), "%Y-%m-%d %H", ":00"
+    if until - since > HOURS_UP_TO:
+        first = first.replace(hour=0)
+        unit, step, form, minutes = "day", timedelta(days=1), "%Y-%m-%d", ""
+    count = math.floor((until - first) / step) + 1
+    entries = entries.filter(created_at__gte=first, created_at__lt=first + step * count)
     columns = ("id", "created_at", "series", "number")
     found, parameters = _bounded(entries.values_list(*columns), alternatives, MOST)
     sql = f"""
         SELECT floor(extract(epoch FROM created_at - %s) / %s)::int, series, sum(number), count(*)
         FROM {found} AS found ({", ".join(columns)}) GROUP BY 1, 2
     """  # noqa: S608 - made by Django
-    rows = _limited(sql, [shown.first, shown.step.total_seconds(), *parameters])
+    rows = _limited(sql, [first, step.total_seconds(), *parameters])
     if sum(row[3] for row in rows) > MOST:
         raise TooMany
-    return Counter({(step, series): int(number) for step, series, number, _ in rows})
+    if not rows or count < 2:
+        return None
+    numbers = Counter({(place, series): int(number) for place, series, number, _ in rows})
+    starts = [f"{first + step * place:{form}}" for place in range(count)]
+    bars = [
+        Bar(start + minutes, {name: numbers[place, name] for name in names}, url(start))
+        for place, start in enumerate(starts)
+    ]
+    label = f"Entries by {unit} (UTC), {bars[0].label} to {bars[-1].label}"
+    return bar_chart(bars, label=label)
 
 
-def count(entries: QuerySet[Any], alternatives: Sequence[Q], most: int) -> int:
-    """How many entries there are, up to `most` + 1.
-
-    Raises:
-        TooMany: counting them takes too long.
-    """
+def count(entries: QuerySet[Any], alternatives: Sequence[Q], most: int) -> str:
+    """How many entries there are, in words if they are more than `most` or counting takes long."""
     found, parameters = _bounded(entries.values_list("id"), alternatives, most)
-    [[number]] = _limited(f"SELECT count(*) FROM {found} AS found", parameters)  # noqa: S608 - as above
-    return int(number)
+    try:
+        [[number]] = _limited(f"SELECT count(*) FROM {found} AS found", parameters)  # noqa: S608 - as above
+    except TooMany:
+        return "too many to count in a moment"
+    return f"more than {most:,}" if number > most else f"{number:,}"
 
 
 def _bounded(entries: QuerySet[Any], alternatives: Sequence[Q], most: int) -> tuple[str, list[Any]]:
@@ -126,9 +114,8 @@ def _limited(sql: str, parameters: list[Any]) -> list[Any]:
             cursor.execute(f"SET LOCAL statement_timeout = {MILLISECONDS}")
             cursor.execute(sql, parameters)
             rows: list[Any] = cursor.fetchall()
-            cursor.execute(
-                "SET LOCAL statement_timeout = DEFAULT"
-            )  # if this is no transaction's end
+            # In case this does not end the transaction.
+            cursor.execute("SET LOCAL statement_timeout = DEFAULT")
             return rows
     except DatabaseError as exc:
         raise TooMany from exc

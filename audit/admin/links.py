@@ -9,7 +9,6 @@ from django.db.models import Model
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
 
 from config.console.base import SectionAdmin
 from config.console.formatting import icon
@@ -23,22 +22,23 @@ def filtered_log_url(**filters: Any) -> str:
     return f"{log_url()}?{urlencode(filters)}"
 
 
-def only_link(value: Any, **filters: Any) -> SafeString:
-    """An icon that leads to the audit log, filtered by one field."""
+def log_link(text: str, *, name: str = "", **filters: Any) -> str:
+    """The text, and an icon that filters the audit log by one field; plain text without a value.
+
+    Args:
+        name: what the entries are of, if that is not the value.
+    """
+    [value] = filters.values()
+    if not value:
+        return text
     return format_html(
-        '<a class="only" href="{}" title="Only entries of {}" aria-label="Only entries of {}">{}'
-        "</a>",
+        '{0} <a class="only" href="{1}" title="Only entries of {2}" '
+        'aria-label="Only entries of {2}">{3}</a>',
+        text or value,
         filtered_log_url(**filters),
-        value,
-        value,
+        name or value,
         icon("filter"),
     )
-
-
-def log_link(text: str, **filters: Any) -> str:
-    """The text, and an icon that filters the audit log by it; plain text without a value."""
-    [value] = filters.values()
-    return format_html("{} {}", text or value, only_link(value, **filters)) if value else text
 
 
 def pages_of(request: HttpRequest) -> dict[str, str]:
@@ -56,10 +56,8 @@ def page_and_entries(pages: Mapping[str, str], text: str, field: str, value: Any
     Args:
         pages: from `pages_of`; without the page, the text is no link.
     """
-    if not value or field not in pages:
-        return log_link(text, **{f"{field}__exact": value})
-    link = page_link(pages, text or value, field, value)
-    return format_html("{} {}", link, only_link(text or value, **{f"{field}__exact": value}))
+    link = page_link(pages, text or value, field, value) if value else text
+    return log_link(link, name=text, **{f"{field}__exact": value})
 
 
 def page_link(pages: Mapping[str, str], text: str, field: str, value: Any) -> str:

@@ -1,32 +1,137 @@
 """The audit log in the admin: all of it for support staff, their own for workspace admins."""
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
+from django.db.models import Case, QuerySet, Value, When
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
 from django.urls import URLPattern, path
 from django.utils.decorators import method_decorator
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_GET
 
-from audit.admin import columns
-from audit.admin.changelist import AuditChangeList
+from audit import downloads
 from audit.admin.export import ExportViews
 from audit.admin.filters import AuditLogFilter
+from audit.admin.links import (
+    log_link,
+    page_and_entries,
+    page_link,
+    pages_of,
+    refused_requests_url,
+)
+from audit.admin.periods import LogChangeList
+from audit.admin.search import Recognised
 from audit.admin.workspace_filter import suggestions
-from audit.models import AuditEntry
+from audit.models import DOWNLOADS, Action, AuditEntry, Checkpoint
 from audit.queries import latest_downloads
 from audit.scope import scope_of
 from audit.sealing import state
-from config.console.formatting import Bad, code_spans
+from config.console.formatting import Bad, code_spans, date_column, pill, time_tag
+from config.templatetags.console import copyable
 
 MOST_OF_A_REQUEST = 20  # other entries that an entry's page shows
+OF_IDS = {"document_id": "Document id", "key_id": "Key id", "workspace_id": "Workspace id"}
+# The colour of an action's name, by its last word: what failed, what ended, what is new.
+_COLOURS = {
+    "bad": ("failed", "refused", "damaged", "verification_failed", "password_refused"),
+    "warn": ("revoked", "deleted", "removed", "suspended", "switched_off", "second_factor_removed"),
+    "ok": ("created", "added", "reinstated", "switched_on", "accepted", "second_factor_added"),
+}
+COLOURS = {word: colour for colour, words in _COLOURS.items() for word in words}
+
+
+def prepare(
+    request: HttpRequest, entries: Sequence[AuditEntry], among: QuerySet[AuditEntry]
+) -> None:
+    """Sets what the fields of these entries need to know, with two queries for all of them.
+
+    Args:
+        among: the entries that the user may see.
+    """
+    pages = pages_of(request)
+    seals = state.seals_of(entries)
+    ends = downloads.ends_of(entries, among)
+    for entry in entries:
+        found: Any = entry
+        found.pages = pages
+        found.leaf, found.intact = seals.get(entry.pk, (None, True))
+        found.outcome = ""
+        if entry.action in DOWNLOADS:
+            ended = entry if entry.action == Action.DOWNLOAD_ENDED else ends.get(entry.request_id)
+            found.outcome = downloads.outcome(entry, ended)
+
+
+def fact(label: str, text: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
+    """A field of an entry's page; `text` gets the entry."""
+
+    @admin.display(description=label)
+    def shown(self: Any, entry: Any) -> Any:
+        return text(entry)
+
+    return shown
+
+
+def object_links(entry: Any, text: str, field: str) -> str:
+    """A link to an object's page, one to its entries, and its id, which can be copied.
+
+    Args:
+        text: the object's name.
+        field: the field of the entry with its id.
+    """
+    value = getattr(entry, field)
+    if not value:
+        return ""
+    return format_html("{} {}", page_and_entries(entry.pages, text, field, value), copyable(value))
+
+
+class AuditChangeList(LogChangeList):
+    """Adds what an id was recognised as."""
+
+    form: AuditLogFilter
+    names = ("downloads", "other")
+    series = Case(When(action__in=DOWNLOADS, then=Value("downloads")), default=Value("other"))
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        prepare(request, self.result_list, self.root_queryset)
+        admin: Any = self.model_admin
+        self.lines = [
+            {**admin.line(entry), "facts": admin.facts(request, entry)}
+            for entry in self.result_list
+        ]
+        scope = scope_of(request)
+        self.several = scope.everything or len(scope.workspaces) != 1
+
+    # --- Search
+
+    @property
+    def recognised(self) -> list[Recognised]:
+        return [self._as_found(each) for each in super().recognised]
+
+    def _as_found(self, recognised: Recognised) -> Recognised:
+        """What an id is, as the entries show that it has found."""
+        for row in self.result_list:
+            for field, what in OF_IDS.items():
+                id = getattr(row, field)
+                if id and recognised.value in (str(id), id.hex):
+                    return replace(recognised, what=what)
+        return recognised
+
+    @property
+    def empty_links(self) -> list[tuple[str, str]]:
+        requests = [each.value for each in self.form.recognised if each.request]
+        refused = [("Look among refused requests", refused_requests_url(each)) for each in requests]
+        return [*super().empty_links, *refused[:1]]
 
 
 @admin.register(AuditEntry)
-class AuditEntryAdmin(columns.EntryFields, ExportViews):
+class AuditEntryAdmin(ExportViews):
     """Nobody adds, changes or deletes an entry; the database refuses it too."""
 
     menu_position = 30
@@ -97,7 +202,7 @@ class AuditEntryAdmin(columns.EntryFields, ExportViews):
     def get_object(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         entry = super().get_object(request, *args, **kwargs)
         if entry is not None:
-            columns.prepare(request, [entry], self.get_queryset(request))
+            prepare(request, [entry], self.get_queryset(request))
         return entry
 
     def change_view(
@@ -110,7 +215,7 @@ class AuditEntryAdmin(columns.EntryFields, ExportViews):
         entry = self.visible_or_404(request, object_id)
         context = {
             "same_request": self._same_request(request, entry),
-            "changed_after_seal": entry.seal_found is not None and not entry.seal_found.intact,
+            "changed_after_seal": not entry.intact,
         }
         return super().change_view(request, object_id, form_url, context | (extra_context or {}))
 
@@ -125,3 +230,72 @@ class AuditEntryAdmin(columns.EntryFields, ExportViews):
     def _holds(self, obj: Any, name: str) -> bool:
         # Every entry's page says whether it is sealed; the query is made once.
         return name == "seal" or super()._holds(obj, name)
+
+    # --- Fields, of entries that have been passed to `prepare` ---
+
+    when = date_column("created_at", "time")
+    happened = date_column("occurred_at", "happened", empty="")
+    what_happened = fact("what happened", lambda entry: entry.action_label)
+    download = fact("download", lambda entry: entry.outcome)
+    person_link = fact("user", lambda entry: log_link(entry.person, q=entry.person))
+    member_link = fact("account", lambda entry: log_link(entry.member, q=entry.member))
+    address_link = fact("address", lambda entry: log_link(entry.address, q=entry.address))
+    workspace_fact = fact(
+        "workspace", lambda entry: object_links(entry, entry.workspace_name, "workspace_id")
+    )
+    key_fact = fact("API key", lambda entry: object_links(entry, entry.key_label, "key_id"))
+    document_fact = fact(
+        "document", lambda entry: object_links(entry, entry.document_title, "document_id")
+    )
+    sha256 = fact("file SHA-256", lambda entry: copyable(entry.file_sha256))
+    sent = fact(
+        "bytes sent", lambda entry: "" if entry.bytes_sent is None else f"{entry.bytes_sent:,}"
+    )
+
+    @admin.display(description="request id")
+    def request_fact(self, entry: AuditEntry) -> str:
+        if not entry.request_id:
+            return ""
+        found = log_link("all entries", q=entry.request_id)
+        return format_html("{} {}", copyable(entry.request_id), found)
+
+    @admin.display(description="seal")
+    def seal(self, entry: Any) -> str:
+        if entry.leaf is None:
+            return "Not sealed yet"
+        if not entry.intact:
+            return f"Leaf {entry.leaf:,}, which this entry does not match"
+        checkpoint = Checkpoint.objects.filter(size__gt=entry.leaf).order_by("size").first()
+        if checkpoint is None:
+            return "Not sealed yet"
+        return format_html(
+            "Leaf {}; sealed by the checkpoint of {}, with {} entries",
+            f"{entry.leaf:,}",
+            time_tag(checkpoint.sealed_at),
+            f"{checkpoint.size:,}",
+        )
+
+    def line(self, entry: Any) -> dict[str, Any]:
+        """The entry in one line: how it is coloured, and the texts of its columns."""
+
+        def link(text: str, field: str) -> str:
+            return page_link(entry.pages, text, field, getattr(entry, field))
+
+        key = link(entry.key_label, "key_id")
+        parts = [link(entry.document_title, "document_id"), entry.member, entry.file_type]
+        if entry.outcome:
+            parts.append(entry.outcome)
+        else:
+            # A key that acted itself is who did it.
+            parts = [key if entry.person else "", *parts, " ".join(entry.detail.split())]
+        sealed = pill("quiet", "not sealed yet") if entry.leaf is None else ""
+        if not entry.intact:
+            sealed = pill("bad", "changed")
+        return {
+            "entry": entry,
+            "colour": COLOURS.get(entry.action.partition(".")[2], ""),
+            "word": entry.action_label,
+            "who": entry.person or key,
+            "what": format_html_join(", ", "{}", ((part,) for part in parts if part)),
+            "sealed": sealed,
+        }

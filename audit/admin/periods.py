@@ -12,11 +12,9 @@ from django.utils.functional import cached_property
 from django.utils.safestring import SafeString
 
 from audit.admin import histogram
-from audit.admin.base import SearchChangeList
-from audit.admin.search import Recognised
+from audit.admin.search import Recognised, in_words
 from audit.admin.times import SpanField
-from config.console.changelist import AFTER, BEFORE, FilterForm
-from config.console.charts import Bar, bar_chart
+from config.console.changelist import AFTER, BEFORE, FilterForm, KeysetChangeList
 from config.console.formatting import time_tag
 
 PERIODS = {
@@ -71,8 +69,8 @@ class LogFilter(FilterForm):
         return time_tag(span.first if name == "since" else span.last) if span else ""
 
 
-class LogChangeList(SearchChangeList):
-    """Adds periods and a chart.
+class LogChangeList(KeysetChangeList):
+    """A list with periods, a chart, and a search that says what it was recognised as.
 
     Attributes:
         names: the series of the chart.
@@ -80,10 +78,34 @@ class LogChangeList(SearchChangeList):
         number: how many it stands for.
     """
 
-    form: LogFilter
+    form: Any  # a LogFilter
     names: tuple[str, ...]
     series: Expression
     number: Any = Value(1)
+
+    @property
+    def recognised(self) -> list[Recognised]:
+        """What has found the rows."""
+        return [each for each in self.form.recognised if each.conditions]
+
+    @property
+    def recognised_text(self) -> str:
+        """What the search was recognised as, above the rows that it has found."""
+        return in_words(self.recognised) if self.result_list else ""
+
+    @property
+    def empty_text(self) -> str:
+        if AFTER in self.params or not self.form.recognised:
+            return super().empty_text
+        return f"Nothing matches. Looked for: {in_words(self.form.recognised)}."
+
+    @property
+    def empty_links(self) -> list[tuple[str, str]]:
+        """What to do about an empty list: texts and URLs."""
+        others = [name for name in self.form.fields if name != "q"]
+        if not (self.form.recognised and any(map(self.form.data.get, others))):
+            return []
+        return [("Search without the other filters", self.address(**dict.fromkeys(others)))]
 
     @property
     def periods(self) -> list[dict[str, Any]]:
@@ -103,47 +125,32 @@ class LogChangeList(SearchChangeList):
         """A bar for each hour or day; None if there is nothing to draw."""
         if not self.form.is_valid() or {AFTER, BEFORE} & set(self.params) or not self.result_list:
             return None
-        for since, until in self._ranges():
-            shown = histogram.Range.of(since, until)
-            try:
-                rows = self.queryset.annotate(series=self.series, number=self.number)
-                counted = histogram.count_by_time(rows, self.form.alternatives(), shown)
-            except histogram.TooMany:
-                continue
-            return self._drawn(shown, counted)
-        return SafeString(
-            '<p class="quiet">Too many entries for a chart. Choose a shorter time.</p>'
-        )
+        try:
+            return histogram.chart(
+                self.queryset.annotate(series=self.series, number=self.number),
+                self.form.alternatives(),
+                *self._range(),
+                names=self.names,
+                url=lambda text: self.address(since=text, until=text, within=None),
+            )
+        except histogram.TooMany:
+            return SafeString(
+                '<p class="quiet">Too many entries for a chart. Choose a shorter time.</p>'
+            )
 
-    def _drawn(self, shown: histogram.Range, counted: histogram.Counted) -> SafeString | None:
-        drawn = [
-            self._bar(f"{start:{shown.form}}", {name: counted[step, name] for name in self.names})
-            for step, start in enumerate(shown.starts())
-        ]
-        if shown.count < 2 or not any(bar.total for bar in drawn):
-            return None
-        unit = "hour" if shown.step == histogram.HOUR else "day"
-        label = f"Entries by {unit} (UTC), {drawn[0].label} to {drawn[-1].label}"
-        return bar_chart(drawn, label=label)
-
-    def _bar(self, text: str, numbers: dict[str, int]) -> Bar:
-        url = self.address(since=text, until=text, within=None)
-        label = text if len(text) == len("2026-03-01") else f"{text}:00"
-        return Bar(label, numbers, url)
-
-    def _ranges(self) -> list[tuple[datetime, datetime]]:
-        """The filters' times; without any, the last month with entries, or else the last day."""
+    def _range(self) -> tuple[datetime, datetime]:
+        """The filters' time; without one, the last day or month, up to the newest entry."""
         values = self.form.cleaned_data
         now = timezone.now()
         span = next((each.span for each in self.form.recognised if each.span), None)
         since, until = values["since"] or span, values["until"] or span
         end: datetime = until.last if until else now
         if since:
-            return [(since.first, max(end, since.first))]
+            return since.first, max(end, since.first)
         if values["within"]:
-            return [(now - PERIODS[values["within"]][1], end)]
-        lengths = [SOME, ALL] if self.narrowed else [ALL]
+            return now - PERIODS[values["within"]][1], end
+        length = SOME if self.narrowed else ALL
         # Not `end - length`: there may be no such time.
-        if end - self.result_list[0].created_at > lengths[0]:
+        if end - self.result_list[0].created_at > length:
             end = self.result_list[0].created_at
-        return [(end - min(length, end - FIRST), end) for length in lengths]
+        return end - min(length, end - FIRST), end

@@ -4,6 +4,7 @@ People paste what they have: a URL of the API, an id in quotes, a sentence with 
 eight characters of a request id that the list shows, an address, a day, an e-mail.
 """
 
+import contextlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -88,19 +89,28 @@ def recognise(text: str) -> list[Recognised]:
         keys = dict.fromkeys(made.values_list("key_id", flat=True)[:MOST_OF_KEYS])
         conditions = tuple(Q(key_id=id) for id in keys)
         return [Recognised("First characters of a key", text, conditions, request=True)]
-    return (
-        ids_and_addresses(text)
-        or _time(text)
-        or [*_beginning_of_request_id(text), *_logins(text.strip(_AROUND))]
-    )
+    if found := ids_and_addresses(text):
+        return found
+    with contextlib.suppress(ValidationError):
+        span = times.parse(text.strip(_AROUND))
+        condition = Q(created_at__gte=span.first, created_at__lte=span.last)
+        return [Recognised(span.unit, f"{span} UTC", (condition,), span=span)]
+    if digits := beginning_in(text):
+        condition = Q(request_id__gte=digits, request_id__lt=f"{digits}g")  # g is after digits
+        found.append(Recognised("Beginning of a request id", digits, (condition,), request=True))
+    # Whole logins, in any case: of who did it, or of the account that it was done to.
+    email = _EMAIL.search(text)
+    if login := email[0] if email else text.strip(_AROUND):
+        conditions = tuple(
+            Q(Exact(folded(column), folded(Value(login)))) & ~Q(**{column: ""})  # as in the index
+            for column in ("person", "member")
+        )
+        found.append(Recognised("Login", login, conditions))
+    return found
 
 
 def ids_and_addresses(text: str) -> list[Recognised]:
     """The ids and addresses in a text. Refused requests have the same columns."""
-    return [*_ids(text), *_addresses(text)]
-
-
-def _ids(text: str) -> list[Recognised]:
     found = []
     for id in ids_in(text):
         conditions = (Q(document_id=id), Q(key_id=id), Q(workspace_id=id))
@@ -110,52 +120,14 @@ def _ids(text: str) -> list[Recognised]:
         elif f"documents/{id}" in text.lower():
             found.append(Recognised("Document id", str(id), conditions[:1]))
         else:
-            what = "Id of a document, key or workspace"
-            found.append(Recognised(what, str(id), conditions))
-    return found
-
-
-def _addresses(text: str) -> list[Recognised]:
-    found = []
+            found.append(Recognised("Id of a document, key or workspace", str(id), conditions))
+    addresses = []
     for word in _BETWEEN.split(text)[:100]:
-        try:
+        with contextlib.suppress(ValueError):
             address = str(ip_address(word.strip(".")))
-        except ValueError:
-            continue
-        condition = Q(address=address) & ~Q(address="")
-        found.append(Recognised("Address", address, (condition,)))
-    return found[:MOST_IDS]
-
-
-def _time(text: str) -> list[Recognised]:
-    try:
-        found = times.parse(text.strip(_AROUND))
-    except ValidationError:
-        return []
-    condition = Q(created_at__gte=found.first, created_at__lte=found.last)
-    return [Recognised(found.unit, f"{found} UTC", (condition,), span=found)]
-
-
-def _beginning_of_request_id(text: str) -> list[Recognised]:
-    digits = beginning_in(text)
-    if not digits:
-        return []
-    condition = Q(request_id__gte=digits, request_id__lt=f"{digits}g")  # "g" sorts after digits
-    return [Recognised("Beginning of a request id", digits, (condition,), request=True)]
-
-
-def _logins(text: str) -> list[Recognised]:
-    """Whole logins, in any case: of who did it, or of the member or account that it was done to."""
-    email = _EMAIL.search(text)
-    login = email[0] if email else text
-    if not login:
-        return []
-    # As in the partial indexes.
-    conditions = [
-        Q(Exact(folded(column), folded(Value(login)))) & ~Q(**{column: ""})
-        for column in ("person", "member")
-    ]
-    return [Recognised("Login", login, tuple(conditions))]
+            condition = Q(address=address) & ~Q(address="")
+            addresses.append(Recognised("Address", address, (condition,)))
+    return [*found, *addresses[:MOST_IDS]]
 
 
 def in_words(found: Iterable[Recognised]) -> str:

@@ -6,15 +6,22 @@ A reader may be slow or stop reading, so an export holds a slot of the pages onl
 import contextlib
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from django.conf import settings
+from django.contrib import messages
 from django.db import DatabaseError, InterfaceError
-from django.http import StreamingHttpResponse
+from django.http import (
+    HttpRequest,
+    HttpResponseBase,
+    HttpResponseRedirect,
+    StreamingHttpResponse,
+)
 from django.utils.http import content_disposition_header
 
 from audit.models import Action, AuditEntry
 from audit.record import record_end
+from config.console.base import request_user
 from config.runtime.postgresql.deadlines import PAGE_SECONDS
 from config.runtime.request_context import deadline
 from config.runtime.slots import SLOTS, NoSlot, SignedIn
@@ -32,11 +39,6 @@ _TENANT = SignedIn(0)
 
 class TooManyExports(Exception):
     """The user already has an export in progress, or the process sends its most exports."""
-
-    text = (
-        "Nothing was exported: another export is still being sent. Wait until it has ended, or "
-        "cancel it."
-    )
 
 
 RUNNING = StreamLimit(EXPORTS, 1, TooManyExports)  # by the user's login
@@ -114,8 +116,29 @@ class Sending:
             logger.error("The end of an export could not be recorded: %r", exc)
 
 
-def file_response(sending: Sending, name: str, content_type: str) -> StreamingHttpResponse:
-    """The file as a download."""
+def send(
+    request: HttpRequest,
+    begin: Callable[[], tuple[AuditEntry, Iterator[tuple[int, str]]]],
+    *,
+    name: str,
+    content_type: str,
+    back_url: str,
+) -> HttpResponseBase:
+    """The file as a download, or a redirect with a message if too many are being sent.
+
+    Args:
+        begin: records the export, which is committed before the first byte, and returns the entry
+            and the parts, as in `Sending`.
+        name: of the file.
+    """
+    try:
+        with RUNNING.begin(request_user(request).get_username()):
+            started, parts = begin()
+            sending = Sending(parts, started)
+    except TooManyExports:
+        text = "another export is still being sent. Wait until it has ended, or cancel it."
+        messages.warning(request, f"Nothing was exported: {text}")
+        return HttpResponseRedirect(back_url)
     response = StreamingHttpResponse(
         sending,
         content_type=content_type,

@@ -1,5 +1,6 @@
 """Days and times as people type them into filters; all of them are UTC."""
 
+import contextlib
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -37,12 +38,9 @@ def parse(text: str) -> Span:
         ValidationError: it is none.
     """
     plain = text.strip().removesuffix("UTC").removesuffix("Z").strip().replace("T", " ")
-    if len(plain) <= len("2026-11-21 14:05:30"):
-        for form, unit, length in _FORMS:
-            try:
-                first = datetime.strptime(plain, form).replace(tzinfo=UTC)
-            except ValueError:
-                continue
+    for form, unit, length in _FORMS:
+        with contextlib.suppress(ValueError):
+            first = datetime.strptime(plain, form).replace(tzinfo=UTC)
             # Not first + length: the last day has no next one.
             return Span(first, first + (length - _MICROSECOND), unit, plain)
     raise ValidationError("This is not a time. Write one as 2026-03-01 or 2026-03-01 14:00.")
@@ -58,23 +56,17 @@ class SpanField(forms.CharField):
     """
 
     def __init__(self, label: str, edge: str) -> None:
-        widget = _TimeInput({"max": "9999-12-31T23:59", "autocomplete": "off"})
-        widget.edge = edge
+        widget = forms.TextInput({"max": "9999-12-31T23:59", "autocomplete": "off"})
+        widget.input_type = "datetime-local"  # the browser's control, to the minute
         super().__init__(label=label, help_text="UTC", required=False, widget=widget)
+        self._edge = edge
+
+    def prepare_value(self, value: Any) -> Any:
+        try:
+            return getattr(parse(value or ""), self._edge).isoformat()[: len("2026-03-01T14:00")]
+        except ValidationError:
+            return value
 
     def clean(self, value: Any) -> Any:
         text = super().clean(value)
         return parse(text) if text else None
-
-
-class _TimeInput(forms.TextInput):
-    """The browser's control for a date and a time, to the minute."""
-
-    input_type = "datetime-local"
-    edge = ""
-
-    def format_value(self, value: Any) -> Any:
-        try:
-            return getattr(parse(value or ""), self.edge).isoformat()[: len("2026-03-01T14:00")]
-        except ValidationError:
-            return value

@@ -17,44 +17,10 @@ from django.utils.safestring import SafeString
 
 from audit.models import LISTED, AuditEntry
 from audit.scope import workspace_model
-from config.console.changelist import KeysetChangeList
 
 SUGGESTED = 20  # workspaces
 MOST = 10  # workspaces that a name may stand for
 SEPARATOR = " · "  # in a workspace's label
-
-
-class Ambiguous(ValidationError):
-    """Several workspaces have this name.
-
-    Attributes:
-        choices: their ids and labels.
-    """
-
-    def __init__(self, choices: list[tuple[UUID, str]]) -> None:
-        super().__init__("Several workspaces match. Choose one:", code="ambiguous")
-        self.choices = choices
-
-
-class WorkspaceChoices(KeysetChangeList):
-    """A list whose form has a `WorkspaceField`.
-
-    Attributes:
-        workspace_field: its name.
-    """
-
-    workspace_field = "workspace_id__exact"
-
-    @property
-    def choices(self) -> list[tuple[str, str]]:
-        """The workspaces that an ambiguous name may mean, with the list of each."""
-        errors: list[Any] = self.form.errors.as_data().get(self.workspace_field, [])
-        return [
-            (label, self.address(**{self.workspace_field: id}))
-            for error in errors
-            if isinstance(error, Ambiguous)
-            for id, label in error.choices
-        ]
 
 
 class WorkspaceInput(forms.TextInput):
@@ -83,7 +49,8 @@ class WorkspaceInput(forms.TextInput):
             id = UUID(str(value))
         except ValueError:
             return str(value)
-        return label_of(id)
+        name = name_of(id)
+        return name if name == str(id) else str(workspace_model()(id=id, name=name).label)
 
 
 class WorkspaceField(forms.CharField):
@@ -100,11 +67,19 @@ class WorkspaceField(forms.CharField):
             return UUID(text)  # also of one that was deleted
         except ValueError:
             pass
-        found = _named(text)
+        workspaces = workspace_model().objects.order_by("name", "id")
+        name, separator, digits = text.rpartition(SEPARATOR)
+        if separator:
+            same = workspaces.filter(name__iexact=name).annotate(text=Cast("id", TextField()))
+            found = list(same.filter(text__startswith=digits)[:MOST])
+        else:
+            exact = list(workspaces.filter(name__iexact=text)[:MOST])
+            found = exact or list(workspaces.filter(name__icontains=text)[:MOST])
         if not found:
             raise ValidationError("No workspace has this name, or this id.")
         if len(found) > 1:
-            raise Ambiguous([(workspace.id, workspace.label) for workspace in found])
+            labels = ", ".join(workspace.label for workspace in found)
+            raise ValidationError(f"Several workspaces match. Enter one of: {labels}.")
         return found[0].id
 
 
@@ -118,31 +93,11 @@ def suggestions(term: str) -> list[str]:
     return [workspace.label for workspace in containing.order_by("name", "id")[:SUGGESTED]]
 
 
-def _named(text: str) -> list[Any]:
-    """The first few workspaces that a text may mean: by its label or its name, or a part of it."""
-    workspaces = workspace_model().objects.order_by("name", "id")
-    name, separator, digits = text.rpartition(SEPARATOR)
-    if separator:
-        same = workspaces.filter(name__iexact=name).annotate(text=Cast("id", TextField()))
-        return list(same.filter(text__startswith=digits)[:MOST])
-    exact = list(workspaces.filter(name__iexact=text)[:MOST])
-    return exact or list(workspaces.filter(name__icontains=text)[:MOST])
-
-
 def name_of(workspace_id: UUID) -> str:
     """The workspace's name in its newest entry, even if it was deleted; its id without one."""
     entries = AuditEntry.objects.filter(LISTED, workspace_id=workspace_id)
     newest = entries.order_by("-created_at", "-id").values_list("workspace_name", flat=True)
     return newest.first() or str(workspace_id)
-
-
-def label_of(workspace_id: UUID) -> str:
-    """The workspace's label; its id if the log does not know it."""
-    name = name_of(workspace_id)
-    if name == str(workspace_id):
-        return name
-    label: str = workspace_model()(id=workspace_id, name=name).label
-    return label
 
 
 def own_workspace_field(names: Mapping[UUID, str]) -> forms.TypedChoiceField:

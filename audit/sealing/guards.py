@@ -71,7 +71,13 @@ def problems() -> list[str]:
         f"The function {name} runs as its owner, and is not as safe as `migrate` makes it."
         for [name] in fetch(_DEFINERS, [role])
     ]
-    return [*found, *_of_privileges()]
+    for name, declared in roles.declared().items():
+        for table, privileges in sorted(roles.granted(name).items()):
+            if beyond := ", ".join(sorted(privileges - declared[table])):
+                found.append(
+                    f"The role {name} may do more with {table} than `migrate` grants: {beyond}."
+                )
+    return found
 
 
 def _of_triggers() -> Iterator[str]:
@@ -92,10 +98,3 @@ def _of_triggers() -> Iterator[str]:
     for name, digest in FUNCTIONS.items():
         if sources.get(name) != digest:
             yield f"The function {name} is not the one that `migrate` makes."
-
-
-def _of_privileges() -> Iterator[str]:
-    for role, declared in roles.declared().items():
-        for table, privileges in sorted(roles.granted(role).items()):
-            if beyond := ", ".join(sorted(privileges - declared[table])):
-                yield f"The role {role} may do more with {table} than `migrate` grants: {beyond}."

@@ -14,6 +14,7 @@ from django.core.exceptions import ImproperlyConfigured
 ED25519 = b"\x01"  # signed-note's number of the algorithm
 SIGNATURE = "— "  # how a note's line with a signature begins
 PRIVATE = "PRIVATE+KEY+"  # how a private key begins
+WRONG = "the key's id does not belong to it; a character is wrong"
 _NAME = re.compile(r"[^\s+]{1,100}")
 
 
@@ -33,15 +34,15 @@ def decode(text: str) -> bytes:
         raise NoteError(f"not base64: {exc}") from exc
 
 
-def _parse(text: str) -> tuple[str, str, bytes]:
-    """The name, the id and the 32 bytes of a key."""
+def _parse(text: str) -> tuple[str, bytes]:
+    """The name and the 32 bytes of a key."""
     parts = text.split("+", 2)
     if len(parts) != 3 or not _NAME.fullmatch(parts[0]):
         raise NoteError("a key has three parts with plus signs between them")
     raw = decode(parts[2])
     if raw[:1] != ED25519 or len(raw) != 33:
         raise NoteError("this is no Ed25519 key")
-    return parts[0], parts[1], raw[1:]
+    return parts[0], raw[1:]
 
 
 @dataclass(frozen=True)
@@ -65,15 +66,10 @@ class PublicKey:
         Raises:
             NoteError: it is anything else.
         """
-        name, key_id, raw = _parse(text)
-        key = cls(name, raw)
-        key.check_id(key_id)
+        key = cls(*_parse(text))
+        if str(key) != text:
+            raise NoteError(WRONG)
         return key
-
-    def check_id(self, key_id: str) -> None:
-        """Raises NoteError unless this is the key's id, in hexadecimal digits."""
-        if self.id.hex() != key_id:
-            raise NoteError("the key's id does not belong to it; a character is wrong")
 
     def has_signed(self, text: str, signature: bytes) -> bool:
         try:
@@ -110,9 +106,9 @@ class PrivateKey:
         """
         if not text.startswith(PRIVATE):
             raise NoteError(f"a private key begins with {PRIVATE}")
-        name, key_id, seed = _parse(text.removeprefix(PRIVATE))
-        key = cls(name, seed)
-        key.public.check_id(key_id)
+        key = cls(*_parse(text.removeprefix(PRIVATE)))
+        if key.encode() != text:
+            raise NoteError(WRONG)
         return key
 
     def encode(self) -> str:

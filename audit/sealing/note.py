@@ -51,19 +51,14 @@ class Horizon:
         return Horizon(self.next_complete_to, newest_id, xmax)
 
 
-def split_note(note: str) -> tuple[str, str]:
-    """The text of a note, and the lines with its signatures; nothing is checked."""
-    text, _, signatures = note.rpartition("\n\n")
-    return f"{text}\n", signatures
-
-
 def open_note(note: str, keys: Sequence[PublicKey]) -> str:
     """The text of a note that one of the keys has signed.
 
     Raises:
         NoteError: none has, or it is no note.
     """
-    text, signatures = split_note(note)
+    text, _, signatures = note.rpartition("\n\n")
+    text += "\n"
     if not signatures.endswith("\n"):
         raise NoteError("this is no note, or it was cut short")
     for line in signatures[:-1].split("\n"):
@@ -107,7 +102,7 @@ class Statement:
         Raises:
             NoteError: it is no checkpoint.
         """
-        return cls.parse(split_note(note)[0])
+        return cls.parse(note.rpartition("\n\n")[0] + "\n")
 
     @classmethod
     def parse(cls, text: str) -> "Statement":

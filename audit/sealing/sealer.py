@@ -7,7 +7,6 @@ not all entries have to be looked at each time, a checkpoint remembers up to whi
 no more (`audit.models.Checkpoint`).
 """
 
-import time
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 
@@ -21,13 +20,10 @@ from audit.sealing.keys import PrivateKey, PublicKey
 from audit.sealing.leaves import HASH
 from audit.sealing.note import Statement
 from audit.sealing.tree import Frontier, StoredTree, TreeDamaged
-from config.management.progress import Report
 from config.runtime.request_context import actor
 
 SEAL_EVERY = 5.0  # seconds
 BATCH = 10_000  # entries of one seal
-LOCK = 0x7365616C  # an arbitrary number, unique among our advisory locks
-LOCKED_SECONDS = 60  # without a new checkpoint; a sealer holds the lock for no longer
 
 # A transaction gets its number before an entry gets its id, so a transaction with an id up to
 # max(id) is not newer than xmax.
@@ -55,48 +51,51 @@ class SealRefused(Exception):
 
 
 class Sealer:
-    """Seals entries; several sealers may run, one seals at a time.
+    """Seals entries. Several sealers may run: leaves have unique indexes, so one of them succeeds.
 
     Args:
         key: signs the checkpoints.
         former: the public keys of the keys that signed before.
         signed: a checkpoint that is known to be signed, from a witness. The tree must contain it.
-        report: called with a sentence about what somebody else wrote or locked, once for each.
     """
 
     def __init__(
-        self,
-        key: PrivateKey,
-        former: Sequence[PublicKey],
-        signed: Statement | None,
-        report: Report,
+        self, key: PrivateKey, former: Sequence[PublicKey], signed: Statement | None
     ) -> None:
         self._key = key
         self._keys = [key.public, *former]
         self._signed = signed
-        self._report = report
-        self._reported: set[str] = set()
-        self._waiting: tuple[int, float] | None = None  # for the lock: since this checkpoint, time
 
-    @transaction.atomic(durable=True)
     def seal(self) -> int:
         """Adds the entries that are visible and have no leaf, at most BATCH, and signs.
 
         Returns:
-            How many; 0 also if another sealer is adding them.
+            How many; 0 also if another sealer has added them meanwhile.
 
         Raises:
             SealRefused: the tree is not the one that was signed.
             django.db.Error: the database is out of reach.
         """
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [LOCK])
-            locked = cursor.fetchone() == (True,)
-            newest = checkpoints.newest(self._keys)
-            if not self._may_seal(locked, newest):
+        newest = checkpoints.newest(self._keys)
+        try:
+            statement = self._seal(newest)
+        except IntegrityError as exc:
+            if checkpoints.newest(self._keys).size > newest.size:
                 return 0
-            frontier = self._signed_tree(newest)
-            before = newest.horizon
+            raise SealRefused(
+                "The tree has leaves that were not sealed, or a checkpoint that was not signed, "
+                "where the next ones belong. Run `manage.py verify_audit`."
+            ) from exc
+        if statement is None:
+            return 0
+        self._signed = statement
+        return statement.size - newest.size
+
+    @transaction.atomic(durable=True)
+    def _seal(self, newest: Newest) -> Statement | None:
+        frontier = self._signed_tree(newest)
+        before = newest.horizon
+        with connection.cursor() as cursor:
             cursor.execute(_HORIZON)
             [(xmin, xmax, newest_id, now)] = cursor.fetchall()
             horizon = before.advanced(xmin, xmax, newest_id)
@@ -104,26 +103,19 @@ class Sealer:
             limits = {"complete_to": before.complete_to, "size": frontier.size, "batch": BATCH}
             cursor.execute(_UNSEALED, limits)
             rows = cursor.fetchall()
-            if not rows:
-                return 0
+        if not rows:
+            return None
         if len(rows) == BATCH:
             horizon = replace(horizon, complete_to=min(horizon.complete_to, rows[-1][0]))
-        try:
-            _append(frontier, rows)
-            statement = Statement(self._key.name, frontier.size, frontier.root(), now, horizon)
-            Checkpoint.objects.create(
-                size=frontier.size,
-                sealed_at=now,
-                note=self._key.sign(statement.text()),
-                **asdict(horizon),
-            )
-        except IntegrityError as exc:
-            raise SealRefused(
-                "The tree has leaves that were not sealed, or a checkpoint that was not signed, "
-                "where the next ones belong. Run `manage.py verify_audit`."
-            ) from exc
-        transaction.on_commit(lambda: self._remember(statement))
-        return len(rows)
+        _append(frontier, rows)
+        statement = Statement(self._key.name, frontier.size, frontier.root(), now, horizon)
+        Checkpoint.objects.create(
+            size=frontier.size,
+            sealed_at=now,
+            note=self._key.sign(statement.text()),
+            **asdict(horizon),
+        )
+        return statement
 
     def accept_loss(self) -> None:
         """Seals on although the database has lost entries that were sealed, and records that."""
@@ -136,33 +128,6 @@ class Sealer:
             )
         self._signed = None
 
-    def _may_seal(self, locked: bool, newest: Newest) -> bool:
-        """Whether to seal: with the lock, or if the session that holds it does not seal.
-
-        The lock only saves sealers from doing the same work: leaves have unique indexes.
-        """
-        now = time.monotonic()
-        if locked:
-            self._waiting = None
-            return True
-        if self._waiting is None or self._waiting[0] != newest.size:
-            self._waiting = newest.size, now
-        if now - self._waiting[1] < LOCKED_SECONDS:
-            return False
-        self._report_once(
-            f"Another session holds the lock of the sealers (in pg_locks, objid {LOCK}) and seals "
-            "nothing. Sealing goes on without the lock."
-        )
-        return True
-
-    def _report_once(self, sentence: str) -> None:
-        if sentence not in self._reported:
-            self._reported.add(sentence)
-            self._report(sentence)
-
-    def _remember(self, statement: Statement) -> None:
-        self._signed = statement
-
     def _signed_tree(self, newest: Newest) -> Frontier:
         """The tree, which is the one that the newest signed checkpoint signs.
 
@@ -171,17 +136,12 @@ class Sealer:
         """
         stored = StoredTree()
         size = newest.size
-        if newest.unsigned:
+        if newest.unsigned and newest.statement is None:
             sizes = ", ".join(f"{each:,}" for each in newest.unsigned)
-            if newest.statement is None:
-                raise SealRefused(
-                    f"There are checkpoints (of {sizes} entries), and no known key has signed the "
-                    "newest ones: AUDIT_PUBLIC_KEYS lacks a key, or somebody else wrote them. Run "
-                    "`manage.py verify_audit`."
-                )
-            self._report_once(
-                f"No known key has signed the checkpoints of {sizes} entries, so somebody else "
-                "wrote them; sealing goes on after the newest signed one."
+            raise SealRefused(
+                f"There are checkpoints (of {sizes} entries), and no known key has signed the "
+                "newest ones: AUDIT_PUBLIC_KEYS lacks a key, or somebody else wrote them. Run "
+                "`manage.py verify_audit`."
             )
         if self._signed and self._signed.size > size:
             raise SealRefused(

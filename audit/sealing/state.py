@@ -6,17 +6,15 @@ finds out; its result is an entry.
 """
 
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
-from django.db import DEFAULT_DB_ALIAS, connections
 from django.db import connection as default_connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from audit.models import Action, AuditEntry, Checkpoint
+from audit.models import Action, AuditEntry
 from audit.sealing import checkpoints
 from audit.sealing.checkpoints import Newest
 from audit.sealing.keys import public_keys
@@ -40,7 +38,7 @@ def _oldest_unsealed(condition: str, order: str) -> str:
     """  # noqa: S608 - made of constants
 
 
-def _newest(action: Action) -> str:
+def newest(action: Action) -> str:
     """SQL for the time of the newest entry of an action, by the index audit_action_newest."""
     return f"""
         SELECT created_at FROM audit_auditentry WHERE action = '{action.value}'
@@ -55,7 +53,7 @@ _STATE = f"""
     SELECT extract(epoch FROM clock_timestamp() - least(
             ({_oldest_unsealed("id > %(complete_to)s", "id")}),
             ({_oldest_unsealed(_AFTER_SEAL, "created_at, id")})))::float8,
-        ({_newest(Action.LOG_VERIFIED)}), ({_newest(Action.LOG_DAMAGED)})
+        ({newest(Action.LOG_VERIFIED)}), ({newest(Action.LOG_DAMAGED)})
 """  # noqa: S608 - made of constants
 
 
@@ -136,38 +134,28 @@ def read(connection: BaseDatabaseWrapper = default_connection) -> State:
         keys = public_keys()
     except ImproperlyConfigured as exc:
         keys, unverified = [], str(exc)
-    newest = checkpoints.newest(keys, connection)
+    signed = checkpoints.newest(keys, connection)
     with connection.cursor() as cursor:
         # A checkpoint's time is in whole seconds, and a little before its entries were read.
-        sealed_at = newest.statement.sealed_at + SECOND if newest.statement else EVER
-        complete_to = newest.horizon.complete_to
-        if newest.statement is None and newest.leaves:  # all entries would have to be looked at
+        sealed_at = signed.statement.sealed_at + SECOND if signed.statement else EVER
+        complete_to = signed.horizon.complete_to
+        if signed.statement is None and signed.leaves:  # all entries would have to be looked at
             sealed_at, complete_to = NEVER, 2**63 - 1
         cursor.execute(_STATE, {"sealed_at": sealed_at, "complete_to": complete_to})
         [(unsealed_seconds, intact_at, damaged_at)] = cursor.fetchall()
-    return State(unsealed_seconds, newest.size, intact_at, damaged_at, _foreign(newest), unverified)
+    return State(unsealed_seconds, signed.size, intact_at, damaged_at, _foreign(signed), unverified)
 
 
-def _foreign(newest: Newest) -> str:
+def _foreign(signed: Newest) -> str:
     """A sentence about what a sealer would not have written; empty if there is nothing."""
-    if newest.unsigned:
-        sizes = ", ".join(f"{each:,}" for each in newest.unsigned)
+    if signed.unsigned:
+        sizes = ", ".join(f"{each:,}" for each in signed.unsigned)
         return f"There are checkpoints that no known key has signed, of {sizes} entries."
-    if newest.leaves > newest.size:
+    if signed.leaves > signed.size:
         return "The tree has leaves that no signed checkpoint has."
-    if newest.leaves < newest.size:
+    if signed.leaves < signed.size:
         return "The tree has lost leaves that the newest signed checkpoint has."
     return ""
-
-
-def read_apart() -> State:
-    """Reads the state over a connection of its own, for a thread that does nothing else.
-
-    Raises:
-        django.db.Error: the database is out of reach.
-    """
-    with closing(connections.create_connection(DEFAULT_DB_ALIAS)) as connection:
-        return read(connection)
 
 
 _SEALED = f"""
@@ -177,25 +165,8 @@ _SEALED = f"""
 """  # noqa: S608 - made of constants
 
 
-@dataclass(frozen=True)
-class Seal:
-    """The seal of an entry.
-
-    Attributes:
-        leaf: its index in the tree.
-        intact: whether the entry still is what was sealed.
-    """
-
-    leaf: int
-    intact: bool
-
-    def checkpoint(self) -> Checkpoint | None:
-        """The first checkpoint that contains it."""
-        return Checkpoint.objects.filter(size__gt=self.leaf).order_by("size").first()
-
-
-def seals_of(entries: Sequence[AuditEntry]) -> dict[int, Seal]:
-    """The seals of those that are sealed, by their ids."""
+def seals_of(entries: Sequence[AuditEntry]) -> dict[int, tuple[int, bool]]:
+    """By the ids of those that are sealed: the leaf, and whether the entry still matches it."""
     with default_connection.cursor() as cursor:
         cursor.execute(_SEALED, [[entry.pk for entry in entries]])
-        return {id: Seal(leaf, intact) for id, leaf, intact in cursor.fetchall()}
+        return {id: (leaf, intact) for id, leaf, intact in cursor.fetchall()}

@@ -34,10 +34,7 @@ class Frontier:
 
     def __init__(self, size: int = 0, hashes: list[bytes] | None = None) -> None:
         self.size = size
-        self._hashes = list(hashes or [])
-
-    def copy(self) -> "Frontier":
-        return Frontier(self.size, self._hashes)
+        self.hashes = list(hashes or [])
 
     def append(self, leaf: bytes) -> list[tuple[int, int, bytes]]:
         """Adds a leaf by its hash.
@@ -45,7 +42,7 @@ class Frontier:
         Returns:
             The subtrees to store that are complete now: (level, index in the level, hash).
         """
-        hashes, index, bits, found = self._hashes, self.size, 0, leaf
+        hashes, index, bits, found = self.hashes, self.size, 0, leaf
         complete = []
         while index & 1:
             found = sha256(b"\x01" + hashes.pop() + found).digest()
@@ -58,9 +55,9 @@ class Frontier:
         return complete
 
     def root(self) -> bytes:
-        if not self._hashes:
+        if not self.hashes:
             return EMPTY_ROOT
-        *others, root = self._hashes
+        *others, root = self.hashes
         for left in reversed(others):
             root = node_hash(left, root)
         return root
@@ -69,16 +66,6 @@ class Frontier:
 def split(size: int) -> int:
     """The number of leaves of the left subtree: the largest power of two below `size`."""
     return 1 << (size - 1).bit_length() - 1
-
-
-def complete_subtrees(size: int) -> list[tuple[int, int]]:
-    """The complete subtrees of a tree, the largest first: (start, stop) of their leaves."""
-    found, start = [], 0
-    for bits in reversed(range(size.bit_length())):
-        if size >> bits & 1:
-            found.append((start, start + (1 << bits)))
-            start += 1 << bits
-    return found
 
 
 def root_of(start: int, stop: int, complete: HashOf) -> bytes:
@@ -94,39 +81,33 @@ def root_of(start: int, stop: int, complete: HashOf) -> bytes:
     return node_hash(complete(start, middle), root_of(middle, stop, complete))
 
 
-def inclusion_proof(index: int, size: int, complete: HashOf) -> list[bytes]:
-    """The hashes that lead from a leaf to the root of a tree of `size` leaves."""
-    proof: list[bytes] = []
-    start, stop = 0, size
-    while stop - start > 1:
-        middle = start + split(stop - start)
-        if index < middle:
-            proof.append(root_of(middle, stop, complete))
-            stop = middle
-        else:
-            proof.append(root_of(start, middle, complete))
-            start = middle
-    return proof[::-1]
+def inclusion_proof(index: int, start: int, stop: int, complete: HashOf) -> list[bytes]:
+    """The hashes that lead from a leaf to the root of leaves[start:stop], as in `root_of`."""
+    if stop - start == 1:
+        return []
+    middle = start + split(stop - start)
+    if index < middle:
+        proof = inclusion_proof(index, start, middle, complete)
+        return [*proof, root_of(middle, stop, complete)]
+    proof = inclusion_proof(index, middle, stop, complete)
+    return [*proof, root_of(start, middle, complete)]
 
 
 def root_of_proof(leaf: bytes, index: int, size: int, proof: Sequence[bytes]) -> bytes | None:
-    """The root that an inclusion proof leads to (RFC 9162, 2.1.3.2); None if its length is wrong.
+    """The root that an inclusion proof leads to; None if its length is wrong.
 
     Args:
         leaf: the hash of the leaf.
     """
-    node, last, root = index, size - 1, leaf
-    for sibling in proof:
-        if last == 0:
-            return None
-        if node & 1 or node == last:
-            root = node_hash(sibling, root)
-            while node and not node & 1:
-                node, last = node >> 1, last >> 1
-        else:
-            root = node_hash(root, sibling)
-        node, last = node >> 1, last >> 1
-    return root if last == 0 else None
+    if size == 1 or not proof:
+        return None if size > 1 or proof else leaf
+    *others, sibling = proof
+    middle = split(size)
+    if index < middle:
+        left = root_of_proof(leaf, index, middle, others)
+        return left and node_hash(left, sibling)
+    right = root_of_proof(leaf, index - middle, size - middle, others)
+    return right and node_hash(sibling, right)
 
 
 BLOCK = 1 << STORED_BITS  # hashes that are read at once
@@ -151,7 +132,12 @@ class StoredTree:
         Raises:
             TreeDamaged: hashes are missing.
         """
-        return Frontier(size, [self.complete(*each) for each in complete_subtrees(size)])
+        hashes, start = [], 0
+        for bits in reversed(range(size.bit_length())):
+            if size >> bits & 1:
+                hashes.append(self.complete(start, start + (1 << bits)))
+                start += 1 << bits
+        return Frontier(size, hashes)
 
     def root(self, size: int) -> bytes:
         """The root of the first `size` leaves.
@@ -167,7 +153,7 @@ class StoredTree:
         Raises:
             TreeDamaged: hashes are missing.
         """
-        return inclusion_proof(index, size, self.complete)
+        return inclusion_proof(index, 0, size, self.complete)
 
     def _complete(self, start: int, stop: int) -> bytes:
         """The hash of a complete subtree."""

@@ -5,20 +5,23 @@ as much memory for ten million entries as for ten thousand. The stored hashes of
 right if their root is the signed one; then they show which entries differ.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import groupby
 
 from django.db import connection, transaction
-from django.db.models import Count, Max
+from django.db.models import Count, Exists, Max, OuterRef
 
-from audit.models import Checkpoint, Leaf, Subtree
-from audit.sealing import checkpoints, diagnosis
-from audit.sealing.checkpoints import CheckpointFile, Newest
-from audit.sealing.diagnosis import Lateness
-from audit.sealing.keys import PublicKey
+from audit.models import AuditEntry, Leaf, Subtree
+from audit.sealing import checkpoints
+from audit.sealing.checkpoints import Newest
+from audit.sealing.keys import NoteError, PublicKey
 from audit.sealing.leaves import LeafRow, read_leaves
 from audit.sealing.note import Statement
+from audit.sealing.state import EVER, LATE_SECONDS
 from audit.sealing.tree import STORED_BITS, Frontier
 from config.management.progress import Progress
 from config.management.shutdown import Shutdown
@@ -28,12 +31,7 @@ FETCHED = 10_000  # ids at a time
 # An entry whose time is this long before an older leaf's was not written when it says. A
 # transaction that commits late is no reason for that.
 BACKDATED = timedelta(days=1)
-
-_WITHOUT_LEAF = """
-    SELECT entry.id FROM audit_auditentry AS entry
-    LEFT JOIN audit_leaf AS leaf ON leaf.entry_id = entry.id
-    WHERE leaf.entry_id IS NULL ORDER BY entry.id
-"""
+LATE = timedelta(seconds=LATE_SECONDS)
 
 
 @dataclass
@@ -44,17 +42,33 @@ class Result:
         sealed: leaves that were read.
         unsealed: entries that wait for the next seal.
         problems: sentences that were reported.
-        checkpoint: the newest in the database that is signed.
-        late: entries that were sealed late.
-        warnings: sentences about those; they are no problems.
+        newest: what the newest checkpoint in the database says that is signed.
+        late: entries that were sealed late, which is no problem.
+        first_late, last_late: the first and the last of them.
+        longest: how long one of them has waited for its seal.
     """
 
     sealed: int = 0
     unsealed: int = 0
     problems: int = 0
-    checkpoint: Checkpoint | None = None
+    newest: Statement | None = None
     late: int = 0
-    warnings: list[str] = field(default_factory=list)
+    first_late: LeafRow | None = None
+    last_late: LeafRow | None = None
+    longest: timedelta = timedelta()
+
+    @property
+    def warning(self) -> str:
+        """A sentence about the entries that were sealed late; "" without any."""
+        first, last = self.first_late, self.last_late
+        if not (first and last):
+            return ""
+        return (
+            f"Among the entries {first.entry_id} to {last.entry_id} (leaves {first.leaf} to "
+            f"{last.leaf}), {self.late:,} were sealed up to "
+            f"{self.longest // timedelta(minutes=1):,} minutes after they were written. Who owns "
+            "the database could have changed them meanwhile, and nothing would show it."
+        )
 
 
 class Verifier:
@@ -62,24 +76,21 @@ class Verifier:
 
     Args:
         keys: the public keys that may have signed.
-        outside: the checkpoints that a witness has kept, if there are any.
+        outside: checkpoints that a witness has kept, by size; their signatures were checked.
         found: called with each problem, a sentence.
     """
 
     def __init__(
         self,
         keys: Sequence[PublicKey],
-        outside: CheckpointFile | None,
+        outside: Sequence[Statement],
         found: Callable[[str], object],
         progress: Progress,
         shutdown: Shutdown,
     ) -> None:
         self.result = Result()
         self._keys = keys
-        self._lateness = Lateness(keys)
-        self._hints = outside.within if outside else checkpoints.stored
-        kept = outside.one_for_each(WINDOW) if outside else []
-        self._outside = sorted(kept, key=lambda statement: statement.size)
+        self._outside = outside
         self._found = found
         self._progress = progress
         self._shutdown = shutdown
@@ -97,17 +108,13 @@ class Verifier:
         with connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         newest = checkpoints.newest(self._keys)
-        self.result.checkpoint = newest.checkpoint
-        leaves = self._check_size(newest)
+        self.result.newest = newest.statement
+        self.result.sealed = leaves = self._check_size(newest)
         start = 0
         while start < leaves:
             self._shutdown.check()
             self._progress.note(f"{start:,} of {leaves:,} sealed entries verified …")
-            stop, signed = self._window(start, leaves)
-            self._check_window(start, stop, signed)
-            start = stop
-        self.result.sealed = leaves
-        self.result.late, self.result.warnings = self._lateness.count, self._lateness.warnings
+            start = self._check_window(start, leaves)
         self._check_entries_without_leaf(newest)
         return self.result
 
@@ -124,17 +131,16 @@ class Verifier:
             )
         if newest.statement:
             signed.append(newest.statement)
-        size = max((statement.size for statement in signed), default=0)
+        largest = max(signed, key=lambda statement: statement.size, default=None)
         found = Leaf.objects.aggregate(rows=Count("*"), last=Max("index", default=-1))
-        leaves: int = min(found["last"] + 1, size if signed else found["rows"])
-        if leaves and not signed:
-            self._problem(f"{leaves:,} entries have leaves, but no checkpoint is signed.")
-        elif leaves < size:
-            largest = max(signed, key=lambda statement: statement.size)
+        leaves: int = min(found["last"] + 1, largest.size if largest else found["rows"])
+        if largest and leaves < largest.size:
             self._problem(
-                f"The log was truncated: the checkpoint of {diagnosis.at(largest)} has "
-                f"{size:,} entries; the last {size - leaves:,} are missing."
+                f"The log was truncated: the checkpoint of {_at(largest)} has {largest.size:,} "
+                f"entries; the last {largest.size - leaves:,} are missing."
             )
+        elif leaves and not largest:
+            self._problem(f"{leaves:,} entries have leaves, but no checkpoint is signed.")
         others = Leaf.objects.exclude(index__gte=0, index__lt=leaves).order_by("index")
         for leaf in others[:FETCHED]:
             self._problem(
@@ -142,60 +148,87 @@ class Verifier:
             )
         return leaves
 
-    def _window(self, start: int, leaves: int) -> tuple[int, list[Statement]]:
-        """Where the window ends that begins at a leaf, and the checkpoints of that size."""
+    def _check_window(self, start: int, leaves: int) -> int:
+        """Checks leaves from `start` to the window's last checkpoint; returns how many it has."""
         stop = min(start + WINDOW, leaves)
-        signed = checkpoints.stored(start, stop)[-1:]
-        if outside := [each for each in self._outside if start < each.size <= stop]:
-            signed = [each for each in signed if each.size <= outside[0].size]
-            signed += [each for each in outside if each.size == outside[0].size]
-        stop = min((each.size for each in signed), default=stop)
-        return stop, [each for each in signed if each.size == stop]
-
-    def _check_window(self, start: int, stop: int, signed: list[Statement]) -> None:
+        notes = checkpoints.stored(start, stop)
+        outside = [each for each in self._outside if start < each.size <= stop]
+        statements = sorted([*notes, *outside], key=lambda each: each.size)
+        stop = statements[-1].size if statements else stop
         rows = read_leaves(start, stop)
-        self._check_times(rows)
-        self._lateness.check(rows)
-        if len(rows) != stop - start:
-            for index in sorted(set(range(start, stop)) - {row.leaf for row in rows}):
-                self._problem(f"Leaf {index:,} is missing, and which entry it was of is unknown.")
+        for index in sorted(set(range(start, stop)) - {row.leaf for row in rows}):
+            self._problem(f"Leaf {index:,} is missing, and which entry it was of is unknown.")
             self._tree = None
-        sentences = diagnosis.of_entries(rows)
-        if self._tree is not None:
-            before, tree = self._tree, self._tree.copy()
-            subtrees = [each for row in rows for each in tree.append(row.stored)]
-            wrong = [each for each in signed if each.root != tree.root()]
-            if wrong:
-                self._tree, sentences = diagnosis.of_window(
-                    before, rows, wrong[0], self._hints(start, stop)
-                )
-            else:
-                self._tree = tree
-                self._check_subtrees(start, stop, subtrees)
-        for sentence in sentences:
-            self._problem(sentence)
+        self._check_times(rows)
+        self._check_seals(rows, notes)
+        first = 0
+        for size, group in groupby(statements, key=lambda each: each.size):
+            end = bisect_left(rows, size, key=lambda row: row.leaf)
+            self._check_part(rows[first:end], list(group), notes)
+            first = end
+        self._check_part(rows[first:], [], notes)
+        return stop
 
-    def _check_subtrees(
-        self, start: int, stop: int, computed: list[tuple[int, int, bytes]]
+    def _check_part(
+        self,
+        rows: Sequence[LeafRow],
+        statements: Sequence[Statement],
+        notes: Mapping[Statement, str],
     ) -> None:
-        """Compares the stored hashes of the subtrees that a window completes."""
-        stored: dict[tuple[int, int], bytes] = {}
-        for level in sorted({level for level, _, _ in computed}):
-            bits = level * STORED_BITS
-            within = Subtree.objects.filter(
-                level=level, index__gte=start >> bits, index__lt=stop >> bits
-            )
-            for subtree in within:
-                stored[level, subtree.index] = bytes(subtree.hash)
+        """Compares entries with their leaves, and the leaves with the checkpoints after them.
+
+        Args:
+            rows: from the checkpoint before to this one.
+            statements: what the checkpoints of the tree that ends with these leaves say.
+            notes: those whose signature was not checked.
+        """
+        differing = [row for row in rows if row.computed != row.stored]
+        changed = "Entry {0.entry_id} was changed or moved after it was sealed (leaf {0.leaf})."
+        if self._tree is not None:
+            before = self._tree
+            self._tree, subtrees = _grown(before, [row.stored for row in rows])
+            wrong = [each for each in statements if each.root != self._tree.root()]
+            wrong = [each for each in wrong if each not in notes or self._signed(notes[each])]
+            if wrong:
+                signed = wrong[0]
+                self._tree, subtrees = _grown(before, [row.computed or row.stored for row in rows])
+                if self._tree.root() == signed.root:
+                    changed = (
+                        "The stored hash of leaf {0.leaf} was changed; entry {0.entry_id} is as it "
+                        "was signed."
+                    )
+                else:
+                    self._tree, subtrees = None, []
+                    ids = [row.entry_id for row in rows]
+                    self._problem(
+                        f"Among the entries {min(ids)} to {max(ids)} (leaves {rows[0].leaf} to "
+                        f"{rows[-1].leaf}), some were changed, added or reordered together with "
+                        f"their hashes: the checkpoint of {_at(signed)} has another root. Later "
+                        "leaves cannot be compared with checkpoints."
+                    )
+            self._check_subtrees(subtrees)
+        for row in differing:
+            missing = "Entry {0.entry_id} is missing (leaf {0.leaf})."
+            self._problem((changed if row.computed else missing).format(row))
+
+    def _signed(self, note: str) -> bool:
+        with suppress(NoteError):
+            return bool(Statement.opened(note, self._keys))
+        return False
+
+    def _check_subtrees(self, computed: Sequence[tuple[int, int, bytes]]) -> None:
+        """Compares the stored hashes of subtrees that are complete now."""
+        stored = Subtree.objects.in_bulk([(level, index) for level, index, _ in computed])
         for level, index, found in computed:
-            if stored.get((level, index)) != found:
+            subtree = stored.get((level, index))
+            if subtree is None or bytes(subtree.hash) != found:
                 first, count = index << level * STORED_BITS, 1 << level * STORED_BITS
                 self._problem(
                     f"The stored hash of the leaves {first:,} to {first + count - 1:,} was "
                     "changed; that makes no entry wrong, but no proof can be made with it."
                 )
 
-    def _check_times(self, rows: list[LeafRow]) -> None:
+    def _check_times(self, rows: Sequence[LeafRow]) -> None:
         """Finds entries that say that they are much older than entries sealed before them."""
         for row in rows:
             time = row.created_at or self._latest
@@ -207,23 +240,48 @@ class Verifier:
                     "and an entry that was sealed before it is more than a day younger."
                 )
 
+    def _check_seals(self, rows: Sequence[LeafRow], notes: Mapping[Statement, str]) -> None:
+        """Finds entries that were sealed late, to the minute: of each one signature is checked."""
+        minutes = groupby(notes, key=lambda each: f"{each.sealed_at:%Y-%m-%d %H:%M}")
+        last_ones = (list(group)[-1] for _, group in minutes)
+        signed = (each for each in last_ones if self._signed(notes[each]))
+        size, sealed_at, result = 0, EVER, self.result
+        for row in rows:
+            while size <= row.leaf:
+                following = next(signed, None)
+                size = following.size if following else row.leaf + 1
+                sealed_at = following.sealed_at if following else EVER
+            if row.created_at and (waited := sealed_at - row.created_at) > LATE:
+                result.late += 1
+                result.first_late = result.first_late or row
+                result.last_late = row
+                result.longest = max(result.longest, waited)
+
     def _check_entries_without_leaf(self, newest: Newest) -> None:
         self._progress.note("Looking for entries that were never sealed …")
         complete_to = newest.horizon.complete_to
         with connection.cursor() as cursor:
             cursor.execute("SET LOCAL enable_mergejoin = on; SET LOCAL enable_hashjoin = on")
-            cursor.execute(f"DECLARE without_leaf CURSOR FOR {_WITHOUT_LEAF}")
-            while True:
-                self._shutdown.check()
-                cursor.execute(f"FETCH {FETCHED} FROM without_leaf")
-                ids = [row[0] for row in cursor.fetchall()]
-                if not ids:
-                    return
-                for entry_id in ids:
-                    if entry_id > complete_to:
-                        self.result.unsealed += 1
-                    else:
-                        self._problem(
-                            f"Entry {entry_id} was added later, or lost its leaf: all entries up "
-                            f"to {complete_to} were sealed."
-                        )
+        leaf = Leaf.objects.filter(entry_id=OuterRef("pk"))
+        found = AuditEntry.objects.filter(~Exists(leaf)).order_by("pk").values_list("pk", flat=True)
+        for entry_id in found.iterator(FETCHED):
+            self._shutdown.check()
+            if entry_id > complete_to:
+                self.result.unsealed += 1
+            else:
+                self._problem(
+                    f"Entry {entry_id} was added later, or lost its leaf: all entries up to "
+                    f"{complete_to} were sealed."
+                )
+
+
+def _at(statement: Statement) -> str:
+    return f"{statement.sealed_at:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def _grown(
+    tree: Frontier, leaves: Sequence[bytes]
+) -> tuple[Frontier, list[tuple[int, int, bytes]]]:
+    """The tree with more leaves, and the subtrees that they complete."""
+    grown = Frontier(tree.size, tree.hashes)
+    return grown, [each for leaf in leaves for each in grown.append(leaf)]

@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import ClientError
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.files.storage import storages
 
-from audit.models import Checkpoint
 from audit.sealing.keys import PublicKey
 from audit.sealing.note import Statement, read_notes
 from config.management.progress import Report
@@ -24,35 +23,24 @@ from config.management.progress import Report
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-FORMS = "`stdout`, `file:/path/to/file` or `bucket`"
-
 
 class Witness:
-    """A place that keeps checkpoints."""
+    """A place that keeps checkpoints: this one is standard output, for what collects the log.
 
-    name = ""
-
-    def publish(self, size: int, note: str) -> None:
-        """Keeps a checkpoint; raises an exception if that fails."""
-        raise NotImplementedError
-
-    def newest(self) -> str | None:
-        """The newest note it has; None if it has none, or cannot be read."""
-        return None
-
-    def warning(self) -> str:
-        """Why what it keeps is not safe there; empty if that is not known of it."""
-        return ""
-
-
-class StandardOutput(Witness):
-    """Standard output, for whatever collects the log."""
+    Attributes:
+        name: what it is called in messages.
+    """
 
     name = "stdout"
 
     def publish(self, size: int, note: str) -> None:
+        """Keeps a checkpoint; raises an exception if that fails."""
         sys.stdout.write(note)
         sys.stdout.flush()
+
+    def newest(self) -> str | None:
+        """The newest note it has; None if it has none, or cannot be read."""
+        return None
 
 
 class AppendedFile(Witness):
@@ -113,18 +101,6 @@ class Bucket(Witness):
             return None
         return self._read(max(each["Key"] for each in self._list(max(days))["Contents"]))
 
-    def warning(self) -> str:
-        try:
-            locked = object_lock(self._client(), self._bucket)
-        except (BotoCoreError, ClientError, ImproperlyConfigured) as exc:
-            return f"Whether objects are locked in the {self.name} is unknown: {exc}"
-        if locked:
-            return ""
-        return (
-            f"The {self.name} has no object lock with a default retention: whoever has its keys "
-            "can delete checkpoints, or write others."
-        )
-
     def _client(self) -> "S3Client":
         if not self._storage.access_key:
             raise ImproperlyConfigured(
@@ -168,24 +144,26 @@ def witnesses(configured: Sequence[str]) -> list[Witness]:
     """The witnesses that AUDIT_WITNESSES names.
 
     Raises:
-        ImproperlyConfigured: one has none of the FORMS, or its bucket is not set.
+        ImproperlyConfigured: one has none of the forms, or its bucket is not set.
     """
-    found: list[Witness] = []
-    for each in configured:
-        kind, _, value = each.partition(":")
-        if each == "stdout":
-            found.append(StandardOutput())
-        elif kind == "file" and value:
-            found.append(AppendedFile(Path(value)))
-        elif each == "bucket":
-            if "witness" not in settings.STORAGES:
-                raise ImproperlyConfigured(
-                    "AUDIT_WITNESSES has `bucket`, but AUDIT_WITNESS_BUCKET is not set."
-                )
-            found.append(Bucket())
-        else:
-            raise ImproperlyConfigured(f"AUDIT_WITNESSES must have {FORMS}, not {each!r}.")
-    return found
+    return [_witness(*each.partition(":")) for each in configured]
+
+
+def _witness(kind: str, colon: str, path: str) -> Witness:
+    if kind == "file" and path:
+        return AppendedFile(Path(path))
+    if kind == "bucket" and not colon:
+        if "witness" not in settings.STORAGES:
+            raise ImproperlyConfigured(
+                "AUDIT_WITNESSES has `bucket`, but AUDIT_WITNESS_BUCKET is not set."
+            )
+        return Bucket()
+    if kind == "stdout" and not colon:
+        return Witness()
+    raise ImproperlyConfigured(
+        "AUDIT_WITNESSES must have `stdout`, `file:/path/to/file` or `bucket`, not "
+        f"{kind + colon + path!r}."
+    )
 
 
 class Publisher:
@@ -202,11 +180,9 @@ class Publisher:
         self._published: dict[str, str] = {}  # notes
 
     def newest(self, keys: Sequence[PublicKey]) -> Statement | None:
-        """The largest checkpoint that any witness has. Reports what is not safe about witnesses."""
+        """The largest checkpoint that any witness has."""
         found: list[Statement] = []
         for witness in self._witnesses:
-            if warning := witness.warning():
-                self._report(warning)
             try:
                 if note := witness.newest():
                     found.append(Statement.opened(note, keys))
@@ -215,18 +191,18 @@ class Publisher:
                 self._report(f"The witness {witness.name} cannot be read: {exc}")
         return max(found, key=lambda statement: statement.size, default=None)
 
-    def publish(self, checkpoint: Checkpoint) -> None:
+    def publish(self, size: int, note: str) -> None:
         """Hands over the newest checkpoint, to each witness once."""
         self.failed = False
         for witness in self._witnesses:
-            if self._published.get(witness.name) == checkpoint.note:
+            if self._published.get(witness.name) == note:
                 continue
             try:
-                witness.publish(checkpoint.size, checkpoint.note)
-                self._published[witness.name] = checkpoint.note
+                witness.publish(size, note)
+                self._published[witness.name] = note
             except Exception as exc:  # of any storage; sealing goes on without it
                 self.failed = True
                 self._report(
-                    f"The witness {witness.name} did not get the checkpoint of "
-                    f"{checkpoint.size:,} entries: {exc}"
+                    f"The witness {witness.name} did not get the checkpoint of {size:,} entries: "
+                    f"{exc}"
                 )

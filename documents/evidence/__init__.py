@@ -4,23 +4,55 @@
 """
 
 import json
-from collections.abc import Iterator
+from base64 import b64encode
+from collections.abc import Callable, Iterator
 from itertools import chain, islice
 from typing import Any
 
+from django.core.exceptions import ImproperlyConfigured
 from django.db import connection, transaction
 from django.utils import timezone
 
-from audit.models import Action, AuditEntry
+from audit.admin.sending import slot
+from audit.models import Action, AuditEntry, Checkpoint
 from audit.record import record
-from audit.sealing.tree import TreeDamaged
+from audit.sealing import checkpoints
+from audit.sealing.checkpoints import Newest
+from audit.sealing.keys import PublicKey, public_keys
+from audit.sealing.leaves import DATA
+from audit.sealing.note import Statement
+from audit.sealing.tree import StoredTree, TreeDamaged, leaf_hash, root_of_proof
 from config.runtime.request_context import actor
 from documents.evidence.facts import Trail, time_text
-from documents.evidence.proofs import EvidenceRefused, Proofs, Seal
 
 FORMAT = "document-evidence/1"
+BATCH = 500  # entries that are read and sent at a time
+
+# The ends of downloads are found by the request ids of their starts.
+_ENTRIES = f"""
+    WITH listed AS (
+        SELECT id, action, request_id FROM audit_auditentry
+        WHERE document_id = %(document_id)s AND NOT (action = '{Action.DOWNLOAD_ENDED.value}')
+            AND workspace_id IS NOT NULL
+            AND (%(everything)s OR workspace_id = ANY(%(workspaces)s::uuid[]))
+    ), entry AS (
+        SELECT id FROM listed UNION
+        SELECT ended.id FROM listed JOIN audit_auditentry AS ended USING (request_id)
+        WHERE listed.action = '{Action.DOCUMENT_DOWNLOADED.value}'
+            AND ended.action = '{Action.DOWNLOAD_ENDED.value}'
+            AND ended.document_id = %(document_id)s
+    )
+    SELECT entry.id, leaf.index FROM entry
+    LEFT JOIN audit_leaf AS leaf ON leaf.entry_id = entry.id AND leaf.index < %(size)s
+    ORDER BY leaf.index, entry.id
+"""  # noqa: S608 - made of constants
+_DATA = f"SELECT entry.id, {DATA} FROM audit_auditentry AS entry WHERE entry.id = ANY(%s)"  # noqa: S608 - made of constants
 
 __all__ = ["EvidenceRefused", "Trail", "export"]
+
+
+class EvidenceRefused(Exception):
+    """No file can be made; the text says why, and what to do."""
 
 
 def export(
@@ -49,56 +81,24 @@ def export(
             f"The document has more than {most:,} entries, too many for a page. The operator can "
             f"make the file with `manage.py export_evidence {trail.document_id}`."
         )
-    seal = Seal.newest()
+    newest, key = _newest_checkpoint()
     try:
-        facts, proofs = _begin(trail, seal)
-        parts = _parts(facts, proofs)
+        file = _File(trail, newest, key)
+        parts = file.parts()
         first = list(islice(parts, 2))
     except TreeDamaged as exc:
         raise EvidenceRefused(
             f"The audit log is damaged: {exc}. Run `manage.py verify_audit`, which says more."
         ) from exc
     workspace, document = trail.snapshots()
-    counts = f"{len(proofs.sealed):,} entries with proof, {len(proofs.unsealed):,} not sealed yet"
     started = record(
         Action.EVIDENCE_EXPORTED,
         by=actor(),
         workspace=workspace,
         document=document,
-        detail=counts,
+        detail=f"{len(file.sealed):,} entries with proof, {len(file.unsealed):,} not sealed yet",
     )
     return started, chain(first, _with_reason(parts))
-
-
-@transaction.atomic(durable=True)
-def _begin(trail: Trail, seal: Seal) -> tuple[dict[str, Any], Proofs]:
-    """What the file says of the document, and which entries it has: one snapshot of the database.
-
-    The entries themselves never change, nor do the leaves of a checkpoint, so they can be read
-    later. `seal` may be older than the snapshot.
-    """
-    with connection.cursor() as cursor:
-        cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-    facts = {
-        "format": FORMAT,
-        "made_at": time_text(timezone.now()),
-        "document_id": str(trail.document_id),
-        "document": trail.document_facts(),
-        "files": trail.files(),
-        "checkpoint": seal.checkpoint.note,
-        "public_key": str(seal.key),
-    }
-    return facts, Proofs(trail, seal)
-
-
-def _parts(facts: dict[str, Any], proofs: Proofs) -> Iterator[tuple[int, str]]:
-    """The text of the file; the second part has the first entries."""
-    members = [f'"{name}": {json.dumps(facts[name], ensure_ascii=False)},\n' for name in facts]
-    yield 0, "{\n" + "".join(members) + '"entries": ['
-    yield from _objects(proofs.sealed_batches())
-    yield 0, ',\n"unsealed": ['
-    yield from _objects(proofs.unsealed_batches())
-    yield 0, "\n}\n"
 
 
 def _with_reason(parts: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
@@ -110,10 +110,106 @@ def _with_reason(parts: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
         raise
 
 
-def _objects(batches: Iterator[list[str]]) -> Iterator[tuple[int, str]]:
-    """The rest of an array: one object on each line."""
-    before = "\n"
-    for batch in batches:
-        yield len(batch), before + ",\n".join(batch)
-        before = ",\n"
-    yield 0, "]" if before == "\n" else "\n]"
+def _newest_checkpoint() -> tuple[Newest, PublicKey]:
+    """The newest signed checkpoint, and the key that has signed it."""
+    if not Checkpoint.objects.exists():
+        raise EvidenceRefused(
+            "No entry is sealed yet, so nothing can be proven. The operator has to run "
+            "`manage.py seal_audit`."
+        )
+    try:
+        signed = [(checkpoints.newest([key]), key) for key in public_keys()]
+    except ImproperlyConfigured as exc:
+        raise EvidenceRefused(str(exc)) from exc
+    newest, key = max(signed, key=lambda each: each[0].size)
+    if not newest.note:
+        raise EvidenceRefused(
+            "None of AUDIT_PUBLIC_KEYS has signed the newest checkpoint. Add the key that has; "
+            "`manage.py verify_audit` says whether the audit log is damaged."
+        )
+    return newest, key
+
+
+class _File:
+    """What a file says, and which entries it has: one snapshot of the database.
+
+    The entries themselves never change, nor do the leaves of a checkpoint, so they can be read
+    later. The checkpoint may be older than the snapshot.
+
+    Attributes:
+        sealed: the sealed entries in the order of their leaves: id → index of the leaf.
+        unsealed: the ids of the others, in order.
+
+    Raises:
+        TreeDamaged: an entry should be sealed, and is not.
+    """
+
+    @transaction.atomic(durable=True)
+    def __init__(self, trail: Trail, newest: Newest, key: PublicKey) -> None:
+        self._statement = Statement.opened(newest.note, [key])
+        self._tree = StoredTree()
+        with connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            values: dict[str, Any] = {
+                "document_id": trail.document_id,
+                "everything": trail.scope.everything,
+                "workspaces": list(trail.scope.workspaces),
+                "size": newest.size,
+            }
+            cursor.execute(_ENTRIES, values)
+            rows = cursor.fetchall()
+        self.sealed = {id: index for id, index in rows if index is not None}
+        self.unsealed = [id for id, index in rows if index is None]
+        if self.unsealed and self.unsealed[0] <= newest.horizon.complete_to:
+            raise TreeDamaged(f"entry {self.unsealed[0]} was added later, or lost its leaf")
+        self._facts = {
+            "format": FORMAT,
+            "made_at": time_text(timezone.now()),
+            "document_id": str(trail.document_id),
+            "document": trail.document_facts(),
+            "files": trail.files(),
+            "checkpoint": newest.note,
+            "public_key": str(key),
+        }
+
+    def parts(self) -> Iterator[tuple[int, str]]:
+        """The text of the file; the second part has the first entries.
+
+        Raises:
+            TreeDamaged: an entry or the tree differs from what was signed, or an entry is gone.
+        """
+        members = [
+            f'"{name}": {json.dumps(value, ensure_ascii=False)},\n'
+            for name, value in self._facts.items()
+        ]
+        yield 0, "{\n" + "".join(members) + '"entries": ['
+        yield from self._objects(list(self.sealed), self._proven)
+        yield 0, ',\n"unsealed": ['
+        yield from self._objects(self.unsealed, lambda id, data: data)
+        yield 0, "\n}\n"
+
+    def _objects(
+        self, ids: list[int], text: Callable[[int, str], str]
+    ) -> Iterator[tuple[int, str]]:
+        """The rest of an array: one object on each line. Each batch is read with its own slot."""
+        before = "\n"
+        for start in range(0, len(ids), BATCH):
+            batch = ids[start : start + BATCH]
+            with slot(), connection.cursor() as cursor:
+                cursor.execute(_DATA, [batch])
+                data: dict[int, str] = dict(cursor.fetchall())
+                if missing := set(batch) - data.keys():
+                    raise TreeDamaged(f"entry {min(missing)} is gone")
+                objects = [text(id, data[id]) for id in batch]
+            yield len(batch), before + ",\n".join(objects)
+            before = ",\n"
+        yield 0, "]" if before == "\n" else "\n]"
+
+    def _proven(self, entry_id: int, data: str) -> str:
+        """JSON of a sealed entry with its proof."""
+        index, size = self.sealed[entry_id], self._statement.size
+        proof = self._tree.proof(index, size)
+        if root_of_proof(leaf_hash(data.encode()), index, size, proof) != self._statement.root:
+            raise TreeDamaged(f"entry {entry_id} does not match the signed checkpoint")
+        hashes = [b64encode(each).decode() for each in proof]
+        return f'{{"index": {index}, "entry": {data}, "proof": {json.dumps(hashes)}}}'

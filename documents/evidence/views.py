@@ -9,9 +9,8 @@ from django.http.response import HttpResponseBase
 from django.views.decorators.http import require_GET
 
 from audit.admin.links import filtered_log_url
-from audit.admin.sending import RUNNING, Sending, TooManyExports, file_response
+from audit.admin.sending import send
 from audit.scope import scope_of
-from config.console.base import request_user
 from config.console.reauthentication import recent_sign_in_required
 from documents.evidence import EvidenceRefused, Trail, export
 
@@ -35,14 +34,15 @@ def evidence_file(request: HttpRequest, object_id: str) -> HttpResponseBase:
     if not trail.exists():
         raise Http404
     recent_sign_in_required(request)
+    entries_url = filtered_log_url(document_id__exact=trail.document_id)
     try:
-        with RUNNING.begin(request_user(request).get_username()):
-            started, parts = export(trail, most=MOST)
-            sending = Sending(parts, started)
-    except TooManyExports as exc:
-        messages.warning(request, exc.text)
+        return send(
+            request,
+            lambda: export(trail, most=MOST),
+            name=f"evidence-{trail.document_id}.json",
+            content_type="application/json",
+            back_url=entries_url,
+        )
     except EvidenceRefused as exc:
         messages.error(request, f"No evidence file was made. {exc}")
-    else:
-        return file_response(sending, f"evidence-{trail.document_id}.json", "application/json")
-    return HttpResponseRedirect(filtered_log_url(document_id__exact=trail.document_id))
+        return HttpResponseRedirect(entries_url)

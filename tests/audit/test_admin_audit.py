@@ -18,14 +18,12 @@ from tests.support import factories, seals
 from tests.support.database import without_triggers
 from tests.support.factories import Tenant, at, uid
 from tests.support.staff import (
-    DOCUMENTS,
     EXPORT,
     HISTORY,
     body,
     errors,
     happened,
     ids,
-    member,
     of,
     operator,
     seen,
@@ -87,76 +85,62 @@ def test_audit_list_of_several_workspaces(acme: Tenant, umbrella: Tenant, freebi
     assert only == ids([e for e in mine if e.workspace_id == umbrella.workspace.id])[:50]
 
 
-@pytest.mark.parametrize("who", ["member", "staff", "person", "former admin", "former support"])
-def test_audit_list_shows_nobody_else_any(acme: Tenant, who: str) -> None:
-    people = {
-        "member": lambda: member(acme.workspace, "max@acme.example"),
-        "staff": lambda: factories.user("stan@acme.example", is_staff=True),
-        "person": lambda: factories.user("petra@acme.example"),
-        "former admin": lambda: acme.admin,
-        "former support": support,
-    }
-    user = people[who]()
+@pytest.mark.parametrize("who", ["former admin", "former support"])
+def test_audit_list_is_closed_to_people_who_lost_the_right_to_it(acme: Tenant, who: str) -> None:
+    """`test_admin_isolation.py` has everybody else."""
+    user = acme.admin if who == "former admin" else support()
     client = signed_in(user)
-    if who.startswith("former"):
-        assert client.get(HISTORY).status_code == 200
-        Membership.objects.filter(user=user).delete()
-        user.groups.clear()
+    assert client.get(HISTORY).status_code == 200
+    Membership.objects.filter(user=user).delete()
+    user.groups.clear()
     entry = AuditEntry.objects.earliest("id")
-    for url in (HISTORY, EXPORT, entry_url(entry), DOCUMENTS):
+    for url in (HISTORY, EXPORT, entry_url(entry)):
         assert client.get(url).status_code in (302, 403)
-    assert Client().get(HISTORY).status_code == 302
 
 
 # --- What an entry shows
 
 
-def test_audit_list_says_all_of_an_entry(acme: Tenant, sam: Client) -> None:
+def test_audit_pages_say_all_of_an_entry_and_lead_to_what_it_names(
+    acme: Tenant, sam: Client
+) -> None:
     document = factories.document(acme.workspace, title="Lease <b>")
     assert acme.get(f"/documents/{document.id}/download").status == 200
-    [entry] = AuditEntry.objects.filter(document_id=document.id, action="document.downloaded")
-    html = body(sam.get(HISTORY))
-    for text in (
-        f"{entry.created_at:%Y-%m-%d %H:%M:%S} UTC",
-        "Acme",
-        "Document downloaded",
-        f"Acme sync ({acme.key.prefix}…)",
-        "Lease &lt;b&gt;",
-        "original",
-        "127.0.0.1",
-        f"?q={entry.request_id}",
-        f"?document_id__exact={document.id}",
-        f"?key_id__exact={acme.key.id}",
-        f"?workspace_id__exact={acme.workspace.id}",
-    ):
-        assert text in html
-    assert acme.raw not in html
-    [key_id] = AuditEntry.objects.filter(document_id=None).values_list("key_id", flat=True)
-    assert f"?key_id__exact={key_id}" in html
+    [entry] = AuditEntry.objects.filter(action=Action.DOCUMENT_DOWNLOADED)
+    page = reverse("admin:documents_document_change", args=[document.id])
+    key = reverse("admin:apikeys_apikey_change", args=[acme.key.id])
+    for url in (HISTORY, entry_url(entry)):
+        html = body(sam.get(url))
+        for text in (
+            f"{entry.created_at:%Y-%m-%d %H:%M:%S} UTC",
+            "Document downloaded",
+            "original",
+            "127.0.0.1",
+            f'<a href="{page}">Lease &lt;b&gt;</a>',
+            f'href="{HISTORY}?q={entry.request_id}"',
+            f'href="{HISTORY}?document_id__exact={document.id}"',
+            f'href="{HISTORY}?key_id__exact={acme.key.id}"',
+            f'href="{HISTORY}?workspace_id__exact={acme.workspace.id}"',
+            *(
+                f'<code class="copyable">{value}</code>'
+                for value in (document.id, acme.key.id, entry.request_id, entry.file_sha256)
+            ),
+        ):
+            assert text in html
+        assert acme.raw not in html
+        # Admins of the workspace may open its keys, but no documents.
+        html = body(signed_in(acme.admin).get(url))
+        assert page not in html
+        assert f'href="{HISTORY}?document_id__exact={document.id}"' in html
+        assert f'<a href="{key}">Acme sync ({acme.key.prefix}…)</a>' in html
 
 
-def test_audit_list_says_what_a_user_did_it_to(sam: Client) -> None:
-    happened(
-        action=Action.MEMBER_ROLE_CHANGED,
-        person="ada@acme.example",
-        member="bob@acme.example",
-        detail="MEMBER → ADMIN",
-    )
-    happened(
-        action=Action.KEY_REVOKED,
-        person="ada@acme.example",
-        key_id=uid(1),
-        key_name="<Copy>",
-        key_prefix="dtd_abcd1234",
-    )
+def test_audit_list_says_whom_something_was_done_to(sam: Client) -> None:
+    facts: dict[str, Any] = {"member": "<bob>@acme.example", "detail": "MEMBER → ADMIN"}
+    [entry] = happened(action=Action.KEY_REVOKED, person="ada@acme.example", **facts)
     html = body(sam.get(HISTORY))
-    [revoked, changed] = AuditEntry.objects.order_by("-id")
-    assert "bob@acme.example, MEMBER → ADMIN" in line_of(html, changed)
-    page = reverse("admin:apikeys_apikey_change", args=[uid(1)])
-    line = line_of(html, revoked)
-    assert f'<a href="{page}">&lt;Copy&gt; (dtd_abcd1234…)</a>' in line
+    assert "&lt;bob&gt;@acme.example, MEMBER → ADMIN" in line_of(html, entry)
     assert '<span class="word warn">API key revoked</span>' in html
-    assert "(all entries)" not in html
 
 
 def test_audit_list_has_days_and_lines_and_says_only_what_is_not_sealed(
@@ -201,20 +185,14 @@ def test_audit_entry_page_says_the_rest_and_offers_no_change(acme: Tenant, sam: 
         byte_range="0-1233/2000",
         user_agent="curl/8 <i>",
         request_id="ab" * 16,
+        occurred_at=at("2026-02-28 11:59:58"),  # recorded later
     )
     html = body(sam.get(entry_url(entry)))
-    for text in ("1,234", "0-1233/2000", "curl/8 &lt;i&gt;", "ab" * 16):
+    happened_at = "2026-02-28 11:59:58 UTC"
+    for text in ("1,234", "0-1233/2000", "curl/8 &lt;i&gt;", "ab" * 16, happened_at):
         assert text in html
     for button in ('name="_save"', "deletelink", "/delete/", "historylink", "Membership"):
         assert button not in html
-
-
-def test_audit_entry_page_says_when_it_happened_if_it_was_recorded_later(sam: Client) -> None:
-    [later] = happened(occurred_at=at("2026-02-28 11:59:58"))
-    [same] = happened()
-    assert "2026-02-28 11:59:58 UTC" in body(sam.get(entry_url(later)))
-    assert "field-happened" in body(sam.get(entry_url(later)))
-    assert "field-happened" not in body(sam.get(entry_url(same)))
 
 
 def test_audit_entry_that_differs_from_its_seal_is_reported(as_owner: None, sam: Client) -> None:
@@ -227,7 +205,7 @@ def test_audit_entry_that_differs_from_its_seal_is_reported(as_owner: None, sam:
     assert re.search(r'class="banner banner-bad"[^>]*>This entry does not match its seal', html)
     assert "; sealed by the checkpoint of" not in html
     assert "does not match its seal" not in body(sam.get(entry_url(other)))
-    listed = {each.pk: each.seal_found.intact for each in shown(sam).result_list}
+    listed = {each.pk: each.intact for each in shown(sam).result_list}
     assert listed == {entry.pk: False, other.pk: True}
 
 
@@ -251,25 +229,11 @@ def downloaded(**end: Any) -> tuple[AuditEntry, AuditEntry | None]:
     return started, ended
 
 
-@pytest.mark.parametrize(
-    ("end", "pill", "text"),
-    [
-        ({}, "quiet", "no end recorded"),
-        ({"bytes_sent": 50782, "detail": "all bytes sent"}, "ok", "all 50,782 bytes sent"),
-        (
-            {"bytes_sent": 12288, "detail": "broken off at 12,288 of 50,782 bytes"},
-            "warn",
-            "broken off at 12,288 of 50,782 bytes (24 %)",
-        ),
-    ],
-)
-def test_audit_list_has_one_row_for_a_download(
-    sam: Client, end: dict[str, Any], pill: str, text: str
-) -> None:
-    started, _ = downloaded(**end)
+def test_audit_list_has_one_row_for_a_download(sam: Client) -> None:
+    started, _ = downloaded(bytes_sent=50782, detail="all bytes sent")
     assert seen(sam) == [started.id]
-    html = body(sam.get(HISTORY))
-    assert f'signed, <span class="pill pill-{pill}">{text}</span>' in line_of(html, started)
+    pill = '<span class="pill pill-ok">all 50,782 bytes sent</span>'
+    assert f"signed, {pill}" in line_of(body(sam.get(HISTORY)), started)
 
 
 def test_audit_list_finds_the_end_of_a_download_that_was_recorded_much_later(sam: Client) -> None:
@@ -301,27 +265,6 @@ def test_audit_entries_of_a_request_are_the_workspace_s(acme: Tenant, umbrella: 
 
 
 # --- Links
-
-
-def test_audit_pages_lead_to_what_they_name(acme: Tenant, sam: Client) -> None:
-    document = factories.document(acme.workspace, title="Lease")
-    acme.get(f"/documents/{document.id}/download")
-    [entry] = AuditEntry.objects.filter(action=Action.DOCUMENT_DOWNLOADED)
-    page = reverse("admin:documents_document_change", args=[document.id])
-    for url in (HISTORY, entry_url(entry)):
-        html = body(sam.get(url))
-        assert f'<a href="{page}">Lease</a>' in html
-        assert f'href="{HISTORY}?document_id__exact={document.id}"' in html
-        # Admins of the workspace may not open documents.
-        html = body(signed_in(acme.admin).get(url))
-        assert page not in html
-        assert f'href="{HISTORY}?document_id__exact={document.id}"' in html
-        key = reverse("admin:apikeys_apikey_change", args=[acme.key.id])
-        assert f'<a href="{key}">Acme sync' in html
-        assert f'href="{HISTORY}?key_id__exact={acme.key.id}"' in html
-    html = body(sam.get(entry_url(entry)))
-    for value in (document.id, acme.key.id, acme.workspace.id, entry.request_id, entry.file_sha256):
-        assert f'<code class="copyable">{value}</code>' in html
 
 
 # --- Filters
@@ -420,11 +363,8 @@ def test_audit_list_offers_the_last_hour_day_and_week(acme: Tenant, sam: Client)
     happened(2)
     [created] = AuditEntry.objects.filter(action=Action.KEY_CREATED)
     page = shown(sam, f"?q={acme.admin}&since=2026-01-01")
-    assert [period["text"] for period in page.periods] == [
-        "Last hour",
-        "Last 24 hours",
-        "Last 7 days",
-    ]
+    texts = [period["text"] for period in page.periods]
+    assert texts == ["Last hour", "Last 24 hours", "Last 7 days"]
     for period in page.periods:
         assert period["url"].startswith(f"?q={quote(str(acme.admin))}&within=")
         assert seen(sam, period["url"]) == [created.id]
@@ -448,14 +388,9 @@ def test_audit_filter_knows_labels_and_ids(acme: Tenant, umbrella: Tenant, sam: 
 def test_audit_filter_offers_the_workspaces_that_a_name_may_mean(acme: Tenant, sam: Client) -> None:
     other = Workspace.objects.create(name="Acme")
     happened(**of(other))
-    assert errors(sam, "?workspace_id__exact=acme&q=sync")["workspace_id__exact"]
-    choices = shown(sam, "?workspace_id__exact=acme").choices
-    assert {label for label, _ in choices} == {
-        f"Acme · {str(id)[:8]}" for id in (acme.workspace.id, other.id)
-    }
-    for _, url in choices:
-        found = shown(sam, url)
-        assert {str(entry.workspace_id) in url for entry in found.result_list} == {True}
+    [error] = errors(sam, "?workspace_id__exact=acme&q=sync")["workspace_id__exact"]
+    for id in (acme.workspace.id, other.id):
+        assert f"Acme · {str(id)[:8]}" in error
     exact = f"?workspace_id__exact={quote(f'Acme · {str(other.id)[:8]}')}"
     assert {entry.workspace_id for entry in shown(sam, exact).result_list} == {other.id}
 
@@ -569,29 +504,16 @@ def test_audit_pages_have_each_entry_once_while_new_ones_arrive(sam: Client, que
 
 
 def test_audit_pages_are_the_same_on_the_way_back(sam: Client) -> None:
-    happened(170)
+    happened(150)
     first = shown(sam)
     second = shown(sam, first.older_url)
     third = shown(sam, second.older_url)
     assert first.newer_url is None
+    assert (len(third.result_list), third.older_url) == (50, None)  # exactly full
     assert ids(shown(sam, third.newer_url).result_list) == ids(second.result_list)
     back = shown(sam, second.newer_url)
     assert ids(back.result_list) == ids(first.result_list)
     assert back.newer_url is None
-
-
-def test_audit_page_that_is_exactly_full_is_the_last(sam: Client) -> None:
-    happened(100)
-    second = shown(sam, shown(sam).older_url)
-    assert (len(second.result_list), second.older_url) == (50, None)
-
-
-def test_audit_pages_keep_the_filters(sam: Client) -> None:
-    happened(60, action=Action.LOGIN, person="ada@acme.example")
-    page = shown(sam, "?action__exact=login.succeeded&q=ada@acme.example&x=y")
-    assert "action__exact=login.succeeded" in page.older_url
-    assert "q=ada%40acme.example" in page.older_url
-    assert "x=y" not in page.older_url
 
 
 # --- What is refused
@@ -600,13 +522,9 @@ def test_audit_pages_keep_the_filters(sam: Client) -> None:
 @pytest.mark.parametrize("who", ["support", "operator", "admin"])
 def test_audit_admin_allows_no_addition_change_or_deletion(acme: Tenant, who: str) -> None:
     """By button, bulk action or a POST made by hand, by anyone."""
-    people = {"support": support, "operator": operator}
-    person = people[who]() if who in people else acme.admin
-    document = factories.document(acme.workspace)
-    recipient = factories.recipient(document)
-    client = signed_in(person)
+    client = signed_in({"support": support, "operator": operator}.get(who, lambda: acme.admin)())
     [entry] = AuditEntry.objects.all()
-    before = [AuditEntry.objects.values().get(), document.recipients.values().get()]
+    before = AuditEntry.objects.values().get()
     data = {
         "action": "delete_selected",
         "_selected_action": [str(entry.pk)],
@@ -614,25 +532,16 @@ def test_audit_admin_allows_no_addition_change_or_deletion(acme: Tenant, who: st
         "post": "yes",
         "_save": "Save",
         "key_name": "Another",
-        "title": "Another",
-        "recipients-TOTAL_FORMS": "1",
-        "recipients-INITIAL_FORMS": "1",
-        "recipients-0-id": str(recipient.pk),
-        "recipients-0-DELETE": "on",
     }
     urls = [HISTORY, EXPORT, reverse("admin:audit_auditentry_add")]
-    urls += [entry_url(entry, page) for page in ("change", "delete", "history")]
-    urls += [DOCUMENTS, reverse("admin:documents_document_add")]
     urls += [reverse("admin:audit_auditentry_workspaces")]
-    for page in ("change", "delete", "history"):
-        urls.append(reverse(f"admin:documents_document_{page}", args=[document.pk]))
+    urls += [entry_url(entry, page) for page in ("change", "delete", "history")]
     for url in urls:
         for method in ("post", "put", "patch", "delete"):
             response = getattr(client, method)(url, data)
             assert response.status_code in (302, 403, 405), (url, method)
-    assert [AuditEntry.objects.values().get(), document.recipients.values().get()] == before
+    assert AuditEntry.objects.values().get() == before
     for url in urls:
         html = body(client.get(url, follow=True)) if "export" not in url else ""
         assert "delete_selected" not in html
-        for section in (HISTORY, DOCUMENTS):
-            assert f'href="{section}add/' not in html
+        assert f'href="{HISTORY}add/' not in html

@@ -62,23 +62,17 @@ def test_export_holds_all_of_an_entry(acme: Tenant, sam: Client) -> None:
         request_id="ab" * 16,
     )
     [row] = rows(sam, "?until=2026-03-01")
-    assert row == {
+    assert row == dict.fromkeys(COLUMNS, "") | {
         "created_at": "2026-03-01T09:30:00.250000Z",
-        "occurred_at": "",
         "action": "Document downloaded",
         "workspace_name": "Acme",
         "workspace_id": str(acme.workspace.id),
-        "person": "",
-        "member": "",
-        "detail": "",
         "key_name": 'Copy, "nightly"',
         "key_prefix": "dtd_abcd1234",
         "key_id": str(uid(1, 2)),
         "document_title": "Lease\nof a flat",
         "document_id": str(uid(5)),
         "file_type": "signed",
-        "file_sha256": "",
-        "byte_range": "",
         "bytes_sent": "1200",
         "address": "2001:db8::1",
         "user_agent": "curl/8",
@@ -86,12 +80,8 @@ def test_export_holds_all_of_an_entry(acme: Tenant, sam: Client) -> None:
     }
 
 
-def test_export_has_every_field_of_an_entry() -> None:
-    fields = {field.name for field in AuditEntry._meta.fields}
-    assert set(COLUMNS) == fields - {"id"}
-
-
 def test_export_is_a_file_that_spreadsheets_open(sam: Client) -> None:
+    assert set(COLUMNS) == {field.name for field in AuditEntry._meta.fields} - {"id"}
     heading = ",".join(f'"{name}"' for name in COLUMNS) + "\r\n"
     nothing = sent(sam.get(f"{EXPORT}?action__exact=key.created"))
     assert nothing.decode("utf-8-sig") == heading
@@ -245,10 +235,7 @@ def test_export_is_preceded_by_a_page_about_it(acme: Tenant, sam: Client) -> Non
     assert "action = login.succeeded, search = ada@acme.example" in html
     name = f"audit-log-{timezone.now():%Y-%m-%d}-action-loginsucceeded-search-adaacmeexample.csv"
     assert name in html
-    response: Any = sam.get(f"{EXPORT}?q=ada@acme.example&action__exact=login.succeeded")
-    assert name in response["Content-Disposition"]
-    sent(response)
-    assert recorded()[0].action == Action.LOG_EXPORTED
+    assert recorded() == []
 
 
 def test_export_page_does_not_count_too_many(sam: Client, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -259,34 +246,7 @@ def test_export_page_does_not_count_too_many(sam: Client, monkeypatch: pytest.Mo
     assert size(before(sam)) == "more than 3"
 
 
-@pytest.mark.parametrize(
-    ("query", "name"),
-    [
-        ("", ""),
-        ("?workspace_id__exact={acme}&since=2026-01-01", "-workspace-acme-from-2026-01-01"),
-        ("?q=“Čapek”; rm -rf", "-search-capek-rm-rf"),
-        (f"?q={'x' * 500}", f"-search-{'x' * 73}"),
-    ],
-)
-def test_export_names_its_file(acme: Tenant, sam: Client, query: str, name: str) -> None:
-    response: Any = sam.get(EXPORT + query.format(acme=acme.workspace.id))
-    sent(response)
-    today = f"{timezone.now():%Y-%m-%d}"
-    assert response["Content-Disposition"] == f'attachment; filename="audit-log-{today}{name}.csv"'
-
-
 # --- What it holds while it is sent
-
-
-def test_export_of_a_user_waits_for_the_one_before(transactional_db: None, acme: Tenant) -> None:
-    sam, ada = signed_in(support()), signed_in(acme.admin)
-    first: Any = sam.get(EXPORT)
-    second = sam.get(f"{EXPORT}?action__exact=key.created")
-    assert second["Location"] == f"{HISTORY}?action__exact=key.created"
-    assert "another export is still being sent" in sam.get(second["Location"]).content.decode()
-    sent(ada.get(EXPORT))
-    first.close()
-    sent(sam.get(EXPORT))
 
 
 def test_export_that_takes_too_long_is_broken_off(
@@ -362,29 +322,44 @@ def test_export_that_breaks_off_is_recorded_with_the_entries_that_were_sent(
     ]
 
 
+NOBODY_S = str(uid(9))
+
+
 @pytest.mark.parametrize(
-    ("query", "detail"),
+    ("query", "detail", "name"),
     [
-        ("", "no filter"),
-        ("?workspace_id__exact={acme}", "workspace = Acme"),
-        ("?workspace_id__exact={none}", "workspace = {none}"),
+        ("", "no filter", ""),
+        ("?workspace_id__exact={acme}", "workspace = Acme", "-workspace-acme"),
+        (
+            f"?workspace_id__exact={NOBODY_S}",
+            f"workspace = {NOBODY_S}",
+            f"-workspace-{NOBODY_S}",
+        ),
         (
             "?workspace_id__exact={acme}&action__exact=key.revoked&since=2026-01-01",
             "workspace = Acme, action = key.revoked, from 2026-01-01",
+            "-workspace-acme-action-keyrevoked-from-2026-01-01",
         ),
-        ("?q=ada@acme.example&until=2026-01-31", "search = ada@acme.example, to 2026-01-31"),
+        ("?q=“Čapek”; rm -rf", "search = “Čapek”; rm -rf", "-search-capek-rm-rf"),
+        (f"?q={'x' * 500}", f"search = {'x' * 500}", f"-search-{'x' * 73}"),
         (
-            "?document_id__exact={none}&key_id__exact={none}",
-            "document = {none}, key = {none}",
+            f"?document_id__exact={NOBODY_S}&until=2026-01-31",
+            f"document = {NOBODY_S}, to 2026-01-31",
+            f"-document-{NOBODY_S}-to-2026-01-31",
         ),
     ],
 )
-def test_export_records_its_filter(acme: Tenant, sam: Client, query: str, detail: str) -> None:
-    ids = {"acme": acme.workspace.id, "none": uid(9)}
-    sent(sam.get(EXPORT + query.format(**ids)))
+def test_export_records_its_filters_and_has_them_in_its_name(
+    acme: Tenant, sam: Client, query: str, detail: str, name: str
+) -> None:
+    query = query.format(acme=acme.workspace.id)
+    response: Any = sam.get(EXPORT + query)
+    sent(response)
+    today = f"{timezone.now():%Y-%m-%d}"
+    assert response["Content-Disposition"] == f'attachment; filename="audit-log-{today}{name}.csv"'
     entry = recorded()[0]
-    assert entry.detail == detail.format(**ids)
-    found = re.search("workspace_id__exact=([^&]+)", query.format(**ids))
+    assert entry.detail == detail
+    found = re.search("workspace_id__exact=([^&]+)", query)
     assert str(entry.workspace_id) == (found[1] if found else "None")
 
 
@@ -394,12 +369,9 @@ def test_export_is_visible_to_its_admins(acme: Tenant, umbrella: Tenant, sam: Cl
     for tenant, people in ((acme, ["admin@acme.example", "sam@support.example"]), (umbrella, [])):
         page = shown(signed_in(tenant.admin), "?action__exact=audit.exported")
         assert [entry.person for entry in page.result_list] == people
-
-
-def test_export_of_two_workspaces_belongs_to_neither(acme: Tenant, umbrella: Tenant) -> None:
     umbrella.workspace.memberships.create(user=acme.admin, role="ADMIN")
     sent(signed_in(acme.admin).get(EXPORT))
-    assert recorded()[0].workspace_id is None
+    assert AuditEntry.objects.filter(action="audit.exported").latest("id").workspace_id is None
 
 
 def test_export_with_a_raw_key_records_its_public_part(acme: Tenant, sam: Client) -> None:

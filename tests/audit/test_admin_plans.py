@@ -12,6 +12,7 @@ from django.urls import reverse
 from audit import monitoring
 from audit.admin import histogram
 from audit.models import Action, AuditEntry
+from audit.sealing import state
 from config.console.keyset import Position
 from tests.documents.test_queries import nodes, plan
 from tests.support import factories
@@ -268,6 +269,10 @@ def test_pages_of_operators_need_the_same_queries(acme: Tenant, desk: Client) ->
 
 
 def test_metrics_read_the_backup_and_the_downloads_from_indexes(busy: Tenant) -> None:
-    found = {node.get("Index Name", node["Node Type"]) for node in nodes(plan(monitoring._STATE))}
+    ages = ("interval '24 h'", "interval '1 h'")
+    queries = (monitoring.DOWNLOADS % ages, state.newest(Action.BACKUP_MADE))
+    found = {
+        node.get("Index Name", node["Node Type"]) for sql in queries for node in nodes(plan(sql))
+    }
     assert {"audit_action_newest", "audit_listed", "audit_request"} <= found
     assert "Seq Scan" not in found

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pymerkle import InmemoryTree
 
 from audit.sealing import tree as merkle
 from audit.sealing.keys import NoteError, PrivateKey, PublicKey
@@ -70,28 +69,15 @@ def test_roots_are_those_of_the_published_test_vectors() -> None:
         assert tree.root().hex() == root
 
 
-def test_roots_and_proofs_are_those_of_another_implementation() -> None:
-    other = InmemoryTree(algorithm="sha256")
-    tree, leaves = Frontier(), hashes(300)
-    for number, leaf in enumerate(leaves):
-        other.append_entry(b"%d" % number)
-        tree.append(leaf)
-        size = number + 1
-        assert tree.root() == other.get_root(size)
-        if size in (1, 2, 3, 7, 8, 100, 255, 256, 257, 300):
-            for index in range(size):
-                proof = merkle.inclusion_proof(index, size, complete(leaves))
-                assert other.prove_inclusion(index + 1, size).path == [leaves[index], *proof]
-
-
 @given(st.integers(0, 700))
 def test_a_tree_can_be_continued_from_its_complete_subtrees(size: int) -> None:
     leaves = hashes(size + 1)
     tree = Frontier()
     for leaf in leaves[:size]:
         tree.append(leaf)
-    parts = merkle.complete_subtrees(size)
-    again = Frontier(size, [complete(leaves)(*part) for part in parts])
+    stored = merkle.StoredTree()
+    stored.complete = complete(leaves)
+    again = stored.frontier(size)
     assert again.root() == tree.root()
     assert again.append(leaves[size]) == tree.append(leaves[size])
     assert again.root() == tree.root()
@@ -99,13 +85,9 @@ def test_a_tree_can_be_continued_from_its_complete_subtrees(size: int) -> None:
 
 def test_subtrees_are_stored_when_they_are_complete() -> None:
     leaves = hashes(700)
-    tree, stored = Frontier(), []
-    for leaf in leaves:
-        stored += tree.append(leaf)
+    tree = Frontier()
+    stored = [each for leaf in leaves for each in tree.append(leaf)]
     assert stored == [(1, 0, complete(leaves)(0, 256)), (1, 1, complete(leaves)(256, 512))]
-
-
-def test_a_subtree_of_65536_leaves_is_of_the_second_level() -> None:
     tree = Frontier(65_535, [bytes(32)] * 16)
     assert [each[:2] for each in tree.append(bytes(32))] == [(1, 255), (2, 0)]
 
@@ -122,13 +104,9 @@ def test_checkpoint_is_a_note_that_its_key_opens() -> None:
     ]
     assert note.splitlines()[-1].startswith("— documents.example.com/audit ")
     assert Statement.parse(open_note(note, [KEY.public])) == STATEMENT
-
-
-def test_checkpoint_of_an_earlier_release_has_no_horizon() -> None:
-    note = KEY.sign(OLD.text())
-    assert note.splitlines()[3:5] == ["sealed at 2026-03-01T09:30:00Z", ""]
-    assert Statement.opened(note, [KEY.public]) == OLD
-    assert OLD.horizon is None
+    old = KEY.sign(OLD.text())  # of an earlier release, without a horizon
+    assert old.splitlines()[3:5] == ["sealed at 2026-03-01T09:30:00Z", ""]
+    assert Statement.opened(old, [KEY.public]) == OLD
 
 
 def test_openssl_agrees_with_the_signature(tmp_path: Path) -> None:
@@ -151,6 +129,7 @@ def test_openssl_agrees_with_the_signature(tmp_path: Path) -> None:
 
 def test_keys_are_read_as_they_are_written() -> None:
     assert PrivateKey.parse(KEY.encode()) == KEY
+    assert KEY.encode().rpartition("+")[2] not in repr(KEY) + str(KEY)
     assert PublicKey.parse(str(KEY.public)) == KEY.public
     # The example of golang.org/x/mod/sumdb/note's documentation.
     peter = PublicKey.parse("PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW")
@@ -160,10 +139,6 @@ def test_keys_are_read_as_they_are_written() -> None:
     )
     note = f"{text}\n— PeterNeumann x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM=\n"  # noqa: E501
     assert open_note(note, [peter]) == text
-
-
-def test_a_private_key_does_not_show_itself() -> None:
-    assert KEY.encode().rpartition("+")[2] not in repr(KEY) + str(KEY)
 
 
 @pytest.mark.parametrize(
@@ -220,14 +195,16 @@ def test_a_checkpoint_that_was_cut_short_is_skipped(tmp_path: Path, statement: S
         assert list(read_notes(io.StringIO(file.read_text(errors="replace")))) == [note, note]
 
 
-def test_a_file_may_have_checkpoints_of_several_releases(tmp_path: Path) -> None:
-    notes = [KEY.sign(each.text()) for each in (OLD, STATEMENT, OLD, OLD, STATEMENT, STATEMENT)]
-    assert list(read_notes(io.StringIO("".join(notes)))) == notes
-
-
-def test_the_newest_checkpoint_of_a_file_is_its_last(tmp_path: Path) -> None:
-    witness = AppendedFile(tmp_path / "checkpoints")
+def test_a_file_has_checkpoints_of_several_releases_and_the_newest_is_its_last(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "checkpoints"
+    witness = AppendedFile(path)
     assert witness.newest() is None
-    for size in (8, 9):
-        witness.publish(size, KEY.sign(replace(STATEMENT, size=size).text()))
-    assert Statement.parse(open_note(witness.newest() or "", [KEY.public])).size == 9
+    notes = [KEY.sign(each.text()) for each in (OLD, STATEMENT, OLD, OLD, STATEMENT, STATEMENT)]
+    for note in notes:
+        witness.publish(8, note)
+    assert list(read_notes(io.StringIO(path.read_text()))) == notes
+    last = KEY.sign(replace(STATEMENT, size=9).text())
+    witness.publish(9, last)
+    assert witness.newest() == last

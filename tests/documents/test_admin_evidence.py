@@ -16,7 +16,7 @@ from django.urls import reverse
 from audit.models import AuditEntry
 from config.runtime.postgresql import roles
 from config.runtime.slots import SLOTS
-from documents.evidence.proofs import BATCH
+from documents.evidence import BATCH
 from documents.models import Document
 from tests.support import factories
 from tests.support.database import without_triggers
@@ -133,7 +133,7 @@ def test_evidence_waits_for_the_export_before_of_the_same_user(
 def test_evidence_holds_no_slot_of_the_pages_while_it_is_sent(
     lease: Document, acme: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("documents.evidence.proofs.BATCH", 1)
+    monkeypatch.setattr("documents.evidence.BATCH", 1)
     seal()
     response: Any = signed_in(acme.admin).get(url_of(lease.id))
     for _ in response.streaming_content:
@@ -152,7 +152,9 @@ def test_evidence_of_a_document_that_is_gone_is_for_its_workspace_s_admin(
     assert signed_in(umbrella.admin).get(url_of(document_id)).status_code == 404
 
 
-def test_evidence_is_closed_to_all_others(lease: Document, acme: Tenant) -> None:
+def test_evidence_is_closed_to_all_others_and_only_sent_by_get(
+    lease: Document, acme: Tenant
+) -> None:
     seal()
     staff = factories.user("stan@acme.example", is_staff=True)
     outsider = factories.user("mallory@acme.example")
@@ -166,26 +168,10 @@ def test_evidence_is_closed_to_all_others(lease: Document, acme: Tenant) -> None
         assert response.status_code == status
         assert b"Lease" not in response.content
         assert status == 403 or response["Location"].startswith("/admin/login/")
-    assert not EXPORTS.exists()
-
-
-def test_evidence_is_only_sent_by_get(lease: Document, acme: Tenant) -> None:
-    seal()
     client = signed_in(acme.admin)
     for method in (client.post, client.head, client.delete):
         assert method(url_of(lease.id)).status_code == 405
     assert not EXPORTS.exists()
-
-
-def refusal(user: User, document: Document) -> str:
-    """The page that the user sees instead of a file: the document's entries, with a message."""
-    response: Any = signed_in(user).get(url_of(document.id), follow=True)
-    assert response.redirect_chain == [(f"{HISTORY}?document_id__exact={document.id}", 302)]
-    assert response.status_code == 200
-    assert not EXPORTS.exists()
-    page: str = response.content.decode()
-    assert "No evidence file was made." in page
-    return page
 
 
 def damage() -> None:
@@ -213,7 +199,12 @@ def test_evidence_that_cannot_be_made_is_a_message(
 ) -> None:
     monkeypatch.setattr("documents.evidence.views.MOST", most)
     prepare()
-    assert said in refusal(acme.admin, lease)
+    response: Any = signed_in(acme.admin).get(url_of(lease.id), follow=True)
+    assert response.redirect_chain == [(f"{HISTORY}?document_id__exact={lease.id}", 302)]
+    page = response.content.decode()
+    assert "No evidence file was made." in page
+    assert said in page
+    assert not EXPORTS.exists()
 
 
 def test_evidence_is_linked_from_the_document_and_from_its_entries(

@@ -29,7 +29,7 @@ def seal(sealer: Sealer | None = None) -> int:
     Within a transaction of the test, its role has to be the owner.
     """
     with contextlib.nullcontext() if connection.in_atomic_block else roles.as_sealer():
-        return (sealer or Sealer(KEY, [], None, print)).seal()
+        return (sealer or Sealer(KEY, [], None)).seal()
 
 
 def complete_to() -> int:

@@ -56,7 +56,7 @@ class Command(InterruptibleCommand):
             key, keys = signing_key(), public_keys()
             self.keys = keys
             self.publisher = Publisher(witnesses(settings.AUDIT_WITNESSES), self.report)
-            self.sealer = Sealer(key, keys, self.publisher.newest(keys), self.report)
+            self.sealer = Sealer(key, keys, self.publisher.newest(keys))
         except ImproperlyConfigured as exc:
             raise CommandError(str(exc)) from exc
         with graceful_shutdown() as shutdown:
@@ -85,11 +85,11 @@ class Command(InterruptibleCommand):
             token = deadline.set(time.monotonic() + SECONDS)
             try:
                 added = self.sealer.seal()
-                newest = checkpoints.newest(self.keys).checkpoint
+                newest = checkpoints.newest(self.keys)
             finally:
                 deadline.reset(token)
-            if newest is not None:
-                self.publisher.publish(newest)
+            if newest.note:
+                self.publisher.publish(newest.size, newest.note)
                 progress.note(f"{newest.size:,} entries are sealed …")
             if added < BATCH:
                 return

@@ -10,7 +10,7 @@ from django.core.management.base import CommandError
 from audit.models import Action
 from audit.record import record
 from audit.sealing import guards
-from audit.sealing.checkpoints import CheckpointFile
+from audit.sealing.checkpoints import read_file
 from audit.sealing.keys import NoteError, public_keys
 from audit.sealing.verify import Result, Verifier
 from config.management.progress import InterruptibleCommand, Progress
@@ -42,7 +42,7 @@ class Command(InterruptibleCommand):
             raise CommandError(str(exc)) from exc
         with graceful_shutdown() as shutdown:
             try:
-                outside = CheckpointFile(checkpoint, keys) if checkpoint else None
+                outside = read_file(checkpoint, keys) if checkpoint else []
                 verifier = Verifier(keys, outside, self.found, Progress(self.report), shutdown)
                 unguarded = guards.problems()
                 for problem in unguarded:
@@ -54,8 +54,8 @@ class Command(InterruptibleCommand):
                 raise CommandError(f"{checkpoint}: {exc}.") from exc
             except OSError as exc:
                 raise CommandError(f"{checkpoint} cannot be read: {exc.strerror}.") from exc
-        for sentence in result.warnings:
-            self.stdout.write(f"Warning: {sentence}")
+        if result.warning:
+            self.stdout.write(f"Warning: {result.warning}")
         if result.problems:
             raise CommandError(f"The audit log is damaged. Problems: {result.problems:,}.")
         self.stdout.write(f"The audit log is intact: {summary(result)}.")
@@ -78,7 +78,7 @@ class Command(InterruptibleCommand):
 def summary(result: Result) -> str:
     """What was verified."""
     sealed = f"{result.sealed:,} sealed entries"
-    if result.checkpoint:
-        sealed += f" up to {result.checkpoint.sealed_at:%Y-%m-%d %H:%M:%S} UTC"
+    if result.newest:
+        sealed += f" up to {result.newest.sealed_at:%Y-%m-%d %H:%M:%S} UTC"
     late = f", {result.late:,} sealed late" if result.late else ""
     return f"{sealed}, {result.unsealed:,} not sealed yet{late}"

@@ -12,8 +12,8 @@ from django.utils import timezone
 from django.utils.html import format_html
 
 from audit.admin.links import filtered_log_url
-from audit.admin.workspace_filter import WorkspaceChoices
 from config.console.base import request_user
+from config.console.changelist import KeysetChangeList
 from config.console.formatting import Bad, ago_with_exact
 from config.console.object_page import ObjectPage
 from events.webhooks import services
@@ -47,10 +47,8 @@ from workspaces.permissions import sees_every_workspace
 MOST_FAILURES = 1000  # deliveries that are looked at
 
 
-class EndpointChangeList(WorkspaceChoices):
+class EndpointChangeList(KeysetChangeList):
     """Names the workspaces as the user knows them."""
-
-    workspace_field = "workspace"
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
