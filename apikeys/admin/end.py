@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils.functional import cached_property
 from django.utils.html import format_html, format_html_join
 
-from apikeys.admin.access import KeyAction
+from apikeys.admin.create import KeyAction
 from apikeys.admin.texts import LIST, link
 from apikeys.forms import DeleteForm
 from apikeys.models import ApiKey

@@ -59,7 +59,12 @@ class RefusedRequest(models.Model):
 
     A flood is counted, not stored: `more` is the number of requests like this one in its minute
     that have no row.
+
+    Attributes:
+        digest: SHA-256 of what was sent as a key, if it is not a valid one. It is not stored.
     """
+
+    digest = ""
 
     created_at = models.DateTimeField()  # of the response
     request_id = models.CharField(max_length=32)

@@ -55,16 +55,6 @@ def text(response: Any) -> str:
     return body(response).split("<main")[1]
 
 
-def test_last_use_is_the_newest_that_is_known(acme: Tenant, sam: Client) -> None:
-    used(acme)
-    KeyAddress.objects.filter(address="203.0.113.7").update(
-        last_seen=timezone.now() + timedelta(seconds=30), user_agent="other/2.0"
-    )
-    html = text(sam.get(page(acme.key)))
-    said = " ".join(re.sub("<[^>]+>", " ", html.split("Last used")[1]).split())
-    assert "from 203.0.113.7 Client other/2.0" in said[:200]
-
-
 @pytest.mark.parametrize("who", ["admin", "support", "operator"])
 def test_key_page_says_all_that_is_known_of_the_key(acme: Tenant, who: str) -> None:
     used(acme)

@@ -3,6 +3,7 @@
 import re
 from datetime import timedelta
 from html import unescape
+from types import ModuleType
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -15,8 +16,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from apikeys.models import ApiKey
-from apikeys.usage import latest, report
-from apikeys.usage.flusher import Flusher
+from apikeys.usage import report
 from apikeys.usage.models import KeyUsage, RefusedRequest
 from apikeys.usage.reasons import NO_DOCUMENT
 from audit.admin import histogram
@@ -193,7 +193,9 @@ def test_search_without_a_result_leads_to_the_audit_log(db: None, pasted: str, t
         assert "Search the audit log</a>" not in html(sam.get(LIST, query))
 
 
-def test_foreign_document_reads_unknown(acme: Tenant, umbrella: Tenant, flusher: Flusher) -> None:
+def test_foreign_document_reads_unknown(
+    acme: Tenant, umbrella: Tenant, flusher: ModuleType
+) -> None:
     theirs, unknown = factories.document(umbrella.workspace).pk, uid(9, 3)
     client = signed_in(acme.admin)
     read = []
@@ -361,15 +363,15 @@ def test_reports_read_indexes(acme: Tenant) -> None:
     with CaptureQueriesContext(connection) as captured:
         report.daily([uid(1, 2), uid(2, 2)])
         list(report.addresses(uid(1, 2)))
-        latest.of_key(uid(1, 2), 10, for_support=True)
+        report.refused(("status", "reason"), key_id=uid(1, 2))
         find_request("00000001")
         report.daily([uid(1, 1), uid(2, 1)], of="workspace_id")
         report.limited_keys(workspaces=[uid(1, 1)])
-        latest.of_ended_keys([uid(1, 1)])
+        report.refused_ended_keys([uid(1, 1)])
         report.top_workspaces()
         report.limited_keys()
-        latest.of_known_keys(10)
-        latest.of_refused_keys(10)
+        report.refused(("key_id", "status"), key_id__isnull=False)
+        report.refused(("key_id", "status"), key_id__isnull=False, status=401)
     for query in captured:
         if 'FROM "usage_keyaddress"' not in query["sql"] and 'FROM "usage_' in query["sql"]:
             types = {node["Node Type"] for node in nodes(plan(query["sql"]))}
@@ -419,7 +421,7 @@ def test_start_page_of_an_admin_says_that_all_is_well_and_what_was_looked_at(acm
 
 
 def test_start_page_of_an_admin_names_an_ended_key_that_is_still_used(
-    acme: Tenant, umbrella: Tenant, flusher: Flusher
+    acme: Tenant, umbrella: Tenant, flusher: ModuleType
 ) -> None:
     acme.key.revoke(by=acme.admin)
     for _ in range(3):
@@ -472,7 +474,7 @@ def test_part_of_the_start_page_fails_alone(acme: Tenant, monkeypatch: pytest.Mo
 
 
 def test_start_page_of_support_has_the_latest_and_the_unusual(
-    acme: Tenant, umbrella: Tenant, flusher: Flusher
+    acme: Tenant, umbrella: Tenant, flusher: ModuleType
 ) -> None:
     used(acme.key.pk, acme.workspace.pk, limited=4120)
     acme.key.revoke(by=acme.admin)
