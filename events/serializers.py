@@ -4,6 +4,7 @@ The OpenAPI document describes the fields.
 """
 
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from msgspec import Struct
@@ -39,3 +40,8 @@ def event(
 ) -> DocumentEvent:
     """The object of an event."""
     return DocumentEvent(public_id(uuid), type, occurred_at, EventData(document_id, status))
+
+
+def event_of(row: Any) -> DocumentEvent:
+    """The object of the event of which a delivery, or a claim, has a copy."""
+    return event(row.event_id, row.type, row.occurred_at, str(row.document_id), row.status)

@@ -134,11 +134,6 @@ class RefusedRequest(models.Model):
         return f"{self.status}, {self.created_at:%Y-%m-%d %H:%M:%S} UTC"
 
     @property
-    def short_request_id(self) -> str:
-        """The first characters, for lists."""
-        return f"{self.request_id[:REQUEST_ID_SHORT]}…"
-
-    @property
     def workspace_label(self) -> str:
         """The workspace's name and the first characters of its id; "" without one."""
         return label(self.workspace_id, self.workspace_name) if self.workspace_id else ""

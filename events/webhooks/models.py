@@ -93,6 +93,12 @@ class Endpoint(models.Model):
     def host(self) -> str:
         return urlsplit(self.public_url).netloc
 
+    @property
+    def has_two_secrets(self) -> bool:
+        """Whether the secret before signs too."""
+        until = self.previous_secret_until
+        return bool(self.previous_secret and until and until > timezone.now())
+
 
 def public_url(url: str) -> str:
     """An address without what may be a secret: user, query and fragment."""

@@ -51,9 +51,11 @@ READY = f"""
 # their ids, along the index: a join could read all of them while the planner's statistics are old.
 CLAIM = f"""
     {READY}, due AS (
-        SELECT first.*, row_number() OVER (
+        SELECT first.*, endpoint.degraded, row_number() OVER (
             PARTITION BY endpoint.id ORDER BY first.next_attempt_at, first.id) AS nth
-        FROM ready AS endpoint CROSS JOIN LATERAL (
+        FROM (
+            SELECT id, failing OR id = ANY (%(slow)s::uuid[]) AS degraded FROM ready
+        ) AS endpoint CROSS JOIN LATERAL (
             SELECT delivery.id, delivery.next_attempt_at FROM webhooks_delivery AS delivery
             WHERE delivery.endpoint_id = endpoint.id AND delivery.state = 'PENDING'
                 AND delivery.next_attempt_at <= statement_timestamp()
@@ -66,24 +68,29 @@ CLAIM = f"""
                         AND earlier.sequence < delivery.sequence
                         AND earlier.state = 'PENDING' AND earlier.attempts = 0))
             ORDER BY delivery.next_attempt_at, delivery.id
-            LIMIT greatest(0, %(at_once)s - (
-                SELECT count(*) FROM webhooks_delivery AS running
-                WHERE running.endpoint_id = endpoint.id
-                    AND running.claimed_until > statement_timestamp()))
+            LIMIT greatest(0, CASE WHEN endpoint.degraded
+                THEN {AT_ONCE_DEGRADED} ELSE {AT_ONCE} END - (
+                    SELECT count(*) FROM webhooks_delivery AS running
+                    WHERE running.endpoint_id = endpoint.id
+                        AND running.claimed_until > statement_timestamp()))
         ) AS first
-        WHERE (endpoint.failing OR endpoint.id = ANY (%(slow)s::uuid[])) = %(degraded)s
+    ), placed AS (
+        SELECT id, degraded, row_number() OVER (
+            PARTITION BY degraded ORDER BY nth, next_attempt_at, id) AS place
+        FROM due
     )
     UPDATE webhooks_delivery AS delivery SET claim = gen_random_uuid(),
         claimed_until = statement_timestamp() + interval '{LEASE_SECONDS} s'
     FROM webhooks_endpoint AS endpoint
     WHERE endpoint.id = delivery.endpoint_id AND delivery.id = ANY (ARRAY(
-        SELECT id FROM due ORDER BY nth, next_attempt_at, id LIMIT %(most)s))
+        SELECT id FROM placed
+        WHERE place <= CASE WHEN degraded THEN %(most_degraded)s ELSE %(most)s END))
     RETURNING delivery.id, delivery.claim, delivery.failures, delivery.event_id,
         delivery.type, delivery.occurred_at, delivery.document_id::text, delivery.status,
         endpoint.id, endpoint.url, endpoint.secret,
         CASE WHEN endpoint.previous_secret_until > statement_timestamp()
             THEN endpoint.previous_secret ELSE '' END,
-        %(degraded)s
+        endpoint.failing_since IS NOT NULL OR endpoint.id = ANY (%(slow)s::uuid[])
 """  # noqa: S608 - made of constants
 
 # A process whose claim has ended, so that another one may have the delivery, adds its attempt, and
@@ -195,18 +202,12 @@ def claim(most: int, most_degraded: int, slow: Iterable[UUID]) -> list[Claim]:
         most_degraded: how many at most, of endpoints that fail or are slow.
         slow: the endpoints that are slow.
     """
-    claims = []
+    values: dict[str, Any] = {"most": most, "most_degraded": most_degraded, "slow": list(slow)}
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(BEGIN)
-        for degraded, number, at_once in (
-            (False, most, AT_ONCE),
-            (True, most_degraded, AT_ONCE_DEGRADED),
-        ):
-            values: dict[str, Any] = {"degraded": degraded, "at_once": at_once, "most": number}
-            # Not prepared: a plan that was made when there were few deliveries would read them all.
-            cursor.execute(CLAIM, values | {"slow": list(slow)})
-            claims += [Claim(*row) for row in cursor.fetchall()]
-    return claims
+        # Not prepared: a plan that was made when there were few deliveries would read them all.
+        cursor.execute(CLAIM, values)
+        return [Claim(*row) for row in cursor.fetchall()]
 
 
 def save(results: Sequence[Result]) -> list[UUID]:

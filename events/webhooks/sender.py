@@ -1,6 +1,9 @@
 """One attempt: a signed POST over a connection of its own, to an address that was checked."""
 
 import asyncio
+import base64
+import hashlib
+import hmac
 import logging
 import ssl
 import time
@@ -11,15 +14,16 @@ from math import ceil
 from typing import Any
 
 import httpcore
+from cryptography.fernet import InvalidToken
 from django.utils.http import parse_http_date_safe
 
 from config.api.responses import as_json
-from events.serializers import event
-from events.webhooks import policy
+from events.models import public_id
+from events.serializers import event_of
+from events.webhooks import policy, secrets
 from events.webhooks.models import RESPONSE_LENGTH
 from events.webhooks.network import AttemptFailed, CheckedNetwork
 from events.webhooks.queue import Claim, Result
-from events.webhooks.signature import signed_headers
 from events.webhooks.targets import Target, check_url
 
 logger = logging.getLogger(__name__)
@@ -50,9 +54,7 @@ async def _post(claim: Claim, found: dict[str, Any]) -> None:
         target = check_url(claim.url)
     except ValueError as exc:
         raise AttemptFailed(f"The URL is not allowed: {exc}") from exc
-    body = as_json(
-        event(claim.event_id, claim.type, claim.occurred_at, claim.document_id, claim.status)
-    )
+    body = as_json(event_of(claim))
     request = httpcore.Request(
         "POST",
         httpcore.URL(scheme=target.scheme, host=target.host, port=target.port, target=target.path),
@@ -88,6 +90,32 @@ def _headers(target: Target, body: bytes) -> list[tuple[str, str]]:
         ("User-Agent", USER_AGENT),
         ("Connection", "close"),
     ]
+
+
+def signed_headers(claim: Claim, body: bytes) -> list[tuple[str, str]]:
+    """The headers of Standard Webhooks; while a secret is rolled, there are two signatures.
+
+    Raises:
+        AttemptFailed: the endpoint's secret cannot be decrypted.
+    """
+    id, timestamp = public_id(claim.event_id), str(int(time.time()))
+    try:
+        keys = [secrets.decrypt(each) for each in (claim.secret, claim.previous_secret) if each]
+    except InvalidToken as exc:
+        logger.error("No key decrypts the secret of endpoint %s", claim.endpoint_id)
+        raise AttemptFailed("This service cannot read the endpoint's secret: roll it.") from exc
+    content = f"{id}.{timestamp}.".encode() + body
+    return [
+        ("webhook-id", id),
+        ("webhook-timestamp", timestamp),
+        ("webhook-signature", " ".join(signature(key, content) for key in keys)),
+    ]
+
+
+def signature(secret: str, content: bytes) -> str:
+    """ "v1,…": what a secret signs."""
+    key = base64.b64decode(secret.removeprefix(secrets.PREFIX))
+    return "v1," + base64.b64encode(hmac.digest(key, content, hashlib.sha256)).decode()
 
 
 def _retry_after(headers: Iterable[tuple[bytes, bytes]]) -> int:

@@ -16,6 +16,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
+from django.utils.crypto import constant_time_compare, salted_hmac
 
 from audit.models import Action
 from audit.record import record
@@ -43,7 +44,7 @@ class AlreadyCreated(Exception):
 
 
 class Changed(Exception):
-    """Somebody else has changed the endpoint since the caller has read it."""
+    """Somebody has changed the endpoint since the user has seen it."""
 
 
 class TooMany(Exception):
@@ -89,36 +90,53 @@ def create(
         raise AlreadyCreated from exc
     if workspace.endpoints.existing().count() > policy.MOST_ENDPOINTS:
         raise TooMany
-    _record(Action.WEBHOOK_CREATED, endpoint, by.get_username(), ", ".join(types))
+    _record(Action.WEBHOOK_CREATED, endpoint, by, ", ".join(types))
     return endpoint, raw
 
 
+def version(endpoint: Endpoint) -> str:
+    """A text for a form, by which `change` and `roll_secret` find out that it is too old."""
+    values = "\n".join([endpoint.url, endpoint.label, *endpoint.types, endpoint.secret])
+    return salted_hmac("events.webhooks.version", values).hexdigest()
+
+
 @transaction.atomic
-def change(endpoint: Endpoint, *, url: str, label: str, types: Sequence[str], by: User) -> None:
+def change(
+    endpoint: Endpoint,
+    *,
+    url: str,
+    label: str,
+    types: Sequence[str],
+    by: User,
+    seen: str | None = None,
+) -> None:
     """Changes the URL, the label and the types of events. Deliveries that wait go to the new URL.
 
     Args:
-        endpoint: as the user has seen it.
+        seen: the version that the user has seen, which must still be the present one.
 
     Raises:
-        Changed: another of these has changed by now, which would be overwritten.
+        Changed: it is not, so that the other change would be overwritten.
     """
-    now = _locked(endpoint)
-    wanted, seen = (url, label, set(types)), (endpoint.url, endpoint.label, set(endpoint.types))
-    if (now.url, now.label, set(now.types)) not in (wanted, seen):
-        raise Changed
-    changes = []
+    now, changes = _locked(endpoint), []
+    failing_since = now.failing_since
     if now.url != url:
         queries_only = public_url(url) == now.public_url
         changes.append("the URL's query" if queries_only else f"URL was {now.public_url}")
-        now.failing_since = None  # that was the other URL
+        failing_since = None  # that was the other URL
     if now.label != label:
         changes.append(f"name: {now.label or 'none'} → {label or 'none'}")
     if set(now.types) != set(types):
         changes.append(f"{', '.join(now.types)} → {', '.join(types)}")
     if changes:
-        _update(now, url=url, label=label, types=list(types), failing_since=now.failing_since)
-        _record(Action.WEBHOOK_CHANGED, now, by.get_username(), "; ".join(changes))
+        _check(now, seen)
+        values: dict[str, Any] = {
+            "url": url,
+            "label": label,
+            "types": list(types),
+            "failing_since": failing_since,
+        }
+        _save(now, Action.WEBHOOK_CHANGED, by, "; ".join(changes), **values)
 
 
 @transaction.atomic
@@ -132,8 +150,13 @@ def switch_on(endpoint: Endpoint, *, by: User) -> datetime | None:
     if now.enabled:
         return None
     off_since = now.disabled_at
-    _update(now, enabled=True, disabled_reason="", disabled_at=None, failing_since=None)
-    _record(Action.WEBHOOK_SWITCHED_ON, now, by.get_username())
+    values: dict[str, Any] = {
+        "enabled": True,
+        "disabled_reason": "",
+        "disabled_at": None,
+        "failing_since": None,
+    }
+    _save(now, Action.WEBHOOK_SWITCHED_ON, by, **values)
     return off_since
 
 
@@ -147,12 +170,16 @@ def switch_off(endpoint: Endpoint, *, by: User | None = None, reason: str = "") 
         by: the user; None for the service.
         reason: why the service does it, after "because": "it responded with 410 Gone".
     """
-    now = _existing(lock=True).filter(pk=endpoint.pk, enabled=True).first()
-    if now is None:
+    try:
+        now = _locked(endpoint, enabled=True)
+    except Endpoint.DoesNotExist:
         return
-    _update(now, enabled=False, disabled_reason=reason, disabled_at=timezone.now())
-    person = by.get_username() if by else actor()
-    _record(Action.WEBHOOK_SWITCHED_OFF, now, person, reason)
+    values: dict[str, Any] = {
+        "enabled": False,
+        "disabled_reason": reason,
+        "disabled_at": timezone.now(),
+    }
+    _save(now, Action.WEBHOOK_SWITCHED_OFF, by, reason, **values)
     if by is None:
         logger.warning("Endpoint %s was switched off: %s", now.pk, reason)
 
@@ -169,31 +196,27 @@ def save_results(results: Sequence[queue.Result]) -> None:
 
 
 @transaction.atomic
-def roll_secret(endpoint: Endpoint, *, by: User) -> str:
+def roll_secret(endpoint: Endpoint, *, by: User, seen: str | None = None) -> str:
     """Replaces the secret. For 24 hours, deliveries have a signature of each of the two.
+
+    Args, Raises: as `change`.
 
     Returns:
         The new raw secret.
     """
-    now = _locked(endpoint)
-    raw = secrets.new()
-    _update(
-        now,
-        previous_secret=now.secret,
-        previous_secret_until=timezone.now() + policy.BOTH_SECRETS,
-        secret=secrets.encrypt(raw),
-    )
-    _record(Action.WEBHOOK_SECRET_ROLLED, now, by.get_username())
+    now, raw = _locked(endpoint), secrets.new()
+    _check(now, seen)
+    values: dict[str, Any] = {"previous_secret": now.secret, "secret": secrets.encrypt(raw)}
+    values |= {"previous_secret_until": timezone.now() + policy.BOTH_SECRETS}
+    _save(now, Action.WEBHOOK_SECRET_ROLLED, by, **values)
     return raw
 
 
 @transaction.atomic
 def delete(endpoint: Endpoint, *, by: User) -> None:
     """Stops an endpoint for good and wipes its secrets; its deliveries stay for 30 days."""
-    now = _locked(endpoint)
-    wiped = {"secret": "", "previous_secret": "", "previous_secret_until": None}
-    _update(now, deleted_at=timezone.now(), **wiped)
-    _record(Action.WEBHOOK_DELETED, now, by.get_username())
+    values: dict[str, Any] = {"secret": "", "previous_secret": "", "previous_secret_until": None}
+    _save(_locked(endpoint), Action.WEBHOOK_DELETED, by, deleted_at=timezone.now(), **values)
 
 
 @transaction.atomic
@@ -208,7 +231,7 @@ def send_test_event(endpoint: Endpoint, *, by: User) -> Delivery:
         status="COMPLETED",
         sequence=0,
     )
-    _record(Action.WEBHOOK_TEST_SENT, now, by.get_username())
+    _record(Action.WEBHOOK_TEST_SENT, now, by)
     return delivery
 
 
@@ -217,7 +240,7 @@ def send_again(delivery: Delivery, *, by: User) -> None:
     """Sends a delivery once more, whatever became of it."""
     now = _existing().get(pk=delivery.endpoint_id)
     _make_due(now.deliveries.filter(pk=delivery.pk))
-    _record(Action.WEBHOOK_SENT_AGAIN, now, by.get_username(), delivery.public_event_id)
+    _record(Action.WEBHOOK_SENT_AGAIN, now, by, delivery.public_event_id)
 
 
 @transaction.atomic
@@ -232,7 +255,7 @@ def send_failed_again(endpoint: Endpoint, *, by: User) -> int:
     count = _make_due(now.deliveries.filter(pk__in=failing))
     if count:
         what = f"{count:,} failed {'delivery' if count == 1 else 'deliveries'}"
-        _record(Action.WEBHOOK_SENT_AGAIN, now, by.get_username(), what)
+        _record(Action.WEBHOOK_SENT_AGAIN, now, by, what)
     return count
 
 
@@ -252,23 +275,35 @@ def _make_due(deliveries: QuerySet[Delivery]) -> int:
     )
 
 
-def _record(action: Action, endpoint: Endpoint, by: str, what: str = "") -> None:
-    """Adds an entry that names the endpoint; its query may have a token, and is left out."""
-    named = f"{endpoint.public_url} ({endpoint.pk})"
-    detail = f"{named}: {what}" if what else named
-    record(action, by=by, workspace=endpoint.workspace.snapshot(), detail=detail)
+def _existing() -> QuerySet[Endpoint]:
+    return Endpoint.objects.existing().select_related("workspace")
 
 
-def _existing(*, lock: bool = False) -> QuerySet[Endpoint]:
-    found = Endpoint.objects.existing().select_related("workspace")
-    return found.select_for_update(of=("self",), no_key=True) if lock else found
+def _locked(endpoint: Endpoint, **conditions: Any) -> Endpoint:
+    locked = _existing().select_for_update(of=("self",), no_key=True)
+    return locked.get(pk=endpoint.pk, **conditions)
 
 
-def _locked(endpoint: Endpoint) -> Endpoint:
-    return _existing(lock=True).get(pk=endpoint.pk)
+def _check(now: Endpoint, seen: str | None) -> None:
+    if seen is not None and not constant_time_compare(seen, version(now)):
+        raise Changed
 
 
-def _update(endpoint: Endpoint, **values: Any) -> None:
+def _save(
+    endpoint: Endpoint, action: Action, by: User | None, what: str = "", **values: Any
+) -> None:
     for name, value in values.items():
         setattr(endpoint, name, value)
     endpoint.save(update_fields=values)
+    _record(action, endpoint, by, what)
+
+
+def _record(action: Action, endpoint: Endpoint, by: User | None, what: str = "") -> None:
+    """Adds an entry that names the endpoint; its query may have a token, and is left out."""
+    named = f"{endpoint.public_url} ({endpoint.pk})"
+    record(
+        action,
+        by=by.get_username() if by else actor(),
+        workspace=endpoint.workspace.snapshot(),
+        detail=f"{named}: {what}" if what else named,
+    )

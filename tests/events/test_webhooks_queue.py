@@ -363,7 +363,7 @@ def test_purge_goes_on_while_there_is_more(
 ) -> None:
     waiting(acme, 5)
     Delivery.objects.update(created_at=timezone.now() - timedelta(days=31))
-    monkeypatch.setattr(purge, "BATCH", 2)
+    monkeypatch.setattr(event_purge, "BATCH", 2)
     assert [purge.purge() for _ in range(3)] == [True, True, False]
     assert not Delivery.objects.exists()
     assert event_purge.purge() is False
@@ -418,7 +418,7 @@ def test_claim_reads_along_the_indexes_however_many_wait(
     endpoint(umbrella, URL)
     factories.listed(umbrella.workspace, 500)
     queue.claim(1, 1, [])  # the first to see them marks the entries of old row versions as dead
-    values: dict[str, Any] = {"slow": [], "degraded": False, "at_once": AT_ONCE, "most": 100}
+    values: dict[str, Any] = {"slow": [], "most": 100, "most_degraded": 100}
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SHOW jit")
         assert cursor.fetchone() == ("off",)
