@@ -15,7 +15,7 @@ from apikeys.usage.models import KeyAddress
 from tests.apikeys.test_admin_keys import LIST, page
 from tests.support import factories, staff, usage
 from tests.support.factories import Tenant, at, uid
-from tests.support.staff import asked, body
+from tests.support.staff import body
 from workspaces.models import Membership
 
 
@@ -156,19 +156,3 @@ def test_key_page_says_why_its_workspace_is_refused(
     assert "ask the operator" in text(staff.signed_in(frozen.admin).get(page(frozen.key)))
     assert "plan does not include the API" in text(sam.get(page(freebie.key)))
     assert "refused" not in text(sam.get(page(acme.key))).lower().replace("refused requests", "")
-
-
-def test_key_page_of_a_rolled_key_says_by_what(acme: Tenant, ada: Client) -> None:
-    acme.key.roll(
-        by=acme.admin, ends_in=timedelta(0), name="Next", note="", expires_at=None, id=uid(50)
-    )
-    new = ApiKey.objects.get(pk=uid(50))
-    html = text(ada.get(page(acme.key)))
-    assert f"Rolled by {acme.admin.username} (ends " in html
-    assert f"replaced by Next ({new.prefix}…)" in html
-
-
-def test_key_page_needs_the_same_queries_for_a_busy_key(acme: Tenant, ada: Client) -> None:
-    unused = asked(ada, page(acme.key))
-    used(acme)
-    assert len(asked(ada, page(acme.key))) == len(unused)
