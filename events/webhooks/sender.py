@@ -138,22 +138,25 @@ def _trusted() -> ssl.SSLContext:
     return ssl.create_default_context()
 
 
+# What went wrong, for the workspace's admins: the first of these that is the error or its cause.
+_SENTENCES: dict[type[BaseException], str] = {
+    ssl.SSLCertVerificationError: "The certificate was not accepted: {0.verify_message}",
+    ssl.SSLError: "The TLS connection failed.",
+    ConnectionRefusedError: "The connection was refused.",
+    httpcore.ConnectError: "The connection failed.",
+    httpcore.ConnectTimeout: "The connection failed.",
+    httpcore.NetworkError: "The connection broke off.",
+    httpcore.RemoteProtocolError: "The response is not valid HTTP, or incomplete.",
+}
+
+
 def _sentence(exc: Exception) -> str:
-    """What went wrong, for the workspace's admins."""
-    cause: BaseException | None = exc
-    while cause is not None:
-        if isinstance(cause, ssl.SSLCertVerificationError):
-            return f"The certificate was not accepted: {cause.verify_message}"[:200]
-        if isinstance(cause, ssl.SSLError):
-            return "The TLS connection failed."
-        if isinstance(cause, ConnectionRefusedError):
-            return "The connection was refused."
-        cause = cause.__cause__ or cause.__context__
-    if isinstance(exc, httpcore.ConnectError | httpcore.ConnectTimeout):
-        return "The connection failed."
-    if isinstance(exc, httpcore.NetworkError):
-        return "The connection broke off."
-    if isinstance(exc, httpcore.RemoteProtocolError):
-        return "The response is not valid HTTP, or incomplete."
+    causes: list[BaseException] = [exc]
+    while cause := causes[-1].__cause__ or causes[-1].__context__:
+        causes.append(cause)
+    for kind, text in _SENTENCES.items():
+        for each in causes:
+            if isinstance(each, kind):
+                return text.format(each)[:200]
     logger.error("An attempt failed unexpectedly", exc_info=exc)
     return "This service failed; its log has the reason."

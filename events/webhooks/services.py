@@ -9,7 +9,6 @@ import logging
 import uuid
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
@@ -119,24 +118,18 @@ def change(
         Changed: it is not, so that the other change would be overwritten.
     """
     now, changes = _locked(endpoint), []
-    failing_since = now.failing_since
     if now.url != url:
         queries_only = public_url(url) == now.public_url
         changes.append("the URL's query" if queries_only else f"URL was {now.public_url}")
-        failing_since = None  # that was the other URL
+        now.failing_since = None  # that was the other URL
     if now.label != label:
         changes.append(f"name: {now.label or 'none'} → {label or 'none'}")
     if set(now.types) != set(types):
         changes.append(f"{', '.join(now.types)} → {', '.join(types)}")
     if changes:
         _check(now, seen)
-        values: dict[str, Any] = {
-            "url": url,
-            "label": label,
-            "types": list(types),
-            "failing_since": failing_since,
-        }
-        _save(now, Action.WEBHOOK_CHANGED, by, "; ".join(changes), **values)
+        now.url, now.label, now.types = url, label, list(types)
+        _save(now, Action.WEBHOOK_CHANGED, by, "; ".join(changes))
 
 
 @transaction.atomic
@@ -150,13 +143,8 @@ def switch_on(endpoint: Endpoint, *, by: User) -> datetime | None:
     if now.enabled:
         return None
     off_since = now.disabled_at
-    values: dict[str, Any] = {
-        "enabled": True,
-        "disabled_reason": "",
-        "disabled_at": None,
-        "failing_since": None,
-    }
-    _save(now, Action.WEBHOOK_SWITCHED_ON, by, **values)
+    now.enabled, now.disabled_reason, now.disabled_at, now.failing_since = True, "", None, None
+    _save(now, Action.WEBHOOK_SWITCHED_ON, by)
     return off_since
 
 
@@ -170,16 +158,11 @@ def switch_off(endpoint: Endpoint, *, by: User | None = None, reason: str = "") 
         by: the user; None for the service.
         reason: why the service does it, after "because": "it responded with 410 Gone".
     """
-    try:
-        now = _locked(endpoint, enabled=True)
-    except Endpoint.DoesNotExist:
+    now = _existing(lock=True).filter(pk=endpoint.pk, enabled=True).first()
+    if now is None:
         return
-    values: dict[str, Any] = {
-        "enabled": False,
-        "disabled_reason": reason,
-        "disabled_at": timezone.now(),
-    }
-    _save(now, Action.WEBHOOK_SWITCHED_OFF, by, reason, **values)
+    now.enabled, now.disabled_reason, now.disabled_at = False, reason, timezone.now()
+    _save(now, Action.WEBHOOK_SWITCHED_OFF, by, reason)
     if by is None:
         logger.warning("Endpoint %s was switched off: %s", now.pk, reason)
 
@@ -206,17 +189,19 @@ def roll_secret(endpoint: Endpoint, *, by: User, seen: str | None = None) -> str
     """
     now, raw = _locked(endpoint), secrets.new()
     _check(now, seen)
-    values: dict[str, Any] = {"previous_secret": now.secret, "secret": secrets.encrypt(raw)}
-    values |= {"previous_secret_until": timezone.now() + policy.BOTH_SECRETS}
-    _save(now, Action.WEBHOOK_SECRET_ROLLED, by, **values)
+    now.previous_secret, now.secret = now.secret, secrets.encrypt(raw)
+    now.previous_secret_until = timezone.now() + policy.BOTH_SECRETS
+    _save(now, Action.WEBHOOK_SECRET_ROLLED, by)
     return raw
 
 
 @transaction.atomic
 def delete(endpoint: Endpoint, *, by: User) -> None:
     """Stops an endpoint for good and wipes its secrets; its deliveries stay for 30 days."""
-    values: dict[str, Any] = {"secret": "", "previous_secret": "", "previous_secret_until": None}
-    _save(_locked(endpoint), Action.WEBHOOK_DELETED, by, deleted_at=timezone.now(), **values)
+    now = _locked(endpoint)
+    now.secret, now.previous_secret, now.previous_secret_until = "", "", None
+    now.deleted_at = timezone.now()
+    _save(now, Action.WEBHOOK_DELETED, by)
 
 
 @transaction.atomic
@@ -275,13 +260,13 @@ def _make_due(deliveries: QuerySet[Delivery]) -> int:
     )
 
 
-def _existing() -> QuerySet[Endpoint]:
-    return Endpoint.objects.existing().select_related("workspace")
+def _existing(*, lock: bool = False) -> QuerySet[Endpoint]:
+    found = Endpoint.objects.existing().select_related("workspace")
+    return found.select_for_update(of=("self",), no_key=True) if lock else found
 
 
-def _locked(endpoint: Endpoint, **conditions: Any) -> Endpoint:
-    locked = _existing().select_for_update(of=("self",), no_key=True)
-    return locked.get(pk=endpoint.pk, **conditions)
+def _locked(endpoint: Endpoint) -> Endpoint:
+    return _existing(lock=True).get(pk=endpoint.pk)
 
 
 def _check(now: Endpoint, seen: str | None) -> None:
@@ -289,12 +274,9 @@ def _check(now: Endpoint, seen: str | None) -> None:
         raise Changed
 
 
-def _save(
-    endpoint: Endpoint, action: Action, by: User | None, what: str = "", **values: Any
-) -> None:
-    for name, value in values.items():
-        setattr(endpoint, name, value)
-    endpoint.save(update_fields=values)
+def _save(endpoint: Endpoint, action: Action, by: User | None, what: str = "") -> None:
+    """Saves an endpoint whose row is locked."""
+    endpoint.save()
     _record(action, endpoint, by, what)
 
 

@@ -2,7 +2,6 @@
 
 import re
 from datetime import timedelta
-from html import unescape
 from types import ModuleType
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -145,25 +144,6 @@ def test_search_understands_what_is_pasted(acme: Tenant, sam: Client) -> None:
             assert found.recognised_text == recognised.format(**values)
 
 
-@pytest.mark.parametrize(
-    ("pasted", "text"),
-    [
-        ("'203.0.113.77'", "Nothing matches. Looked for: Address “203.0.113.77”."),
-        ("sam@acme.example", "Names, e-mails and other text can only be searched for in the"),
-    ],
-)
-def test_search_without_a_result_leads_to_the_audit_log(db: None, pasted: str, text: str) -> None:
-    sam = signed_in(staff.support())
-    found = html(sam.get(LIST, {"q": pasted}))
-    assert text in found
-    log = reverse("admin:audit_auditentry_changelist")
-    assert f'href="{log}?{urlencode({"q": pasted})}"' in found
-    narrowed = html(sam.get(LIST, {"q": "203.0.113.77", "within": "1h"}))
-    assert 'href="?q=203.0.113.77">Search without the other filters' in narrowed
-    for query in ({"q": "a\0b"}, {"q": "x" * 501}, {"q": "203.0.113.77", "within": "year"}):
-        assert "Search the audit log</a>" not in html(sam.get(LIST, query))
-
-
 def test_foreign_document_reads_unknown(
     acme: Tenant, umbrella: Tenant, flusher: ModuleType
 ) -> None:
@@ -201,22 +181,27 @@ def test_equal_refusals_are_one_line_with_their_count(acme: Tenant, umbrella: Te
     )
 
 
-def test_chart_counts_floods_by_hour_and_each_bar_leads_to_its_requests(
-    acme: Tenant, umbrella: Tenant
-) -> None:
+def test_search_without_a_result_leads_to_the_audit_log(sam: Client) -> None:
+    log = reverse("admin:audit_auditentry_changelist")
+    for pasted, text in (
+        ("'203.0.113.77'", "Nothing matches. Looked for: Address “203.0.113.77”."),
+        ("sam@acme.example", "Names, e-mails and other text can only be searched for in the"),
+    ):
+        found = html(sam.get(LIST, {"q": pasted}))
+        assert text in found
+        assert f'href="{log}?{urlencode({"q": pasted})}"' in found
+    narrowed = html(sam.get(LIST, {"q": "203.0.113.77", "within": "1h"}))
+    assert 'href="?q=203.0.113.77">Search without the other filters' in narrowed
+    assert "Search the audit log</a>" not in html(sam.get(LIST, {"q": "a\0b"}))
+
+
+def test_chart_counts_floods_by_hour(acme: Tenant) -> None:
     noon = factories.at("2026-03-01 12:00:00")
-    [missing] = refused(**of_key(acme, created_at=noon))
-    [flood] = refused(**of_key(acme, created_at=noon, status=429, more=1200), request_id="f" * 32)
-    refused(**of_key(umbrella, created_at=noon))
-    client = signed_in(acme.admin)
-    day = shown(client, "?since=2026-03-01&until=2026-03-01", LIST)
-    assert "2026-03-01 12:00: 1 errors, 1,201 over the limit" in day.chart
-    assert "2026-03-01 11:00: none" in day.chart
-    [url] = re.findall(r'<a href="([^"]+)" aria-label="2026-03-01 12:00:', day.chart)
-    assert set(seen(client, unescape(url))) == {missing.pk, flood.pk}
-    assert seen(client, "?until=2026-02-28") == []
-    assert [each["text"] for each in day.periods][0] == "Last hour"
-    assert "“From” is after “To”" in str(errors(client, "?since=2026-03-02&until=2026-03-01", LIST))
+    refused(**of_key(acme, created_at=noon))
+    refused(**of_key(acme, created_at=noon, status=429, more=1200), request_id="f" * 32)
+    chart = shown(signed_in(acme.admin), "?since=2026-03-01&until=2026-03-01", LIST).chart
+    assert "2026-03-01 12:00: 1 errors, 1,201 over the limit" in chart
+    assert "2026-03-01 11:00: none" in chart
 
 
 def test_pages_of_groups_have_each_request_once(acme: Tenant) -> None:
@@ -364,10 +349,7 @@ def test_start_page_of_an_admin_has_a_chart_of_own_workspaces(
     assert "All is well" not in text
     assert "Umbrella" not in text
     assert "77" not in text
-
-
-def test_start_page_of_an_admin_says_that_all_is_well_and_what_was_looked_at(acme: Tenant) -> None:
-    page = start(acme.admin)
+    page = start(umbrella.admin)
     assert "banner-bad" not in page
     assert (
         "All is well. Looked at just now: API access and keys, webhooks, the seals of the audit "
