@@ -2,6 +2,7 @@
 
 import uuid
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -209,21 +210,12 @@ class ApiKey(models.Model):
         self.refresh_from_db()
 
     @transaction.atomic
-    def roll(
-        self,
-        *,
-        by: User,
-        ends_in: timedelta | None,
-        name: str,
-        note: str,
-        expires_at: datetime | None,
-        id: uuid.UUID,
-    ) -> tuple["ApiKey", str]:
+    def roll(self, *, by: User, ends_in: timedelta | None, **new: Any) -> tuple["ApiKey", str]:
         """Creates a key that replaces this one, which ends after a while.
 
         Args:
             ends_in: when this key expires, unless it does so earlier; None to let it go on.
-            name: of the new key, as the following ones; see `ApiKeyManager.issue`.
+            new: the name, note, expiry and id of the new key, as for `ApiKeyManager.issue`.
 
         Returns:
             As `ApiKeyManager.issue`.
@@ -234,9 +226,7 @@ class ApiKey(models.Model):
         """
         if ApiKey.objects.active().select_for_update().filter(pk=self.pk).first() is None:
             raise AlreadyEnded
-        key, raw = ApiKey.objects.issue(
-            workspace=self.workspace, name=name, note=note, expires_at=expires_at, by=by, id=id
-        )
+        key, raw = ApiKey.objects.issue(workspace=self.workspace, by=by, **new)
         old = ApiKey.objects.filter(pk=self.pk)
         old.update(replaced_by=key)
         if ends_in is not None:

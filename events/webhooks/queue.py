@@ -10,14 +10,8 @@ from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
+from events.webhooks import policy
 from events.webhooks.models import TEST_EVENT, Endpoint
-from events.webhooks.policy import (
-    AT_ONCE,
-    AT_ONCE_DEGRADED,
-    GONE_STATUS,
-    LEASE_SECONDS,
-    next_delay,
-)
 from workspaces.api_access import HAS_API_ACCESS
 
 LOCK = 0x686F6F6B  # an arbitrary number, unique among our advisory locks
@@ -69,7 +63,7 @@ CLAIM = f"""
                         AND earlier.state = 'PENDING' AND earlier.attempts = 0))
             ORDER BY delivery.next_attempt_at, delivery.id
             LIMIT greatest(0, CASE WHEN endpoint.degraded
-                THEN {AT_ONCE_DEGRADED} ELSE {AT_ONCE} END - (
+                THEN {policy.AT_ONCE_DEGRADED} ELSE {policy.AT_ONCE} END - (
                     SELECT count(*) FROM webhooks_delivery AS running
                     WHERE running.endpoint_id = endpoint.id
                         AND running.claimed_until > statement_timestamp()))
@@ -80,7 +74,7 @@ CLAIM = f"""
         FROM due
     )
     UPDATE webhooks_delivery AS delivery SET claim = gen_random_uuid(),
-        claimed_until = statement_timestamp() + interval '{LEASE_SECONDS} s'
+        claimed_until = statement_timestamp() + interval '{policy.LEASE_SECONDS} s'
     FROM webhooks_endpoint AS endpoint
     WHERE endpoint.id = delivery.endpoint_id AND delivery.id = ANY (ARRAY(
         SELECT id FROM placed
@@ -171,7 +165,7 @@ class Result:
     @property
     def gone(self) -> bool:
         """Whether the endpoint says that it wants nothing any more."""
-        return self.status == GONE_STATUS
+        return self.status == policy.GONE_STATUS
 
     @property
     def is_test(self) -> bool:
@@ -180,7 +174,7 @@ class Result:
     def columns(self) -> dict[str, Any]:
         """The values of `SAVE`. A test event has one attempt: somebody looks at its result."""
         ends = self.succeeded or self.is_test
-        delay = None if ends else next_delay(self.claim.failures + 1, self.retry_after)
+        delay = None if ends else policy.next_delay(self.claim.failures + 1, self.retry_after)
         failed = "FAILED" if delay is None else "PENDING"
         return {
             **vars(self),

@@ -10,15 +10,8 @@ from django.utils.html import format_html
 from config.console.object_page import ActionPage, Button, Prompt, Refused
 from events.models import KEEP_DAYS
 from events.webhooks import policy, services
+from events.webhooks.admin import texts
 from events.webhooks.admin.forms import EndpointForm, NewEndpointForm
-from events.webhooks.admin.texts import (
-    ENDPOINT,
-    LIST,
-    missed,
-    sent_again,
-    sent_once,
-    waiting,
-)
 from events.webhooks.models import Delivery, Endpoint
 from workspaces.directory import label_for, own_workspaces
 from workspaces.models import Workspace
@@ -50,7 +43,7 @@ class CreateEndpoint(ActionPage):
             title="Create a webhook",
             button="Create the webhook",
             sentences=["The next page shows a secret, once. Have a safe place for it at hand."],
-            warnings=filter(None, map(waiting, Workspace.objects.administered_by(self.user))),
+            warnings=filter(None, map(texts.waiting, Workspace.objects.administered_by(self.user))),
             facts=self.form.facts(),
         )
 
@@ -71,7 +64,7 @@ class CreateEndpoint(ActionPage):
             raise Refused(
                 "Nothing was created: this form has already created its webhook. A secret is "
                 "shown only once; if you did not copy it, roll it.",
-                reverse(ENDPOINT, args=[values["new_id"]]),
+                reverse(texts.ENDPOINT, args=[values["new_id"]]),
             ) from None
         return secret_page(self, raw, title="Webhook created")
 
@@ -207,7 +200,7 @@ class DeleteEndpoint(EndpointAction):
 
     @property
     def next_url(self) -> str:
-        return reverse(LIST)
+        return reverse(texts.LIST)
 
 
 class SwitchOn(EndpointAction, Button):
@@ -217,11 +210,11 @@ class SwitchOn(EndpointAction, Button):
         off_since = services.switch_on(self.endpoint, by=self.user)
         if off_since is None:  # a second click
             return ""
-        waits = waiting(self.endpoint.workspace)
+        waits = texts.waiting(self.endpoint.workspace)
         return format_html(
             "It is on: events from now on are sent to it. Pending deliveries are sent {}. {}",
             "once the workspace may use the API" if waits else "now",
-            missed(off_since),
+            texts.missed(off_since),
         )
 
 
@@ -230,7 +223,7 @@ class SendTestEvent(EndpointAction, Button):
 
     def run(self) -> str:
         services.send_test_event(self.endpoint, by=self.user)
-        if when := sent_once(self.endpoint):
+        if when := texts.sent_once(self.endpoint):
             return f"A test event was added. It is sent {when}."
         return "A test event is on its way."
 
@@ -243,7 +236,7 @@ class SendFailedAgain(EndpointAction, Button):
         if not count:
             return "No deliveries to send again."
         what = f"{count:,} {'delivery is' if count == 1 else 'deliveries are'}"
-        return f"{what} {sent_again(self.endpoint)}."
+        return f"{what} {texts.sent_again(self.endpoint)}."
 
 
 class SendAgain(EndpointAction, Button):
@@ -253,4 +246,4 @@ class SendAgain(EndpointAction, Button):
 
     def run(self) -> str:
         services.send_again(self.obj, by=self.user)
-        return f"It is {sent_again(self.endpoint)}."
+        return f"It is {texts.sent_again(self.endpoint)}."

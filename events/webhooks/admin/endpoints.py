@@ -17,16 +17,7 @@ from config.console.base import request_user
 from config.console.formatting import Bad, ago_with_exact
 from config.console.object_page import ObjectPage
 from events.webhooks import services
-from events.webhooks.admin.actions import (
-    ChangeEndpoint,
-    CreateEndpoint,
-    DeleteEndpoint,
-    RollSecret,
-    SendFailedAgain,
-    SendTestEvent,
-    SwitchOff,
-    SwitchOn,
-)
+from events.webhooks.admin import actions
 from events.webhooks.admin.deliveries import DeliveriesOf, WebhookAccess, may_change
 from events.webhooks.admin.deliveries import state_pill as delivery_pill
 from events.webhooks.admin.forms import EndpointFilter
@@ -89,15 +80,15 @@ class EndpointAdmin(WebhookAccess):
     add_text = "Create a webhook"
     menu_position = 20
     pages = {
-        "add": CreateEndpoint,
+        "add": actions.CreateEndpoint,
         "change": EndpointPage,
-        "edit": ChangeEndpoint,
-        "roll": RollSecret,
-        "switch_on": SwitchOn,
-        "switch_off": SwitchOff,
-        "test": SendTestEvent,
-        "again": SendFailedAgain,
-        "delete": DeleteEndpoint,
+        "edit": actions.ChangeEndpoint,
+        "roll": actions.RollSecret,
+        "switch_on": actions.SwitchOn,
+        "switch_off": actions.SwitchOff,
+        "test": actions.SendTestEvent,
+        "again": actions.SendFailedAgain,
+        "delete": actions.DeleteEndpoint,
     }
     change_list_template = "admin/webhooks/endpoint/change_list.html"
     list_display_links = ("address",)
