@@ -1,6 +1,6 @@
 """The state of a key, which follows from its times: the only place that has the rule."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from django.db import models
@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 
 WARNED_BEFORE = timedelta(days=14)  # an expiry
 UNUSED_DAYS = 90  # after which a key may be one that was forgotten
+
+
+def today() -> date:
+    """The day in UTC."""
+    return timezone.now().astimezone(UTC).date()
 
 
 class State(models.TextChoices):

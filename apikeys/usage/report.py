@@ -14,6 +14,7 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 from django.utils import timezone
 
 from apikeys.models import ApiKey
+from apikeys.states import today
 from apikeys.usage.models import KeyAddress, KeyUsage, RefusedRequest
 from apikeys.usage.reasons import explain, unavailable
 from config.api.errors import InvalidKey
@@ -45,11 +46,6 @@ class Day(Usage):
     """The usage of one day (UTC)."""
 
     date: date
-
-
-def today() -> date:
-    """The day in UTC."""
-    return timezone.now().astimezone(UTC).date()
 
 
 def daily(

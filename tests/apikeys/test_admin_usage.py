@@ -15,6 +15,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from apikeys.models import ApiKey
+from apikeys.states import today
 from apikeys.usage import report
 from apikeys.usage.models import KeyUsage, RefusedRequest
 from apikeys.usage.reasons import NO_DOCUMENT
@@ -282,7 +283,7 @@ def test_every_filter_and_search_reads_its_index_at_any_depth(many: None) -> Non
 
 @pytest.mark.usefixtures("as_owner")
 def test_reports_read_indexes(acme: Tenant) -> None:
-    day = report.today()
+    day = today()
     KeyUsage.objects.bulk_create(
         KeyUsage(
             key_id=uid(number % 300, 2),
@@ -342,7 +343,7 @@ def test_start_page_of_an_admin_has_a_chart_of_own_workspaces(
         "Acme, last 30 days requests 1,204 downloads 36 errors 8 over the limit 6 "
         "keys unused for 90 days 1" in text
     )
-    day = report.today()
+    day = today()
     assert f"{day}: 1,190 successful, 8 errors, 6 over the limit, 36 downloads" in text
     assert f"{day - timedelta(days=29)}: none" in text
     assert "was over the limit: 6 requests refused today" in text
@@ -474,7 +475,7 @@ def test_start_page_of_an_operator_has_the_top_workspaces(acme: Tenant, umbrella
         r"most requests today .* Umbrella · 00000001 9 0 0 0 Acme · 00000001 6 0 0 1", text
     )
     assert "All workspaces, last 30 days requests 15 downloads 0 errors 0 over the limit 1" in text
-    assert f"{report.today()}: 14 successful, 1 over the limit" in text
+    assert f"{today()}: 14 successful, 1 over the limit" in text
     assert "All workspaces" not in text_of(start(staff.support()))
 
 

@@ -9,6 +9,7 @@ from django.db import OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from apikeys.states import today
 from apikeys.usage import buffers, purge, report
 from apikeys.usage.buffers import ADDRESSES, COUNTS, count
 from apikeys.usage.models import KeyAddress, KeyUsage
@@ -42,7 +43,7 @@ def test_usage_counts_each_response_of_a_key_by_its_status(
     assert usage(acme) == Usage(ok=2, errors=3)
     assert usage(freebie) == usage(frozen) == Usage(errors=1)
     row = KeyUsage.objects.get(key_id=acme.key.pk)
-    assert (row.workspace_id, row.day) == (acme.workspace.id, report.today())
+    assert (row.workspace_id, row.day) == (acme.workspace.id, today())
     get("/api/v1/me", "Bearer dtd_wrong")
     get("/api/docs")
     flusher.flush()
@@ -189,7 +190,7 @@ def test_report_has_every_day_with_zeros(db: None) -> None:
     used(uid(1, 2), uid(1, 1), 2, errors=2, limited=1)
     used(uid(1, 2), uid(1, 1), 3, ok=9)
     used(uid(2, 2), uid(1, 1), 0, ok=1)
-    days = [report.today() - timedelta(days=back) for back in (2, 1, 0)]
+    days = [today() - timedelta(days=back) for back in (2, 1, 0)]
     assert report.daily([uid(1, 2), uid(3, 2)], days=3) == {
         uid(1, 2): [
             Day(date=days[0], errors=2, limited=1),
