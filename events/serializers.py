@@ -42,6 +42,7 @@ def event(
     return DocumentEvent(public_id(uuid), type, occurred_at, EventData(document_id, status))
 
 
-def event_of(row: Any) -> DocumentEvent:
-    """The object of the event of which a delivery, or a claim, has a copy."""
-    return event(row.event_id, row.type, row.occurred_at, str(row.document_id), row.status)
+def event_of(delivery: Any) -> DocumentEvent:
+    """The object of the event of which a delivery has a copy."""
+    values = (delivery.type, delivery.occurred_at, str(delivery.document_id), delivery.status)
+    return event(delivery.event_id, *values)

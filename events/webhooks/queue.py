@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from events.webhooks import policy
-from events.webhooks.models import TEST_EVENT, Endpoint
+from events.webhooks.models import TEST_EVENT, Delivery, Endpoint
 from workspaces.api_access import HAS_API_ACCESS
 
 LOCK = 0x686F6F6B  # an arbitrary number, unique among our advisory locks
@@ -73,18 +73,12 @@ CLAIM = f"""
             PARTITION BY degraded ORDER BY nth, next_attempt_at, id) AS place
         FROM due
     )
-    UPDATE webhooks_delivery AS delivery SET claim = gen_random_uuid(),
+    UPDATE webhooks_delivery SET claim = gen_random_uuid(),
         claimed_until = statement_timestamp() + interval '{policy.LEASE_SECONDS} s'
-    FROM webhooks_endpoint AS endpoint
-    WHERE endpoint.id = delivery.endpoint_id AND delivery.id = ANY (ARRAY(
+    WHERE id = ANY (ARRAY(
         SELECT id FROM placed
         WHERE place <= CASE WHEN degraded THEN %(most_degraded)s ELSE %(most)s END))
-    RETURNING delivery.id, delivery.claim, delivery.failures, delivery.event_id,
-        delivery.type, delivery.occurred_at, delivery.document_id::text, delivery.status,
-        endpoint.id, endpoint.url, endpoint.secret,
-        CASE WHEN endpoint.previous_secret_until > statement_timestamp()
-            THEN endpoint.previous_secret ELSE '' END,
-        endpoint.failing_since IS NOT NULL OR endpoint.id = ANY (%(slow)s::uuid[])
+    RETURNING id
 """  # noqa: S608 - made of constants
 
 # A process whose claim has ended, so that another one may have the delivery, adds its attempt, and
@@ -114,43 +108,20 @@ SAVE = f"""
 """  # noqa: S608 - made of constants
 
 
-class Claim(NamedTuple):
-    """A delivery of which this process makes the next attempt, with what that needs.
-
-    Attributes:
-        claim: tells it apart from another process's claim, once this one has ended.
-        failures: so many attempts of the present schedule have failed.
-        previous_secret: encrypted, as `secret`; "" if it does not sign any more.
-        degraded: the endpoint fails or is slow.
-    """
-
-    id: int
-    claim: UUID
-    failures: int
-    event_id: UUID
-    type: str
-    occurred_at: datetime
-    document_id: str
-    status: str
-    endpoint_id: UUID
-    url: str
-    secret: str
-    previous_secret: str
-    degraded: bool
-
-
 @dataclass(frozen=True)
 class Result:
     """How an attempt ended.
 
     Attributes:
+        delivery: as it was claimed; its claim tells it apart from that of another process, once
+            this one has ended.
         status: of the response; None without one.
         response: its beginning.
         error: why there is no complete response, a sentence; "" if there is.
         retry_after: seconds that the response asks for; 0 if it does not.
     """
 
-    claim: Claim
+    delivery: Delivery
     started_at: datetime
     milliseconds: int
     status: int | None = None
@@ -169,25 +140,25 @@ class Result:
 
     @property
     def is_test(self) -> bool:
-        return self.claim.type == TEST_EVENT
+        return self.delivery.type == TEST_EVENT
 
     def columns(self) -> dict[str, Any]:
         """The values of `SAVE`. A test event has one attempt: somebody looks at its result."""
         ends = self.succeeded or self.is_test
-        delay = None if ends else policy.next_delay(self.claim.failures + 1, self.retry_after)
+        delay = None if ends else policy.next_delay(self.delivery.failures + 1, self.retry_after)
         failed = "FAILED" if delay is None else "PENDING"
         return {
             **vars(self),
-            "id": self.claim.id,
-            "claim": self.claim.claim,
+            "id": self.delivery.pk,
+            "claim": self.delivery.claim,
             "succeeded": self.succeeded,
             "state": "DELIVERED" if self.succeeded else failed,
             "delay": delay,
         }
 
 
-def claim(most: int, most_degraded: int, slow: Iterable[UUID]) -> list[Claim]:
-    """Claims due deliveries.
+def claim(most: int, most_degraded: int, slow: Iterable[UUID]) -> list[Delivery]:
+    """Claims due deliveries, of which this process makes the next attempts.
 
     Those of endpoints that are off or deleted, or whose workspace may not use the API, wait.
 
@@ -201,13 +172,15 @@ def claim(most: int, most_degraded: int, slow: Iterable[UUID]) -> list[Claim]:
         cursor.execute(BEGIN)
         # Not prepared: a plan that was made when there were few deliveries would read them all.
         cursor.execute(CLAIM, values)
-        return [Claim(*row) for row in cursor.fetchall()]
+        ids = [id for (id,) in cursor.fetchall()]
+        claimed = Delivery.objects.filter(pk__in=ids, endpoint__deleted_at=None)
+        return list(claimed.select_related("endpoint"))
 
 
 def save(results: Sequence[Result]) -> list[UUID]:
     """Saves how attempts ended, and since when endpoints fail; returns those that fail."""
     last = {
-        result.claim.endpoint_id: result.succeeded
+        result.delivery.endpoint_id: result.succeeded
         for result in results
         if result.succeeded or not result.is_test  # a test that fails is no failure of the endpoint
     }

@@ -18,12 +18,11 @@ from cryptography.fernet import InvalidToken
 from django.utils.http import parse_http_date_safe
 
 from config.api.responses import as_json
-from events.models import public_id
 from events.serializers import event_of
 from events.webhooks import policy, secrets
-from events.webhooks.models import RESPONSE_LENGTH
+from events.webhooks.models import RESPONSE_LENGTH, Delivery
 from events.webhooks.network import AttemptFailed, CheckedNetwork
-from events.webhooks.queue import Claim, Result
+from events.webhooks.queue import Result
 from events.webhooks.targets import Target, check_url
 
 logger = logging.getLogger(__name__)
@@ -32,33 +31,33 @@ READ_BYTES = 4 * RESPONSE_LENGTH  # of a response: a character has up to 4
 USER_AGENT = "Document-API-Webhooks/1"
 
 
-async def attempt(claim: Claim) -> Result:
+async def attempt(delivery: Delivery) -> Result:
     """Makes one attempt, within `policy.ATTEMPT_SECONDS`."""
     started_at, started, limit = datetime.now(UTC), time.monotonic(), policy.ATTEMPT_SECONDS
     found: dict[str, Any] = {}
     try:
         async with asyncio.timeout(limit):
-            await _post(claim, found)
+            await _post(delivery, found)
     except TimeoutError:
         found["error"] = f"There was no complete response within {limit:.0f} seconds."
     except AttemptFailed as exc:
         found["error"] = str(exc)
     except Exception as exc:
         found["error"] = _sentence(exc)
-    return Result(claim, started_at, round((time.monotonic() - started) * 1000), **found)
+    return Result(delivery, started_at, round((time.monotonic() - started) * 1000), **found)
 
 
-async def _post(claim: Claim, found: dict[str, Any]) -> None:
+async def _post(delivery: Delivery, found: dict[str, Any]) -> None:
     """Sends the request, and adds what is known of the response to `found`."""
     try:
-        target = check_url(claim.url)
+        target = check_url(delivery.endpoint.url)
     except ValueError as exc:
         raise AttemptFailed(f"The URL is not allowed: {exc}") from exc
-    body = as_json(event_of(claim))
+    body = as_json(event_of(delivery))
     request = httpcore.Request(
         "POST",
         httpcore.URL(scheme=target.scheme, host=target.host, port=target.port, target=target.path),
-        headers=[*_headers(target, body), *signed_headers(claim, body)],
+        headers=[*_headers(target, body), *signed_headers(delivery, body)],
         content=body,
     )
     network = CheckedNetwork()
@@ -92,17 +91,19 @@ def _headers(target: Target, body: bytes) -> list[tuple[str, str]]:
     ]
 
 
-def signed_headers(claim: Claim, body: bytes) -> list[tuple[str, str]]:
+def signed_headers(delivery: Delivery, body: bytes) -> list[tuple[str, str]]:
     """The headers of Standard Webhooks; while a secret is rolled, there are two signatures.
 
     Raises:
         AttemptFailed: the endpoint's secret cannot be decrypted.
     """
-    id, timestamp = public_id(claim.event_id), str(int(time.time()))
+    id, timestamp = delivery.public_event_id, str(int(time.time()))
+    endpoint = delivery.endpoint
+    stored = [endpoint.secret, *([endpoint.previous_secret] if endpoint.has_two_secrets else [])]
     try:
-        keys = [secrets.decrypt(each) for each in (claim.secret, claim.previous_secret) if each]
+        keys = [secrets.decrypt(each) for each in stored]
     except InvalidToken as exc:
-        logger.error("No key decrypts the secret of endpoint %s", claim.endpoint_id)
+        logger.error("No key decrypts the secret of endpoint %s", endpoint.pk)
         raise AttemptFailed("This service cannot read the endpoint's secret: roll it.") from exc
     content = f"{id}.{timestamp}.".encode() + body
     return [

@@ -173,7 +173,7 @@ def save_results(results: Sequence[queue.Result]) -> None:
     too_long = timezone.now() - timedelta(days=policy.FAILING_DAYS)
     failing = Endpoint.objects.filter(pk__in=failed, failing_since__lt=too_long)
     reasons = dict.fromkeys(failing.values_list("pk", flat=True), policy.FAILING)
-    reasons |= {result.claim.endpoint_id: policy.GONE for result in results if result.gone}
+    reasons |= {result.delivery.endpoint_id: policy.GONE for result in results if result.gone}
     for id, reason in reasons.items():
         switch_off(Endpoint(pk=id), reason=reason)
 

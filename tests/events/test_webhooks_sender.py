@@ -14,7 +14,8 @@ import httpcore
 import pytest
 
 from events.webhooks import policy, secrets, sender
-from events.webhooks.queue import Claim, Result
+from events.webhooks.models import Delivery, Endpoint
+from events.webhooks.queue import Result
 from tests.support.nginx import program
 from tests.support.receiver import Receiver, closed_port, receiving
 
@@ -28,23 +29,15 @@ def laptop(settings: Any) -> None:
 
 def send(url: str) -> Result:
     """The result of an attempt to deliver to a URL."""
-    now = datetime.now(UTC)
-    claim = Claim(
-        id=1,
-        claim=uuid.uuid4(),
-        failures=0,
+    delivery = Delivery(
+        endpoint=Endpoint(url=url, secret=secrets.encrypt(secrets.new())),
         event_id=uuid.uuid4(),
         type="document.completed",
-        occurred_at=now,
-        document_id=str(uuid.uuid4()),
+        occurred_at=datetime.now(UTC),
+        document_id=uuid.uuid4(),
         status="COMPLETED",
-        endpoint_id=uuid.uuid4(),
-        url=url,
-        secret=secrets.encrypt(secrets.new()),
-        previous_secret="",
-        degraded=False,
     )
-    return asyncio.run(sender.attempt(claim))
+    return asyncio.run(sender.attempt(delivery))
 
 
 def resolving(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> list[str]:
