@@ -199,7 +199,11 @@ class Delivery(models.Model):
 
 
 class Attempt(models.Model):
-    """One request of a delivery."""
+    """One request of a delivery.
+
+    Attributes:
+        retry_after: seconds that the response asks for, 0 if it does not; they are not stored.
+    """
 
     PRIVILEGES = "SELECT, INSERT, DELETE"
 
@@ -212,7 +216,8 @@ class Attempt(models.Model):
     milliseconds = models.PositiveIntegerField()
     status = models.PositiveSmallIntegerField(null=True)  # None without a response
     response = models.CharField(max_length=RESPONSE_LENGTH, blank=True)  # its beginning
-    error = models.CharField(max_length=200, blank=True)  # why there was no response
+    error = models.CharField(max_length=200, blank=True)  # why there was no complete response
+    retry_after = 0
 
     class Meta:
         constraints = [
@@ -221,6 +226,10 @@ class Attempt(models.Model):
 
     def __str__(self) -> str:
         return f"attempt {self.number} of {self.delivery_id}"
+
+    @property
+    def succeeded(self) -> bool:
+        return self.status is not None and 200 <= self.status < 300 and not self.error
 
     @property
     def is_redirect(self) -> bool:

@@ -1,8 +1,6 @@
 """The queue of deliveries: which are due, who makes the attempts, and what became of them."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -11,7 +9,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from events.webhooks import policy
-from events.webhooks.models import TEST_EVENT, Delivery, Endpoint
+from events.webhooks.models import TEST_EVENT, Attempt, Delivery, Endpoint
 from workspaces.api_access import HAS_API_ACCESS
 
 LOCK = 0x686F6F6B  # an arbitrary number, unique among our advisory locks
@@ -108,55 +106,6 @@ SAVE = f"""
 """  # noqa: S608 - made of constants
 
 
-@dataclass(frozen=True)
-class Result:
-    """How an attempt ended.
-
-    Attributes:
-        delivery: as it was claimed; its claim tells it apart from that of another process, once
-            this one has ended.
-        status: of the response; None without one.
-        response: its beginning.
-        error: why there is no complete response, a sentence; "" if there is.
-        retry_after: seconds that the response asks for; 0 if it does not.
-    """
-
-    delivery: Delivery
-    started_at: datetime
-    milliseconds: int
-    status: int | None = None
-    response: str = ""
-    error: str = ""
-    retry_after: int = 0
-
-    @property
-    def succeeded(self) -> bool:
-        return self.status is not None and 200 <= self.status < 300 and not self.error
-
-    @property
-    def gone(self) -> bool:
-        """Whether the endpoint says that it wants nothing any more."""
-        return self.status == policy.GONE_STATUS
-
-    @property
-    def is_test(self) -> bool:
-        return self.delivery.type == TEST_EVENT
-
-    def columns(self) -> dict[str, Any]:
-        """The values of `SAVE`. A test event has one attempt: somebody looks at its result."""
-        ends = self.succeeded or self.is_test
-        delay = None if ends else policy.next_delay(self.delivery.failures + 1, self.retry_after)
-        failed = "FAILED" if delay is None else "PENDING"
-        return {
-            **vars(self),
-            "id": self.delivery.pk,
-            "claim": self.delivery.claim,
-            "succeeded": self.succeeded,
-            "state": "DELIVERED" if self.succeeded else failed,
-            "delay": delay,
-        }
-
-
 def claim(most: int, most_degraded: int, slow: Iterable[UUID]) -> list[Delivery]:
     """Claims due deliveries, of which this process makes the next attempts.
 
@@ -173,25 +122,43 @@ def claim(most: int, most_degraded: int, slow: Iterable[UUID]) -> list[Delivery]
         # Not prepared: a plan that was made when there were few deliveries would read them all.
         cursor.execute(CLAIM, values)
         ids = [id for (id,) in cursor.fetchall()]
+        # Of one that was deleted just now, the secret is erased.
         claimed = Delivery.objects.filter(pk__in=ids, endpoint__deleted_at=None)
         return list(claimed.select_related("endpoint"))
 
 
-def save(results: Sequence[Result]) -> list[UUID]:
+def save(ended: Sequence[Attempt]) -> list[UUID]:
     """Saves how attempts ended, and since when endpoints fail; returns those that fail."""
     last = {
-        result.delivery.endpoint_id: result.succeeded
-        for result in results
-        if result.succeeded or not result.is_test  # a test that fails is no failure of the endpoint
+        attempt.delivery.endpoint_id: attempt.succeeded
+        for attempt in ended
+        # A test that fails is no failure of the endpoint.
+        if attempt.succeeded or attempt.delivery.type != TEST_EVENT
     }
     failed = [id for id, succeeded in last.items() if not succeeded]
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(NO_WAIT)
-        cursor.executemany(SAVE, [result.columns() for result in results])
+        cursor.executemany(SAVE, [_values(attempt) for attempt in ended])
         _set_failing_since(Now(), Endpoint.objects.filter(pk__in=failed, failing_since=None))
         works = Endpoint.objects.filter(pk__in=set(last) - set(failed))
         _set_failing_since(None, works.exclude(failing_since=None))
     return failed
+
+
+def _values(attempt: Attempt) -> dict[str, Any]:
+    """The values of `SAVE`. A test event has one attempt: somebody looks at its result."""
+    delivery, succeeded = attempt.delivery, attempt.succeeded
+    ends = succeeded or delivery.type == TEST_EVENT
+    delay = None if ends else policy.next_delay(delivery.failures + 1, attempt.retry_after)
+    failed = "FAILED" if delay is None else "PENDING"
+    return {
+        **vars(attempt),
+        "id": delivery.pk,
+        "claim": delivery.claim,
+        "succeeded": succeeded,
+        "state": "DELIVERED" if succeeded else failed,
+        "delay": delay,
+    }
 
 
 def _set_failing_since(time: Now | None, endpoints: QuerySet[Endpoint]) -> None:

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import cache
 from math import ceil
-from typing import Any
 
 import httpcore
 from cryptography.fernet import InvalidToken
@@ -20,9 +19,8 @@ from django.utils.http import parse_http_date_safe
 from config.api.responses import as_json
 from events.serializers import event_of
 from events.webhooks import policy, secrets
-from events.webhooks.models import RESPONSE_LENGTH, Delivery
+from events.webhooks.models import RESPONSE_LENGTH, Attempt, Delivery
 from events.webhooks.network import AttemptFailed, CheckedNetwork
-from events.webhooks.queue import Result
 from events.webhooks.targets import Target, check_url
 
 logger = logging.getLogger(__name__)
@@ -31,24 +29,25 @@ READ_BYTES = 4 * RESPONSE_LENGTH  # of a response: a character has up to 4
 USER_AGENT = "Document-API-Webhooks/1"
 
 
-async def attempt(delivery: Delivery) -> Result:
-    """Makes one attempt, within `policy.ATTEMPT_SECONDS`."""
-    started_at, started, limit = datetime.now(UTC), time.monotonic(), policy.ATTEMPT_SECONDS
-    found: dict[str, Any] = {}
+async def attempt(delivery: Delivery) -> Attempt:
+    """Makes one attempt, within `policy.ATTEMPT_SECONDS`; it is not saved yet."""
+    made, started = Attempt(delivery=delivery, started_at=datetime.now(UTC)), time.monotonic()
     try:
-        async with asyncio.timeout(limit):
-            await _post(delivery, found)
+        async with asyncio.timeout(policy.ATTEMPT_SECONDS):
+            await _post(delivery, made)
     except TimeoutError:
-        found["error"] = f"There was no complete response within {limit:.0f} seconds."
+        limit = policy.ATTEMPT_SECONDS
+        made.error = f"There was no complete response within {limit:.0f} seconds."
     except AttemptFailed as exc:
-        found["error"] = str(exc)
+        made.error = str(exc)
     except Exception as exc:
-        found["error"] = _sentence(exc)
-    return Result(delivery, started_at, round((time.monotonic() - started) * 1000), **found)
+        made.error = _sentence(exc)
+    made.milliseconds = round((time.monotonic() - started) * 1000)
+    return made
 
 
-async def _post(delivery: Delivery, found: dict[str, Any]) -> None:
-    """Sends the request, and adds what is known of the response to `found`."""
+async def _post(delivery: Delivery, made: Attempt) -> None:
+    """Sends the request, and adds what is known of the response to the attempt."""
     try:
         target = check_url(delivery.endpoint.url)
     except ValueError as exc:
@@ -68,13 +67,13 @@ async def _post(delivery: Delivery, found: dict[str, Any]) -> None:
     )
     try:
         response = await connection.handle_async_request(request)
-        found["status"] = response.status
+        made.status = response.status
         if response.status in policy.RETRY_AFTER_STATUSES:
-            found["retry_after"] = _retry_after(response.headers)
+            made.retry_after = _retry_after(response.headers)
         content = b""
         async for part in response.aiter_stream():
             content += part
-            found["response"] = _text(content)
+            made.response = _text(content)
             if len(content) >= READ_BYTES:
                 break
     finally:

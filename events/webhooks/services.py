@@ -26,6 +26,7 @@ from events.webhooks.models import (
     PENDING,
     TEST_DOCUMENT,
     TEST_EVENT,
+    Attempt,
     Delivery,
     DeliveryState,
     Endpoint,
@@ -167,13 +168,14 @@ def switch_off(endpoint: Endpoint, *, by: User | None = None, reason: str = "") 
         logger.warning("Endpoint %s was switched off: %s", now.pk, reason)
 
 
-def save_results(results: Sequence[queue.Result]) -> None:
+def save_results(ended: Sequence[Attempt]) -> None:
     """Saves how attempts ended; endpoints that want no more, or fail too long, are switched off."""
-    failed = queue.save(results)
+    failed = queue.save(ended)
     too_long = timezone.now() - timedelta(days=policy.FAILING_DAYS)
     failing = Endpoint.objects.filter(pk__in=failed, failing_since__lt=too_long)
     reasons = dict.fromkeys(failing.values_list("pk", flat=True), policy.FAILING)
-    reasons |= {result.delivery.endpoint_id: policy.GONE for result in results if result.gone}
+    gone = [each.delivery for each in ended if each.status == policy.GONE_STATUS]
+    reasons |= {delivery.endpoint_id: policy.GONE for delivery in gone}
     for id, reason in reasons.items():
         switch_off(Endpoint(pk=id), reason=reason)
 

@@ -20,7 +20,7 @@ from config.management.progress import first_line
 from config.management.shutdown import Shutdown, Stopped
 from config.runtime.request_context import deadline
 from events.webhooks import monitoring, queue, services
-from events.webhooks.models import Delivery
+from events.webhooks.models import Attempt, Delivery
 from events.webhooks.policy import ATTEMPT_SECONDS, SLOW_SECONDS
 from events.webhooks.sender import attempt
 
@@ -44,7 +44,7 @@ class Worker:
 
     def __init__(self) -> None:
         self._running: dict[asyncio.Task[None], tuple[float, Delivery]] = {}  # with their start
-        self._ended: list[queue.Result] = []
+        self._ended: list[Attempt] = []
         self._slow: set[UUID] = set()
         self._wake = asyncio.Event()  # an attempt has ended
         self._seen = 0.0  # when this process last said that it is there
@@ -109,18 +109,18 @@ class Worker:
         return free, max(0, min(most - free, POOL - degraded))
 
     async def _attempt(self, delivery: Delivery) -> None:
-        result = await attempt(delivery)
-        self._ended.append(result)
-        slow = result.milliseconds > SLOW_SECONDS * 1000
+        made = await attempt(delivery)
+        self._ended.append(made)
+        slow = made.milliseconds > SLOW_SECONDS * 1000
         (self._slow.add if slow else self._slow.discard)(delivery.endpoint_id)
-        ATTEMPTS.labels("succeeded" if result.succeeded else "failed").inc()
+        ATTEMPTS.labels("succeeded" if made.succeeded else "failed").inc()
         logger.info(
             "Delivery %d of %s to endpoint %s: %s in %d ms",
             delivery.pk,
             delivery.public_event_id,
             delivery.endpoint_id,
-            result.error or f"status {result.status}",
-            result.milliseconds,
+            made.error or f"status {made.status}",
+            made.milliseconds,
         )
         del self._running[asyncio.current_task()]  # type: ignore[arg-type] # it is a task
         self._wake.set()

@@ -15,7 +15,6 @@ from events.models import Event
 from events.webhooks import monitoring, purge, queue, secrets, services
 from events.webhooks.models import Attempt, Delivery, DeliveryState, Endpoint, Process
 from events.webhooks.policy import AT_ONCE, DELAYS, next_delay
-from events.webhooks.queue import Result
 from tests.support import factories
 from tests.support.database import execute
 from tests.support.factories import Tenant
@@ -37,12 +36,15 @@ def claim(most: int = 100, most_degraded: int = 100, **options: Any) -> list[Del
     return sorted(found, key=lambda each: each.pk)
 
 
+def ended(delivery: Delivery, status: int | None, **fields: Any) -> Attempt:
+    facts = {"started_at": datetime.now(UTC), "milliseconds": 12, "status": status}
+    return Attempt(delivery=delivery, **facts, **fields)
+
+
 def end(claims: list[Delivery], status: int | None = 200, **fields: Any) -> None:
     """Saves that these attempts ended."""
     fields.setdefault("error", "" if status else "The connection failed.")
-    services.save_results(
-        [Result(each, datetime.now(UTC), 12, status, **fields) for each in claims]
-    )
+    services.save_results([ended(each, status, **fields) for each in claims])
 
 
 def waiting(tenant: Tenant, count: int = 1, **fields: Any) -> Endpoint:
@@ -199,15 +201,21 @@ def test_failure_marks_the_endpoint_and_success_clears_that(acme: Tenant) -> Non
     assert Delivery.objects.get().state == DELIVERED
 
 
-@pytest.mark.parametrize(("days", "enabled"), [(4.9, True), (5.1, False)])
-def test_endpoint_is_switched_off_after_five_days_without_success(
-    acme: Tenant, days: float, enabled: bool
+@pytest.mark.parametrize(
+    ("days", "status", "reason"),
+    [
+        (4.9, 500, ""),
+        (5.1, 500, "no attempt has succeeded for 5 days"),
+        (0.0, 410, "it responded with 410 Gone"),
+    ],
+)
+def test_endpoint_is_switched_off_after_five_days_without_success_or_by_410(
+    acme: Tenant, days: float, status: int, reason: str
 ) -> None:
     waiting(acme, failing_since=timezone.now() - timedelta(days=days))
-    end(claim(), 500)
+    end(claim(), status)
     found = Endpoint.objects.get()
-    assert found.enabled == enabled
-    assert found.disabled_reason == ("" if enabled else "no attempt has succeeded for 5 days")
+    assert (found.enabled, found.disabled_reason) == (reason == "", reason)
 
 
 def test_result_of_a_process_whose_claim_has_ended(acme: Tenant) -> None:
@@ -228,7 +236,7 @@ def test_result_of_a_process_whose_claim_has_ended(acme: Tenant) -> None:
 def test_result_that_is_recorded_twice_is_one_attempt(acme: Tenant) -> None:
     """As after a commit whose response was lost."""
     waiting(acme)
-    results = [Result(each, datetime.now(UTC), 12, 500) for each in claim()]
+    results = [ended(each, 500) for each in claim()]
     for _ in range(2):
         services.save_results(results)
     assert Delivery.objects.get().attempts == Attempt.objects.count() == 1
