@@ -1,18 +1,13 @@
 """Bearer authentication with a workspace key: every failure is the same 401."""
 
-import logging
 import re
-from datetime import UTC, datetime, timedelta
 from functools import cache
-from uuid import UUID
 
 from django.db import Error, connection
-from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication
 
 from apikeys import keys
 from apikeys.states import IS_ACTIVE
-from audit.record import stored_client
 from config.api.errors import InvalidKey
 from config.api.reading import Reading
 from config.api.request import ActiveKey, ApiRequest
@@ -21,18 +16,7 @@ from config.runtime.key_format import PREFIX
 from config.runtime.request_context import current_notes, note
 from config.runtime.slots import TENANTS
 
-logger = logging.getLogger(__name__)
-
 _COLUMNS = len(ActiveKey._fields)
-
-# Several threads may find that it is due; only one of them writes it.
-_USED = """
-    UPDATE "apikeys_apikey"
-    SET last_used_at = %s, last_used_address = %s, last_used_client = %s
-    WHERE id = %s AND (last_used_at IS NULL OR last_used_at <= %s)
-"""
-LAST_USED_EVERY = timedelta(minutes=1)  # writing it on every request costs a fifth of throughput
-_paused_until = datetime.min.replace(tzinfo=UTC)  # later after an error
 
 _BEARER = re.compile(rf"(?i:Bearer) +({PREFIX}[\x21-\x7e]+)")
 MALFORMED = f"the Authorization header is not of the form Bearer {PREFIX}…"
@@ -66,7 +50,6 @@ class BearerKeyAuthentication(BaseAuthentication):
         TENANTS.set(header, key.workspace_id)
         note(workspace_id=str(key.workspace_id))
         current_notes().key = key
-        note_use(key.id, key.last_used_at, timezone.now())
         return None, key
 
 
@@ -115,7 +98,7 @@ _NOTHING = Reading("", "")
 @cache
 def _active(columns: str, joins: str, order: str) -> str:
     return f"""
-        SELECT key.id, key.name, key.prefix, key.last_used_at,
+        SELECT key.id, key.name, key.prefix,
             workspace.id, workspace.name, workspace.plan, workspace.suspended
             {columns and f", {columns}"}
         FROM "apikeys_apikey" AS key
@@ -124,21 +107,3 @@ def _active(columns: str, joins: str, order: str) -> str:
         WHERE key.digest = %s AND {IS_ACTIVE}
         {order and f"ORDER BY {order}"}
     """  # noqa: S608 - made of constants
-
-
-def note_use(id: UUID, last_used_at: datetime | None, now: datetime) -> None:
-    """Updates when a key was last used, from where and by which client, at most once a minute.
-
-    It never fails a request. After an error, this process does not try again for a minute: with a
-    locked table, each request would wait.
-    """
-    global _paused_until
-    due = now - LAST_USED_EVERY
-    if now < _paused_until or (last_used_at is not None and last_used_at > due):
-        return
-    try:
-        fetch(_USED, (now, *stored_client(), id, due))
-    except Error as exc:
-        _paused_until = now + LAST_USED_EVERY
-        logger.warning("The last use of keys is not recorded for a minute: %s", exc)
-        connection.close_if_unusable_or_obsolete()

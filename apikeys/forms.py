@@ -1,14 +1,16 @@
 """The forms that create a key, at most one however often they are sent."""
 
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
 from django import forms
 from django.contrib.auth.models import User
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.utils import timezone
 
 from apikeys import validators as names
 from apikeys.models import ApiKey
+from apikeys.states import today
 from config.console.object_page import OnceForm
 from workspaces.models import Workspace
 from workspaces.own_workspace import OwnWorkspaceForm
@@ -71,6 +73,13 @@ class KeyForm(OnceForm, EditForm):
         required=False,
         widget=forms.DateInput({"type": "date"}, format="%Y-%m-%d"),
         error_messages={"invalid": "This is not a day. Write one as 2026-03-01."},
+        validators=[
+            MinValueValidator(today, "This day has passed."),
+            MaxValueValidator(
+                lambda: today() + FURTHEST,
+                "Choose a day within the next five years: %(limit_value)s at the latest.",
+            ),
+        ],
         help_text="Only for “At the end of a day”.",
     )
 
@@ -82,46 +91,23 @@ class KeyForm(OnceForm, EditForm):
         )
 
     def clean_expires_on(self) -> Any:
-        day = self.cleaned_data["expires_on"]
-        if self.cleaned_data.get("expires") != ON_A_DAY:
-            if day:
-                raise forms.ValidationError("Choose “At the end of a day” for this day.")
-        elif not day:
+        day, wanted = self.cleaned_data["expires_on"], self.cleaned_data.get("expires") == ON_A_DAY
+        if day and not wanted:
+            raise forms.ValidationError("Choose “At the end of a day” for this day.")
+        if wanted and not day:
             raise forms.ValidationError("Enter the day.")
-        else:
-            check_last_day(day)
         return day
 
     def values(self) -> dict[str, Any]:
         """What `ApiKeyManager.issue` and `ApiKey.roll` need; the form must be valid."""
         values = self.cleaned_data
-        return {
-            "name": values["name"],
-            "note": values["note"],
-            "expires_at": self.expires_at(),
-            "id": values["new_id"],
-        }
-
-    def expires_at(self) -> datetime | None:
-        chosen = self.cleaned_data["expires"]
-        if chosen == ON_A_DAY:
-            return datetime.combine(self.cleaned_data["expires_on"], time(23, 59, 59), UTC)
-        return timezone.now() + timedelta(days=int(chosen)) if chosen else None
-
-
-def check_last_day(day: date) -> None:
-    """Returns if a key may expire at the end of this day.
-
-    Raises:
-        ValidationError: it has passed, or is more than five years ahead.
-    """
-    today = timezone.now().astimezone(UTC).date()
-    if day < today:
-        raise forms.ValidationError("This day has passed.")
-    if day > today + FURTHEST:
-        raise forms.ValidationError(
-            f"Choose a day within the next five years: {today + FURTHEST} at the latest."
-        )
+        expires_at = None
+        if values["expires"] == ON_A_DAY:
+            expires_at = datetime.combine(values["expires_on"], time(23, 59, 59), UTC)
+        elif values["expires"]:
+            expires_at = timezone.now() + timedelta(days=int(values["expires"]))
+        names = {"name": values["name"], "note": values["note"]}
+        return {**names, "expires_at": expires_at, "id": values["new_id"]}
 
 
 class NewKeyForm(OwnWorkspaceForm, KeyForm):
@@ -156,14 +142,14 @@ class DeleteForm(forms.Form):
         super().__init__(*args)
         if len(keys) == 1:
             self.expected = keys[0].name
-            label = "This key was used within the last day. Type its name to delete it"
+            label = "This key was used within the last day. Type its name to delete it: {}"
         else:
             self.expected = str(len(keys))
             label = (
                 "Keys that were used within the last day are among these. Type the number of keys "
-                "to delete them"
+                "to delete them: {}"
             )
-        self.fields["typed"].label = f"{label}: {self.expected}"
+        self.fields["typed"].label = label.format(self.expected)
         if not any(key.was_used_lately for key in keys):
             del self.fields["typed"]
 

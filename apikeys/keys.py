@@ -29,11 +29,6 @@ def digest(raw: str) -> str:
     return hashlib.sha256(raw.encode()).hexdigest()
 
 
-def first_characters(raw: str) -> str:
-    """The public part of a key, by which users recognise it."""
-    return raw[:PUBLIC_LENGTH]
-
-
 def beginning(raw: str) -> str:
     """What may be the public part of a key that was cut, doubled or mistyped; "" if it is not.
 
@@ -47,4 +42,4 @@ def loggable(raw: str) -> str | None:
 
     Of any other text, even its first characters may be a secret.
     """
-    return first_characters(raw) if _KEY.fullmatch(raw) else None
+    return raw[:PUBLIC_LENGTH] if _KEY.fullmatch(raw) else None

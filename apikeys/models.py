@@ -1,27 +1,94 @@
 """API keys: issued, used, rolled, revoked and deleted."""
 
 import uuid
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.db import models, transaction
+from django.db import IntegrityError, models, transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from apikeys import keys
 from apikeys import validators as names
-from apikeys.managers import UNUSED_DAYS, ApiKeyManager, minute
-from apikeys.states import State, state_of
+from apikeys.states import UNUSED_DAYS, ApiKeyQuerySet, State, state_of
 from audit.models import Action
+from audit.queries import key_is_recorded
 from audit.record import USER_AGENT_LENGTH, record
 from audit.snapshots import KeySnapshot
 from config.runtime.key_format import PUBLIC_LENGTH
 from workspaces.models import Workspace
 
 
+class AlreadyIssued(Exception):
+    """A key with this id exists or existed."""
+
+
 class AlreadyEnded(Exception):
     """The key is revoked, expired or deleted."""
+
+
+def minute(moment: datetime) -> str:
+    """`2026-03-01 09:00 UTC`."""
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+_Manager = models.Manager.from_queryset(ApiKeyQuerySet)
+
+
+class ApiKeyManager(_Manager["ApiKey"]):
+    @transaction.atomic
+    def issue(
+        self,
+        *,
+        workspace: Workspace,
+        name: str,
+        by: User,
+        note: str = "",
+        expires_at: datetime | None = None,
+        id: uuid.UUID | None = None,
+        raw: str = "",
+    ) -> tuple["ApiKey", str]:
+        """Creates a key.
+
+        Args:
+            name: see `apikeys.validators`, like `note`.
+            id: the key's id, if the caller has chosen it, so that a repeated call is detected.
+            raw: the raw key of a demo; a random one without it.
+
+        Returns:
+            The stored key and the raw one, which is not stored and cannot be shown again.
+
+        Raises:
+            ValidationError: the name or the note is not valid.
+            AlreadyIssued: a key with this id exists or existed.
+        """
+        raw = raw or keys.generate()
+        key = self.model(
+            id=id or uuid.uuid4(),
+            workspace=workspace,
+            name=names.clean(name),
+            note=names.clean_note(note),
+            expires_at=expires_at,
+            prefix=raw[:PUBLIC_LENGTH],
+            digest=keys.digest(raw),
+            created_by=by,
+        )
+        if id and key_is_recorded(id):
+            raise AlreadyIssued
+        try:
+            with transaction.atomic():
+                key.save(force_insert=True)
+        except IntegrityError as exc:  # two calls at the same time
+            raise AlreadyIssued from exc
+        facts = [f"expires {minute(key.expires_at)}"] if key.expires_at else []
+        facts += [f"for: {key.note}"] if key.note else []
+        record(
+            Action.KEY_CREATED, by=by.get_username(), key=key.snapshot(), detail="; ".join(facts)
+        )
+        return key, raw
 
 
 class ApiKey(models.Model):
@@ -143,21 +210,12 @@ class ApiKey(models.Model):
         self.refresh_from_db()
 
     @transaction.atomic
-    def roll(
-        self,
-        *,
-        by: User,
-        ends_in: timedelta | None,
-        name: str,
-        note: str,
-        expires_at: datetime | None,
-        id: uuid.UUID,
-    ) -> tuple["ApiKey", str]:
+    def roll(self, *, by: User, ends_in: timedelta | None, **new: Any) -> tuple["ApiKey", str]:
         """Creates a key that replaces this one, which ends after a while.
 
         Args:
             ends_in: when this key expires, unless it does so earlier; None to let it go on.
-            name: of the new key, as the following ones; see `ApiKeyManager.issue`.
+            new: the name, note, expiry and id of the new key, as for `ApiKeyManager.issue`.
 
         Returns:
             As `ApiKeyManager.issue`.
@@ -168,9 +226,7 @@ class ApiKey(models.Model):
         """
         if ApiKey.objects.active().select_for_update().filter(pk=self.pk).first() is None:
             raise AlreadyEnded
-        key, raw = ApiKey.objects.issue(
-            workspace=self.workspace, name=name, note=note, expires_at=expires_at, by=by, id=id
-        )
+        key, raw = ApiKey.objects.issue(workspace=self.workspace, by=by, **new)
         old = ApiKey.objects.filter(pk=self.pk)
         old.update(replaced_by=key)
         if ends_in is not None:

@@ -1,13 +1,23 @@
 """The state of a key, which follows from its times: the only place that has the rule."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING
 
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
+if TYPE_CHECKING:
+    from apikeys.models import ApiKey  # noqa: F401 - in the quotes below
+
 WARNED_BEFORE = timedelta(days=14)  # an expiry
+UNUSED_DAYS = 90  # after which a key may be one that was forgotten
+
+
+def today() -> date:
+    """The day in UTC."""
+    return timezone.now().astimezone(UTC).date()
 
 
 class State(models.TextChoices):
@@ -50,3 +60,26 @@ ENDED = Q(revoked_at__isnull=False) | Q(expires_at__isnull=False, expires_at__lt
 IS_ACTIVE = (
     "key.revoked_at IS NULL AND (key.expires_at IS NULL OR key.expires_at > statement_timestamp())"
 )
+
+
+class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
+    """Times are compared by the database's clock, as authentication does."""
+
+    def active(self) -> "ApiKeyQuerySet":
+        """Neither revoked nor expired."""
+        return self.filter(~ENDED)
+
+    def expiring(self) -> "ApiKeyQuerySet":
+        """Active, and expiring within 14 days."""
+        return self.active().filter(expires_at__lte=Now() + WARNED_BEFORE)
+
+    def expired(self) -> "ApiKeyQuerySet":
+        """Expired, and not revoked."""
+        return self.filter(ENDED, revoked_at=None)
+
+    def unused(self) -> "ApiKeyQuerySet":
+        """Active, older than 90 days, and not used for 90 days."""
+        long_ago = Now() - timedelta(days=UNUSED_DAYS)
+        return self.active().filter(
+            Q(last_used_at=None) | Q(last_used_at__lt=long_ago), created_at__lt=long_ago
+        )

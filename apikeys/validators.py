@@ -6,8 +6,7 @@ from django.core.exceptions import ValidationError
 
 from config.runtime.key_format import contains_raw_key
 
-LENGTH = 100  # characters of a name
-NOTE_LENGTH = 200  # characters
+LENGTH, NOTE_LENGTH = 100, 200  # characters
 
 # Control characters, line breaks, and characters that change or hide the text around them.
 _FORBIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
@@ -21,28 +20,19 @@ def clean(name: str) -> str:
         ValidationError: it is empty, longer than 100 characters, or has control characters or an
             API key in it.
     """
-    name = name.strip()
-    if not 1 <= len(name) <= LENGTH:
+    if not 1 <= len(name.strip()) <= LENGTH:
         raise ValidationError(f"A name must have 1 to {LENGTH} characters.")
-    _check_characters("name", name)
-    return name
+    return _checked("name", name.strip())
 
 
 def clean_note(note: str) -> str:
-    """The note without surrounding whitespace; it may be empty.
-
-    Raises:
-        ValidationError: it is longer than 200 characters, or has control characters or an API key
-            in it.
-    """
-    note = note.strip()
-    if len(note) > NOTE_LENGTH:
+    """As `clean`; a note may be empty, and has at most 200 characters."""
+    if len(note.strip()) > NOTE_LENGTH:
         raise ValidationError(f"A note must have at most {NOTE_LENGTH} characters.")
-    _check_characters("note", note)
-    return note
+    return _checked("note", note.strip())
 
 
-def _check_characters(what: str, text: str) -> None:
+def _checked(what: str, text: str) -> str:
     if any(unicodedata.category(c) in _FORBIDDEN and c not in _JOINERS for c in text):
         raise ValidationError(f"A {what} must not contain line breaks or other control characters.")
     if contains_raw_key(text):
@@ -50,3 +40,4 @@ def _check_characters(what: str, text: str) -> None:
             f"A {what} must not contain an API key. Enter what the key is for, and revoke the key "
             f"that is in this {what}: others may have seen it."
         )
+    return text

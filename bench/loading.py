@@ -13,6 +13,7 @@ import psycopg
 from apikeys import keys
 from bench import log
 from bench.servers import ROOT
+from config.runtime.key_format import PUBLIC_LENGTH
 
 DOCUMENTS = Path(__file__).parent / "documents.sql"
 RARE = 36  # documents of the large workspace with the status DECLINED: more than a page
@@ -126,7 +127,7 @@ def load(connection: psycopg.Connection, storage: Any, scale: Scale) -> None:
             "INSERT INTO apikeys_apikey (id, workspace_id, name, prefix, digest, created_at)"
             " VALUES (%s, %s, %s, %s, %s, now())",
             [
-                (key.id, each.id, key.name, keys.first_characters(key.raw), keys.digest(key.raw))
+                (key.id, each.id, key.name, key.raw[:PUBLIC_LENGTH], keys.digest(key.raw))
                 for key in each.keys
             ],
         )

@@ -1,13 +1,14 @@
-"""Deletes old events. Their table has no index on time: the ids are nearly in its order."""
+"""Deletes what is old. The tables have no index on time: the ids are nearly in its order."""
 
 from datetime import timedelta
 
+from django.db.models import Model
 from django.utils import timezone
 
 from events.feed import KEPT, LEAST
 from events.models import Event
 
-BATCH = 1000  # events that are deleted at once
+BATCH = 1000  # rows that are deleted at once
 # A cursor after an event works for so long at most. A day more, since the events that follow may be
 # a little older.
 AGE = KEPT + LEAST + timedelta(days=1)
@@ -19,8 +20,13 @@ def purge() -> bool:
     Returns:
         Whether there may be more.
     """
-    before = timezone.now() - AGE
-    first = Event.objects.order_by("pk").values_list("pk", "occurred_at")[:BATCH]
-    old = [pk for pk, occurred_at in first if occurred_at < before]
-    Event.objects.filter(pk__in=old).delete()
+    return delete_old(Event, "occurred_at", AGE)
+
+
+def delete_old(model: type[Model], time: str, age: timedelta) -> bool:
+    """Deletes a batch of the rows whose `time` is longer ago; returns whether there may be more."""
+    before = timezone.now() - age
+    first = model._default_manager.order_by("pk").values_list("pk", time)[:BATCH]
+    old = [pk for pk, at in first if at < before]
+    model._default_manager.filter(pk__in=old).delete()
     return len(old) == BATCH

@@ -4,6 +4,7 @@ The OpenAPI document describes the fields.
 """
 
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from msgspec import Struct
@@ -39,3 +40,9 @@ def event(
 ) -> DocumentEvent:
     """The object of an event."""
     return DocumentEvent(public_id(uuid), type, occurred_at, EventData(document_id, status))
+
+
+def event_of(delivery: Any) -> DocumentEvent:
+    """The object of the event of which a delivery has a copy."""
+    values = (delivery.type, delivery.occurred_at, str(delivery.document_id), delivery.status)
+    return event(delivery.event_id, *values)

@@ -10,11 +10,10 @@ from django.utils.functional import cached_property
 
 from apikeys.admin.key_page import parsed
 from apikeys.admin.texts import end_of, replaced_by
-from apikeys.charts import sparkline, summary
-from apikeys.managers import UNUSED_DAYS, ApiKeyQuerySet
 from apikeys.models import ApiKey
-from apikeys.states import State
+from apikeys.states import UNUSED_DAYS, ApiKeyQuerySet, State
 from apikeys.usage import report
+from apikeys.usage.panels import sparkline, summary
 from config.console.base import ChoiceFilter, request_user
 from config.runtime.key_format import PREFIX, PUBLIC_LENGTH
 from workspaces.api_access import access_warning

@@ -6,14 +6,21 @@ from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html
 
-from apikeys.admin.access import KeyAction
 from apikeys.admin.texts import LIST, refusal_warning, replaced_by
 from apikeys.forms import EditForm, KeyForm, NewKeyForm, RollForm
-from apikeys.managers import AlreadyIssued
-from apikeys.models import AlreadyEnded, ApiKey
-from config.console.object_page import Prompt, Refused
+from apikeys.models import AlreadyEnded, AlreadyIssued, ApiKey
+from config.console.object_page import ActionPage, Prompt, Refused
 from workspaces.directory import label_for
 from workspaces.models import Workspace
+
+
+class KeyAction(ActionPage):
+    """For admins of the key's workspace."""
+
+    obj: ApiKey | None
+
+    def is_allowed(self) -> bool:
+        return bool(self.section.has_delete_permission(self.request, self.obj))
 
 
 class CreateKey(KeyAction):

@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils.functional import cached_property
 from django.utils.html import format_html, format_html_join
 
-from apikeys.admin.access import KeyAction
+from apikeys.admin.create import KeyAction
 from apikeys.admin.texts import LIST, link
 from apikeys.forms import DeleteForm
 from apikeys.models import ApiKey
@@ -20,9 +20,7 @@ class EndKeys(KeyAction):
 
     Attributes:
         selected: those; the user may change them.
-        action: the list's action.
-        verb: the label of the button.
-        done: the past participle for the message.
+        verb: the label of the button, from which the list's action and the message follow.
         consequence: the text of the confirmation.
         next_step: the end of the message, after the names of the keys.
     """
@@ -30,7 +28,7 @@ class EndKeys(KeyAction):
     template_name = "admin/apikeys/apikey/confirm.html"
     asks_password = False
     selected: tuple[ApiKey, ...] = ()
-    action = verb = done = consequence = next_step = ""
+    verb = consequence = next_step = ""
 
     def applies(self, key: ApiKey) -> bool:
         return True
@@ -63,7 +61,7 @@ class EndKeys(KeyAction):
             danger=True,
             hidden=[
                 ("confirmed", "yes"),
-                ("action", self.action),
+                ("action", f"{self.verb.lower()}_selected"),
                 *(("_selected_action", key.pk) for key in self.keys),
             ],
         )
@@ -77,7 +75,7 @@ class EndKeys(KeyAction):
             '{} {} {}. {} <a href="{}">create another key</a>.',
             format_html_join(", ", "{}", ((link(key),) for key in self.keys)),
             "is" if len(self.keys) == 1 else "are",
-            self.done,
+            f"{self.verb.lower()}d",
             self.next_step,
             reverse("admin:apikeys_apikey_add"),
         )
@@ -90,9 +88,7 @@ class EndKeys(KeyAction):
 class RevokeKeys(EndKeys):
     """Revokes keys: they stay in the list."""
 
-    action = "revoke_selected"
     verb = "Revoke"
-    done = "revoked"
     consequence = (
         "A revoked key stops immediately and for good: the next request with it gets 401. "
         "It stays in the list, marked as revoked."
@@ -109,9 +105,7 @@ class RevokeKeys(EndKeys):
 class DeleteKeys(EndKeys):
     """Deletes keys. A name or number is typed if a program seems to need one of them."""
 
-    action = "delete_selected"
     verb = "Delete"
-    done = "deleted"
     consequence = (
         "A deleted key stops immediately and leaves the list; the next request gets 401. "
         "Its name and first characters stay in the audit log."

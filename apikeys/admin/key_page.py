@@ -1,23 +1,21 @@
 """The page of one key: all that is known of it."""
 
-from collections.abc import Iterator, Sequence
-from datetime import datetime
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from django.http import Http404
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
-from apikeys import charts
 from apikeys.admin.texts import refusal_warning, replaced_by
-from apikeys.history import DeletedKey, deleted_key, history_of
 from apikeys.models import ApiKey
 from apikeys.states import State
-from apikeys.usage import latest, report
-from apikeys.usage.models import KeyAddress
+from apikeys.usage import report
+from apikeys.usage.panels import month
 from audit.admin.links import filtered_log_url
-from audit.models import Action
+from audit.models import LISTED, NEWEST_FIRST, Action, AuditEntry
 from audit.scope import scope_of
 from config.console.formatting import time_tag
 from config.console.object_page import ObjectPage
@@ -27,9 +25,47 @@ from workspaces.permissions import sees_every_workspace
 
 REFUSED = "admin:usage_refusedrequest_changelist"
 REFUSED_SHOWN = 5
+STARTING = (Action.KEY_CREATED, Action.KEY_ROLLED)
 ENDING = (Action.KEY_REVOKED, Action.KEY_DELETED)
 
 Event = tuple[str, SafeString, str]  # the class of its line, the time, the text
+
+
+@dataclass(frozen=True)
+class DeletedKey:
+    """What remains of a deleted key."""
+
+    id: UUID
+    name: str
+    prefix: str
+    workspace_id: UUID
+    workspace_name: str
+    state: State = State.DELETED
+
+
+def history_of(workspace_id: UUID, key_id: UUID) -> list[AuditEntry]:
+    """The entries of a key's creation and its end, the oldest first.
+
+    The workspace's entries of these actions are few; those of a key can be millions of downloads.
+    """
+    entries = AuditEntry.objects.filter(workspace_id=workspace_id, action__in=(*STARTING, *ENDING))
+    return list(entries.filter(key_id=key_id).order_by("created_at", "id"))
+
+
+def deleted_key(key_id: UUID) -> DeletedKey | None:
+    """The deleted key with this id; None without one. The caller checks who may see it.
+
+    The newest entry is read without a condition on the workspace, which could mean reading all
+    entries of somebody else's key.
+    """
+    newest = AuditEntry.objects.filter(LISTED, key_id=key_id).order_by(*NEWEST_FIRST).first()
+    if newest is None or newest.workspace_id is None:
+        return None
+    life = history_of(newest.workspace_id, key_id)
+    if all(entry.action != Action.KEY_DELETED for entry in life):
+        return None
+    names = (newest.key_name, newest.key_prefix, newest.workspace_id, newest.workspace_name)
+    return DeletedKey(key_id, *names)
 
 
 class KeyPage(ObjectPage):
@@ -54,47 +90,25 @@ class KeyPage(ObjectPage):
         own, for_support = own_workspaces(self.request), sees_every_workspace(self.user)
         workspace = Workspace.objects.filter(pk=key.workspace_id).first()
         days = report.daily([key.id])[key.id]
-        addresses = list(report.addresses(key.id))
         return {
             "title": key.name,
             "key": key,
             "may_change": exists and key.workspace_id in own,
             "replaced_by": replaced_by(key) if isinstance(key, ApiKey) else "",
             "usage": report.total(days),
-            "chart": charts.month(days),
+            "chart": month(days),
             # Only support staff may know all reasons.
-            "refused": latest.of_key(key.id, REFUSED_SHOWN, for_support=for_support),
+            "refused": report.refused(
+                ("status", "reason"), REFUSED_SHOWN, for_support=for_support, key_id=key.id
+            ),
             "refused_url": f"{reverse(REFUSED)}?key_id__exact={key.id}",
-            "addresses": addresses,
-            "last_use": last_use(key, addresses) if isinstance(key, ApiKey) else None,
+            "addresses": report.addresses(key.id),
             "workspace": workspace,
             "workspace_label": label_for(self.request, workspace) if workspace else "",
             "refusal": refusal_warning(workspace, for_support=for_support) if workspace else "",
             "events": events(key),
             "log_url": filtered_log_url(key_id__exact=key.id),
         }
-
-
-class LastUse(NamedTuple):
-    """When a key was last used, from where, and by which client."""
-
-    at: datetime
-    address: str
-    client: str
-
-
-def last_use(key: ApiKey, addresses: Sequence[KeyAddress]) -> LastUse | None:
-    """The newest that is known. The key itself has it at most once a minute.
-
-    Args:
-        addresses: the last seen first.
-    """
-    newest = addresses[0] if addresses else None
-    if newest and (key.last_used_at is None or newest.last_seen > key.last_used_at):
-        return LastUse(newest.last_seen, newest.address, newest.user_agent)
-    if key.last_used_at is None:
-        return None
-    return LastUse(key.last_used_at, key.last_used_address, key.last_used_client)
 
 
 def parsed(text: str) -> UUID | None:

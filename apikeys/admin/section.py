@@ -9,20 +9,14 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.safestring import SafeString
 
-from apikeys.admin.access import KeyAccess
 from apikeys.admin.changelist import KeyChangeList, StateFilter, UsedFilter, WorkspaceFilter
 from apikeys.admin.create import CreateKey, EditKey, RollKey
 from apikeys.admin.end import DeleteKeys, EndKeys, RevokeKeys
 from apikeys.admin.key_page import KeyPage, parsed
-from apikeys.admin.texts import (
-    ended_warning,
-    expiry_warning,
-    limit_warning,
-    refusal_warning,
-)
+from apikeys.admin.texts import ended_warning, expiry_warning, limit_warning, refusal_warning
 from apikeys.models import ApiKey
 from apikeys.states import ENDED
-from apikeys.usage import latest, panels, report
+from apikeys.usage import panels, report
 from audit.admin.links import AuditHistory
 from audit.admin.search import redirect_without_key
 from config.console.base import request_user
@@ -33,8 +27,12 @@ from workspaces.permissions import is_operator, sees_every_workspace
 
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(AuditHistory, KeyAccess):
-    """The list of keys, and the pages that it leads to."""
+class ApiKeyAdmin(AuditHistory):
+    """The list of keys, and the pages that it leads to.
+
+    Only an admin of a key's workspace changes the key; support staff and operators see it. All
+    access goes through `get_queryset`, so that for anybody else the key does not exist.
+    """
 
     audit_lookup = "key_id"
     menu_position = 10
@@ -58,6 +56,25 @@ class ApiKeyAdmin(AuditHistory, KeyAccess):
 
     def heading(self, obj: ApiKey) -> str:
         return obj.name
+
+    # --- Access
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ApiKey]:
+        keys: QuerySet[ApiKey] = super().get_queryset(request)
+        if not sees_every_workspace(request_user(request)):
+            keys = keys.filter(workspace__in=list(own_workspaces(request)))
+        return keys.select_related("workspace", "created_by", "revoked_by", "replaced_by")
+
+    def has_view_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
+        everything = sees_every_workspace(request_user(request))
+        return everything or self.has_delete_permission(request, obj)
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return bool(own_workspaces(request))
+
+    def has_delete_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
+        own = own_workspaces(request)
+        return bool(own) if obj is None else obj.workspace_id in own
 
     # --- The list
 
@@ -98,7 +115,7 @@ class ApiKeyAdmin(AuditHistory, KeyAccess):
         self, page: type[EndKeys], request: HttpRequest, keys: QuerySet[ApiKey]
     ) -> HttpResponseBase:
         """Support staff who are admins may select keys too that they only see."""
-        own = keys.filter(workspace__in=Workspace.objects.administered_by(request_user(request)))
+        own = keys.filter(workspace__in=list(own_workspaces(request)))
         return page.as_view(section=self, selected=tuple(own))(request)
 
     def changelist_view(
@@ -128,14 +145,14 @@ class ApiKeyAdmin(AuditHistory, KeyAccess):
 
     def urgent_warnings(self, request: HttpRequest) -> list[str]:
         """The user's own workspaces whose keys are refused, then keys with problems."""
-        own = Workspace.objects.administered_by(request_user(request)).order_by("name", "id")
-        refusals = (refusal_warning(workspace) for workspace in own)
-        ended = latest.of_ended_keys(own_workspaces(request))
+        own = own_workspaces(request)
+        workspaces = Workspace.objects.filter(pk__in=list(own)).order_by("name", "id")
+        expiring = ApiKey.objects.expiring().filter(workspace__in=list(own))
         return [
-            *map(Bad, filter(None, refusals)),
-            *map(ended_warning, ended),
-            *map(limit_warning, report.limited_keys(workspaces=own_workspaces(request))),
-            *self.expiry_warnings(own),
+            *map(Bad, filter(None, map(refusal_warning, workspaces))),
+            *map(ended_warning, report.refused_ended_keys(own)),
+            *map(limit_warning, report.limited_keys(workspaces=own)),
+            *map(expiry_warning, expiring.select_related("replaced_by").order_by("expires_at")),
         ]
 
     def looks_at(self, request: HttpRequest) -> str:
@@ -144,12 +161,3 @@ class ApiKeyAdmin(AuditHistory, KeyAccess):
     def panels(self, request: HttpRequest) -> list[SafeString]:
         of_all = [panels.of_all()] if is_operator(request_user(request)) else []
         return [*of_all, *panels.of_workspaces(own_workspaces(request))]
-
-    def expiry_warnings(self, own: QuerySet[Workspace]) -> list[str]:
-        """The keys that expire within 14 days, the first to expire first."""
-        keys = ApiKey.objects.expiring().filter(workspace__in=own).order_by("expires_at")
-        return [
-            expiry_warning(key, key.expires_at)
-            for key in keys.select_related("replaced_by")
-            if key.expires_at
-        ]

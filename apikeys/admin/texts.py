@@ -1,6 +1,5 @@
 """What pages say of a key's end, and of a workspace whose keys are refused."""
 
-from datetime import datetime
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -42,19 +41,20 @@ def replaced_by(key: ApiKey) -> SafeString:
     return format_html("{} (<code>{}…</code>)", link(new), new.prefix) if new else SafeString("")
 
 
-def expiry_warning(key: ApiKey, expires_at: datetime) -> SafeString:
+def expiry_warning(key: ApiKey) -> SafeString:
     """What to do before the key expires. A successor that has ended too replaces nothing."""
+    expires = time_tag(key.expires_at) if key.expires_at else ""
     if key.replaced_by and not key.replaced_by.state.has_ended:
         return format_html(
             "The key {} was rolled. Replaced by {}: change programs over by {}.",
             link(key),
             replaced_by(key),
-            time_tag(expires_at),
+            expires,
         )
     return format_html(
         "The key {} expires on {}. Roll it, so that programs that use it can change over.",
         link(key),
-        time_tag(expires_at),
+        expires,
     )
 
 

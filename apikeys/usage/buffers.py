@@ -5,11 +5,10 @@ Requests add to a buffer, the flusher takes it as one batch and writes it
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime, timedelta
 from threading import Lock
 from typing import Any
-from uuid import UUID
 
 from django.db import connection, transaction
 from prometheus_client import Counter, Gauge
@@ -87,62 +86,57 @@ class Buffer:
 
     def flush(self) -> bool:
         """Writes the batch that could not be written, then a new one; whether both are written."""
-        return self._flush(self._failed) and self._flush(self.take())
-
-    def _flush(self, batch: Batch) -> bool:
-        """Writes a batch; returns whether it need not be tried again."""
-        if not batch:
-            return True
-        try:
-            with transaction.atomic():
-                self.write(batch)
-        except UNAVAILABLE as exc:  # or a lock on this table
-            self.failures.inc()
-            if not self._failed:
-                logger.warning("The usage of keys (%s) is written later: %s", self.kind, exc)
-            self._failed = batch
-            return False
-        except Exception:  # it would fail each time
-            self.lost.inc()
-            logger.exception("The usage of keys (%s) is lost", self.kind)
-        self._failed = {}
+        for _ in range(2):
+            batch = self._failed or self.take()
+            try:
+                if batch:
+                    with transaction.atomic():
+                        self.write(batch)
+            except UNAVAILABLE as exc:  # or a lock on this table
+                self.failures.inc()
+                if not self._failed:
+                    logger.warning("The usage of keys (%s) is written later: %s", self.kind, exc)
+                self._failed = batch
+                return False
+            except Exception:  # it would fail each time
+                self.lost.inc()
+                logger.exception("The usage of keys (%s) is lost", self.kind)
+            self._failed = {}
         return True
 
 
-def count(key: ActiveKey, status: int, now: float, *, download: bool) -> None:
-    """Counts a request under its key and day.
+def count(
+    key: ActiveKey,
+    status: int,
+    now: float,
+    *,
+    download: bool = False,
+    address: str = "",
+    user_agent: str | None = None,
+) -> None:
+    """Counts a request under its key and day, and under its key and address.
 
     Args:
         now: seconds since the epoch.
         download: whether it started one.
+        address: "" if the server does not know it; then it is not counted under one.
     """
+    address = address[:ADDRESS_LENGTH]  # a scope id of IPv6 has no limit
     with COUNTS.lock:
-        # → workspace, ok, errors, limited, downloads
-        row = COUNTS.row((key.id, int(now // DAY)), [key.workspace_id, 0, 0, 0, 0])
-        if row is None:
-            return
-        row[1 if status < 400 else 3 if status == 429 else 2] += 1
-        if download:
-            row[4] += 1
-
-
-def count_address(key_id: UUID, address: str, user_agent: str | None, now: float) -> None:
-    """Counts a request under its key and address; one without an address is not counted.
-
-    Args:
-        now: seconds since the epoch.
-    """
-    if not address:
-        return
-    pair = (key_id, address[:ADDRESS_LENGTH])  # a scope id of IPv6 has no limit
-    with ADDRESSES.lock:
-        # → user agent, first seen, last seen, requests
-        row = ADDRESSES.row(pair, [None, now, now, 0])
-        if row is None:
-            return
-        row[0] = user_agent
-        row[2] = now
-        row[3] += 1
+        # → workspace, ok, errors, limited, downloads; the last request's time, address, client
+        row = COUNTS.row((key.id, int(now // DAY)), [key.workspace_id, 0, 0, 0, 0, now, "", None])
+        if row is not None:
+            row[1 if status < 400 else 3 if status == 429 else 2] += 1
+            row[4] += download
+            row[5:] = now, address, user_agent
+    if address:
+        with ADDRESSES.lock:
+            # → user agent, first seen, last seen, requests
+            row = ADDRESSES.row((key.id, address), [None, now, now, 0])
+            if row is not None:
+                row[0] = user_agent
+                row[2] = now
+                row[3] += 1
 
 
 def instant(seconds: float) -> datetime:
@@ -160,13 +154,15 @@ def clean(text: str | None, length: int) -> str:
 
 
 def _write_counts(batch: Batch) -> None:
-    # Sorted, so that two processes lock the rows in the same order.
-    rows = [
-        (key_id, _EPOCH + timedelta(days=day), *counts)
-        for (key_id, day), counts in sorted(batch.items())
-    ]
+    rows = sorted(batch.items())  # so that two processes lock the rows in the same order
+    counts = [(key_id, _EPOCH + timedelta(days=day), *row[:5]) for (key_id, day), row in rows]
+    uses = {
+        key_id: (key_id, instant(at), address, clean(user_agent, USER_AGENT_LENGTH))
+        for (key_id, _), (*_, at, address, user_agent) in rows
+    }
     with connection.cursor() as cursor:
-        cursor.execute(_ADD_COUNTS, _columns(rows))
+        cursor.execute(_ADD_COUNTS, _columns(counts))
+        cursor.execute(_SET_LAST_USE, _columns(uses.values()))
 
 
 def _write_addresses(batch: Batch) -> None:
@@ -179,7 +175,7 @@ def _write_addresses(batch: Batch) -> None:
         cursor.execute(_FORGET_OLDEST, [list({row[0] for row in rows}), ADDRESSES_KEPT])
 
 
-def _columns(rows: list[tuple[Any, ...]]) -> list[list[Any]]:
+def _columns(rows: Iterable[tuple[Any, ...]]) -> list[list[Any]]:
     return [list(column) for column in zip(*rows, strict=True)]
 
 
@@ -192,6 +188,13 @@ _ADD_COUNTS = """
         errors = "usage_keyusage".errors + EXCLUDED.errors,
         limited = "usage_keyusage".limited + EXCLUDED.limited,
         downloads = "usage_keyusage".downloads + EXCLUDED.downloads
+"""
+_SET_LAST_USE = """
+    UPDATE "apikeys_apikey" AS key
+    SET last_used_at = used.at, last_used_address = used.address, last_used_client = used.client
+    FROM unnest(%s::uuid[], %s::timestamptz[], %s::text[], %s::text[])
+        AS used (id, at, address, client)
+    WHERE key.id = used.id AND (key.last_used_at IS NULL OR key.last_used_at < used.at)
 """
 _ADD_ADDRESSES = """
     INSERT INTO "usage_keyaddress" (key_id, address, user_agent, first_seen, last_seen, requests)

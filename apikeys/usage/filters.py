@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -104,7 +104,6 @@ class Group:
     """
 
     rows: list[RefusedRequest]
-    facts: list[tuple[str, Any]] = field(default_factory=list)
 
     @property
     def first(self) -> RefusedRequest:
@@ -206,6 +205,7 @@ class RefusedFilter(LogFilter):
 class RefusedChangeList(LogChangeList):
     """Words the reasons of its rows, and leads to the audit log if nothing was found."""
 
+    for_support: bool
     names = ("errors", "limited")
     series = Case(When(status=429, then=Value("limited")), default=Value("errors"))
     number = F("more") + 1
@@ -214,16 +214,14 @@ class RefusedChangeList(LogChangeList):
         # Of a flood, many rows are one line.
         self.list_per_page = GROUPS if BEFORE in self.params else ROWS_READ
         super().get_results(request)
-        explain(self.result_list, for_support=sees_every_workspace(request_user(request)))
+        self.for_support = sees_every_workspace(request_user(request))
+        explain(self.result_list, for_support=self.for_support)
         self.groups, used = folded(self.result_list)
         if used < len(self.result_list):
             last = self.result_list[used - 1]
             older = keyset.Position(last.created_at, last.pk)
             self.result_list = self.result_list[:used]
             self.page = replace(self.page, rows=self.result_list, older=older)
-        admin: Any = self.model_admin
-        for group in self.groups:
-            group.facts = admin.facts(request, group.last)
 
     @property
     def empty_links(self) -> list[tuple[str, str]]:

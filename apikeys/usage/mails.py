@@ -7,8 +7,7 @@ from uuid import UUID
 from django.urls import reverse
 from django.utils import timezone
 
-from apikeys.managers import minute
-from apikeys.models import ApiKey
+from apikeys.models import ApiKey, minute
 from apikeys.states import ENDED
 from apikeys.usage.models import KeyAddress, RefusedRequest
 from config.api.errors import InvalidKey

@@ -7,15 +7,13 @@ from collections.abc import Callable
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from apikeys.usage.buffers import ADDRESSES, COUNTS, count, count_address
+from apikeys.usage.buffers import count
 from apikeys.usage.refusals import REFUSED
-from config.api.request import ActiveKey
 from config.error_pages import is_api
 from config.runtime.request_context import Notes, client_address, current_notes
 
 logger = logging.getLogger(__name__)
 
-BUFFERS = (COUNTS, ADDRESSES, REFUSED)
 _DOWNLOADS = (200, 206)
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
@@ -36,17 +34,15 @@ def count_usage(get_response: GetResponse) -> GetResponse:
 
 
 def _count(request: HttpRequest, status: int, notes: Notes) -> None:
-    key: ActiveKey | None = notes.key
-    if key is None and status < 400:
+    if notes.key is None and status < 400:
         return
-    now = time.time()
-    address = client_address(request)
-    if key is not None:
+    now, address = time.time(), client_address(request)
+    if notes.key is not None:
         # HEAD sends no file. No other path of the API ends like this.
         download = (
             status in _DOWNLOADS and request.method == "GET" and request.path.endswith("/download")
         )
-        count(key, status, now, download=download)
-        count_address(key.id, address, request.META.get("HTTP_USER_AGENT"), now)
+        user_agent = request.META.get("HTTP_USER_AGENT")
+        count(notes.key, status, now, download=download, address=address, user_agent=user_agent)
     if status >= 400 and is_api(request):
         REFUSED.add(request, status, address, notes, now)

@@ -59,7 +59,12 @@ class RefusedRequest(models.Model):
 
     A flood is counted, not stored: `more` is the number of requests like this one in its minute
     that have no row.
+
+    Attributes:
+        digest: SHA-256 of what was sent as a key, if it is not a valid one. It is not stored.
     """
+
+    digest = ""
 
     created_at = models.DateTimeField()  # of the response
     request_id = models.CharField(max_length=32)
@@ -127,11 +132,6 @@ class RefusedRequest(models.Model):
 
     def __str__(self) -> str:
         return f"{self.status}, {self.created_at:%Y-%m-%d %H:%M:%S} UTC"
-
-    @property
-    def short_request_id(self) -> str:
-        """The first characters, for lists."""
-        return f"{self.request_id[:REQUEST_ID_SHORT]}…"
 
     @property
     def workspace_label(self) -> str:

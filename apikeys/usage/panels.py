@@ -1,5 +1,6 @@
-"""What the start page shows of the usage of keys, by what the user is."""
+"""Pictures of what keys do, and what the start page shows of it, by what the user is."""
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from django.contrib.auth.models import User
@@ -7,11 +8,11 @@ from django.db.models import Count
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
-from apikeys.charts import month
-from apikeys.managers import UNUSED_DAYS
 from apikeys.models import ApiKey
-from apikeys.usage import latest, report
-from apikeys.usage.report import total
+from apikeys.states import UNUSED_DAYS
+from apikeys.usage import report
+from apikeys.usage.report import Day, total
+from config.console.charts import Bar, bar_chart
 from workspaces.permissions import is_operator, sees_every_workspace
 
 WORKSPACES_SHOWN = 5  # of an admin of many
@@ -19,19 +20,20 @@ LATEST = 5  # refused requests
 
 
 def for_user(user: User) -> list[SafeString]:
-    """The panels, in their order."""
+    """The panels of refused requests and of busy workspaces, in their order."""
     panels = []
     if sees_every_workspace(user):
+        known, alike = {"key_id__isnull": False}, ("key_id", "status")
         panels.append(
             _panel(
                 "support",
-                newest=latest.of_known_keys(LATEST),
-                known=latest.of_refused_keys(LATEST),
+                newest=report.refused(alike, LATEST, **known),
+                known=report.refused(alike, LATEST, **known, status=401),
                 limited=report.limited_keys(LATEST),
             )
         )
     if is_operator(user):
-        panels.append(_panel("operator", requests=report.top_workspaces()))
+        panels.append(_panel("operator", workspaces=report.top_workspaces()))
     return panels
 
 
@@ -60,3 +62,43 @@ def of_all() -> SafeString:
 
 def _panel(name: str, **context: object) -> SafeString:
     return render_to_string(f"admin/usage/panels/{name}.html", context)
+
+
+def summary(days: Sequence[Day]) -> str:
+    """The numbers of a sparkline: "1,204 requests, 3 errors, 6 over the limit"."""
+    usage = total(days)
+    requests, errors, limited = usage.requests, usage.errors, usage.limited
+    if not requests:
+        return "no requests"
+    parts = [f"{requests:,} request{'' if requests == 1 else 's'}"]
+    if errors:
+        parts.append(f"{errors:,} error{'' if errors == 1 else 's'}")
+    if limited:
+        parts.append(f"{limited:,} over the limit")
+    return ", ".join(parts)
+
+
+def sparkline(days: Sequence[Day]) -> SafeString:
+    """A small chart of the days, or nothing if there were no requests."""
+    return _chart(days, label=f"{len(days)} days: {summary(days)}", small=True)
+
+
+def month(days: Sequence[Day]) -> SafeString:
+    """A bar for each day, stacked by what the responses were, and the downloads as a line.
+
+    Nothing if there were no requests.
+    """
+    return _chart(days, label=f"Requests on each of the last {len(days)} days (UTC)")
+
+
+def _chart(days: Sequence[Day], *, label: str, small: bool = False) -> SafeString:
+    bars = [
+        Bar(
+            str(day.date),
+            {"ok": day.ok, "errors": day.errors, "limited": day.limited},
+            line={} if small else {"downloads": day.downloads},
+        )
+        for day in days
+    ]
+    used = any(bar.total for bar in bars)
+    return bar_chart(bars, label=label, small=small) if used else SafeString("")

@@ -11,37 +11,27 @@ from apikeys.usage.models import KeyAddress, KeyUsage, RefusedRequest
 KEEP_USAGE = timedelta(days=400)
 KEEP_REFUSED = timedelta(days=30)
 REFUSED_KEPT = 1_000_000  # rows, about 1 GB; the newest
-# Of these, rows without a key, and rows of keys that were not valid: anybody can cause both.
+# Of these, rows without a key, and rows of keys that were not valid: anybody can cause both. So a
+# flood without a valid key displaces no rows of valid keys.
 UNAUTHENTICATED_KEPT = 100_000
 ROWS = 1000  # of each table and rule, at a time
 
 
 def purge() -> bool:
     """Deletes at most `ROWS` rows of each table and rule; returns whether there may be more."""
-    more = [_delete(rows[:ROWS]) for rows in (*_too_old(), *_too_many())]
-    return any(more)
-
-
-def _too_old() -> list[QuerySet[Any]]:
-    now = timezone.now()
-    return [
+    now, refused = timezone.now(), RefusedRequest.objects.order_by("-created_at", "-id")
+    unknown = refused.filter(key_id=None).order_by("key_id", "-created_at", "-id")
+    rows: list[QuerySet[Any]] = [
         KeyUsage.objects.filter(day__lt=now - KEEP_USAGE).order_by("day"),
         KeyAddress.objects.filter(last_seen__lt=now - KEEP_USAGE),  # as small as its keys are few
-        RefusedRequest.objects.filter(created_at__lt=now - KEEP_REFUSED).order_by("created_at"),
+        refused.filter(created_at__lt=now - KEEP_REFUSED).order_by("created_at"),
+        # Each in the order of an index.
+        unknown[UNAUTHENTICATED_KEPT:],
+        refused.filter(key_id__isnull=False, status=401)[UNAUTHENTICATED_KEPT:],
+        refused[REFUSED_KEPT:],
     ]
-
-
-def _too_many() -> list[QuerySet[Any]]:
-    """Rows beyond a number, each in the order of an index.
-
-    A flood without a valid key displaces no rows of valid keys.
-    """
-    rows = RefusedRequest.objects.order_by("-created_at", "-id")
-    return [
-        rows.filter(key_id=None).order_by("key_id", "-created_at", "-id")[UNAUTHENTICATED_KEPT:],
-        rows.filter(key_id__isnull=False, status=401)[UNAUTHENTICATED_KEPT:],
-        rows[REFUSED_KEPT:],
-    ]
+    more = [_delete(each[:ROWS]) for each in rows]
+    return any(more)
 
 
 def _delete(rows: QuerySet[Any]) -> bool:

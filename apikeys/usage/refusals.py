@@ -1,8 +1,8 @@
 """Refused requests that wait to be written: a flood is counted, not stored."""
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Collection
 from typing import Any
 
 from django.db import connection
@@ -15,6 +15,8 @@ from apikeys.models import ApiKey
 from apikeys.usage.buffers import ADDRESS_LENGTH, Batch, Buffer, clean, instant
 from apikeys.usage.models import RefusedRequest
 from apikeys.usage.reasons import ABOUT_DOCUMENTS, MALFORMED, MISTYPED, deleted_keys
+from audit.models import AuditEntry
+from audit.snapshots import KeySnapshot
 from config.api.errors import ApiError, PlanRequired
 from config.api.request import ActiveKey
 from config.runtime.logs import request_id
@@ -33,31 +35,12 @@ _UUID = "[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 _DOCUMENT_PATH = re.compile(rf"/api/v1/documents/({_UUID})(?:/download)?")
 
 
-@dataclass
-class Refused:
-    """A refused request that has a row, or is about to get one.
-
-    Attributes:
-        columns: of the new row; none if it is written already, and only `more` is to be added.
-        digest: SHA-256 of what was sent as a key, if it is not a valid one.
-        more: requests like it that have no row.
-    """
-
-    columns: dict[str, Any] = field(default_factory=dict)
-    digest: str = ""
-    more: int = 0
-
-
-@dataclass
-class _Group:
-    """The refused requests of a key or a network, with one status, in one minute."""
-
-    rows: int = 0
-    last: str = ""  # the request id of its last row
-
-
 class Refusals(Buffer):
-    """Refused requests by their ids: some rows of each group, and how many more there were."""
+    """Refused requests by their ids: some rows of each group, and how many more there were.
+
+    A group is the refused requests of a key or a network, with one status, in one minute. A row
+    without a status is written already, and only its `more` is to be added.
+    """
 
     def __init__(self) -> None:
         super().__init__("refused", ROWS_A_FLUSH, _write)
@@ -66,7 +49,8 @@ class Refusals(Buffer):
 
     def forget_groups(self) -> None:
         """Begins a new minute, as the clock does it."""
-        self._groups: dict[tuple[Any, int], _Group] = {}  # of this minute, each with a row
+        self._rows: Counter[Any] = Counter()  # of each group in this minute
+        self._last: dict[Any, str] = {}  # the request id of its last row
         self._without_key = 0  # rows in this minute
 
     def add(
@@ -81,31 +65,32 @@ class Refusals(Buffer):
         key: ActiveKey | None = notes.key
         # Of a known key that could not be checked, or was revoked a moment ago: its workspace.
         known = key.id if key else TENANTS.get(request.META.get("HTTP_AUTHORIZATION", ""))
-        who = (known or network_of(address), status)
+        group = (known or network_of(address), status)
         with self.lock:
             if self._minute != (minute := int(now // MINUTE)):
                 self._minute = minute
                 self.forget_groups()
-            group = self._groups.get(who)
             # Requests without a key leave half of the buffer to the others.
             if (
                 len(self) >= (self.limit if known else self.limit // 2)
                 or (known is None and self._without_key >= ROWS_WITHOUT_KEY)
-                or (group is not None and group.rows >= ROWS_A_MINUTE)
+                or self._rows[group] >= ROWS_A_MINUTE
             ):
-                if group is None:
-                    self.dropped.inc()
+                if group in self._last:
+                    self.rows.setdefault(self._last[group], RefusedRequest()).more += 1
                 else:
-                    self.rows.setdefault(group.last, Refused()).more += 1
+                    self.dropped.inc()
                 return
-            group = self._groups.setdefault(who, _Group())
             self._without_key += known is None
-            group.rows += 1
-            group.last = request_id.get()
-            self.rows[group.last] = _refused(request, status, address, notes, now)
+            self._rows[group] += 1
+            row = _refused(request, status, address, notes, now)
+            self._last[group] = row.request_id
+            self.rows[row.request_id] = row
 
 
-def _refused(request: HttpRequest, status: int, address: str, notes: Notes, now: float) -> Refused:
+def _refused(
+    request: HttpRequest, status: int, address: str, notes: Notes, now: float
+) -> RefusedRequest:
     """What the reason is worded from later. Of a key that was sent, only its hash is kept."""
     error: ApiError | None = notes.error
     key: ActiveKey | None = notes.key
@@ -113,41 +98,57 @@ def _refused(request: HttpRequest, status: int, address: str, notes: Notes, now:
     if isinstance(error, PlanRequired) and key:
         reason = key.plan
     path = _DOCUMENT_PATH.fullmatch(request.path) if cause in ABOUT_DOCUMENTS else None
-    columns = {
-        "created_at": instant(now),
-        "status": status,
-        "response_text": clean(error.text if error else "", TEXT_LENGTH),
-        "cause": cause,
-        "reason": clean(reason, TEXT_LENGTH),
-        "document_id": path and path[1],
-        "address": address[:ADDRESS_LENGTH],
-        "user_agent": clean(request.META.get("HTTP_USER_AGENT"), SENT_LENGTH),
-        "method": clean(request.method, METHOD_LENGTH),
-        "path": clean(escape_uri_path(request.path), SENT_LENGTH),
-    }
+    row = RefusedRequest(
+        created_at=instant(now),
+        request_id=request_id.get(),
+        status=status,
+        response_text=clean(error.text if error else "", TEXT_LENGTH),
+        cause=cause,
+        reason=clean(reason, TEXT_LENGTH),
+        document_id=path and path[1],
+        address=address[:ADDRESS_LENGTH],
+        user_agent=clean(request.META.get("HTTP_USER_AGENT"), SENT_LENGTH),
+        method=clean(request.method, METHOD_LENGTH),
+        path=clean(escape_uri_path(request.path), SENT_LENGTH),
+    )
     if key:
-        columns |= {
-            "key_id": key.id,
-            "key_name": key.name,
-            "key_prefix": key.prefix,
-            "workspace_id": key.workspace_id,
-            "workspace_name": key.workspace_name,
-        }
+        _identify(row, KeySnapshot.of(key))
     elif raw := from_header(request.META.get("HTTP_AUTHORIZATION", "")):
-        columns["key_prefix"] = keys.beginning(raw)
+        row.key_prefix, row.digest = keys.beginning(raw), keys.digest(raw)
         if status == 401 and not keys.loggable(raw):
-            columns |= {"cause": MALFORMED, "reason": str(len(raw))}
-        return Refused(columns, keys.digest(raw))
-    return Refused(columns)
+            row.cause, row.reason = MALFORMED, str(len(raw))
+    return row
+
+
+def _identify(row: RefusedRequest, key: KeySnapshot | AuditEntry) -> None:
+    """Adds the key and its workspace."""
+    for name in ("key_id", "key_name", "key_prefix", "workspace_id", "workspace_name"):
+        setattr(row, name, getattr(key, name))
+
+
+def _find_keys(rows: Collection[RefusedRequest]) -> None:
+    """Adds the key that was sent, or meant, and its workspace; also a deleted key."""
+    sent = [row for row in rows if row.digest and row.key_prefix]
+    prefixes = {row.key_prefix for row in sent}
+    found = ApiKey.objects.filter(prefix__in=prefixes).select_related("workspace")
+    existing = {key.prefix: key for key in found}
+    deleted = deleted_keys(prefixes - existing.keys())
+    for row in sent:
+        key = existing.get(row.key_prefix)
+        malformed = row.cause == MALFORMED
+        if key and key.digest != row.digest and row.status == 401 and not malformed:
+            row.cause = MISTYPED
+        if copy := key.snapshot() if key else deleted.get(row.key_prefix):
+            _identify(row, copy)
+        elif malformed:
+            row.key_prefix = ""  # it may be anything
 
 
 def _write(batch: Batch) -> None:
-    new = {id: each for id, each in batch.items() if each.columns}
-    _identify(new.values())
-    RefusedRequest.objects.bulk_create(
-        RefusedRequest(request_id=id, more=each.more, **each.columns) for id, each in new.items()
-    )
-    if earlier := {id: each.more for id, each in batch.items() if id not in new}:
+    new = [row for row in batch.values() if row.status]
+    _find_keys(new)
+    RefusedRequest.objects.bulk_create(new)
+    if earlier := {id: row.more for id, row in batch.items() if not row.status}:
         with connection.cursor() as cursor:
             cursor.execute(_ADD_MORE, [list(earlier), list(earlier.values())])
 
@@ -157,26 +158,5 @@ _ADD_MORE = """
     FROM unnest(%s::text[], %s::bigint[]) AS given (request_id, more)
     WHERE refused.request_id = given.request_id
 """
-_COPIED = ("key_id", "key_name", "workspace_id", "workspace_name")
-
-
-def _identify(refused: Iterable[Refused]) -> None:
-    """Adds the key that was sent, or meant, and its workspace; also a deleted key."""
-    sent = [each for each in refused if each.digest and each.columns["key_prefix"]]
-    prefixes = {each.columns["key_prefix"] for each in sent}
-    found = ApiKey.objects.filter(prefix__in=prefixes).select_related("workspace")
-    existing = {key.prefix: key for key in found if prefixes}
-    deleted = deleted_keys(prefixes - existing.keys())
-    for each in sent:
-        prefix = each.columns["key_prefix"]
-        key = existing.get(prefix)
-        malformed = each.columns["cause"] == MALFORMED
-        if key and key.digest != each.digest and each.columns["status"] == 401 and not malformed:
-            each.columns["cause"] = MISTYPED
-        if copy := key.snapshot() if key else deleted.get(prefix):
-            each.columns |= {name: getattr(copy, name) for name in _COPIED}
-        elif malformed:
-            each.columns["key_prefix"] = ""  # it may be anything
-
 
 REFUSED = Refusals()

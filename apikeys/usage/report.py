@@ -3,9 +3,10 @@
 What a process has counted in the last few seconds is not in it yet (`apikeys.usage.flusher`).
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from operator import attrgetter
 from typing import Any, Literal
 from uuid import UUID
 
@@ -13,13 +14,17 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 from django.utils import timezone
 
 from apikeys.models import ApiKey
+from apikeys.states import today
 from apikeys.usage.models import KeyAddress, KeyUsage, RefusedRequest
-from apikeys.usage.reasons import unavailable
+from apikeys.usage.reasons import explain, unavailable
+from config.api.errors import InvalidKey
 from config.console.system import Fact
 from workspaces.models import Workspace
 
 REASONS_SHOWN = 10  # of 503s
+REFUSED_READ = 200  # of the newest refused requests, whatever is shown of them
 _COUNTED = ("ok", "errors", "limited", "downloads")
+_SUMS = [Sum(name) for name in _COUNTED]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,19 +48,6 @@ class Day(Usage):
     date: date
 
 
-@dataclass(frozen=True, kw_only=True)
-class WorkspaceUsage(Usage):
-    """The usage of a workspace; its label is "" if the workspace does not exist any more."""
-
-    workspace_id: UUID
-    label: str
-
-
-def today() -> date:
-    """The day in UTC."""
-    return timezone.now().astimezone(UTC).date()
-
-
 def daily(
     ids: Iterable[UUID], days: int = 30, of: Literal["key_id", "workspace_id"] = "key_id"
 ) -> dict[UUID, list[Day]]:
@@ -66,19 +58,26 @@ def daily(
     Args:
         ids: also those of deleted ones.
     """
-    wanted = list(ids)
-    dates = [today() - timedelta(days=back) for back in reversed(range(days))]
-    rows = KeyUsage.objects.filter(**{f"{of}__in": wanted}, day__in=dates)
-    found = {(row[of], row["day"]): _day(row) for row in _summed(rows, of, "day")}
-    return {id: [found.get((id, day)) or Day(date=day) for day in dates] for id in wanted}
+    wanted, dates = list(ids), _last(days)
+    rows = KeyUsage.objects.filter(**{f"{of}__in": wanted}, day__in=dates).values(of, "day")
+    found = {(id, day): _counts(sums) for id, day, *sums in rows.values_list(of, "day", *_SUMS)}
+    return {id: [Day(date=day, **found.get((id, day), {})) for day in dates] for id in wanted}
 
 
 def daily_of_all(days: int = 30) -> list[Day]:
     """The same of all keys together. All rows of these days are read: one for each key in use."""
-    dates = [today() - timedelta(days=back) for back in reversed(range(days))]
-    rows = KeyUsage.objects.filter(day__gte=dates[0])
-    found = {row["day"]: _day(row) for row in _summed(rows, "day")}
-    return [found.get(day) or Day(date=day) for day in dates]
+    dates = _last(days)
+    rows = KeyUsage.objects.filter(day__gte=dates[0]).values("day")
+    found = {day: _counts(sums) for day, *sums in rows.values_list("day", *_SUMS)}
+    return [Day(date=day, **found.get(day, {})) for day in dates]
+
+
+def _last(days: int) -> list[date]:
+    return [today() - timedelta(days=back) for back in reversed(range(days))]
+
+
+def _counts(sums: Iterable[Any]) -> dict[str, int]:
+    return {name: int(number) for name, number in zip(_COUNTED, sums, strict=False)}
 
 
 def total(days: Iterable[Day]) -> Usage:
@@ -116,32 +115,53 @@ def limited_keys(
     return [(row, keys.get(row.key_id)) for row in most]
 
 
-def top_workspaces(limit: int = 10) -> list[WorkspaceUsage]:
-    """The workspaces with most requests today; those with none are left out.
+def top_workspaces(limit: int = 10) -> list[tuple[UUID, str, Usage]]:
+    """The workspaces with most requests today: id, label, usage; those with none are left out.
 
-    All rows of today are read: one for each key that was used.
+    The label is "" if the workspace does not exist any more. All rows of today are read: one for
+    each key that was used.
     """
-    rows = _summed(KeyUsage.objects.filter(day=today()), "workspace_id")
-    most = list(rows.filter(all_requests__gt=0).order_by("-all_requests", "workspace_id")[:limit])
-    found = Workspace.objects.in_bulk([row["workspace_id"] for row in most])
-    labels = {id: workspace.label for id, workspace in found.items()}
-    return [_usage(row, labels.get(row["workspace_id"], "")) for row in most]
-
-
-def _summed(rows: QuerySet[KeyUsage], *by: str) -> Any:
-    """The sums of the rows, grouped."""
-    sums = {f"all_{name}": Sum(name) for name in _COUNTED}
     requests = Sum(F("ok") + F("errors") + F("limited"))
-    return rows.order_by().values(*by).annotate(all_requests=requests, **sums)
+    rows = KeyUsage.objects.filter(day=today()).values("workspace_id").annotate(requests=requests)
+    most = rows.filter(requests__gt=0).order_by("-requests", "workspace_id")
+    found = {id: _counts(sums) for id, *sums in most.values_list("workspace_id", *_SUMS)[:limit]}
+    labels = {each.pk: each.label for each in Workspace.objects.filter(pk__in=list(found))}
+    return [(id, labels.get(id, ""), Usage(**counts)) for id, counts in found.items()]
 
 
-def _day(row: Mapping[str, Any]) -> Day:
-    return Day(date=row["day"], **{name: int(row[f"all_{name}"]) for name in _COUNTED})
+def refused(
+    alike: tuple[str, ...], limit: int | None = None, *, for_support: bool = True, **conditions: Any
+) -> list[RefusedRequest]:
+    """The newest refused requests that are not alike; their `more` counts the others too.
+
+    A client that tries again and again would otherwise fill a short list with one request.
+
+    Args:
+        alike: the fields that requests have in common if they are alike.
+        for_support: as for `explain`. Requests that differ only in what admins must not know are
+            alike to them.
+    """
+    found = RefusedRequest.objects.filter(**conditions).order_by("-created_at", "-id")
+    rows = list(found[:REFUSED_READ])
+    explain(rows, for_support=for_support)
+    newest: dict[Any, RefusedRequest] = {}
+    for row in rows:
+        first = newest.setdefault(attrgetter(*alike)(row), row)
+        if first is not row:
+            first.more += 1 + row.more
+    return list(newest.values())[:limit]
 
 
-def _usage(row: Mapping[str, Any], label: str) -> WorkspaceUsage:
-    counts = {name: row.get(f"all_{name}", 0) for name in _COUNTED}
-    return WorkspaceUsage(workspace_id=row["workspace_id"], label=label, **counts)
+def refused_ended_keys(workspaces: Collection[UUID]) -> list[RefusedRequest]:
+    """The requests of the last 24 hours with keys of these workspaces that have ended, by key."""
+    return refused(
+        ("key_id",),
+        workspace_id__in=list(workspaces),
+        created_at__gte=timezone.now() - timedelta(hours=24),
+        status=401,
+        key_id__isnull=False,
+        cause=InvalidKey.code,
+    )
 
 
 def read_unavailable() -> list[Fact]:

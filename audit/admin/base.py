@@ -1,6 +1,5 @@
 """Pages of logs, for support staff and for admins of workspaces."""
 
-from collections.abc import Collection
 from typing import Any
 
 from django.contrib.admin.utils import label_for_field, lookup_field
@@ -56,14 +55,9 @@ class ScopedAdmin(ReadOnlyAdmin):
         ]
         return [*banners, *super().warnings(request)]
 
-    def hidden_fields(self, request: HttpRequest) -> Collection[str]:
-        """The fields that the user may not see."""
-        return ()
-
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        hidden = self.hidden_fields(request)
         filled = [
-            (title, [name for name in names if name not in hidden and self._holds(obj, name)])
+            (title, [name for name in names if self._holds(obj, name)])
             for title, names in self.sections
         ]
         return [(title, {"fields": names}) for title, names in filled if names]

@@ -1,6 +1,5 @@
 """A request to the API, with the key that it was made with."""
 
-from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
@@ -18,7 +17,6 @@ class ActiveKey(NamedTuple):
     id: UUID
     name: str
     prefix: str
-    last_used_at: datetime | None
     workspace_id: UUID
     workspace_name: str
     plan: str

@@ -93,6 +93,12 @@ class Endpoint(models.Model):
     def host(self) -> str:
         return urlsplit(self.public_url).netloc
 
+    @property
+    def has_two_secrets(self) -> bool:
+        """Whether the secret before signs too."""
+        until = self.previous_secret_until
+        return bool(self.previous_secret and until and until > timezone.now())
+
 
 def public_url(url: str) -> str:
     """An address without what may be a secret: user, query and fragment."""
@@ -193,7 +199,11 @@ class Delivery(models.Model):
 
 
 class Attempt(models.Model):
-    """One request of a delivery."""
+    """One request of a delivery.
+
+    Attributes:
+        retry_after: seconds that the response asks for, 0 if it does not; they are not stored.
+    """
 
     PRIVILEGES = "SELECT, INSERT, DELETE"
 
@@ -206,7 +216,8 @@ class Attempt(models.Model):
     milliseconds = models.PositiveIntegerField()
     status = models.PositiveSmallIntegerField(null=True)  # None without a response
     response = models.CharField(max_length=RESPONSE_LENGTH, blank=True)  # its beginning
-    error = models.CharField(max_length=200, blank=True)  # why there was no response
+    error = models.CharField(max_length=200, blank=True)  # why there was no complete response
+    retry_after = 0
 
     class Meta:
         constraints = [
@@ -215,6 +226,10 @@ class Attempt(models.Model):
 
     def __str__(self) -> str:
         return f"attempt {self.number} of {self.delivery_id}"
+
+    @property
+    def succeeded(self) -> bool:
+        return self.status is not None and 200 <= self.status < 300 and not self.error
 
     @property
     def is_redirect(self) -> bool:

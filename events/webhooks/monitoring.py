@@ -6,7 +6,6 @@ It is read in a few index lookups for each endpoint, however many deliveries wai
 import os
 import socket
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import timedelta
 
 from django.db import connection as default_connection
@@ -55,8 +54,9 @@ _STATUS = f"""
         (SELECT extract(epoch FROM statement_timestamp() - min(planned_at))::float8
         FROM mails_mail WHERE planned_at <= statement_timestamp())
 """  # noqa: S608 - made of constants
+# What the columns of `_STATUS` are: the names of the metrics, without "documents_".
 _METRICS = {
-    "webhooks_pending": "Deliveries that wait for an attempt",
+    "webhooks_pending": "Deliveries that wait for an attempt",  # also for endpoints that are off
     "webhooks_overdue_seconds": "How long the oldest delivery that is due has waited",
     "webhooks_processes": "Processes that deliver",
     "webhooks_endpoints": "Endpoints",
@@ -66,51 +66,37 @@ _METRICS = {
 }
 
 
-@dataclass(frozen=True)
-class Status:
-    """What waits and who delivers; the fields are those of `_METRICS`."""
-
-    pending: int  # also for endpoints that are off
-    overdue_seconds: float
-    processes: int
-    endpoints: int
-    switched_off: int
-    held_seconds: float
-    mails_overdue_seconds: float
-
-
-def read_status(connection: BaseDatabaseWrapper = default_connection) -> Status:
+def read_status(connection: BaseDatabaseWrapper = default_connection) -> dict[str, float]:
+    """The values of the metrics."""
     with connection.cursor() as cursor:
         cursor.execute(_STATUS)
         [row] = cursor.fetchall()
-    return Status(*(value or 0 for value in row))
+    return {name: value or 0 for name, value in zip(_METRICS, row, strict=True)}
 
 
 def read_facts() -> list[Fact]:
     """Whether deliveries go on, and the feed shows what happens (`config.console.system`)."""
-    now = read_status()
-    absent = now.processes == 0 and now.endpoints > 0
+    pending, overdue, processes, endpoints, switched_off, held, _ = read_status().values()
+    absent = processes == 0 and endpoints > 0
     return [
         Fact(
             "Processes that deliver",
-            f"{now.processes:,}" if now.processes else "none",
-            "bad" if absent else "ok" if now.processes else "",
+            f"{processes:,}" if processes else "none",
+            "bad" if absent else "ok" if processes else "",
             "Run: systemctl enable --now documents-api-webhooks@18101",
         ),
-        Fact("Deliveries that wait", f"{now.pending:,}"),
+        Fact("Deliveries that wait", f"{pending:,}"),
         Fact(
             "The oldest one that should have been attempted",
-            f"{now.overdue_seconds:,.0f} s" if now.overdue_seconds else "none",
-            "bad" if now.overdue_seconds > LATE_SECONDS else "ok",
+            f"{overdue:,.0f} s" if overdue else "none",
+            "bad" if overdue > LATE_SECONDS else "ok",
             "Look at: journalctl -u 'documents-api-webhooks@*'; see Webhooks in docs/reference.md",
         ),
-        Fact("Endpoints that the service has switched off", f"{now.switched_off:,}"),
+        Fact("Endpoints that the service has switched off", f"{switched_off:,}"),
         Fact(
             "The oldest event that the feed does not show yet",
-            f"{now.held_seconds:,.0f} s: a transaction has run for longer"
-            if now.held_seconds
-            else "none",
-            "bad" if now.held_seconds > HELD_SECONDS else "ok",
+            f"{held:,.0f} s: a transaction has run for longer" if held else "none",
+            "bad" if held > HELD_SECONDS else "ok",
             "The part Locks and transactions names the session",
         ),
     ]
@@ -118,9 +104,8 @@ def read_facts() -> list[Fact]:
 
 def read_metrics(connection: BaseDatabaseWrapper) -> Iterator[Metric]:
     """The same for Prometheus; each process reads it from the database."""
-    values = vars(read_status(connection)).values()
-    for (name, text), value in zip(_METRICS.items(), values, strict=True):
-        yield GaugeMetricFamily(f"documents_{name}", text, value)
+    for name, value in read_status(connection).items():
+        yield GaugeMetricFamily(f"documents_{name}", _METRICS[name], value)
 
 
 def notify_of_failing() -> None:

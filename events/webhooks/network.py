@@ -1,16 +1,16 @@
 """Connections to addresses that were checked; TLS and the Host header have the host's name."""
 
-import asyncio
-import contextlib
 import socket
-import threading
+from functools import partial
 from typing import Any
 
 import httpcore
+from anyio import CapacityLimiter, to_thread
 
 from events.webhooks.targets import is_allowed
 
 CONNECT_SECONDS = 5.0  # for one address of several
+_RESOLVERS = CapacityLimiter(1000)  # more threads than attempts of a process
 
 
 class AttemptFailed(Exception):
@@ -49,29 +49,16 @@ class CheckedNetwork(httpcore.AsyncNetworkBackend):
 async def resolve(host: str, port: int) -> list[str]:
     """The addresses of a host, the best one first.
 
-    In a thread of its own: nothing can stop a resolver that waits, and a process that ends need not
-    wait for a daemon thread.
+    Nothing can stop a resolver that waits: an attempt that ends leaves its thread behind.
 
     Raises:
         AttemptFailed: there is none.
     """
-    loop = asyncio.get_running_loop()
-    found: asyncio.Future[list[str]] = loop.create_future()
-
-    def settle(addresses: list[str]) -> None:
-        if not found.done():
-            found.set_result(addresses)
-
-    def look_up() -> None:
-        addresses: list[str] = []
-        # UnicodeError: of a label that is too long.
-        with contextlib.suppress(OSError, UnicodeError):
-            infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-            addresses = list(dict.fromkeys(str(info[4][0]) for info in infos))
-        with contextlib.suppress(RuntimeError):  # the loop is closed
-            loop.call_soon_threadsafe(settle, addresses)
-
-    threading.Thread(target=look_up, name="resolver", daemon=True).start()
-    if addresses := await found:
-        return addresses
-    raise AttemptFailed("The host name could not be resolved.")
+    look_up = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
+    try:
+        found = await to_thread.run_sync(look_up, abandon_on_cancel=True, limiter=_RESOLVERS)
+    except (OSError, UnicodeError):  # UnicodeError: of a label that is too long
+        found = []
+    if not found:
+        raise AttemptFailed("The host name could not be resolved.")
+    return list(dict.fromkeys(str(info[4][0]) for info in found))

@@ -1,23 +1,15 @@
 """The queue of deliveries: which are due, who makes the attempts, and what became of them."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
-from events.webhooks.models import TEST_EVENT, Endpoint
-from events.webhooks.policy import (
-    AT_ONCE,
-    AT_ONCE_DEGRADED,
-    GONE_STATUS,
-    LEASE_SECONDS,
-    next_delay,
-)
+from events.webhooks import policy
+from events.webhooks.models import TEST_EVENT, Attempt, Delivery, Endpoint
 from workspaces.api_access import HAS_API_ACCESS
 
 LOCK = 0x686F6F6B  # an arbitrary number, unique among our advisory locks
@@ -51,9 +43,11 @@ READY = f"""
 # their ids, along the index: a join could read all of them while the planner's statistics are old.
 CLAIM = f"""
     {READY}, due AS (
-        SELECT first.*, row_number() OVER (
+        SELECT first.*, endpoint.degraded, row_number() OVER (
             PARTITION BY endpoint.id ORDER BY first.next_attempt_at, first.id) AS nth
-        FROM ready AS endpoint CROSS JOIN LATERAL (
+        FROM (
+            SELECT id, failing OR id = ANY (%(slow)s::uuid[]) AS degraded FROM ready
+        ) AS endpoint CROSS JOIN LATERAL (
             SELECT delivery.id, delivery.next_attempt_at FROM webhooks_delivery AS delivery
             WHERE delivery.endpoint_id = endpoint.id AND delivery.state = 'PENDING'
                 AND delivery.next_attempt_at <= statement_timestamp()
@@ -66,24 +60,23 @@ CLAIM = f"""
                         AND earlier.sequence < delivery.sequence
                         AND earlier.state = 'PENDING' AND earlier.attempts = 0))
             ORDER BY delivery.next_attempt_at, delivery.id
-            LIMIT greatest(0, %(at_once)s - (
-                SELECT count(*) FROM webhooks_delivery AS running
-                WHERE running.endpoint_id = endpoint.id
-                    AND running.claimed_until > statement_timestamp()))
+            LIMIT greatest(0, CASE WHEN endpoint.degraded
+                THEN {policy.AT_ONCE_DEGRADED} ELSE {policy.AT_ONCE} END - (
+                    SELECT count(*) FROM webhooks_delivery AS running
+                    WHERE running.endpoint_id = endpoint.id
+                        AND running.claimed_until > statement_timestamp()))
         ) AS first
-        WHERE (endpoint.failing OR endpoint.id = ANY (%(slow)s::uuid[])) = %(degraded)s
+    ), placed AS (
+        SELECT id, degraded, row_number() OVER (
+            PARTITION BY degraded ORDER BY nth, next_attempt_at, id) AS place
+        FROM due
     )
-    UPDATE webhooks_delivery AS delivery SET claim = gen_random_uuid(),
-        claimed_until = statement_timestamp() + interval '{LEASE_SECONDS} s'
-    FROM webhooks_endpoint AS endpoint
-    WHERE endpoint.id = delivery.endpoint_id AND delivery.id = ANY (ARRAY(
-        SELECT id FROM due ORDER BY nth, next_attempt_at, id LIMIT %(most)s))
-    RETURNING delivery.id, delivery.claim, delivery.failures, delivery.event_id,
-        delivery.type, delivery.occurred_at, delivery.document_id::text, delivery.status,
-        endpoint.id, endpoint.url, endpoint.secret,
-        CASE WHEN endpoint.previous_secret_until > statement_timestamp()
-            THEN endpoint.previous_secret ELSE '' END,
-        %(degraded)s
+    UPDATE webhooks_delivery SET claim = gen_random_uuid(),
+        claimed_until = statement_timestamp() + interval '{policy.LEASE_SECONDS} s'
+    WHERE id = ANY (ARRAY(
+        SELECT id FROM placed
+        WHERE place <= CASE WHEN degraded THEN %(most_degraded)s ELSE %(most)s END))
+    RETURNING id
 """  # noqa: S608 - made of constants
 
 # A process whose claim has ended, so that another one may have the delivery, adds its attempt, and
@@ -113,80 +106,8 @@ SAVE = f"""
 """  # noqa: S608 - made of constants
 
 
-class Claim(NamedTuple):
-    """A delivery of which this process makes the next attempt, with what that needs.
-
-    Attributes:
-        claim: tells it apart from another process's claim, once this one has ended.
-        failures: so many attempts of the present schedule have failed.
-        previous_secret: encrypted, as `secret`; "" if it does not sign any more.
-        degraded: the endpoint fails or is slow.
-    """
-
-    id: int
-    claim: UUID
-    failures: int
-    event_id: UUID
-    type: str
-    occurred_at: datetime
-    document_id: str
-    status: str
-    endpoint_id: UUID
-    url: str
-    secret: str
-    previous_secret: str
-    degraded: bool
-
-
-@dataclass(frozen=True)
-class Result:
-    """How an attempt ended.
-
-    Attributes:
-        status: of the response; None without one.
-        response: its beginning.
-        error: why there is no complete response, a sentence; "" if there is.
-        retry_after: seconds that the response asks for; 0 if it does not.
-    """
-
-    claim: Claim
-    started_at: datetime
-    milliseconds: int
-    status: int | None = None
-    response: str = ""
-    error: str = ""
-    retry_after: int = 0
-
-    @property
-    def succeeded(self) -> bool:
-        return self.status is not None and 200 <= self.status < 300 and not self.error
-
-    @property
-    def gone(self) -> bool:
-        """Whether the endpoint says that it wants nothing any more."""
-        return self.status == GONE_STATUS
-
-    @property
-    def is_test(self) -> bool:
-        return self.claim.type == TEST_EVENT
-
-    def columns(self) -> dict[str, Any]:
-        """The values of `SAVE`. A test event has one attempt: somebody looks at its result."""
-        ends = self.succeeded or self.is_test
-        delay = None if ends else next_delay(self.claim.failures + 1, self.retry_after)
-        failed = "FAILED" if delay is None else "PENDING"
-        return {
-            **vars(self),
-            "id": self.claim.id,
-            "claim": self.claim.claim,
-            "succeeded": self.succeeded,
-            "state": "DELIVERED" if self.succeeded else failed,
-            "delay": delay,
-        }
-
-
-def claim(most: int, most_degraded: int, slow: Iterable[UUID]) -> list[Claim]:
-    """Claims due deliveries.
+def claim(most: int, most_degraded: int, slow: Iterable[UUID]) -> list[Delivery]:
+    """Claims due deliveries, of which this process makes the next attempts.
 
     Those of endpoints that are off or deleted, or whose workspace may not use the API, wait.
 
@@ -195,35 +116,49 @@ def claim(most: int, most_degraded: int, slow: Iterable[UUID]) -> list[Claim]:
         most_degraded: how many at most, of endpoints that fail or are slow.
         slow: the endpoints that are slow.
     """
-    claims = []
+    values: dict[str, Any] = {"most": most, "most_degraded": most_degraded, "slow": list(slow)}
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(BEGIN)
-        for degraded, number, at_once in (
-            (False, most, AT_ONCE),
-            (True, most_degraded, AT_ONCE_DEGRADED),
-        ):
-            values: dict[str, Any] = {"degraded": degraded, "at_once": at_once, "most": number}
-            # Not prepared: a plan that was made when there were few deliveries would read them all.
-            cursor.execute(CLAIM, values | {"slow": list(slow)})
-            claims += [Claim(*row) for row in cursor.fetchall()]
-    return claims
+        # Not prepared: a plan that was made when there were few deliveries would read them all.
+        cursor.execute(CLAIM, values)
+        ids = [id for (id,) in cursor.fetchall()]
+        # Of one that was deleted just now, the secret is erased.
+        claimed = Delivery.objects.filter(pk__in=ids, endpoint__deleted_at=None)
+        return list(claimed.select_related("endpoint"))
 
 
-def save(results: Sequence[Result]) -> list[UUID]:
+def save(ended: Sequence[Attempt]) -> list[UUID]:
     """Saves how attempts ended, and since when endpoints fail; returns those that fail."""
     last = {
-        result.claim.endpoint_id: result.succeeded
-        for result in results
-        if result.succeeded or not result.is_test  # a test that fails is no failure of the endpoint
+        attempt.delivery.endpoint_id: attempt.succeeded
+        for attempt in ended
+        # A test that fails is no failure of the endpoint.
+        if attempt.succeeded or attempt.delivery.type != TEST_EVENT
     }
     failed = [id for id, succeeded in last.items() if not succeeded]
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(NO_WAIT)
-        cursor.executemany(SAVE, [result.columns() for result in results])
+        cursor.executemany(SAVE, [_values(attempt) for attempt in ended])
         _set_failing_since(Now(), Endpoint.objects.filter(pk__in=failed, failing_since=None))
         works = Endpoint.objects.filter(pk__in=set(last) - set(failed))
         _set_failing_since(None, works.exclude(failing_since=None))
     return failed
+
+
+def _values(attempt: Attempt) -> dict[str, Any]:
+    """The values of `SAVE`. A test event has one attempt: somebody looks at its result."""
+    delivery, succeeded = attempt.delivery, attempt.succeeded
+    ends = succeeded or delivery.type == TEST_EVENT
+    delay = None if ends else policy.next_delay(delivery.failures + 1, attempt.retry_after)
+    failed = "FAILED" if delay is None else "PENDING"
+    return {
+        **vars(attempt),
+        "id": delivery.pk,
+        "claim": delivery.claim,
+        "succeeded": succeeded,
+        "state": "DELIVERED" if succeeded else failed,
+        "delay": delay,
+    }
 
 
 def _set_failing_since(time: Now | None, endpoints: QuerySet[Endpoint]) -> None:

@@ -1,6 +1,9 @@
 """One attempt: a signed POST over a connection of its own, to an address that was checked."""
 
 import asyncio
+import base64
+import hashlib
+import hmac
 import logging
 import ssl
 import time
@@ -8,18 +11,16 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import cache
 from math import ceil
-from typing import Any
 
 import httpcore
+from cryptography.fernet import InvalidToken
 from django.utils.http import parse_http_date_safe
 
 from config.api.responses import as_json
-from events.serializers import event
-from events.webhooks import policy
-from events.webhooks.models import RESPONSE_LENGTH
+from events.serializers import event_of
+from events.webhooks import policy, secrets
+from events.webhooks.models import RESPONSE_LENGTH, Attempt, Delivery
 from events.webhooks.network import AttemptFailed, CheckedNetwork
-from events.webhooks.queue import Claim, Result
-from events.webhooks.signature import signed_headers
 from events.webhooks.targets import Target, check_url
 
 logger = logging.getLogger(__name__)
@@ -28,35 +29,34 @@ READ_BYTES = 4 * RESPONSE_LENGTH  # of a response: a character has up to 4
 USER_AGENT = "Document-API-Webhooks/1"
 
 
-async def attempt(claim: Claim) -> Result:
-    """Makes one attempt, within `policy.ATTEMPT_SECONDS`."""
-    started_at, started, limit = datetime.now(UTC), time.monotonic(), policy.ATTEMPT_SECONDS
-    found: dict[str, Any] = {}
+async def attempt(delivery: Delivery) -> Attempt:
+    """Makes one attempt, within `policy.ATTEMPT_SECONDS`; it is not saved yet."""
+    made, started = Attempt(delivery=delivery, started_at=datetime.now(UTC)), time.monotonic()
     try:
-        async with asyncio.timeout(limit):
-            await _post(claim, found)
+        async with asyncio.timeout(policy.ATTEMPT_SECONDS):
+            await _post(delivery, made)
     except TimeoutError:
-        found["error"] = f"There was no complete response within {limit:.0f} seconds."
+        limit = policy.ATTEMPT_SECONDS
+        made.error = f"There was no complete response within {limit:.0f} seconds."
     except AttemptFailed as exc:
-        found["error"] = str(exc)
+        made.error = str(exc)
     except Exception as exc:
-        found["error"] = _sentence(exc)
-    return Result(claim, started_at, round((time.monotonic() - started) * 1000), **found)
+        made.error = _sentence(exc)
+    made.milliseconds = round((time.monotonic() - started) * 1000)
+    return made
 
 
-async def _post(claim: Claim, found: dict[str, Any]) -> None:
-    """Sends the request, and adds what is known of the response to `found`."""
+async def _post(delivery: Delivery, made: Attempt) -> None:
+    """Sends the request, and adds what is known of the response to the attempt."""
     try:
-        target = check_url(claim.url)
+        target = check_url(delivery.endpoint.url)
     except ValueError as exc:
         raise AttemptFailed(f"The URL is not allowed: {exc}") from exc
-    body = as_json(
-        event(claim.event_id, claim.type, claim.occurred_at, claim.document_id, claim.status)
-    )
+    body = as_json(event_of(delivery))
     request = httpcore.Request(
         "POST",
         httpcore.URL(scheme=target.scheme, host=target.host, port=target.port, target=target.path),
-        headers=[*_headers(target, body), *signed_headers(claim, body)],
+        headers=[*_headers(target, body), *signed_headers(delivery, body)],
         content=body,
     )
     network = CheckedNetwork()
@@ -67,13 +67,13 @@ async def _post(claim: Claim, found: dict[str, Any]) -> None:
     )
     try:
         response = await connection.handle_async_request(request)
-        found["status"] = response.status
+        made.status = response.status
         if response.status in policy.RETRY_AFTER_STATUSES:
-            found["retry_after"] = _retry_after(response.headers)
+            made.retry_after = _retry_after(response.headers)
         content = b""
         async for part in response.aiter_stream():
             content += part
-            found["response"] = _text(content)
+            made.response = _text(content)
             if len(content) >= READ_BYTES:
                 break
     finally:
@@ -88,6 +88,34 @@ def _headers(target: Target, body: bytes) -> list[tuple[str, str]]:
         ("User-Agent", USER_AGENT),
         ("Connection", "close"),
     ]
+
+
+def signed_headers(delivery: Delivery, body: bytes) -> list[tuple[str, str]]:
+    """The headers of Standard Webhooks; while a secret is rolled, there are two signatures.
+
+    Raises:
+        AttemptFailed: the endpoint's secret cannot be decrypted.
+    """
+    id, timestamp = delivery.public_event_id, str(int(time.time()))
+    endpoint = delivery.endpoint
+    stored = [endpoint.secret, *([endpoint.previous_secret] if endpoint.has_two_secrets else [])]
+    try:
+        keys = [secrets.decrypt(each) for each in stored]
+    except InvalidToken as exc:
+        logger.error("No key decrypts the secret of endpoint %s", endpoint.pk)
+        raise AttemptFailed("This service cannot read the endpoint's secret: roll it.") from exc
+    content = f"{id}.{timestamp}.".encode() + body
+    return [
+        ("webhook-id", id),
+        ("webhook-timestamp", timestamp),
+        ("webhook-signature", " ".join(signature(key, content) for key in keys)),
+    ]
+
+
+def signature(secret: str, content: bytes) -> str:
+    """ "v1,…": what a secret signs."""
+    key = base64.b64decode(secret.removeprefix(secrets.PREFIX))
+    return "v1," + base64.b64encode(hmac.digest(key, content, hashlib.sha256)).decode()
 
 
 def _retry_after(headers: Iterable[tuple[bytes, bytes]]) -> int:
@@ -110,22 +138,25 @@ def _trusted() -> ssl.SSLContext:
     return ssl.create_default_context()
 
 
+# What went wrong, for the workspace's admins: the first of these that is the error or its cause.
+_SENTENCES: dict[type[BaseException], str] = {
+    ssl.SSLCertVerificationError: "The certificate was not accepted: {0.verify_message}",
+    ssl.SSLError: "The TLS connection failed.",
+    ConnectionRefusedError: "The connection was refused.",
+    httpcore.ConnectError: "The connection failed.",
+    httpcore.ConnectTimeout: "The connection failed.",
+    httpcore.NetworkError: "The connection broke off.",
+    httpcore.RemoteProtocolError: "The response is not valid HTTP, or incomplete.",
+}
+
+
 def _sentence(exc: Exception) -> str:
-    """What went wrong, for the workspace's admins."""
-    cause: BaseException | None = exc
-    while cause is not None:
-        if isinstance(cause, ssl.SSLCertVerificationError):
-            return f"The certificate was not accepted: {cause.verify_message}"[:200]
-        if isinstance(cause, ssl.SSLError):
-            return "The TLS connection failed."
-        if isinstance(cause, ConnectionRefusedError):
-            return "The connection was refused."
-        cause = cause.__cause__ or cause.__context__
-    if isinstance(exc, httpcore.ConnectError | httpcore.ConnectTimeout):
-        return "The connection failed."
-    if isinstance(exc, httpcore.NetworkError):
-        return "The connection broke off."
-    if isinstance(exc, httpcore.RemoteProtocolError):
-        return "The response is not valid HTTP, or incomplete."
+    causes: list[BaseException] = [exc]
+    while cause := causes[-1].__cause__ or causes[-1].__context__:
+        causes.append(cause)
+    for kind, text in _SENTENCES.items():
+        for each in causes:
+            if isinstance(each, kind):
+                return text.format(each)[:200]
     logger.error("An attempt failed unexpectedly", exc_info=exc)
     return "This service failed; its log has the reason."

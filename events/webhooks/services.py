@@ -9,13 +9,13 @@ import logging
 import uuid
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
+from django.utils.crypto import constant_time_compare, salted_hmac
 
 from audit.models import Action
 from audit.record import record
@@ -26,6 +26,7 @@ from events.webhooks.models import (
     PENDING,
     TEST_DOCUMENT,
     TEST_EVENT,
+    Attempt,
     Delivery,
     DeliveryState,
     Endpoint,
@@ -43,7 +44,7 @@ class AlreadyCreated(Exception):
 
 
 class Changed(Exception):
-    """Somebody else has changed the endpoint since the caller has read it."""
+    """Somebody has changed the endpoint since the user has seen it."""
 
 
 class TooMany(Exception):
@@ -89,25 +90,35 @@ def create(
         raise AlreadyCreated from exc
     if workspace.endpoints.existing().count() > policy.MOST_ENDPOINTS:
         raise TooMany
-    _record(Action.WEBHOOK_CREATED, endpoint, by.get_username(), ", ".join(types))
+    _record(Action.WEBHOOK_CREATED, endpoint, by, ", ".join(types))
     return endpoint, raw
 
 
+def version(endpoint: Endpoint) -> str:
+    """A text for a form, by which `change` and `roll_secret` find out that it is too old."""
+    values = "\n".join([endpoint.url, endpoint.label, *endpoint.types, endpoint.secret])
+    return salted_hmac("events.webhooks.version", values).hexdigest()
+
+
 @transaction.atomic
-def change(endpoint: Endpoint, *, url: str, label: str, types: Sequence[str], by: User) -> None:
+def change(
+    endpoint: Endpoint,
+    *,
+    url: str,
+    label: str,
+    types: Sequence[str],
+    by: User,
+    seen: str | None = None,
+) -> None:
     """Changes the URL, the label and the types of events. Deliveries that wait go to the new URL.
 
     Args:
-        endpoint: as the user has seen it.
+        seen: the version that the user has seen, which must still be the present one.
 
     Raises:
-        Changed: another of these has changed by now, which would be overwritten.
+        Changed: it is not, so that the other change would be overwritten.
     """
-    now = _locked(endpoint)
-    wanted, seen = (url, label, set(types)), (endpoint.url, endpoint.label, set(endpoint.types))
-    if (now.url, now.label, set(now.types)) not in (wanted, seen):
-        raise Changed
-    changes = []
+    now, changes = _locked(endpoint), []
     if now.url != url:
         queries_only = public_url(url) == now.public_url
         changes.append("the URL's query" if queries_only else f"URL was {now.public_url}")
@@ -117,8 +128,9 @@ def change(endpoint: Endpoint, *, url: str, label: str, types: Sequence[str], by
     if set(now.types) != set(types):
         changes.append(f"{', '.join(now.types)} → {', '.join(types)}")
     if changes:
-        _update(now, url=url, label=label, types=list(types), failing_since=now.failing_since)
-        _record(Action.WEBHOOK_CHANGED, now, by.get_username(), "; ".join(changes))
+        _check(now, seen)
+        now.url, now.label, now.types = url, label, list(types)
+        _save(now, Action.WEBHOOK_CHANGED, by, "; ".join(changes))
 
 
 @transaction.atomic
@@ -132,8 +144,8 @@ def switch_on(endpoint: Endpoint, *, by: User) -> datetime | None:
     if now.enabled:
         return None
     off_since = now.disabled_at
-    _update(now, enabled=True, disabled_reason="", disabled_at=None, failing_since=None)
-    _record(Action.WEBHOOK_SWITCHED_ON, now, by.get_username())
+    now.enabled, now.disabled_reason, now.disabled_at, now.failing_since = True, "", None, None
+    _save(now, Action.WEBHOOK_SWITCHED_ON, by)
     return off_since
 
 
@@ -150,40 +162,38 @@ def switch_off(endpoint: Endpoint, *, by: User | None = None, reason: str = "") 
     now = _existing(lock=True).filter(pk=endpoint.pk, enabled=True).first()
     if now is None:
         return
-    _update(now, enabled=False, disabled_reason=reason, disabled_at=timezone.now())
-    person = by.get_username() if by else actor()
-    _record(Action.WEBHOOK_SWITCHED_OFF, now, person, reason)
+    now.enabled, now.disabled_reason, now.disabled_at = False, reason, timezone.now()
+    _save(now, Action.WEBHOOK_SWITCHED_OFF, by, reason)
     if by is None:
         logger.warning("Endpoint %s was switched off: %s", now.pk, reason)
 
 
-def save_results(results: Sequence[queue.Result]) -> None:
+def save_results(ended: Sequence[Attempt]) -> None:
     """Saves how attempts ended; endpoints that want no more, or fail too long, are switched off."""
-    failed = queue.save(results)
+    failed = queue.save(ended)
     too_long = timezone.now() - timedelta(days=policy.FAILING_DAYS)
     failing = Endpoint.objects.filter(pk__in=failed, failing_since__lt=too_long)
     reasons = dict.fromkeys(failing.values_list("pk", flat=True), policy.FAILING)
-    reasons |= {result.claim.endpoint_id: policy.GONE for result in results if result.gone}
+    gone = [each.delivery for each in ended if each.status == policy.GONE_STATUS]
+    reasons |= {delivery.endpoint_id: policy.GONE for delivery in gone}
     for id, reason in reasons.items():
         switch_off(Endpoint(pk=id), reason=reason)
 
 
 @transaction.atomic
-def roll_secret(endpoint: Endpoint, *, by: User) -> str:
+def roll_secret(endpoint: Endpoint, *, by: User, seen: str | None = None) -> str:
     """Replaces the secret. For 24 hours, deliveries have a signature of each of the two.
+
+    Args, Raises: as `change`.
 
     Returns:
         The new raw secret.
     """
-    now = _locked(endpoint)
-    raw = secrets.new()
-    _update(
-        now,
-        previous_secret=now.secret,
-        previous_secret_until=timezone.now() + policy.BOTH_SECRETS,
-        secret=secrets.encrypt(raw),
-    )
-    _record(Action.WEBHOOK_SECRET_ROLLED, now, by.get_username())
+    now, raw = _locked(endpoint), secrets.new()
+    _check(now, seen)
+    now.previous_secret, now.secret = now.secret, secrets.encrypt(raw)
+    now.previous_secret_until = timezone.now() + policy.BOTH_SECRETS
+    _save(now, Action.WEBHOOK_SECRET_ROLLED, by)
     return raw
 
 
@@ -191,9 +201,9 @@ def roll_secret(endpoint: Endpoint, *, by: User) -> str:
 def delete(endpoint: Endpoint, *, by: User) -> None:
     """Stops an endpoint for good and wipes its secrets; its deliveries stay for 30 days."""
     now = _locked(endpoint)
-    wiped = {"secret": "", "previous_secret": "", "previous_secret_until": None}
-    _update(now, deleted_at=timezone.now(), **wiped)
-    _record(Action.WEBHOOK_DELETED, now, by.get_username())
+    now.secret, now.previous_secret, now.previous_secret_until = "", "", None
+    now.deleted_at = timezone.now()
+    _save(now, Action.WEBHOOK_DELETED, by)
 
 
 @transaction.atomic
@@ -208,7 +218,7 @@ def send_test_event(endpoint: Endpoint, *, by: User) -> Delivery:
         status="COMPLETED",
         sequence=0,
     )
-    _record(Action.WEBHOOK_TEST_SENT, now, by.get_username())
+    _record(Action.WEBHOOK_TEST_SENT, now, by)
     return delivery
 
 
@@ -217,7 +227,7 @@ def send_again(delivery: Delivery, *, by: User) -> None:
     """Sends a delivery once more, whatever became of it."""
     now = _existing().get(pk=delivery.endpoint_id)
     _make_due(now.deliveries.filter(pk=delivery.pk))
-    _record(Action.WEBHOOK_SENT_AGAIN, now, by.get_username(), delivery.public_event_id)
+    _record(Action.WEBHOOK_SENT_AGAIN, now, by, delivery.public_event_id)
 
 
 @transaction.atomic
@@ -232,7 +242,7 @@ def send_failed_again(endpoint: Endpoint, *, by: User) -> int:
     count = _make_due(now.deliveries.filter(pk__in=failing))
     if count:
         what = f"{count:,} failed {'delivery' if count == 1 else 'deliveries'}"
-        _record(Action.WEBHOOK_SENT_AGAIN, now, by.get_username(), what)
+        _record(Action.WEBHOOK_SENT_AGAIN, now, by, what)
     return count
 
 
@@ -252,13 +262,6 @@ def _make_due(deliveries: QuerySet[Delivery]) -> int:
     )
 
 
-def _record(action: Action, endpoint: Endpoint, by: str, what: str = "") -> None:
-    """Adds an entry that names the endpoint; its query may have a token, and is left out."""
-    named = f"{endpoint.public_url} ({endpoint.pk})"
-    detail = f"{named}: {what}" if what else named
-    record(action, by=by, workspace=endpoint.workspace.snapshot(), detail=detail)
-
-
 def _existing(*, lock: bool = False) -> QuerySet[Endpoint]:
     found = Endpoint.objects.existing().select_related("workspace")
     return found.select_for_update(of=("self",), no_key=True) if lock else found
@@ -268,7 +271,23 @@ def _locked(endpoint: Endpoint) -> Endpoint:
     return _existing(lock=True).get(pk=endpoint.pk)
 
 
-def _update(endpoint: Endpoint, **values: Any) -> None:
-    for name, value in values.items():
-        setattr(endpoint, name, value)
-    endpoint.save(update_fields=values)
+def _check(now: Endpoint, seen: str | None) -> None:
+    if seen is not None and not constant_time_compare(seen, version(now)):
+        raise Changed
+
+
+def _save(endpoint: Endpoint, action: Action, by: User | None, what: str = "") -> None:
+    """Saves an endpoint whose row is locked."""
+    endpoint.save()
+    _record(action, endpoint, by, what)
+
+
+def _record(action: Action, endpoint: Endpoint, by: User | None, what: str = "") -> None:
+    """Adds an entry that names the endpoint; its query may have a token, and is left out."""
+    named = f"{endpoint.public_url} ({endpoint.pk})"
+    record(
+        action,
+        by=by.get_username() if by else actor(),
+        workspace=endpoint.workspace.snapshot(),
+        detail=f"{named}: {what}" if what else named,
+    )

@@ -19,10 +19,9 @@ from prometheus_client import Counter
 from config.management.progress import first_line
 from config.management.shutdown import Shutdown, Stopped
 from config.runtime.request_context import deadline
-from events.models import public_id
 from events.webhooks import monitoring, queue, services
+from events.webhooks.models import Attempt, Delivery
 from events.webhooks.policy import ATTEMPT_SECONDS, SLOW_SECONDS
-from events.webhooks.queue import Claim, Result
 from events.webhooks.sender import attempt
 
 logger = logging.getLogger(__name__)
@@ -44,8 +43,8 @@ class Worker:
     """One process's attempts."""
 
     def __init__(self) -> None:
-        self._running: dict[asyncio.Task[None], tuple[float, Claim]] = {}  # with their start
-        self._ended: list[Result] = []
+        self._running: dict[asyncio.Task[None], tuple[float, Delivery]] = {}  # with their start
+        self._ended: list[Attempt] = []
         self._slow: set[UUID] = set()
         self._wake = asyncio.Event()  # an attempt has ended
         self._seen = 0.0  # when this process last said that it is there
@@ -77,10 +76,10 @@ class Worker:
                 await _in_database(services.save_results, ended)
                 del self._ended[: len(ended)]
             if claims:
-                for claim in await _in_database(queue.claim, *self._free(), self._slow):
+                for delivery in await _in_database(queue.claim, *self._free(), self._slow):
                     worked = True
-                    task = asyncio.create_task(self._attempt(claim))
-                    self._running[task] = time.monotonic(), claim
+                    task = asyncio.create_task(self._attempt(delivery))
+                    self._running[task] = time.monotonic(), delivery
         except DatabaseError as exc:
             logger.error("The database: %s; trying again.", first_line(exc))
             await asyncio.sleep(IDLE_SECONDS)
@@ -100,25 +99,28 @@ class Worker:
         """
         long_ago = time.monotonic() - SLOW_SECONDS
         degraded = sum(
-            claim.degraded or start < long_ago for start, claim in self._running.values()
+            start < long_ago
+            or each.endpoint.failing_since is not None
+            or each.endpoint_id in self._slow
+            for start, each in self._running.values()
         )
         most = MOST - len(self._running)
         free = min(most, POOL - (len(self._running) - degraded))
         return free, max(0, min(most - free, POOL - degraded))
 
-    async def _attempt(self, claim: Claim) -> None:
-        result = await attempt(claim)
-        self._ended.append(result)
-        slow = result.milliseconds > SLOW_SECONDS * 1000
-        (self._slow.add if slow else self._slow.discard)(claim.endpoint_id)
-        ATTEMPTS.labels("succeeded" if result.succeeded else "failed").inc()
+    async def _attempt(self, delivery: Delivery) -> None:
+        made = await attempt(delivery)
+        self._ended.append(made)
+        slow = made.milliseconds > SLOW_SECONDS * 1000
+        (self._slow.add if slow else self._slow.discard)(delivery.endpoint_id)
+        ATTEMPTS.labels("succeeded" if made.succeeded else "failed").inc()
         logger.info(
             "Delivery %d of %s to endpoint %s: %s in %d ms",
-            claim.id,
-            public_id(claim.event_id),
-            claim.endpoint_id,
-            result.error or f"status {result.status}",
-            result.milliseconds,
+            delivery.pk,
+            delivery.public_event_id,
+            delivery.endpoint_id,
+            made.error or f"status {made.status}",
+            made.milliseconds,
         )
         del self._running[asyncio.current_task()]  # type: ignore[arg-type] # it is a task
         self._wake.set()

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.db import connection
-from django.db.models.functions import Now
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -16,14 +15,14 @@ from django.utils.html import strip_tags
 from psycopg import sql
 
 from apikeys.models import ApiKey
-from apikeys.states import state_of
+from apikeys.states import state_of, today
 from audit.models import Action, AuditEntry
 from config.console.formatting import exact
 from config.runtime.postgresql import roles
 from tests.support import factories
 from tests.support.client import get
-from tests.support.factories import Tenant, at
-from tests.support.staff import asked, body
+from tests.support.factories import Tenant, at, uid
+from tests.support.staff import body
 from workspaces.models import Membership, Session, Workspace
 
 LIST = reverse("admin:apikeys_apikey_changelist")
@@ -69,28 +68,22 @@ def test_key_list_says_all_of_a_key_that_may_be_seen(acme: Tenant, ada: Client) 
     assert "in Acme" not in html
 
 
-def test_key_list_has_those_that_ended_at_its_end_and_dimmed(acme: Tenant, ada: Client) -> None:
+def test_key_list_has_those_that_ended_at_its_end_and_says_when(acme: Tenant, ada: Client) -> None:
     keys = [factories.issue(acme.workspace, f"Number {n}", acme.admin)[0] for n in range(4)]
     keys[3].revoke(by=acme.admin)
-    ApiKey.objects.filter(pk=keys[2].pk).update(expires_at=Now())
-    html = body(ada.get(LIST))
+    later = timezone.now() + timedelta(days=300)
+    for key, expires_at in ((keys[2], at("2026-01-05 10:00:00")), (keys[1], later)):
+        ApiKey.objects.filter(pk=key.pk).update(expires_at=expires_at)
+    html = re.sub("</?time[^>]*>", "", body(ada.get(LIST)))
     order = ["Number 1", "Number 0", "Number 3", "Number 2"]
     assert re.findall(r">(Number \d)</a>", html) == order
     rows = html.split("<tr")
     ended = [name for name in order if any('class="ended"' in r and name in r for r in rows)]
     assert ended == ["Number 3", "Number 2"]
-    assert re.findall(r'aria-label="Revoke (Number \d)…"', html) == ["Number 1", "Number 0"]
-
-
-def test_key_list_says_what_the_date_of_an_end_means(acme: Tenant, ada: Client) -> None:
-    keys = [factories.issue(acme.workspace, f"Number {n}", acme.admin)[0] for n in range(3)]
-    keys[0].revoke(by=acme.admin)
-    ApiKey.objects.filter(pk=keys[1].pk).update(expires_at=at("2026-01-05 10:00:00"))
-    later = timezone.now() + timedelta(days=300)
-    ApiKey.objects.filter(pk=keys[2].pk).update(expires_at=later)
-    html = re.sub("</?time[^>]*>", "", body(ada.get(LIST)))
-    assert keys[0].revoked_at is not None
-    revoked = f"revoked {exact(keys[0].revoked_at)} by {acme.admin.username}<"
+    for verb, names in {"Roll": order[:2], "Revoke": order[:2], "Delete": order}.items():
+        assert re.findall(rf'aria-label="{verb} (Number \d)…"', html) == names
+    assert keys[3].revoked_at is not None
+    revoked = f"revoked {exact(keys[3].revoked_at)} by {acme.admin.username}<"
     for text in (revoked, "expired 2026-01-05 10:00:00 UTC<", f"expires {exact(later)}<"):
         assert html.count(text) == 1
 
@@ -111,29 +104,6 @@ def test_key_list_shows_workspaces_of_several(acme: Tenant, umbrella: Tenant, ad
     assert umbrella.key.name not in body(ada.get(LIST))
 
 
-@pytest.mark.parametrize(
-    ("query", "found"),
-    [
-        ({"q": "acme s"}, True),
-        ({"q": "nothing like it"}, False),
-        ({"state": "active"}, True),
-        ({"state": "revoked"}, False),
-        ({"state": "expired"}, False),
-        ({"state": "", "used": "", "workspace": "", "q": ""}, True),
-        ({"used": "not"}, False),
-        ({"workspace": "00000001-0000-4000-8000-000000000001"}, True),
-        ({"workspace": "00000001-0000-4000-8000-000000000002"}, False),
-        ({"workspace": "Acme"}, False),
-    ],
-)
-def test_key_list_searches_and_filters(
-    acme: Tenant, ada: Client, query: dict[str, str], found: bool
-) -> None:
-    html = body(ada.get(LIST, query))
-    assert (f"{acme.key.prefix}…" in html) is found
-    assert ("No key matches" in html) is not found
-
-
 # Key → how many days ago each of its times is.
 DAYS_AGO: dict[str, dict[str, float]] = {
     "Idle": {"created_at": 90.5, "last_used_at": 90.5},
@@ -146,29 +116,34 @@ DAYS_AGO: dict[str, dict[str, float]] = {
     "Revoked": {"created_at": 90.5, "revoked_at": 1},
     "Both": {"expires_at": 1, "revoked_at": 2},
 }
+ALL = {*DAYS_AGO, "Acme sync"}
 
 
-@pytest.mark.parametrize(
-    ("parameter", "value", "found"),
-    [
-        ("used", "not", {"Idle", "Never used"}),
-        ("state", "active", DAYS_AGO.keys() - {"Expired", "Revoked", "Both"} | {"Acme sync"}),
-        ("state", "expiring", {"Soon"}),
-        ("state", "expired", {"Expired"}),
-        ("state", "revoked", {"Revoked", "Both"}),
-    ],
-)
-def test_key_list_filters_by_state_and_by_what_is_unused_for_90_days(
-    acme: Tenant, ada: Client, parameter: str, value: str, found: set[str]
-) -> None:
+def test_key_list_searches_and_filters(acme: Tenant, ada: Client) -> None:
     for name, ago in DAYS_AGO.items():
         key, _ = factories.issue(acme.workspace, name, acme.admin)
         times = {field: timezone.now() - timedelta(days=days) for field, days in ago.items()}
         ApiKey.objects.filter(pk=key.pk).update(**times)
     assert "Unused for 90 days" in body(ada.get(LIST))
-    html = body(ada.get(LIST, {parameter: value}))
-    # Those in warnings are quoted.
-    assert set(re.findall(r">([A-Z][a-z ]+)</a>(?!”)", html)) & {*DAYS_AGO, "Acme sync"} == found
+    for query, found in {
+        "q=ACME s": {"Acme sync"},
+        "q=nothing like it": set(),
+        "state=&used=&workspace=&q=": ALL,
+        f"workspace={acme.workspace.pk}": ALL,
+        f"workspace={uid(2, 1)}": set(),
+        "workspace=Acme": set(),
+        "used=not": {"Idle", "Never used"},
+        "state=active": ALL - {"Expired", "Revoked", "Both"},
+        "state=expiring": {"Soon"},
+        "state=expired": {"Expired"},
+        "state=revoked": {"Revoked", "Both"},
+    }.items():
+        html = body(ada.get(f"{LIST}?{query}"))
+        # Those in warnings are quoted.
+        assert set(re.findall(r">([A-Z][a-z ]+)</a>(?!”)", html)) & ALL == found, query
+        assert ("No key matches" in html) is (not found), query
+    for query in ("created_by__password=a", "state=unknown", "used=yes"):
+        assert ada.get(f"{LIST}?{query}")["Location"] == f"{LIST}?e=1"
 
 
 # Hours until a key expires → its state.
@@ -203,18 +178,6 @@ def test_key_search_cuts_a_raw_key_in_the_address(acme: Tenant, ada: Client) -> 
     response = ada.get(LIST, {"q": f" {acme.raw}", "state": "active"})
     assert response["Location"] == f"{LIST}?q={acme.key.prefix}&state=active"
     assert acme.key.name in body(ada.get(response["Location"]))
-
-
-@pytest.mark.parametrize("query", ["created_by__password=a", "state=unknown", "used=yes"])
-def test_key_list_is_narrowed_by_its_own_filters_only(ada: Client, query: str) -> None:
-    assert ada.get(f"{LIST}?{query}")["Location"] == f"{LIST}?e=1"
-
-
-def test_key_list_needs_the_same_queries_however_long(acme: Tenant, ada: Client) -> None:
-    one = asked(ada, LIST)
-    for number in range(20):
-        factories.issue(acme.workspace, f"Number {number}", acme.admin)
-    assert len(asked(ada, LIST)) == len(one)
 
 
 # --- Creating
@@ -265,8 +228,9 @@ def test_key_creation_has_a_note_and_an_expiry(acme: Tenant, ada: Client) -> Non
     entry = AuditEntry.objects.get(action=Action.KEY_CREATED, key_id=key.pk)
     assert entry.detail == f"expires {day} 23:59 UTC; for: Nightly copy, by Bob"
     assert "Nightly copy, by Bob" in body(ada.get(LIST))
-    create(ada, "Monthly", expires="30")
-    month = ApiKey.objects.get(name="Monthly")
+    create(ada, "  Ünï <b>& co</b> 👩‍💻  ", expires="30")
+    month = ApiKey.objects.get(name="Ünï <b>& co</b> 👩‍💻")
+    assert "<b>& co" not in body(ada.get(LIST))
     assert month.expires_at is not None
     assert timedelta(days=29) < month.expires_at - timezone.now() <= timedelta(days=30)
 
@@ -285,7 +249,7 @@ def test_key_creation_has_a_note_and_an_expiry(acme: Tenant, ada: Client) -> Non
         ({"expires": "day", "expires_on": "tomorrow"}, "This is not a day."),
         ({"expires": "day", "expires_on": "10000-01-01"}, "This is not a day."),
         ({"expires": "day", "expires_on": "9999-12-31"}, "Choose a day within the next five years"),
-        ({"expires": "30", "expires_on": "2999-01-01"}, "Choose “At the end of a day”"),
+        ({"expires": "30", "expires_on": f"{today()}"}, "Choose “At the end of a day”"),
         ({"expires": "-1"}, "Select a valid choice."),
         ({"note": "x" * 201}, "at most 200 characters"),
         ({"note": "a\u202eb"}, "must not contain line breaks or other control characters"),
@@ -295,11 +259,6 @@ def test_key_creation_has_a_note_and_an_expiry(acme: Tenant, ada: Client) -> Non
 def test_key_creation_names_its_errors(ada: Client, fields: dict[str, str], message: str) -> None:
     assert message in body(create(ada, **fields))
     assert ApiKey.objects.count() == 1
-
-
-def test_key_is_not_named_like_a_key(acme: Tenant, ada: Client) -> None:
-    assert "A name must not contain an API key." in body(create(ada, acme.raw))
-    assert acme.raw[12:] not in str(AuditEntry.objects.values())
 
 
 def test_key_creation_hints_at_a_name_in_use(acme: Tenant, umbrella: Tenant, ada: Client) -> None:
@@ -333,12 +292,6 @@ def test_key_creation_form_belongs_to_one_user(acme: Tenant, umbrella: Tenant, a
         response = other.post(NEW, {"new_id": new_id, "name": "Mine"})
         assert response.status_code == 200
         assert not ApiKey.objects.filter(name="Mine").exists()
-
-
-def test_key_creation_strips_surrounding_space_of_the_name_and_nothing_else(ada: Client) -> None:
-    create(ada, "  Ünï <b>& co</b> 👩‍💻  ")
-    assert ApiKey.objects.filter(name="Ünï <b>& co</b> 👩‍💻").exists()
-    assert "<b>& co" not in body(ada.get(LIST))
 
 
 def test_key_creation_offers_the_workspaces_of_an_admin_of_several(
@@ -441,7 +394,7 @@ def test_key_deletion_keeps_it_in_the_audit_log_only(acme: Tenant, ada: Client) 
 
 
 def test_key_deletion_asks_for_the_name_if_used_today(acme: Tenant, ada: Client) -> None:
-    assert acme.get("/me").status == 200
+    ApiKey.objects.update(last_used_at=timezone.now())
     assert "Type its name" in body(ada.get(page(acme.key, "delete")))
     for typed in ("", "acme sync", "1"):
         html = body(ada.post(page(acme.key, "delete"), {"confirmed": "yes", "typed": typed}))
@@ -449,23 +402,21 @@ def test_key_deletion_asks_for_the_name_if_used_today(acme: Tenant, ada: Client)
     assert acme.get("/me").status == 200
     ada.post(page(acme.key, "delete"), {"confirmed": "yes", "typed": " Acme sync "})
     assert acme.get("/me").status == 401
+    ended, _ = factories.issue(acme.workspace, "Ended", acme.admin)
+    ended.revoke(by=acme.admin)
+    ApiKey.objects.update(last_used_at=timezone.now())
+    assert "Type" not in body(ada.get(page(ended, "delete")))
 
 
 def test_key_deletion_asks_for_the_number_of_several(acme: Tenant, ada: Client) -> None:
     other, _ = factories.issue(acme.workspace, "Other", acme.admin)
-    acme.get("/me")
+    ApiKey.objects.filter(pk=other.pk).update(last_used_at=timezone.now())
     chosen = {"action": "delete_selected", "_selected_action": [acme.key.pk, other.pk]}
     assert "Type the number of keys" in body(ada.post(LIST, chosen))
     ada.post(LIST, {**chosen, "confirmed": "yes", "typed": "Acme sync"})
     assert ApiKey.objects.count() == 2
     ada.post(LIST, {**chosen, "confirmed": "yes", "typed": "2"})
     assert not ApiKey.objects.exists()
-
-
-def test_key_deletion_of_a_revoked_key_asks_for_nothing(acme: Tenant, ada: Client) -> None:
-    acme.get("/me")
-    acme.key.revoke(by=acme.admin)
-    assert "Type" not in body(ada.get(page(acme.key, "delete")))
 
 
 @pytest.mark.parametrize(
@@ -505,7 +456,8 @@ def test_name_and_note_are_edited_and_recorded(acme: Tenant, ada: Client) -> Non
     assert acme.key.name in body(ada.get(url))
     response = ada.post(url, {"name": " Archive ", "note": "Kai's server"}, follow=True)
     assert "The changes are saved." in body(response)
-    ada.post(url, {"name": "Archive", "note": "Kai's server"})  # changes nothing
+    for name in ("Archive", "", "x" * 101, "a\u202eb"):  # changes nothing
+        ada.post(url, {"name": name, "note": "Kai's server"})
     acme.key.refresh_from_db()
     assert (acme.key.name, acme.key.note) == ("Archive", "Kai's server")
     [entry] = AuditEntry.objects.filter(action=Action.KEY_CHANGED)
@@ -514,16 +466,3 @@ def test_name_and_note_are_edited_and_recorded(acme: Tenant, ada: Client) -> Non
     [created] = AuditEntry.objects.filter(action=Action.KEY_CREATED, key_id=acme.key.pk)
     assert created.key_name == "Acme sync"
     assert acme.get("/me").status == 200
-
-
-@pytest.mark.parametrize("name", ["", "x" * 101, "a\u202eb"])
-def test_edited_name_has_the_same_rules(acme: Tenant, ada: Client, name: str) -> None:
-    ada.post(reverse("admin:apikeys_apikey_edit", args=[acme.key.pk]), {"name": name, "note": ""})
-    acme.key.refresh_from_db()
-    assert acme.key.name == "Acme sync"
-
-
-def test_row_of_a_key_leads_to_all_that_ends_it(acme: Tenant, ada: Client) -> None:
-    html = body(ada.get(reverse("admin:apikeys_apikey_changelist")))
-    for verb in ("Roll", "Revoke", "Delete"):
-        assert f'aria-label="{verb} Acme sync…"' in html

@@ -3,17 +3,15 @@
 import hashlib
 import os
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from string import ascii_letters, digits
 
 import pytest
 from django.db import connection
 from django.db.models.functions import Now
-from django.utils import timezone
 from redis import Redis
 
-from apikeys import authentication, keys
-from apikeys.authentication import LAST_USED_EVERY, note_use
+from apikeys import keys
 from apikeys.models import ApiKey
 from config.runtime.key_format import PUBLIC_LENGTH
 from config.runtime.postgresql import roles
@@ -139,67 +137,6 @@ def test_key_that_has_ended_is_refused_at_once(server: Server, acme: Tenant, end
     assert server.get("/me", acme.raw).status == 200
     ENDS[end](acme)
     assert server.get("/me", acme.raw).status == 401
-
-
-def test_key_last_use_is_written_at_most_once_a_minute(acme: Tenant) -> None:
-    assert acme.key.last_used_at is None
-    before = timezone.now()
-    acme.get("/me")
-    first = last_use(acme.key)
-    assert before <= first <= timezone.now()
-    acme.get("/me")
-    assert last_use(acme.key) == first
-    ApiKey.objects.update(last_used_at=first - timedelta(minutes=1))
-    acme.get("/me")
-    assert last_use(acme.key) > first
-
-
-def test_key_last_use_is_written_by_one_of_two_requests_that_see_it_due(acme: Tenant) -> None:
-    one, two = (ApiKey.objects.get(pk=acme.key.pk) for _ in range(2))
-    now = timezone.now()
-    note_use(one.id, one.last_used_at, now)
-    note_use(two.id, two.last_used_at, now + timedelta(seconds=1))
-    assert last_use(acme.key) == now
-
-
-def test_key_last_use_has_the_address_and_the_client_without_secrets(acme: Tenant) -> None:
-    agent = f"sync {acme.raw} https://me:pass@host {'x' * 600}"
-    acme.get("/me", user_agent=agent)
-    acme.key.refresh_from_db()
-    assert acme.key.last_used_address == "127.0.0.1"
-    assert acme.key.last_used_client.startswith(f"sync {acme.key.prefix}… https://me:…@host xxx")
-    assert len(acme.key.last_used_client) == 500
-
-
-@pytest.mark.django_db(transaction=True)
-def test_key_last_use_that_cannot_be_written_fails_no_request_and_waits_for_a_minute(
-    acme: Tenant, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(authentication, "_paused_until", datetime.min.replace(tzinfo=UTC))
-    for read_only in ("on", "off"):
-        with connection.cursor() as cursor:
-            cursor.execute(f"SET default_transaction_read_only = {read_only}")
-        assert [acme.get("/me").status for _ in range(2)] == [200, 200]
-        acme.key.refresh_from_db()
-        assert acme.key.last_used_at is None
-    assert caplog.text.count("The last use of keys is not recorded") == 1
-    later = timezone.now() + LAST_USED_EVERY
-    note_use(acme.key.id, None, later)
-    assert last_use(acme.key) == later
-
-
-def test_key_that_is_refused_has_not_been_used(acme: Tenant) -> None:
-    acme.key.revoke(by=acme.admin)
-    assert acme.get("/me").status == 401
-    acme.key.refresh_from_db()
-    assert acme.key.last_used_at is None
-
-
-def last_use(key: ApiKey) -> datetime:
-    """When the key was used, as it is stored."""
-    key.refresh_from_db()
-    assert key.last_used_at is not None
-    return key.last_used_at
 
 
 def everything_in_the_database() -> Iterator[str]:

@@ -12,7 +12,6 @@ from django.test import override_settings
 from audit.models import AuditEntry
 from config.management.commands import run
 from documents import demo
-from documents.demo.completing import complete_next
 from documents.models import Document
 from events.models import EventType
 from events.webhooks import demo as webhooks
@@ -37,25 +36,19 @@ def port_of(endpoint: Endpoint) -> int:
     return int(port)
 
 
-def test_receiver_s_endpoint_is_created_once(demo_acme: Workspace, acme: Tenant) -> None:
-    found = webhooks.receiver(demo_acme, acme.admin)
-    endpoint = Endpoint.objects.get()
-    assert found is not None
-    assert found[0] == port_of(endpoint)
-    assert found[1].startswith("whsec_")
-    assert endpoint.workspace == demo_acme
-    assert endpoint.types == EventType.values
-    assert webhooks.receiver(demo_acme, acme.admin) == found
-
-
-def test_receiver_s_endpoint_moves_if_its_port_is_taken(demo_acme: Workspace, acme: Tenant) -> None:
+def test_receiver_s_endpoint_is_created_once_and_moves_if_its_port_is_taken(
+    demo_acme: Workspace, acme: Tenant
+) -> None:
     before = webhooks.receiver(demo_acme, acme.admin)
+    endpoint = Endpoint.objects.get()
     assert before is not None
+    assert before[0] == port_of(endpoint)
+    assert before[1].startswith("whsec_")
+    assert (endpoint.workspace, endpoint.types) == (demo_acme, EventType.values)
+    assert webhooks.receiver(demo_acme, acme.admin) == before
     with contextlib.closing(socket.create_server(("127.0.0.1", before[0]))):
         after = webhooks.receiver(demo_acme, acme.admin)
-    assert after is not None
-    assert after == (port_of(Endpoint.objects.get()), before[1])
-    assert after != before
+    assert after == (port_of(Endpoint.objects.get()), before[1]) != before
 
 
 def test_receiver_is_not_started_if_a_user_has_changed_or_deleted_its_endpoint(
@@ -88,30 +81,23 @@ def test_complete_document_completes_the_oldest_one_that_waits(
     factories.document(acme.workspace, "SENT", created_at=factories.at("2020-01-01 00:00:00"))
     for status in ("DRAFT", "DECLINED", "COMPLETED"):
         factories.document(demo_acme, status)
-    made = [factories.document(demo_acme, status) for status in ("VIEWED", "SENT")]
-    for document in made:
-        factories.recipient(document, "SIGNER", "SENT")
-        factories.recipient(document, "APPROVER", "APPROVED")
-        factories.recipient(document, "CC", "SENT")
-    for document in made:
+    for made in [factories.document(demo_acme, status) for status in ("VIEWED", "SENT")]:
+        for role, status in (("SIGNER", "SENT"), ("APPROVER", "APPROVED"), ("CC", "SENT")):
+            factories.recipient(made, role, status)
         printed = StringIO()
         call_command("complete_document", stdout=printed)
-        assert printed.getvalue() == f"Completed: {document.title} ({document.id})\n"
-        document = Document.objects.get(pk=document.pk)
-        factories.saved_objects += [
-            file.object_key for file in (document.signed, document.certificate) if file
-        ]
-        assert document.status == "COMPLETED"
+        assert printed.getvalue() == f"Completed: {made.title} ({made.id})\n"
+        document = Document.objects.get(pk=made.pk)
+        files = [file for file in (document.signed, document.certificate) if file]
+        factories.saved_objects += [file.object_key for file in files]
+        assert (document.status, len(files)) == ("COMPLETED", 2)
         recipients = dict(document.recipients.values_list("role", "status"))
         assert recipients == {"SIGNER": "SIGNED", "APPROVER": "APPROVED", "CC": "SENT"}
         assert document.recipients.filter(completed_at=None).count() == 2
-        assert document.signed
         entries = AuditEntry.objects.filter(document_id=document.pk).order_by("id")
-        assert list(entries.values_list("action", "detail", "file_type"))[:2] == [
+        assert list(entries.values_list("action", "detail", "file_sha256"))[:2] == [
             ("document.imported", "completed", ""),
-            ("document.file_imported", "", "signed"),
+            ("document.file_imported", "", files[0].sha256),
         ]
-        assert entries[1].file_sha256 == document.signed.sha256
     with pytest.raises(CommandError, match="No document of the demo's workspace Acme waits"):
         call_command("complete_document")
-    assert complete_next() is None

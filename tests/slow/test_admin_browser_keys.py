@@ -5,6 +5,7 @@ import re
 import subprocess
 
 from django.urls import reverse
+from django.utils import timezone
 from selenium.webdriver.common.keys import Keys
 
 from apikeys.models import ApiKey
@@ -130,6 +131,7 @@ def test_key_pages_revoke_in_three_clicks_then_401_and_delete(
 ) -> None:
     browser.log_in(acme.admin)
     assert acme.get("/me").status == 200
+    ApiKey.objects.update(last_used_at=timezone.now())
     browser.open(START)
     browser.follow(browser.find(".sections-nav a[href*='apikeys']"))
     browser.click("Revoke…")

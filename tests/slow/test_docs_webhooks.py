@@ -13,7 +13,7 @@ from standardwebhooks import WebhookVerificationError
 from config.api.responses import as_json
 from events.models import KEEP_DAYS, public_id
 from events.serializers import event
-from events.webhooks import policy, secrets, signature
+from events.webhooks import policy, secrets, sender
 from tests.support.factories import uid
 from tests.support.openapi import SCHEMA, resolved, validator
 
@@ -90,7 +90,7 @@ def signed() -> tuple[bytes, dict[str, str], str]:
     headers = {
         "webhook-id": public_id(uid(1)),
         "webhook-timestamp": timestamp,
-        "webhook-signature": signature.signature(secret, content),
+        "webhook-signature": sender.signature(secret, content),
     }
     return body, headers, secret
 

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from apikeys.models import ApiKey
-from apikeys.usage import report
+from apikeys.states import today
 from apikeys.usage.models import KeyUsage
 from audit.models import Action
 from documents.models import Document
@@ -33,13 +33,13 @@ def lived_in(acme: Tenant) -> Tenant:
     others = [
         factories.issue(acme.workspace, name, acme.admin)[0] for name in ("Reports", "Archive")
     ]
-    today = report.today()
+    last = today()
     KeyUsage.objects.bulk_create(
         KeyUsage(
             key_id=key.pk,
-            day=today - timedelta(days=day),
+            day=last - timedelta(days=day),
             workspace_id=acme.workspace.pk,
-            ok=scale * (4 if (today - timedelta(days=day)).weekday() > 4 else 30 + 17 * day % 23),
+            ok=scale * (4 if (last - timedelta(days=day)).weekday() > 4 else 30 + 17 * day % 23),
             errors=day % 9 // 8,
             limited=0,
             downloads=scale * (day % 5),

@@ -89,18 +89,3 @@ def test_locked_table_of_usage_delays_no_request(quick: Server, acme: Tenant) ->
         assert quick.get("/me", acme.raw).status == 200  # no circuit breaker has opened
     assert eventually(lambda: usage(acme).ok == 4)
     assert value(quick, "documents_usage_lost_total", kind="usage") == 0
-
-
-def test_usage_of_several_servers_adds_up(
-    transactional_db: None, acme: Tenant, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    folders = [tmp_path_factory.mktemp("server") for _ in range(2)]
-    with (
-        running(Server(folders[0], USAGE_FLUSH_SECONDS="1")) as one,
-        running(Server(folders[1], USAGE_FLUSH_SECONDS="1")) as other,
-    ):
-        for _ in range(5):
-            for server in (one, other):
-                assert server.get("/me", acme.raw).status == 200
-        assert eventually(lambda: usage(acme).ok == 10)
-    assert report.addresses(acme.key.pk)[0].requests == 10

@@ -2,32 +2,32 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
+from types import ModuleType
 from typing import Any
 from uuid import UUID
 
 import pytest
 from django.utils import timezone
 
+from apikeys.usage import flusher as usage_flusher
 from apikeys.usage.buffers import DROPPED
-from apikeys.usage.flusher import Flusher
-from apikeys.usage.middleware import BUFFERS
 from apikeys.usage.models import KeyUsage, RefusedRequest
 from apikeys.usage.refusals import REFUSED
 from tests.support.factories import numbered
 
 
 def empty_buffers() -> None:
-    for buffer in BUFFERS:
+    for buffer in usage_flusher.BUFFERS:
         buffer.take()
         buffer._failed = {}
     REFUSED.forget_groups()
 
 
 @pytest.fixture
-def flusher(db: None) -> Iterator[Flusher]:
+def flusher(db: None) -> Iterator[ModuleType]:
     """Writes what this test's requests have added, and nothing else."""
     empty_buffers()
-    yield Flusher(BUFFERS)
+    yield usage_flusher
     empty_buffers()
 
 

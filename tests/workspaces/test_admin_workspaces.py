@@ -167,7 +167,7 @@ def test_workspace_suspension_shows_keys_webhooks_and_admins(
 ) -> None:
     staff.member(acme.workspace, "amy@acme.example", "ADMIN")
     factories.issue(acme.workspace, "Never used", acme.admin)
-    acme.get("/me")
+    type(acme.key).objects.filter(pk=acme.key.pk).update(last_used_at=timezone.now())
     hook = webhooks.endpoint(acme)
     webhooks.delivery(hook)
     html = body(desk.get(page(acme.workspace, "suspend")))

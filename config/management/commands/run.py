@@ -32,8 +32,7 @@ from django.urls import reverse
 from django.utils.crypto import get_random_string
 
 from apikeys import keys
-from apikeys.managers import AlreadyIssued
-from apikeys.models import ApiKey
+from apikeys.models import AlreadyIssued, ApiKey
 from config.dev import data_dir
 from config.dev.companions import ROOT, Companion, running
 from config.management.progress import ProgressCommand

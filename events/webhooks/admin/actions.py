@@ -5,22 +5,13 @@ from typing import Any
 from django import forms
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
-from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.html import format_html
 
 from config.console.object_page import ActionPage, Button, Prompt, Refused
 from events.models import KEEP_DAYS
 from events.webhooks import policy, services
+from events.webhooks.admin import texts
 from events.webhooks.admin.forms import EndpointForm, NewEndpointForm
-from events.webhooks.admin.texts import (
-    ENDPOINT,
-    LIST,
-    both_secrets,
-    missed,
-    sent_again,
-    sent_once,
-    waiting,
-)
 from events.webhooks.models import Delivery, Endpoint
 from workspaces.directory import label_for, own_workspaces
 from workspaces.models import Workspace
@@ -52,7 +43,7 @@ class CreateEndpoint(ActionPage):
             title="Create a webhook",
             button="Create the webhook",
             sentences=["The next page shows a secret, once. Have a safe place for it at hand."],
-            warnings=filter(None, map(waiting, Workspace.objects.administered_by(self.user))),
+            warnings=filter(None, map(texts.waiting, Workspace.objects.administered_by(self.user))),
             facts=self.form.facts(),
         )
 
@@ -61,11 +52,9 @@ class CreateEndpoint(ActionPage):
         try:
             self.obj, raw = services.create(
                 workspace=self.form.chosen_workspace(),
-                url=values["url"],
-                label=values["label"],
-                types=values["types"],
                 by=self.user,
                 id=values["new_id"],
+                **{name: values[name] for name in EndpointForm.base_fields},
             )
         except services.TooMany:
             most = policy.MOST_ENDPOINTS
@@ -75,7 +64,7 @@ class CreateEndpoint(ActionPage):
             raise Refused(
                 "Nothing was created: this form has already created its webhook. A secret is "
                 "shown only once; if you did not copy it, roll it.",
-                reverse(ENDPOINT, args=[values["new_id"]]),
+                reverse(texts.ENDPOINT, args=[values["new_id"]]),
             ) from None
         return secret_page(self, raw, title="Webhook created")
 
@@ -113,28 +102,20 @@ class ChangeEndpoint(EndpointAction):
             "initial": {name: getattr(self.endpoint, name) for name in self.form_class.base_fields}
         }
 
-    def shown(self) -> str:
-        """Tells a form that shows other values."""
-        values = "\n".join([self.endpoint.url, self.endpoint.label, *self.endpoint.types])
-        return salted_hmac("events.webhooks.edit", values).hexdigest()
-
     def prompt(self) -> Prompt:
         return Prompt(
             title="Change the webhook",
             button="Save",
             facts={"Workspace": label_for(self.request, self.endpoint.workspace)},
-            hidden=[("shown", self.shown())],
+            hidden=[("version", services.version(self.endpoint))],
         )
 
     def run(self) -> str:
-        endpoint, values = self.endpoint, self.form.cleaned_data
-        same = all(value == getattr(endpoint, name) for name, value in values.items())
+        endpoint, seen = self.endpoint, self.request.POST.get("version", "")
         try:
-            if not same and self.request.POST.get("shown") != self.shown():
-                raise services.Changed
-            services.change(endpoint, **values, by=self.user)
+            services.change(endpoint, **self.form.cleaned_data, by=self.user, seen=seen)
         except services.Changed:
-            endpoint.refresh_from_db(fields=["url", "label", "types"])
+            endpoint.refresh_from_db()
             raise forms.ValidationError(
                 "The webhook was changed since you opened this form. Its URL is now "
                 f"{endpoint.url}, its events are {', '.join(endpoint.types)}. Look at the form "
@@ -146,11 +127,8 @@ class ChangeEndpoint(EndpointAction):
 class RollSecret(EndpointAction):
     """Asks, then shows the new secret. The form is for the present secret only."""
 
-    def present(self) -> str:
-        return salted_hmac("events.webhooks.roll", self.endpoint.secret).hexdigest()
-
     def prompt(self) -> Prompt:
-        stops = ["The previous secret stops working now."] if both_secrets(self.endpoint) else []
+        stops = ["The previous secret stops working now."] if self.endpoint.has_two_secrets else []
         return Prompt(
             title="Roll the secret?",
             button="Roll the secret",
@@ -160,16 +138,18 @@ class RollSecret(EndpointAction):
                 "can change over. After that, only the new one signs.",
                 *stops,
             ],
-            hidden=[("present", self.present())],
+            hidden=[("version", services.version(self.endpoint))],
         )
 
     def run(self) -> HttpResponse:
-        if not constant_time_compare(self.request.POST.get("present", ""), self.present()):
+        seen = self.request.POST.get("version", "")
+        try:
+            raw = services.roll_secret(self.endpoint, by=self.user, seen=seen)
+        except services.Changed:
             raise Refused(
-                "Nothing was rolled: the secret has changed since this form was opened. A secret "
+                "Nothing was rolled: the webhook was changed since this form was opened. A secret "
                 "is shown only once; if you did not copy it, roll it again."
-            )
-        raw = services.roll_secret(self.endpoint, by=self.user)
+            ) from None
         self.endpoint.refresh_from_db(fields=["previous_secret_until"])
         return secret_page(self, raw, title="Secret rolled")
 
@@ -220,7 +200,7 @@ class DeleteEndpoint(EndpointAction):
 
     @property
     def next_url(self) -> str:
-        return reverse(LIST)
+        return reverse(texts.LIST)
 
 
 class SwitchOn(EndpointAction, Button):
@@ -230,11 +210,11 @@ class SwitchOn(EndpointAction, Button):
         off_since = services.switch_on(self.endpoint, by=self.user)
         if off_since is None:  # a second click
             return ""
-        waits = waiting(self.endpoint.workspace)
+        waits = texts.waiting(self.endpoint.workspace)
         return format_html(
             "It is on: events from now on are sent to it. Pending deliveries are sent {}. {}",
             "once the workspace may use the API" if waits else "now",
-            missed(off_since),
+            texts.missed(off_since),
         )
 
 
@@ -243,7 +223,7 @@ class SendTestEvent(EndpointAction, Button):
 
     def run(self) -> str:
         services.send_test_event(self.endpoint, by=self.user)
-        if when := sent_once(self.endpoint):
+        if when := texts.sent_once(self.endpoint):
             return f"A test event was added. It is sent {when}."
         return "A test event is on its way."
 
@@ -256,7 +236,7 @@ class SendFailedAgain(EndpointAction, Button):
         if not count:
             return "No deliveries to send again."
         what = f"{count:,} {'delivery is' if count == 1 else 'deliveries are'}"
-        return f"{what} {sent_again(self.endpoint)}."
+        return f"{what} {texts.sent_again(self.endpoint)}."
 
 
 class SendAgain(EndpointAction, Button):
@@ -266,4 +246,4 @@ class SendAgain(EndpointAction, Button):
 
     def run(self) -> str:
         services.send_again(self.obj, by=self.user)
-        return f"It is {sent_again(self.endpoint)}."
+        return f"It is {texts.sent_again(self.endpoint)}."

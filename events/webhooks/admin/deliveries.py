@@ -3,28 +3,59 @@
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Prefetch, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.db.models import Model, Prefetch, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from config.api.responses import as_json
+from config.console.base import request_user
+from config.console.changelist import ReadOnlyAdmin
 from config.console.formatting import date_column, pill, time_tag
 from config.console.object_page import ObjectPage
 from config.templatetags.console import copyable
-from events.serializers import event
-from events.webhooks.admin.access import WebhookAccess, may_change
+from events.serializers import event_of
 from events.webhooks.admin.actions import SendAgain
 from events.webhooks.admin.forms import DeliveryFilter
 from events.webhooks.admin.texts import ENDPOINT, LIST, explanation, sent_once, waiting
 from events.webhooks.models import TEST_DOCUMENT, Attempt, Delivery, DeliveryState, Endpoint
-from workspaces.directory import label_for
+from workspaces.directory import label_for, own_workspaces
+from workspaces.permissions import sees_every_workspace
 
 NO_REDIRECTS = "Redirects are not followed."
 DUE = "as soon as possible"
 PILLS: dict[str, str] = {DeliveryState.DELIVERED: "ok", DeliveryState.FAILED: "bad"}
+
+
+class WebhookAccess(ReadOnlyAdmin):
+    """Only admins of its workspace change a webhook; support staff and operators see it.
+
+    All access goes through `get_queryset`, so that for anybody else it does not exist.
+
+    Attributes:
+        workspace_lookup: from a row to its workspace.
+    """
+
+    workspace_lookup = "workspace"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        rows: QuerySet[Any] = super().get_queryset(request)
+        if not sees_every_workspace(request_user(request)):
+            rows = rows.filter(**{f"{self.workspace_lookup}__in": list(own_workspaces(request))})
+        return rows.select_related(self.workspace_lookup)
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return sees_every_workspace(request_user(request)) or bool(own_workspaces(request))
+
+    def history_url(self, obj: Model) -> str:
+        raise Http404  # entries have no id of a webhook
+
+
+def may_change(request: HttpRequest, endpoint: Endpoint) -> bool:
+    """Whether the user may change the endpoint: it exists, in an own workspace."""
+    return endpoint.deleted_at is None and endpoint.workspace_id in own_workspaces(request)
 
 
 class DeliveryPage(ObjectPage):
@@ -40,13 +71,13 @@ class DeliveryPage(ObjectPage):
             "delivery": delivery,
             "endpoint": endpoint,
             "deleted": explanation(endpoint) if endpoint.deleted_at else "",
-            "document": document_of(delivery),
+            "document": self.section.document(delivery),
             "workspace": label_for(self.request, endpoint.workspace),
-            "state": pill_of(delivery),
+            "state": state_pill(delivery),
             "next": next,
             "live": next == DUE,
             "waiting": waiting(endpoint.workspace),
-            "body": sent_body(delivery),
+            "body": as_json(event_of(delivery)).decode(),  # as every attempt sends it
             "no_redirects": NO_REDIRECTS,
             "attempts": delivery.attempt_set.order_by("number"),
             "may_send": may_change(self.request, endpoint) and may_send(delivery),
@@ -104,13 +135,14 @@ class DeliveryAdmin(WebhookAccess):
 
     @admin.display(description="document")
     def document(self, delivery: Delivery) -> str:
-        return document_of(delivery)
+        is_test = delivery.document_id == TEST_DOCUMENT
+        return "–" if is_test else copyable(delivery.document_id)
 
     @admin.display(description="state")
     def became(self, delivery: Delivery) -> str:
         attempts = list(delivery.attempt_set.all())
         last = outcome(attempts[-1]) if attempts else ""
-        return format_html('{} <div class="quiet">{}</div>', pill_of(delivery), last)
+        return format_html('{} <div class="quiet">{}</div>', state_pill(delivery), last)
 
     @admin.display(description="next attempt")
     def next(self, delivery: Delivery) -> str:
@@ -129,41 +161,18 @@ class DeliveriesOf(DeliveryAdmin):
         self.endpoint = endpoint
 
 
-def state_pill(state: str, failures: int, endpoint: Endpoint) -> SafeString:
+def state_pill(delivery: Delivery) -> SafeString:
     """What became of a delivery; of those that are pending, which ones have failed already."""
-    kind, label = PILLS.get(state, "warn"), DeliveryState(state).label
-    if state == DeliveryState.PENDING and endpoint.deleted_at:
+    kind, label = PILLS.get(delivery.state, "warn"), DeliveryState(delivery.state).label
+    if delivery.state == DeliveryState.PENDING and delivery.endpoint.deleted_at:
         kind, label = "quiet", "Not sent: the webhook was deleted"
-    elif state == DeliveryState.PENDING and failures:
+    elif delivery.state == DeliveryState.PENDING and delivery.failures:
         label = "Retrying"
     return pill(kind, label)
 
 
-def pill_of(delivery: Delivery) -> SafeString:
-    return state_pill(delivery.state, delivery.failures, delivery.endpoint)
-
-
-def document_of(delivery: Delivery) -> SafeString | str:
-    if delivery.document_id == TEST_DOCUMENT:
-        return "–"
-    return copyable(delivery.document_id)
-
-
-def sent_body(delivery: Delivery) -> str:
-    """The JSON text, as every attempt sends it."""
-    return as_json(
-        event(
-            delivery.event_id,
-            delivery.type,
-            delivery.occurred_at,
-            str(delivery.document_id),
-            delivery.status,
-        )
-    ).decode()
-
-
 def may_send(delivery: Delivery) -> bool:
-    """Whether it was attempted already, as `queue.send_again` asks."""
+    """Whether it was attempted already, as `services.send_again` asks."""
     return delivery.state != DeliveryState.PENDING or delivery.failures > 0
 
 

@@ -17,28 +17,11 @@ from config.console.changelist import KeysetChangeList
 from config.console.formatting import Bad, ago_with_exact
 from config.console.object_page import ObjectPage
 from events.webhooks import services
-from events.webhooks.admin.access import WebhookAccess, may_change
-from events.webhooks.admin.actions import (
-    ChangeEndpoint,
-    CreateEndpoint,
-    DeleteEndpoint,
-    RollSecret,
-    SendFailedAgain,
-    SendTestEvent,
-    SwitchOff,
-    SwitchOn,
-)
-from events.webhooks.admin.deliveries import DeliveriesOf
+from events.webhooks.admin import actions
+from events.webhooks.admin.deliveries import DeliveriesOf, WebhookAccess, may_change
 from events.webhooks.admin.deliveries import state_pill as delivery_pill
 from events.webhooks.admin.forms import EndpointFilter
-from events.webhooks.admin.texts import (
-    both_secrets,
-    explanation,
-    sent_once,
-    state_pill,
-    waiting,
-    warnings,
-)
+from events.webhooks.admin.texts import explanation, sent_once, state_pill, waiting, warnings
 from events.webhooks.models import FAILING, PENDING, Attempt, Delivery, Endpoint
 from workspaces.directory import label_for, own_workspaces
 from workspaces.models import Workspace
@@ -63,6 +46,8 @@ class EndpointPage(ObjectPage):
 
     def get(self, request: HttpRequest) -> HttpResponse:
         endpoint, may = self.obj, may_change(request, self.obj)
+        failing = endpoint.deliveries.filter(FAILING)
+        due = endpoint.deliveries.filter(PENDING, next_attempt_at__lte=Now())
         return DeliveriesOf(endpoint, self.section.admin_site).changelist_view(
             request,
             {
@@ -75,25 +60,15 @@ class EndpointPage(ObjectPage):
                 "address": endpoint.url if may else endpoint.public_url,
                 "state": state_pill(endpoint),
                 "explanation": explanation(endpoint),
-                "both_secrets": both_secrets(endpoint),
                 "workspace_label": label_for(request, endpoint.workspace),
                 "log_url": filtered_log_url(workspace_id__exact=endpoint.workspace_id),
                 "may_change": may,
-                "failed": failed_count(endpoint) if may else 0,
-                "live": is_due(endpoint),
+                # As far as one click sends them again.
+                "failed": failing[: services.MOST_AGAIN].count() if may else 0,
+                # Whether deliveries to it are being sent now.
+                "live": not endpoint.deleted_at and not sent_once(endpoint) and due.exists(),
             },
         )
-
-
-def failed_count(endpoint: Endpoint) -> int:
-    """How many deliveries fail, as far as one click sends them again."""
-    return endpoint.deliveries.filter(FAILING)[: services.MOST_AGAIN].count()
-
-
-def is_due(endpoint: Endpoint) -> bool:
-    """Whether deliveries to it are being sent now."""
-    due = endpoint.deliveries.filter(PENDING, next_attempt_at__lte=Now())
-    return not endpoint.deleted_at and not sent_once(endpoint) and due.exists()
 
 
 @admin.register(Endpoint)
@@ -103,15 +78,15 @@ class EndpointAdmin(WebhookAccess):
     add_text = "Create a webhook"
     menu_position = 20
     pages = {
-        "add": CreateEndpoint,
+        "add": actions.CreateEndpoint,
         "change": EndpointPage,
-        "edit": ChangeEndpoint,
-        "roll": RollSecret,
-        "switch_on": SwitchOn,
-        "switch_off": SwitchOff,
-        "test": SendTestEvent,
-        "again": SendFailedAgain,
-        "delete": DeleteEndpoint,
+        "edit": actions.ChangeEndpoint,
+        "roll": actions.RollSecret,
+        "switch_on": actions.SwitchOn,
+        "switch_off": actions.SwitchOff,
+        "test": actions.SendTestEvent,
+        "again": actions.SendFailedAgain,
+        "delete": actions.DeleteEndpoint,
     }
     change_list_template = "admin/webhooks/endpoint/change_list.html"
     list_display_links = ("address",)
@@ -186,8 +161,10 @@ class EndpointAdmin(WebhookAccess):
     def last_delivery(self, endpoint: Any) -> str:
         if endpoint.last_at is None:
             return ""
-        pill = delivery_pill(endpoint.last_state, endpoint.last_failures, endpoint)
-        return format_html("{} {}", ago_with_exact(endpoint.last_at), pill)
+        last = Delivery(
+            endpoint=endpoint, state=endpoint.last_state, failures=endpoint.last_failures
+        )
+        return format_html("{} {}", ago_with_exact(endpoint.last_at), delivery_pill(last))
 
     @admin.display(description="undelivered, 24 h")
     def failures(self, endpoint: Any) -> str:

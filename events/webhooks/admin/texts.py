@@ -3,7 +3,6 @@
 from datetime import datetime
 
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -19,12 +18,6 @@ LIST = "admin:webhooks_endpoint_changelist"
 ENDPOINT = "admin:webhooks_endpoint_change"
 MOST_WARNINGS = 3  # more webhooks in the same state have one warning
 MANY = {"off": "{} webhooks are switched off", "failing": "{} webhooks are failing"}
-
-
-def both_secrets(endpoint: Endpoint) -> bool:
-    """Whether the secret before signs too."""
-    until = endpoint.previous_secret_until
-    return bool(endpoint.previous_secret and until and until > timezone.now())
 
 
 def state_pill(endpoint: Endpoint) -> SafeString:
