@@ -1,9 +1,9 @@
-"""The problems of a file: each with its line, its document and its field."""
+"""The problems of a file: each with its line and its field."""
 
 from config.runtime.logs import redact
 
 SHOWN_PROBLEMS = 100  # more are only counted
-SHOWN_LENGTH = 60  # characters of a value that is quoted
+SHOWN_LENGTH = 300  # characters of a problem
 
 
 class ImportRefused(Exception):
@@ -14,20 +14,6 @@ class Invalid(Exception):
     """One line cannot be imported; the text says why."""
 
 
-def quoted(text: str) -> str:
-    """Quotes a text from the file, without secrets.
-
-    Long text is truncated, and unprintable characters are escaped.
-    """
-    text = redact(text)
-    return repr(text if len(text) <= SHOWN_LENGTH else f"{text[:SHOWN_LENGTH]}…")
-
-
-def unquoted(text: str) -> str:
-    """Like `quoted`, without the quotes."""
-    return quoted(text)[1:-1]
-
-
 class Problems:
     """The problems of one file; only the first ones are kept in memory."""
 
@@ -36,9 +22,14 @@ class Problems:
         self._first: list[tuple[int, str]] = []
 
     def add(self, line: int, text: str) -> None:
+        """Adds a problem, without secrets and without characters that change a terminal."""
         self.count += 1
         if len(self._first) < SHOWN_PROBLEMS:
-            self._first.append((line, text))
+            shown = "".join(
+                char if char.isprintable() else char.encode("unicode_escape").decode()
+                for char in redact(text)[:SHOWN_LENGTH]
+            )
+            self._first.append((line, shown))
 
     def raise_if_any(self, name: str) -> None:
         """Raises ImportRefused if problems were added; `name` is the file's name."""
@@ -46,8 +37,7 @@ class Problems:
             return
         problems = "1 problem" if self.count == 1 else f"{self.count:,} problems"
         lines = [f"{problems} in {name}; nothing was imported."]
-        # Problems of ids are found last, for all lines at once.
-        lines += [f"line {line}, {text}" for line, text in sorted(self._first, key=lambda p: p[0])]
+        lines += [f"line {line}, {text}" for line, text in sorted(self._first)]
         if self.count > SHOWN_PROBLEMS:
             lines.append(f"and {self.count - SHOWN_PROBLEMS:,} more")
         raise ImportRefused("\n".join(lines))
