@@ -10,7 +10,6 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
-from msgspec import Struct
 
 from audit.models import Action
 from audit.record import record as record_entry
@@ -36,31 +35,48 @@ FIELDS = {
 Recipients = dict[UUID, tuple[object, ...]]  # a document's, by their ids
 
 
-class Record(Struct):
-    """A document of the file that can be stored."""
-
-    line: int
-    entry: DocumentEntry
-    files: dict[str, CheckedFile]  # by type
-
-
-class Change(Struct, frozen=True):
-    """What a record changes.
+@dataclass
+class Record:
+    """A document of the file that can be stored.
 
     Attributes:
+        files: that the line names, by type.
         document: as it is in the database, or a new one.
         was_complete: before the import.
         happened: "created", "completed", "deleted", "restored".
-        files: those that differ, by type; None for one that the document has no more.
-        fields: that differ, as the API names them.
+        fields: that differ from the database, as the API names them.
+        new_files: that differ; None for one that the document has no more.
     """
 
-    record: Record
-    document: Document
-    was_complete: bool
-    happened: list[str]
-    files: dict[str, CheckedFile | None]
-    fields: list[str]
+    line: int
+    entry: DocumentEntry
+    files: dict[str, CheckedFile]
+
+    def compare(self, document: Document, recipients: Recipients) -> None:
+        """Compares it with its document and the recipients that this has."""
+        entry, self.document = self.entry, document
+        self.was_complete = document.status == COMPLETED
+        happened = {
+            "created": document._state.adding,
+            "completed": entry.status == COMPLETED and not self.was_complete,
+            "restored": document.deleted_at and not entry.deleted_at,
+            "deleted": entry.deleted_at and not document.deleted_at,
+        }
+        self.happened = [word for word, is_so in happened.items() if is_so]
+        self.fields = [
+            name
+            for column, name in FIELDS.items()
+            if getattr(document, column) != getattr(entry, column)
+        ]
+        given = {each.id: msgspec.structs.astuple(each)[1:] for each in entry.recipients}
+        if recipients != given:
+            self.fields.append("recipients")
+        self.new_files = {
+            file_type: self.files.get(file_type)
+            for file_type in FILE_TYPES
+            if getattr(self.files.get(file_type), "sha256", "")
+            != getattr(getattr(document, file_type, None), "sha256", "")
+        }
 
 
 @dataclass
@@ -92,22 +108,20 @@ class Writer:
         self._check_ids(batch)
         existing = self._existing(batch)
         recipients = _stored_recipients(existing)
-        changes = []
         for record in batch:
             id = record.entry.id
             document = existing.get(id) or Document(id=id, workspace=self.workspace)
-            change = _change(record, document, recipients[id])
-            changes.append(change)
-            if change.was_complete and change.files:
-                fields = ", ".join(f"files.{file_type}" for file_type in change.files)
+            record.compare(document, recipients[id])
+            if record.was_complete and record.new_files:
+                fields = ", ".join(f"files.{file_type}" for file_type in record.new_files)
                 self.problems.add(record.line, f"{fields}: {SEALED}")
         if self.problems.count:
             return
-        gone = self._set_files(changes)
-        self._save(changes, existing)
+        gone = self._set_files(batch)
+        self._save(batch, existing)
         StoredFile.objects.filter(pk__in=[file.pk for file in gone]).delete()
         self.replaced += [file.object_key for file in gone]
-        self._record(changes)
+        self._record(batch)
 
     def _check_ids(self, batch: Sequence[Record]) -> None:
         """Finds ids of documents of other workspaces, and of recipients of other documents."""
@@ -133,86 +147,59 @@ class Writer:
         files = Document.objects.filter(pk__in=list(locked)).select_related(*FILE_TYPES)
         return {document.pk: document for document in files}
 
-    def _set_files(self, changes: Sequence[Change]) -> list[StoredFile]:
+    def _set_files(self, batch: Sequence[Record]) -> list[StoredFile]:
         """Gives the documents the files that differ; returns those that they had before."""
         gone, rows = [], []
-        for change in changes:
-            for file_type, file in change.files.items():
-                if getattr(change.document, f"{file_type}_id"):
-                    gone.append(getattr(change.document, file_type))
+        for record in batch:
+            for file_type, file in record.new_files.items():
+                if getattr(record.document, f"{file_type}_id"):
+                    gone.append(getattr(record.document, file_type))
                 row = None
                 if file:
                     key = storage.new_key()
                     row = StoredFile(object_key=key, size=file.size, sha256=file.sha256)
                     rows.append(row)
                     self.uploads[key] = file
-                setattr(change.document, file_type, row)
+                setattr(record.document, file_type, row)
         StoredFile.objects.bulk_create(rows)
         return gone
 
-    def _save(self, changes: Sequence[Change], existing: Mapping[UUID, Document]) -> None:
-        for change in changes:
+    def _save(self, batch: Sequence[Record], existing: Mapping[UUID, Document]) -> None:
+        for record in batch:
             for column in FIELDS:
-                setattr(change.document, column, getattr(change.record.entry, column))
+                setattr(record.document, column, getattr(record.entry, column))
         # If another workspace has meanwhile created a document with the id of a new one, the
         # database refuses the row.
-        new = [change.document for change in changes if change.document.pk not in existing]
+        new = [record.document for record in batch if record.document.pk not in existing]
         Document.objects.bulk_create(new)
         Document.objects.bulk_update(existing.values(), [*FIELDS, *FILE_TYPES])
         self.created += len(new)
         self.updated += len(existing)
-        changed = [change for change in changes if "recipients" in change.fields]
-        Recipient.objects.filter(document__in=[change.document for change in changed]).delete()
+        changed = [record for record in batch if "recipients" in record.fields]
+        Recipient.objects.filter(document__in=[record.document for record in changed]).delete()
         Recipient.objects.bulk_create(
-            Recipient(document=change.document, **msgspec.structs.asdict(recipient))
-            for change in changed
-            for recipient in change.record.entry.recipients
+            Recipient(document=record.document, **msgspec.structs.asdict(recipient))
+            for record in changed
+            for recipient in record.entry.recipients
         )
 
-    def _record(self, changes: Sequence[Change]) -> None:
+    def _record(self, batch: Sequence[Record]) -> None:
         """Adds the changes to the audit log."""
         workspace = self.workspace.snapshot()
-        for change in changes:
-            document = change.document.snapshot()
+        for record in batch:
+            document = record.document.snapshot()
             who: Any = {"by": self.by, "workspace": workspace, "document": document}
-            changed = change.was_complete and change.fields
-            if change.happened or change.files or changed:
-                happened = ", ".join(change.happened or ["changed"])
+            changed = record.was_complete and record.fields
+            if record.happened or record.new_files or changed:
+                happened = ", ".join(record.happened or ["changed"])
                 detail = f"{happened}; import file: SHA-256 {self.import_sha256}"
                 record_entry(Action.DOCUMENT_IMPORTED, **who, detail=detail)
-            for file_type, file in change.files.items():
+            for file_type, file in record.new_files.items():
                 if file:
                     stored = FileSnapshot(file_type=file_type, file_sha256=file.sha256)
                     record_entry(Action.FILE_IMPORTED, **who, file=stored)
             if changed:
-                record_entry(Action.DOCUMENT_CHANGED, **who, detail=", ".join(change.fields))
-
-
-def _change(record: Record, document: Document, recipients: Recipients) -> Change:
-    """Compares a record with its document and the recipients that this has."""
-    entry = record.entry
-    was_complete = document.status == COMPLETED
-    happened = {
-        "created": document._state.adding,
-        "completed": entry.status == COMPLETED and not was_complete,
-        "restored": document.deleted_at and not entry.deleted_at,
-        "deleted": entry.deleted_at and not document.deleted_at,
-    }
-    fields = [
-        name
-        for column, name in FIELDS.items()
-        if getattr(document, column) != getattr(entry, column)
-    ]
-    if recipients != {each.id: msgspec.structs.astuple(each)[1:] for each in entry.recipients}:
-        fields.append("recipients")
-    files = {
-        file_type: record.files.get(file_type)
-        for file_type in FILE_TYPES
-        if getattr(record.files.get(file_type), "sha256", "")
-        != getattr(getattr(document, file_type, None), "sha256", "")
-    }
-    words = [word for word, is_so in happened.items() if is_so]
-    return Change(record, document, was_complete, words, files, fields)
+                record_entry(Action.DOCUMENT_CHANGED, **who, detail=", ".join(record.fields))
 
 
 def _stored_recipients(documents: Iterable[UUID]) -> Mapping[UUID, Recipients]:

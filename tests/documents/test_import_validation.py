@@ -3,7 +3,6 @@
 import io
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -192,7 +191,7 @@ def locked(password: str) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with files of every kind."""
     outside = tmp_path_factory.mktemp("outside").resolve()
     path = outside / "folder"
