@@ -65,24 +65,20 @@ class FileCheck:
             django.db.Error: the database is out of reach.
             Stopped: between two chunks.
         """
-        for batch in self._batches():
+        due = Q(checked_at=None) | Q(checked_at__lt=Now() - self._days)
+        files = StoredFile.objects.order_by(F("checked_at").asc(nulls_first=True), "pk")
+        keys = list(files.filter(due).values_list("pk", flat=True))
+        self._total = len(keys)
+        for start in range(0, len(keys), BATCH):
             good = []
             try:
-                for file in batch:
+                for file in files.filter(pk__in=keys[start : start + BATCH]):
                     if finding := self._check(file):
                         yield finding
                     else:
                         good.append(file.pk)
             finally:
                 StoredFile.objects.filter(pk__in=good).update(checked_at=Now())
-
-    def _batches(self) -> Iterator[list[StoredFile]]:
-        due = Q(checked_at=None) | Q(checked_at__lt=Now() - self._days)
-        files = StoredFile.objects.order_by(F("checked_at").asc(nulls_first=True), "pk")
-        keys = list(files.filter(due).values_list("pk", flat=True))
-        self._total = len(keys)
-        for start in range(0, len(keys), BATCH):
-            yield list(files.filter(pk__in=keys[start : start + BATCH]))
 
     def _check(self, file: StoredFile) -> Finding | None:
         try:

@@ -108,21 +108,6 @@ def test_document_counts_are_not_written_when_other_fields_change(acme: Tenant) 
     assert set(DocumentCount.objects.values_list("pk", flat=True)) == between
 
 
-@pytest.mark.django_db(transaction=True)
-def test_document_counts_need_few_rows_however_many_changes_there_were(acme: Tenant) -> None:
-    document = factories.document(acme.workspace, "DRAFT")
-    with connection.cursor() as cursor:
-        cursor.execute(f"""
-            DO $$ BEGIN FOR number IN 1..{MANY} LOOP
-                UPDATE documents_document SET status = (ARRAY['DRAFT', 'SENT'])[1 + number % 2]
-                WHERE id = '{document.pk}';
-                COMMIT;
-            END LOOP; END $$
-        """)
-    assert rows(acme) < 2 * MANY  # two for each change, if they were never folded
-    assert exact(acme)
-
-
 def test_document_counts_see_each_change_since_no_trigger_runs_before(db: None) -> None:
     """What a BEFORE trigger sets is not among the columns that the statement sets."""
     with connection.cursor() as cursor:
@@ -195,16 +180,6 @@ def test_document_counts_follow_transactions_that_see_one_state_of_the_database(
     counts.fold()
     assert rows(acme) <= FOLDED
     assert exact(acme)
-
-
-def test_document_counts_do_not_follow_a_part_that_is_rolled_back(acme: Tenant) -> None:
-    many(acme)
-    for undone in (True, False):
-        with transaction.atomic():
-            Document.objects.update(status="SENT")
-            transaction.set_rollback(undone)
-        assert exact(acme)
-    assert rows(acme) <= FOLDED
 
 
 @pytest.mark.django_db(transaction=True)

@@ -1,12 +1,10 @@
 """What import_documents adds to the audit log: documents, their files, the user and the file."""
 
 import hashlib
-import re
 from typing import Any
 
 import pytest
 from django.db import connection
-from django.test import RequestFactory
 from django.test.utils import CaptureQueriesContext
 
 from audit.models import Action, AuditEntry
@@ -15,10 +13,8 @@ from config.runtime.request_context import actor
 from documents.api.parameters import FILE_TYPES
 from documents.importing.run import BATCH
 from documents.models import Document
-from documents.timeline import events
 from tests.support.factories import Tenant, pdf, uid
 from tests.support.inbox import Inbox, Value, completed, sent, signer
-from tests.support.staff import HISTORY, signed_in, support
 
 ID = str(uid(1))
 FIXED: Value = {"id": ID, "recipients": [signer(id=str(uid(2)))]}
@@ -139,20 +135,3 @@ def test_import_reads_what_documents_have_in_as_many_queries_as_for_one(
         return sum("audit_auditentry" not in query["sql"] for query in captured)
 
     assert queries(1) == queries(5)
-
-
-def test_an_import_is_shown_in_plain_words(acme: Tenant, inbox: Inbox) -> None:
-    inbox.take(acme.workspace, completed(**FIXED))
-    request = RequestFactory().get("/")
-    request.user = acme.admin
-    lines, _ = events(request, Document.objects.get())
-    by = f" by {actor()}"
-    assert [line.text for line in lines if "mported" in line.text] == [
-        f"Document imported (created, completed){by}",
-        *(f"File imported ({name}){by}" for name in FILE_TYPES),
-    ]
-    page = signed_in(support()).get(f"{HISTORY}?action__exact=document.file_imported")
-    html = page.content.decode()
-    for name in FILE_TYPES:
-        assert re.search(rf"File imported<.*?\b{name}\b", html, re.DOTALL)
-    assert '<option value="document.imported">Document imported</option>' in html

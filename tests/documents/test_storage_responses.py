@@ -137,16 +137,6 @@ def test_reading_over_https_accepts_only_certificates_that_it_is_told_to_trust(
         storage.check_bucket()
 
 
-def test_reading_after_the_server_closed_the_kept_connections(store: Proxy, key: str) -> None:
-    assert whole(key) == CONTENT
-    store.refuse()
-    store.restore()
-    before = store.accepted
-    for _ in range(3):
-        assert whole(key) == CONTENT
-    assert store.accepted == before + 1  # and the new one is kept
-
-
 def test_reading_sends_a_request_again_when_its_kept_connection_dies(
     store: Proxy, key: str
 ) -> None:
