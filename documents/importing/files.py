@@ -16,7 +16,6 @@ from documents.api.parameters import FILE_TYPES
 from documents.importing.entries import DocumentEntry
 from documents.importing.problems import ImportRefused, Invalid
 
-HEADER_WITHIN = 1024  # bytes; viewers accept a header that does not begin the file
 WORKERS = 8  # uploads at a time; the client's connection pool holds 10
 
 # pypdf would log warnings about readable but flawed files.
@@ -60,17 +59,12 @@ def page_count(file: IO[bytes]) -> int:
     Raises:
         Invalid: it is something else, damaged, empty, or locked with a password.
     """
-    if b"%PDF-" not in file.read(HEADER_WITHIN):
-        raise Invalid("is not a PDF")
-    file.seek(0)
     try:
-        reader = PdfReader(file)
-        locked = reader.is_encrypted and not reader.decrypt("")
-        pages = 0 if locked else len(reader.pages)
+        pages = len(PdfReader(file).pages)
     except Exception as exc:  # a damaged file can raise any exception
-        raise Invalid(f"is a PDF that cannot be read ({exc!r})") from exc
+        raise Invalid(f"is not a PDF that can be read ({exc!r})") from exc
     if not pages:
-        raise Invalid(f"is a PDF {'locked with a password' if locked else 'without pages'}")
+        raise Invalid("is a PDF without pages")
     return pages
 
 

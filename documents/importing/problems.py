@@ -2,7 +2,7 @@
 
 from config.runtime.logs import redact
 
-SHOWN_PROBLEMS = 100  # more are only counted
+SHOWN_PROBLEMS = 100
 SHOWN_LENGTH = 300  # characters of a problem
 
 
@@ -14,30 +14,24 @@ class Invalid(Exception):
     """One line cannot be imported; the text says why."""
 
 
-class Problems:
-    """The problems of one file; only the first ones are kept in memory."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self._first: list[tuple[int, str]] = []
-
-    def add(self, line: int, text: str) -> None:
-        """Adds a problem, without secrets and without characters that change a terminal."""
-        self.count += 1
-        if len(self._first) < SHOWN_PROBLEMS:
-            shown = "".join(
-                char if char.isprintable() else char.encode("unicode_escape").decode()
-                for char in redact(text)[:SHOWN_LENGTH]
-            )
-            self._first.append((line, shown))
+class Problems(list[tuple[int, str]]):
+    """The problems of one file, each with its line."""
 
     def raise_if_any(self, name: str) -> None:
-        """Raises ImportRefused if problems were added; `name` is the file's name."""
-        if not self.count:
+        """Raises ImportRefused if there are problems; `name` is the file's name.
+
+        The text has no secrets of the file, and no characters that change a terminal.
+        """
+        if not self:
             return
-        problems = "1 problem" if self.count == 1 else f"{self.count:,} problems"
+        problems = "1 problem" if len(self) == 1 else f"{len(self):,} problems"
         lines = [f"{problems} in {name}; nothing was imported."]
-        lines += [f"line {line}, {text}" for line, text in sorted(self._first)]
-        if self.count > SHOWN_PROBLEMS:
-            lines.append(f"and {self.count - SHOWN_PROBLEMS:,} more")
+        for line, problem in sorted(self)[:SHOWN_PROBLEMS]:
+            shown = "".join(
+                char if char.isprintable() else char.encode("unicode_escape").decode()
+                for char in redact(problem)[:SHOWN_LENGTH]
+            )
+            lines.append(f"line {line}, {shown}")
+        if len(self) > SHOWN_PROBLEMS:
+            lines.append(f"and {len(self) - SHOWN_PROBLEMS:,} more")
         raise ImportRefused("\n".join(lines))

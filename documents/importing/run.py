@@ -117,7 +117,7 @@ def _records(
                 _check_ids(entry, number, ids)
                 yield Record(number, entry, check_files(entry, check))
             except Invalid as exc:
-                problems.add(number, str(exc))
+                problems.append((number, str(exc)))
 
 
 def _check_ids(entry: DocumentEntry, number: int, ids: dict[tuple[bool, UUID], int]) -> None:

@@ -114,8 +114,8 @@ class Writer:
             record.compare(document, recipients[id])
             if record.was_complete and record.new_files:
                 fields = ", ".join(f"files.{file_type}" for file_type in record.new_files)
-                self.problems.add(record.line, f"{fields}: {SEALED}")
-        if self.problems.count:
+                self.problems.append((record.line, f"{fields}: {SEALED}"))
+        if self.problems:
             return
         gone = self._set_files(batch)
         self._save(batch, existing)
@@ -128,7 +128,7 @@ class Writer:
         lines = {record.entry.id: record.line for record in batch}
         foreign = Document.objects.filter(pk__in=lines).exclude(workspace=self.workspace)
         for id in foreign.values_list("pk", flat=True):
-            self.problems.add(lines[id], f"id: {id} belongs to another workspace")
+            self.problems.append((lines[id], f"id: {id} belongs to another workspace"))
         owners = {each.id: record for record in batch for each in record.entry.recipients}
         stored = Recipient.objects.filter(pk__in=owners).values_list("pk", "document_id")
         for id, document_id in stored:
@@ -136,7 +136,7 @@ class Writer:
             if document_id != record.entry.id:
                 number = [each.id for each in record.entry.recipients].index(id)
                 text = f"recipients[{number}].id: {id} belongs to a recipient of another document"
-                self.problems.add(record.line, text)
+                self.problems.append((record.line, text))
 
     def _existing(self, batch: Sequence[Record]) -> dict[UUID, Document]:
         """The documents to update, locked against another import."""

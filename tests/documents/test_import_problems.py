@@ -93,7 +93,8 @@ def test_import_reports_the_problems_of_all_documents_in_the_order_of_their_line
         # Characters that could change a terminal are escaped.
         r"line 2, status: Invalid enum value 'DONE\x1b'",
         "line 4, recipients[0].order: Expected `int` >= 0",
-        "line 5, files.original: 'text.pdf' is not a PDF",
+        "line 5, files.original: 'text.pdf' is not a PDF that can be read "
+        "(PdfStreamError('Stream has ended unexpectedly'))",
         "line 6, Input data was truncated",
     ]
 

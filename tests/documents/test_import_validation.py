@@ -166,12 +166,12 @@ def test_problems_shows_the_first_ones_without_what_could_change_a_terminal() ->
     problems = Problems()
     problems.raise_if_any("file")
     for number in range(2 * SHOWN_PROBLEMS, 0, -1):
-        problems.add(number, "\x1b[31mred\n" + "x" * 1000)
+        problems.append((number, "\x1b[31mred\n" + "x" * 1000))
     with pytest.raises(ImportRefused) as caught:
         problems.raise_if_any("file")
     first, *shown, last = str(caught.value).splitlines()
     assert first == "200 problems in file; nothing was imported."
-    assert shown[0] == rf"line 101, \x1b[31mred\n{'x' * 291}"
+    assert shown[0] == rf"line 1, \x1b[31mred\n{'x' * 291}"
     assert len(shown) == SHOWN_PROBLEMS
     assert last == "and 100 more"
 
@@ -216,6 +216,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+UNREADABLE = "is not a PDF that can be read"
 ABSENT = "is not there, or is not a file"
 OUTSIDE = "leads out of the imported file's folder"
 
@@ -233,13 +234,10 @@ OUTSIDE = "leads out of the imported file's folder"
         ("../out.pdf", OUTSIDE),
         ("link.pdf", OUTSIDE),
         ("links/out.pdf", OUTSIDE),
-        ("text.pdf", "is not a PDF"),
-        ("empty.pdf", "is not a PDF"),
-        (
-            "half.pdf",
-            "is a PDF that cannot be read (PdfStreamError('Stream has ended unexpectedly'))",
-        ),
-        ("locked.pdf", "is a PDF locked with a password"),
+        ("text.pdf", f"{UNREADABLE} (PdfStreamError('Stream has ended unexpectedly'))"),
+        ("empty.pdf", f"{UNREADABLE} (EmptyFileError('Cannot read an empty file'))"),
+        ("half.pdf", f"{UNREADABLE} (PdfStreamError('Stream has ended unexpectedly'))"),
+        ("locked.pdf", f"{UNREADABLE} (FileNotDecryptedError('File has not been decrypted'))"),
         ("blank.pdf", "is a PDF without pages"),
         ("circle", ""),  # by Python's version
         ("circle/x.pdf", ""),
