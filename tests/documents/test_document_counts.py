@@ -1,7 +1,6 @@
 """The counts of /me are kept, not counted, and exact after whatever happens to documents."""
 
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from random import Random
 from uuid import UUID
@@ -13,9 +12,7 @@ from django.utils import timezone
 from config.api.reading import Reader
 from documents.models import Document
 from tests.support import factories
-from tests.support.database import waiting_for_lock
 from tests.support.factories import Tenant
-from tests.support.server import eventually
 from workspaces import counts
 from workspaces.counts import COUNTS
 from workspaces.models import DocumentCount, Workspace
@@ -179,27 +176,6 @@ def test_document_counts_follow_transactions_that_see_one_state_of_the_database(
     assert rows(acme) > MANY  # such a transaction does not fold
     counts.fold()
     assert rows(acme) <= FOLDED
-    assert exact(acme)
-
-
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.usefixtures("as_owner")
-def test_document_counts_of_a_table_that_is_emptied_during_a_fold_are_nothing(acme: Tenant) -> None:
-    factories.listed(acme.workspace, 9)
-
-    apart = connection.copy()
-    apart.inc_thread_sharing()
-
-    def empty() -> None:
-        with closing(apart), apart.cursor() as cursor:
-            cursor.execute("TRUNCATE documents_document CASCADE")
-
-    with ThreadPoolExecutor(1) as thread:
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute("SELECT workspaces_fold_counts(ARRAY[%s])", [acme.workspace.id])
-            emptied = thread.submit(empty)
-            assert eventually(waiting_for_lock)
-        emptied.result()
     assert exact(acme)
 
 

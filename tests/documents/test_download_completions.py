@@ -23,7 +23,7 @@ from config.management.shutdown import Shutdown
 from documents.download import nginx_log
 from documents.download.nginx_log import BLOCK, Counts, record_lines
 from tests.support import factories, server
-from tests.support.database import backdated, read_only, without_triggers
+from tests.support.database import backdated, without_triggers
 from tests.support.factories import Tenant
 from tests.support.nginx import Nginx, record_completions
 from tests.support.proxy import Proxy
@@ -265,19 +265,3 @@ def test_record_download_completions_records_each_line_that_tail_writes_at_once(
         out, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0, err
     assert json.loads(out) == counts(recorded=3)
-
-
-@pytest.mark.slow
-def test_record_download_completions_waits_while_the_database_is_read_only(
-    transactional_db: None, tmp_path: Path
-) -> None:
-    [id] = started(1)
-    with contextlib.ExitStack() as stack:
-        log = stack.enter_context(written(tmp_path, LINE.format(id)).open())
-        with read_only():
-            process = stack.enter_context(command(log, server.test_database_url()))
-            assert process.stderr is not None
-            assert "read-only transaction; trying again" in process.stderr.readline()
-        out, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0, err
-    assert json.loads(out) == counts(recorded=1)
