@@ -5,8 +5,8 @@ from argparse import ArgumentParser
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
+from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
 
 from config.management.progress import InterruptibleCommand
@@ -22,13 +22,16 @@ class Command(InterruptibleCommand):
     help = "Imports documents with their PDFs (`documents.importing` describes the file)."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("workspace_id", type=UUID, help="as create_workspace printed it")
+        parser.add_argument("workspace_id", help="as create_workspace printed it")
         parser.add_argument(
             "file", type=Path, help="JSON Lines: documents as the API lists them, and `files`"
         )
 
-    def handle(self, *, workspace_id: UUID, file: Path, **options: Any) -> None:
-        workspace = Workspace.objects.filter(pk=workspace_id).first()
+    def handle(self, *, workspace_id: str, file: Path, **options: Any) -> None:
+        try:
+            workspace = Workspace.objects.filter(pk=workspace_id).first()
+        except (ValidationError, ValueError):
+            workspace = None
         if workspace is None:
             raise CommandError("There is no workspace with that id.")
         try:
