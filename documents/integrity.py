@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from time import sleep
-from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from audit.models import Action
@@ -18,21 +17,12 @@ from audit.record import record
 from audit.snapshots import DocumentSnapshot, FileSnapshot, WorkspaceSnapshot
 from config.management.progress import Progress, Report
 from config.management.shutdown import Shutdown
-from config.runtime.database import fetch
 from documents import storage
 from documents.api.parameters import FILE_TYPES
 from documents.models import Document, StoredFile
 
 BATCH = 50  # files; that they were checked is committed together
 MEGABYTE = 1_000_000  # bytes
-
-
-@dataclass(frozen=True)
-class Owner:
-    """A document that has a file, or had it until an import replaced it."""
-
-    document: UUID
-    file_type: str
 
 
 @dataclass(frozen=True)
@@ -43,7 +33,7 @@ class Finding:
     problem: str
     expected_sha256: str
     found_sha256: str | None  # None if it is missing
-    documents: list[Owner]
+    documents: list[dict[str, str]]  # that have the file, or had it before an import replaced it
 
 
 class FileCheck:
@@ -75,28 +65,20 @@ class FileCheck:
             django.db.Error: the database is out of reach.
             Stopped: between two chunks.
         """
-        for batch in self._batches():
+        due = Q(checked_at=None) | Q(checked_at__lt=Now() - self._days)
+        files = StoredFile.objects.order_by(F("checked_at").asc(nulls_first=True), "pk")
+        keys = list(files.filter(due).values_list("pk", flat=True))
+        self._total = len(keys)
+        for start in range(0, len(keys), BATCH):
             good = []
             try:
-                for file in batch:
+                for file in files.filter(pk__in=keys[start : start + BATCH]):
                     if finding := self._check(file):
                         yield finding
                     else:
                         good.append(file.pk)
             finally:
                 StoredFile.objects.filter(pk__in=good).update(checked_at=Now())
-
-    def _batches(self) -> Iterator[list[StoredFile]]:
-        [[now]] = fetch("SELECT statement_timestamp()", [])
-        files = StoredFile.objects.order_by(F("checked_at").asc(nulls_first=True), "pk")
-        never, before = files.filter(checked_at=None), files.filter(checked_at__lt=now - self._days)
-        self._total = never.count() + before.count()
-        last = 0
-        while batch := list(never.filter(pk__gt=last)[:BATCH]):
-            yield batch
-            last = batch[-1].pk
-        while batch := list(before[:BATCH]):  # each check moves its file elsewhere in the order
-            yield batch
 
     def _check(self, file: StoredFile) -> Finding | None:
         try:
@@ -132,7 +114,7 @@ def _record(file: StoredFile, problem: str, found: str | None) -> Finding:
     StoredFile.objects.filter(pk=file.pk).update(checked_at=None)
     owners = []
     for workspace, document, file_type in _owners(file):
-        owners.append(Owner(document.document_id, file_type))
+        owners.append({"document": str(document.document_id), "file_type": file_type})
         facts = (document.document_id, file_type, file.sha256)
         if not damage_is_recorded(*facts, since=file.checked_at):
             record(

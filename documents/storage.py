@@ -6,7 +6,6 @@ before the first byte is read, so objects are read with boto3's client.
 
 import contextlib
 import functools
-import threading
 import time
 from collections.abc import Callable, Generator, Iterable
 from email.utils import parsedate_to_datetime
@@ -14,6 +13,7 @@ from io import BytesIO
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
+from botocore import UNSIGNED
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from django.conf import settings
@@ -73,17 +73,12 @@ class PdfStorage(S3Storage):  # type: ignore[misc] # it has no types
 
 
 _breaker = Breaker("object storage", failures=3)
-_making = threading.Lock()
-
-
-def client() -> "S3Client":
-    """One client for all threads. The lock prevents a second one, which takes 17 MB."""
-    with _making:
-        return _make_client()
 
 
 @functools.cache
-def _make_client() -> "S3Client":
+def client() -> "S3Client":
+    """One client for all threads. The first call makes it, and must come before there are others:
+    each client takes 17 MB."""
     made: S3Client = default_storage.connection.meta.client  # type: ignore[attr-defined]
     return made
 
@@ -205,6 +200,28 @@ def check_bucket() -> None:
     request("(the bucket)", functools.partial(client().head_bucket, Bucket=bucket()))
 
 
+def is_public(key: str | None) -> bool:
+    """Whether anyone can list the bucket, or read this object, without a key.
+
+    Raises:
+        OutOfReach: object storage does not respond.
+    """
+    config = CLIENT_CONFIG.merge(Config(signature_version=UNSIGNED))
+    anyone = PdfStorage(**settings.STORAGES["default"]["OPTIONS"], client_config=config)
+    requests = [functools.partial(anyone.connection.meta.client.list_objects_v2, MaxKeys=1)]
+    if key is not None:
+        requests.append(functools.partial(anyone.connection.meta.client.head_object, Key=key))
+    for send in requests:
+        try:
+            request(key or "(the bucket)", functools.partial(send, Bucket=bucket()))
+        except OutOfReach:
+            raise
+        except StorageError:
+            continue  # refused, as it should be
+        return True
+    return False
+
+
 def clock_ahead() -> float:
     """Seconds that the clock of object storage is ahead of ours, also if it refuses our keys.
 
@@ -279,17 +296,17 @@ def delete(keys: Iterable[str]) -> None:
     Raises:
         StorageError: some could not be deleted; the text names the first of them.
     """
-    all_keys, left = list(keys), []
-    for start in range(0, len(all_keys), DELETED_AT_ONCE):
-        objects: Any = [{"Key": key} for key in all_keys[start : start + DELETED_AT_ONCE]]
-        which: Any = {"Objects": objects, "Quiet": True}
-        send = functools.partial(client().delete_objects, Bucket=bucket(), Delete=which)
-        try:
-            errors = request(objects[0]["Key"], send).get("Errors", [])
-        except StorageError:
-            left += all_keys[start:]
-            break
-        left += [error["Key"] for error in errors]
-    if left:
-        named = ", ".join(left[:NAMED_KEYS]) + (" …" if len(left) > NAMED_KEYS else "")
-        raise StorageError(f"up to {len(left):,} objects could not be deleted: {named}")
+    left = list(keys)
+    failed: list[str] = []
+    try:
+        while left:
+            objects: Any = [{"Key": key} for key in left[:DELETED_AT_ONCE]]
+            which: Any = {"Objects": objects, "Quiet": True}
+            send = functools.partial(client().delete_objects, Bucket=bucket(), Delete=which)
+            failed += [error["Key"] for error in request(left[0], send).get("Errors", [])]
+            left = left[DELETED_AT_ONCE:]
+    except StorageError:
+        failed += left
+    if failed:
+        named = ", ".join(failed[:NAMED_KEYS]) + (" …" if len(failed) > NAMED_KEYS else "")
+        raise StorageError(f"up to {len(failed):,} objects could not be deleted: {named}")

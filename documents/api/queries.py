@@ -49,22 +49,16 @@ ONE = Reading(
 _RECIPIENT = len(DOCUMENT_COLUMNS)  # where a recipient begins in its rows; NULL if there is none
 
 
-def document_id(text: str) -> UUID | None:
-    """The id in a path; None if it is malformed, which is treated like an unknown one."""
-    try:
-        parsed = UUID(text)
-    except ValueError:
-        return None
-    return parsed if str(parsed) == text.lower() else None
-
-
 def with_id(text: str, reading: Reading) -> Reading | None:
     """A reading, which begins with `JOIN`, of the document with the id in a path.
 
-    None if the id is malformed.
+    None if the id is malformed, which is treated like an unknown one.
     """
-    id = document_id(text)
-    return None if id is None else reading._replace(parameters=(id,))
+    try:
+        id = UUID(text)
+    except ValueError:
+        return None
+    return reading._replace(parameters=(id,)) if str(id) == text.lower() else None
 
 
 def with_recipients(rows: list[Row]) -> WithRecipients:

@@ -73,13 +73,13 @@ PEOPLE = (
 def create_people() -> None:
     """Creates the users, without passwords; their workspaces must exist."""
     for person in PEOPLE:
-        names = {"first_name": person.first_name, "last_name": person.last_name}
         user = User.objects.create_user(
             person.login,
             person.login,
             is_staff=True,
             is_superuser=person.is_operator,
-            **names,
+            first_name=person.first_name,
+            last_name=person.last_name,
         )
         if person.tenant:
             membership = Membership(user=user, workspace_id=person.tenant.id, role=person.role)

@@ -52,56 +52,48 @@ def parse(line: bytes) -> tuple[str, downloads.Completion] | None:
     )
 
 
-class Recorder:
-    """Records each completed download exactly once, even if several processes read the same log.
+def record_lines(file: int, counts: Counts, report: Report, shutdown: Shutdown) -> None:
+    """Records the lines of an open file or pipe as they arrive, until its end.
 
-    Attributes:
-        counts: the lines so far; correct also after an exception.
+    Each completed download is recorded exactly once, even if several processes read the same log.
+    A last line without a newline may be cut short, so it is not recorded.
+
+    Args:
+        counts: of the lines so far; correct also after an exception.
+
+    Raises:
+        OSError: The file cannot be read.
+        django.db.Error: The database refuses a statement. While it is out of reach or read-only,
+            this waits for it.
+        Stopped: A signal arrived, between two transactions.
     """
-
-    def __init__(self, report: Report, shutdown: Shutdown) -> None:
-        self.counts = Counts()
-        self._report = report
-        self._shutdown = shutdown
-
-    def run(self, file: int) -> None:
-        """Records the lines of an open file or pipe as they arrive, until its end.
-
-        A last line without a newline may be cut short, so it is not recorded.
-
-        Raises:
-            OSError: The file cannot be read.
-            django.db.Error: The database refuses a statement. While it is out of reach or
-                read-only, `run` waits for it.
-            Stopped: A signal arrived, between two transactions.
-        """
-        rest = b""
-        while True:
-            self._shutdown.check()
-            if not select.select([file], [], [], SIGNAL_CHECK_SECONDS)[0]:
-                continue
-            block = os.read(file, BLOCK)
-            if not block:
-                return
-            *lines, rest = (rest + block).split(b"\n")
-            rest = rest[:BLOCK]  # no line of this log is longer
-            self._record(lines)
-
-    def _record(self, lines: list[bytes]) -> None:
+    rest = b""
+    while True:
+        shutdown.check()
+        if not select.select([file], [], [], SIGNAL_CHECK_SECONDS)[0]:
+            continue
+        block = os.read(file, BLOCK)
+        if not block:
+            return
+        *lines, rest = (rest + block).split(b"\n")
+        rest = rest[:BLOCK]  # no line of this log is longer
         parsed = [parse(line) for line in lines]
         found = dict(filter(None, parsed))
-        recorded, before = self._write(found)
-        self.counts.recorded += recorded
-        self.counts.recorded_before += before
-        self.counts.unknown += len(found) - recorded - before
-        self.counts.unreadable += parsed.count(None)
+        recorded, before = _write(found, report, shutdown)
+        counts.recorded += recorded
+        counts.recorded_before += before
+        counts.unknown += len(found) - recorded - before
+        counts.unreadable += parsed.count(None)
 
-    def _write(self, found: Mapping[str, downloads.Completion]) -> tuple[int, int]:
-        """Calls `record_ends`, again and again while the database cannot be written."""
-        while True:
-            try:
-                return downloads.record_ends(found)
-            except UNAVAILABLE as exc:
-                self._report(f"The database: {first_line(exc)}; trying again.")
-            connection.close()
-            self._shutdown.wait(RETRY_SECONDS)
+
+def _write(
+    found: Mapping[str, downloads.Completion], report: Report, shutdown: Shutdown
+) -> tuple[int, int]:
+    """Calls `record_ends`, again and again while the database cannot be written."""
+    while True:
+        try:
+            return downloads.record_ends(found)
+        except UNAVAILABLE as exc:
+            report(f"The database: {first_line(exc)}; trying again.")
+        connection.close()
+        shutdown.wait(RETRY_SECONDS)

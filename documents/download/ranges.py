@@ -51,24 +51,19 @@ def parse_range(header: str, size: int) -> ByteRange | None:
         return None
     # Empty list elements are ignored (RFC 9110, section 5.6.1).
     specs = [spec for part in ranges.split(",") if (spec := part.strip(" \t"))]
-    matches = [_SPEC.fullmatch(spec) for spec in specs]
-    if len(matches) != 1 or matches[0] is None:
+    found = _SPEC.fullmatch(specs[0]) if len(specs) == 1 else None
+    if found is None:
         return None
-    first, last = (_number(text) for text in matches[0].groups())
-    if first is None:
-        return None if last is None else _suffix(last, size)
+    first, last = (_number(text) for text in found.groups())
+    if first is None:  # the last bytes; all of them if the file is shorter
+        if last is None:
+            return None
+        first, last = max(0, size - last), None
     if last is not None and last < first:
         return None
     if first >= size:
         raise RangeNotSatisfiable(size)
     return ByteRange(first, size - 1 if last is None else min(last, size - 1), size)
-
-
-def _suffix(length: int, size: int) -> ByteRange:
-    """The last `length` bytes; all of them if the file is shorter."""
-    if length == 0:
-        raise RangeNotSatisfiable(size)
-    return ByteRange(max(0, size - length), size - 1, size)
 
 
 def _number(text: str) -> int | None:

@@ -1,16 +1,44 @@
-"""GET /documents/{id}/download."""
+"""GET /documents/{id}/download: the file or a part of it, from nginx or from this process.
 
-from django.http.response import HttpResponseBase
+nginx gets an X-Accel redirect to a short-lived signed URL. `deploy/nginx.conf` is the other half:
+it makes a request to object storage of it, and adds this response's headers. Neither the client
+nor a log sees the URL.
+"""
 
+import contextlib
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.http import (
+    HttpResponse,
+    HttpResponseBase,
+    HttpResponseNotModified,
+    StreamingHttpResponse,
+)
+
+from audit.models import Action, AuditEntry
+from audit.record import record
+from audit.snapshots import DocumentSnapshot, FileSnapshot, KeySnapshot
+from config.api.conditions import tag_of_copy
+from config.api.errors import Unavailable
 from config.api.parameters import one_of
 from config.api.reading import Reading
 from config.api.request import ApiRequest
 from config.api.viewsets import ApiViewSet
+from config.runtime import metrics
+from documents import storage
 from documents.api.parameters import FILE_TYPES
 from documents.api.queries import with_id
-from documents.download.file_choice import Download
-from documents.download.queries import FILES, with_files
-from documents.download.response import download_response
+from documents.download.files import FILES, Download
+from documents.download.ranges import ByteRange, if_range_holds, parse_range
+from documents.download.stream import STREAMS, RecordedStream
+from documents.storage import StorageError
+
+# nginx copies these headers from the redirect, so that a 503 of object storage would have them too.
+# They get other names, which deploy/nginx.conf changes back for the file only.
+RENAMED = ("Accept-Ranges", "Cache-Control", "Content-Disposition", "Content-Type")
+PREFIX = "/_storage/"  # nginx's internal location
+URL_SECONDS = 30  # how long the signed URL can be used to start a transfer
 
 
 class DownloadViewSet(ApiViewSet):
@@ -21,5 +49,109 @@ class DownloadViewSet(ApiViewSet):
 
     def retrieve(self, request: ApiRequest, id: str) -> HttpResponseBase:
         requested = one_of(request.query_params, "type", FILE_TYPES)
-        document = with_files(request.rows())
-        return download_response(request, Download.choose(document, requested, request.auth))
+        return download_response(request, Download.choose(request.rows(), requested, request.auth))
+
+
+def download_response(request: ApiRequest, download: Download) -> HttpResponseBase:
+    """The file, a part of it, or 304: RFC 9110's preconditions in its order (section 13.2.2).
+
+    Raises:
+        PreconditionFailed: 412.
+        RangeNotSatisfiable: 416.
+        Unavailable: 503, object storage is out of reach or has no such object.
+    """
+    response: HttpResponseBase
+    if tag_of_copy(request, download.etag, int(download.file.created_at.timestamp())):
+        response = HttpResponseNotModified()
+    else:
+        try:
+            response = send(request, download, requested_part(request, download))
+        except StorageError as exc:
+            raise Unavailable("object_storage", str(exc)) from exc
+    for name, value in download.headers.items():
+        renamed = name in RENAMED and "X-Accel-Redirect" in response
+        response[f"X-File-{name}" if renamed else name] = value
+    return response
+
+
+def requested_part(request: ApiRequest, download: Download) -> ByteRange | None:
+    """The part to send; None for the whole file. Only GET has parts."""
+    header = request.headers.get("Range")
+    if header is None or request.method != "GET":
+        return None
+    if_range = request.headers.get("If-Range")
+    if if_range is not None and not if_range_holds(
+        if_range, download.etag, download.file.created_at
+    ):
+        return None
+    return parse_range(header, download.file.size)
+
+
+def send(request: ApiRequest, download: Download, part: ByteRange | None) -> HttpResponseBase:
+    """The file or a part of it: from this process, or from nginx; for HEAD without a body.
+
+    Object storage is asked first, so that an audit entry means that there was a file. The entry
+    is committed before the first byte leaves.
+
+    Raises:
+        StorageError: object storage cannot send it.
+    """
+    key, size = download.file.object_key, download.file.size
+    length = part.length if part else size
+    response: HttpResponseBase
+    if request.method == "HEAD":
+        storage.check(key, size)
+        response = HttpResponse()
+    elif settings.X_ACCEL_DOWNLOADS:
+        storage.check(key, size)
+        record_download(download, part)
+        return accel_response(key, part)
+    else:
+        response = StreamingHttpResponse(open_stream(download, part, length))
+    response["Content-Length"] = str(length)
+    if part:
+        response.status_code = 206
+        response["Content-Range"] = part.content_range
+    return response
+
+
+def accel_response(key: str, part: ByteRange | None) -> HttpResponse:
+    """A response without a body; nginx sends the object or a part of it instead."""
+    url = urlsplit(storage.signed_url(key, URL_SECONDS))
+    response = HttpResponse()
+    del response["Content-Type"]  # nginx would copy it too
+    response["X-Accel-Redirect"] = f"{PREFIX}{url.netloc}{url.path}?{url.query}"
+    if part:
+        response["X-Storage-Range"] = part.request
+    return response
+
+
+def open_stream(download: Download, part: ByteRange | None, length: int) -> RecordedStream:
+    """The file's bytes, from object storage through this process.
+
+    Raises:
+        TooManyDownloads: 503, too many are in progress.
+        StorageError: object storage cannot send it.
+    """
+    with STREAMS.begin(download.key.id), contextlib.ExitStack() as undo:
+        body = storage.open_object(download.file.object_key, length, part.request if part else None)
+        undo.callback(body.close)
+        entry = record_download(download, part)
+        undo.pop_all()
+    return RecordedStream(body, length, entry)
+
+
+def record_download(download: Download, part: ByteRange | None) -> AuditEntry:
+    """Writes the audit entry of a download that starts, and counts it."""
+    entry = record(
+        Action.DOCUMENT_DOWNLOADED,
+        key=KeySnapshot.of(download.key),
+        document=DocumentSnapshot(document_id=download.document_id, document_title=download.title),
+        file=FileSnapshot(
+            file_type=download.file_type,
+            file_sha256=download.file.sha256,
+            byte_range=part.content_range.removeprefix("bytes ") if part else "",
+        ),
+    )
+    metrics.DOWNLOADS_STARTED.labels(download.file_type).inc()
+    return entry

@@ -7,11 +7,11 @@ The file has one JSON object a line (JSON Lines), in UTF-8. Each object is a Doc
   relative to the file's folder, and inside it;
 - `deletedAt`, optional: the document is deleted.
 
-A document has at most 1,000 `recipients`, and a line at most 8 MiB. Fields that are null in the
-API may be absent. So may `pageCount` and `fileSize`, which are read from the original and must
-agree with it when given, and `id` of documents and recipients: a new one is made. A document whose
-id exists in the workspace is replaced in place, recipients and files included. Neither `title` nor
-`fileName` may contain an API key.
+A document has at most 1,000 `recipients`. Fields that are null in the API may be absent. So may
+`pageCount` and `fileSize`, which are read from the original and must agree with it when given, and
+`id` of documents and recipients: a new one is made. A document whose id exists in the workspace is
+replaced in place, recipients and files included. Neither `title` nor `fileName` may contain an API
+key.
 
 The files of a document that is COMPLETED in the database are sealed. A line that would replace or
 remove one is a problem. Any other change of a complete document is an audit entry with the names

@@ -1,12 +1,13 @@
-"""An import from beginning to end: check everything, then write everything or nothing."""
+"""An import from beginning to end, which writes all documents of a file or none."""
 
-import contextlib
+import functools
 import hashlib
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import IO
+from uuid import UUID
 
 from django.db import connection, transaction
 
@@ -14,16 +15,18 @@ from audit.record import together
 from config.management.progress import Progress, Report
 from config.management.shutdown import Shutdown, graceful_shutdown
 from documents import storage
-from documents.importing.files import Folder, Uploads
-from documents.importing.parser import lines, parse
+from documents.importing.entries import DocumentEntry, read
+from documents.importing.files import check_file, check_files, upload
 from documents.importing.problems import Invalid, Problems
-from documents.importing.staging import Staging
-from documents.importing.validation import Record, check_files, label, validate
-from documents.importing.writer import Writer
+from documents.importing.writer import Record, Writer
 from documents.models import StoredFile
 from workspaces.models import Workspace
 
 log = logging.getLogger(__name__)
+
+BATCH = 200  # documents that are written together, or files that are uploaded
+CACHED = 4096  # files; documents that share a PDF are mostly near each other
+BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
@@ -59,65 +62,77 @@ def import_file(
         OSError: the file cannot be read.
         Stopped: a signal asked the process to end, between two steps.
     """
-    with (
-        graceful_shutdown() as shutdown,
-        file.open("rb") as content,
-        contextlib.closing(Folder(file.parent)) as folder,
-    ):
-        uploads = Uploads(folder, shutdown)
-        progress, digest = Progress(report), hashlib.sha256()
+    with graceful_shutdown() as shutdown, file.open("rb") as content:
+        progress, problems = Progress(report), Problems()
+        digest = hashlib.file_digest(content, "sha256").hexdigest()
+        content.seek(0)
+        writer = Writer(workspace, problems, by, digest)
+        uploaded: list[str] = []  # keys of objects that may exist
         committing = False
         try:
-            # One transaction from here on: a PgBouncer may give the next one another connection,
-            # which does not have the temporary table.
             with transaction.atomic(durable=True):
                 with connection.cursor() as cursor:  # files are uploaded meanwhile
                     cursor.execute("SET LOCAL idle_in_transaction_session_timeout = '15min'")
-                staging = Staging()
-                problems = Problems()
-                staging.fill(_records(content, digest, folder, problems, shutdown, progress))
-                staging.check_ids(workspace, problems)
-                problems.raise_if_any(file.name)
-                writer = Writer(workspace, uploads, problems, by, digest.hexdigest())
                 with together():
-                    for batch in staging.batches():
+                    records = _records(content, file.parent.resolve(), problems, shutdown)
+                    while batch := list(islice(records, BATCH)):
                         writer.write(batch)
-                        done = writer.created + writer.updated
-                        progress.note(f"{done:,} of {staging.documents:,} documents imported …")
+                        progress.note(f"line {batch[-1].line:,} …")
                     problems.raise_if_any(file.name)
+                    files = iter(writer.uploads.items())
+                    while some := dict(islice(files, BATCH)):
+                        uploaded += some
+                        upload(some, shutdown)
+                        progress.note(f"{len(uploaded):,} of {len(writer.uploads):,} files …")
+                        with connection.cursor() as cursor:  # ends its idle time
+                            cursor.execute("SELECT 1")
                 shutdown.check()
                 committing = True
         except BaseException:
             # The commit may have succeeded although it raised; the objects are needed then. If the
             # database is out of reach, this query raises and the objects are kept too.
-            stored = StoredFile.objects.filter(object_key__in=uploads.keys[:1])
+            stored = StoredFile.objects.filter(object_key__in=uploaded[:1])
             if not (committing and stored.exists()):
-                storage.delete(uploads.keys)
+                storage.delete(uploaded)
             raise
         try:
             storage.delete(writer.replaced)
         except storage.StorageError as exc:
             log.warning("The documents are imported, but of the files they had before: %s", exc)
-        return Counts(writer.created, writer.updated, len(uploads.keys))
+        return Counts(writer.created, writer.updated, len(uploaded))
 
 
 def _records(
-    content: IO[bytes],
-    digest: "hashlib._Hash",
-    folder: Folder,
-    problems: Problems,
-    shutdown: Shutdown,
-    progress: Progress,
+    content: Iterable[bytes], folder: Path, problems: Problems, shutdown: Shutdown
 ) -> Iterator[Record]:
     """The valid documents of the file; what is wrong with the others is added to `problems`."""
-    for checked, (number, line) in enumerate(lines(content, problems, digest)):
+    check = functools.lru_cache(CACHED)(functools.partial(check_file, folder))
+    ids: dict[tuple[bool, UUID], int] = {}
+    for number, line in enumerate(content, 1):
         shutdown.check()
-        progress.note(f"{checked:,} documents checked …")
-        name = ""
-        try:
-            value = parse(line)
-            name = label(value)
-            document = validate(value)
-            yield Record(number, name, document, check_files(document, folder))
-        except Invalid as exc:
-            problems.add(number, f"{name}, {exc}" if name else str(exc))
+        text = line.removeprefix(BOM) if number == 1 else line
+        if text.strip():
+            try:
+                entry = read(text)
+                _check_ids(entry, number, ids)
+                yield Record(number, entry, check_files(entry, check))
+            except Invalid as exc:
+                problems.append((number, str(exc)))
+
+
+def _check_ids(entry: DocumentEntry, number: int, ids: dict[tuple[bool, UUID], int]) -> None:
+    """Adds the ids of a line.
+
+    Args:
+        ids: the line of each id, apart for documents (True) and recipients.
+
+    Raises:
+        Invalid: one is in the file already.
+    """
+    recipients = (
+        (f"recipients[{n}].id", False, each.id) for n, each in enumerate(entry.recipients)
+    )
+    for path, of_document, id in (("id", True, entry.id), *recipients):
+        if (of_document, id) in ids:
+            raise Invalid(f"{path}: {id} is on line {ids[of_document, id]} already")
+        ids[of_document, id] = number

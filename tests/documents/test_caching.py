@@ -1,11 +1,11 @@
 """Caches of clients: entity tags, 304, and what may be stored."""
 
+import contextlib
 from collections.abc import Iterator
 
 import pytest
 from requests_cache import CachedSession
 
-from documents.models import Document
 from tests.support import factories
 from tests.support.client import get
 from tests.support.factories import Tenant
@@ -41,10 +41,15 @@ def test_json_that_the_client_has_is_304_without_a_body(
     acme: Tenant, path: str, sent: str, method: str
 ) -> None:
     response = acme.get(path)
-    same = acme.get(path, method, if_none_match=sent.format(response.headers["etag"]))
+    etag = response.headers["etag"]
+    same = acme.get(path, method, if_none_match=sent.format(etag))
     assert (same.status, same.body) == (304, b"")
+    # A cache updates the copy that has the tag of the 304; nginx's gzip makes tags weak.
+    assert same.headers["etag"] == (f"W/{etag}" if "W/" in sent else etag)
     assert KEPT.items() <= same.headers.items()
     assert same.headers.keys() >= LIMITS | {"request-id"}
+    left = [int(each.headers["x-ratelimit-remaining"]) for each in (response, same)]
+    assert left[1] == left[0] - 1
     assert same.headers.get("link") == response.headers.get("link")
     assert "content-type" not in same.headers
 
@@ -54,14 +59,6 @@ def test_json_that_the_client_does_not_have_is_sent(acme: Tenant, path: str, sen
     response = acme.get(path)
     etag = response.headers["etag"].strip('"')
     assert acme.get(path, if_none_match=sent.format(etag)).same() == response.same()
-
-
-def test_tag_of_a_304_is_the_one_that_the_client_has(acme: Tenant) -> None:
-    """A cache updates the copy that has the tag of the 304; nginx's gzip makes tags weak."""
-    etag = acme.get("/me").headers["etag"]
-    assert acme.get("/me", if_none_match=etag).headers["etag"] == etag
-    assert acme.get("/me", if_none_match=f"W/{etag}").headers["etag"] == f"W/{etag}"
-    assert acme.get("/me", if_none_match="*").headers["etag"] == etag
 
 
 def test_tag_changes_with_the_response(acme: Tenant, umbrella: Tenant) -> None:
@@ -92,14 +89,6 @@ def test_conditions_about_dates_are_ignored_where_there_is_no_date(
 ) -> None:
     sent = {name: "Thu, 01 Jan 1970 00:00:00 GMT"}
     assert get(path, acme.bearer, **sent).same() == get(path, acme.bearer).same()
-
-
-def test_304_counts_toward_the_rate_limit(acme: Tenant) -> None:
-    first = acme.get("/me")
-    same = acme.get("/me", if_none_match=first.headers["etag"])
-    left = [int(each.headers["x-ratelimit-remaining"]) for each in (first, same)]
-    assert same.status == 304
-    assert left[1] == left[0] - 1
 
 
 def test_304_needs_a_valid_key_whose_workspace_may_use_the_api(
@@ -139,13 +128,12 @@ def test_304_over_a_socket_has_no_body_and_its_connection_goes_on(
     for name in ("etag", "cache-control", "vary", "link"):
         assert same.headers[name] == first.headers[name]
     assert "content-length" not in same.headers  # which would be that of the 200
-    connection = front.http()
-    for sent, status in [(first.headers["etag"], 304), ('"other"', 200)] * 2:
-        headers = {"Authorization": acme.bearer, "If-None-Match": sent}
-        connection.request("GET", "/api/v1/documents?limit=1", headers=headers)
-        response = connection.getresponse()
-        assert (response.status, len(response.read()) > 0) == (status, status == 200)
-    connection.close()
+    with contextlib.closing(front.http()) as connection:
+        for sent, status in [(first.headers["etag"], 304), ('"other"', 200)] * 2:
+            headers = {"Authorization": acme.bearer, "If-None-Match": sent}
+            connection.request("GET", "/api/v1/documents?limit=1", headers=headers)
+            response = connection.getresponse()
+            assert (response.status, len(response.read()) > 0) == (status, status == 200)
 
 
 def test_compressed_json_has_a_tag_that_gets_a_304(gate: Nginx, acme: Tenant) -> None:
@@ -171,7 +159,7 @@ def session() -> Iterator[CachedSession]:
         yield session
 
 
-@pytest.mark.parametrize("path", ["/me", "/documents", "/documents?limit=1"])
+@pytest.mark.parametrize("path", ["/me", "/documents"])
 def test_cache_of_a_client_never_gives_one_key_the_response_to_another(
     front: Server, acme: Tenant, umbrella: Tenant, session: CachedSession, path: str
 ) -> None:
@@ -184,19 +172,3 @@ def test_cache_of_a_client_never_gives_one_key_the_response_to_another(
             assert (got.status_code, got.content) == (200, tenant.get(path).body)
         got = session.get(url, headers={"Authorization": "Bearer dtd_x"})
         assert (got.status_code, got.from_cache) == (401, False)
-
-
-def test_cache_of_a_client_gets_a_304_for_the_page_that_it_has(
-    front: Server, acme: Tenant, session: CachedSession
-) -> None:
-    documents = factories.listed(acme.workspace, 3)
-    url = f"http://{HOST}:{front.port}/api/v1/documents?limit=2"
-    first, second = (session.get(url, headers={"Authorization": acme.bearer}) for _ in range(2))
-    assert (first.revalidated, second.revalidated) == (False, True)
-    assert second.content == first.content
-    assert second.links["next"] == first.links["next"]
-    left = [int(each.headers["X-RateLimit-Remaining"]) for each in (first, second)]
-    assert left[1] < left[0]
-    Document.objects.filter(pk__in=[document.pk for document in documents]).update(title="Changed")
-    changed = session.get(url, headers={"Authorization": acme.bearer})
-    assert (changed.revalidated, "Changed" in changed.text) == (False, True)

@@ -13,9 +13,7 @@ from django.db import connection, transaction
 from audit.models import AuditEntry
 from tests.documents.test_document_counts import changes, exact
 from tests.support import factories
-from tests.support.database import waiting_for_lock
 from tests.support.factories import Tenant, uid
-from tests.support.server import eventually
 from workspaces.models import DocumentCount, Workspace
 
 WRITERS = 4
@@ -129,23 +127,3 @@ def test_check_document_counts_waits_for_no_writer(acme: Tenant) -> None:
         assert writer.result()
     assert exact(acme)
     assert check() == ([], 0)
-
-
-@pytest.mark.django_db(transaction=True)
-def test_check_document_counts_repairs_once_when_two_run_at_once(acme: Tenant) -> None:
-    factories.document(acme.workspace, "DRAFT")
-    add_wrongly(acme.workspace, "DRAFT", 4)
-
-    def fix() -> int:
-        try:
-            return len(check("--fix")[0])
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(2) as pool:
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute("LOCK TABLE workspaces_documentcount IN SHARE UPDATE EXCLUSIVE MODE")
-            fixes = [pool.submit(fix) for _ in range(2)]
-            assert eventually(lambda: waiting_for_lock() == 2)
-        assert sorted(each.result() for each in fixes) == [0, 1]
-    assert exact(acme)

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -153,49 +153,38 @@ def test_check_files_finds_the_document_of_a_replaced_file_in_the_audit_log(acme
     document = Document(id=factories.uid(1), title="Lease", workspace=acme.workspace)
     replaced(document, "signed", old.sha256, "")
     storage.delete([old.object_key])
-    [finding], _, _ = check()
+    storage.delete([factories.stored(pdf("never")).object_key])  # no document had this one
+    [finding, of_none], _, _ = check()
     assert finding["documents"] == [{"document": str(document.pk), "file_type": "signed"}]
+    assert of_none["documents"] == []
     assert [(entry.document_id, entry.file_type) for entry in damages()] == [
         (document.pk, "signed")
     ]
 
 
-def test_check_files_names_a_file_that_never_had_a_document(db: None) -> None:
-    storage.delete([factories.stored(pdf("never")).object_key])
-    [finding], _, status = check()
-    assert (finding["documents"], status, damages()) == ([], 1, [])
-
-
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 @pytest.mark.django_db(transaction=True)
-def test_check_files_that_is_asked_to_end_goes_on_where_it_was(store: Proxy) -> None:
+def test_check_files_that_is_ended_goes_on_where_it_was(
+    store: Proxy, number: signal.Signals
+) -> None:
+    """When it is killed, after its last batch."""
     for _ in range(MANY):
         factories.stored(pdf("many"))
     store.silence_after(BATCH + 5)
     process = start(store)
-    assert eventually(lambda: store.silent)
-    process.send_signal(signal.SIGTERM)
+    assert eventually(lambda: store.silent and unchecked() == MANY - BATCH)
+    process.send_signal(number)
     store.restore()
     out, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 128 + signal.SIGTERM
-    assert (out, err.splitlines()[-1]) == (
-        "",
-        "CommandError: Stopped; run it again: it goes on from here.",
-    )
-    assert unchecked() == MANY - BATCH - 5
-    assert check()[1]["checked"] == MANY - BATCH - 5
+    left = MANY - BATCH
+    if number == signal.SIGTERM:
+        left -= 5
+        assert process.returncode == 128 + number
+        last = "CommandError: Stopped; run it again: it goes on from here."
+        assert (out, err.splitlines()[-1]) == ("", last)
+    assert unchecked() == left
+    assert check()[1]["checked"] == left
     assert unchecked() == 0
-
-
-@pytest.mark.django_db(transaction=True)
-def test_check_files_that_is_killed_goes_on_after_its_last_batch(store: Proxy) -> None:
-    for _ in range(MANY):
-        factories.stored(pdf("many"))
-    store.silence_after(BATCH + 5)
-    process = start(store)
-    assert eventually(lambda: unchecked() == MANY - BATCH)
-    process.kill()
-    process.communicate()
-    assert check()[1]["checked"] == MANY - BATCH
 
 
 def test_check_files_reads_below_its_rate(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,15 +195,7 @@ def test_check_files_reads_below_its_rate(db: None, monkeypatch: pytest.MonkeyPa
     assert sum(slept) > 2
 
 
-def no_connection(store: Proxy) -> None:
-    store.refuse()
-
-
-def breaks_off(store: Proxy) -> None:
-    store.alter = failing_after(2)
-
-
-def breaks_off_in_a_body(store: Proxy) -> None:
+def breaks_off_in_a_body() -> Callable[[bytes], bytes]:
     passed = 0
 
     def alter(block: bytes) -> bytes:
@@ -224,35 +205,33 @@ def breaks_off_in_a_body(store: Proxy) -> None:
             raise ConnectionResetError
         return with_206(block)
 
-    store.alter = alter
+    return alter
 
 
-@pytest.mark.parametrize("disturb", [no_connection, breaks_off, breaks_off_in_a_body])
+@pytest.mark.parametrize(
+    ("alter", "environment", "left"),
+    [
+        (lambda: failing_after(0), {}, 3),
+        (lambda: failing_after(2), {}, 1),
+        (breaks_off_in_a_body, {}, 2),
+        (None, {"S3_SECRET_ACCESS_KEY": "wrong"}, 3),
+        (None, {"S3_BUCKET": "no-such-bucket"}, 3),
+    ],
+)
 @pytest.mark.django_db(transaction=True)
-def test_check_files_stops_when_object_storage_is_out_of_reach(store: Proxy, disturb: Any) -> None:
+def test_check_files_stops_when_object_storage_is_out_of_reach_or_refuses(
+    store: Proxy, alter: Any, environment: dict[str, str], left: int
+) -> None:
     for _ in range(3):
         factories.stored(b"%PDF" + bytes(800_000))
-    disturb(store)
-    out, err = (process := start(store)).communicate(timeout=PATIENCE)
+    if alter:
+        store.alter = alter()
+    out, err = (process := start(store, **environment)).communicate(timeout=PATIENCE)
     assert (process.returncode, out) == (1, "")
     last = err.splitlines()[-1]
     assert last.startswith("CommandError: Object storage: object ")
     assert last.endswith("run it again: it goes on from here.")
-    assert unchecked() == {no_connection: 3, breaks_off: 1, breaks_off_in_a_body: 2}[disturb]
-    assert damages() == []
-
-
-@pytest.mark.parametrize(
-    "environment", [{"S3_SECRET_ACCESS_KEY": "wrong"}, {"S3_BUCKET": "no-such-bucket"}]
-)
-@pytest.mark.django_db(transaction=True)
-def test_check_files_stops_when_object_storage_refuses(
-    acme: Tenant, store: Proxy, environment: dict[str, str]
-) -> None:
-    factories.document(acme.workspace)
-    out, err = (process := start(store, **environment)).communicate(timeout=PATIENCE)
-    assert (process.returncode, out) == (1, "")
-    assert "CommandError: Object storage: object " in err
+    assert unchecked() == left
     assert damages() == []
 
 

@@ -125,9 +125,6 @@ def test_load_after_a_failed_load_creates_nothing_twice() -> None:
     demo.load(lambda line: None, NOW)
     assert not demo.wanted()
     assert (rows(), objects()) == before
-
-
-def test_wanted_is_false_where_there_is_another_workspace() -> None:
     User.objects.all().delete()
     Workspace.objects.create(name="Somebody's", plan=Plan.FREE)
     assert not demo.wanted()

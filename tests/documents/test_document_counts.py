@@ -1,7 +1,6 @@
 """The counts of /me are kept, not counted, and exact after whatever happens to documents."""
 
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from random import Random
 from uuid import UUID
@@ -13,9 +12,7 @@ from django.utils import timezone
 from config.api.reading import Reader
 from documents.models import Document
 from tests.support import factories
-from tests.support.database import waiting_for_lock
 from tests.support.factories import Tenant
-from tests.support.server import eventually
 from workspaces import counts
 from workspaces.counts import COUNTS
 from workspaces.models import DocumentCount, Workspace
@@ -108,21 +105,6 @@ def test_document_counts_are_not_written_when_other_fields_change(acme: Tenant) 
     assert set(DocumentCount.objects.values_list("pk", flat=True)) == between
 
 
-@pytest.mark.django_db(transaction=True)
-def test_document_counts_need_few_rows_however_many_changes_there_were(acme: Tenant) -> None:
-    document = factories.document(acme.workspace, "DRAFT")
-    with connection.cursor() as cursor:
-        cursor.execute(f"""
-            DO $$ BEGIN FOR number IN 1..{MANY} LOOP
-                UPDATE documents_document SET status = (ARRAY['DRAFT', 'SENT'])[1 + number % 2]
-                WHERE id = '{document.pk}';
-                COMMIT;
-            END LOOP; END $$
-        """)
-    assert rows(acme) < 2 * MANY  # two for each change, if they were never folded
-    assert exact(acme)
-
-
 def test_document_counts_see_each_change_since_no_trigger_runs_before(db: None) -> None:
     """What a BEFORE trigger sets is not among the columns that the statement sets."""
     with connection.cursor() as cursor:
@@ -194,37 +176,6 @@ def test_document_counts_follow_transactions_that_see_one_state_of_the_database(
     assert rows(acme) > MANY  # such a transaction does not fold
     counts.fold()
     assert rows(acme) <= FOLDED
-    assert exact(acme)
-
-
-def test_document_counts_do_not_follow_a_part_that_is_rolled_back(acme: Tenant) -> None:
-    many(acme)
-    for undone in (True, False):
-        with transaction.atomic():
-            Document.objects.update(status="SENT")
-            transaction.set_rollback(undone)
-        assert exact(acme)
-    assert rows(acme) <= FOLDED
-
-
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.usefixtures("as_owner")
-def test_document_counts_of_a_table_that_is_emptied_during_a_fold_are_nothing(acme: Tenant) -> None:
-    factories.listed(acme.workspace, 9)
-
-    apart = connection.copy()
-    apart.inc_thread_sharing()
-
-    def empty() -> None:
-        with closing(apart), apart.cursor() as cursor:
-            cursor.execute("TRUNCATE documents_document CASCADE")
-
-    with ThreadPoolExecutor(1) as thread:
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute("SELECT workspaces_fold_counts(ARRAY[%s])", [acme.workspace.id])
-            emptied = thread.submit(empty)
-            assert eventually(waiting_for_lock)
-        emptied.result()
     assert exact(acme)
 
 

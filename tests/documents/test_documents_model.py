@@ -54,17 +54,6 @@ def test_documents_and_recipients_have_only_values_that_the_api_knows(
         model.objects.update(**fields)
 
 
-def test_document_enums_are_all_accepted_by_the_database(acme: Tenant) -> None:
-    for status in Status.values:
-        for order in Document.SigningOrder.values:
-            document = factories.document(acme.workspace, status, signing_order=order)
-    for role in Recipient.Role.values:
-        for state in Recipient.Status.values:
-            factories.recipient(document, role, state)
-    assert Document.objects.count() == 16
-    assert Recipient.objects.count() == 28
-
-
 def test_stored_file_cannot_be_taken_from_its_document(acme: Tenant) -> None:
     document = factories.document(acme.workspace)
     with pytest.raises(ProtectedError):

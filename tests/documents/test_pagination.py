@@ -104,14 +104,11 @@ def test_pagination_with_a_filter_misses_only_what_changes_before_its_page(acme:
     assert seen == [str(document.pk) for document in documents if document != documents[4]]
 
 
-@pytest.mark.parametrize("count", [7, 14])
-def test_pagination_says_that_an_exactly_full_last_page_is_the_last(
-    acme: Tenant, count: int
-) -> None:
-    factories.listed(acme.workspace, count)
-    assert len(walk(acme, 7)) == count
-    _, cursor = page(acme, None, 7)
-    assert (cursor is None) == (count == 7)
+def test_pagination_says_that_an_exactly_full_last_page_is_the_last(acme: Tenant) -> None:
+    for count in (7, 14):
+        factories.listed(acme.workspace, 7)
+        assert len(walk(acme, 7)) == count
+        assert (page(acme, None, 7)[1] is None) == (count == 7)
 
 
 def test_pagination_works_for_the_earliest_and_the_latest_times(acme: Tenant) -> None:
@@ -131,12 +128,6 @@ def cursor(acme: Tenant) -> str:
     _, cursor = page(acme, None, 1)
     assert len(page(acme, cursor, 100)[0]) == 2
     return cursor
-
-
-def test_cursor_needs_no_escaping_in_a_url(acme: Tenant) -> None:
-    last = UUID(int=2**128 - 1)  # all bits set: slashes in base64 that is not for URLs
-    cursor = encode_cursor((MOMENTS[0], last), acme.workspace.id, None)
-    assert quote(cursor, safe="") == cursor
 
 
 def test_cursor_is_as_in_earlier_releases(acme: Tenant) -> None:
@@ -160,40 +151,32 @@ def refused(tenant: Tenant, cursor: str, query: str = "") -> bool:
     return response.error == f"The query parameter 'cursor' is not valid: it takes {CURSOR_TAKES}."
 
 
-def test_cursor_with_any_character_changed_is_400(acme: Tenant, cursor: str) -> None:
+def test_cursor_that_is_changed_or_truncated_is_400(acme: Tenant, cursor: str) -> None:
     for place, character in enumerate(cursor):
         other = "B" if character == "A" else "A"
         assert refused(acme, cursor[:place] + other + cursor[place + 1 :]), place
+        if place:
+            assert refused(acme, cursor[:place]), place
+            assert refused(acme, cursor[place:]), place
 
 
-def test_cursor_that_is_truncated_is_400(acme: Tenant, cursor: str) -> None:
-    for length in range(1, len(cursor)):
-        assert refused(acme, cursor[:length]), length
-        assert refused(acme, cursor[length:]), length
-
-
-REWRITTEN: dict[str, Callable[[str], str]] = {
-    "space before": lambda c: f" {c}",
-    "space after": lambda c: f"{c} ",
-    "padding": lambda c: f"{c}=",
-    "NUL": lambda c: f"{c}\0",
-    "twice": lambda c: f"{c}.{c}",
-    "other case": lambda c: c.swapcase(),
-    "quoted twice": lambda c: quote(c, safe="").replace("=", "%3D") + "%00",
-    "base64": lambda c: base64.b64encode(c.encode()).decode(),
-    "base64 for URLs": lambda c: base64.urlsafe_b64encode(c.encode()).decode(),
-    "without its signature": lambda c: c.partition(".")[0],
-    "a letter": lambda c: "x",
-    "a dot": lambda c: ".",
-    "very long": lambda c: "a" * 10_000,
-    "not ASCII": lambda c: "é€😀",
-    "a time": lambda c: "2026-03-01T00:00:00Z",
-}
-
-
-@pytest.mark.parametrize("change", REWRITTEN)
-def test_cursor_written_in_another_way_is_400(acme: Tenant, cursor: str, change: str) -> None:
-    assert refused(acme, REWRITTEN[change](cursor))
+def test_cursor_written_in_another_way_is_400(acme: Tenant, cursor: str) -> None:
+    for other in (
+        f" {cursor}",
+        f"{cursor} ",
+        f"{cursor}=",
+        f"{cursor}\0",
+        f"{cursor}.{cursor}",
+        cursor.swapcase(),
+        quote(cursor, safe="") + "%00",
+        base64.urlsafe_b64encode(cursor.encode()).decode(),
+        "x",
+        ".",
+        "a" * 10_000,
+        "é€😀",
+        "2026-03-01T00:00:00Z",
+    ):
+        assert refused(acme, other), other
 
 
 def test_cursor_of_another_workspace_is_400(acme: Tenant, umbrella: Tenant, cursor: str) -> None:
@@ -210,11 +193,14 @@ def test_cursor_with_another_status_filter_is_400(acme: Tenant, cursor: str) -> 
 
 
 def test_cursor_signed_with_another_secret_is_400(acme: Tenant, cursor: str) -> None:
-    place = (MOMENTS[0], factories.uid(1))
+    # All bits are set: slashes in base64 that is not for URLs.
+    place = (MOMENTS[0], UUID(int=2**128 - 1))
     with override_settings(SECRET_KEY="another"):
         forged = encode_cursor(place, acme.workspace.id, None)
     assert refused(acme, forged)
-    assert not refused(acme, encode_cursor(place, acme.workspace.id, None))
+    ours = encode_cursor(place, acme.workspace.id, None)
+    assert not refused(acme, ours)
+    assert quote(ours, safe="") == ours
 
 
 def next_page(response: Response) -> str | None:

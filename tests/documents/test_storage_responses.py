@@ -24,7 +24,6 @@ from tests.slow.test_nginx_storage import tls_in_front_of
 from tests.support import factories
 from tests.support.nginx import make_certificate
 from tests.support.proxy import HOST, Proxy
-from tests.support.server import eventually
 
 pytestmark = pytest.mark.service
 
@@ -41,8 +40,7 @@ def point(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Point]:
         default = settings.STORAGES["default"]
         changed = {**default, "OPTIONS": default["OPTIONS"] | options}
         settings.STORAGES = {**settings.STORAGES, "default": changed}
-        make = functools.cache(storage._make_client.__wrapped__)
-        monkeypatch.setattr(storage, "_make_client", make)
+        monkeypatch.setattr(storage, "client", functools.cache(storage.client.__wrapped__))
         storage.client()
 
     yield point
@@ -125,17 +123,6 @@ def recorder() -> Iterator[Recorder]:
         thread.join()
 
 
-@pytest.mark.parametrize("key", ["a b/ü 契約+%2F&=?#;:@!'()*~,$[].pdf", "plain.pdf"])
-def test_reading_a_key_that_must_be_quoted(key: str) -> None:
-    storage.save(io.BytesIO(CONTENT), key)
-    try:
-        assert whole(key) == CONTENT
-        storage.check(key, len(CONTENT))
-        assert b"".join(storage.open_object(key, 9, "bytes=3-11")) == CONTENT[3:12]
-    finally:
-        storage.delete([key])
-
-
 def test_reading_over_https_accepts_only_certificates_that_it_is_told_to_trust(
     key: str, point: Point, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -148,16 +135,6 @@ def test_reading_over_https_accepts_only_certificates_that_it_is_told_to_trust(
         point(endpoint_url=f"https://{address}")
         assert whole(key) == CONTENT
         storage.check_bucket()
-
-
-def test_reading_after_the_server_closed_the_kept_connections(store: Proxy, key: str) -> None:
-    assert whole(key) == CONTENT
-    store.refuse()
-    store.restore()
-    before = store.accepted
-    for _ in range(3):
-        assert whole(key) == CONTENT
-    assert store.accepted == before + 1  # and the new one is kept
 
 
 def test_reading_sends_a_request_again_when_its_kept_connection_dies(
@@ -182,19 +159,6 @@ def test_reading_sends_a_request_again_when_its_kept_connection_dies(
                 whole(key)
 
 
-def test_reading_broken_off_early_leaves_nothing_to_the_next_request(
-    store: Proxy, key: str
-) -> None:
-    large = stored(bytes(8_000_000))
-    before = store.forwarded
-    opened = storage.open_object(large, 8_000_000)
-    next(iter(opened))
-    opened.close()
-    assert whole(key) == CONTENT
-    assert eventually(lambda: store.connections == 1)
-    assert store.forwarded - before < 8_000_000  # what nobody reads is not sent
-
-
 def xml(code: str) -> bytes:
     return f'<?xml version="1.0"?>\n<Error><Code>{code}</Code><Message>x</Message></Error>'.encode()
 
@@ -211,7 +175,6 @@ RESPONSES = {
     "missing": (response("404 Not Found", xml("NoSuchKey")), Missing, "NoSuchKey", 1),
     "no bucket": (response("404 Not Found", xml("NoSuchBucket")), StorageError, "NoSuchBucket", 1),
     "404, a page": (response("404 Not Found", PAGE), StorageError, "HTTP 404", 1),
-    "404, empty": (response("404 Not Found"), StorageError, "HTTP 404", 1),
     "403": (response("403 Forbidden", xml("AccessDenied")), StorageError, "AccessDenied", 1),
     "another region": (
         response("400 No", xml("AuthorizationHeaderMalformed"), "x-amz-bucket-region: eu-west-1"),
@@ -220,32 +183,16 @@ RESPONSES = {
         1,
     ),
     "503": (response("503 Slow Down", xml("SlowDown")), OutOfReach, "SlowDown", 2),
-    "503, a page": (response("503 No", PAGE, "Retry-After: 30"), OutOfReach, "HTTP 503", 2),
     "500, NoSuchKey": (response("500 No", xml("NoSuchKey")), OutOfReach, "NoSuchKey", 2),
     "304": (b"HTTP/1.1 304 Not Modified\r\n\r\n", StorageError, "HTTP 304", 1),
-    "204": (b"HTTP/1.1 204 No Content\r\n\r\n", StorageError, "-1 bytes instead of 4", 1),
     "chunked": (CHUNKED, StorageError, "-1 bytes instead of 4", 1),
-    "negative": (
-        b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n%PDF",
-        StorageError,
-        "-5 bytes instead of 4",
-        1,
-    ),
-    "two lengths": (response("200 OK", b"%PDF", "Content-Length: 5"), OutOfReach, "Length", 2),
     "no number": (
         b"HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n%PDF",
         OutOfReach,
         "invalid literal",
         2,
     ),
-    "long number": (
-        b"HTTP/1.1 200 OK\r\nContent-Length: " + b"9" * 5000 + b"\r\n\r\n%PDF",
-        OutOfReach,
-        "integer string",
-        2,
-    ),
     "no HTTP": (b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n", OutOfReach, "Connection was closed", 2),
-    "no header": (b"HTTP/1.1 two OK\r\n\r\n", OutOfReach, "Connection was closed", 2),
 }
 
 
@@ -290,21 +237,13 @@ def test_reading_fails_in_time_wherever_the_server_falls_silent(store: Proxy) ->
     assert store.accepted == 3  # none is sent again
 
 
-@pytest.mark.parametrize("missing", [1, 100_000, len(CONTENT)])
-def test_reading_fails_when_the_server_ends_a_body_early(
-    recorder: Recorder, point: Point, missing: int
-) -> None:
+def test_reading_fails_when_the_server_ends_a_body_early(recorder: Recorder, point: Point) -> None:
     point(endpoint_url=recorder.url)
-    recorder.raw, recorder.closes = response("200 OK", CONTENT)[:-missing], True
-    with pytest.raises(OutOfReach):
-        whole("a.pdf")
-
-
-def test_reading_ends_where_the_length_says(recorder: Recorder, point: Point) -> None:
-    point(endpoint_url=recorder.url)
-    recorder.raw = response("200 OK", b"%PDF") + b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
-    for _ in range(2):
-        assert whole("a.pdf") == b"%PDF"
+    recorder.closes = True
+    for missing in (1, len(CONTENT)):
+        recorder.raw = response("200 OK", CONTENT)[:-missing]
+        with pytest.raises(OutOfReach):
+            whole("a.pdf")
 
 
 def test_reading_logs_and_raises_nothing_secret(

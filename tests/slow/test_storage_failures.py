@@ -2,12 +2,8 @@
 
 import contextlib
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection, IncompleteRead
-from pathlib import Path
-
-import pytest
 
 from audit.models import AuditEntry
 from tests.support import factories
@@ -16,9 +12,6 @@ from tests.support.factories import Tenant
 from tests.support.nginx import Nginx
 from tests.support.proxy import HOST, failing_after
 from tests.support.server import PATIENCE, Server, eventually
-
-WRONG = "a-secret-key-that-is-wrong"
-
 
 FAILURES = 3  # of object storage, until it is left alone for a moment
 DEADLINE = 6  # seconds
@@ -89,58 +82,6 @@ def test_storage_that_falls_silent_within_bodies_breaks_them_off(
             ends = [threads.submit(response.read) for response in responses]
             assert all(isinstance(end.exception(), IncompleteRead) for end in ends)
         assert time.monotonic() - started < DEADLINE
-
-
-def test_storage_that_responds_with_500_is_left_alone_for_a_moment(
-    server: Server, acme: Tenant
-) -> None:
-    path = f"/documents/{factories.document(acme.workspace).id}/download"
-    server.store.alter = failing_after(0, b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n")
-    for _ in range(FAILURES):
-        assert "500" in server.log_of(server.get(path, acme.raw))
-    assert refused_at_once(server, server.get(path, acme.raw))
-    server.store.restore()
-    assert eventually(lambda: server.get(path, acme.raw).status == 200)
-
-
-def test_storage_without_an_object_is_no_failure_of_storage(server: Server, acme: Tenant) -> None:
-    document = factories.document(acme.workspace)
-    lost = factories.document(acme.workspace)
-    lost.original.object_key = "none/there.pdf"
-    lost.original.save()
-    for _ in range(FAILURES + 1):
-        assert is_unavailable(server.get(f"/documents/{lost.id}/download", acme.raw))
-    assert server.get(f"/documents/{document.id}/download", acme.raw).status == 200
-
-
-@pytest.fixture
-def with_a_wrong_secret_key(transactional_db: None, tmp_path: Path) -> Iterator[list[Server]]:
-    with contextlib.ExitStack() as stack:
-        servers: list[Server] = []
-        for kind in (Server, Nginx):
-            folder = tmp_path / kind.__name__
-            folder.mkdir()
-            servers.append(kind(folder, S3_SECRET_ACCESS_KEY=WRONG))
-            stack.callback(servers[-1].stop)
-        for each in servers:
-            each.wait()
-        yield servers
-
-
-def test_storage_that_denies_access_is_503_with_the_cause_in_the_log_only(
-    with_a_wrong_secret_key: list[Server], acme: Tenant
-) -> None:
-    path = f"/documents/{factories.document(acme.workspace).id}/download"
-    for method in ("GET", "HEAD"):
-        responses = all_of_them(path, acme.raw, with_a_wrong_secret_key, method)
-        for each, response in zip(with_a_wrong_secret_key, responses, strict=True):
-            assert response.status == 503
-            assert method == "HEAD" or is_unavailable(response)
-            logged = each.log_of(response)
-            assert "403" in logged or "SignatureDoesNotMatch" in logged
-    for each in with_a_wrong_secret_key:
-        assert not any(secret in each.log() for secret in (WRONG, acme.raw, "X-Amz-Signature"))
-    assert not AuditEntry.objects.filter(action="document.downloaded").exists()
 
 
 def test_storage_that_denies_nginx_what_was_signed_is_the_same_503(

@@ -9,7 +9,7 @@ from django.core.management.base import CommandError
 
 from config.management.progress import InterruptibleCommand
 from config.management.shutdown import Stopped, graceful_shutdown
-from documents.download.nginx_log import Recorder
+from documents.download.nginx_log import Counts, record_lines
 
 
 class Command(InterruptibleCommand):
@@ -20,13 +20,13 @@ class Command(InterruptibleCommand):
     )
 
     def handle(self, **options: Any) -> None:
+        counts = Counts()
         with graceful_shutdown() as shutdown:
-            recorder = Recorder(self.report, shutdown)
             try:
-                recorder.run(sys.stdin.fileno())
+                record_lines(sys.stdin.fileno(), counts, self.report, shutdown)
             except Stopped:
                 pass  # with a pipe that stays open, this is the usual end
             except OSError as exc:
                 raise CommandError(f"Standard input cannot be read: {exc.strerror}.") from exc
             finally:
-                self.stdout.write(json.dumps(asdict(recorder.counts)))
+                self.stdout.write(json.dumps(asdict(counts)))
