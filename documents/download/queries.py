@@ -5,7 +5,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from config.api.errors import DocumentNotFound
-from config.api.reading import Reading
+from config.api.request import Reading
 from config.runtime.database import Row
 from documents.api.queries import JOIN, columns
 

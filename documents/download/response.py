@@ -10,9 +10,9 @@ from django.http import (
     StreamingHttpResponse,
 )
 
-from config.api.conditions import tag_of_copy
 from config.api.errors import Unavailable
 from config.api.request import ApiRequest
+from config.api.responses import tag_of_copy
 from documents import storage
 from documents.download import nginx
 from documents.download.file_choice import Download

@@ -3,8 +3,7 @@
 from django.http.response import HttpResponseBase
 
 from config.api.parameters import one_of
-from config.api.reading import Reading
-from config.api.request import ApiRequest
+from config.api.request import ApiRequest, Reading
 from config.api.viewsets import ApiViewSet
 from documents.api.parameters import FILE_TYPES
 from documents.api.queries import with_id
