@@ -15,11 +15,16 @@ from django.urls import Resolver404, resolve
 from django.utils.encoding import escape_uri_path
 
 from config.error_pages import is_api, length_required, too_large
-from config.runtime import health, metrics, request_ids
+from config.runtime import health, metrics
 from config.runtime.admission import AdmissionMiddleware, is_api_version
 from config.runtime.database import page_limits
 from config.runtime.logs import request_id
-from config.runtime.request_context import Notes, client_address, handling
+from config.runtime.request_context import (
+    Notes,
+    client_address,
+    current_request,
+    new_request_id,
+)
 
 logger = logging.getLogger("access")
 
@@ -36,18 +41,20 @@ class RequestIdMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         started = time.monotonic()
-        token = request_id.set(request_ids.new())
+        request.notes = notes = Notes()  # type: ignore[attr-defined]
+        id = new_request_id()
+        request_token, id_token = current_request.set(request), request_id.set(id)
         try:
-            with handling(request) as notes:
-                response = self.get_response(request)
-                response["Request-Id"] = request_id.get()
-                if response.status_code == 304 and response.get("Content-Length") == "0":
-                    # From Django's CommonMiddleware; it would be the length of the 200's body.
-                    del response["Content-Length"]
-                record(request, response, notes, time.monotonic() - started)
-                return response
+            response = self.get_response(request)
+            response["Request-Id"] = id
+            if response.status_code == 304 and response.get("Content-Length") == "0":
+                # From Django's CommonMiddleware; it would be the length of the 200's body.
+                del response["Content-Length"]
+            record(request, response, notes, time.monotonic() - started)
+            return response
         finally:
-            request_id.reset(token)
+            current_request.reset(request_token)
+            request_id.reset(id_token)
 
 
 def record(request: HttpRequest, response: HttpResponse, notes: Notes, seconds: float) -> None:
