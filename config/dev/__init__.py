@@ -14,8 +14,7 @@ from pathlib import Path
 
 from config.dev.attach import START_LOCK, StackError, attach, locked
 from config.dev.postgres import Postgres
-from config.dev.redis import Redis
-from config.dev.s3 import S3
+from config.dev.s3_and_redis import S3, Redis
 from config.dev.service import Service, write_private
 
 SERVICES: dict[str, type[Service]] = {s.name: s for s in (Postgres, S3, Redis)}

@@ -41,11 +41,10 @@ def package_folder(name: str) -> Path:
     return Path(spec.origin).parent
 
 
-def die_with_supervisor(number: int) -> None:
-    """Asks the kernel to send signal `number` to this child when the supervisor dies.
+def die_with_parent(number: int) -> None:
+    """Asks the kernel to send signal `number` to this child when its parent dies.
 
-    Linux only. Elsewhere, a killed supervisor leaves its service running, and the next one finds
-    the data folder in use.
+    Linux only. Elsewhere, a parent that is killed leaves its child running.
     """
     if sys.platform == "linux":
         LIBC.prctl(1, number, 0, 0, 0)  # PR_SET_PDEATHSIG
@@ -93,7 +92,7 @@ class Service:
                 stdout=log,
                 stderr=log,
                 **self.identity(),
-                preexec_fn=lambda: die_with_supervisor(self.stop_signal),  # noqa: PLW1509
+                preexec_fn=lambda: die_with_parent(self.stop_signal),  # noqa: PLW1509
             )
 
     def secrets(self, *names: str) -> dict[str, str]:

@@ -16,7 +16,7 @@ import psutil
 import psycopg
 import pytest
 
-from config.dev.redis import Redis
+from config.dev.s3_and_redis import Redis
 from tests.support.processes import all_gone, kill_group, manage, start, using
 from tests.support.server import eventually
 
