@@ -19,7 +19,8 @@ from typing import Generic, NamedTuple, TypeVar
 from uuid import UUID
 
 from django.conf import settings
-from django.db import DEFAULT_DB_ALIAS, connections
+from django.core.signals import request_finished, request_started
+from django.db import DEFAULT_DB_ALIAS, close_old_connections, connections, reset_queries
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg.pq import ConnStatus, PipelineStatus, TransactionStatus
 
@@ -231,7 +232,14 @@ WITHOUT_DATABASE = ("static",)
 
 
 def open_connections() -> None:
-    """Gives each slot its database connection; a server process calls this once."""
+    """Gives each slot its database connection; a server process calls this once.
+
+    Django need not look after the connections of a thread at the beginning and end of a request any
+    more: it has one within a slot only, and `release` closes that if it has to.
+    """
+    request_started.disconnect(reset_queries)
+    for signal in (request_started, request_finished):
+        signal.disconnect(close_old_connections)
     for name, semaphore in SLOTS.items():
         if name not in WITHOUT_DATABASE:
             semaphore.open()
