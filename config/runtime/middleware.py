@@ -14,7 +14,7 @@ from django.middleware.security import SecurityMiddleware
 from django.urls import Resolver404, resolve
 from django.utils.encoding import escape_uri_path
 
-from config.error_pages import is_api, length_required, too_large
+from config.error_pages import body_refused, is_api
 from config.runtime import health, metrics
 from config.runtime.admission import AdmissionMiddleware, is_api_version
 from config.runtime.database import page_limits
@@ -28,6 +28,8 @@ from config.runtime.request_context import (
 
 logger = logging.getLogger("access")
 
+GetResponse = Callable[[HttpRequest], HttpResponse]
+
 
 class RequestIdMiddleware:
     """Gives the request an id, makes it the current request, and logs and counts its response.
@@ -36,7 +38,7 @@ class RequestIdMiddleware:
     request.
     """
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+    def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
@@ -135,37 +137,32 @@ class ApiMiddleware:
         return response
 
 
-class BodyLimitMiddleware:
+def body_limit(get_response: GetResponse) -> GetResponse:
     """Refuses bodies that no form of the admin has, before anything reads them.
 
     A body that arrives slowly would keep its thread. The API reads no bodies at all.
     """
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
+    def middleware(request: HttpRequest) -> HttpResponse:
         if not is_api(request):
             if "Transfer-Encoding" in request.headers:
-                return length_required(request)
+                return body_refused(request, 411)
             length = int(request.META.get("CONTENT_LENGTH") or 0)
             is_upload = request.content_type == "multipart/form-data"
             if is_upload or length > (settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0):
-                return too_large(request)
-        return self.get_response(request)
+                return body_refused(request, 413)
+        return get_response(request)
+
+    return middleware
 
 
-PAGES = "/admin/"  # the paths whose statements may take longer
-
-
-class PageTimeouts:
+def page_timeouts(get_response: GetResponse) -> GetResponse:
     """Sets the time-outs of a page's statements. They are longer than those of the API."""
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        if not request.path.startswith(PAGES):
-            return self.get_response(request)
+    def middleware(request: HttpRequest) -> HttpResponse:
+        if not request.path.startswith("/admin/"):
+            return get_response(request)
         with page_limits():
-            return self.get_response(request)
+            return get_response(request)
+
+    return middleware
