@@ -9,8 +9,7 @@ from rest_framework.authentication import BaseAuthentication
 from apikeys import keys
 from apikeys.states import IS_ACTIVE
 from config.api.errors import InvalidKey
-from config.api.reading import Reading
-from config.api.request import ActiveKey, ApiRequest
+from config.api.request import ActiveKey, ApiRequest, Reading
 from config.runtime.database import UNAVAILABLE, Row, fetch
 from config.runtime.key_format import PREFIX
 from config.runtime.request_context import current_notes, note
@@ -38,7 +37,7 @@ class BearerKeyAuthentication(BaseAuthentication):
     """
 
     def authenticate(self, request: ApiRequest) -> tuple[None, ActiveKey]:  # type: ignore[override]
-        header = request.META.get("HTTP_AUTHORIZATION", "")
+        header = request.authorization
         raw = from_header(header)
         if raw is None:
             raise InvalidKey(MALFORMED if header else "no Authorization header")
@@ -58,17 +57,16 @@ def _find(raw: str, request: ApiRequest) -> list[Row]:
 
     If that cannot be read, as from a table that is locked, the key is still checked and counted.
     """
-    reader = request.reader
-    if reader.together is None:
+    if request.together is None:
         return find_active(raw)
     try:
-        rows = find_active(raw, reader.together)
+        rows = find_active(raw, request.together)
     except Error as exc:
         if connection.connection is None or connection.connection.closed:
             raise  # nothing can be read
-        reader.found = exc
+        request.found = exc
         return find_active(raw)
-    reader.found = [row[_COLUMNS:] for row in rows]
+    request.found = [row[_COLUMNS:] for row in rows]
     return rows
 
 

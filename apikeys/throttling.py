@@ -17,7 +17,7 @@ from redis.exceptions import NoScriptError
 from rest_framework.throttling import BaseThrottle
 
 from config.api.errors import TooManyRequests
-from config.api.rate_limit import REQUESTS_PER_MINUTE, WINDOW
+from config.api.parameters import REQUESTS_PER_MINUTE, WINDOW
 from config.api.request import ApiRequest
 from config.runtime import metrics, redis
 from config.runtime.breaker import BreakerOpen

@@ -83,7 +83,8 @@ async def _try(
     stack: Stack, server: Server, requests: Iterator[Request], seconds: float
 ) -> tuple[float, Measurement]:
     """One measurement, and how evenly the workers shared the work."""
-    roots = (server.process.pid, stack.postgres.main().pid, stack.redis.main().pid)
+    services = [each.processes()[0].pid for each in (stack.postgres, stack.redis)]
+    roots = (server.process.pid, *services)
 
     def now() -> tuple[list[float], dict[int, float]]:
         parts = [_spent(root) for root in roots]

@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 import psutil
 
-from config.dev.service import HOST, die_with_supervisor
+from config.dev.service import HOST, die_with_parent
 from config.runtime.ports import free_port
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -66,7 +66,7 @@ def started(
         env={**os.environ, **environment},
         stdout=output,
         stderr=output,
-        preexec_fn=lambda: die_with_supervisor(signal.SIGTERM),  # noqa: PLW1509
+        preexec_fn=lambda: die_with_parent(signal.SIGTERM),  # noqa: PLW1509
     )
     family: list[psutil.Process] = []
     try:

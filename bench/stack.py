@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -23,31 +22,27 @@ from bench.loading import Scale
 from bench.servers import PATIENCE, ROOT
 from config import dev as embedded
 from config.dev import SERVICES
+from config.dev.attach import owned
+from config.dev.service import Service as EmbeddedService
 
 MB = 1024 * 1024
 
 
 class Service:
-    """One service with its supervisor, which restarts it when it dies.
+    """One service, which this process owns.
 
     Args:
-        name: in `config.dev.SERVICES`.
-        folder: its data.
+        service: as `config.dev` has started it.
     """
 
-    def __init__(self, name: str, folder: Path) -> None:
-        self.name, self._folder = name, folder
+    def __init__(self, service: EmbeddedService) -> None:
+        self._service = service
+        self.name = service.name
 
-    def supervisor(self) -> psutil.Process:
-        """The process that starts it again."""
-        end = [self.name, str(self._folder)]
-        found = psutil.process_iter(["cmdline"])
-        return next(each for each in found if (each.info["cmdline"] or [])[-2:] == end)
-
-    def main(self) -> psutil.Process:
-        """Its own main process."""
-        [main] = self.supervisor().children()
-        return main
+    def processes(self) -> list[psutil.Process]:
+        """Its main process, and that one's children."""
+        main = psutil.Process(self._service.process.pid)
+        return [main, *main.children(recursive=True)]
 
     def wait(self) -> None:
         """Returns when it accepts connections.
@@ -69,15 +64,15 @@ class Service:
 
     @contextlib.contextmanager
     def killed(self) -> Iterator[None]:
-        """All of its processes are killed; its supervisor restarts it at the end only."""
-        supervisor = self.supervisor()
-        supervisor.suspend()
-        try:
-            for process in supervisor.children(recursive=True):
+        """All of its processes are killed; it is started again at the end only."""
+        for process in self.processes():
+            with contextlib.suppress(psutil.NoSuchProcess):
                 process.kill()
+        self._service.process.wait()
+        try:
             yield
         finally:
-            supervisor.resume()
+            self._service.start()
             self.wait()
 
     @contextlib.contextmanager
@@ -86,7 +81,7 @@ class Service:
         stopped = []
         try:
             for _ in range(2):  # the first round misses those that are just being made
-                for process in self.supervisor().children(recursive=True):
+                for process in self.processes():
                     with contextlib.suppress(psutil.NoSuchProcess):
                         process.suspend()
                         stopped.append(process)
@@ -98,10 +93,9 @@ class Service:
 
     @contextlib.contextmanager
     def restarted(self) -> Iterator[None]:
-        """It ends as an operator ends it, and its supervisor restarts it at once."""
-        main = self.main()
-        main.send_signal(SERVICES[self.name].stop_signal)
-        main.wait(PATIENCE)
+        """It ends as an operator ends it, and is started again at once."""
+        self._service.stop()
+        self._service.start()
         self.wait()
         yield
 
@@ -109,7 +103,7 @@ class Service:
 class Stack:
     """PostgreSQL, object storage and Redis on data of their own.
 
-    Started, or attached to; variables that name other ones are ignored.
+    Started, and owned by this process; variables that name other ones are ignored.
 
     Args:
         name: of their folder below DATA_DIR.
@@ -121,14 +115,13 @@ class Stack:
             os.environ.pop(variable, None)
         embedded.provide(os.environ, self.folder, tuple(SERVICES))
         os.environ["LOG_LEVEL"] = "ERROR"
-        services = [Service(name, self.folder / name) for name in SERVICES]
+        services = [Service(owned[self.folder / name][0]) for name in SERVICES]
         self.postgres, self.s3, self.redis = services
         self.postgres.wait()
 
     def processes(self) -> list[psutil.Process]:
-        """All services' processes, with their supervisors."""
-        supervisors = [each.supervisor() for each in (self.postgres, self.s3, self.redis)]
-        return [p for s in supervisors for p in (s, *s.children(recursive=True))]
+        """All services' processes."""
+        return [p for each in (self.postgres, self.s3, self.redis) for p in each.processes()]
 
     def connect(self) -> psycopg.Connection:
         """A connection of the role that owns the tables."""

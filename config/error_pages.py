@@ -55,14 +55,9 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     return _page(request, "404.html", 404)
 
 
-def length_required(request: HttpRequest) -> HttpResponse:
-    """411: the request does not say how long its body is."""
-    return _page(request, "413.html", 411)
-
-
-def too_large(request: HttpRequest) -> HttpResponse:
-    """413: the request has a body that no form of this site has."""
-    return _page(request, "413.html", 413)
+def body_refused(request: HttpRequest, status: int) -> HttpResponse:
+    """411: the body has no length; 413: no form of this site has such a body."""
+    return _page(request, "413.html", status)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

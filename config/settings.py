@@ -69,7 +69,7 @@ SESSION_IDLE_MINUTES = env.integer(
     minimum=5,
     help="minutes without a request after which the admin signs a user out; always after 8 hours",
 )
-# Bytes of a form; `config.runtime.middleware.BodyLimitMiddleware` refuses more before it is read.
+# Bytes of a form; `config.runtime.middleware.body_limit` refuses more before it is read.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 64 * 1024
 FILE_UPLOAD_HANDLERS: list[str] = []  # no form uploads a file, so none is ever written to the disk
 
@@ -104,10 +104,10 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django.middleware.common.CommonMiddleware",
-    "config.runtime.middleware.BodyLimitMiddleware",
+    "config.runtime.middleware.body_limit",
     "config.runtime.admission.AdmissionMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "config.runtime.middleware.PageTimeouts",
+    "config.runtime.middleware.page_timeouts",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "workspaces.accounts.session_end.SessionEndMiddleware",

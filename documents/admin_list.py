@@ -9,7 +9,7 @@ from django.db.models import Q
 from audit.admin.search import beginning_in, ids_in
 from audit.admin.workspace_filter import WorkspaceField
 from config.api.errors import InvalidParameter
-from config.api.page_limit import LIMIT_MAX
+from config.api.parameters import LIMIT_MAX
 from config.console.changelist import AFTER, FilterForm, KeysetChangeList
 from documents.models import Document
 from documents.search.parameters import EVERYTHING, WORDS_EXPECTED

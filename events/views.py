@@ -2,8 +2,7 @@
 
 from django.http import HttpResponse
 
-from config.api.page_limit import limit
-from config.api.parameters import one_of, single
+from config.api.parameters import limit, one_of, single
 from config.api.request import ApiRequest
 from config.api.responses import cacheable_response, link_to_next
 from config.api.viewsets import ApiViewSet

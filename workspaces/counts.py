@@ -14,7 +14,7 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from config.api.reading import Reading
+from config.api.request import Reading
 from config.management.progress import Progress, Report
 from config.management.shutdown import Shutdown
 from workspaces.models import DocumentCount

@@ -25,7 +25,7 @@ from config.console import keyset
 from config.console.base import request_user
 from config.console.changelist import BEFORE
 from config.runtime.key_format import PREFIX, PUBLIC_LENGTH
-from config.runtime.request_ids import made_at
+from config.runtime.request_context import began_at
 from workspaces.directory import labels
 from workspaces.permissions import sees_every_workspace
 
@@ -82,7 +82,7 @@ def recognise(text: str) -> list[Recognised]:
 
 def flooded(found: Recognised) -> Recognised:
     """The same; of a request that has no row of its own, also the floods of its minute."""
-    made = made_at(found.value) if found.request else None
+    made = began_at(found.value) if found.request else None
     if (
         made is None
         or not timedelta() <= timezone.now() - made < KEEP_REFUSED

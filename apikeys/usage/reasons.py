@@ -13,7 +13,7 @@ from apikeys.states import State
 from apikeys.usage.models import RefusedRequest
 from audit.models import Action, AuditEntry
 from config.api import errors
-from config.api.rate_limit import REQUESTS_PER_MINUTE
+from config.api.parameters import REQUESTS_PER_MINUTE
 from config.runtime.key_format import PREFIX
 
 # Causes of a 401, besides `InvalidKey.code`.

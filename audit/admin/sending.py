@@ -24,8 +24,7 @@ from audit.record import record_end
 from config.console.base import request_user
 from config.runtime.postgresql.deadlines import PAGE_SECONDS
 from config.runtime.request_context import deadline
-from config.runtime.slots import SLOTS, NoSlot, SignedIn
-from config.runtime.streams import StreamLimit
+from config.runtime.slots import SLOTS, FairSemaphore, NoSlot, SignedIn
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +40,7 @@ class TooManyExports(Exception):
     """The user already has an export in progress, or the process sends its most exports."""
 
 
-RUNNING = StreamLimit(EXPORTS, 1, TooManyExports)  # by the user's login
+RUNNING = FairSemaphore(EXPORTS, 0, 1, error=TooManyExports)  # by the user's login
 
 
 @contextlib.contextmanager
@@ -107,7 +106,7 @@ class Sending:
         if self._ended:
             return
         self._ended = True
-        RUNNING.give_back(self._started.person)
+        RUNNING.release(self._started.person)
         try:
             with slot():
                 record_end(self._started, Action.LOG_EXPORT_ENDED, detail=detail)

@@ -4,31 +4,12 @@ Every body is `{"error": "<plain sentence>"}`; only a 402 adds `details`. The he
 has a word for each class.
 """
 
+from typing import Any
+
 from django.conf import settings
-from msgspec import Struct
 from rest_framework.exceptions import APIException
 
 RETRY_SECONDS = 5  # what a 503 asks a client to wait
-
-
-class ErrorBody(Struct):
-    """Why a request failed."""
-
-    error: str
-
-
-class PlanDetails(Struct):
-    """What a workspace whose plan does not include the API can do about it."""
-
-    code: str
-    upgrade: str | None
-    href: str
-
-
-class PlanError(ErrorBody):
-    """The workspace's plan does not include the API."""
-
-    details: PlanDetails
 
 
 class ApiError(APIException):
@@ -52,9 +33,9 @@ class ApiError(APIException):
         super().__init__(self.text)
 
     @property
-    def body(self) -> ErrorBody:
+    def body(self) -> dict[str, Any]:
         """The JSON object of the response."""
-        return ErrorBody(self.text)
+        return {"error": self.text}
 
 
 class InvalidParameter(ApiError):
@@ -120,8 +101,9 @@ class PlanRequired(ApiError):
         self.upgrade = upgrade
 
     @property
-    def body(self) -> PlanError:
-        return PlanError(self.text, PlanDetails(self.code, self.upgrade, settings.UPGRADE_URL))
+    def body(self) -> dict[str, Any]:
+        details = {"code": self.code, "upgrade": self.upgrade, "href": settings.UPGRADE_URL}
+        return {**super().body, "details": details}
 
 
 class HttpsRequired(ApiError):

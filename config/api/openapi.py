@@ -11,12 +11,10 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
 from django.shortcuts import render
 
-from config.api.conditions import tag_of_copy
 from config.api.errors import MethodNotAllowed
-from config.api.page_limit import LIMIT_MAX
-from config.api.rate_limit import REQUESTS_PER_MINUTE
+from config.api.parameters import LIMIT_MAX, REQUESTS_PER_MINUTE
 from config.api.request import ApiRequest
-from config.api.responses import JSON, as_json, error_response
+from config.api.responses import JSON, as_json, error_response, tag_of_copy
 from config.api.viewsets import ApiViewSet
 
 DOCUMENT = msgspec.json.decode((settings.BASE_DIR / "docs" / "openapi.json").read_bytes())

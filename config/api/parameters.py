@@ -1,11 +1,22 @@
-"""Reads query parameters; an invalid one is a 400.
+"""What a request may ask for: the query parameters, and the limits of the API.
 
-A parameter must not be empty or given twice. Unknown parameters are ignored.
+A parameter must not be empty or given twice: an invalid one is a 400. Unknown ones are ignored.
 """
+
+import re
 
 from django.http import QueryDict
 
 from config.api.errors import InvalidParameter
+
+REQUESTS_PER_MINUTE = 300  # for each key
+WINDOW = 60  # seconds
+
+LIMIT_DEFAULT = 25
+LIMIT_MAX = 100  # objects a page
+LIMIT_EXPECTED = f"a whole number from 1 to {LIMIT_MAX}"
+
+_WHOLE_NUMBER = re.compile(r"[1-9][0-9]{0,2}")
 
 
 def single(query: QueryDict, name: str, expected: str) -> str | None:
@@ -25,3 +36,13 @@ def one_of(query: QueryDict, name: str, accepted: tuple[str, ...]) -> str | None
     if value is not None and value not in accepted:
         raise InvalidParameter(name, expected)
     return value
+
+
+def limit(query: QueryDict) -> int:
+    """The parameter `limit`: how many objects a page has, 1 to 100."""
+    value = single(query, "limit", LIMIT_EXPECTED)
+    if value is None:
+        return LIMIT_DEFAULT
+    if not _WHOLE_NUMBER.fullmatch(value) or int(value) > LIMIT_MAX:
+        raise InvalidParameter("limit", LIMIT_EXPECTED)
+    return int(value)

@@ -8,8 +8,7 @@ from django.http.response import HttpResponseBase
 from rest_framework.viewsets import ViewSet
 
 from config.api.errors import ApiError, HttpsRequired, MethodNotAllowed, PathNotFound
-from config.api.reading import Reader, Reading
-from config.api.request import ApiRequest
+from config.api.request import ApiRequest, Reading
 from config.api.responses import exception_handler
 
 METHODS = ("GET", "HEAD")
@@ -33,8 +32,8 @@ class ApiViewSet(ViewSet):
         There are no bodies to parse, `Accept` is not negotiated, the version is in the path, and
         views return rendered responses.
         """
-        reader = Reader(self.reading(**kwargs), request.META.get("HTTP_AUTHORIZATION", ""))
-        self.request = api_request = ApiRequest(request, self.get_authenticators(), reader)
+        authenticators = self.get_authenticators()
+        self.request = api_request = ApiRequest(request, authenticators, self.reading(**kwargs))
         response: HttpResponseBase
         try:
             self.initial(api_request)
@@ -60,10 +59,10 @@ class ApiViewSet(ViewSet):
             if _method(request._request) not in METHODS:
                 raise MethodNotAllowed
         except ApiError:
-            request.reader.refused()
+            request.note_checks(passed=False)
             raise
         if request.auth is not None:  # else no key is needed
-            request.reader.passed()
+            request.note_checks(passed=True)
 
     def reading(self, **kwargs: str) -> Reading | None:
         """What the view will read with `ApiRequest.rows`. Nothing is checked yet, nor refused here.

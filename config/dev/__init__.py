@@ -1,8 +1,7 @@
 """PostgreSQL and an S3 server for a laptop and the tests, without installing either.
 
-`provide` sets the variables that the environment lacks. Each service has a supervisor process that
-starts it, restarts it if it dies, and stops it after the last process that uses it has ended.
-These processes hold a file lock, which the kernel releases however they end.
+`provide` sets the variables that the environment lacks. The first process that needs a service
+starts it, and the service ends with this process; others join (`config.dev.attach`).
 """
 
 import contextlib
@@ -14,8 +13,7 @@ from pathlib import Path
 
 from config.dev.attach import START_LOCK, StackError, attach, locked
 from config.dev.postgres import Postgres
-from config.dev.redis import Redis
-from config.dev.s3 import S3
+from config.dev.s3_and_redis import S3, Redis
 from config.dev.service import Service, write_private
 
 SERVICES: dict[str, type[Service]] = {s.name: s for s in (Postgres, S3, Redis)}
@@ -37,8 +35,7 @@ def provide(
 
     Also sets SECRET_KEY and, on a laptop, which has none, STATIC_ROOT.
 
-    The service stays up at least as long as this process. What this process and its children write
-    from now on is for this user only, as is the folder.
+    What this process and its children write from now on is for this user only, as is the folder.
 
     Args:
         environ: usually os.environ; changed in place.
@@ -62,7 +59,7 @@ def provide(
             environ.setdefault("SECOND_FACTOR", "nobody")  # its passwords are printed
             environ["STATIC_ROOT"] = environ.get("STATIC_ROOT") or str(folder / "static")
         for name in wanted:
-            environ.update(attach(name, folder / name))
+            environ.update(attach(SERVICES[name], folder / name))
     except OSError as exc:
         raise StackError(
             f"The data folder {folder} cannot be used: {exc.strerror or exc}. "

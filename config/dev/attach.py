@@ -1,21 +1,25 @@
-"""Attaching this process to a service, whose supervisor is started if none runs."""
+"""Using a service: the process that needs it first starts it and owns it, and others join.
 
+The service ends with its owner, however that ends. Locks of files show what is the case: the kernel
+releases those of a process that was killed.
+"""
+
+import atexit
 import contextlib
 import fcntl
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-START_LOCK = "start.lock"  # held while a supervisor starts or stops
-USERS_LOCK = "users.lock"  # held shared by every process that uses the service
-SUPERVISOR_LOCK = "supervisor.lock"  # held by the supervisor
-VARIABLES = "variables.json"  # the service's variables; valid while the supervisor runs
+from config.dev.service import Service, write_private
 
-# Open until the process ends: closing a file would release its lock.
-_held: dict[Path, IO[str]] = {}
+START_LOCK = "start.lock"  # held while a service starts
+OWNER_LOCK = "owner.lock"  # held by the process that owns the service, until that ends
+VARIABLES = "variables.json"  # the service's variables, valid while it has an owner
+
+# By their folder. The locks stay open until the process ends: closing one would release it.
+owned: dict[Path, tuple[Service, IO[str]]] = {}
 
 
 class StackError(Exception):
@@ -30,11 +34,10 @@ def locked(file: Path) -> Iterator[None]:
         yield
 
 
-def attach(name: str, folder: Path) -> dict[str, str]:
-    """Makes this process a user of the service and returns the service's variables.
+def attach(kind: type[Service], folder: Path) -> dict[str, str]:
+    """The variables of a service, which this process starts and owns if no other one does.
 
     Args:
-        name: of the service, in SERVICES.
         folder: the service's own folder; created if it does not exist.
 
     Raises:
@@ -42,42 +45,38 @@ def attach(name: str, folder: Path) -> dict[str, str]:
     """
     folder.mkdir(exist_ok=True)
     with locked(folder / START_LOCK):
-        if folder not in _held:
-            _held[folder] = (folder / USERS_LOCK).open("w")
-            fcntl.flock(_held[folder], fcntl.LOCK_SH)
-        if not is_running(folder):
-            _start_supervisor(name, folder)
+        if lock := _own(folder):
+            try:
+                service = kind(folder)
+                service.prepare()
+                service.start()
+            except Exception as exc:
+                text = " ".join(str(exc).split())
+                raise StackError(
+                    f"The embedded {kind.name} did not start: {text}. Its log is in {folder}."
+                ) from exc
+            write_private(folder / VARIABLES, json.dumps(service.variables()))
+            owned[folder] = service, lock
+            atexit.register(service.stop)
         variables: dict[str, str] = json.loads((folder / VARIABLES).read_text())
         return variables
 
 
+def _own(folder: Path) -> IO[str] | None:
+    """The lock of a service's owner; None if a process owns it, maybe this one."""
+    if folder in owned:
+        return None
+    handle = (folder / OWNER_LOCK).open("w")
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        handle.close()
+        return None
+    return handle
+
+
 def is_running(folder: Path) -> bool:
-    """Whether its supervisor holds its lock, which the kernel releases however that ends."""
-    with (folder / SUPERVISOR_LOCK).open("a") as handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-    return False
-
-
-def _start_supervisor(name: str, folder: Path) -> None:
-    with (folder / "supervisor.log").open("a") as log:
-        supervisor = subprocess.Popen(  # noqa: S603 - our own module
-            [sys.executable, "-m", "config.dev.supervisor", name, str(folder)],
-            cwd=Path(__file__).resolve().parent.parent.parent,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            start_new_session=True,  # Ctrl-C in the terminal is for the user, not for it
-            text=True,
-        )
-    assert supervisor.stdout is not None  # noqa: S101 - asked for above
-    with supervisor.stdout:
-        line = supervisor.stdout.readline().strip()  # printed when it is ready or has failed
-    supervisor.wait()  # for the parent, which has forked into the background
-    if line != "ready":
-        raise StackError(
-            f"The embedded {name} did not start: {line or 'it ended without a message'}. "
-            f"Its log is in {folder}."
-        )
+    """Whether a process owns the service."""
+    if handle := _own(folder):
+        handle.close()
+    return handle is None

@@ -1,13 +1,15 @@
 """Processes that run beside the server of `make run`."""
 
 import contextlib
-import os
+import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
+
+from config.dev.service import die_with_parent
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 STOP_SECONDS = 10
@@ -51,11 +53,12 @@ def running(companions: list[Companion]) -> Iterator[None]:
 
 def _start(companion: Companion, stopping: threading.Event) -> "subprocess.Popen[bytes]":
     process = subprocess.Popen(  # noqa: S603 - our own command
-        [sys.executable, "-m", "config.dev.with_parent", str(os.getpid()), *companion.words],
+        [sys.executable, *companion.words],
         cwd=ROOT,
         env=companion.environ,
         stdin=subprocess.DEVNULL,
         process_group=0,  # Ctrl-C in the terminal is for the parent, which then stops it
+        preexec_fn=lambda: die_with_parent(signal.SIGTERM),  # noqa: PLW1509
     )
 
     def watch() -> None:

@@ -11,12 +11,16 @@ import secrets
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 from config.runtime.ports import accepts_connections, free_port
 
 HOST = "127.0.0.1"
+START_TIMEOUT = 60  # seconds; recovery after a crash takes a while
+RETRY_FOR = 5  # seconds
+STOP_TIMEOUT = 30  # seconds until a service that does not stop is killed
 # Loaded here: a child with another user id may be unable to read Python's folder.
 LIBC = ctypes.CDLL(None)
 
@@ -41,22 +45,26 @@ def package_folder(name: str) -> Path:
     return Path(spec.origin).parent
 
 
-def die_with_supervisor(number: int) -> None:
-    """Asks the kernel to send signal `number` to this child when the supervisor dies.
+def die_with_parent(number: int) -> None:
+    """Asks the kernel to send signal `number` to this child when its parent dies.
 
-    Linux only. Elsewhere, a killed supervisor leaves its service running, and the next one finds
-    the data folder in use.
+    Linux only. Elsewhere, a parent that is killed leaves its child running.
     """
     if sys.platform == "linux":
         LIBC.prctl(1, number, 0, 0, 0)  # PR_SET_PDEATHSIG
 
 
 class Service:
-    """A service with its own folder."""
+    """A service with its own folder.
+
+    Attributes:
+        process: its main process, once it was started.
+    """
 
     name: str
     variable: str  # the environment variable that replaces the service
     stop_signal = signal.SIGTERM
+    process: "subprocess.Popen[bytes]"
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -83,7 +91,31 @@ class Service:
         """Whether the service is ready."""
         return accepts_connections(HOST, self.port)
 
-    def start(self) -> "subprocess.Popen[bytes]":
+    def start(self) -> None:
+        """Starts the service and returns when it accepts connections.
+
+        It is tried again if the service ends immediately: one whose owner was killed may still be
+        ending, and have the port or the data.
+
+        Raises:
+            RuntimeError: it ends.
+            TimeoutError: it does not accept connections.
+        """
+        started = time.monotonic()
+        while True:
+            self.process = process = self._start()
+            while process.poll() is None:
+                if self.accepts_connections():
+                    return
+                if time.monotonic() > started + START_TIMEOUT:
+                    self.stop()
+                    raise TimeoutError(f"no connection within {START_TIMEOUT} seconds")
+                time.sleep(0.05)
+            if time.monotonic() > started + RETRY_FOR:
+                raise RuntimeError(f"it ended with status {process.returncode}")
+            time.sleep(0.5)
+
+    def _start(self) -> "subprocess.Popen[bytes]":
         with (self.folder / f"{self.name}.log").open("ab") as log:
             return subprocess.Popen(  # noqa: S603 - a command of ours
                 self.command(),
@@ -93,8 +125,18 @@ class Service:
                 stdout=log,
                 stderr=log,
                 **self.identity(),
-                preexec_fn=lambda: die_with_supervisor(self.stop_signal),  # noqa: PLW1509
+                start_new_session=True,  # Ctrl-C in the terminal is for the owner, not for it
+                preexec_fn=lambda: die_with_parent(self.stop_signal),  # noqa: PLW1509
             )
+
+    def stop(self) -> None:
+        """Stops the service, and returns when it has ended."""
+        self.process.send_signal(self.stop_signal)
+        try:
+            self.process.wait(STOP_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
 
     def secrets(self, *names: str) -> dict[str, str]:
         """Random values, generated at the first start and stored in the folder."""

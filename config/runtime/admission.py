@@ -14,15 +14,6 @@ from config.runtime import slots
 from config.runtime.postgresql.deadlines import API_SECONDS, PAGE_SECONDS
 from config.runtime.request_context import client_address, deadline, network_of
 
-# Seconds from a request's arrival until its response must be ready.
-SECONDS = {
-    "download": API_SECONDS,
-    "documents": API_SECONDS,
-    "api": API_SECONDS,
-    "static": API_SECONDS,
-    "page": PAGE_SECONDS,
-    "password": PAGE_SECONDS,
-}
 # The forms that hash a password, which takes as long as some dozen pages. They have a slot of their
 # own, so guessing stops no page.
 _PASSWORD_FORM = re.compile(
@@ -45,7 +36,8 @@ class AdmissionMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         kind = class_of(request)
         semaphore = slots.SLOTS[kind]
-        token = deadline.set(time.monotonic() + SECONDS[kind])
+        seconds = PAGE_SECONDS if kind in ("page", "password") else API_SECONDS
+        token = deadline.set(time.monotonic() + seconds)
         tenant = _tenant(kind, request)
         try:
             semaphore.acquire(tenant)

@@ -9,7 +9,6 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import psycopg
 from django.db import (
     DEFAULT_DB_ALIAS,
     Error,
@@ -19,11 +18,20 @@ from django.db import (
     connections,
 )
 from psycopg import pq
-from psycopg.errors import error_from_result
-from psycopg.pq.abc import PGconn, PGresult
+from psycopg.errors import (
+    DuplicatePreparedStatement,
+    FeatureNotSupported,
+    InvalidSqlStatementName,
+)
+from psycopg.pq.abc import PGresult
 
 from config.runtime.postgresql.base import PING_SECONDS, DatabaseWrapper
-from config.runtime.postgresql.deadlines import API_SECONDS, LOCK_SECONDS, PAGE_SECONDS
+from config.runtime.postgresql.deadlines import (
+    API_SECONDS,
+    LOCK_SECONDS,
+    PAGE_SECONDS,
+    Connection,
+)
 
 Row = tuple[Any, ...]
 
@@ -31,11 +39,6 @@ Row = tuple[Any, ...]
 # that is read-only during a failover.
 UNAVAILABLE = (InterfaceError, InternalError, OperationalError)
 CLIENT_CHECK_SECONDS = 1.0  # until the server notices that a client was cut off
-
-_SUCCESS = (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK)
-_STATEMENT_EXISTS = b"42P05"
-_NO_SUCH_STATEMENT = b"26000"
-_NOT_SUPPORTED = b"0A000"  # "cached plan must not change result type"
 
 
 def current() -> DatabaseWrapper:
@@ -78,19 +81,15 @@ def _execute(connection: DatabaseWrapper, sql: str, values: list[Any]) -> PGresu
     it. A migration may have changed the type of a column that it returns. It is prepared again,
     unless the error has already ended a transaction.
     """
-    pgconn: PGconn = connection.connection.pgconn
-    name = connection.prepared.get(sql) or _prepare(connection, sql)
-    result = pgconn.exec_prepared(name, values, None, pq.Format.BINARY)
-    if result.status not in _SUCCESS:
-        state = result.error_field(pq.DiagnosticField.SQLSTATE)
-        if state in (_NO_SUCH_STATEMENT, _NOT_SUPPORTED):
-            connection.prepared.clear()
-            connection.generation += state == _NOT_SUPPORTED
-            if pgconn.transaction_status == pq.TransactionStatus.IDLE:
-                name = _prepare(connection, sql)
-                result = pgconn.exec_prepared(name, values, None, pq.Format.BINARY)
-        _check(pgconn, result)
-    return result
+    raw: Connection = connection.connection
+    try:
+        return raw.run_prepared(connection.prepared.get(sql) or _prepare(connection, sql), values)
+    except (InvalidSqlStatementName, FeatureNotSupported) as exc:
+        connection.prepared.clear()
+        connection.generation += isinstance(exc, FeatureNotSupported)  # its result has changed
+        if raw.pgconn.transaction_status != pq.TransactionStatus.IDLE:
+            raise
+        return raw.run_prepared(_prepare(connection, sql), values)
 
 
 def _text(value: Any) -> Any:  # PGconn's type for parameters is a list of exactly one kind
@@ -106,20 +105,10 @@ def _prepare(connection: DatabaseWrapper, sql: str) -> bytes:
     text = (first + "".join(f"${number}{part}" for number, part in enumerate(rest, 1))).encode()
     salted = b"%d %s" % (connection.generation, text)
     name = hashlib.sha256(salted).hexdigest()[:32].encode()
-    pgconn: PGconn = connection.connection.pgconn
-    result = pgconn.prepare(name, text)
-    if result.error_field(pq.DiagnosticField.SQLSTATE) != _STATEMENT_EXISTS:
-        _check(pgconn, result)
+    with contextlib.suppress(DuplicatePreparedStatement):
+        connection.connection.prepare(name, text)
     connection.prepared[sql] = name
     return name
-
-
-def _check(pgconn: PGconn, result: PGresult) -> None:
-    if result.status in _SUCCESS:
-        return
-    if pgconn.status == pq.ConnStatus.BAD:
-        raise psycopg.OperationalError(pgconn.get_error_message())
-    raise error_from_result(result)
 
 
 def limit_statements(connection: DatabaseWrapper, **_: Any) -> None:
@@ -137,8 +126,6 @@ def limit_statements(connection: DatabaseWrapper, **_: Any) -> None:
 def page_limits() -> Iterator[None]:
     """Gives the statements of a page more time than those of the API; in servers only.
 
-    A connection that died while idle is replaced.
-
     Raises:
         django.db.Error: the database is out of reach.
     """
@@ -147,18 +134,16 @@ def page_limits() -> Iterator[None]:
     if not connection.limited:
         yield
         return
+    page = {"statement_timeout": PAGE_SECONDS, "lock_timeout": PAGE_SECONDS}
     try:
-        _set(connection, statement_timeout=PAGE_SECONDS, lock_timeout=PAGE_SECONDS)
-    except Error:
-        connection.close()
-        _set(connection, statement_timeout=PAGE_SECONDS, lock_timeout=PAGE_SECONDS)
+        _set(connection, **page)
+    except Error:  # it died while it was idle, and is replaced
+        _set(connection, **page)
     try:
         yield
     finally:
-        try:
+        with contextlib.suppress(Error):
             _set(connection, statement_timeout=API_SECONDS, lock_timeout=LOCK_SECONDS)
-        except Error:
-            connection.close()
 
 
 @contextlib.contextmanager
@@ -169,21 +154,26 @@ def part_limits(seconds: float) -> Iterator[None]:
         django.db.Error: the database is out of reach.
     """
     connection = current()
-    before = PAGE_SECONDS if connection.limited else 0
     with connection.guard(counts=False):
         _set(connection, statement_timeout=seconds)
         try:
             yield
         finally:
-            try:
-                _set(connection, statement_timeout=before)
-            except Error:
-                connection.close()
+            with contextlib.suppress(Error):
+                _set(connection, statement_timeout=PAGE_SECONDS if connection.limited else 0)
 
 
 def _set(connection: DatabaseWrapper, **seconds: float) -> None:
-    """Sets these parameters of the connection, in one statement."""
+    """Sets these parameters of the connection, in one statement; closes one that fails.
+
+    Raises:
+        django.db.Error: the database is out of reach.
+    """
     calls = ", ".join(f"set_config('{name}', '{value}s', false)" for name, value in seconds.items())
     connection.ensure_connection()
-    with connection.guard(seconds=PING_SECONDS), connection.cursor() as cursor:
-        cursor.execute(f"SELECT {calls}")
+    try:
+        with connection.guard(seconds=PING_SECONDS), connection.cursor() as cursor:
+            cursor.execute(f"SELECT {calls}")
+    except Error:
+        connection.close()
+        raise

@@ -14,14 +14,21 @@ from django.middleware.security import SecurityMiddleware
 from django.urls import Resolver404, resolve
 from django.utils.encoding import escape_uri_path
 
-from config.error_pages import is_api, length_required, too_large
-from config.runtime import health, metrics, request_ids
+from config.error_pages import body_refused, is_api
+from config.runtime import health, metrics
 from config.runtime.admission import AdmissionMiddleware, is_api_version
 from config.runtime.database import page_limits
 from config.runtime.logs import request_id
-from config.runtime.request_context import Notes, client_address, handling
+from config.runtime.request_context import (
+    Notes,
+    client_address,
+    current_request,
+    new_request_id,
+)
 
 logger = logging.getLogger("access")
+
+GetResponse = Callable[[HttpRequest], HttpResponse]
 
 
 class RequestIdMiddleware:
@@ -31,23 +38,25 @@ class RequestIdMiddleware:
     request.
     """
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+    def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         started = time.monotonic()
-        token = request_id.set(request_ids.new())
+        request.notes = notes = Notes()  # type: ignore[attr-defined]
+        id = new_request_id()
+        request_token, id_token = current_request.set(request), request_id.set(id)
         try:
-            with handling(request) as notes:
-                response = self.get_response(request)
-                response["Request-Id"] = request_id.get()
-                if response.status_code == 304 and response.get("Content-Length") == "0":
-                    # From Django's CommonMiddleware; it would be the length of the 200's body.
-                    del response["Content-Length"]
-                record(request, response, notes, time.monotonic() - started)
-                return response
+            response = self.get_response(request)
+            response["Request-Id"] = id
+            if response.status_code == 304 and response.get("Content-Length") == "0":
+                # From Django's CommonMiddleware; it would be the length of the 200's body.
+                del response["Content-Length"]
+            record(request, response, notes, time.monotonic() - started)
+            return response
         finally:
-            request_id.reset(token)
+            current_request.reset(request_token)
+            request_id.reset(id_token)
 
 
 def record(request: HttpRequest, response: HttpResponse, notes: Notes, seconds: float) -> None:
@@ -128,37 +137,32 @@ class ApiMiddleware:
         return response
 
 
-class BodyLimitMiddleware:
+def body_limit(get_response: GetResponse) -> GetResponse:
     """Refuses bodies that no form of the admin has, before anything reads them.
 
     A body that arrives slowly would keep its thread. The API reads no bodies at all.
     """
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
+    def middleware(request: HttpRequest) -> HttpResponse:
         if not is_api(request):
             if "Transfer-Encoding" in request.headers:
-                return length_required(request)
+                return body_refused(request, 411)
             length = int(request.META.get("CONTENT_LENGTH") or 0)
             is_upload = request.content_type == "multipart/form-data"
             if is_upload or length > (settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0):
-                return too_large(request)
-        return self.get_response(request)
+                return body_refused(request, 413)
+        return get_response(request)
+
+    return middleware
 
 
-PAGES = "/admin/"  # the paths whose statements may take longer
-
-
-class PageTimeouts:
+def page_timeouts(get_response: GetResponse) -> GetResponse:
     """Sets the time-outs of a page's statements. They are longer than those of the API."""
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        if not request.path.startswith(PAGES):
-            return self.get_response(request)
+    def middleware(request: HttpRequest) -> HttpResponse:
+        if not request.path.startswith("/admin/"):
+            return get_response(request)
         with page_limits():
-            return self.get_response(request)
+            return get_response(request)
+
+    return middleware

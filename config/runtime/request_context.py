@@ -4,8 +4,11 @@ import contextlib
 import os
 import pwd
 import sys
-from collections.abc import Iterator, Mapping
+import time
+import uuid
+from collections.abc import Mapping
 from contextvars import ContextVar
+from datetime import UTC, datetime
 from ipaddress import IPv6Address, ip_address, ip_network
 from pathlib import Path
 from typing import Any
@@ -13,7 +16,10 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest
 
-# None outside of a request: in a command, or while a body streams after the request has ended.
+_RANDOM = 20  # hexadecimal digits of an id, the first ones, which lists show; then milliseconds
+
+# None outside of a request: in a command, or while a body streams after the request has ended. Its
+# attribute `notes` has its `Notes`.
 current_request: ContextVar[HttpRequest | None] = ContextVar("current_request", default=None)
 # When the response must be ready, on the monotonic clock; None outside of a request.
 deadline: ContextVar[float | None] = ContextVar("deadline", default=None)
@@ -34,26 +40,9 @@ class Notes(dict[str, str | None]):
         self.error: Any = None
 
 
-_notes: ContextVar[Notes | None] = ContextVar("notes", default=None)
-
-
-@contextlib.contextmanager
-def handling(request: HttpRequest) -> Iterator[Notes]:
-    """Makes this the current request; returns its notes, which are empty."""
-    notes = Notes()
-    request_token = current_request.set(request)
-    notes_token = _notes.set(notes)
-    try:
-        yield notes
-    finally:
-        _notes.reset(notes_token)
-        current_request.reset(request_token)
-
-
 def current_notes() -> Notes:
     """The notes of the current request; outside of a request, new ones."""
-    notes = _notes.get()
-    return Notes() if notes is None else notes
+    return getattr(current_request.get(), "notes", None) or Notes()
 
 
 def note(**facts: str | None) -> None:
@@ -64,6 +53,21 @@ def note(**facts: str | None) -> None:
             `cause`, which is one of few words, for metrics.
     """
     current_notes().update(facts)
+
+
+def new_request_id() -> str:
+    """The id of a request that begins now: 32 hexadecimal digits, at random, which say when.
+
+    A flood is counted by the minute, so the id of a request in it leads there.
+    """
+    return f"{uuid.uuid4().hex[:_RANDOM]}{time.time_ns() // 1_000_000:012x}"
+
+
+def began_at(id: str) -> datetime | None:
+    """When the request with an id began, in UTC; None if the id is none of a request's."""
+    with contextlib.suppress(ValueError, OverflowError, OSError):
+        return datetime.fromtimestamp(int(id[_RANDOM:], 16) / 1000, UTC)
+    return None
 
 
 def actor() -> str:

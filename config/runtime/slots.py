@@ -12,17 +12,17 @@ on the slots, not on the number of threads.
 
 import threading
 from collections import Counter, OrderedDict, deque
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from concurrent.futures import CancelledError, Future
-from typing import NamedTuple
+from contextlib import contextmanager
+from typing import Generic, NamedTuple, TypeVar
 from uuid import UUID
 
 from django.conf import settings
-from django.db import DEFAULT_DB_ALIAS, connections
+from django.core.signals import request_finished, request_started
+from django.db import DEFAULT_DB_ALIAS, close_old_connections, connections, reset_queries
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg.pq import ConnStatus, PipelineStatus, TransactionStatus
-
-from config.runtime.hints import Hints
 
 TIMEOUT = 2.0  # seconds that a request waits for a slot
 NOBODY = 0  # no thread has this number
@@ -50,6 +50,7 @@ class FairSemaphore:
             one; signed-in users lose theirs only if nobody else waits.
         per_tenant: slots that one tenant may hold, so that another one's request need not wait.
         timeout: seconds that a request waits instead of `TIMEOUT`.
+        error: what is raised if there is no slot.
 
     Attributes:
         in_use: slots that are held now.
@@ -63,6 +64,7 @@ class FairSemaphore:
         queue_size: int,
         per_tenant: int | None = None,
         timeout: float | None = None,
+        error: type[Exception] = NoSlot,
     ) -> None:
         self.in_use = 0
         self.waiting = 0
@@ -71,6 +73,7 @@ class FairSemaphore:
         self._queue_size = queue_size
         self._per_tenant = per_tenant or slots
         self._timeout = timeout
+        self._error = error
         self._held: Counter[Hashable] = Counter()  # slots, by tenant
         self._lock = threading.Lock()
         self._queues: OrderedDict[Hashable, deque[Waiter]] = OrderedDict()  # by tenant, in turn
@@ -97,7 +100,7 @@ class FairSemaphore:
             tenant: whose request it is.
 
         Raises:
-            NoSlot: there is none.
+            NoSlot: there is none; or the semaphore's own error.
         """
         with self._lock:
             waiter: Waiter | None = None
@@ -143,7 +146,20 @@ class FairSemaphore:
                     self._remove(tenant, waiter)
                 elif not waiter.cancelled():  # it got a slot just now
                     return
-            raise NoSlot from None
+            raise self._error from None
+
+    @contextmanager
+    def begin(self, tenant: Hashable) -> Iterator[None]:
+        """Takes a slot for a response that is made within this context, and releases it at its end.
+
+        An exception within the context releases the slot too.
+        """
+        self.acquire(tenant)
+        try:
+            yield
+        except BaseException:
+            self.release(tenant)
+            raise
 
     def release(self, tenant: Hashable = None) -> None:
         """Returns the slot that this thread holds; the next request in turn gets it.
@@ -216,10 +232,45 @@ WITHOUT_DATABASE = ("static",)
 
 
 def open_connections() -> None:
-    """Gives each slot its database connection; a server process calls this once."""
+    """Gives each slot its database connection; a server process calls this once.
+
+    Django need not look after the connections of a thread at the beginning and end of a request any
+    more: it has one within a slot only, and `release` closes that if it has to.
+    """
+    request_started.disconnect(reset_queries)
+    for signal in (request_started, request_finished):
+        signal.disconnect(close_old_connections)
     for name, semaphore in SLOTS.items():
         if name not in WITHOUT_DATABASE:
             semaphore.open()
+
+
+Value = TypeVar("Value")
+MOST_HINTS = 10_000  # credentials that are remembered; then it begins anew
+
+
+class Hints(Generic[Value]):
+    """What the last request with a credential has shown.
+
+    It may be out of date, and two credentials can have one hash: it may choose what is quicker or
+    whose queue a request waits in, but not what it may do.
+    """
+
+    def __init__(self) -> None:
+        self._values: dict[int, Value] = {}  # by the credential's hash
+
+    def get(self, credential: str) -> Value | None:
+        return self._values.get(hash(credential))
+
+    def set(self, credential: str, value: Value | None) -> None:
+        """Remembers the value; None forgets the credential."""
+        name = hash(credential)
+        if value is None:
+            self._values.pop(name, None)
+            return
+        if len(self._values) >= MOST_HINTS and name not in self._values:
+            self._values.clear()
+        self._values[name] = value
 
 
 # Whose key or session it was, by the header or the cookie; it only chooses the queue.

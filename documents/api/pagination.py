@@ -19,8 +19,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from config.api.errors import InvalidParameter
-from config.api.page_limit import limit
-from config.api.parameters import one_of, single
+from config.api.parameters import limit, one_of, single
 from config.api.responses import cacheable_response, link_to_next
 from documents.api.parameters import CURSOR_EXPECTED, STATUS_FILTER
 from documents.api.queries import Position, WithRecipients

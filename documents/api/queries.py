@@ -9,7 +9,7 @@ from functools import cache
 from uuid import UUID
 
 from config.api.errors import DocumentNotFound
-from config.api.reading import Reading
+from config.api.request import Reading
 from config.runtime.database import Row, fetch
 from documents.api.serializers import DOCUMENT_COLUMNS, RECIPIENT_COLUMNS
 

@@ -2,8 +2,7 @@
 
 from django.http import HttpResponse
 
-from config.api.reading import Reading
-from config.api.request import ApiRequest
+from config.api.request import ApiRequest, Reading
 from config.api.responses import cacheable_response
 from config.api.viewsets import ApiViewSet
 from documents.api import queries

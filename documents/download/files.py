@@ -9,8 +9,7 @@ from uuid import UUID
 from django.utils.http import http_date
 
 from config.api.errors import DocumentNotComplete, DocumentNotFound
-from config.api.reading import Reading
-from config.api.request import ActiveKey
+from config.api.request import ActiveKey, Reading
 from config.api.responses import REVALIDATED
 from config.runtime.database import Row
 from documents.api.parameters import FILE_TYPES

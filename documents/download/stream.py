@@ -17,15 +17,15 @@ from config.api.errors import TooManyDownloads
 from config.runtime import metrics
 from config.runtime.logs import request_id
 from config.runtime.request_context import deadline
-from config.runtime.streams import StreamLimit
+from config.runtime.slots import FairSemaphore
 from documents.storage import CHUNK_SIZE
 
 logger = logging.getLogger(__name__)
 
 RECORDING_SECONDS = 2.0  # that recording a completion may take
 
-
-STREAMS = StreamLimit(settings.STREAMS, settings.STREAMS // 2, TooManyDownloads)
+# Each takes a thread until its last byte.
+STREAMS = FairSemaphore(settings.STREAMS, 0, settings.STREAMS // 2, error=TooManyDownloads)
 _open: "set[RecordedStream]" = set()
 
 
@@ -75,7 +75,7 @@ class RecordedStream:
             self._record()
         finally:
             request_id.reset(token)
-            STREAMS.give_back(self._entry.key_id)
+            STREAMS.release(self._entry.key_id)
             _open.discard(self)
 
     def _record(self) -> None:

@@ -19,11 +19,10 @@ from django.http import (
 from audit.models import Action, AuditEntry
 from audit.record import record
 from audit.snapshots import DocumentSnapshot, FileSnapshot, KeySnapshot
-from config.api.conditions import tag_of_copy
 from config.api.errors import Unavailable
 from config.api.parameters import one_of
-from config.api.reading import Reading
-from config.api.request import ApiRequest
+from config.api.request import ApiRequest, Reading
+from config.api.responses import tag_of_copy
 from config.api.viewsets import ApiViewSet
 from config.runtime import metrics
 from documents import storage

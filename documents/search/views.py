@@ -3,8 +3,7 @@
 from django.http import HttpResponse, QueryDict
 from msgspec import to_builtins
 
-from config.api.page_limit import limit
-from config.api.parameters import single
+from config.api.parameters import limit, single
 from config.api.request import ApiRequest
 from config.api.responses import as_json, cacheable_response, link_to_next
 from config.api.viewsets import ApiViewSet

@@ -20,7 +20,7 @@ from rest_framework.views import APIView
 
 from apikeys.models import ApiKey
 from apikeys.throttling import KeyThrottle, ProcessCounter, RedisCounter, window_end
-from config.api.rate_limit import REQUESTS_PER_MINUTE, WINDOW
+from config.api.parameters import REQUESTS_PER_MINUTE, WINDOW
 from config.api.request import ApiRequest
 from tests.support import factories
 from tests.support.client import Response

@@ -1,6 +1,5 @@
 """Errors: JSON with `error` everywhere under /api/, whatever goes wrong, and parts that heal."""
 
-import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import quote
@@ -9,7 +8,6 @@ from uuid import uuid4
 import pytest
 from django.db import connection, transaction
 
-from config.runtime.logs import RedactingFormatter
 from tests.support import factories
 from tests.support.client import get, golden
 from tests.support.database import execute
@@ -220,18 +218,6 @@ def test_error_of_a_crash_is_the_same_500_at_any_endpoint(
     assert response.status == 500
     assert response.json() == golden("server_error")
     assert len(response.headers["request-id"]) == 32
-
-
-def test_error_log_has_no_raw_key_of_an_exception(acme: Tenant) -> None:
-    try:
-        raise ValueError(f"cannot use {acme.raw}")
-    except ValueError as exc:
-        record = logging.LogRecord(
-            "any", logging.ERROR, __file__, 1, "at %s", (acme.raw,), (type(exc), exc, None)
-        )
-    line = RedactingFormatter("%(message)s").format(record)
-    assert acme.raw not in line
-    assert line == f"at {acme.key.prefix}…\nValueError: cannot use {acme.key.prefix}…"
 
 
 def test_error_log_has_no_line_forged_by_a_line_end_in_a_path(server: Server, acme: Tenant) -> None:

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import logging
 import os
 import re
 import subprocess
@@ -17,7 +18,7 @@ import pytest
 from django.conf import settings
 
 from apikeys import keys
-from config.runtime.logs import redact
+from config.runtime.logs import RedactingFormatter, redact
 from tests.config.test_errors import renamed
 from tests.support import factories, staff
 from tests.support.client import get
@@ -235,6 +236,10 @@ def test_log_format_must_be_one_of_two() -> None:
 )
 def test_log_redacts_keys_signatures_and_passwords(text: str, redacted: str) -> None:
     assert redact(text) == redacted
+    record = logging.LogRecord("any", logging.ERROR, __file__, 1, "%s", (text,), None)
+    record.exc_info = (ValueError, ValueError(text), None)
+    line = RedactingFormatter("%(message)s").format(record)
+    assert line == f"{redacted}\nValueError: {redacted}"
 
 
 @pytest.fixture(params=["text", "json"])

@@ -14,8 +14,7 @@ from msgspec import to_builtins
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from config.api import errors
-from config.api.page_limit import LIMIT_DEFAULT, LIMIT_MAX
-from config.api.rate_limit import REQUESTS_PER_MINUTE, WINDOW
+from config.api.parameters import LIMIT_DEFAULT, LIMIT_MAX, REQUESTS_PER_MINUTE, WINDOW
 from documents import models
 from documents.api.parameters import FILE_TYPES, STATUS_FILTER
 from documents.api.serializers import links

@@ -9,7 +9,7 @@ from django.test import Client, RequestFactory
 from django.urls import reverse
 
 from audit.models import AuditEntry
-from config.runtime.request_context import actor, client_info, handling
+from config.runtime.request_context import actor, client_info, current_request
 from tests.apikeys.test_admin_keys import create, page
 from tests.support import factories
 from tests.support.factories import Tenant
@@ -45,12 +45,12 @@ def test_client_info_is_recorded_when_an_admin_changes_keys(acme: Tenant) -> Non
 
 def test_actor_is_the_user_who_is_signed_in(acme: Tenant) -> None:
     request = RequestFactory().get("/")
+    token = current_request.set(request)
+    assert actor() == ""  # the API has no users
     for user, login in ((acme.admin, acme.admin.username), (AnonymousUser(), "")):
         request.user = user
-        with handling(request):
-            assert actor() == login
-    with handling(RequestFactory().get("/")):  # to the API, which has no users
-        assert actor() == ""
+        assert actor() == login
+    current_request.reset(token)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from config.runtime import slots
-from config.runtime.slots import FairSemaphore, NoSlot, SignedIn
+from config.runtime.slots import FairSemaphore, Hints, NoSlot, SignedIn
 from tests.support.server import eventually
 
 
@@ -180,3 +180,15 @@ def test_semaphore_waits_as_long_as_it_is_told(monkeypatch: pytest.MonkeyPatch) 
     semaphore.acquire()
     with pytest.raises(NoSlot):
         semaphore.acquire()
+
+
+def test_hints_are_kept_until_there_is_one_credential_too_many() -> None:
+    found: Hints[int] = Hints()
+    for number in range(slots.MOST_HINTS):
+        found.set(str(number), number)
+    found.set("0", 7)
+    found.set("1", None)
+    assert [found.get("0"), found.get("1"), found.get("2")] == [7, None, 2]
+    found.set("new", 8)
+    found.set("newer", 9)
+    assert [found.get("0"), found.get("new"), found.get("newer")] == [None, None, 9]

@@ -9,7 +9,7 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from config.api.reading import Reader
+from config.api.request import read
 from documents.models import Document
 from tests.support import factories
 from tests.support.factories import Tenant
@@ -25,7 +25,7 @@ MANY = 16 * FOLD_EVERY  # changes: that none of them folds has a chance of 1 in 
 
 def document_counts(workspace_id: UUID) -> Counts:
     """What /me says."""
-    [row] = Reader(COUNTS, "").rows(workspace_id)
+    [row] = read(COUNTS, workspace_id)
     return Counts(*row)
 
 

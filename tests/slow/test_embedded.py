@@ -1,24 +1,21 @@
-"""The embedded stack: started by the first process, joined by the next, gone with the last."""
+"""The embedded stack: started by the first process, joined by the next, gone with the first."""
 
 import os
-import signal
-import socket
 import stat
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import ClassVar
-from urllib.parse import urlsplit
 
 import psutil
 import psycopg
 import pytest
 
-from config.dev.redis import Redis
+from config.dev.s3_and_redis import Redis
 from tests.support.processes import all_gone, kill_group, manage, start, using
-from tests.support.server import eventually
 
 USER = """
 import os, sys
@@ -81,24 +78,25 @@ def one(url: str) -> bool:
         return False
 
 
-def connects(host: str, port: int) -> bool:
-    """Whether something listens there."""
-    with socket.socket() as probe:
-        return probe.connect_ex((host, port)) == 0
-
-
-def test_embedded_stack_is_joined_by_a_second_process_and_stops_with_the_last_one(
+def test_embedded_stack_is_joined_by_a_second_process_and_ends_with_the_first(
     folder: Path,
 ) -> None:
     first = User(folder)
     second = User(folder)
     assert (second.database, second.store) == (first.database, first.store)
 
-    first.kill()
-    assert one(second.database)
-
     second.kill()
+    assert one(first.database)
+
+    first.kill()
     assert all_gone(folder), using(folder)
+
+
+def test_embedded_stack_has_one_owner_if_several_processes_start_at_once(folder: Path) -> None:
+    with ThreadPoolExecutor(3) as threads:
+        users = list(threads.map(lambda _: User(folder), range(3)))
+    assert len({user.database for user in users}) == 1
+    assert one(users[0].database)
 
 
 def test_embedded_stack_keeps_what_is_committed_when_everything_is_killed(folder: Path) -> None:
@@ -114,29 +112,6 @@ def test_embedded_stack_keeps_what_is_committed_when_everything_is_killed(folder
     again = User(folder)
     with psycopg.connect(again.owner) as connection:
         assert connection.execute("SELECT answer FROM kept").fetchone() == (42,)
-
-
-def test_embedded_stack_leaves_nothing_when_killed_and_the_next_process_starts_another(
-    folder: Path,
-) -> None:
-    user = User(folder)
-    find(folder, "supervisor postgres").kill()
-    assert eventually(lambda: not one(user.database))
-
-    second = User(folder)
-    assert second.database != user.database
-    assert one(second.database)
-
-
-def test_embedded_service_that_dies_is_started_again_at_its_address(folder: Path) -> None:
-    user = User(folder)
-    killed = [find(folder, "postgres -D"), find(folder, "rclone serve")]
-    for service in killed:
-        service.kill()
-        service.wait()
-    assert eventually(lambda: one(user.database))
-    address = urlsplit(user.store)
-    assert eventually(lambda: connects(str(address.hostname), address.port or 0))
 
 
 def test_embedded_stack_writes_to_the_data_folder_only_and_all_of_it_is_for_the_owner_only(
@@ -215,12 +190,6 @@ def test_settings_import_starts_nothing(folder: Path) -> None:
     )
     assert done.stdout.startswith("SECRET_KEY DATABASE_URL"), done.stderr
     assert not folder.exists()
-
-
-def test_embedded_supervisor_that_is_asked_to_end_stops_its_service(folder: Path) -> None:
-    User(folder)
-    find(folder, "supervisor s3").send_signal(signal.SIGTERM)
-    assert eventually(lambda: not any("rclone" in line for line in using(folder)))
 
 
 def test_embedded_redis_says_how_to_install_one(

@@ -14,7 +14,7 @@ from django.core.cache import caches
 from redis import Redis, RedisError
 
 from apikeys.throttling import RedisCounter
-from config.dev.redis import program
+from config.dev.s3_and_redis import redis_server
 from config.runtime.ports import free_port
 from config.runtime.redis import SignInCache, breaker, call, client
 from tests.support.proxy import HOST, Proxy
@@ -33,7 +33,7 @@ class RedisServer:
         file = folder / "redis.conf"
         file.write_text(f'bind {HOST}\nport {self.port}\ndir {folder}\nsave ""\n{OPTIONS}{options}')
         with (folder / "log").open("wb") as log:
-            self._process = subprocess.Popen([program(), file], stdout=log, stderr=log)
+            self._process = subprocess.Popen([redis_server(), file], stdout=log, stderr=log)
         self.url = f"redis://:{quote(PASSWORD, safe='')}@{HOST}:{self.port}/0"
         self._client = Redis(host=HOST, port=self.port, password=PASSWORD, decode_responses=True)
         assert eventually(self._responds), (folder / "log").read_text()

@@ -3,7 +3,7 @@
 import pytest
 from django.conf import settings
 
-from config.api.rate_limit import REQUESTS_PER_MINUTE
+from config.api.parameters import REQUESTS_PER_MINUTE
 from tests.apikeys.test_rate_limit import used_up
 from tests.support import factories
 from tests.support.client import get, golden

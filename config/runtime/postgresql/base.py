@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from types import TracebackType
+from types import SimpleNamespace, TracebackType
 from typing import Any
 
 import psycopg
@@ -11,7 +11,7 @@ from django.db.backends.postgresql import base
 from psycopg.adapt import Transformer
 
 from config.runtime.breaker import Breaker
-from config.runtime.postgresql.deadlines import API_SECONDS, Watch
+from config.runtime.postgresql.deadlines import API_SECONDS, GRACE, Connection
 from config.runtime.request_context import deadline
 
 BREAKER = Breaker("database", failures=3)
@@ -37,6 +37,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     A command has no deadline, and nothing guards its statements.
 
     Attributes:
+        ends: until when the statement that runs may take, on the monotonic clock.
         limited: whether it is a connection of a server, where a statement has a deadline also when
             it runs after its request, such as while a body streams.
         prepared: the names of the statements that this connection has prepared, by their text.
@@ -45,11 +46,14 @@ class DatabaseWrapper(base.DatabaseWrapper):
         transformer: psycopg's loader of rows.
     """
 
+    _psycopg = {**vars(psycopg), "connect": Connection.connect}
+    Database = SimpleNamespace(**_psycopg)  # type: ignore[assignment] # Django uses it like a module
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.limited = False
+        self.ends: float | None = None
         self.generation = 0
-        self.watch = Watch(self)
         self.execute_wrappers.append(self._execute)
 
     def guard(self, **options: Any) -> "Guard":
@@ -77,8 +81,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
             "tcp_user_timeout": 5000,  # milliseconds until a dead connection is closed; Linux only
         }
 
-    def get_new_connection(self, conn_params: dict[str, Any]) -> psycopg.Connection:
-        connection: psycopg.Connection = super().get_new_connection(conn_params)
+    def get_new_connection(self, conn_params: dict[str, Any]) -> Connection:
+        connection: Connection = super().get_new_connection(conn_params)
+        connection.owner = self
         self.prepared: dict[str, bytes] = {}
         self.transformer = Transformer(connection)
         return connection
@@ -128,10 +133,7 @@ class Guard:
 
     def __enter__(self) -> None:
         end = deadline.get()
-        if end is None and not self._connection.limited:
-            return
-        watch = self._connection.watch
-        if watch.running:
+        if self._connection.ends is not None or (end is None and not self._connection.limited):
             return
         now = time.monotonic()
         if end is None:
@@ -144,7 +146,7 @@ class Guard:
             if not BREAKER.admits():
                 raise OperationalError("the database has failed repeatedly; it was not asked")
         self._guards = True
-        watch.begin(end)
+        self._connection.ends = end + GRACE
 
     def __exit__(
         self,
@@ -154,7 +156,7 @@ class Guard:
     ) -> None:
         if not self._guards:
             return
-        cut = self._connection.watch.end()
+        ends, self._connection.ends = self._connection.ends, None
         if not self._counts:
             return
         if exc is None:
@@ -163,7 +165,8 @@ class Guard:
         error = exc if isinstance(exc, psycopg.Error) else exc.__cause__  # as Django wraps it
         if not isinstance(error, psycopg.Error):
             return
-        if self._connecting or cut or error.sqlstate == _TIMED_OUT:
+        late = ends is not None and time.monotonic() >= ends
+        if self._connecting or late or error.sqlstate == _TIMED_OUT:
             BREAKER.failed()
         elif isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
             # A lost connection says nothing about the database. Connecting again does.
