@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from apikeys.usage import panels
+from apikeys.usage import panels, traffic
 from apikeys.usage.filters import RefusedChangeList, RefusedFilter
 from apikeys.usage.models import RefusedRequest
 from apikeys.usage.reasons import explain
@@ -45,6 +45,9 @@ class RefusedRequestAdmin(ScopedAdmin):
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
         return panels.for_user(request_user(request))
+
+    def figures(self) -> list[tuple[str, list[str]]]:
+        return traffic.figures()
 
     # --- Pages ---
 

@@ -166,7 +166,7 @@ def _write_counts(batch: Batch) -> None:
         for (key_id, day), counts in sorted(batch.items())
     ]
     with connection.cursor() as cursor:
-        cursor.execute(_ADD_COUNTS, _columns(rows))
+        cursor.execute(_ADD_COUNTS, columns(rows))
 
 
 def _write_addresses(batch: Batch) -> None:
@@ -175,11 +175,12 @@ def _write_addresses(batch: Batch) -> None:
         for (key_id, address), (user_agent, *times, requests) in sorted(batch.items())
     ]
     with connection.cursor() as cursor:
-        cursor.execute(_ADD_ADDRESSES, _columns(rows))
+        cursor.execute(_ADD_ADDRESSES, columns(rows))
         cursor.execute(_FORGET_OLDEST, [list({row[0] for row in rows}), ADDRESSES_KEPT])
 
 
-def _columns(rows: list[tuple[Any, ...]]) -> list[list[Any]]:
+def columns(rows: list[tuple[Any, ...]]) -> list[list[Any]]:
+    """The rows for `unnest`."""
     return [list(column) for column in zip(*rows, strict=True)]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
+from apikeys.usage import traffic
 from apikeys.usage.buffers import ADDRESSES, COUNTS, count, count_address
 from apikeys.usage.refusals import REFUSED
 from config.api.request import ActiveKey
@@ -15,7 +16,7 @@ from config.runtime.request_context import Notes, client_address, current_notes
 
 logger = logging.getLogger(__name__)
 
-BUFFERS = (COUNTS, ADDRESSES, REFUSED)
+BUFFERS = (COUNTS, ADDRESSES, REFUSED, traffic.TRAFFIC)
 _DOWNLOADS = (200, 206)
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
@@ -25,8 +26,11 @@ def count_usage(get_response: GetResponse) -> GetResponse:
     """Middleware: counts the requests of known keys, and keeps refused ones for support."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
+        started = time.monotonic()
         response = get_response(request)
         try:
+            if is_api(request):
+                traffic.add(response.status_code, time.monotonic() - started, time.time())
             _count(request, response.status_code, current_notes())
         except Exception:  # it must fail no request
             logger.exception("A request is not counted")

@@ -6,10 +6,11 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from apikeys.usage.models import KeyAddress, KeyUsage, RefusedRequest
+from apikeys.usage.models import KeyAddress, KeyUsage, RefusedRequest, Traffic
 
 KEEP_USAGE = timedelta(days=400)
 KEEP_REFUSED = timedelta(days=30)
+KEEP_TRAFFIC = timedelta(days=2)
 REFUSED_KEPT = 1_000_000  # rows, about 1 GB; the newest
 # Of these, rows without a key, and rows of keys that were not valid: anybody can cause both.
 UNAUTHENTICATED_KEPT = 100_000
@@ -28,6 +29,7 @@ def _too_old() -> list[QuerySet[Any]]:
         KeyUsage.objects.filter(day__lt=now - KEEP_USAGE).order_by("day"),
         KeyAddress.objects.filter(last_seen__lt=now - KEEP_USAGE),  # as small as its keys are few
         RefusedRequest.objects.filter(created_at__lt=now - KEEP_REFUSED).order_by("created_at"),
+        Traffic.objects.filter(period__lt=now - KEEP_TRAFFIC).order_by("period"),
     ]
 
 

@@ -152,6 +152,10 @@ class SectionAdmin(NoPermissions, ModelAdmin):
         """HTML for the start page, below the warnings."""
         return []
 
+    def figures(self) -> list[tuple[str, list[str]]]:
+        """For operators' start page: what is measured → in the last hour, in the last 24 hours."""
+        return []
+
     def found(self, request: HttpRequest, text: str, most: int) -> tuple[list[Any] | None, str]:
         """For the search over all sections: what the text finds here, and what it was taken for.
 
