@@ -95,17 +95,6 @@ class StaffForm(ReasonForm):
         return typed
 
 
-class PlanForm(ReasonForm):
-    """Another plan for a workspace."""
-
-    plan = forms.ChoiceField(label="New plan", widget=forms.RadioSelect)
-    field_order = ("plan", "reason")
-
-    def __init__(self, *args: Any, choices: list[tuple[str, str]]) -> None:
-        super().__init__(*args)
-        self.fields["plan"].choices = choices  # type: ignore[attr-defined]
-
-
 class InvitationForm(forms.Form):
     """Whom to invite."""
 

@@ -44,8 +44,8 @@ class Site(admin.AdminSite):
     enable_nav_sidebar = False  # a user sees few sections; the lists need the width
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
-        """Removes two URLs of Django's that nothing here uses; one checks no permissions."""
-        unused = ("view_on_site", "autocomplete")
+        """Removes URLs of Django's that nothing here uses; one checks no permissions."""
+        unused = ("view_on_site", "autocomplete", "password_change_done")
         urls = [url for url in super().get_urls() if getattr(url, "name", "") not in unused]
         view = self.admin_view(partial(search.page, self))
         return [path("search/", view, name="search"), *urls]

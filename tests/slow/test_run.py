@@ -100,22 +100,6 @@ def test_run_prints_a_curl_line_that_works(run: Run) -> None:
     assert run.key("Acme") in shlex.split(line)[3]
 
 
-def test_run_prints_dtd_commands_that_work(run: Run, tmp_path: Path) -> None:
-    lines = re.findall(r"^  ((?:export|dtd) .*)$", run.printed, re.MULTILINE)
-    installed = f'dtd() {{ "{sys.executable}" -m dtd "$@"; }}'
-    done = subprocess.run(
-        ["sh", "-euc", "\n".join([installed, *lines])],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT / "client")},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("ID ")
-    assert len(done.stdout.splitlines()) == 6
-    assert len(list((tmp_path / "archive").glob("*.pdf"))) >= 10
-
-
 def test_run_prints_a_key_for_each_state_of_api_access(run: Run) -> None:
     standing = {name: run.status(name) for name in ("Acme", "Umbrella", "Freebie", "Frozen")}
     assert standing == {"Acme": 200, "Umbrella": 200, "Freebie": 402, "Frozen": 403}

@@ -8,9 +8,7 @@ from django.contrib.auth.forms import PasswordResetForm
 from django.contrib.auth.models import User
 from django.contrib.auth.views import (
     PasswordChangeView,
-    PasswordResetCompleteView,
     PasswordResetConfirmView,
-    PasswordResetDoneView,
     PasswordResetView,
 )
 from django.http import HttpRequest, HttpResponse
@@ -59,7 +57,8 @@ class Change(SitePage, PasswordChangeView):
     """Changes one's own password."""
 
     form_class = ChangeForm
-    success_url = reverse_lazy("admin:password_change_done")
+    success_url = reverse_lazy("admin:security")
+    success_message = "Your password was changed. All your other sessions have ended."
     title = "Change your password"
     extra_context = {"crumbs": [("Security", reverse_lazy("admin:security"))]}
 
@@ -128,7 +127,11 @@ class Reset(SitePage, PasswordResetView):
 
     form_class = ResetForm
     template_name = "registration/password_reset_form.html"
-    success_url = reverse_lazy("admin:password_reset_done")
+    success_url = reverse_lazy("admin:password_reset")
+    success_message = (
+        "If there is an account with this address, a link to set a new password is on its way. It "
+        "is valid for one hour. Nothing after a few minutes? Look for it in your spam folder."
+    )
     title = "Set a new password"
 
     def get_form_kwargs(self) -> dict[str, Any]:
@@ -144,19 +147,12 @@ class Reset(SitePage, PasswordResetView):
         return super().post(request, *args, **kwargs)
 
 
-@method_decorator(never_cache, name="dispatch")
-class ResetSent(SitePage, PasswordResetDoneView):
-    """What to expect, if the account exists."""
-
-    template_name = "registration/password_reset_done.html"
-    title = "Look into your mailbox"
-
-
 class NewPassword(SitePage, PasswordResetConfirmView):
     """A link that sets a password: Django redirects to a URL without the token, and asks there."""
 
     template_name = "registration/password_reset_confirm.html"
-    success_url = reverse_lazy("admin:password_reset_complete")
+    success_url = reverse_lazy("admin:login")
+    success_message = "Sign in with your new password. All your sessions have ended."
     title = "Set a new password"
 
     def get_user(self, uidb64: str) -> User | None:
@@ -174,11 +170,3 @@ class ResetConfirm(NewPassword):
         user: User = form.user
         confirm_address(user, address_of(user))
         return response
-
-
-@method_decorator(never_cache, name="dispatch")
-class ResetComplete(SitePage, PasswordResetCompleteView):
-    """The password was set; the user signs in with it."""
-
-    template_name = "registration/password_reset_complete.html"
-    title = "Your password was changed"

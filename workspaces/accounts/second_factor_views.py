@@ -1,10 +1,9 @@
-"""The pages of the second factor: its state, setting it up, recovery codes, removing it."""
+"""The pages of the second factor: setting it up, recovery codes, removing it."""
 
 from typing import Any
 
 import django_otp
 import segno
-from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -13,41 +12,14 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 
 from config.console.base import request_user
-from config.console.formatting import ago_with_exact
 from config.console.object_page import ActionPage, Prompt, Refused
 from config.console.reauthentication import recent_sign_in_required
-from workspaces.accounts import recovery_codes, second_factor, sessions, steps
+from workspaces.accounts import recovery_codes, second_factor, steps
 from workspaces.accounts.pages import FormView, SitePage, page
 from workspaces.accounts.sign_in import CodeForm
 from workspaces.accounts.throttle import responds_429
-from workspaces.mails import kinds, queue
 
 CRUMBS = [("Security", reverse_lazy("admin:security"))]
-
-
-def security(request: HttpRequest) -> HttpResponse:
-    """The user's own account: second factor, sessions, recent sign-ins."""
-    user = request_user(request)
-    if request.method == "POST":
-        only = "" if "all" in request.POST else request.POST.get("session") or "none"
-        ended = sessions.end(user, by=str(user), only=only, but=request.session.session_key)
-        messages.success(request, "Signed out there." if ended else "It had ended already.")
-        return HttpResponseRedirect(request.path)
-    app = second_factor.app_of(user)
-    return page(
-        request,
-        "admin/security/index.html",
-        title="Security",
-        app=app,
-        set_up=ago_with_exact(app.created_at) if app and app.created_at else "unknown",
-        codes_left=recovery_codes.left(user),
-        required=second_factor.is_required(user),
-        sessions=sessions.sessions_of(user),
-        current=sessions.digest(request.session.session_key),
-        sign_ins=sessions.sign_ins_of(user),
-        mails=kinds.choices_of(user) if queue.available() else [],
-        modes=kinds.MODES,
-    )
 
 
 @method_decorator([never_cache, responds_429], name="dispatch")

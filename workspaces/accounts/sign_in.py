@@ -65,7 +65,7 @@ class SignIn(SitePage, LoginView):
     def get_default_redirect_url(self) -> str:
         return reverse("admin:index")
 
-    def form_valid(self, form: LoginForm) -> HttpResponse:  # type: ignore[override]
+    def form_valid(self, form: LoginForm) -> HttpResponse:
         user: Any = form.get_user()
         return steps.after_password(self.request, user, self.get_success_url())
 

@@ -9,7 +9,7 @@ from workspaces.accounts import passwords, sign_in
 from workspaces.accounts import second_factor_views as factor
 from workspaces.accounts.confirm_password import ConfirmPassword
 from workspaces.accounts.first_password import FirstPassword
-from workspaces.accounts.own_name import ChangeName
+from workspaces.accounts.security import security
 from workspaces.accounts.throttle import responds_429
 from workspaces.mails import views as mails
 
@@ -29,20 +29,12 @@ def urls(public: Wrapper, signed_in: Wrapper) -> list[URLPattern]:
         path("login/code/", public(sign_in.EnterCode.as_view()), name="login_code"),
         path("login/set-up/", public(factor.SetUpAtSignIn.as_view()), name="login_set_up"),
         path("reset/", public(passwords.Reset.as_view()), name="password_reset"),
-        path("reset/sent/", public(passwords.ResetSent.as_view()), name="password_reset_done"),
-        path(
-            "reset/complete/",
-            public(passwords.ResetComplete.as_view()),
-            name="password_reset_complete",
-        ),
         # `config.runtime.logs` and deploy/nginx.conf keep the tokens of both out of the logs. No
         # `uidb64` begins with "first-": it encodes a number.
         path("reset/first-<uidb64>/<token>/", first_password, name="first_password"),
         path("reset/<uidb64>/<token>/", reset_confirm, name="password_reset_confirm"),
         path("confirm-password/", signed_in(confirm_password), name="confirm_password"),
-        path("security/", signed_in(factor.security), name="security"),
-        path("security/name/", signed_in(ChangeName.as_view()), name="security_name"),
-        path("security/mails/", signed_in(mails.choose), name="mails_choose"),
+        path("security/", signed_in(security), name="security"),
         path("mails/off/", public(mails.off), name="mails_off"),
         path("mailbox/", public(mails.mailbox), name="mailbox"),
         path("security/app/", signed_in(factor.OwnSetUp.as_view()), name="security_app"),

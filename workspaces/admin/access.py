@@ -3,17 +3,17 @@
 from collections.abc import Iterable
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.urls import reverse
-from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
+from django.utils.html import format_html
 
 from config.console.formatting import time_tag
 from config.console.object_page import ActionPage, Prompt, Refused
 from workspaces import changes
 from workspaces.admin.effects import admins_of, consequences
 from workspaces.directory import label_for
-from workspaces.forms import NewWorkspaceForm, PlanForm, ReasonForm
+from workspaces.forms import NewWorkspaceForm, ReasonForm
 from workspaces.models import Workspace
 from workspaces.permissions import is_operator
 from workspaces.plans import Plan
@@ -113,25 +113,25 @@ class Reinstate(Suspend):
 
 
 class ChangePlan(WorkspaceAction):
-    """Says beside each plan what moving to it means."""
+    """A button for each plan, which says what moving to it means."""
 
-    form_class = PlanForm
-
-    def form_arguments(self) -> dict[str, Any]:
-        return {"choices": [(each, self.effects(each)) for each in Plan if each != self.obj.plan]}
-
-    def effects(self, plan: Plan) -> SafeString:
-        sentences = ((each,) for each in consequences(self.obj, plan=plan))
-        return format_html("{}: {}", plan.label, format_html_join(" ", "{}", sentences))
+    form_class = ReasonForm
+    template_name = "admin/workspaces/workspace/plan.html"
 
     def prompt(self) -> Prompt:
         return Prompt(
             title=f"Move {self.obj.label} to another plan",
-            button=f"Move {self.obj}",
+            button="",
             sentences=[f"It is on {plan_of(self.obj)} now."],
         )
 
+    def context(self) -> dict[str, Any]:
+        others = [plan for plan in Plan if plan != self.obj.plan]
+        return {"plans": [(plan, consequences(self.obj, plan=plan)) for plan in others]}
+
     def run(self) -> str:
-        plan, reason = self.form.cleaned_data["plan"], self.form.cleaned_data["reason"]
+        plan, reason = self.request.POST.get("plan", ""), self.form.cleaned_data["reason"]
+        if plan not in Plan.values:
+            raise ValidationError("Choose a plan.")
         changes.change_plan(self.obj, plan, by=self.login, reason=reason)
         return f"{self.obj.label} is on {Plan(plan).label} now."

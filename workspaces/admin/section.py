@@ -7,7 +7,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils.html import format_html
+from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
 from audit.admin.links import AuditHistory
@@ -137,9 +137,16 @@ class WorkspaceAdmin(AuditHistory, SectionAdmin):
 
     @admin.display(description="change")
     def change_state(self, workspace: Workspace) -> SafeString:
-        verb = "Reinstate" if workspace.suspended else "Suspend"
-        url = reverse(f"admin:workspaces_workspace_{verb.lower()}", args=[workspace.pk])
-        return format_html('<a href="{}" aria-label="{}… {}">{}…</a>', url, verb, workspace, verb)
+        verbs = ("Plan", "Reinstate" if workspace.suspended else "Suspend")
+        pages = [f"admin:workspaces_workspace_{verb.lower()}" for verb in verbs]
+        return format_html_join(
+            " ",
+            '<a href="{}" aria-label="{}… {}">{}…</a>',
+            (
+                (reverse(page, args=[workspace.pk]), verb, workspace, verb)
+                for page, verb in zip(pages, verbs, strict=True)
+            ),
+        )
 
 
 def ids_beginning_with(text: str) -> tuple[UUID, UUID] | None:
