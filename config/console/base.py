@@ -34,14 +34,7 @@ class NoPermissions:
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
+    has_add_permission = has_change_permission = has_delete_permission = has_view_permission
 
 
 class ChoiceFilter(admin.SimpleListFilter):

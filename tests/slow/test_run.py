@@ -1,7 +1,6 @@
 """`make run`: each printed line works as printed, and nothing is left when it ends."""
 
 import json
-import os
 import re
 import shlex
 import signal

@@ -17,7 +17,7 @@ from tests.support.factories import Tenant
 from tests.support.mails import sent
 from tests.support.staff import body
 from workspaces.accounts import rights
-from workspaces.accounts.first_password import FirstPassword
+from workspaces.accounts.passwords import FirstPassword
 from workspaces.accounts.recording import NOT_CONFIRMED
 from workspaces.accounts.rights import is_support_staff
 from workspaces.models import ConfirmedAddress, Membership
