@@ -86,7 +86,7 @@ def test_new_account_sets_its_password_with_a_link_that_is_shown_once(desk: Clie
     assert "There is an account with this e-mail address already." in body(again)
     for response in (again, desk.get(page(eve)), desk.get(LIST)):
         assert token not in body(response)
-    assert "Your password was changed" in body(set_password(link))
+    assert "Sign in with your new password." in body(set_password(link))
     eve.refresh_from_db()
     assert eve.check_password(SECRET)
     assert told()[2:] == [(Action.PASSWORD_CHANGED, eve.username, "")]

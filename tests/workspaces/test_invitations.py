@@ -146,7 +146,7 @@ def test_invitation_is_for_operators_and_own_admins(acme: Tenant, umbrella: Tena
         assert client.get(workspace_page(acme.workspace, "invite")).status_code == status
         assert invite(client, acme.workspace).status_code == status
         url = workspace_page(acme.workspace, "revoke_invitation")
-        assert client.post(url, {"invitation": "1"}).status_code == status
+        assert client.post(url, {"chosen": "1"}).status_code == status
     assert told() == []
 
 
@@ -387,7 +387,7 @@ def test_invitation_that_has_expired_says_what_to_do(acme: Tenant) -> None:
 def test_invitation_is_revoked_by_an_admin_and_recorded_once(acme: Tenant) -> None:
     url = link(acme)
     eve, ada = opened(url), staff.signed_in(acme.admin)
-    form = {"invitation": str(Invitation.objects.get().pk)}
+    form = {"chosen": str(Invitation.objects.get().pk)}
     for text in (f"The link for {EVE} does not work any more", "accepted or revoked meanwhile"):
         revoke = workspace_page(acme.workspace, "revoke_invitation")
         assert text in body(ada.post(revoke, form, follow=True))

@@ -98,7 +98,7 @@ def everything() -> list[Any]:
 def test_nothing_changes_without_a_recent_sign_in(acme: Tenant) -> None:
     desk = staff.not_recent(staff.signed_in(staff.operator()))
     bob = staff.member(acme.workspace, "bob@acme.example")
-    promoted = {"member": str(Membership.objects.get(user=bob).pk), "do": "promote"}
+    promoted = {"chosen": str(Membership.objects.get(user=bob).pk), "do": "promote"}
     names = {"email": bob.email, "first_name": "", "last_name": ""}
     acts: list[tuple[str, dict[str, str]]] = [
         ("auth_user_change", {**names, "email": "olga+bob@operators.example"}),
@@ -114,7 +114,7 @@ def test_nothing_changes_without_a_recent_sign_in(acme: Tenant) -> None:
         ("workspaces_workspace_plan", {"plan": "FREE", "reason": "x"}),
         ("workspaces_workspace_invite", {"email": "eve@x.example"}),
         ("workspaces_workspace_members", promoted),
-        ("workspaces_workspace_revoke_invitation", {"invitation": "1"}),
+        ("workspaces_workspace_revoke_invitation", {"chosen": "1"}),
     ]
     before = everything()
     for name, form in acts:
@@ -134,7 +134,7 @@ def test_workspace_admin_makes_an_admin_after_the_password(client: Client, acme:
         reverse(f"admin:workspaces_workspace_{name}", args=[acme.workspace.pk])
         for name in ("change", "members")
     )
-    form = {"member": str(bob.pk), "do": "promote"}
+    form = {"chosen": str(bob.pk), "do": "promote"}
     asks: Any = client.post(members, form)
     back: Any = client.post(asks["Location"], {"password": PASSWORD, "next": members}, follow=True)
     assert back.redirect_chain == [(members, 302), (page, 302)]
