@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.contrib import admin
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
@@ -108,6 +108,15 @@ class WorkspaceAdmin(AuditHistory, SectionAdmin):
         return is_operator(request_user(request))
 
     # --- The list
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """The list; for admins of one workspace, its page."""
+        own = list(own_workspaces(request))
+        if len(own) == 1 and not sees_every_workspace(request_user(request)):
+            return HttpResponseRedirect(reverse("admin:workspaces_workspace_change", args=[own[0]]))
+        return super().changelist_view(request, extra_context)
 
     def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
         return (*self.list_display, *["change_state"] * is_operator(request_user(request)))

@@ -31,7 +31,7 @@ class Command(BaseCommand):
         invited = InvitationForm({"email": admin})
         for option, each in (("NAME", form), ("--admin", invited)):
             if not each.is_valid():
-                errors = " ".join(text for texts in each.errors.values() for text in texts)
+                errors = " ".join(str(text) for texts in each.errors.values() for text in texts)
                 raise CommandError(f"{option}: {errors}")
         name, login = form.cleaned_data["name"], invited.cleaned_data["email"]
         for other in changes.with_the_same_name(name):
