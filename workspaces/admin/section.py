@@ -146,7 +146,7 @@ class WorkspaceAdmin(AuditHistory, SectionAdmin):
 
     @admin.display(description="change")
     def change_state(self, workspace: Workspace) -> SafeString:
-        verbs = ("Plan", "Reinstate" if workspace.suspended else "Suspend")
+        verbs = ("Invite", "Plan", "Reinstate" if workspace.suspended else "Suspend")
         pages = [f"admin:workspaces_workspace_{verb.lower()}" for verb in verbs]
         return format_html_join(
             " ",
