@@ -155,7 +155,7 @@ def test_right_to_every_workspace_needs_a_second_factor(
     assert "has no second factor" in body(desk.get(url, follow=True))
     assert "has no second factor" in body(right(desk, acme.admin, f"make-{name}"))
     with pytest.raises(rights.NoSecondFactor):
-        rights.give(acme.admin, name, by="olga", reason="Why")
+        rights.change(acme.admin, name, True, by="olga", reason="Why")
     assert ada.get(LIST).status_code == 403
     assert told() == []
 

@@ -10,11 +10,11 @@ from workspaces.forms import StaffForm
 
 
 class MakeOperator(ActionPage):
-    """Only somebody with a second factor gets the right (`rights.give` checks it)."""
+    """Only somebody with a second factor gets the right (`rights.change` checks it)."""
 
     form_class = StaffForm
     obj: User
-    right = "operator"
+    right, given = "operator", True
     title, danger = "Make {0} an operator?", True
     text = (
         "An operator sees every workspace, its members, documents, audit log and the state of its "
@@ -37,7 +37,10 @@ class MakeOperator(ActionPage):
 
     def run(self) -> str:
         reason = self.form.cleaned_data["reason"]
-        rights.give(self.obj, self.right, by=self.login, reason=reason)
+        try:
+            rights.change(self.obj, self.right, self.given, by=self.login, reason=reason)
+        except rights.LastOperator:
+            raise Refused(f"{self.obj} is the only operator who can sign in.") from None
         return f"{self.obj}: {rights.kinds_of(self.obj)}."
 
 
@@ -56,19 +59,13 @@ class MakeSupport(MakeOperator):
 class EndOperator(MakeOperator):
     """One operator who can sign in stays."""
 
+    given = False
     title, button = "End the rights of {0} as an operator?", "End the rights"
     text = "It ends with the next click of the user. Memberships and the account stay."
 
     def check(self) -> None:
         if not rights.has(self.obj, self.right):
             raise Refused(f"{self.obj} is not that any more.")
-
-    def run(self) -> str:
-        try:
-            rights.end(self.obj, self.right, by=self.login, reason=self.form.cleaned_data["reason"])
-        except rights.LastOperator:
-            raise Refused(f"{self.obj} is the only operator who can sign in.") from None
-        return f"{self.obj}: {rights.kinds_of(self.obj)}."
 
 
 class EndSupport(EndOperator):
