@@ -174,7 +174,11 @@ def test_operator_is_made_with_a_reason_and_the_name_typed(
     right(desk, acme.admin, "make-operator")
     acme.admin.refresh_from_db()
     assert is_operator(acme.admin)
-    assert told()[-1] == (Action.OPERATOR_MADE, acme.admin.username, "She joins the team")
+    changed = "superuser status: no → yes"
+    assert told()[-2:] == [
+        (Action.ACCOUNT_CHANGED, acme.admin.username, changed),
+        (Action.OPERATOR_MADE, acme.admin.username, "She joins the team"),
+    ]
     assert [mail.to for mail in sent()] == [[acme.admin.email]]  # not to who did it
     assert "She joins the team" in mailoutbox[0].body
     right(desk, acme.admin, "end-operator")
@@ -195,6 +199,12 @@ def test_account_of_a_member_keeps_its_sign_in(acme: Tenant, desk: Client) -> No
     TOTPDevice.objects.create(user=acme.admin, name="app")
     right(desk, acme.admin, "make-support")
     right(desk, acme.admin, "end-support")
+    assert [(action, detail) for action, _, detail in told()] == [
+        (Action.ACCOUNT_CHANGED, "groups: +Support"),
+        (Action.SUPPORT_MADE, "She joins the team"),
+        (Action.ACCOUNT_CHANGED, "groups: −Support"),
+        (Action.SUPPORT_ENDED, "She joins the team"),
+    ]
     assert Membership.objects.admins().filter(user=acme.admin).exists()
 
 
