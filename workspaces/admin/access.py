@@ -1,6 +1,5 @@
 """What operators do with a workspace: create, suspend and reinstate it, and change its plan."""
 
-from collections.abc import Iterable
 from copy import copy
 from typing import Any
 
@@ -11,7 +10,7 @@ from django.template.defaultfilters import pluralize
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
-from config.console.formatting import ago_with_exact, time_tag
+from config.console.formatting import ago_with_exact
 from config.console.object_page import ActionPage, Prompt, Refused
 from workspaces import changes
 from workspaces.api_access import access_warning
@@ -60,11 +59,9 @@ class CreateWorkspace(WorkspaceAction):
         name = self.form.cleaned_data["name"]
         others = changes.with_the_same_name(name)
         if others and not self.is_confirmed():
-            prompt = Prompt(
-                title=f"Create another “{name}”?",
-                button="Create another one",
-                sentences=["There is one with that name already:", *with_times(others)],
-            )
+            sentences = ["There is one with that name already:", *(each.label for each in others)]
+            title, button = f"Create another “{name}”?", "Create another one"
+            prompt = Prompt(title=title, button=button, sentences=sentences)
             return self.ask(prompt, confirming=True)
         workspace: Workspace = self.form.save(commit=False)
         changes.create_workspace(workspace, by=self.login)
@@ -74,15 +71,6 @@ class CreateWorkspace(WorkspaceAction):
     @property
     def next_url(self) -> str:
         return reverse("admin:workspaces_workspace_invite", args=[self.obj.pk])
-
-
-def with_times(workspaces: Iterable[Workspace]) -> list[str]:
-    """A link to each, and when it was created."""
-    text = '<a href="{}">{}</a>, created {}'
-    return [
-        format_html(text, each.get_absolute_url(), each.label, time_tag(each.created_at))
-        for each in workspaces
-    ]
 
 
 class Suspend(WorkspaceAction):
