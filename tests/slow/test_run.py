@@ -9,13 +9,17 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from io import StringIO
 from pathlib import Path
+from threading import Thread
 
 import httpx
 import psutil
 import pytest
 
 from audit.sealing import laptop
+from config.management.commands import run as run_command
 from config.runtime.ports import free_port
 from documents.demo.loading import DATA
 from tests.support.processes import all_gone, bare_environment, kill_group, manage, start, using
@@ -210,6 +214,21 @@ def test_variables_of_the_user_s_own_seals_win(tmp_path: Path) -> None:
     laptop.provide(environ, tmp_path)
     assert environ == own
     assert list(tmp_path.iterdir()) == []
+
+
+def test_run_that_starts_slowly_says_so_and_prints_its_text_afterwards(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(run_command, "READY_TIMEOUT", 0.1)
+    out, port = StringIO(), free_port()
+    announced = (f"http://127.0.0.1:{port}", "Ready")
+    waiting = Thread(target=run_command.Command(stdout=out).announce, args=announced)
+    waiting.start()
+    assert eventually(lambda: "does not respond yet" in out.getvalue())
+    with HTTPServer(("127.0.0.1", port), BaseHTTPRequestHandler) as server:
+        server.handle_request()
+    waiting.join()
+    assert out.getvalue().endswith("Ready\n")
 
 
 def make_run(folder: Path, port: int) -> subprocess.CompletedProcess[str]:
