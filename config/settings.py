@@ -110,7 +110,7 @@ MIDDLEWARE = [
     "config.runtime.middleware.page_timeouts",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
-    "workspaces.accounts.session_end.SessionEndMiddleware",
+    "workspaces.accounts.sessions.SessionEndMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django_otp.middleware.OTPMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",

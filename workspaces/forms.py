@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
 
 from config.runtime.key_format import contains_raw_key
-from workspaces.models import LOGIN_LENGTH, Invitation, Membership, Workspace
+from workspaces.models import LOGIN_LENGTH, Membership, Workspace
 
 if TYPE_CHECKING:
     WorkspaceModelForm = forms.ModelForm[Workspace]
@@ -95,17 +96,6 @@ class StaffForm(ReasonForm):
         return typed
 
 
-class PlanForm(ReasonForm):
-    """Another plan for a workspace."""
-
-    plan = forms.ChoiceField(label="New plan", widget=forms.RadioSelect)
-    field_order = ("plan", "reason")
-
-    def __init__(self, *args: Any, choices: list[tuple[str, str]]) -> None:
-        super().__init__(*args)
-        self.fields["plan"].choices = choices  # type: ignore[attr-defined]
-
-
 class InvitationForm(forms.Form):
     """Whom to invite."""
 
@@ -121,32 +111,13 @@ class InvitationForm(forms.Form):
         return login_of(self.cleaned_data["email"])
 
 
-GONE = "Nothing was changed: that person is not a member any more."
-NOT_PENDING = "That invitation was accepted or revoked meanwhile."
+class ChosenForm(forms.Form):
+    """One of the rows of a list on the workspace's page."""
 
+    chosen = forms.ModelChoiceField(Membership.objects.none())
 
-class MemberForm(forms.Form):
-    """Whom to make an admin, or to remove."""
-
-    member = forms.ModelChoiceField(
-        Membership.objects.none(), error_messages={"required": GONE, "invalid_choice": GONE}
-    )
-    do = forms.ChoiceField(choices=[("promote", "Make an admin"), ("remove", "Remove")])
-
-    def __init__(self, *args: Any, workspace: Workspace) -> None:
+    def __init__(self, *args: Any, rows: QuerySet[Any], gone: str) -> None:
         super().__init__(*args)
-        self.fields["member"].queryset = workspace.memberships.select_related("user")  # type: ignore[attr-defined]
-
-
-class PendingForm(forms.Form):
-    """One of the invitations of a workspace that can still be accepted."""
-
-    invitation = forms.ModelChoiceField(
-        Invitation.objects.none(),
-        error_messages={"required": NOT_PENDING, "invalid_choice": NOT_PENDING},
-    )
-
-    def __init__(self, *args: Any, workspace: Workspace) -> None:
-        super().__init__(*args)
-        pending: Any = workspace.invitations
-        self.fields["invitation"].queryset = pending.pending().select_related("workspace")  # type: ignore[attr-defined]
+        field: Any = self.fields["chosen"]
+        field.queryset = rows
+        field.error_messages |= {"required": gone, "invalid_choice": gone}

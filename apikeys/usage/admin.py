@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
-from apikeys.usage import panels
+from apikeys.usage import panels, traffic
 from apikeys.usage.filters import RefusedChangeList, RefusedFilter
 from apikeys.usage.models import REQUEST_ID_SHORT, RefusedRequest
 from apikeys.usage.reasons import explain
@@ -40,6 +40,9 @@ class RefusedRequestAdmin(ScopedAdmin):
 
     def get_filter_form(self, request: HttpRequest) -> RefusedFilter:
         return RefusedFilter(request.GET, scope_of(request))
+
+    def figures(self) -> list[tuple[str, list[str]]]:
+        return traffic.figures()
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[RefusedChangeList]:
         return RefusedChangeList

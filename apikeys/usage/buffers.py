@@ -161,8 +161,8 @@ def _write_counts(batch: Batch) -> None:
         for (key_id, _), (*_, at, address, user_agent) in rows
     }
     with connection.cursor() as cursor:
-        cursor.execute(_ADD_COUNTS, _columns(counts))
-        cursor.execute(_SET_LAST_USE, _columns(uses.values()))
+        cursor.execute(_ADD_COUNTS, columns(counts))
+        cursor.execute(_SET_LAST_USE, columns(uses.values()))
 
 
 def _write_addresses(batch: Batch) -> None:
@@ -171,11 +171,12 @@ def _write_addresses(batch: Batch) -> None:
         for (key_id, address), (user_agent, *times, requests) in sorted(batch.items())
     ]
     with connection.cursor() as cursor:
-        cursor.execute(_ADD_ADDRESSES, _columns(rows))
+        cursor.execute(_ADD_ADDRESSES, columns(rows))
         cursor.execute(_FORGET_OLDEST, [list({row[0] for row in rows}), ADDRESSES_KEPT])
 
 
-def _columns(rows: Iterable[tuple[Any, ...]]) -> list[list[Any]]:
+def columns(rows: Iterable[tuple[Any, ...]]) -> list[list[Any]]:
+    """The rows for `unnest`."""
     return [list(column) for column in zip(*rows, strict=True)]
 
 

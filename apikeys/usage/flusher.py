@@ -12,6 +12,7 @@ from django.conf import settings
 
 from apikeys.usage.buffers import ADDRESSES, COUNTS
 from apikeys.usage.refusals import REFUSED
+from apikeys.usage.traffic import TRAFFIC
 from config.runtime.database import UNAVAILABLE, current
 from config.runtime.request_context import deadline
 from config.runtime.slots import SLOTS, NoSlot
@@ -20,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 SECONDS = 4.0  # that a flush may take
 LAST_SECONDS = 1.0  # the same when the process ends
-BUFFERS = (COUNTS, ADDRESSES, REFUSED)  # what is wrong with one does not keep the others
+BUFFERS = (COUNTS, ADDRESSES, REFUSED, TRAFFIC)  # what is wrong with one does not keep the others
 
 _lock = threading.Lock()
 

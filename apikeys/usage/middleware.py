@@ -7,6 +7,7 @@ from collections.abc import Callable
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
+from apikeys.usage import traffic
 from apikeys.usage.buffers import count
 from apikeys.usage.refusals import REFUSED
 from config.error_pages import is_api
@@ -23,8 +24,11 @@ def count_usage(get_response: GetResponse) -> GetResponse:
     """Middleware: counts the requests of known keys, and keeps refused ones for support."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
+        started = time.monotonic()
         response = get_response(request)
         try:
+            if is_api(request):
+                traffic.add(response.status_code, time.monotonic() - started, time.time())
             _count(request, response.status_code, current_notes())
         except Exception:  # it must fail no request
             logger.exception("A request is not counted")

@@ -139,6 +139,19 @@ class RefusedRequest(models.Model):
         return label(self.workspace_id, self.workspace_name) if self.workspace_id else ""
 
 
+class Traffic(models.Model):
+    """The requests of five minutes to all instances that took about as long."""
+
+    pk = models.CompositePrimaryKey("period", "milliseconds")
+    period = models.DateTimeField()  # when it begins
+    milliseconds = models.PositiveIntegerField()  # that they took at most
+    requests = models.BigIntegerField()
+    failed = models.BigIntegerField()  # 5xx
+
+    def __str__(self) -> str:
+        return f"{self.requests} requests within {self.milliseconds} ms"
+
+
 class FlushedBatch(models.Model):
     """Nothing here uses it: the next release drops the table.
 

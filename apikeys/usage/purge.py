@@ -6,10 +6,11 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from apikeys.usage.models import KeyAddress, KeyUsage, RefusedRequest
+from apikeys.usage.models import KeyAddress, KeyUsage, RefusedRequest, Traffic
 
 KEEP_USAGE = timedelta(days=400)
 KEEP_REFUSED = timedelta(days=30)
+KEEP_TRAFFIC = timedelta(days=2)
 REFUSED_KEPT = 1_000_000  # rows, about 1 GB; the newest
 # Of these, rows without a key, and rows of keys that were not valid: anybody can cause both. So a
 # flood without a valid key displaces no rows of valid keys.
@@ -25,6 +26,7 @@ def purge() -> bool:
         KeyUsage.objects.filter(day__lt=now - KEEP_USAGE).order_by("day"),
         KeyAddress.objects.filter(last_seen__lt=now - KEEP_USAGE),  # as small as its keys are few
         refused.filter(created_at__lt=now - KEEP_REFUSED).order_by("created_at"),
+        Traffic.objects.filter(period__lt=now - KEEP_TRAFFIC).order_by("period"),
         # Each in the order of an index.
         unknown[UNAUTHENTICATED_KEPT:],
         refused.filter(key_id__isnull=False, status=401)[UNAUTHENTICATED_KEPT:],

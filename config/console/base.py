@@ -34,14 +34,7 @@ class NoPermissions:
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
+    has_add_permission = has_change_permission = has_delete_permission = has_view_permission
 
 
 class ChoiceFilter(admin.SimpleListFilter):
@@ -150,6 +143,10 @@ class SectionAdmin(NoPermissions, ModelAdmin):
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
         """HTML for the start page, below the warnings."""
+        return []
+
+    def figures(self) -> list[tuple[str, list[str]]]:
+        """For operators' start page: what is measured → in the last hour, in the last 24 hours."""
         return []
 
     def found(self, request: HttpRequest, text: str, most: int) -> tuple[list[Any] | None, str]:

@@ -131,18 +131,27 @@ class Prompt:
 
 
 class ActionPage(ObjectPage):
-    """Asks, and does it when the form is sent. A subclass has a `prompt` and `run`.
+    """Asks, and does it when the form is sent. A subclass has a `title` or a `prompt`, and `run`.
 
     Attributes:
         form_class: what is asked for.
+        title, button, text, danger: of the prompt; in the texts, {0} is the object.
     """
 
     template_name = "admin/action.html"
     asks_password = True
     form_class: type[forms.BaseForm] = forms.Form
+    title = button = text = ""
+    danger = False
 
     def prompt(self) -> Prompt:
-        raise NotImplementedError
+        """What the page says; the button says the title if it has no label of its own."""
+        title, button, text = (
+            each.format(self.obj) for each in (self.title, self.button, self.text)
+        )
+        return Prompt(
+            title=title, button=button or title.rstrip("?"), sentences=[text], danger=self.danger
+        )
 
     def run(self) -> str | HttpResponse:
         """Does it; the form is valid.

@@ -1,6 +1,6 @@
 """Before something sensitive, the password is asked for again if the sign-in is not recent.
 
-`workspaces.accounts.confirm_password` is the page that asks.
+`workspaces.accounts.sign_in` is the page that asks.
 """
 
 import time

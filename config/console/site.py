@@ -11,7 +11,6 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 
 from config.console import search, system
@@ -45,8 +44,8 @@ class Site(admin.AdminSite):
     enable_nav_sidebar = False  # a user sees few sections; the lists need the width
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
-        """Removes two URLs of Django's that nothing here uses; one checks no permissions."""
-        unused = ("view_on_site", "autocomplete")
+        """Removes URLs of Django's that nothing here uses; one checks no permissions."""
+        unused = ("view_on_site", "autocomplete", "password_change_done")
         urls = [url for url in super().get_urls() if getattr(url, "name", "") not in unused]
         view = self.admin_view(partial(search.page, self))
         return [path("search/", view, name="search"), *urls]
@@ -87,13 +86,16 @@ class Site(admin.AdminSite):
         sections: Any = self._registry.values()
         shown = [section for section in sections if section.has_view_permission(request)]
         shown.sort(key=lambda section: section.menu_position)
-        problems, panels = [], []
+        problems, panels, figures = [], [], []
         looked_at = [text for each in shown if (text := each.looks_at(request))]
-        if isinstance(request.user, User) and request.user.is_superuser:
+        is_operator = isinstance(request.user, User) and request.user.is_superuser
+        if is_operator:
             problems += system.warnings()
             looked_at.append("the parts of System")
         for each in shown:
             late = LATE.format(capfirst(each.nouns))
+            if is_operator:
+                figures += part(each.figures, (late, []))
             problems += part(partial(each.urgent_warnings, request), late)
             box = format_html('<section class="panel"><p>{}</p></section>', late)
             panels += part(partial(each.panels, request), box)
@@ -101,11 +103,12 @@ class Site(admin.AdminSite):
             "problems": sorted(problems, key=lambda each: getattr(each, "state", "warn")),
             "looked_at": looked_at,
             "panels": panels,
+            "figures": figures,
         }
         return super().index(request, {**context, **(extra_context or {})})
 
 
-def part(read: Callable[[], list[Any]], otherwise: str | SafeString) -> list[Any]:
+def part(read: Callable[[], list[Any]], otherwise: Any) -> list[Any]:
     """What is read, or the text if that fails or is late: a part of the page fails alone."""
     try:
         with part_limits(PART_SECONDS):

@@ -10,6 +10,7 @@ from datetime import timedelta
 
 from django.db import connection as default_connection
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import Count
 from django.db.models.functions import Now
 from django.urls import reverse
 from django.utils import timezone
@@ -17,7 +18,7 @@ from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 
 from config.console.system import Fact
-from events.webhooks.models import Endpoint, Process
+from events.webhooks.models import Delivery, DeliveryState, Endpoint, Process
 from events.webhooks.queue import READY
 from workspaces.mails.kinds import notify
 
@@ -106,6 +107,18 @@ def read_metrics(connection: BaseDatabaseWrapper) -> Iterator[Metric]:
     """The same for Prometheus; each process reads it from the database."""
     for name, value in read_status(connection).items():
         yield GaugeMetricFamily(f"documents_{name}", _METRICS[name], value)
+
+
+def figures() -> list[tuple[str, list[str]]]:
+    """How many deliveries of the last hour, and of the last 24 hours, were delivered."""
+    texts = []
+    for hours in (1, 24):
+        since = timezone.now() - timedelta(hours=hours)
+        # By endpoint, as the index is.
+        rows = Delivery.objects.filter(endpoint__in=Endpoint.objects.all(), created_at__gt=since)
+        counts = dict(rows.order_by().values_list("state").annotate(Count("pk")))
+        texts.append(f"{counts.get(DeliveryState.DELIVERED, 0):,} of {sum(counts.values()):,}")
+    return [("Events delivered to webhooks", texts)]
 
 
 def notify_of_failing() -> None:

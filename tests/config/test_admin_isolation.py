@@ -21,7 +21,7 @@ from django.utils.http import urlsafe_base64_encode
 from psycopg import sql
 
 from apikeys.models import ApiKey
-from apikeys.usage.models import FlushedBatch, KeyAddress, KeyUsage, RefusedRequest
+from apikeys.usage.models import FlushedBatch, KeyAddress, KeyUsage, RefusedRequest, Traffic
 from audit.models import Action, AuditEntry, Checkpoint, Leaf, Subtree
 from audit.record import record
 from audit.snapshots import FileSnapshot
@@ -396,7 +396,7 @@ def test_admin_is_tried_with_every_kind_of_object() -> None:
     ours = {m for m in apps.get_models() if m.__module__.split(".")[0] in OUR_APPS}
     without_pages = {DocumentCount, Leaf, Subtree, Checkpoint, KeyUsage, KeyAddress, FlushedBatch}
     without_pages |= {ConfirmedAddress, Event, Generation, Process, Session, TitleWord}
-    without_pages |= {Mail, Notified, Choice}
+    without_pages |= {Mail, Notified, Choice, Traffic}
     assert ours == tried | without_pages
     assert not [model for model in without_pages if admin.site.is_registered(model)]
 

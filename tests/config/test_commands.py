@@ -98,15 +98,15 @@ def test_create_workspace_records_that_a_known_user_may_sign_in_to_the_admin(db:
 @pytest.mark.parametrize(
     ("changed", "text"),
     [
-        ({"name": ""}, "NAME must have 1 to 200 characters."),
-        ({"name": "n" * 201}, "NAME must have 1 to 200 characters."),
-        ({"name": "a\0b"}, "NAME must have 1 to 200 characters."),
-        ({"plan": "GOLD"}, "--plan must be one of FREE, PERSONAL, PRO, BUSINESS."),
-        ({"admin": "nobody"}, "--admin must be an e-mail address in ASCII letters."),
-        ({"admin": "ceo@bıg.example"}, "--admin must be an e-mail address in ASCII letters."),
+        ({"name": ""}, "NAME: This field is required."),
+        ({"name": "n" * 201}, "NAME: Ensure this value has at most 200 characters"),
+        ({"name": "a\0b"}, "NAME: Null characters are not allowed."),
+        ({"plan": "GOLD"}, "invalid choice: 'GOLD' (choose from "),
+        ({"admin": "nobody"}, "--admin: Enter a valid email address."),
+        ({"admin": "ceo@bıg.example"}, "--admin: Use only ASCII letters"),
         (
             {"admin": "a@" + ("b" * 60 + ".") * 3 + "example"},
-            "--admin must be an e-mail address of at most 150 characters.",
+            "--admin: Ensure this value has at most 150 characters",
         ),
     ],
 )
@@ -115,7 +115,7 @@ def test_create_workspace_names_what_it_cannot_use(
 ) -> None:
     with pytest.raises(CommandError) as raised:
         create_workspace(**{"name": "A"} | changed)
-    assert str(raised.value) == text
+    assert text in str(raised.value)
     assert not Workspace.objects.exists()
     assert not User.objects.exists()
 

@@ -45,6 +45,7 @@ def test_story_of_an_unasked_download(acme: Tenant, sam: Browser) -> None:
     assert "127.0.0.1" not in sam.find("#result_list").text
     sam.find("#result_list summary").send_keys(Keys.ENTER)
     assert "127.0.0.1" in sam.find("#result_list").text
+    assert sam.find("#result_list a[href$='/evidence/']").is_displayed()
     sam.check_layout("history-of-a-download")
     sam.follow(sam.find(".who a[href*='/apikeys/apikey/']"))
     assert sam.clicks == 2

@@ -51,25 +51,6 @@ def test_first_day_from_a_new_workspace_to_its_admin_s_first_key(browser: Browse
     assert Membership.objects.admins().filter(workspace=workspace, user__username=EVE).exists()
 
 
-def test_workspace_is_suspended_and_moved_in_three_clicks(acme: Tenant, browser: Browser) -> None:
-    browser.log_in(staff.operator())
-    browser.open(reverse("admin:index"))
-    browser.follow(browser.find(".sections-nav a[href*='workspaces']"))
-    browser.click("Suspend…")
-    browser.check_layout("workspace-suspend")
-    browser.find("#id_reason").send_keys("Unpaid")
-    browser.click("Suspend Acme")
-    assert browser.clicks == 3
-    assert browser.shows("Acme · 00000001 is suspended.")
-    browser.click("Move to another plan…")
-    browser.check_layout("workspace-plan")
-    browser.find("input[value=BUSINESS]").click()
-    browser.find("#id_reason").send_keys("They asked for it")
-    browser.click("Move Acme")
-    assert browser.shows("Acme · 00000001 is on Business now.")
-    assert browser.clicks == 3 + 2
-
-
 def test_members_are_changed_and_removed_by_keyboard(acme: Tenant, browser: Browser) -> None:
     bob = staff.member(acme.workspace, "bob@acme.example")
     browser.log_in(acme.admin)

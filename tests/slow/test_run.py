@@ -1,7 +1,6 @@
 """`make run`: each printed line works as printed, and nothing is left when it ends."""
 
 import json
-import os
 import re
 import shlex
 import signal
@@ -10,13 +9,17 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from io import StringIO
 from pathlib import Path
+from threading import Thread
 
 import httpx
 import psutil
 import pytest
 
 from audit.sealing import laptop
+from config.management.commands import run as run_command
 from config.runtime.ports import free_port
 from documents.demo.loading import DATA
 from tests.support.processes import all_gone, bare_environment, kill_group, manage, start, using
@@ -98,22 +101,6 @@ def test_run_prints_a_curl_line_that_works(run: Run) -> None:
     assert len(json.loads(done.stdout)["data"]) == 2
     assert f"Ready: {run.base}" in run.printed
     assert run.key("Acme") in shlex.split(line)[3]
-
-
-def test_run_prints_dtd_commands_that_work(run: Run, tmp_path: Path) -> None:
-    lines = re.findall(r"^  ((?:export|dtd) .*)$", run.printed, re.MULTILINE)
-    installed = f'dtd() {{ "{sys.executable}" -m dtd "$@"; }}'
-    done = subprocess.run(
-        ["sh", "-euc", "\n".join([installed, *lines])],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT / "client")},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("ID ")
-    assert len(done.stdout.splitlines()) == 6
-    assert len(list((tmp_path / "archive").glob("*.pdf"))) >= 10
 
 
 def test_run_prints_a_key_for_each_state_of_api_access(run: Run) -> None:
@@ -227,6 +214,21 @@ def test_variables_of_the_user_s_own_seals_win(tmp_path: Path) -> None:
     laptop.provide(environ, tmp_path)
     assert environ == own
     assert list(tmp_path.iterdir()) == []
+
+
+def test_run_that_starts_slowly_says_so_and_prints_its_text_afterwards(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(run_command, "READY_TIMEOUT", 0.1)
+    out, port = StringIO(), free_port()
+    announced = (f"http://127.0.0.1:{port}", "Ready")
+    waiting = Thread(target=run_command.Command(stdout=out).announce, args=announced)
+    waiting.start()
+    assert eventually(lambda: "does not respond yet" in out.getvalue())
+    with HTTPServer(("127.0.0.1", port), BaseHTTPRequestHandler) as server:
+        server.handle_request()
+    waiting.join()
+    assert out.getvalue().endswith("Ready\n")
 
 
 def make_run(folder: Path, port: int) -> subprocess.CompletedProcess[str]:

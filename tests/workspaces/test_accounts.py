@@ -15,7 +15,6 @@ from django.core.management import call_command
 from django.db import DatabaseError, IntegrityError, transaction
 from django.test import Client
 from django.urls import reverse
-from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from audit.models import Action, AuditEntry
 from tests.support import factories, server
@@ -58,32 +57,6 @@ def test_account_that_an_operator_changes_is_recorded(desk: Client, bob: User) -
         "first name:  → Rob"
     )
     assert told() == [(Action.ACCOUNT_CHANGED, BOB, OLGA, detail)]
-
-
-@pytest.mark.parametrize(
-    ("right", "made", "ended"),
-    [
-        ("operator", "superuser status: no → yes", "superuser status: yes → no"),
-        ("support", "groups: +Support", "groups: −Support"),
-    ],
-)
-def test_right_that_an_operator_gives_and_ends_is_recorded(
-    desk: Client, bob: User, right: str, made: str, ended: str
-) -> None:
-    User.objects.filter(pk=bob.pk).update(is_staff=True)
-    TOTPDevice.objects.create(user=bob, name="app")
-    form = {"reason": "Night shift", "typed": BOB}
-    for verb in ("make", "end"):
-        assert desk.post(reverse(f"admin:auth_user_{verb}_{right}", args=[bob.pk]), form)
-    entries = told()
-    assert {entry[1:3] for entry in entries} == {(BOB, OLGA)}
-    details = [detail for *_, detail in entries]
-    assert made in details
-    assert any(ended in detail for detail in details)
-    assert [action for action, *_, detail in entries if detail == "Night shift"] == [
-        f"account.{right}_made",
-        f"account.{right}_ended",
-    ]
 
 
 def test_operator_ends_a_password_and_passes_a_link_on(desk: Client, bob: User) -> None:

@@ -17,7 +17,7 @@ from tests.support.factories import Tenant
 from tests.support.mails import sent
 from tests.support.staff import body
 from workspaces.accounts import rights
-from workspaces.accounts.first_password import FirstPassword
+from workspaces.accounts.passwords import FirstPassword
 from workspaces.accounts.recording import NOT_CONFIRMED
 from workspaces.accounts.rights import is_support_staff
 from workspaces.models import ConfirmedAddress, Membership
@@ -86,7 +86,7 @@ def test_new_account_sets_its_password_with_a_link_that_is_shown_once(desk: Clie
     assert "There is an account with this e-mail address already." in body(again)
     for response in (again, desk.get(page(eve)), desk.get(LIST)):
         assert token not in body(response)
-    assert "Your password was changed" in body(set_password(link))
+    assert "Sign in with your new password." in body(set_password(link))
     eve.refresh_from_db()
     assert eve.check_password(SECRET)
     assert told()[2:] == [(Action.PASSWORD_CHANGED, eve.username, "")]
@@ -155,7 +155,7 @@ def test_right_to_every_workspace_needs_a_second_factor(
     assert "has no second factor" in body(desk.get(url, follow=True))
     assert "has no second factor" in body(right(desk, acme.admin, f"make-{name}"))
     with pytest.raises(rights.NoSecondFactor):
-        rights.give(acme.admin, name, by="olga", reason="Why")
+        rights.change(acme.admin, name, True, by="olga", reason="Why")
     assert ada.get(LIST).status_code == 403
     assert told() == []
 
@@ -174,7 +174,11 @@ def test_operator_is_made_with_a_reason_and_the_name_typed(
     right(desk, acme.admin, "make-operator")
     acme.admin.refresh_from_db()
     assert is_operator(acme.admin)
-    assert told()[-1] == (Action.OPERATOR_MADE, acme.admin.username, "She joins the team")
+    changed = "superuser status: no → yes"
+    assert told()[-2:] == [
+        (Action.ACCOUNT_CHANGED, acme.admin.username, changed),
+        (Action.OPERATOR_MADE, acme.admin.username, "She joins the team"),
+    ]
     assert [mail.to for mail in sent()] == [[acme.admin.email]]  # not to who did it
     assert "She joins the team" in mailoutbox[0].body
     right(desk, acme.admin, "end-operator")
@@ -195,6 +199,12 @@ def test_account_of_a_member_keeps_its_sign_in(acme: Tenant, desk: Client) -> No
     TOTPDevice.objects.create(user=acme.admin, name="app")
     right(desk, acme.admin, "make-support")
     right(desk, acme.admin, "end-support")
+    assert [(action, detail) for action, _, detail in told()] == [
+        (Action.ACCOUNT_CHANGED, "groups: +Support"),
+        (Action.SUPPORT_MADE, "She joins the team"),
+        (Action.ACCOUNT_CHANGED, "groups: −Support"),
+        (Action.SUPPORT_ENDED, "She joins the team"),
+    ]
     assert Membership.objects.admins().filter(user=acme.admin).exists()
 
 

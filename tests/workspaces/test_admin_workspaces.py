@@ -35,8 +35,10 @@ def page(workspace: Workspace, name: str = "change") -> str:
 def test_workspace_page_of_its_admin(acme: Tenant, umbrella: Tenant, client: Client) -> None:
     staff.member(acme.workspace, "bob@acme.example")
     client.force_login(acme.admin)
-    assert "Umbrella" not in body(client.get(LIST))
-    html = body(client.get(page(acme.workspace)))
+    response = client.get(LIST, follow=True)
+    assert response.redirect_chain == [(page(acme.workspace), 302)]
+    html = body(response)
+    assert "Umbrella" not in html
     for text in ("Acme", "Pro", acme.admin.username, "bob@acme.example", str(acme.workspace.pk)):
         assert text in html
     for name in ("suspend", "reinstate", "plan"):
@@ -113,7 +115,7 @@ def test_workspace_is_created_by_an_operator_and_recorded(desk: Client) -> None:
 def test_workspace_with_a_name_that_exists_is_asked_about(acme: Tenant, desk: Client) -> None:
     html = body(desk.post(ADD, {"name": "acme", "plan": "PRO"}))
     assert "Create another “acme”?" in html
-    assert "Acme · 00000001</a>, created" in html
+    assert "<p>Acme · 00000001</p>" in html
     assert Workspace.objects.count() == 1
     response = desk.post(ADD, {"name": "acme", "plan": "PRO", "confirmed": "yes"})
     assert response.status_code == 302
@@ -230,7 +232,7 @@ def test_workspace_is_not_suspended_again(frozen: Tenant, desk: Client) -> None:
 
 def effect_of(html: str, plan: str) -> str:
     """What the form says beside a plan."""
-    [text] = re.findall(rf'value="{plan}"[^>]*>\s*(.*?)</label>', html, re.DOTALL)
+    [text] = re.findall(rf'id="{plan}">(.*?)</span>', html)
     return str(text)
 
 
@@ -241,8 +243,8 @@ def test_workspace_moves_to_another_plan_whose_effects_are_shown(
     html = body(desk.get(url))
     assert "It is on Pro now." in html
     assert 'value="PRO"' not in html
-    assert "Free: 1 active key stops now." in effect_of(html, "FREE")
-    assert "Business: Its keys keep working." in effect_of(html, "BUSINESS")
+    assert "1 active key stops now." in effect_of(html, "FREE")
+    assert "Its keys keep working." in effect_of(html, "BUSINESS")
     response = desk.post(url, {"plan": "FREE", "reason": "They cancelled"}, follow=True)
     assert "Acme · 00000001 is on Free now." in body(response)
     assert acme.get("/me").status == 402
@@ -280,7 +282,7 @@ def test_workspace_list_leads_operators_to_suspending(
 def act(client: Client, membership: Membership, **form: str) -> Any:
     """Sends a form of the members' table."""
     url = page(membership.workspace, "members")
-    return client.post(url, {"member": str(membership.pk), **form}, follow=True)
+    return client.post(url, {"chosen": str(membership.pk), **form}, follow=True)
 
 
 @pytest.mark.parametrize("who", ["operator", "admin"])
@@ -311,10 +313,10 @@ def test_members_of_another_workspace_are_out_of_reach(acme: Tenant, umbrella: T
     uma = staff.signed_in(umbrella.admin)
     theirs = acme.workspace.memberships.get()
     assert act(uma, theirs, do="remove", confirmed="yes").status_code == 404
-    form = {"member": str(theirs.pk), "do": "remove", "confirmed": "yes"}
+    form = {"chosen": str(theirs.pk), "do": "remove", "confirmed": "yes"}
     uma.post(page(umbrella.workspace, "members"), form)
     for malformed in ("", "x", "-1", "9" * 30, "\0"):
-        uma.post(page(umbrella.workspace, "members"), {**form, "member": malformed})
+        uma.post(page(umbrella.workspace, "members"), {**form, "chosen": malformed})
     assert uma.get(page(umbrella.workspace, "members"))["Location"] == page(umbrella.workspace)
     assert told() == []
 

@@ -19,18 +19,11 @@ else:  # generic only in the stubs
     PasswordMixin = SetPasswordMixin
 
 
-class AccountForm(UserModelForm):
-    """Fields of an account; a subclass says which."""
+class LoginForm(UserModelForm):
+    """The user's names, and the e-mail address, which is the login."""
 
     class Meta:
         model = User
-        fields: tuple[str, ...] = ()
-
-
-class LoginForm(AccountForm):
-    """The user's names, and the e-mail address, which is the login."""
-
-    class Meta(AccountForm.Meta):
         fields = ("email", "first_name", "last_name")
 
     email = forms.EmailField(
@@ -55,17 +48,22 @@ class LoginForm(AccountForm):
         super()._post_clean()  # type: ignore[misc]
 
 
-class NameForm(AccountForm):
+class NameForm(UserModelForm):
     """The user's own names."""
 
-    class Meta(AccountForm.Meta):
+    class Meta:
+        model = User
         fields = ("first_name", "last_name")
 
 
-class PasswordForm(PasswordMixin, AccountForm):
-    """Sets the password; Django's validators compare it with the names and the address."""
+class InvitedAccountForm(PasswordMixin, NameForm):
+    """The account of an invited user, whose login the invitation has fixed.
+
+    Django's validators compare the password with the names and the address.
+    """
 
     password1, password2 = PasswordMixin.create_password_fields("Password", "Password again")
+    field_order = ("first_name", "last_name")
 
     def clean(self) -> dict[str, Any] | None:
         self.validate_passwords()
@@ -76,12 +74,3 @@ class PasswordForm(PasswordMixin, AccountForm):
         self.validate_password_for_user(self.instance)
         if not self.errors:
             self.set_password_and_save(self.instance, commit=False)
-
-
-class InvitedAccountForm(PasswordForm):
-    """The account of an invited user, whose login the invitation has fixed."""
-
-    class Meta(AccountForm.Meta):
-        fields = ("first_name", "last_name")
-
-    field_order = ("first_name", "last_name")

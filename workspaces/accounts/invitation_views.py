@@ -63,7 +63,7 @@ def open_link(request: HttpRequest, token: str) -> HttpResponse:
         attempt.check()
         request.session[KEY] = invitations.find(token).pk
     except TooManyAttempts as exc:
-        return page(request, "This invitation cannot be opened", problem=exc.message)
+        return page(request, problem=exc.message)
     except NotOpen as exc:
         attempt.count()
         request.session.pop(KEY, None)
@@ -78,16 +78,16 @@ def respond(request: HttpRequest, opened: Invitation) -> HttpResponse:
     account = invitations.account_of(opened)
     signed_in = request.user if request.user.is_authenticated else None
     if signed_in is not None and signed_in != account:
-        return page(request, title_of(opened), opened, other=signed_in)
+        return page(request, opened, other=signed_in)
     if account is None:
         return new_account(request, opened)
     if not (account.is_active and account.is_staff):
-        return page(request, title_of(opened), opened, problem="deactivated")
+        return page(request, opened, problem="deactivated")
     if signed_in is None:
         login = f"{reverse('admin:login')}?{urlencode({'next': reverse('invitation')})}"
-        return page(request, title_of(opened), opened, login_url=login)
+        return page(request, opened, login_url=login)
     if request.method != "POST":
-        return page(request, title_of(opened), opened, accepts=True)
+        return page(request, opened, accepts=True)
     if refused := accept(request, opened, account):
         return refused
     messages.success(request, f"You are now {role_in(opened)}.")
@@ -100,7 +100,7 @@ def new_account(request: HttpRequest, opened: Invitation) -> HttpResponse:
     data = request.POST if request.method == "POST" else None
     form = InvitedAccountForm(data, instance=account)
     if not form.is_valid():
-        return page(request, title_of(opened), opened, form=form)
+        return page(request, opened, form=form)
     if refused := accept(request, opened, account):
         return refused
     messages.success(
@@ -127,21 +127,16 @@ def problem(request: HttpRequest, why: str) -> HttpResponse:
     """Says why the link does not work, and what to do."""
     if why not in PROBLEMS:
         why = "unknown"
-    title = "This invitation cannot be opened"
-    response = page(request, title, problem=f"{PROBLEMS[why]} {'' if why == 'used' else ADVICE}")
+    response = page(request, problem=f"{PROBLEMS[why]} {'' if why == 'used' else ADVICE}")
     response.status_code = 404 if why == "unknown" else 410
     return response
 
 
-def page(
-    request: HttpRequest, title: str, opened: Invitation | None = None, **context: Any
-) -> HttpResponse:
+def page(request: HttpRequest, opened: Invitation | None = None, **context: Any) -> HttpResponse:
+    workspace = opened and opened.workspace
+    title = f"Invitation to {workspace}" if workspace else "This invitation cannot be opened"
     context = {**site.each_context(request), "title": title, "invitation": opened, **context}
     return render(request, "admin/invitation.html", context)
-
-
-def title_of(opened: Invitation) -> str:
-    return f"Invitation to {opened.workspace}"
 
 
 def role_in(opened: Invitation) -> str:

@@ -17,34 +17,34 @@ from workspaces.mails import queue as mail
 
 
 def new_browser(request: HttpRequest, user: User) -> None:
-    """Tells the user who has just signed in. Without a mail server nothing is sent."""
+    """To the user who has just signed in. Without a mail server nothing is sent."""
     address, user_agent = client_info()
-    to = address_of(user)
-    if to:
-        context = {
-            "login": user.get_username(),
-            "host": urlsplit(base_url(request)).netloc,
-            "when": exact(timezone.now()),
-            "address": address,
-            "user_agent": user_agent,
-            "url": base_url(request) + reverse("admin:security"),
-        }
-        mail.send("A new browser has signed in", "registration/new_browser_email.txt", context, to)
+    context = {
+        "address": address,
+        "user_agent": user_agent,
+        "url": base_url(request) + reverse("admin:security"),
+    }
+    subject = "A new browser has signed in"
+    _send(request, subject, "new_browser", user.get_username(), address_of(user), context)
 
 
 def email_changed(request: HttpRequest, login: str, to: str) -> None:
-    """Tells the former address of the account `login` that it is not the account's any more."""
+    """To the former address of the account `login`."""
     context = {
-        "login": login,
-        "host": urlsplit(base_url(request)).netloc,
-        "when": exact(timezone.now()),
         "by": request_user(request).get_username(),
         "support_email": settings.SUPPORT_EMAIL,
     }
     subject = "The e-mail address of your account was changed"
-    template = "registration/email_changed_email.txt"
+    _send(request, subject, "email_changed", login, to, context)
+
+
+def _send(
+    request: HttpRequest, subject: str, name: str, login: str, to: str, context: dict[str, str]
+) -> None:
     if to:
-        mail.send(subject, template, context, to)
+        host, when = urlsplit(base_url(request)).netloc, exact(timezone.now())
+        context |= {"login": login, "host": host, "when": when}
+        mail.send(subject, f"registration/{name}_email.txt", context, to)
 
 
 def address_of(user: User) -> str:

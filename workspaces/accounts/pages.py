@@ -4,18 +4,18 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.contrib.admin import site
+from django.contrib.messages.views import SuccessMessageMixin
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
 from django.views import generic
-from django.views.generic.base import ContextMixin
 
 if TYPE_CHECKING:
     FormView = generic.FormView[Any]
 
-    class _Base(ContextMixin, generic.View): ...
+    class _Base(SuccessMessageMixin[Any], generic.FormView[Any]): ...
 else:  # generic only in the stubs
     FormView = generic.FormView
-    _Base = ContextMixin
+    _Base = SuccessMessageMixin
 
 
 def page(request: HttpRequest, template: str, *, title: str, **context: Any) -> TemplateResponse:
@@ -30,7 +30,7 @@ def common(request: HttpRequest) -> dict[str, Any]:
 
 
 class SitePage(_Base):
-    """For Django's class-based views: the same context. A subclass has a `title`."""
+    """For Django's form views: the same context, and a `success_message`, on the next page."""
 
     title = ""
 

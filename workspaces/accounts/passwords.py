@@ -3,19 +3,21 @@
 from typing import Any
 from urllib.parse import urlsplit
 
+from django import forms
+from django.conf import settings
 from django.contrib.admin.forms import AdminPasswordChangeForm
-from django.contrib.auth.forms import PasswordResetForm
 from django.contrib.auth.models import User
+from django.contrib.auth.tokens import PasswordResetTokenGenerator, default_token_generator
 from django.contrib.auth.views import (
     PasswordChangeView,
-    PasswordResetCompleteView,
     PasswordResetConfirmView,
-    PasswordResetDoneView,
     PasswordResetView,
 )
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse_lazy
+from django.urls import reverse, reverse_lazy
 from django.utils.decorators import method_decorator
+from django.utils.encoding import force_bytes
+from django.utils.http import urlsafe_base64_encode
 from django.views.decorators.cache import never_cache
 
 from audit.models import Action
@@ -23,11 +25,11 @@ from audit.record import record
 from config.console.base import request_user
 from config.runtime.request_context import base_url
 from workspaces.accounts import known_browser
-from workspaces.accounts.confirm_password import check_own_password
 from workspaces.accounts.logins import account
 from workspaces.accounts.notices import address_of
 from workspaces.accounts.pages import SitePage
 from workspaces.accounts.rights import can_sign_in, confirm_address
+from workspaces.accounts.sign_in import check_own_password
 from workspaces.accounts.throttle import Attempt, Limit, responds_429, usage_of
 from workspaces.mails import queue as mail
 
@@ -37,9 +39,7 @@ RESETS_OF_ACCOUNT = Limit("account, reset", 5, minutes=60)
 # Requests for accounts that do not exist, from all addresses together, that the audit log gets:
 # anybody can send them, and its entries stay.
 RECORDED_UNKNOWN = Limit("unknown account, reset", 100, minutes=60)
-
-
-SUBJECT, EMAIL = "Set a new password", "registration/password_reset_email.txt"
+FIRST_PASSWORD_DAYS = 7  # that a link of an operator is valid
 
 
 class ChangeForm(AdminPasswordChangeForm):
@@ -59,7 +59,8 @@ class Change(SitePage, PasswordChangeView):
     """Changes one's own password."""
 
     form_class = ChangeForm
-    success_url = reverse_lazy("admin:password_change_done")
+    success_url = reverse_lazy("admin:security")
+    success_message = "Your password was changed. All your other sessions have ended."
     title = "Change your password"
     extra_context = {"crumbs": [("Security", reverse_lazy("admin:security"))]}
 
@@ -75,60 +76,59 @@ class Change(SitePage, PasswordChangeView):
 change = responds_429(Change.as_view())
 
 
-class ResetForm(PasswordResetForm):
+class ResetForm(forms.Form):
     """Sends a link to an account's address, if that account may sign in."""
+
+    email = forms.EmailField(
+        label="E-mail", max_length=254, widget=forms.EmailInput({"autocomplete": "email"})
+    )
 
     def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._request = request
 
-    def clean(self) -> dict[str, Any]:
-        cleaned = super().clean() or {}
-        if login := cleaned.get("email"):
-            counter = (RESETS_OF_ACCOUNT, login.casefold())
-            attempt = Attempt(self._request, counter, address=RESETS_BY_ADDRESS)
-            attempt.check()
-            attempt.count()
-        return cleaned
+    def clean_email(self) -> str:
+        login: str = self.cleaned_data["email"]
+        counter = (RESETS_OF_ACCOUNT, login.casefold())
+        attempt = Attempt(self._request, counter, address=RESETS_BY_ADDRESS)
+        attempt.check()
+        attempt.count()
+        return login
 
-    def get_users(self, email: str) -> list[User]:
-        user = account(email)
-        return [user] if user and can_sign_in(user) and address_of(user) else []
-
-    def save(self, *args: Any, **kwargs: Any) -> None:
+    def save(self, **options: Any) -> None:
+        """It does as much for a login without an account: nobody learns who has one."""
         login = self.cleaned_data["email"]
-        if self.get_users(login) or self._is_recorded():
+        user = account(login) or User()
+        to = address_of(user) if can_sign_in(user) else ""
+        if to or self._is_recorded():
             record(Action.PASSWORD_RESET_REQUESTED, member=login)
-        base = urlsplit(base_url(self._request))
-        kwargs |= {"domain_override": base.netloc, "use_https": base.scheme == "https"}
-        super().save(*args, **kwargs)
-        if not self.get_users(login):  # it takes as long, so that nobody learns who has an account
-            nobody = {"user": User(), "uid": "-", "token": "-", "protocol": base.scheme}
-            mail.send(SUBJECT, EMAIL, nobody | {"domain": base.netloc}, to="")
+        base = base_url(self._request)
+        url = base + link("password_reset_confirm", user, default_token_generator)
+        context = {"login": user.get_username(), "domain": urlsplit(base).netloc, "url": url}
+        mail.send("Set a new password", "registration/password_reset_email.txt", context, to)
 
     def _is_recorded(self) -> bool:
         usage = usage_of(self._request, RECORDED_UNKNOWN, "all", increment=True)
         return usage["count"] <= RECORDED_UNKNOWN.attempts
 
-    def send_mail(
-        self,
-        subject_template_name: str,
-        email_template_name: str,
-        context: dict[str, Any],
-        from_email: str | None,
-        to_email: str,
-        html_email_template_name: str | None = None,
-    ) -> None:
-        mail.send(SUBJECT, EMAIL, context, address_of(context["user"]))
+
+def link(name: str, user: User, tokens: PasswordResetTokenGenerator) -> str:
+    """The path of a page that sets the user's password."""
+    uid = urlsafe_base64_encode(force_bytes(user.pk))
+    return reverse(f"admin:{name}", args=[uid, tokens.make_token(user)])
 
 
 @method_decorator([never_cache, responds_429], name="dispatch")
 class Reset(SitePage, PasswordResetView):
     """Asks for the account. The response is the same whether it exists."""
 
-    form_class = ResetForm
+    form_class = ResetForm  # type: ignore[assignment] # it has what the view needs
     template_name = "registration/password_reset_form.html"
-    success_url = reverse_lazy("admin:password_reset_done")
+    success_url = reverse_lazy("admin:password_reset")
+    success_message = (
+        "If there is an account with this address, a link to set a new password is on its way. It "
+        "is valid for one hour. Nothing after a few minutes? Look for it in your spam folder."
+    )
     title = "Set a new password"
 
     def get_form_kwargs(self) -> dict[str, Any]:
@@ -144,19 +144,12 @@ class Reset(SitePage, PasswordResetView):
         return super().post(request, *args, **kwargs)
 
 
-@method_decorator(never_cache, name="dispatch")
-class ResetSent(SitePage, PasswordResetDoneView):
-    """What to expect, if the account exists."""
-
-    template_name = "registration/password_reset_done.html"
-    title = "Look into your mailbox"
-
-
 class NewPassword(SitePage, PasswordResetConfirmView):
     """A link that sets a password: Django redirects to a URL without the token, and asks there."""
 
     template_name = "registration/password_reset_confirm.html"
-    success_url = reverse_lazy("admin:password_reset_complete")
+    success_url = reverse_lazy("admin:login")
+    success_message = "Sign in with your new password. All your sessions have ended."
     title = "Set a new password"
 
     def get_user(self, uidb64: str) -> User | None:
@@ -176,9 +169,24 @@ class ResetConfirm(NewPassword):
         return response
 
 
-@method_decorator(never_cache, name="dispatch")
-class ResetComplete(SitePage, PasswordResetCompleteView):
-    """The password was set; the user signs in with it."""
+class FirstTokens(PasswordResetTokenGenerator):
+    """The tokens of accounts without a password; each is valid for some days."""
 
-    template_name = "registration/password_reset_complete.html"
-    title = "Your password was changed"
+    key_salt = "workspaces.accounts.first_password"
+
+    def make_token(self, user: Any) -> str:
+        longer = FIRST_PASSWORD_DAYS * 24 * 60 * 60 - settings.PASSWORD_RESET_TIMEOUT
+        time = self._num_seconds(self._now()) + longer
+        return self._make_token_with_timestamp(user, time, self.secret)
+
+
+class FirstPassword(NewPassword):
+    """The link that an operator has passed on: it confirms no address."""
+
+    token_generator = FirstTokens()
+    extra_context = {"valid_for": f"{FIRST_PASSWORD_DAYS} days"}
+
+
+def first_password_path(account: User) -> str:
+    """The path of the page where the owner of an account without a password sets one."""
+    return link("first_password", account, FirstPassword.token_generator)

@@ -3,7 +3,6 @@
 Of changes by `QuerySet.update` or `bulk_create`, which send no signals, nothing is recorded.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable
 from functools import partial
 from typing import Any
@@ -92,12 +91,9 @@ def record_links(
     links: Any = sender._default_manager.filter(**{this: instance}).select_related("user", target)
     if pk_set is not None:
         links = links.filter(**{f"{other}__in": pk_set})
-    names = defaultdict(list)
-    for link in links:
-        names[link.user.username].append(f"{sign}{getattr(link, target)}")
-    for login in sorted(names):
-        detail = f"{target}s: {', '.join(sorted(names[login]))}"
-        record(Action.ACCOUNT_CHANGED, by=actor(), member=login, detail=detail)
+    for link in links.order_by("user__username", f"{target}__name"):
+        detail = f"{target}s: {sign}{getattr(link, target)}"
+        record(Action.ACCOUNT_CHANGED, by=actor(), member=link.user.username, detail=detail)
 
 
 def _differences(before: User, after: User, names: Iterable[str]) -> str:

@@ -49,45 +49,26 @@ def may_get_one(account: User) -> bool:
 
 
 @transaction.atomic
-def give(account: User, right: str, *, by: str, reason: str) -> None:
-    """Makes the account an operator or support staff.
+def change(account: User, right: str, given: bool, *, by: str, reason: str) -> None:
+    """Makes the account an operator or support staff, or ends that.
 
     Raises:
         NoSecondFactor: it may not get a right.
-    """
-    _lock(account)
-    if not may_get_one(account):
-        raise NoSecondFactor
-    _set(account, right, True)
-    record(MADE[right], by=by, member=account.get_username(), detail=reason)
-
-
-@transaction.atomic
-def end(account: User, right: str, *, by: str, reason: str) -> None:
-    """Ends a right.
-
-    Raises:
         LastOperator: nobody else operates the service.
     """
-    others = _lock(account)
-    if right == "operator" and not others:
-        raise LastOperator
-    _set(account, right, False)
-    record(ENDED[right], by=by, member=account.get_username(), detail=reason)
-
-
-def _lock(account: User) -> list[User]:
-    """Reads the account anew; returns the other operators, whose own changes wait."""
-    wanted = Q(pk=account.pk) | Q(is_superuser=True)
+    wanted = Q(pk=account.pk) | Q(is_superuser=True)  # the other operators' own changes wait
     locked = list(User.objects.select_for_update().filter(wanted).order_by("pk"))
     account.refresh_from_db()
-    return [each for each in locked if each != account and can_sign_in(each)]
-
-
-def _set(account: User, right: str, value: bool) -> None:
-    now = {each: has(account, each) for each in MADE} | {right: value}
-    save_rights(account, support=now["support"], operator=now["operator"])
+    if given and not may_get_one(account):
+        raise NoSecondFactor
+    others = [each for each in locked if each != account and can_sign_in(each)]
+    if right == "operator" and not (given or others):
+        raise LastOperator
+    rights = {each: has(account, each) for each in MADE} | {right: given}
+    save_rights(account, **rights)
     account.refresh_from_db()
+    actions = MADE if given else ENDED
+    record(actions[right], by=by, member=account.get_username(), detail=reason)
 
 
 def is_support_staff(account: User) -> bool:

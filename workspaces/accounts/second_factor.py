@@ -6,6 +6,7 @@ from base64 import b32encode
 
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser, User
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest
 from django.utils import timezone
@@ -18,7 +19,6 @@ from audit.record import record
 from workspaces.accounts import recovery_codes
 from workspaces.accounts.throttle import Attempt, too_many
 
-WRONG_CODE = "The code is wrong, or was used before."
 _APP_CODE = re.compile(r"[0-9]{6}")
 
 
@@ -66,44 +66,48 @@ def confirm(request: HttpRequest, user: User, typed: str, *, by: str) -> list[st
     """Replaces the user's app by the one that is being set up, if the code is right.
 
     Returns:
-        New recovery codes; none if the code is wrong.
+        New recovery codes.
 
     Raises:
-        TooManyAttempts: there were too many wrong ones.
+        ValidationError: the code is wrong, or too many were.
     """
     with transaction.atomic():
         app = _verified(request, TOTPDevice, user, _plain(typed), confirmed=False)
-        if app is None:
-            return []
-        # Sessions that used another app, or a recovery code, end if they need a second factor.
-        TOTPDevice.objects.devices_for_user(user, confirmed=True).delete()
-        StaticDevice.objects.devices_for_user(user).delete()
-        app.confirmed = True
-        app.save()
-        login = user.get_username()
-        record(Action.SECOND_FACTOR_ADDED, by=by, member=login)
-        return recovery_codes.make(user, by=by)
+        if app is not None:
+            return _replace_app(user, app, by=by)
+    raise ValidationError("The code is wrong. Is the time on your phone right?")
 
 
-@transaction.atomic
-def verify(request: HttpRequest, user: User, typed: str, *, refused: Action) -> Device | None:
-    """The user's device that the typed code is of; None if it is wrong. A code works once.
+def _replace_app(user: User, app: Device, *, by: str) -> list[str]:
+    # Sessions that used another app, or a recovery code, end if they need a second factor.
+    TOTPDevice.objects.devices_for_user(user, confirmed=True).delete()
+    StaticDevice.objects.devices_for_user(user).delete()
+    app.confirmed = True
+    app.save()
+    record(Action.SECOND_FACTOR_ADDED, by=by, member=user.get_username())
+    return recovery_codes.make(user, by=by)
+
+
+def verify(request: HttpRequest, user: User, typed: str, *, refused: Action) -> Device:
+    """The user's device that the typed code is of. A code works once.
 
     Args:
         refused: what is recorded if the code is wrong.
 
     Raises:
-        TooManyAttempts: there were too many wrong ones.
+        ValidationError: the code is wrong, or too many were.
     """
     login = user.get_username()
-    if _APP_CODE.fullmatch(_plain(typed)):
-        device = _verified(request, TOTPDevice, user, _plain(typed))
-    else:
-        device = _verified(request, StaticDevice, user, recovery_codes.stored(typed))
-        if device is not None:
-            record(Action.RECOVERY_CODE_USED, by=login)
+    with transaction.atomic():
+        if _APP_CODE.fullmatch(_plain(typed)):
+            device = _verified(request, TOTPDevice, user, _plain(typed))
+        else:
+            device = _verified(request, StaticDevice, user, recovery_codes.stored(typed))
+            if device is not None:
+                record(Action.RECOVERY_CODE_USED, by=login)
     if device is None:
         record(refused, by=login, detail="right password, wrong code")
+        raise ValidationError("The code is wrong, or was used before.")
     return device
 
 

@@ -1,63 +1,27 @@
-"""The pages of the second factor: its state, setting it up, recovery codes, removing it."""
+"""The pages of the second factor: setting it up, recovery codes, removing it."""
 
 from typing import Any
 
 import django_otp
 import segno
-from django.contrib import messages
-from django.contrib.auth.models import User
-from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse, reverse_lazy
-from django.utils.decorators import method_decorator
-from django.views.decorators.cache import never_cache
 
 from config.console.base import request_user
-from config.console.formatting import ago_with_exact
-from config.console.object_page import ActionPage, Prompt, Refused
+from config.console.object_page import ActionPage, Refused
 from config.console.reauthentication import recent_sign_in_required
-from workspaces.accounts import recovery_codes, second_factor, sessions, steps
-from workspaces.accounts.pages import FormView, SitePage, page
-from workspaces.accounts.sign_in import CodeForm
-from workspaces.accounts.throttle import responds_429
-from workspaces.mails import kinds, queue
+from workspaces.accounts import recovery_codes, second_factor, steps
+from workspaces.accounts.pages import page
+from workspaces.accounts.sign_in import CodePage
 
 CRUMBS = [("Security", reverse_lazy("admin:security"))]
 
 
-def security(request: HttpRequest) -> HttpResponse:
-    """The user's own account: second factor, sessions, recent sign-ins."""
-    user = request_user(request)
-    if request.method == "POST":
-        only = "" if "all" in request.POST else request.POST.get("session") or "none"
-        ended = sessions.end(user, by=str(user), only=only, but=request.session.session_key)
-        messages.success(request, "Signed out there." if ended else "It had ended already.")
-        return HttpResponseRedirect(request.path)
-    app = second_factor.app_of(user)
-    return page(
-        request,
-        "admin/security/index.html",
-        title="Security",
-        app=app,
-        set_up=ago_with_exact(app.created_at) if app and app.created_at else "unknown",
-        codes_left=recovery_codes.left(user),
-        required=second_factor.is_required(user),
-        sessions=sessions.sessions_of(user),
-        current=sessions.digest(request.session.session_key),
-        sign_ins=sessions.sign_ins_of(user),
-        mails=kinds.choices_of(user) if queue.available() else [],
-        modes=kinds.MODES,
-    )
-
-
-@method_decorator([never_cache, responds_429], name="dispatch")
-class SetUp(SitePage, FormView):
+class SetUp(CodePage):
     """Shows the secret of the app that is being set up, and asks for a code that the app shows."""
 
-    form_class = CodeForm
     template_name = "admin/security/set_up.html"
     title = "Set up a second factor"
-    user: User
     back = ""  # the name of the page that it is begun on
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
@@ -72,22 +36,8 @@ class SetUp(SitePage, FormView):
         }
         return super().dispatch(request, *args, **kwargs)
 
-    def form_valid(self, form: CodeForm) -> HttpResponse:
-        login = self.user.get_username()
-        code = form.cleaned_data["code"]
-        try:
-            codes = second_factor.confirm(self.request, self.user, code, by=login)
-        except ValidationError as exc:
-            form.add_error("code", exc)
-            return self.form_invalid(form)
-        if not codes:
-            form.add_error("code", "The code is wrong. Is the time on your phone right?")
-            return self.form_invalid(form)
-        return self.finish(codes)
-
-    def finish(self, codes: list[str]) -> HttpResponse:
-        """The response to the right code."""
-        raise NotImplementedError
+    def check(self, code: str) -> list[str]:
+        return second_factor.confirm(self.request, self.user, code, by=self.user.get_username())
 
 
 class SetUpAtSignIn(SetUp):
@@ -103,11 +53,11 @@ class SetUpAtSignIn(SetUp):
         self.user = user
         return super().dispatch(request, *args, **kwargs)
 
-    def finish(self, codes: list[str]) -> HttpResponse:
+    def after(self, found: list[str]) -> HttpResponse:
         next_url, app = steps.next_url(self.request), second_factor.app_of(self.user)
         response = HttpResponse()
         steps.complete(self.request, response, self.user, app)
-        shown = _codes_page(self.request, codes, next_url, set_up=True)
+        shown = _codes_page(self.request, found, next_url, set_up=True)
         shown.cookies.update(response.cookies)
         return shown
 
@@ -128,9 +78,9 @@ class OwnSetUp(SetUp):
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         return super().get_context_data(crumbs=CRUMBS, **kwargs)
 
-    def finish(self, codes: list[str]) -> HttpResponse:
+    def after(self, found: list[str]) -> HttpResponse:
         django_otp.login(self.request, second_factor.app_of(self.user))
-        return _codes_page(self.request, codes, reverse(self.back), set_up=True)
+        return _codes_page(self.request, found, reverse(self.back), set_up=True)
 
 
 class OwnAction(ActionPage):
@@ -154,12 +104,8 @@ class OwnAction(ActionPage):
 class NewCodes(OwnAction):
     """Replaces the user's recovery codes."""
 
-    def prompt(self) -> Prompt:
-        return Prompt(
-            title="New recovery codes",
-            button="Make new codes",
-            sentences=["You get ten new recovery codes. Your former ones no longer work then."],
-        )
+    title, button = "New recovery codes", "Make new codes"
+    text = "You get ten new recovery codes. Your former ones no longer work then."
 
     def run(self) -> HttpResponse:
         codes = recovery_codes.make(self.user, by=self.login)
@@ -169,18 +115,11 @@ class NewCodes(OwnAction):
 class RemoveOwn(OwnAction):
     """Removes the user's second factor, unless it is required."""
 
+    title, danger = "Remove the second factor", True
+    text = "Your password alone is enough to sign in then. Your recovery codes no longer work."
+
     def is_allowed(self) -> bool:
         return not second_factor.is_required(self.user)
-
-    def prompt(self) -> Prompt:
-        return Prompt(
-            title="Remove the second factor",
-            button="Remove the second factor",
-            sentences=[
-                "Your password alone is enough to sign in then. Your recovery codes no longer work."
-            ],
-            danger=True,
-        )
 
     def run(self) -> str:
         second_factor.remove(self.user, by=self.login)

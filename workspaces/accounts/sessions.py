@@ -1,25 +1,34 @@
 """The sessions of the admin, as their users see and end them; the store is SESSION_ENGINE.
 
-Pages name a session by a digest of its key. The store writes a session when it begins, changes, or
-moves its end (`workspaces.accounts.session_end`), which is once a minute at most.
+Pages name a session by a digest of its key. A session ends if it is not used for a while, and a
+working day after the sign-in. Django ends it at the moment that `set_expiry` has stored, which is
+moved while the session is used, once a minute at most, so a page seldom writes.
 """
 
 import hashlib
 import re
-from datetime import UTC, datetime
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.auth.models import User
+from django.contrib.auth.signals import user_logged_in
 from django.contrib.sessions.backends import db
+from django.contrib.sessions.backends.base import SessionBase
 from django.db.models import QuerySet, Value
+from django.dispatch import receiver
+from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 from audit.models import NEWEST_FIRST, Action, AuditEntry, folded
 from audit.record import record, stored_client
-from workspaces.accounts.session_end import SIGNED_IN_AT
+from config.runtime.request_context import note
 from workspaces.models import Session
 
+STORED_EVERY = timedelta(minutes=1)
+SIGNED_IN_AT = "signed_in_at"  # of the session: seconds since 1970
 # The first that a user agent contains: many contain the names of others too.
 BROWSERS = {"Edg": "Edge", "OPR/": "Opera", "Firefox": "", "FxiOS": "Firefox", "CriOS": "Chrome"}
 BROWSERS |= {"Chrome": "", "Safari": "", "curl": ""}
@@ -41,6 +50,41 @@ class SessionStore(db.SessionStore):
         if began := data.get(SIGNED_IN_AT):
             session.signed_in_at = datetime.fromtimestamp(began, UTC)
         return session
+
+
+@receiver(user_logged_in)
+def begin(request: HttpRequest, **kwargs: Any) -> None:
+    """The user has just signed in."""
+    request.session[SIGNED_IN_AT] = int(timezone.now().timestamp())
+    move_end(request.session)
+
+
+def move_end(session: SessionBase) -> None:
+    """The session has just been used."""
+    now = timezone.now()
+    # A session of a release that did not store this begins with its first request to this one.
+    age = now.timestamp() - session.setdefault(SIGNED_IN_AT, int(now.timestamp()))
+    left = min(settings.SESSION_COOKIE_AGE - age, settings.SESSION_IDLE_MINUTES * 60)
+    end = now + timedelta(seconds=left)
+    if abs(end - session.get_expiry_date()) >= STORED_EVERY:
+        session.set_expiry(end)
+
+
+class SessionEndMiddleware:
+    """Moves the end of a signed-in user's session, and names the user in the access log.
+
+    Pages that have not read the session have no user.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if request.session.accessed and SESSION_KEY in request.session:
+            move_end(request.session)
+            note(user=request.session[SESSION_KEY])
+        return response
 
 
 def digest(key: str | None) -> str:

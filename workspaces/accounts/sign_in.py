@@ -1,22 +1,26 @@
-"""Signing in: the password, and then the code of the second factor."""
+"""Signing in: the password, then the code of the second factor; and both again after a while."""
 
 from typing import Any
 
 from django import forms
 from django.contrib.admin.forms import AdminAuthenticationForm
-from django.contrib.auth.views import LoginView
+from django.contrib.auth.models import User
+from django.contrib.auth.views import LoginView, RedirectURLMixin
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
+from django_otp.models import Device
 
 from audit.models import Action
 from audit.record import record
+from config.console.base import request_user
+from config.console.reauthentication import entered
 from workspaces.accounts import known_browser, second_factor, steps
 from workspaces.accounts.logins import account, loggable
 from workspaces.accounts.pages import FormView, SitePage
-from workspaces.accounts.throttle import ACCOUNT, BROWSER, Attempt, responds_429
+from workspaces.accounts.throttle import ACCOUNT, BROWSER, SIGNED_IN, Attempt, responds_429
 
 
 class LoginForm(AdminAuthenticationForm):
@@ -65,7 +69,7 @@ class SignIn(SitePage, LoginView):
     def get_default_redirect_url(self) -> str:
         return reverse("admin:index")
 
-    def form_valid(self, form: LoginForm) -> HttpResponse:  # type: ignore[override]
+    def form_valid(self, form: LoginForm) -> HttpResponse:
         user: Any = form.get_user()
         return steps.after_password(self.request, user, self.get_success_url())
 
@@ -85,10 +89,36 @@ class CodeForm(forms.Form):
 
 
 @method_decorator([never_cache, responds_429], name="dispatch")
-class EnterCode(SitePage, FormView):
-    """The code of the app, or a recovery code."""
+class CodePage(SitePage, FormView):
+    """Asks for a code. A subclass has a `check`, and what to do `after` it."""
 
     form_class = CodeForm
+    user: User
+
+    def form_valid(self, form: CodeForm) -> HttpResponse:
+        try:
+            found = self.check(form.cleaned_data["code"])
+        except ValidationError as exc:
+            form.add_error("code", exc)
+            return self.form_invalid(form)
+        return self.after(found)
+
+    def check(self, code: str) -> Any:
+        """What the right code leads to.
+
+        Raises:
+            ValidationError: it is wrong.
+        """
+        raise NotImplementedError
+
+    def after(self, found: Any) -> HttpResponse:
+        """The response to the right code."""
+        raise NotImplementedError
+
+
+class EnterCode(CodePage):
+    """The code of the app, or a recovery code."""
+
     template_name = "admin/login_code.html"
     title = "Enter a code"
 
@@ -99,17 +129,80 @@ class EnterCode(SitePage, FormView):
         self.user = user
         return super().dispatch(request, *args, **kwargs)
 
-    def form_valid(self, form: CodeForm) -> HttpResponse:
-        try:
-            device = second_factor.verify(
-                self.request, self.user, form.cleaned_data["code"], refused=Action.LOGIN_FAILED
-            )
-        except ValidationError as exc:
-            form.add_error("code", exc)
-            return self.form_invalid(form)
-        if device is None:
-            form.add_error("code", second_factor.WRONG_CODE)
-            return self.form_invalid(form)
+    def check(self, code: str) -> Device:
+        return second_factor.verify(self.request, self.user, code, refused=Action.LOGIN_FAILED)
+
+    def after(self, found: Device) -> HttpResponse:
         response = HttpResponseRedirect(steps.next_url(self.request))
-        steps.complete(self.request, response, self.user, device)
+        steps.complete(self.request, response, self.user, found)
         return response
+
+
+class ConfirmPasswordForm(CodeForm):
+    """Asks for the password of the signed-in user, and for a code if there is a second factor."""
+
+    password = forms.CharField(
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "current-password", "autofocus": True}),
+    )
+    field_order = ("password", "code")
+
+    def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._request = request
+        self.fields["code"].widget.attrs["autofocus"] = False
+        if second_factor.app_of(request_user(request)) is None:
+            del self.fields["code"]
+
+    def clean_password(self) -> str:
+        password: str = self.cleaned_data["password"]
+        check_own_password(self._request, password)
+        return password
+
+    def clean_code(self) -> str:
+        """Checks the code after the right password only: a code is valid once."""
+        code: str = self.cleaned_data["code"]
+        user = request_user(self._request)
+        if "password" in self.cleaned_data:
+            second_factor.verify(self._request, user, code, refused=Action.PASSWORD_REFUSED)
+        return code
+
+
+def check_own_password(request: HttpRequest, password: str) -> None:
+    """Checks the password of the signed-in user; a wrong one is counted and recorded.
+
+    The limit is the user's own: attempts to sign in from elsewhere do not use it up.
+
+    Raises:
+        ValidationError: it is wrong, or too many were.
+    """
+    user: User = request_user(request)
+    attempt = Attempt(request, (SIGNED_IN, str(user.pk)))
+    attempt.check()
+    if not user.check_password(password):
+        attempt.count()
+        record(Action.PASSWORD_REFUSED, by=user.get_username())
+        raise forms.ValidationError("The password is wrong.", code="password_incorrect")
+
+
+@method_decorator(responds_429, name="dispatch")
+class ConfirmPassword(SitePage, RedirectURLMixin, FormView):
+    """The page that asks for the password again; it leads back to `next`, on this site only."""
+
+    form_class = ConfirmPasswordForm
+    template_name = "admin/confirm_password.html"
+    title = "Confirm your password"
+
+    def get_form_kwargs(self) -> dict[str, Any]:
+        return {**super().get_form_kwargs(), "request": self.request}
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(next=self.get_redirect_url(), **kwargs)
+
+    def get_default_redirect_url(self) -> str:
+        return reverse("admin:index")
+
+    def form_valid(self, form: ConfirmPasswordForm) -> HttpResponse:
+        entered(self.request)
+        record(Action.PASSWORD_CONFIRMED, by=request_user(self.request).get_username())
+        return HttpResponseRedirect(self.get_success_url())

@@ -5,21 +5,47 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth import SESSION_KEY
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import URLPattern, URLResolver, reverse
+from django.urls import URLPattern, URLResolver, path, reverse
 
 from config.console import site
 from config.console.site import with_csp
 from config.runtime import slots
-from workspaces.accounts import passwords, second_factor
-from workspaces.accounts.sign_in import sign_in
-from workspaces.accounts.urls import urls
+from workspaces.accounts import passwords, second_factor, sign_in
+from workspaces.accounts import second_factor_views as factor
+from workspaces.accounts.security import security
+from workspaces.mails import views as mails
 
 
 class Site(site.Site):
     """Signing in with limits, a second factor and a record of each attempt."""
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
-        return [*urls(public=with_csp, signed_in=self.admin_view), *super().get_urls()]
+        public: dict[str, tuple[str, Any]] = {
+            "login_code": ("login/code/", sign_in.EnterCode),
+            "login_set_up": ("login/set-up/", factor.SetUpAtSignIn),
+            "password_reset": ("reset/", passwords.Reset),
+            # `config.runtime.logs` and deploy/nginx.conf keep the tokens of both out of the logs.
+            # No `uidb64` begins with "first-": it encodes a number.
+            "first_password": ("reset/first-<uidb64>/<token>/", passwords.FirstPassword),
+            "password_reset_confirm": ("reset/<uidb64>/<token>/", passwords.ResetConfirm),
+        }
+        signed_in: dict[str, tuple[str, Any]] = {
+            "confirm_password": ("confirm-password/", sign_in.ConfirmPassword),
+            "security_app": ("security/app/", factor.OwnSetUp),
+            "security_codes": ("security/codes/", factor.NewCodes),
+            "security_remove": ("security/remove/", factor.RemoveOwn),
+        }
+        return [
+            *(path(at, with_csp(page.as_view()), name=name) for name, (at, page) in public.items()),
+            *(
+                path(at, self.admin_view(page.as_view()), name=name)
+                for name, (at, page) in signed_in.items()
+            ),
+            path("security/", self.admin_view(security), name="security"),
+            path("mails/off/", with_csp(mails.off), name="mails_off"),
+            path("mailbox/", with_csp(mails.mailbox), name="mailbox"),
+            *super().get_urls(),
+        ]
 
     def has_permission(self, request: HttpRequest) -> bool:
         """Whether the user may see the site: active staff, with a second factor if it is needed."""
@@ -38,7 +64,7 @@ class Site(site.Site):
             return HttpResponseRedirect(request.get_full_path())
         if request.method == "GET" and self.has_permission(request):
             return HttpResponseRedirect(reverse("admin:index"))
-        return with_csp(sign_in)(request)
+        return with_csp(sign_in.sign_in)(request)
 
     def password_change(  # type: ignore[override] # it need not be a template's
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None

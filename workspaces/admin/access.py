@@ -1,22 +1,28 @@
 """What operators do with a workspace: create, suspend and reinstate it, and change its plan."""
 
-from collections.abc import Iterable
+from copy import copy
 from typing import Any
 
+from django.core.exceptions import ValidationError
+from django.db.models import F
 from django.http import HttpResponse
+from django.template.defaultfilters import pluralize
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
 
-from config.console.formatting import time_tag
+from config.console.formatting import ago_with_exact
 from config.console.object_page import ActionPage, Prompt, Refused
 from workspaces import changes
-from workspaces.admin.effects import admins_of, consequences
+from workspaces.api_access import access_warning
 from workspaces.directory import label_for
-from workspaces.forms import NewWorkspaceForm, PlanForm, ReasonForm
-from workspaces.models import Workspace
+from workspaces.forms import NewWorkspaceForm, ReasonForm
+from workspaces.mails import queue
+from workspaces.models import Membership, Workspace
 from workspaces.permissions import is_operator
 from workspaces.plans import Plan
+
+NAMED = 10  # keys
+COUNTED = 1000  # deliveries
 
 
 def state_of(workspace: Workspace) -> str:
@@ -47,19 +53,15 @@ class CreateWorkspace(WorkspaceAction):
     """Asks once more if there is one with that name."""
 
     form_class = NewWorkspaceForm
-
-    def prompt(self) -> Prompt:
-        return Prompt(title="Create a workspace", button="Create the workspace")
+    title, button = "Create a workspace", "Create the workspace"
 
     def run(self) -> str | HttpResponse:
         name = self.form.cleaned_data["name"]
         others = changes.with_the_same_name(name)
         if others and not self.is_confirmed():
-            prompt = Prompt(
-                title=f"Create another “{name}”?",
-                button="Create another one",
-                sentences=["There is one with that name already:", *with_times(others)],
-            )
+            sentences = ["There is one with that name already:", *(each.label for each in others)]
+            title, button = f"Create another “{name}”?", "Create another one"
+            prompt = Prompt(title=title, button=button, sentences=sentences)
             return self.ask(prompt, confirming=True)
         workspace: Workspace = self.form.save(commit=False)
         changes.create_workspace(workspace, by=self.login)
@@ -69,15 +71,6 @@ class CreateWorkspace(WorkspaceAction):
     @property
     def next_url(self) -> str:
         return reverse("admin:workspaces_workspace_invite", args=[self.obj.pk])
-
-
-def with_times(workspaces: Iterable[Workspace]) -> list[str]:
-    """A link to each, and when it was created."""
-    text = '<a href="{}">{}</a>, created {}'
-    return [
-        format_html(text, each.get_absolute_url(), each.label, time_tag(each.created_at))
-        for each in workspaces
-    ]
 
 
 class Suspend(WorkspaceAction):
@@ -113,25 +106,74 @@ class Reinstate(Suspend):
 
 
 class ChangePlan(WorkspaceAction):
-    """Says beside each plan what moving to it means."""
+    """A button for each plan, which says what moving to it means."""
 
-    form_class = PlanForm
-
-    def form_arguments(self) -> dict[str, Any]:
-        return {"choices": [(each, self.effects(each)) for each in Plan if each != self.obj.plan]}
-
-    def effects(self, plan: Plan) -> SafeString:
-        sentences = ((each,) for each in consequences(self.obj, plan=plan))
-        return format_html("{}: {}", plan.label, format_html_join(" ", "{}", sentences))
+    form_class = ReasonForm
+    template_name = "admin/workspaces/workspace/plan.html"
 
     def prompt(self) -> Prompt:
         return Prompt(
             title=f"Move {self.obj.label} to another plan",
-            button=f"Move {self.obj}",
+            button="",
             sentences=[f"It is on {plan_of(self.obj)} now."],
         )
 
+    def context(self) -> dict[str, Any]:
+        others = [plan for plan in Plan if plan != self.obj.plan]
+        return {"plans": [(plan, consequences(self.obj, plan=plan)) for plan in others]}
+
     def run(self) -> str:
-        plan, reason = self.form.cleaned_data["plan"], self.form.cleaned_data["reason"]
+        plan, reason = self.request.POST.get("plan", ""), self.form.cleaned_data["reason"]
+        if plan not in Plan.values:
+            raise ValidationError("Choose a plan.")
         changes.change_plan(self.obj, plan, by=self.login, reason=reason)
         return f"{self.obj.label} is on {Plan(plan).label} now."
+
+
+def consequences(workspace: Workspace, **changed: Any) -> list[str]:
+    """The effects of a change of these fields of the workspace."""
+    after = copy(workspace)
+    for name, value in changed.items():
+        setattr(after, name, value)
+    works_before, works_after = (not access_warning(each) for each in (workspace, after))
+    if works_before != works_after:
+        return [*_of_keys(workspace, works_after), _of_webhooks(workspace, works_after)]
+    if works_after:
+        return ["Its keys keep working."]
+    return ["Its keys do not work now, and will not work afterwards either."]
+
+
+def _of_keys(workspace: Workspace, works: bool) -> list[str]:
+    count = workspace.keys.active().count()
+    if not count:
+        return ["It has no active keys."]
+    verb, end = ("work", "again from the next request on") if works else ("stop", "now")
+    text = f"1 active key {verb}s {end}." if count == 1 else f"{count:,} active keys {verb} {end}."
+    newest = workspace.keys.active().order_by(F("last_used_at").desc(nulls_last=True), "name")
+    times = ((each.name, each.last_used_at) for each in newest[:NAMED])
+    named = ((name, ago_with_exact(time) if time else "never") for name, time in times)
+    used = format_html_join(", ", "“{}” {}", named)
+    others = f", and {count - NAMED:,} more" if count > NAMED else ""
+    return [text, format_html("Last used: {}{}.", used, others)]
+
+
+def _of_webhooks(workspace: Workspace, works: bool) -> str:
+    endpoints = workspace.endpoints.existing()
+    on = endpoints.filter(enabled=True).count()
+    waiting = endpoints.filter(deliveries__state="PENDING").values("deliveries")[:COUNTED].count()
+    verb = "are sent again" if works else "wait"
+    more = " or more" if waiting == COUNTED else ""
+    return (
+        f"{on:,} webhook{pluralize(on, ' is,s are')} on: deliveries {verb} from now on. Deliveries "
+        f"that wait at present: {waiting:,}{more}."
+    )
+
+
+def admins_of(workspace: Workspace) -> str:
+    """Who is concerned, and told, in a sentence."""
+    admins = Membership.objects.admins().filter(workspace=workspace).select_related("user")
+    logins = ", ".join(sorted(str(each.user) for each in admins))
+    if not logins:
+        return "It has no admin who can sign in."
+    told = ", who get an e-mail unless they have chosen not to" if queue.available() else ""
+    return f"Its admins: {logins}{told}."

@@ -15,7 +15,7 @@ from config.console.object_page import ActionPage, Prompt, Refused
 from config.console.reauthentication import recent_sign_in_required
 from config.runtime.request_context import base_url
 from workspaces import changes
-from workspaces.accounts import first_password, second_factor, sessions
+from workspaces.accounts import passwords, second_factor, sessions
 from workspaces.accounts.forms import LoginForm
 from workspaces.accounts.notices import address_of, email_changed
 from workspaces.accounts.rights import can_sign_in, is_support_staff, kinds_of, save_rights
@@ -36,8 +36,8 @@ class LinkPage(ActionPage):
             "admin/auth/user/invited.html",
             title=f"Link for {self.obj}",
             account=self.obj,
-            link=f"{base_url(self.request)}{first_password.link_for(self.obj)}",
-            days=first_password.DAYS,
+            link=f"{base_url(self.request)}{passwords.first_password_path(self.obj)}",
+            days=passwords.FIRST_PASSWORD_DAYS,
         )
 
 
@@ -124,23 +124,17 @@ class AccountPage(ActionPage):
 class NewPassword(LinkPage):
     """For a user who has lost the password, or somebody else knows it. No operator types one."""
 
+    title, button, danger = "New password for {0}", "End the password", True
+    text = (
+        "The present password of {0} ends now, and so do all sessions. The next page shows a link "
+        "to choose a new one, once. Make sure that it is really this person who asks you."
+    )
+
     def check(self) -> None:
         if self.obj == self.user:
             raise Refused("This is your own account.", reverse("admin:password_change"))
         if not can_sign_in(self.obj):
             raise Refused(f"{self.obj} cannot sign in.")
-
-    def prompt(self) -> Prompt:
-        return Prompt(
-            title=f"New password for {self.obj}",
-            button="End the password",
-            sentences=[
-                f"The present password of {self.obj} ends now, and so do all sessions. The next "
-                "page shows a link to choose a new one, once. Make sure that it is really this "
-                "person who asks you."
-            ],
-            danger=True,
-        )
 
     def run(self) -> HttpResponse:
         self.obj.set_unusable_password()
@@ -152,25 +146,17 @@ class RemoveSecondFactor(ActionPage):
     """For a user who has lost it."""
 
     obj: User
+    title, danger = "Remove the second factor", True
+    text = (
+        "{0} can sign in with the password alone, and sets up a new second factor then if one is "
+        "required. Make sure that it is really this person who asks you."
+    )
 
     def check(self) -> None:
         if self.obj == self.user:
             raise Refused("This is your own account.", reverse("admin:security"))
         if second_factor.app_of(self.obj) is None:
             raise Refused(f"{self.obj} has no second factor.")
-
-    def prompt(self) -> Prompt:
-        required = second_factor.is_required(self.obj)
-        then = ", and has to set up a new second factor then" if required else ""
-        return Prompt(
-            title="Remove the second factor",
-            button="Remove the second factor",
-            sentences=[
-                f"{self.obj} can sign in with the password alone{then}. Make sure that it is "
-                "really this person who asks you."
-            ],
-            danger=True,
-        )
 
     def run(self) -> str:
         second_factor.remove(self.obj, by=self.login)
@@ -181,17 +167,11 @@ class EndSessions(ActionPage):
     """Signs somebody out everywhere."""
 
     obj: User
-
-    def prompt(self) -> Prompt:
-        return Prompt(
-            title="End all sessions",
-            button="End all sessions",
-            sentences=[
-                f"{self.obj} is signed out of every browser by the next click, and can sign in "
-                "again. If somebody else knows the password, set another one too."
-            ],
-            danger=True,
-        )
+    title, danger = "End all sessions", True
+    text = (
+        "{0} is signed out of every browser by the next click, and can sign in again. If somebody "
+        "else knows the password, set another one too."
+    )
 
     def run(self) -> str:
         ended = sessions.end(self.obj, by=self.login, but=self.request.session.session_key)
@@ -239,13 +219,7 @@ class Activate(ActionPage):
     """Lets the user sign in again."""
 
     obj: User
-
-    def prompt(self) -> Prompt:
-        return Prompt(
-            title=f"Activate {self.obj}?",
-            button=f"Activate {self.obj}",
-            sentences=[f"The user can sign in again, as: {kinds_of(self.obj)}."],
-        )
+    title, text = "Activate {0}?", "The user can sign in again, with the same roles."
 
     def run(self) -> str:
         self.obj.is_active = self.obj.is_staff = True

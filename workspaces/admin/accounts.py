@@ -23,7 +23,7 @@ from workspaces.admin.account_pages import (
     RemoveSecondFactor,
     state_pill,
 )
-from workspaces.admin.staff import EndOperator, EndSupport, MakeStaff, MakeSupport
+from workspaces.admin.staff import EndOperator, EndSupport, MakeOperator, MakeSupport
 from workspaces.permissions import SUPPORT, is_operator
 
 admin.site.unregister(User)
@@ -69,7 +69,7 @@ class AccountsAdmin(SectionAdmin):
         "remove-second-factor": RemoveSecondFactor,
         "activate": Activate,
         "deactivate": Deactivate,
-        "make-operator": MakeStaff,
+        "make-operator": MakeOperator,
         "make-support": MakeSupport,
         "end-operator": EndOperator,
         "end-support": EndSupport,

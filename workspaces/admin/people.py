@@ -14,7 +14,7 @@ from config.runtime.request_context import base_url
 from workspaces import changes
 from workspaces.accounts import invitations
 from workspaces.admin.access import WorkspaceAction
-from workspaces.forms import InvitationForm, MemberForm, PendingForm
+from workspaces.forms import ChosenForm, InvitationForm
 from workspaces.mails import queue as mail
 from workspaces.models import Invitation, Membership
 from workspaces.permissions import is_operator, may_manage_members
@@ -31,15 +31,17 @@ class ChangeMember(PeoplePage, Button):
     """Makes a member an admin, or removes one; the forms are on the workspace's page."""
 
     asks_password = True
-    form_class = MemberForm
+    form_class = ChosenForm
 
     def form_arguments(self) -> dict[str, Any]:
-        return {"workspace": self.obj}
+        members = self.obj.memberships.select_related("user")
+        gone = "Nothing was changed: that person is not a member any more."
+        return {"rows": members, "gone": gone}
 
     def run(self) -> str | HttpResponse:
-        member = self.form.cleaned_data["member"]
+        member = self.form.cleaned_data["chosen"]
         confirmed = "last_admin" in self.request.POST and is_operator(self.user)
-        if self.form.cleaned_data["do"] == "promote":
+        if self.request.POST.get("do") == "promote":
             changes.change_role(member, Membership.Role.ADMIN, by=self.login)
             return f"{member.user} is an admin of {self.obj} now."
         try:
@@ -97,6 +99,7 @@ class Invite(PeoplePage):
     """
 
     form_class = InvitationForm
+    title, button = "Invite an admin of {0}", "Invite"
 
     def check(self) -> None:
         if mail.available() or is_operator(self.user):
@@ -108,9 +111,6 @@ class Invite(PeoplePage):
             "its link on. Ask {}: name the e-mail address."
         )
         raise Refused(format_html(text, link if email else "the operator of this service"))
-
-    def prompt(self) -> Prompt:
-        return Prompt(title=f"Invite an admin of {self.obj.label}", button="Invite")
 
     def run(self) -> str | HttpResponse:
         mailed = mail.available()
@@ -147,12 +147,14 @@ class RevokeInvitation(PeoplePage, Button):
     """The list of pending invitations is on the workspace's page."""
 
     asks_password = True
-    form_class = PendingForm
+    form_class = ChosenForm
 
     def form_arguments(self) -> dict[str, Any]:
-        return {"workspace": self.obj}
+        invitations: Any = self.obj.invitations
+        gone = "That invitation was accepted or revoked meanwhile."
+        return {"rows": invitations.pending().select_related("workspace"), "gone": gone}
 
     def run(self) -> str:
-        invitation = self.form.cleaned_data["invitation"]
+        invitation = self.form.cleaned_data["chosen"]
         invitations.revoke(invitation, by=self.login)
         return f"The link for {invitation.email} does not work any more."

@@ -5,9 +5,9 @@ from uuid import UUID
 
 from django.contrib import admin
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
-from django.utils.html import format_html
+from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
 from audit.admin.links import AuditHistory
@@ -109,6 +109,15 @@ class WorkspaceAdmin(AuditHistory, SectionAdmin):
 
     # --- The list
 
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """The list; for admins of one workspace, its page."""
+        own = list(own_workspaces(request))
+        if len(own) == 1 and not sees_every_workspace(request_user(request)):
+            return HttpResponseRedirect(reverse("admin:workspaces_workspace_change", args=[own[0]]))
+        return super().changelist_view(request, extra_context)
+
     def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
         return (*self.list_display, *["change_state"] * is_operator(request_user(request)))
 
@@ -137,9 +146,16 @@ class WorkspaceAdmin(AuditHistory, SectionAdmin):
 
     @admin.display(description="change")
     def change_state(self, workspace: Workspace) -> SafeString:
-        verb = "Reinstate" if workspace.suspended else "Suspend"
-        url = reverse(f"admin:workspaces_workspace_{verb.lower()}", args=[workspace.pk])
-        return format_html('<a href="{}" aria-label="{}… {}">{}…</a>', url, verb, workspace, verb)
+        verbs = ("Invite", "Plan", "Reinstate" if workspace.suspended else "Suspend")
+        pages = [f"admin:workspaces_workspace_{verb.lower()}" for verb in verbs]
+        return format_html_join(
+            " ",
+            '<a href="{}" aria-label="{}… {}">{}…</a>',
+            (
+                (reverse(page, args=[workspace.pk]), verb, workspace, verb)
+                for page, verb in zip(pages, verbs, strict=True)
+            ),
+        )
 
 
 def ids_beginning_with(text: str) -> tuple[UUID, UUID] | None:

@@ -4,30 +4,24 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
-from config.console.object_page import ActionPage, Prompt, Refused
+from config.console.object_page import ActionPage, Refused
 from workspaces.accounts import rights
 from workspaces.forms import StaffForm
 
-SEES = {
-    "operator": [
-        "An operator sees every workspace, its members, documents, audit log and the state of its "
-        "keys; suspends workspaces and changes plans; and makes, changes and deactivates accounts, "
-        "operators' too. It is the most that anybody can be here.",
-    ],
-    "support": [
-        "Support staff read the audit log, the documents and the state of keys of every "
-        "workspace. They change nothing.",
-    ],
-}
 
-
-class MakeStaff(ActionPage):
-    """Only somebody with a second factor gets the right (`rights.give` checks it)."""
+class MakeOperator(ActionPage):
+    """Only somebody with a second factor gets the right (`rights.change` checks it)."""
 
     form_class = StaffForm
     obj: User
-    right = "operator"
-    title = "Make {} an operator?"
+    right, given = "operator", True
+    title, danger = "Make {0} an operator?", True
+    text = (
+        "An operator sees every workspace, its members, documents, audit log and the state of its "
+        "keys; suspends workspaces and changes plans; and makes, changes and deactivates accounts, "
+        "operators' too. It is the most that anybody can be here. It takes effect with the next "
+        "click of the user. Other operators get an e-mail, and the audit log keeps your reason."
+    )
 
     def check(self) -> None:
         if rights.has(self.obj, self.right):
@@ -39,65 +33,43 @@ class MakeStaff(ActionPage):
             )
 
     def form_arguments(self) -> dict[str, Any]:
-        return {"login": self.login_of_account}
-
-    @property
-    def login_of_account(self) -> str:
-        return self.obj.get_username()
-
-    def prompt(self) -> Prompt:
-        title = self.title.format(self.obj)
-        effect = (
-            "It takes effect with the next click of the user. Other operators get an e-mail, and "
-            "the audit log keeps your reason."
-        )
-        return Prompt(
-            title=title,
-            button=title.rstrip("?"),
-            sentences=[
-                *SEES[self.right],
-                effect,
-            ],
-            danger=True,
-        )
+        return {"login": self.obj.get_username()}
 
     def run(self) -> str:
         reason = self.form.cleaned_data["reason"]
-        rights.give(self.obj, self.right, by=self.login, reason=reason)
+        try:
+            rights.change(self.obj, self.right, self.given, by=self.login, reason=reason)
+        except rights.LastOperator:
+            raise Refused(f"{self.obj} is the only operator who can sign in.") from None
         return f"{self.obj}: {rights.kinds_of(self.obj)}."
 
 
-class MakeSupport(MakeStaff):
+class MakeSupport(MakeOperator):
     """The same for support staff."""
 
     right = "support"
-    title = "Make {} support staff?"
+    title = "Make {0} support staff?"
+    text = (
+        "Support staff read the audit log, the documents and the state of keys of every workspace. "
+        "They change nothing. It takes effect with the next click of the user. Operators get an "
+        "e-mail, and the audit log keeps your reason."
+    )
 
 
-class EndOperator(MakeStaff):
+class EndOperator(MakeOperator):
     """One operator who can sign in stays."""
 
-    title = "End the rights of {} as an operator?"
+    given = False
+    title, button = "End the rights of {0} as an operator?", "End the rights"
+    text = "It ends with the next click of the user. Memberships and the account stay."
 
     def check(self) -> None:
         if not rights.has(self.obj, self.right):
             raise Refused(f"{self.obj} is not that any more.")
-
-    def prompt(self) -> Prompt:
-        title = self.title.format(self.obj)
-        text = "It ends with the next click of the user. Memberships and the account stay."
-        return Prompt(title=title, button="End the rights", sentences=[text], danger=True)
-
-    def run(self) -> str:
-        try:
-            rights.end(self.obj, self.right, by=self.login, reason=self.form.cleaned_data["reason"])
-        except rights.LastOperator:
-            raise Refused(f"{self.obj} is the only operator who can sign in.") from None
-        return f"{self.obj}: {rights.kinds_of(self.obj)}."
 
 
 class EndSupport(EndOperator):
     """The same for support staff."""
 
     right = "support"
-    title = "End the rights of {} as support staff?"
+    title = "End the rights of {0} as support staff?"

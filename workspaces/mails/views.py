@@ -1,28 +1,14 @@
-"""Pages of e-mails: one's choices, the link that ends a kind, and the mailbox of `make run`."""
+"""Pages of e-mails: the link that ends a kind, and the mailbox of `make run`."""
 
 from django.conf import settings
-from django.contrib import messages
 from django.core.signing import BadSignature, loads
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import reverse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_POST
 
-from config.console.base import request_user
 from workspaces.accounts.pages import page
 from workspaces.mails import kinds
 from workspaces.mails.models import Mail
-
-
-@require_POST
-def choose(request: HttpRequest) -> HttpResponse:
-    """Stores the choices of the page Security."""
-    user = request_user(request)
-    chosen = {slug: request.POST.get(slug, "") for slug, *_ in kinds.choices_of(user)}
-    kinds.choose(user.pk, {slug: mode for slug, mode in chosen.items() if mode in kinds.MODES})
-    messages.success(request, "Your choice of e-mails was saved.")
-    return HttpResponseRedirect(reverse("admin:security"))
 
 
 @never_cache

@@ -153,5 +153,7 @@ def page(request: HttpRequest) -> HttpResponse:
     """All facts."""
     if not (request.user.is_active and request.user.is_superuser):
         raise PermissionDenied
-    context = {**site.each_context(request), "title": "System", "parts": parts()}
+    shown = [(part, part.facts()) for part in parts()]
+    found = [(part, fact) for part, facts in shown for fact in facts if fact.is_problem]
+    context = {**site.each_context(request), "title": "System", "parts": shown, "problems": found}
     return render(request, "admin/system/page.html", context)

@@ -101,11 +101,11 @@ class Command(ProgressCommand):
 
     def announce(self, base: str, text: str) -> None:
         """Prints the text as soon as the server responds."""
-        deadline = time.monotonic() + READY_TIMEOUT
+        late = time.monotonic() + READY_TIMEOUT
         while not responds(f"{base}/api/v1/me"):
-            if time.monotonic() > deadline:
-                self.stdout.write(f"\nThe service does not respond; see {log_file()}")
-                return
+            if time.monotonic() > late:
+                self.stdout.write(f"\nThe service does not respond yet; see {log_file()}")
+                late += READY_TIMEOUT
             time.sleep(0.05)
         self.report("")
         self.stdout.write(text)
@@ -262,19 +262,16 @@ def welcome(base: str, *, has_receiver: bool) -> str:
     Args:
         base: the server's address.
     """
-    lines = [f"\nReady: {base}"]
+    lines = [f"\nReady: {base}\n"]
     admins = Membership.objects.admins().select_related("workspace", "user")
     for tenant in demo.TENANTS:
         if admin := admins.filter(workspace=tenant.id).first():
             raw = demo_key(admin, KEY_NAME)
-            lines.append(f"\nKey for {admin.workspace}: {raw}")
+            lines.append(f"Key for {admin.workspace}: {raw}")
             if tenant == demo.ACME:
                 url = f"{base}/api/v1/documents?limit=2"
                 curl = f"curl -sS -H 'Authorization: Bearer {raw}' '{url}'"
                 lines.append(f"  {curl} | python3 -m json.tool")
-                lines.append("With the command dtd (pip install ./client):")
-                lines.append(f"  export DTD_BASE_URL={base} DTD_API_KEY={raw}")
-                lines += ["  dtd search --status COMPLETED --limit 5", "  dtd pull ./archive"]
     lines.append(f"\nAdmin: {base}/admin/")
     for person in demo.PEOPLE:
         if user := User.objects.filter(username=person.login).first():

@@ -52,8 +52,7 @@ if (document.querySelector("[data-live]")) {
   look(Date.now() + 60000);
 }
 
-// The header: "/" leads to the search and Esc out of it; Esc and a click elsewhere close the menu.
-const menu = document.querySelector("details.menu");
+// "/" leads to the search, and Esc out of it.
 document.addEventListener("keydown", (event) => {
   const search = document.querySelector(".find input[type=search]");
   const typing = event.target.closest("input, select, textarea, [contenteditable]");
@@ -62,14 +61,6 @@ document.addEventListener("keydown", (event) => {
     search.focus();
   } else if (event.key === "Escape" && event.target === search) {
     search.blur();
-  } else if (event.key === "Escape" && menu?.open) {
-    menu.open = false;
-    menu.querySelector("summary").focus();
-  }
-});
-document.addEventListener("click", (event) => {
-  if (menu && !menu.contains(event.target)) {
-    menu.open = false;
   }
 });
 

@@ -7,7 +7,7 @@ const SECRET = /password|secret|token|code/i;
 const KEY = /dtd_\w{12,}/;
 const STOPS = "#login-form, #code-form, #confirm-password, #form-expired";
 
-const user = () => document.querySelector(".menu summary")?.textContent.trim();
+const user = () => document.querySelector(".account")?.textContent.trim();
 const forms = () => [...document.querySelectorAll("main form[method=post]")];
 const controls = (form) =>
   [...form.elements].filter(

@@ -7,14 +7,12 @@ from typing import Any
 
 from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
-from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
-from django.core.validators import validate_email
 from django.db import transaction
 
 from config.runtime.request_context import actor
 from workspaces import changes
-from workspaces.forms import login_of
+from workspaces.forms import InvitationForm, NewWorkspaceForm
 from workspaces.models import Membership, Workspace
 from workspaces.plans import Plan
 
@@ -25,22 +23,17 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", help="the workspace's name")
-        parser.add_argument("--plan", required=True, help=" | ".join(Plan.values))
+        parser.add_argument("--plan", required=True, type=str.upper, choices=Plan.values)
         parser.add_argument("--admin", required=True, metavar="EMAIL", help="the first admin")
 
     def handle(self, *, name: str, plan: str, admin: str, **options: Any) -> None:
-        name, plan, login = name.strip(), plan.strip().upper(), admin.strip()
-        if not 1 <= len(name) <= 200 or "\0" in name:
-            raise CommandError("NAME must have 1 to 200 characters.")
-        if plan not in Plan.values:
-            raise CommandError(f"--plan must be one of {', '.join(Plan.values)}.")
-        try:
-            validate_email(login)
-            login = login_of(login)
-        except ValidationError:
-            raise CommandError("--admin must be an e-mail address in ASCII letters.") from None
-        if len(login) > 150:
-            raise CommandError("--admin must be an e-mail address of at most 150 characters.")
+        form = NewWorkspaceForm({"name": name, "plan": plan})
+        invited = InvitationForm({"email": admin})
+        for option, each in (("NAME", form), ("--admin", invited)):
+            if not each.is_valid():
+                errors = " ".join(str(text) for texts in each.errors.values() for text in texts)
+                raise CommandError(f"{option}: {errors}")
+        name, login = form.cleaned_data["name"], invited.cleaned_data["email"]
         for other in changes.with_the_same_name(name):
             self.stderr.write(
                 f"Note: there is another workspace with that name: {other.label}, created "

@@ -1,0 +1,70 @@
+"""The page Security: the user's own account. Its forms say in `do` what they change."""
+
+from copy import copy
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.core.exceptions import BadRequest
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+
+from config.console.base import request_user
+from workspaces.accounts import recovery_codes, second_factor, sessions
+from workspaces.accounts.forms import NameForm
+from workspaces.accounts.pages import page
+from workspaces.mails import kinds, queue
+
+THEME = "theme"  # a cookie, which the template of all pages reads
+THEMES = {"": "As the system", "light": "Light", "dark": "Dark"}
+YEAR = 365 * 24 * 60 * 60  # seconds
+
+
+def security(request: HttpRequest) -> HttpResponse:
+    """Names, second factor, sessions, e-mails, theme and recent sign-ins."""
+    user = request_user(request)
+    if request.method == "POST":
+        response = HttpResponseRedirect(request.path)
+        messages.success(request, change(request, user, response))
+        return response
+    return page(
+        request,
+        "admin/security/index.html",
+        title="Security",
+        name=NameForm(instance=user),
+        app=second_factor.app_of(user),
+        codes_left=recovery_codes.left(user),
+        required=second_factor.is_required(user),
+        sessions=sessions.sessions_of(user),
+        current=sessions.digest(request.session.session_key),
+        sign_ins=sessions.sign_ins_of(user),
+        mails=kinds.choices_of(user) if queue.available() else [],
+        modes=kinds.MODES,
+        theme=request.COOKIES.get(THEME, ""),
+        themes=THEMES,
+    )
+
+
+def change(request: HttpRequest, user: User, response: HttpResponse) -> str:
+    """Does what a form of the page asks for; returns the message about it."""
+    sent = request.POST
+    match sent.get("do"):
+        case "name":
+            form = NameForm(sent, instance=copy(user))
+            if not form.is_valid():
+                raise BadRequest
+            form.save()
+            return "Your name was changed."
+        case "mails":
+            chosen = {slug: sent.get(slug, "") for slug, *_ in kinds.choices_of(user)}
+            kinds.choose(
+                user.pk, {slug: mode for slug, mode in chosen.items() if mode in kinds.MODES}
+            )
+            return "Your choice of e-mails was saved."
+        case "theme":
+            secure: Any = {"secure": settings.SESSION_COOKIE_SECURE, "httponly": True}
+            response.set_cookie(THEME, sent.get(THEME, "")[:5], YEAR, samesite="Lax", **secure)
+            return "The theme was changed in this browser."
+    only = "" if "all" in sent else sent.get("session") or "none"
+    ended = sessions.end(user, by=str(user), only=only, but=request.session.session_key)
+    return "Signed out there." if ended else "It had ended already."
