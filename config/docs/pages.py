@@ -97,7 +97,9 @@ SECTIONS["Reference"] = [
     for each in operations()
 ]
 _headers = {"headers": DOCUMENT["components"]["headers"]}
-SECTIONS["Reference"].append(Page("reference/headers", "Headers", "docs/headers.html", _headers))
+SECTIONS["Reference"].append(
+    Page("reference/headers", "Methods and headers", "docs/headers.html", _headers)
+)
 PAGES = [page for pages in SECTIONS.values() for page in pages]
 NUMBERS = {page.path: number for number, page in enumerate(PAGES)}
 

@@ -10,7 +10,32 @@ const dialog = document.querySelector("dialog");
 const keyButton = document.getElementById("key");
 const LANGUAGE = "docs-language";
 // Headers that tell something about the response.
-const HEADERS = /^(content-(disposition|length|range)|error-code|etag|link|ratelimit|re|searched)/;
+const HEADERS = /^(content-(disposition|range)|error-code|etag|link|ratelimit$|re[pqt]|searched)/;
+
+const TOKEN = RegExp(
+  [
+    /(?<comment>(?<=^|\s)(?:#|\/\/) .*)/,
+    /(?<string>"[^"\n]*"|'[^'\n]*'|`[^`]*`)/,
+    /(?<word>\b(?:async|await|class|const|def|do|except|export|for|from|function|if|import|in|let|new|of|return|throw|try|while|with)\b)/,
+  ].map((each) => each.source).join("|"),
+  "gm",
+);
+
+// Colours the code: `::highlight` needs no elements of its own.
+function colour() {
+  if (!CSS.highlights) return;
+  const found = { comment: new Highlight(), string: new Highlight(), word: new Highlight() };
+  for (const { firstChild: text } of document.querySelectorAll(".sample pre code")) {
+    for (const match of text?.data.matchAll(TOKEN) ?? []) {
+      const name = Object.keys(found).find((each) => match.groups[each]);
+      const range = new Range();
+      range.setStart(text, match.index);
+      range.setEnd(text, match.index + match[0].length);
+      found[name].add(range);
+    }
+  }
+  for (const [name, highlight] of Object.entries(found)) CSS.highlights.set(name, highlight);
+}
 
 function request(path, headers = {}) {
   headers = { ...headers, Authorization: `Bearer ${key}` };
@@ -47,6 +72,7 @@ async function send(area, path, headers) {
   } catch (error) {
     output.value = `No response: ${error.message}`;
   }
+  colour();
 }
 
 async function bodyOf(response, output) {
@@ -74,7 +100,7 @@ function filledIn(form) {
   const query = new URLSearchParams();
   const headers = {};
   for (const [name, value] of new FormData(form)) {
-    const place = form.querySelector(`[name="${name}"]`)?.dataset.in ?? form.elements[name].dataset.in;
+    const place = form.elements[name].dataset.in;
     if (!value) continue;
     if (place === "path") path = path.replace(`{${name}}`, encodeURIComponent(value));
     else if (place === "query") query.append(name, value);
@@ -89,6 +115,7 @@ function showCurl(form) {
   const lines = Object.entries(headers).map(([name, value]) => `  -H ${quoted(`${name}: ${value}`)} \\\n`);
   document.querySelector("#content .curl code").textContent =
     `curl -H "Authorization: Bearer $DTD_API_KEY" \\\n${lines.join("")}  ${quoted(location.origin + path)}`;
+  colour();
 }
 
 function choose(language) {
@@ -103,6 +130,7 @@ function fillIn() {
   }
   const field = document.querySelector('[form="try"][name="id"]');
   if (field) field.value ||= documentId;
+  colour();
 }
 
 // With a key, a link shows its page without leaving this one, which has the key.
@@ -128,6 +156,7 @@ function prepare() {
     choose(localStorage.getItem(LANGUAGE));
   } catch {} // the browser stores nothing
   fillIn();
+  document.querySelector("#menu [aria-current]").scrollIntoView({ block: "nearest" });
 }
 
 document.addEventListener("click", (event) => {
