@@ -21,7 +21,7 @@ from config.docs.reference import fields, operations
 # Scripts and styles are this server's own, and requests go to this server only: a key that is
 # entered in a page cannot be sent elsewhere.
 CONTENT_SECURITY_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 # The titles of the guide's pages by path, in the order in which somebody needs them.

@@ -38,7 +38,7 @@ def test_docs_page_needs_no_key_and_has_a_content_security_policy(page: Any) -> 
     assert page["Content-Type"] == "text/html; charset=utf-8"
     assert page["Cache-Control"] == "no-cache"
     assert page["Content-Security-Policy"] == (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
         "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )
     assert not page.cookies

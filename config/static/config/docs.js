@@ -88,10 +88,14 @@ async function bodyOf(response, output) {
   return text && JSON.stringify(JSON.parse(text), null, 2);
 }
 
-function withKey(action) {
-  if (key) return action();
+function ask(action) {
   whenEntered = action;
   dialog.showModal();
+}
+
+function withKey(action) {
+  if (key) action();
+  else ask(action);
 }
 
 // The path and headers of the form's request; fields without a value are left out.
@@ -171,9 +175,10 @@ document.addEventListener("click", (event) => {
   const sample = button.closest(".sample");
   if (button.matches(".copy")) {
     const code = [...sample.querySelectorAll("fieldset pre")].find((pre) => pre.checkVisibility());
-    navigator.clipboard.writeText(code.innerText);
-    button.textContent = "Copied";
-    setTimeout(() => (button.textContent = "Copy"), 2000);
+    navigator.clipboard.writeText(code.innerText).then(() => {
+      button.textContent = "Copied";
+      setTimeout(() => (button.textContent = "Copy"), 2000);
+    });
   } else if (button.matches(".run")) {
     const form = document.getElementById("try");
     if (form) form.requestSubmit();
@@ -181,7 +186,7 @@ document.addEventListener("click", (event) => {
       const area = button.closest(".response");
       send(area, area.dataset.path.replace("{id}", documentId || "unknown"));
     });
-  } else if (button === keyButton) withKey(() => dialog.showModal());
+  } else if (button === keyButton) ask(() => {});
   else if (button.matches(".cancel")) dialog.close();
 });
 
@@ -204,15 +209,16 @@ document.addEventListener("submit", async (event) => {
   }
 });
 
-document.addEventListener("input", ({ target }) => {
+function note({ target }) {
   if (target.form?.id === "try") showCurl(target.form);
-  if (target.dataset.language) {
-    choose(target.dataset.language);
-    try {
-      localStorage.setItem(LANGUAGE, target.dataset.language);
-    } catch {} // the browser stores nothing
-  }
-});
+  if (!target.dataset.language) return;
+  choose(target.dataset.language);
+  try {
+    localStorage.setItem(LANGUAGE, target.dataset.language);
+  } catch {} // the browser stores nothing
+}
+document.addEventListener("input", note);
+document.addEventListener("change", note);
 
 addEventListener("popstate", () => {
   if (location.pathname !== shown) visit(location.pathname);
