@@ -88,7 +88,6 @@ INSTALLED_APPS = [
     "django_otp.plugins.otp_static",
     "django_otp.plugins.otp_totp",
     "rest_framework",
-    "drf_spectacular_sidecar",
     "config.apps.AdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",

@@ -11,6 +11,7 @@ from django.views.generic import RedirectView
 from config.api import openapi
 from config.api.viewsets import UnknownPath
 from config.console import system
+from config.docs import pages as docs
 from config.security_txt import page as security_txt
 from documents.api.views import DocumentViewSet
 from documents.download.views import DownloadViewSet
@@ -37,8 +38,9 @@ urlpatterns = [
     path("api/v1/openapi.json", openapi.OpenApiViewSet.as_view(get)),
     # Not <path:rest>, which does not match a line break. Not (?s), which breaks reverse().
     re_path(r"^api/v1(?P<rest>(?:/[\s\S]*)?)$", UnknownPath.as_view(get)),
-    path("api/docs", openapi.page, name="docs"),
+    path("api/docs", docs.page, name="docs"),
     path("api/docs/", RedirectView.as_view(pattern_name="docs")),
+    path("api/docs/<path:path>", docs.page, name="docs"),
     path("favicon.ico", favicon),
     path(".well-known/security.txt", security_txt),
     path("", RedirectView.as_view(pattern_name="docs")),

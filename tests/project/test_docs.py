@@ -1,11 +1,7 @@
-"""GET /api/docs: the documentation page and its files."""
+"""GET /api/docs: the pages of the documentation, and their files."""
 
-import hashlib
 import html
-import json
-import os
 import re
-import subprocess
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -13,23 +9,27 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from config.api.parameters import LIMIT_MAX, REQUESTS_PER_MINUTE
+from config.docs.pages import FEED, PAGES
+from documents.importing.entries import MAX_RECIPIENTS
 from documents.models import Document, Recipient
+from events import feed
 from events.models import KEEP_DAYS
-from events.webhooks.sender import USER_AGENT
-from tests.support import factories
+from events.webhooks import policy
 from tests.support.client import golden
-from tests.support.factories import Tenant
+from tests.support.docs import text_of
+from tests.support.openapi import SCHEMA
 from tests.support.proxy import HOST
 from tests.support.server import ROOT, Server
 
 PAGE = "/api/docs"
-MOST_BYTES = 200 * 1024
+PATHS = [f"/{page.path}" if page.path else "" for page in PAGES]
 
 
-@pytest.fixture(scope="module")
-def page() -> Any:
-    """The page, requested without a key; it needs no database."""
-    return Client().get(PAGE)
+@pytest.fixture(scope="module", params=PATHS)
+def page(request: pytest.FixtureRequest) -> Any:
+    """A page, requested without a key; it needs no database."""
+    return Client().get(f"{PAGE}{request.param}")
 
 
 def test_docs_page_needs_no_key_and_has_a_content_security_policy(page: Any) -> None:
@@ -37,50 +37,91 @@ def test_docs_page_needs_no_key_and_has_a_content_security_policy(page: Any) -> 
     assert page["Content-Type"] == "text/html; charset=utf-8"
     assert page["Cache-Control"] == "no-cache"
     assert page["Content-Security-Policy"] == (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
         "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )
     assert not page.cookies
     assert "Vary" not in page
 
 
-def test_docs_page_is_small(page: Any) -> None:
-    assert len(page.content) < MOST_BYTES
-
-
-def test_docs_page_and_openapi_document_have_the_same_facts(page: Any) -> None:
-    text = page.content.decode()
-    [rows] = re.findall(r"<h2>Good to know</h2>\s*<dl>(.*?)</dl>", text, re.S)
-    facts = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", rows)
-    description = json.loads((ROOT / "docs" / "openapi.json").read_text())["info"]["description"]
-    [part] = re.findall(r"## Good to know\n\n(.*?)\n\n", description, re.S)
-    described = [tuple(line.split(": ", 1)) for line in part.removeprefix("- ").split("\n- ")]
-    plain = [(name, re.sub("</?code>", "`", fact)) for name, fact in facts]
-    assert [(name, fact.lower()) for name, fact in plain] == [
-        (name, fact.lower()) for name, fact in described
-    ]
-
-
-def test_docs_page_facts_are_those_of_the_code(page: Any) -> None:
-    text = html.unescape(page.content.decode())
-    for model, name, words in (
-        (Document, "title", "title"),
-        (Document, "file_name", "file name"),
-        (Recipient, "name", "name"),
-        (Recipient, "email", "e-mail"),
-        (Recipient, "decline_reason", "reason for declining"),
-    ):
-        assert f"{words} {model._meta.get_field(name).max_length:,}" in text  # type: ignore[union-attr]
-    assert f"<code>{USER_AGENT}</code>" in text
-    assert f"those of events work for {KEEP_DAYS} days" in text
-
-
 def test_docs_page_obeys_its_policy(page: Any) -> None:
     text = page.content.decode()
     assert not re.findall(r"<style|\sstyle=|\son\w+=|javascript:", text)
-    assert len(re.findall("<script", text)) == len(re.findall('<script src="/static/', text)) == 2
-    # The only absolute URLs are the service's own, in commands.
-    assert set(re.findall(r"https?://[^/\"]+", text)) == {"http://testserver"}
+    assert len(re.findall("<script", text)) == len(re.findall('<script src="/static/', text)) == 1
+    assert set(re.findall(r'<(?:script|link|img)[^>]*(?:src|href)="(?!/)(.*?)"', text)) == set()
+
+
+def test_docs_page_links_to_pages_and_parts_that_exist(page: Any) -> None:
+    text = page.content.decode()
+    for path in set(re.findall(r'href="/api/docs/?([^"#]*)"', text)):
+        assert f"/{path}" in [*PATHS, "/", f"/{FEED}"], path
+    for anchor in re.findall(r'href="#(.*?)"', text):
+        assert f'id="{anchor}"' in text
+    assert "{%" not in text
+    assert "{{" not in text
+
+
+def test_docs_pages_link_to_each_other_in_an_order() -> None:
+    texts = [text_of(path) for path in PATHS]
+    following = [re.findall('Next: <a href="/api/docs(.*?)"', text) for text in texts]
+    assert following == [[path] for path in PATHS[1:]] + [[]]
+    for path, text in zip(PATHS, texts, strict=True):
+        [current] = re.findall('href="/api/docs(.*?)" aria-current="page"', text)
+        assert current == path
+
+
+def test_docs_facts_are_those_of_the_code() -> None:
+    rows = {
+        "Title": Document._meta.get_field("title").max_length,
+        "File name": Document._meta.get_field("file_name").max_length,
+        "Recipient’s name": Recipient._meta.get_field("name").max_length,
+        "E-mail address": Recipient._meta.get_field("email").max_length,
+        "Reason for declining": Recipient._meta.get_field("decline_reason").max_length,
+        "Recipients of a document": MAX_RECIPIENTS,
+        "Documents or events on a page": LIMIT_MAX,
+        "Webhook endpoints of a workspace": policy.MOST_ENDPOINTS,
+        "Your response to a webhook": round(policy.ATTEMPT_SECONDS),
+    }
+    shown = dict(re.findall(r'<th scope="row">(.*?)</th><td>([\d,]+)', text_of("/sizes")))
+    assert {row: shown[row] for row in rows} == {row: f"{most:,}" for row, most in rows.items()}
+    assert f"{REQUESTS_PER_MINUTE} requests a minute" in text_of("/limits")
+    events = " ".join(text_of("/events").split())
+    assert f"Events are kept for {KEEP_DAYS} days, and a cursor works as long" in events
+    assert f"the events of {KEEP_DAYS - feed.LEAST.days} days ago" in events
+
+
+def test_docs_reference_has_all_that_the_openapi_document_has() -> None:
+    for item in (*SCHEMA["paths"].values(), *SCHEMA["webhooks"].values()):
+        [operation] = item.values()
+        text = text_of(f"/reference/{operation['operationId']}")
+        named = [each["name"] for each in operation["parameters"]]
+        assert re.findall("<dt><code>(.*?)</code> <span>(?:query|path|header),", text) == named
+    names = re.findall("<dt><code>(.*?)</code> <span>", text_of("/reference/get_document"))
+    for schema in ("WorkspaceDocument", "Recipient", "Progress", "Links"):
+        assert set(SCHEMA["components"]["schemas"][schema]["properties"]) <= set(names)
+    headers = re.findall('<th scope="row"><code>(.*?)</code>', text_of("/reference/headers"))
+    assert set(headers) == set(SCHEMA["components"]["headers"])
+
+
+def test_docs_pages_name_the_operator_s_support(settings: Any) -> None:
+    settings.SUPPORT_EMAIL = "help@acme.example"
+    assert '<a href="mailto:help@acme.example">' in " ".join(text_of("/errors").split())
+    settings.SUPPORT_EMAIL = ""
+    assert "mailto:" not in text_of("/errors")
+
+
+def test_docs_changelog_has_a_feed() -> None:
+    response = Client().get(f"{PAGE}/{FEED}")
+    assert response["Content-Type"] == "application/atom+xml; charset=utf-8"
+    entries = re.findall('<entry><title>(.*?)</title><link href="(.*?)"', response.content.decode())
+    text = (ROOT / "CHANGELOG.md").read_text()
+    released = re.findall(r"^## (\d\S*) \(", text, re.MULTILINE)
+    assert released
+    page = "http://testserver/api/docs/changelog"
+    assert entries == [(number, f"{page}#{number}") for number in released]
+    changelog = text_of("/changelog")
+    assert all(f'id="{number}"' in changelog for number in ["Unreleased", *released])
+    assert changelog.count("<li>") - changelog.count("<li><a") == text.count("\n- ")
 
 
 @pytest.mark.parametrize("path", ["/", "/api/docs/"])
@@ -89,7 +130,9 @@ def test_docs_page_is_where_other_urls_redirect_to(path: str) -> None:
     assert (response.status_code, response["Location"]) == (302, PAGE)
 
 
-@pytest.mark.parametrize("path", ["/api/docs.json", "/api/docs/x", "/api/docsx", "/api/DOCS"])
+@pytest.mark.parametrize(
+    "path", ["/api/docs.json", "/api/docs/x", "/api/docs/pages/", "/api/docsx", "/api/DOCS"]
+)
 def test_unknown_paths_like_that_of_the_docs_page_are_json(path: str) -> None:
     response = Client().get(path)
     assert response.status_code == 404
@@ -113,40 +156,9 @@ def test_docs_page_commands_have_the_address_of_the_request(settings: Any) -> No
     assert Client().get(PAGE, headers={"Host": "evil.example"}).status_code == 400
 
 
-def commands(page: str) -> str:
-    """The commands in the page, in their order."""
-    return "\n".join(
-        html.unescape(block)
-        for block in re.findall('<pre tabindex="0"><code>(.*?)</code></pre>', page, re.S)
-    )
-
-
-def test_docs_page_commands_work_unchanged(server: Server, acme: Tenant, tmp_path: Path) -> None:
-    document = factories.document(acme.workspace, "COMPLETED", title="A lease")
-    page = server.raw(
-        f"GET {PAGE} HTTP/1.1\r\nHost: {HOST}:{server.port}\r\nConnection: close\r\n\r\n".encode()
-    )
-    script = commands(page.decode()).replace("dtd_…", acme.raw).replace("ID=…", f"ID={document.id}")
-    script = script.replace("\ncurl", "\ncurl -sS")
-    done = subprocess.run(
-        ["sh", "-euc", script],
-        cwd=tmp_path,
-        env={"PATH": os.environ["PATH"]},
-        capture_output=True,
-        text=True,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert script.count("curl") == 6
-    assert '"name":"Acme"' in done.stdout
-    assert done.stdout.count(f'"id":"{document.id}"') == 3  # listed, found, and by itself
-    assert '{"data":[],"nextCursor":"' in done.stdout
-    file = (tmp_path / f"{document.id}-signed.pdf").read_bytes()
-    headers = (tmp_path / f"{document.id}.headers").read_text().lower()
-    assert f'etag: "{hashlib.sha256(file).hexdigest()}"' in headers
-
-
-def test_docs_page_files_are_served_by_this_server(server: Server, page: Any) -> None:
-    files = re.findall(r'(?:href|src)="(/static/[^"]+)"', page.content.decode())
+def test_docs_pages_files_are_served_by_this_server(server: Server) -> None:
+    texts = [text_of(path) for path in ("/webhooks", "/recipes")]
+    files = re.findall(r'(?:href|src)="(/static/[^"]+)"', "".join(texts))
     assert sorted({Path(path).suffix for path in files}) == [".css", ".js", ".py", ".svg"]
     for path in files:
         request = f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n"

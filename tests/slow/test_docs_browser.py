@@ -1,19 +1,17 @@
 """/api/docs in a browser: its looks, the keyboard, and requests with a key."""
 
-import contextlib
-import time
 from typing import Any
 
 import pytest
-from selenium.common.exceptions import ElementClickInterceptedException
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.select import Select
 
+from config.docs.pages import PAGES
 from tests.support import factories
-from tests.support.browser import SCHEMES, Browser
+from tests.support.browser import SCHEMES, WIDTHS, Browser
 from tests.support.factories import Tenant
 from tests.support.server import eventually
 
@@ -23,41 +21,28 @@ window.violations = [];
 addEventListener("securitypolicyviolation", e =>
   window.violations.push(`${e.violatedDirective}: ${e.blockedURI} ${e.sourceFile}`));
 """
-# Texts whose contrast with what is behind them is below WCAG 2's AA: 4.5, large ones 3.
-FAINT = """
-const parse = colour => [...colour.match(/[\\d.]+/g).map(Number), 1];  // without alpha it is 1
-const light = ([r, g, b]) => [r, g, b].map(v => v / 255)
-  .map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
-  .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-const behind = e => {
-  for (; e; e = e.parentElement) {
-    const colour = parse(getComputedStyle(e).backgroundColor);
-    if (colour[3] === 1) return colour;
-  }
-  return [255, 255, 255, 1];
-};
-return [...document.querySelectorAll("body *")].filter(e => e.checkVisibility()
-    && [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim())).map(e => {
-  const style = getComputedStyle(e), size = parseFloat(style.fontSize);
-  const pair = [light(parse(style.color)), light(behind(e))].sort((a, b) => b - a);
-  const ratio = (pair[0] + 0.05) / (pair[1] + 0.05);
-  const large = size >= 24 || size >= 18.66 && style.fontWeight >= 700;
-  return [ratio, large, `${e.tagName}.${e.className}: ${e.textContent.trim().slice(0, 40)}`];
-}).filter(([ratio, large]) => ratio < (large ? 3 : 4.5)).map(([ratio,, what]) =>
-  `${ratio.toFixed(2)} ${what}`);
+BYTES = """
+return performance.getEntries().filter(e => "decodedBodySize" in e)
+  .reduce((sum, e) => sum + e.decodedBodySize, 0)"""
+# Elements with a part outside of the window; code has a scrollbar of its own.
+CUT = """
+return [...document.querySelectorAll("main *")].filter(e => !e.closest("pre")
+  && e.getBoundingClientRect().right > document.documentElement.clientWidth + 1)
+  .map(e => e.outerHTML)
 """
-LIST = "#operations-Documents-list_documents"
-MOST_HEIGHT = 4000  # pixels, on a desktop
-DOWNLOAD = "#operations-Documents-download_document"
+STORED = """
+return JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie, location.href])"""
+MOST_BYTES = 200 * 1024  # of a page with all that it loads, without compression
+MOST_HEIGHT = 4000  # pixels
+RESPONSE = "#content .response"
+PATHS = [f"/api/docs/{page.path}".rstrip("/") for page in PAGES]
 
 
 @pytest.fixture
 def page(browser: Browser) -> Any:
-    """The page with its reference loaded. No test may cause a violation of the policy."""
+    """A browser on the first page. No test may cause a violation of the policy."""
     added = browser.cdp("Page.addScriptToEvaluateOnNewDocument", source=LISTEN)
-    console_messages(browser)
     browser.open("/")
-    assert eventually(lambda: browser.driver.find_elements(By.CSS_SELECTOR, ".opblock"))
     # An earlier test may have opened the admin, which stores its colours there.
     browser.driver.execute_script("localStorage.clear(); sessionStorage.clear()")
     yield browser
@@ -65,139 +50,216 @@ def page(browser: Browser) -> Any:
     asked = browser.driver.execute_script(
         "return performance.getEntriesByType('resource').map(e => e.name)"
     )
-    assert [url for url in asked if not url.startswith((f"{browser.url}/", "data:"))] == []
+    assert [url for url in asked if not url.startswith(f"{browser.url}/")] == []
     browser.cdp("Page.removeScriptToEvaluateOnNewDocument", **added)
-
-
-def console_messages(page: Browser) -> list[str]:
-    """The console's messages since the last call, without those about error responses."""
-    driver: Any = page.driver
-    messages = [each["message"] for each in driver.get_log("browser")]
-    return [
-        message for message in messages if "the server responded with a status of" not in message
-    ]
-
-
-def shown(page: Browser, selector: str) -> WebElement:
-    """An element, once it exists, scrolled to the middle of the window."""
-    assert eventually(lambda: page.driver.find_elements(By.CSS_SELECTOR, selector)), selector
-    element = page.find(selector)
-    page.driver.execute_script(
-        "arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", element
-    )
-    return element
-
-
-def authorize(page: Browser, raw: str) -> None:
-    shown(page, ".btn.authorize").click()
-    shown(page, ".auth-container input").send_keys(raw)
-    shown(page, ".auth-btn-wrapper .authorize").click()
-    shown(page, ".auth-btn-wrapper .btn-done").click()
-
-
-def execute(page: Browser, operation: str, expected: str) -> None:
-    """Sends an operation's request until the page shows a response with the expected text.
-
-    It may take several requests: the page reads a field a moment after it was filled in.
-    """
-    script = "return document.querySelector(arguments[0])?.innerText ?? ''"
-    response = f"{operation} .live-responses-table .response"
-    for _ in range(60):
-        with contextlib.suppress(ElementClickInterceptedException):  # it is moving
-            shown(page, f"{operation} .execute").click()
-        for _ in range(10):
-            if expected in page.driver.execute_script(script, response):
-                return
-            time.sleep(0.1)
-    pytest.fail(page.driver.execute_script(script, operation))
-
-
-def test_docs_page_lists_all_operations(page: Browser) -> None:
-    assert page.driver.current_url == f"{page.url}/api/docs"
-    paths = [e.text for e in page.driver.find_elements(By.CSS_SELECTOR, ".opblock-summary-path")]
-    assert [path.replace("\u200b", "") for path in paths] == [
-        "/api/v1/me",
-        "/api/v1/documents",
-        "/api/v1/documents/{id}",
-        "/api/v1/documents/{id}/download",
-        "/api/v1/search",
-        "/api/v1/events",
-        "/api/v1/openapi.json",
-        "document.*",  # the webhook
-    ]
-    assert console_messages(page) == []
-
-
-def test_docs_page_sends_a_key_and_does_not_keep_it(page: Browser, acme: Tenant) -> None:
-    document = factories.document(acme.workspace, "COMPLETED", title="Lease of the moon")
-    shown(page, f"{LIST} .opblock-summary-control").click()
-    execute(page, LIST, "401")
-
-    authorize(page, acme.raw)
-    Select(shown(page, f"{LIST} tr[data-param-name=status] select")).select_by_value("COMPLETED")
-    execute(page, LIST, "Lease of the moon")
-    assert f"{page.url}/api/v1/documents?status=COMPLETED" in page.text
-
-    shown(page, f"{DOWNLOAD} .opblock-summary-control").click()
-    filled = "return [...document.querySelectorAll(arguments[0])].map(e => e.value).join('')"
-    assert page.driver.execute_script(filled, f"{DOWNLOAD} tr[data-param-name] input") == ""
-    shown(page, f"{DOWNLOAD} tr[data-param-name=id] input").send_keys(str(document.id))
-    execute(page, DOWNLOAD, "Download file")
-    assert console_messages(page) == []
-
-    script = "return [localStorage.length, sessionStorage.length, document.cookie]"
-    assert page.driver.execute_script(script) == [0, 0, ""]
-    assert acme.raw not in page.driver.current_url
-    page.driver.refresh()
-    shown(page, f"{LIST} .opblock-summary-control").click()
-    execute(page, LIST, "401")
-
-
-def test_docs_page_is_readable_wide_and_narrow_light_and_dark(page: Browser, acme: Tenant) -> None:
-    page.check_layout("docs")
-    shown(page, f"{LIST} .opblock-summary-control").click()
-    authorize(page, acme.raw)
-    execute(page, LIST, "200")
-    page.check_layout("docs-tried")
-    for scheme in SCHEMES:
-        preferred = [{"name": "prefers-color-scheme", "value": scheme}]
-        page.cdp("Emulation.setEmulatedMedia", features=preferred)
-        assert eventually(lambda: not page.driver.execute_script(FAINT)), scheme
-    page.cdp("Emulation.setEmulatedMedia", features=[])
 
 
 def focused(page: Browser) -> WebElement:
     return page.driver.switch_to.active_element
 
 
-def press(page: Browser, key: str) -> WebElement:
-    """The element with the focus after a key is pressed."""
-    ActionChains(page.driver).send_keys(key).perform()
+def press(page: Browser, *keys: str) -> WebElement:
+    """The element with the focus after keys are pressed."""
+    for key in keys:
+        ActionChains(page.driver).send_keys(key).perform()
     return focused(page)
 
 
-def test_docs_page_has_an_outline(page: Browser) -> None:
-    headings = [
-        element.tag_name
-        for element in page.driver.find_elements(By.CSS_SELECTOR, "h1, h2, h3")
-        if element.is_displayed()
-    ]
-    assert "".join(headings).replace("h", "") == "12222222222222333332"
-    assert len(page.driver.find_elements(By.CSS_SELECTOR, "main:not([role])")) == 1
+def click(page: Browser, selector: str) -> None:
+    """Clicks what a selector matches, scrolled to the middle of the window."""
+    element = page.find(selector)
+    page.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
+    element.click()
 
 
-def test_docs_page_shows_code_in_the_language_that_the_keyboard_chooses(page: Browser) -> None:
-    codes = page.driver.find_elements(By.CSS_SELECTOR, "#start .tabs:has(#me-curl) pre")
-    assert [code.is_displayed() for code in codes] == [True, False, False]
-    page.driver.execute_script("document.getElementById('me-curl').focus()")
-    for shown_only in ([False, True, False], [False, False, True], [True, False, False]):
-        press(page, Keys.ARROW_RIGHT)
-        assert [code.is_displayed() for code in codes] == shown_only
-    assert page.driver.execute_script("return document.body.scrollHeight") < MOST_HEIGHT
+def enter(page: Browser, raw: str) -> None:
+    """Types a key into the dialog."""
+    field = page.find("dialog input")
+    field.clear()
+    field.send_keys(raw + Keys.ENTER)
 
 
-def test_docs_page_lets_the_keyboard_skip_to_the_reference(page: Browser) -> None:
-    assert press(page, Keys.TAB).text == "Skip to the reference"
+def text_in(page: Browser, selector: str) -> str:
+    """What a user can read there; a visited page may replace it at any moment."""
+    script = "return document.querySelector(arguments[0])?.innerText ?? ''"
+    return str(page.driver.execute_script(script, selector))
+
+
+def responds(page: Browser, *texts: str) -> bool:
+    """Whether the page shows a response with these texts."""
+    return bool(eventually(lambda: all(text in text_in(page, RESPONSE) for text in texts)))
+
+
+def alerts(page: Browser, text: str) -> bool:
+    return bool(eventually(lambda: text in text_in(page, "[role=alert]")))
+
+
+def is_headed(page: Browser, text: str) -> bool:
+    return bool(eventually(lambda: text_in(page, "h1") == text))
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_docs_page_is_small_and_readable_in_each_width(page: Browser, path: str) -> None:
+    page.open(path)
+    assert page.driver.execute_script(BYTES) < MOST_BYTES
+    for width in WIDTHS.values():
+        mobile = width < WIDTHS["wide"]
+        size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": mobile}
+        page.cdp("Emulation.setDeviceMetricsOverride", **size)
+        assert page.driver.execute_script(CUT) == [], width
+        if width >= WIDTHS["phone"]:
+            height = page.driver.execute_script("return document.documentElement.scrollHeight")
+            assert height <= MOST_HEIGHT, width
+        scheme = SCHEMES[width == WIDTHS["phone"]]
+        if width in (WIDTHS["wide"], WIDTHS["phone"]):
+            with page.preferring(scheme):
+                assert page.violations() == [], (width, scheme)
+    page.cdp("Emulation.clearDeviceMetricsOverride")
+
+
+@pytest.mark.parametrize("path", ["", "/webhooks", "/errors", "/reference/search_documents"])
+def test_docs_page_of_each_form_is_accessible_in_each_width_light_and_dark(
+    page: Browser, acme: Tenant, path: str
+) -> None:
+    page.open(f"/api/docs{path}")
+    page.check_layout(f"docs{path.replace('/', '-')}")
+    click(page, "#key")
+    page.check_layout("docs-key")
+    enter(page, acme.raw)
+    assert eventually(lambda: page.find("#key").text == "Key of Acme")
+    if path.startswith("/reference"):
+        click(page, ".run")
+        assert responds(page, "200,")
+    page.check_layout("docs-tried")
+
+
+def test_docs_page_shows_the_responses_of_the_reader_s_workspace(
+    page: Browser, acme: Tenant
+) -> None:
+    document = factories.document(acme.workspace, "COMPLETED", title="Lease of the moon")
+    assert '"name": "Archive sync"' in page.find(RESPONSE).text  # an example
+    click(page, ".run")
+    for wrong, problem in (
+        ("secret", "begins with dtd_"),
+        ("dtd_ключ", "begins with dtd_"),
+        (f"{acme.raw}x", "A valid API key is required"),
+    ):
+        enter(page, wrong)
+        assert alerts(page, problem)
+    enter(page, f" {acme.raw} ")
+    assert responds(page, "200,", '"name": "Acme sync"', "ratelimit:", "request-id:")
+
+    for link, text in (
+        ("Pages", "Lease of the moon"),
+        ("Downloads", "Lease of the moon"),
+        ("Errors", "error-code: invalid_parameter"),
+    ):
+        page.driver.find_element(By.LINK_TEXT, link).click()
+        assert is_headed(page, link)
+        assert page.driver.title.startswith(link)
+        assert focused(page).get_attribute("id") == "content"
+        click(page, f"{RESPONSE} .run")
+        assert responds(page, text)
+        if link == "Downloads":
+            assert f"ID={document.id}" in page.find("#content .curl").text
+
+    page.driver.back()
+    assert eventually(lambda: text_in(page, "h1") == "Downloads")
+    stored = page.driver.execute_script(STORED)
+    assert acme.raw not in stored
+    assert f"{page.url}/api/docs/downloads" in stored
+    assert acme.raw not in page.source
+    page.reload()
+    assert page.find("#key").text == "Enter a key"
+    click(page, ".run")
+    assert page.find("dialog").is_displayed()
+
+
+def test_docs_reference_sends_what_is_filled_in(page: Browser, acme: Tenant) -> None:
+    document = factories.document(acme.workspace, "COMPLETED", title="Lease of the moon")
+    factories.document(acme.workspace, "SENT", title="Another one")
+    page.open("/api/docs/reference/search_documents")
+    page.find("[name=title]").send_keys("it's")
+    assert page.find("#content .curl").text.endswith(f"'{page.url}/api/v1/search?title=it%27s'")
+    page.find("[name=title]").clear()
+    statuses = Select(page.find("[name=status]"))
+    for status in ("COMPLETED", "DRAFT"):
+        statuses.select_by_visible_text(status)
+    query = "/api/v1/search?status=DRAFT&status=COMPLETED"
+    assert page.find("#content .curl").text.endswith(f"'{page.url}{query}'")
+    page.find("[name=title]").send_keys(Keys.ENTER)
+    enter(page, acme.raw)
+    assert responds(page, "200,", "Lease of the moon")
+    assert "Another one" not in page.find(RESPONSE).text
+
+    page.driver.find_element(By.LINK_TEXT, "Download a PDF").click()
+    filled = "return document.querySelector('[name=id]')?.value"
+    assert eventually(lambda: page.driver.execute_script(filled) == str(document.id))
+    page.find("[name=Range]").send_keys("bytes=0-3")
+    assert "-H 'Range: bytes=0-3'" in page.find("#content .curl").text
+    click(page, ".run")
+    assert responds(page, "206,", "Save the PDF", "content-range: bytes 0-3/")
+    page.find("[name=id]").clear()
+    click(page, ".run")  # the browser asks for the id
+    assert focused(page).get_attribute("name") == "id"
+
+
+def test_docs_page_can_be_used_with_the_keyboard(page: Browser, acme: Tenant) -> None:
+    assert press(page, Keys.TAB).text == "Skip to main content"
     press(page, Keys.ENTER)
-    assert eventually(lambda: focused(page).get_attribute("id") == "reference")
-    assert press(page, Keys.TAB).text == "Authorize"
+    assert eventually(lambda: focused(page).get_attribute("id") == "content")
+    codes = page.driver.find_elements(By.CSS_SELECTOR, "fieldset:has(#me-curl) pre")
+    page.driver.execute_script("document.getElementById('me-curl').focus()")
+    for number in (1, 2, 3, 0):
+        press(page, Keys.ARROW_RIGHT)
+        assert [code.is_displayed() for code in codes] == [i == number for i in range(4)]
+    assert press(page, Keys.TAB).text == "Copy"
+    assert press(page, Keys.TAB) == codes[0]  # it may need scrolling
+    assert press(page, Keys.TAB).text == "Run with your key"
+    press(page, Keys.ENTER, acme.raw, Keys.ENTER)
+    assert responds(page, "200,", '"name": "Acme"')
+
+
+def test_docs_page_remembers_the_language_and_nothing_else(page: Browser) -> None:
+    click(page, "label[for=me-python]")
+    page.open("/api/docs/pages")
+    shown = page.driver.find_elements(By.CSS_SELECTOR, "fieldset pre")
+    assert {code.get_attribute("class") for code in shown if code.is_displayed()} == {"python"}
+    assert page.driver.execute_script(STORED).startswith('[{"docs-language":"Python"},{},"",')
+
+
+def test_docs_page_copies_a_sample(page: Browser) -> None:
+    click(page, "label[for=me-dtd]")
+    click(page, ".copy")
+    assert eventually(lambda: page.find(".copy").text == "Copied")
+    code = page.find("pre.dtd").text
+    assert code.endswith("\ndtd me")
+    click(page, "#key")
+    field = page.find("dialog input")
+    field.send_keys(Keys.CONTROL, "v")
+    assert eventually(lambda: str(field.get_property("value")).split() == code.split())
+
+
+def test_docs_page_has_its_menu_behind_a_button_on_a_phone(page: Browser) -> None:
+    size = {"width": WIDTHS["phone"], "height": 800, "deviceScaleFactor": 1, "mobile": True}
+    page.cdp("Emulation.setDeviceMetricsOverride", **size)
+    assert not page.find("#menu").is_displayed()
+    page.find(".menu-button").click()
+    with page.next_page():
+        page.driver.find_element(By.LINK_TEXT, "Rate limit").click()
+    assert page.find("h1").text == "Rate limit"
+    assert not page.find("#menu").is_displayed()
+    page.cdp("Emulation.clearDeviceMetricsOverride")
+
+
+def test_docs_page_can_be_read_without_scripts(page: Browser) -> None:
+    page.cdp("Emulation.setScriptExecutionDisabled", value=True)
+    page.open("/api/docs")
+    try:
+        assert "Run with your key" not in page.text
+        assert "Enter a key" not in page.text
+        click_label = page.find("label[for=me-dtd]")
+        click_label.click()
+        assert page.find("pre.dtd").is_displayed()
+    finally:
+        page.cdp("Emulation.setScriptExecutionDisabled", value=False)

@@ -3,33 +3,26 @@
 import html
 import json
 import re
+import subprocess
+import sys
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
-from django.test import Client
 from standardwebhooks import WebhookVerificationError
 
 from config.api.responses import as_json
 from events.models import KEEP_DAYS, public_id
 from events.serializers import event
 from events.webhooks import policy, secrets, sender
+from events.webhooks.models import RESPONSE_LENGTH
+from tests.support.docs import samples, text_of
 from tests.support.factories import uid
 from tests.support.openapi import SCHEMA, resolved, validator
 
 WEBHOOK = SCHEMA["webhooks"]["document.*"]["post"]
 UNITS = {"h": 3600, "min": 60, "s": 1}
-
-
-def page() -> str:
-    return html.unescape(Client().get("/api/docs").content.decode())
-
-
-def introduction() -> str:
-    return str(SCHEMA["info"]["description"])
-
-
-TEXTS = {"/api/docs": page, "the OpenAPI document": introduction}
 
 
 def seconds(text: str) -> int:
@@ -38,21 +31,20 @@ def seconds(text: str) -> int:
     return 0 if text == "at once" else int(number) * UNITS[unit]
 
 
-@pytest.fixture(params=TEXTS)
-def text(request: pytest.FixtureRequest) -> str:
-    return re.sub(r"\s+", " ", TEXTS[request.param]())
+@pytest.fixture
+def text() -> str:
+    return re.sub(r"\s+", " ", html.unescape(text_of("/webhooks")))
 
 
 def test_docs_have_the_schedule_of_the_attempts(text: str) -> None:
-    cells = re.sub(r"</?t[dr]>|\|", " ", text)
-    rows = re.findall(r" (\d+) +(at once|\d+ (?:s|min|h)) ", cells)
+    rows = re.findall(r"<td>(\d+)</td><td>(at once|\d+ (?:s|min|h))</td>", text)
     found = [(int(number), seconds(wait)) for number, wait in rows]
     assert found == list(enumerate(policy.DELAYS, 1))
     assert len(policy.DELAYS) == 10
     assert "up to ten times" in text
     assert (policy.JITTER, policy.MOST_RETRY_AFTER) == (0.1, 3600)
     assert "up to a tenth shorter or longer" in text
-    assert "`Retry-After` says, an hour at most" in re.sub("</?code>", "`", text)
+    assert "<code>Retry-After</code> says, an hour at most" in text
 
 
 def test_docs_have_the_limits_of_webhooks_and_events(text: str) -> None:
@@ -63,14 +55,15 @@ def test_docs_have_the_limits_of_webhooks_and_events(text: str) -> None:
     assert "five days in which no attempt succeeds" in text
     assert "five minutes" in text  # the package's tolerance
     assert "Redirects are not followed" in text
+    assert f"<code>User-Agent: {sender.USER_AGENT}</code>" in text
+    assert f"first {RESPONSE_LENGTH:,} characters of your response" in text
+    assert (policy.AT_ONCE, policy.AT_ONCE_DEGRADED, policy.SLOW_SECONDS) == (10, 1, 2)
+    assert "up to ten requests at a time; one that fails or takes longer than 2 seconds" in text
 
 
-@pytest.mark.parametrize("where", TEXTS)
-def test_docs_lines_verify_what_the_service_signs(where: str) -> None:
-    pattern = r"(?s)```python\n(.*?)```|<pre tabindex=\"0\" class=\"python\"><code>(.*?)</code>"
-    [found] = re.findall(pattern, TEXTS[where]())
-    program = "".join(found)
-    assert program.strip().count("\n") == 2
+def test_docs_lines_verify_what_the_service_signs() -> None:
+    program = samples(text_of("/webhooks"))["verify"]["python"]
+    assert program.count("\n") == 2
     body, headers, secret = signed()
     values: dict[str, Any] = {"body": body, "headers": headers, "secret": secret}
     exec(program, values)  # noqa: S102 - our own
@@ -78,6 +71,37 @@ def test_docs_lines_verify_what_the_service_signs(where: str) -> None:
     values["body"] = body.replace(b"COMPLETED", b"DECLINED")
     with pytest.raises(WebhookVerificationError):
         exec(program, values)  # noqa: S102
+
+
+RUN_VERIFY = """
+const [body, headers, secret] = JSON.parse(process.argv[1]);
+console.log(verify(body, headers, secret).type);
+"""
+
+
+def test_docs_function_in_javascript_verifies_what_the_service_signs() -> None:
+    program = samples(text_of("/webhooks"))["verify"]["javascript"]
+    node = [str(Path(sys.executable).parent / "node"), "--input-type=module", "--eval"]
+
+    def verified(body: bytes, headers: dict[str, str], secret: str) -> str:
+        arguments = json.dumps([body.decode(), headers, secret])
+        done = subprocess.run(
+            [*node, program + RUN_VERIFY, arguments], capture_output=True, text=True
+        )
+        return done.stdout.strip() or re.findall("^Error: (.*)", done.stderr, re.MULTILINE)[0]
+
+    body, headers, secret = signed()
+    _, others, _ = signed()
+    both = f"{others['webhook-signature']} {headers['webhook-signature']}"
+    assert verified(body, headers, secret) == "document.completed"
+    assert verified(body, {**headers, "webhook-signature": both}, secret) == "document.completed"
+    assert verified(body + b" ", headers, secret) == "Wrong signature"
+    assert verified(body, headers | {"webhook-signature": "v1,x"}, secret) == "Wrong signature"
+    assert verified(body, headers | {"webhook-id": "evt_x"}, secret) == "Wrong signature"
+    for seconds in (-301, 400):  # a while passes until it is verified
+        sent = str(int(headers["webhook-timestamp"]) + seconds)
+        assert verified(body, {**headers, "webhook-timestamp": sent}, secret) == "Too old"
+    assert verified(body, {**headers, "webhook-timestamp": "now"}, secret) == "Too old"
 
 
 def signed() -> tuple[bytes, dict[str, str], str]:

@@ -1,0 +1,31 @@
+"""What the templates of /api/docs need: samples of code, and the texts of the OpenAPI document."""
+
+import re
+
+from django import template
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
+
+from config.docs.prose import prose
+from config.docs.reference import example
+
+register = template.Library()
+register.filter(prose)
+
+
+@register.simple_block_tag
+def sample(content: str, name: str, path: str = "", status: int = 200) -> SafeString:
+    """Code in one or several languages, each after a line such as "--- Python".
+
+    Args:
+        name: of its controls in the page.
+        path: of a request whose response is shown below, and which a reader can send. In it, `{id}`
+            is a document of the reader's workspace.
+        status: of the example that is shown before.
+    """
+    _, *parts = re.split(r"^--- (.+)\n", content, flags=re.MULTILINE)
+    codes = [(parts[i], parts[i + 1].strip()) for i in range(0, len(parts), 2)]
+    context = {"name": name, "codes": codes, "path": path}
+    if path:
+        context["example"] = example(path.partition("?")[0], status)
+    return SafeString(render_to_string("docs/sample.html", context))
