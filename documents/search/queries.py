@@ -13,13 +13,7 @@ from uuid import UUID
 
 from config.api.errors import InvalidParameter
 from config.runtime.database import Row, current
-from documents.api.queries import (
-    DOCUMENT_COLUMNS_SQL,
-    VISIBLE,
-    Position,
-    WithRecipients,
-    with_their_recipients,
-)
+from documents.api.queries import DOCUMENT_COLUMNS_SQL, VISIBLE, Position
 from documents.search.conditions import (
     LAST,
     Condition,
@@ -60,22 +54,25 @@ class Page(NamedTuple):
     """A page of a search.
 
     Attributes:
-        documents: those that match.
+        documents: the rows of those that match: DOCUMENT_COLUMNS.
         next: the position behind the page; None if nothing more can follow.
         searched_to: how far was looked, if that is why the page is not full.
     """
 
-    documents: list[WithRecipients]
+    documents: list[Row]
     next: Position | None
     searched_to: datetime | None
 
 
-def search(workspace_id: UUID, asked: Search, after: Position | None, limit: int) -> Page:
+def search(
+    workspace_id: UUID, asked: Search, after: Position | None, limit: int, looks: int = 1
+) -> Page:
     """The next documents that match.
 
     Args:
         after: only those that follow this position in the order of the search.
         limit: documents of the page.
+        looks: how many times BUDGET it may cost.
 
     Raises:
         InvalidParameter: the title has no words, or too many.
@@ -85,7 +82,7 @@ def search(workspace_id: UUID, asked: Search, after: Position | None, limit: int
     checks = [each for each in wanted if each is not met]
     read_in_order = newest.of_documents and newest.each is None
     cost = (READ if read_in_order else LED_TO) + sum(each.cost for each in checks)
-    most = max(1, int(BUDGET / cost))
+    most = max(1, int(BUDGET * looks / cost))
     source = _source(newest, asked, after, most)
     visible = Sql(VISIBLE.format(workspace="%s"), (workspace_id,))
     holds, values = all_of([visible, *(each.holds for each in checks)])
@@ -110,7 +107,7 @@ def search(workspace_id: UUID, asked: Search, after: Position | None, limit: int
     elif found and found[-1][-3] == most:
         following = (found[-1][-4], found[-1][-1])
         searched_to = following[0] if len(documents) < limit else None
-    return Page(with_their_recipients([row[:-4] for row in documents]), following, searched_to)
+    return Page([row[:-4] for row in documents], following, searched_to)
 
 
 def _words(title: str | None) -> list[str]:
