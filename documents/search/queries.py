@@ -6,13 +6,12 @@ many as BUDGET allows for one page. A page may then have fewer documents than as
 though others follow.
 """
 
-from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 from config.api.errors import InvalidParameter
-from config.runtime.database import Row, current
+from config.runtime.database import Row, fetch, fetch_planned
 from documents.api.queries import DOCUMENT_COLUMNS_SQL, VISIBLE, Position
 from documents.search.conditions import (
     LAST,
@@ -41,12 +40,12 @@ _BY_INDEX = "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off;"
 _SPELLINGS = """
     WITH RECURSIVE spelling (word) AS (
         SELECT min(word) FROM "documents_titleword"
-        WHERE workspace_id = %(workspace)s AND word >= %(word)s AND word < %(end)s
+        WHERE workspace_id = %s AND word >= %s AND word < %s
         UNION ALL
         SELECT (SELECT min(word) FROM "documents_titleword"
-            WHERE workspace_id = %(workspace)s AND word > spelling.word AND word < %(end)s)
+            WHERE workspace_id = %s AND word > spelling.word AND word < %s)
         FROM spelling WHERE spelling.word IS NOT NULL
-    ) SELECT word FROM spelling WHERE word IS NOT NULL LIMIT %(limit)s
+    ) SELECT word FROM spelling WHERE word IS NOT NULL LIMIT %s
 """
 
 
@@ -88,8 +87,8 @@ def search(
     holds, values = all_of([visible, *(each.holds for each in checks)])
     # The last document that is looked at comes too, whether it matches or not: the next page begins
     # behind it.
-    found = _rows(
-        f"""
+    found = fetch_planned(
+        f"""{_BY_INDEX}
         SELECT {DOCUMENT_COLUMNS_SQL}, time, number, matches, looked FROM (
             SELECT *, row_number() OVER (ORDER BY {_ORDER}) AS number
             FROM ({source.text}) AS source
@@ -114,10 +113,10 @@ def _words(title: str | None) -> list[str]:
     """The words that are searched for, as the database has those of titles."""
     if title is None:
         return []
-    [(words,)] = _rows("SELECT documents_words(%s)", (title,))
+    words = [word for (word,) in fetch("SELECT DISTINCT documents_words(%s)", (title,))]
     if not 1 <= len(words) <= WORDS_MAX:
         raise InvalidParameter("title", WORDS_EXPECTED)
-    return list(words)
+    return words
 
 
 def _order(
@@ -134,7 +133,7 @@ def _order(
             for each in wanted
         )
         values = [value for each in wanted for value in each.found.values]
-        [found] = _rows(f"SELECT {', '.join(counts)}", values)
+        [found] = fetch_planned(f"{_BY_INDEX} SELECT {', '.join(counts)}", values)
         fewest, rarest = min(zip(found, range(len(wanted)), strict=True))
         if fewest < RARE:
             rows, rare = everything.rows, wanted[rarest].found
@@ -154,10 +153,8 @@ def _spelled(condition: Condition, workspace_id: UUID) -> Newest | None:
     word, newest = condition.word, condition.newest
     if not word or not newest:
         return newest
-    found = _rows(
-        _SPELLINGS,
-        {"workspace": workspace_id, "word": word, "end": word + LAST, "limit": SPELLINGS + 1},
-    )
+    end = word + LAST
+    found = fetch(_SPELLINGS, (workspace_id, word, end, workspace_id, end, SPELLINGS + 1))
     return newest._replace(each=[w for (w,) in found]) if len(found) <= SPELLINGS else None
 
 
@@ -196,13 +193,3 @@ def _source(newest: Newest, asked: Search, after: Position | None, most: int) ->
         """,  # noqa: S608 - made of constants
         values,
     )
-
-
-def _rows(sql: str, values: Sequence[Any] | dict[str, Any]) -> list[Row]:
-    """Runs a statement that is planned for its values: which index is best depends on them."""
-    with current().cursor() as cursor:
-        cursor.execute(f"{_BY_INDEX} {sql}", values)
-        while cursor.nextset():
-            pass  # to the rows, which come last
-        rows: list[Row] = cursor.fetchall()
-    return rows
