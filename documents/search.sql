@@ -52,9 +52,9 @@ BEGIN
         FROM changed WHERE recipient.document_id = changed.id AND recipient.workspace_id IS NULL;
     ELSE
         DELETE FROM public.documents_titleword AS gone
-        USING changed, public.documents_words(title) AS old (word)
+        USING changed, public.documents_words(title) AS before (word)
         WHERE (gone.workspace_id, gone.word, gone.created_at, gone.document_id)
-            = (changed.workspace_id, old.word, changed.created_at, changed.id);
+            = (changed.workspace_id, before.word, changed.created_at, changed.id);
     END IF;
     RETURN NULL;
 END

@@ -110,42 +110,46 @@ def search(
 
 
 def _words(title: str | None) -> list[str]:
-    """The words that are searched for, as the database has those of titles."""
+    """The words that are searched for, as the database has those of titles, the longest last."""
     if title is None:
         return []
-    words = [word for (word,) in fetch("SELECT DISTINCT documents_words(%s)", (title,))]
+    words = {word for (word,) in fetch("SELECT documents_words(%s)", (title,))}
     if not 1 <= len(words) <= WORDS_MAX:
         raise InvalidParameter("title", WORDS_EXPECTED)
-    return words
+    return sorted(words, key=len)
 
 
 def _order(
     asked: Search, wanted: list[Condition], workspace_id: UUID
 ) -> tuple[Newest, Condition | None]:
     """The documents to look at, and the condition that all of these meet."""
-    everything = by_time(asked.sort, workspace_id)
     by_creation = asked.sort == "created"
     if by_creation and len(wanted) == 1 and wanted[0].newest and not wanted[0].word:
         return wanted[0].newest, wanted[0]
-    if wanted:
-        counts = (
-            f"(SELECT count(*) FROM ({each.found.text} LIMIT {RARE}) AS counted)"  # noqa: S608
-            for each in wanted
-        )
-        values = [value for each in wanted for value in each.found.values]
-        [found] = fetch_planned(f"{_BY_INDEX} SELECT {', '.join(counts)}", values)
-        fewest, rarest = min(zip(found, range(len(wanted)), strict=True))
-        if fewest < RARE:
-            rows, rare = everything.rows, wanted[rarest].found
-            led_to = Sql(
-                f"{rows.text} AND document.id IN ({rare.text})", (*rows.values, *rare.values)
-            )
-            return everything._replace(rows=led_to), wanted[rarest]
+    if rare := _rare(wanted):
+        return by_time(asked.sort, workspace_id, among=min(rare, key=len)), None
     if by_creation:
         for each in reversed(wanted):
+            # Of the words, only the longest is tried: it has the fewest spellings.
+            if each.word and each is not wanted[-1]:
+                continue
             if newest := _spelled(each, workspace_id):
                 return newest, each
-    return everything, None
+    return by_time(asked.sort, workspace_id), None
+
+
+def _rare(wanted: list[Condition]) -> list[list[UUID]]:
+    """For each condition that few documents meet, their ids."""
+    if not wanted:
+        return []
+    ids = (
+        f"""(SELECT CASE WHEN count(*) < {RARE} THEN coalesce(array_agg(DISTINCT id), '{{}}') END
+            FROM ({each.found.text} LIMIT {RARE}) AS counted (id))"""  # noqa: S608
+        for each in wanted
+    )
+    values = [value for each in wanted for value in each.found.values]
+    [found] = fetch_planned(f"{_BY_INDEX} SELECT {', '.join(ids)}", values)
+    return [each for each in found if each is not None]
 
 
 def _spelled(condition: Condition, workspace_id: UUID) -> Newest | None:
