@@ -12,9 +12,10 @@ from uuid import UUID
 
 from config.api.errors import InvalidParameter
 from config.runtime.database import Row, fetch, fetch_planned
-from documents.api.queries import DOCUMENT_COLUMNS_SQL, VISIBLE, Position
+from documents.api.queries import DOCUMENT_COLUMNS_SQL, Position
 from documents.search.conditions import (
     LAST,
+    OWN,
     Condition,
     Newest,
     Sql,
@@ -83,7 +84,7 @@ def search(
     cost = (READ if read_in_order else LED_TO) + sum(each.cost for each in checks)
     most = max(1, int(BUDGET * looks / cost))
     source = _source(newest, asked, after, most)
-    visible = Sql(VISIBLE.format(workspace="%s"), (workspace_id,))
+    visible = Sql(OWN, (workspace_id,))
     holds, values = all_of([visible, *(each.holds for each in checks)])
     # The last document that is looked at comes too, whether it matches or not: the next page begins
     # behind it.
