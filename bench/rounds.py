@@ -31,7 +31,8 @@ AMONG = 40  # small workspaces that are requested in turn
 PACES = (DRF, STARLETTE)  # half the rate of these, for all variants that can serve twice that
 LIST = ENDPOINTS[LIST25]
 SEARCH = "/api/v1/search?limit=25"
-# What is frequent, rare, frequent alone but not together, and what nothing matches.
+# What is frequent, rare, frequent alone but not together, what nothing matches, and as much as can
+# be asked for at once.
 SEARCHES = (
     "status=COMPLETED",
     "status=SENT&status=VIEWED",
@@ -44,8 +45,13 @@ SEARCHES = (
     "recipientStatus=BOUNCED",
     "title=lease",
     "title=lease+12",
+    "title=lease+acme",
     "title=lease+offer",
+    "title=1+2+3+4+5+6+7+8",
+    "title=lease&recipientStatus=SIGNED",
     "title=lease&recipientStatus=APPROVED&status=COMPLETED&sort=completed",
+    "title=lease+1+2+3+4+5+6+7&recipientStatus=SIGNED&status=COMPLETED&status=EXPIRED"
+    "&sentFrom=2023-01-01&createdFrom=2023-01-01&completedFrom=2023-01-01&expiresFrom=2023-01-01",
     "title=nothing",
 )
 

@@ -1,5 +1,6 @@
-"""Documents in the admin: read-only, for support staff who know a document or its workspace."""
+"""Documents in the admin, read-only: all for support staff, those of their workspace for admins."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import admin
@@ -22,6 +23,7 @@ from documents.evidence.views import evidence_file
 from documents.models import Document, Recipient
 from documents.permissions import may_view
 from documents.timeline import events
+from workspaces.directory import own_workspaces
 
 
 class RecipientInline(NoPermissions, TabularInline):
@@ -50,8 +52,10 @@ class RecipientInline(NoPermissions, TabularInline):
     completed = date_column("completed_at", "signed or approved")
     declined = date_column("declined_at", "declined")
 
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return may_view(request, "view_recipient")
+    def has_view_permission(self, request: HttpRequest, obj: Document | None = None) -> bool:
+        own = own_workspaces(request)
+        is_own = bool(own) if obj is None else obj.workspace_id in own
+        return is_own or may_view(request, "view_recipient")
 
 
 def in_order(document: Document) -> list[Recipient]:
@@ -64,12 +68,15 @@ EMAILS_SHOWN = 3  # recipients of a document that the list names
 
 @admin.register(Document)
 class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
-    """Documents of every workspace, including deleted ones; files cannot be downloaded here."""
+    """Support staff see those of every workspace, also deleted ones; workspace admins their own.
+
+    Files cannot be downloaded here.
+    """
 
     audit_lookup = "document_id"
     menu_position = 30
     empty_text = "No workspace has a document yet."
-    filter_form = DocumentFilter
+    change_list_template = "admin/documents/document/change_list.html"
     change_form_template = "admin/documents/document/change_form.html"
     list_display = (
         "title",
@@ -104,11 +111,38 @@ class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
     )
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return may_view(request, "view_document")
+        return may_view(request, "view_document") or bool(own_workspaces(request))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Document]:
         documents: QuerySet[Document] = super().get_queryset(request)
+        if not may_view(request, "view_document"):
+            documents = documents.filter(
+                workspace__in=list(own_workspaces(request)), deleted_at=None
+            )
         return documents.select_related("workspace").prefetch_related("recipients")
+
+    def get_filter_form(self, request: HttpRequest) -> DocumentFilter:
+        own = None if may_view(request, "view_document") else own_workspaces(request)
+        return DocumentFilter(request.GET, self.get_queryset(request), own)
+
+    def get_list_display(self, request: HttpRequest) -> list[Any]:
+        return self._shown(request, self.list_display)
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
+        return self._shown(request, self.fields)
+
+    def _shown(self, request: HttpRequest, names: Sequence[str]) -> list[Any]:
+        """Without what is the same for all documents that the user sees."""
+        hidden = set()
+        if not may_view(request, "view_document"):
+            hidden = {"deleted"}
+            if len(own_workspaces(request)) == 1:
+                hidden.add("workspace_link")
+        return [name for name in names if name not in hidden]
+
+    def found(self, request: HttpRequest, text: str, most: int) -> tuple[list[Any] | None, str]:
+        form = self.get_filter_form(request)
+        return (form.page(None, most)[0].rows if form.is_valid() else None), ""
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[DocumentChangeList]:
         return DocumentChangeList

@@ -1,25 +1,50 @@
 """The list of documents in the admin, and how they are found."""
 
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, time
+from typing import Any
 from uuid import UUID
 
 from django import forms
-from django.core.exceptions import ValidationError
-from django.db.models import Q
+from django.db.models import Q, QuerySet
+from django.http import QueryDict
 
 from audit.admin.search import beginning_in, ids_in
-from audit.admin.workspace_filter import WorkspaceField
+from audit.admin.workspace_filter import WorkspaceField, own_workspace_field
 from config.api.errors import InvalidParameter
-from config.api.parameters import LIMIT_MAX
 from config.console.changelist import AFTER, FilterForm, KeysetChangeList
-from documents.models import Document
-from documents.search.parameters import EVERYTHING, WORDS_EXPECTED
+from config.console.keyset import Page, Position
+from documents.models import Document, DocumentStatus, RecipientStatus
+from documents.search.parameters import SORTS, TEXT_MAX, WORDS_EXPECTED, Range, Search
 from documents.search.queries import search
 
 MOST = 10  # documents whose ids begin with the same digits
+LOOKS = 100  # times what a page of the API looks at: a user waits for 0.1 s, and clicks less often
+
+
+def any_of(label: str, choices: list[tuple[str, Any]]) -> forms.ChoiceField:
+    return forms.ChoiceField(label=label, required=False, choices=[("", "Any"), *choices])
+
+
+def day(label: str) -> forms.DateField:
+    widget = forms.DateInput({"type": "date", "max": "9999-12-31"}, format="%Y-%m-%d")
+    return forms.DateField(label=label, help_text="UTC", required=False, widget=widget)
+
+
+def midnight(day: date | None) -> datetime | None:
+    return datetime.combine(day, time.min, UTC) if day else None
 
 
 class DocumentFilter(FilterForm):
-    """Finds documents by their id, or within their workspace; without either of them, none."""
+    """Finds documents by their ids, or as the API does within a workspace.
+
+    Args:
+        documents: those that the user may see.
+        own: the workspaces that the user may choose from, id → what to call it; None for all.
+
+    Attributes:
+        ids: what `q` finds, whatever other filters but the workspace say.
+    """
 
     q = forms.CharField(
         label="Document id or title",
@@ -28,62 +53,116 @@ class DocumentFilter(FilterForm):
         widget=forms.TextInput(attrs={"type": "search", "autocomplete": "off"}),
         help_text=(
             "The id, its first 8 characters, or a URL of the API with it; "
-            f"within a workspace, words of the title find the newest {LIMIT_MAX}"
+            "within a workspace, words of the title"
         ),
     )
-    workspace = WorkspaceField()
+    workspace: forms.Field = WorkspaceField()
+    status = any_of("Status", DocumentStatus.choices)
+    recipient = forms.CharField(
+        label="Recipient’s e-mail", help_text="Whole", required=False, max_length=TEXT_MAX
+    )
+    recipient_status = any_of("Recipient’s status", RecipientStatus.choices)
+    created_from, created_before = day("Created from"), day("Created before")
+    ids: list[UUID]
+
+    def __init__(
+        self, data: QueryDict, documents: QuerySet[Document], own: Mapping[UUID, str] | None
+    ) -> None:
+        super().__init__(data)
+        self.documents, self.own = documents, own
+        if own is not None:
+            field = self.fields["workspace"] = own_workspace_field(own)
+            field.choices = [("", "Choose one"), *((str(id), own[id]) for id in own)]
+
+    def clean_workspace(self) -> UUID | None:
+        chosen: UUID | None = self.cleaned_data["workspace"]
+        return next(iter(self.own)) if not chosen and self.own and len(self.own) == 1 else chosen
 
     def clean(self) -> None:
         text, workspace_id = self.cleaned_data.get("q", ""), self.cleaned_data.get("workspace")
-        found = ids_in(text)
+        self.ids = ids_in(text)
         if digits := beginning_in(text):
-            found = documents_beginning_with(digits)
-        if text and not found and workspace_id and not self.errors:
-            found = titled(text, workspace_id)
-        elif text and not found and not digits:
+            self.ids = beginning_with(digits, self.documents)
+        if text and not self.ids and not digits and not workspace_id:
             self.add_error(
                 "q", "There is no document id in this. An id is a UUID. Or choose a workspace."
             )
-        self.cleaned_data["q"] = found
 
-    def alternatives(self) -> list[Q]:
-        ids, workspace_id = self.cleaned_data["q"], self.cleaned_data["workspace"]
-        if self.data.get("q", "").strip():
-            within = Q(workspace_id=workspace_id) if workspace_id else Q()
-            return [Q(pk=id) & within for id in ids]
-        # As in the index `document_newest`.
-        return [Q(workspace_id=workspace_id, deleted_at=None)] if workspace_id else []
+    def search(self) -> Search:
+        """The filters as parameters of the API's search."""
+        values = self.cleaned_data
+        bounds = [midnight(values[f"created_{end}"]) for end in ("from", "before")]
+        return Search(
+            (values["status"],) if values["status"] else (),
+            values["recipient"] or None,
+            values["recipient_status"] or None,
+            values["q"] or None,
+            (Range("created", *bounds),) if any(bounds) else (),
+            SORTS[0],
+        )
+
+    def page(self, after: Position | None, size: int) -> tuple[Page, datetime | None]:
+        """The next documents, and how far was looked if that is why there are no more of them.
+
+        The form is valid; words that are not become its error.
+        """
+        workspace_id = self.cleaned_data["workspace"]
+        ids: list[Any] = self.ids
+        older, searched_to, within = None, None, Q()
+        if workspace_id:
+            within = Q(workspace_id=workspace_id)
+            if not ids:
+                position = (after.created_at, after.id) if after else None
+                try:
+                    found = search(workspace_id, self.search(), position, size, looks=LOOKS)
+                except InvalidParameter:
+                    self.add_error("q", f"Type an id, or {WORDS_EXPECTED}.")
+                    return Page([], None, None), None
+                ids = [row[0] for row in found.documents]
+                older = found.next and Position(*found.next)
+                searched_to = found.searched_to
+        rows = self.documents.filter(within, pk__in=ids).order_by("-created_at", "-id")
+        return Page(list(rows), None, older), searched_to
 
 
-def documents_beginning_with(digits: str) -> list[UUID]:
+def beginning_with(digits: str, documents: QuerySet[Document]) -> list[UUID]:
     """The first few documents whose id begins with 8 hexadecimal digits."""
     first, last = (UUID(digits + d * 24) for d in "0f")
-    found = Document.objects.filter(pk__gte=first, pk__lte=last).order_by("pk")
+    found = documents.filter(pk__gte=first, pk__lte=last).order_by("pk")
     return list(found.values_list("pk", flat=True)[:MOST])
 
 
-def titled(words: str, workspace_id: UUID) -> list[UUID]:
-    """The newest documents of a workspace whose titles have these words, as the API finds them.
-
-    Raises:
-        ValidationError: there are no words, or too many.
-    """
-    try:
-        found = search(workspace_id, EVERYTHING._replace(title=words), None, LIMIT_MAX)
-    except InvalidParameter:
-        raise ValidationError({"q": f"Type an id, or {WORDS_EXPECTED}."}) from None
-    return [UUID(row[0]) for row, _ in found.documents]
-
-
 class DocumentChangeList(KeysetChangeList):
-    """Says why it is empty."""
+    """Says why it is empty.
+
+    Attributes:
+        searched_to: how far was looked, if that is why there are no more documents.
+    """
+
+    form: DocumentFilter
+    searched_to: datetime | None = None
+
+    def get_page(self, after: Position | None, before: Position | None) -> Page:
+        if not self.form.is_valid():
+            return Page([], None, None)
+        page, self.searched_to = self.form.page(after, self.list_per_page)
+        return page
+
+    @property
+    def is_first(self) -> bool:
+        return AFTER not in self.params
 
     @property
     def empty_text(self) -> str:
-        if not self.narrowed:
-            return "Search for the id of a document, or choose a workspace."
-        if self.form.data.get("q"):
-            if self.form.data.get("workspace"):
-                return "No document of this workspace has this id, or these words in its title."
+        values = self.form.cleaned_data
+        if values["q"] and not values["workspace"]:
             return "No document has this id. Deleted documents are found too."
-        return "Nothing older." if AFTER in self.params else "This workspace has no documents."
+        if not values["workspace"]:
+            return "Search for the id of a document, or choose a workspace."
+        if self.searched_to:
+            return "Nothing matches yet."
+        if not self.is_first:
+            return "Nothing older matches."
+        if self.form.changed_data not in ([], ["workspace"]):
+            return "No document of this workspace matches, or has this id."
+        return "This workspace has no documents."

@@ -15,24 +15,28 @@ DECLARE
     ), '');
 BEGIN
     -- NFKD separates a letter from its accents, which go; what else it separated, NFC joins again.
-    -- The scripts from Devanagari to Myanmar, and Khmer, have signs that are a part of a word.
+    -- ASCII has none. The scripts from Devanagari to Myanmar, and Khmer, have signs that are a part
+    -- of a word.
     EXECUTE replace($function$
         CREATE OR REPLACE FUNCTION documents_folded(title text) RETURNS text
             LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN
-            ' ' || translate(lower(regexp_replace(normalize(regexp_replace(
-                normalize(title, NFKD), '[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]', '', 'g'
-            ), NFC) UNICODE, '[^[:alnum:]\u0900-\u109f\u1780-\u17ff]+', ' ', 'g') UNICODE),
+            ' ' || translate(lower(regexp_replace((
+                CASE WHEN octet_length(title) = length(title) THEN title
+                ELSE normalize(regexp_replace(
+                    normalize(title, NFKD), '[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]', '', 'g'
+                ), NFC) END
+            ) UNICODE, '[^[:alnum:]\u0900-\u109f\u1780-\u17ff]+', ' ', 'g') UNICODE),
             'łøđħı', 'lodhi')
     $function$, 'UNICODE', unicode);
 END
 $do$;
 
--- The different words of a title. A longer one is cut: an index has a limit.
-CREATE OR REPLACE FUNCTION documents_words(title text) RETURNS text[]
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN ARRAY(
-    SELECT DISTINCT left(word, 60)
-    FROM string_to_table(public.documents_folded(title), ' ') AS word WHERE word <> ''
-);
+-- The words of a title. A longer one is cut: an index has a limit.
+CREATE OR REPLACE FUNCTION documents_words(title text) RETURNS SETOF text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT left(word, 60)
+    FROM unnest(string_to_array(btrim(public.documents_folded(title)), ' ')) AS word
+$$;
 
 CREATE OR REPLACE FUNCTION documents_words_added_removed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -41,16 +45,16 @@ BEGIN
     ELSIF TG_OP = 'INSERT' THEN
         INSERT INTO public.documents_titleword (workspace_id, word, created_at, document_id)
         SELECT workspace_id, word, created_at, id
-        FROM changed, unnest(public.documents_words(title)) AS word ON CONFLICT DO NOTHING;
+        FROM changed, public.documents_words(title) AS word ON CONFLICT DO NOTHING;
         -- Recipients may be inserted before their document: the foreign key is checked at the end.
         UPDATE public.documents_recipient AS recipient
         SET workspace_id = changed.workspace_id, document_created_at = changed.created_at
         FROM changed WHERE recipient.document_id = changed.id AND recipient.workspace_id IS NULL;
     ELSE
-        DELETE FROM public.documents_titleword AS gone USING changed
-        WHERE gone.workspace_id = changed.workspace_id AND gone.created_at = changed.created_at
-            AND gone.document_id = changed.id
-            AND gone.word = ANY (public.documents_words(changed.title));
+        DELETE FROM public.documents_titleword AS gone
+        USING changed, public.documents_words(title) AS before (word)
+        WHERE (gone.workspace_id, gone.word, gone.created_at, gone.document_id)
+            = (changed.workspace_id, before.word, changed.created_at, changed.id);
     END IF;
     RETURN NULL;
 END
@@ -67,11 +71,11 @@ CREATE OR REPLACE TRIGGER words_truncated AFTER TRUNCATE ON documents_document
 CREATE OR REPLACE FUNCTION documents_words_changed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     DELETE FROM public.documents_titleword
-    WHERE workspace_id = OLD.workspace_id AND word = ANY (public.documents_words(OLD.title))
-        AND created_at = OLD.created_at AND document_id = OLD.id;
+    WHERE workspace_id = OLD.workspace_id AND created_at = OLD.created_at AND document_id = OLD.id
+        AND word IN (SELECT public.documents_words(OLD.title));
     INSERT INTO public.documents_titleword (workspace_id, word, created_at, document_id)
     SELECT NEW.workspace_id, word, NEW.created_at, NEW.id
-    FROM unnest(public.documents_words(NEW.title)) AS word ON CONFLICT DO NOTHING;
+    FROM public.documents_words(NEW.title) AS word ON CONFLICT DO NOTHING;
     UPDATE public.documents_recipient
     SET workspace_id = NEW.workspace_id, document_created_at = NEW.created_at
     WHERE document_id = NEW.id

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html
@@ -11,6 +12,7 @@ from django.utils.html import format_html
 from audit import downloads
 from audit.admin.links import page_and_entries, pages_of
 from audit.models import LISTED, Action, AuditEntry
+from audit.scope import scope_of
 from documents.models import Document, Recipient
 
 MOST = 50  # entries of the audit log that are shown
@@ -38,14 +40,17 @@ class Event:
 
 
 def events(request: HttpRequest, document: Document) -> tuple[list[Event], bool]:
-    """The events, oldest first, and whether there are older entries in the audit log."""
+    """The events, oldest first, and whether there are older entries in the audit log.
+
+    Only entries that the user may see: a document may have come from another workspace.
+    """
     # Its index begins with the document; the newest entries are read.
-    entries = AuditEntry.objects.filter(LISTED, document_id=document.pk)
-    newest = list(entries.order_by("-created_at", "-id")[: MOST + 1])
+    entries = AuditEntry.objects.filter(scope_of(request).condition(), document_id=document.pk)
+    newest = list(entries.filter(LISTED).order_by("-created_at", "-id")[: MOST + 1])
     found = [
         *_of_fields(document),
         *(event for each in document.recipients.all() for event in _of_recipient(each)),
-        *_of_entries(request, newest[:MOST]),
+        *_of_entries(request, newest[:MOST], entries),
     ]
     # The last signature completes the document, at the same moment.
     found.sort(key=lambda event: (event.at, event.text == COMPLETED))
@@ -82,9 +87,11 @@ def _of_recipient(recipient: Recipient) -> Iterator[Event]:
             yield Event(at, state, text)
 
 
-def _of_entries(request: HttpRequest, entries: list[AuditEntry]) -> Iterator[Event]:
+def _of_entries(
+    request: HttpRequest, entries: list[AuditEntry], among: QuerySet[AuditEntry]
+) -> Iterator[Event]:
     pages = pages_of(request)
-    ends = downloads.ends_of(entries, AuditEntry.objects.all())
+    ends = downloads.ends_of(entries, among)
     for entry in entries:
         if entry.action == Action.DOCUMENT_DOWNLOADED:
             outcome = downloads.outcome(entry, ends.get(entry.request_id))

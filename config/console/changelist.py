@@ -72,16 +72,21 @@ class KeysetChangeList(ChangeList):
         return self.model_admin.get_filtered(request, self.form)
 
     def get_results(self, request: HttpRequest) -> None:
-        after, before = self._position(AFTER), self._position(BEFORE)
-        alternatives = self.form.alternatives() if self.form.is_valid() else []
-        self.page = keyset.page(
-            self.queryset, alternatives, after=after, before=before, size=self.list_per_page
-        )
+        self.page = self.get_page(self._position(AFTER), self._position(BEFORE))
         self.result_list = self.page.rows
         self.result_count = len(self.page.rows)
         self.full_result_count = None
         self.show_full_result_count = False
         self.show_admin_actions = self.can_show_all = self.multi_page = False
+
+    def get_page(
+        self, after: keyset.Position | None, before: keyset.Position | None
+    ) -> keyset.Page:
+        """The rows to show: what follows `after`, or ends at `before`, or else the newest."""
+        alternatives = self.form.alternatives() if self.form.is_valid() else []
+        return keyset.page(
+            self.queryset, alternatives, after=after, before=before, size=self.list_per_page
+        )
 
     def _position(self, name: str) -> keyset.Position | None:
         """The position in a URL parameter; a malformed one is an error of the form."""

@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import psycopg
 from django.db import (
     DEFAULT_DB_ALIAS,
     Error,
@@ -18,6 +19,7 @@ from django.db import (
     connections,
 )
 from psycopg import pq
+from psycopg.adapt import Transformer
 from psycopg.errors import (
     DuplicatePreparedStatement,
     FeatureNotSupported,
@@ -71,6 +73,32 @@ def fetch(sql: str, parameters: Sequence[Any]) -> list[Row]:
         rows = connection.transformer.load_rows(0, result.ntuples, tuple)
     if connection.queries_logged:
         connection.queries_log.append({"sql": connection.ops.compose_sql(sql, parameters)})
+    return rows
+
+
+def fetch_planned(sql: str, parameters: Sequence[Any]) -> list[Row]:
+    """Runs a statement that is planned for its values, and returns its rows.
+
+    Like `fetch`, it avoids psycopg's cursors and Django's loader of times, which take a millisecond
+    of processor time for 25 documents.
+
+    Args:
+        sql: with `%s` for each parameter. Settings may come before it (`SET LOCAL …;`).
+        parameters: each is of a type that psycopg writes as a literal.
+
+    Raises:
+        django.db.Error: as from Django's own cursors.
+    """
+    connection = current()
+    connection.ensure_connection()
+    with connection.guard(), connection.wrap_database_errors:
+        text = psycopg.ClientCursor(connection.connection).mogrify(sql, parameters)
+        result = connection.connection.run(text.encode())
+        loader = Transformer()
+        loader.set_pgresult(result)
+        rows = loader.load_rows(0, result.ntuples, tuple)
+    if connection.queries_logged:
+        connection.queries_log.append({"sql": text})
     return rows
 
 

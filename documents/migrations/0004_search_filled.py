@@ -17,7 +17,7 @@ FILL = f"""
     ), words AS (
         INSERT INTO documents_titleword (workspace_id, word, created_at, document_id)
         SELECT workspace_id, word, created_at, id
-        FROM batch, unnest(documents_words(title)) AS word ON CONFLICT DO NOTHING
+        FROM batch, documents_words(title) AS word ON CONFLICT DO NOTHING
     )
     SELECT count(*), (array_agg(id ORDER BY id DESC))[1] FROM batch
 """

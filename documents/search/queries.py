@@ -6,22 +6,16 @@ many as BUDGET allows for one page. A page may then have fewer documents than as
 though others follow.
 """
 
-from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 from config.api.errors import InvalidParameter
-from config.runtime.database import Row, current
-from documents.api.queries import (
-    DOCUMENT_COLUMNS_SQL,
-    VISIBLE,
-    Position,
-    WithRecipients,
-    with_their_recipients,
-)
+from config.runtime.database import Row, fetch, fetch_planned
+from documents.api.queries import DOCUMENT_COLUMNS_SQL, Position
 from documents.search.conditions import (
     LAST,
+    OWN,
     Condition,
     Newest,
     Sql,
@@ -47,12 +41,12 @@ _BY_INDEX = "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off;"
 _SPELLINGS = """
     WITH RECURSIVE spelling (word) AS (
         SELECT min(word) FROM "documents_titleword"
-        WHERE workspace_id = %(workspace)s AND word >= %(word)s AND word < %(end)s
+        WHERE workspace_id = %s AND word >= %s AND word < %s
         UNION ALL
         SELECT (SELECT min(word) FROM "documents_titleword"
-            WHERE workspace_id = %(workspace)s AND word > spelling.word AND word < %(end)s)
+            WHERE workspace_id = %s AND word > spelling.word AND word < %s)
         FROM spelling WHERE spelling.word IS NOT NULL
-    ) SELECT word FROM spelling WHERE word IS NOT NULL LIMIT %(limit)s
+    ) SELECT word FROM spelling WHERE word IS NOT NULL LIMIT %s
 """
 
 
@@ -60,22 +54,25 @@ class Page(NamedTuple):
     """A page of a search.
 
     Attributes:
-        documents: those that match.
+        documents: the rows of those that match: DOCUMENT_COLUMNS.
         next: the position behind the page; None if nothing more can follow.
         searched_to: how far was looked, if that is why the page is not full.
     """
 
-    documents: list[WithRecipients]
+    documents: list[Row]
     next: Position | None
     searched_to: datetime | None
 
 
-def search(workspace_id: UUID, asked: Search, after: Position | None, limit: int) -> Page:
+def search(
+    workspace_id: UUID, asked: Search, after: Position | None, limit: int, looks: int = 1
+) -> Page:
     """The next documents that match.
 
     Args:
         after: only those that follow this position in the order of the search.
         limit: documents of the page.
+        looks: how many times BUDGET it may cost.
 
     Raises:
         InvalidParameter: the title has no words, or too many.
@@ -85,14 +82,14 @@ def search(workspace_id: UUID, asked: Search, after: Position | None, limit: int
     checks = [each for each in wanted if each is not met]
     read_in_order = newest.of_documents and newest.each is None
     cost = (READ if read_in_order else LED_TO) + sum(each.cost for each in checks)
-    most = max(1, int(BUDGET / cost))
+    most = max(1, int(BUDGET * looks / cost))
     source = _source(newest, asked, after, most)
-    visible = Sql(VISIBLE.format(workspace="%s"), (workspace_id,))
+    visible = Sql(OWN, (workspace_id,))
     holds, values = all_of([visible, *(each.holds for each in checks)])
     # The last document that is looked at comes too, whether it matches or not: the next page begins
     # behind it.
-    found = _rows(
-        f"""
+    found = fetch_planned(
+        f"""{_BY_INDEX}
         SELECT {DOCUMENT_COLUMNS_SQL}, time, number, matches, looked FROM (
             SELECT *, row_number() OVER (ORDER BY {_ORDER}) AS number
             FROM ({source.text}) AS source
@@ -110,46 +107,50 @@ def search(workspace_id: UUID, asked: Search, after: Position | None, limit: int
     elif found and found[-1][-3] == most:
         following = (found[-1][-4], found[-1][-1])
         searched_to = following[0] if len(documents) < limit else None
-    return Page(with_their_recipients([row[:-4] for row in documents]), following, searched_to)
+    return Page([row[:-4] for row in documents], following, searched_to)
 
 
 def _words(title: str | None) -> list[str]:
-    """The words that are searched for, as the database has those of titles."""
+    """The words that are searched for, as the database has those of titles, the longest last."""
     if title is None:
         return []
-    [(words,)] = _rows("SELECT documents_words(%s)", (title,))
+    words = {word for (word,) in fetch("SELECT documents_words(%s)", (title,))}
     if not 1 <= len(words) <= WORDS_MAX:
         raise InvalidParameter("title", WORDS_EXPECTED)
-    return list(words)
+    return sorted(words, key=len)
 
 
 def _order(
     asked: Search, wanted: list[Condition], workspace_id: UUID
 ) -> tuple[Newest, Condition | None]:
     """The documents to look at, and the condition that all of these meet."""
-    everything = by_time(asked.sort, workspace_id)
     by_creation = asked.sort == "created"
     if by_creation and len(wanted) == 1 and wanted[0].newest and not wanted[0].word:
         return wanted[0].newest, wanted[0]
-    if wanted:
-        counts = (
-            f"(SELECT count(*) FROM ({each.found.text} LIMIT {RARE}) AS counted)"  # noqa: S608
-            for each in wanted
-        )
-        values = [value for each in wanted for value in each.found.values]
-        [found] = _rows(f"SELECT {', '.join(counts)}", values)
-        fewest, rarest = min(zip(found, range(len(wanted)), strict=True))
-        if fewest < RARE:
-            rows, rare = everything.rows, wanted[rarest].found
-            led_to = Sql(
-                f"{rows.text} AND document.id IN ({rare.text})", (*rows.values, *rare.values)
-            )
-            return everything._replace(rows=led_to), wanted[rarest]
+    if rare := _rare(wanted):
+        return by_time(asked.sort, workspace_id, among=min(rare, key=len)), None
     if by_creation:
         for each in reversed(wanted):
+            # Of the words, only the longest is tried: it has the fewest spellings.
+            if each.word and each is not wanted[-1]:
+                continue
             if newest := _spelled(each, workspace_id):
                 return newest, each
-    return everything, None
+    return by_time(asked.sort, workspace_id), None
+
+
+def _rare(wanted: list[Condition]) -> list[list[UUID]]:
+    """For each condition that few documents meet, their ids."""
+    if not wanted:
+        return []
+    ids = (
+        f"""(SELECT CASE WHEN count(*) < {RARE} THEN coalesce(array_agg(DISTINCT id), '{{}}') END
+            FROM ({each.found.text} LIMIT {RARE}) AS counted (id))"""  # noqa: S608
+        for each in wanted
+    )
+    values = [value for each in wanted for value in each.found.values]
+    [found] = fetch_planned(f"{_BY_INDEX} SELECT {', '.join(ids)}", values)
+    return [each for each in found if each is not None]
 
 
 def _spelled(condition: Condition, workspace_id: UUID) -> Newest | None:
@@ -157,10 +158,8 @@ def _spelled(condition: Condition, workspace_id: UUID) -> Newest | None:
     word, newest = condition.word, condition.newest
     if not word or not newest:
         return newest
-    found = _rows(
-        _SPELLINGS,
-        {"workspace": workspace_id, "word": word, "end": word + LAST, "limit": SPELLINGS + 1},
-    )
+    end = word + LAST
+    found = fetch(_SPELLINGS, (workspace_id, word, end, workspace_id, end, SPELLINGS + 1))
     return newest._replace(each=[w for (w,) in found]) if len(found) <= SPELLINGS else None
 
 
@@ -199,13 +198,3 @@ def _source(newest: Newest, asked: Search, after: Position | None, most: int) ->
         """,  # noqa: S608 - made of constants
         values,
     )
-
-
-def _rows(sql: str, values: Sequence[Any] | dict[str, Any]) -> list[Row]:
-    """Runs a statement that is planned for its values: which index is best depends on them."""
-    with current().cursor() as cursor:
-        cursor.execute(f"{_BY_INDEX} {sql}", values)
-        while cursor.nextset():
-            pass  # to the rows, which come last
-        rows: list[Row] = cursor.fetchall()
-    return rows

@@ -8,6 +8,7 @@ from config.api.request import ApiRequest
 from config.api.responses import as_json, cacheable_response, link_to_next
 from config.api.viewsets import ApiViewSet
 from documents.api.pagination import decode_cursor, encode_cursor
+from documents.api.queries import with_their_recipients
 from documents.api.serializers import DocumentPage, document_object
 from documents.search.parameters import CURSOR_EXPECTED, read
 from documents.search.queries import search
@@ -23,7 +24,8 @@ class SearchViewSet(ApiViewSet):
         scope = (request.auth.workspace_id, f"search {as_json(asked).decode()}")
         after = decode_cursor(cursor, *scope, CURSOR_EXPECTED) if cursor else None
         found = search(scope[0], asked, after, size)
-        page = DocumentPage([document_object(*each) for each in found.documents], None)
+        documents = with_their_recipients(found.documents)
+        page = DocumentPage([document_object(*each) for each in documents], None)
         headers = {}
         if found.next:
             page.next_cursor = encode_cursor(found.next, *scope)

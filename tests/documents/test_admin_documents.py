@@ -1,4 +1,4 @@
-"""The documents in the admin: for support and superusers, found by their id, read-only."""
+"""The documents in the admin, read-only: for support and superusers, and for workspace admins."""
 
 import re
 from urllib.parse import quote
@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from audit.models import Action, AuditEntry
 from documents.models import Document
+from documents.search import queries
 from documents.timeline import events
 from tests.support import factories
 from tests.support.database import no_entries
@@ -22,12 +23,13 @@ from tests.support.staff import (
     body,
     errors,
     happened,
+    member,
     of,
     shown,
     signed_in,
     support,
 )
-from workspaces.models import Workspace
+from workspaces.models import Membership, Workspace
 
 LOOKUP = reverse("admin:audit_auditentry_workspaces")
 
@@ -255,10 +257,130 @@ def test_document_page_is_not_shown_without_its_entry(transactional_db: None, ac
     assert b"Lease" not in response.content
 
 
-def test_documents_admin_is_closed_to_an_admin_of_the_workspace(
-    acme: Tenant, lease: Document
+# --- Filters
+
+
+def test_documents_admin_filters_as_the_api_does(
+    acme: Tenant, umbrella: Tenant, sam: Client
 ) -> None:
+    made = factories.listed(
+        acme.workspace,
+        3,
+        title=lambda n: f"Lease {n}",
+        status=lambda n: ("DRAFT", "SENT", "SENT")[n],
+        created_at=lambda n: at(f"2026-03-0{n + 1} 00:00:00"),
+    )
+    for document, status in zip(made, ("PENDING", "SENT", "VIEWED"), strict=True):
+        factories.recipient(document, status=status, email="Ada@example.com")
+    factories.recipient(made[0], status="SENT", email="bob@example.com")
+    factories.recipient(factories.listed(umbrella.workspace, 1)[0], email="ada@example.com")
+    for query, found in [
+        ("status=SENT", [2, 1]),
+        ("recipient=ada@example.com", [2, 1, 0]),
+        ("recipient_status=SENT", [1, 0]),
+        ("recipient=ada@example.com&recipient_status=SENT", [1]),
+        ("created_from=2026-03-02", [2, 1]),
+        ("created_before=2026-03-02", [0]),
+        ("q=lease&created_from=2026-03-02&created_before=2026-03-03&status=SENT", [1]),
+    ]:
+        listed = shown(sam, f"?workspace={acme.workspace.pk}&{query}", DOCUMENTS)
+        assert listed.result_list == [made[n] for n in found], query
+    # An id is found whatever the other filters say.
+    query = f"?q={made[0].pk}&workspace={acme.workspace.pk}&status=SENT"
+    assert shown(sam, query, DOCUMENTS).result_list == [made[0]]
+
+
+def test_documents_admin_says_how_far_it_looked(
+    acme: Tenant, sam: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queries, "BUDGET", 0.05)
+    monkeypatch.setattr(queries, "RARE", 1)
+    day = "2026-03-{:02}"
+    made = factories.listed(
+        acme.workspace,
+        20,
+        title=lambda n: "Offer" if n == 19 else "Lease",
+        created_at=lambda n: at(f"{day.format(20 - n)} 00:00:00"),
+    )
+    looked = shown(sam, f"?workspace={acme.workspace.pk}&q=offer", DOCUMENTS)
+    assert looked.result_list == made[19:]
+    html = body(sam.get(f"{DOCUMENTS}?workspace={acme.workspace.pk}&q=offer+lease"))
+    assert "Nothing matches yet." in html
+    assert "Documents were looked at back to" in html
+    assert "Look further" in html
+
+
+# --- Workspace admins
+
+
+def test_documents_of_a_workspace_are_open_to_its_admins(acme: Tenant, lease: Document) -> None:
+    mine = factories.document(acme.workspace, title="Ähnlich")
+    factories.recipient(mine, email="ada@example.com")
+    assert acme.get(f"/documents/{mine.id}/download").status == 200
     client = signed_in(acme.admin)
+    listed = body(client.get(DOCUMENTS))
+    for text in ("Ähnlich", "ada@example.com"):
+        assert text in listed
+    for text in ("Lease", "column-deleted", "column-workspace_link"):
+        assert text not in listed
+    for query, found in [("", [mine]), ("?q=ahn", [mine]), (f"?q={mine.pk}", [mine])]:
+        assert shown(client, query, DOCUMENTS).result_list == found
+    html = body(client.get(page(mine)))
+    for text in ("Ähnlich", "ada@example.com", "Downloaded (original)", "Acme sync"):
+        assert text in html
+    assert "/download" not in html
+    assert "deleted" not in html
+    assert [entry[0] for entry in viewed()] == [acme.admin.username]
+    assert "Ähnlich" in body(client.get(reverse("admin:search"), {"q": "ahn"}, follow=True))
+
+
+def test_documents_that_are_deleted_or_of_others_do_not_exist_for_an_admin(
+    acme: Tenant, umbrella: Tenant, lease: Document
+) -> None:
+    [theirs] = factories.listed(umbrella.workspace, 1, title="Secret")
+    client = signed_in(acme.admin)
+    pages = set()
+    for id in (lease.pk, theirs.pk, uid(9)):
+        response = client.get(page(Document(id=id)))
+        assert response.status_code == 404
+        pages.add(re.sub('name="csrfmiddlewaretoken" value="[^"]+"', "", body(response)))
+        for query in (f"?q={id}", f"?q={str(id)[:8]}"):
+            assert shown(client, query, DOCUMENTS).result_list == []
+    assert len(pages) == 1
+    for query in (f"?workspace={umbrella.workspace.pk}", "?workspace=Umbrella"):
+        assert errors(client, query, DOCUMENTS)
+        assert "Secret" not in body(client.get(f"{DOCUMENTS}{query}"))
+    assert shown(client, "?q=secret", DOCUMENTS).result_list == []
+    assert viewed() == []
+
+
+def test_documents_admin_lets_an_admin_of_two_workspaces_choose(
+    acme: Tenant, umbrella: Tenant
+) -> None:
+    Membership.objects.create(workspace=umbrella.workspace, user=acme.admin, role="ADMIN")
+    [mine], [other] = (
+        factories.listed(tenant.workspace, 1, title="Lease") for tenant in (acme, umbrella)
+    )
+    client = signed_in(acme.admin)
+    assert shown(client, "", DOCUMENTS).result_list == []
+    for tenant, document in ((acme, mine), (umbrella, other)):
+        query = f"?q=lease&workspace={tenant.workspace.pk}"
+        assert shown(client, query, DOCUMENTS).result_list == [document]
+        assert shown(client, f"?q={document.pk}", DOCUMENTS).result_list == [document]
+
+
+def test_timeline_of_an_admin_has_no_entries_of_another_workspace(
+    acme: Tenant, umbrella: Tenant
+) -> None:
+    document = factories.document(umbrella.workspace)
+    assert umbrella.get(f"/documents/{document.pk}/download").status == 200
+    Document.objects.filter(pk=document.pk).update(workspace=acme.workspace)
+    assert "Umbrella" not in body(signed_in(acme.admin).get(page(document)))
+    assert "Umbrella sync" in body(signed_in(support()).get(page(document)))
+
+
+def test_documents_admin_is_closed_to_members(acme: Tenant, lease: Document) -> None:
+    client = signed_in(member(acme.workspace, "bob@acme.example"))
     for url in (DOCUMENTS, page(lease), LOOKUP):
         response = client.get(url)
         assert response.status_code == 403
@@ -266,7 +388,18 @@ def test_documents_admin_is_closed_to_an_admin_of_the_workspace(
 
 
 @pytest.mark.parametrize(
-    "query", ["q=x", "q=%00", "q=1", "after=1.1", f"after=1.{'a' * 5000}", f"before={uid(1)}"]
+    "query",
+    [
+        "q=x",
+        "q=%00",
+        "q=1",
+        "after=1.1",
+        f"after=1.{'a' * 5000}",
+        f"before={uid(1)}",
+        "status=PAID",
+        "created_from=2026-02-30",
+        "recipient=%00",
+    ],
 )
 def test_documents_admin_names_a_parameter_that_is_not_valid(
     lease: Document, sam: Client, query: str
@@ -295,7 +428,7 @@ def test_documents_admin_needs_as_many_queries_whatever_it_lists(
     with CaptureQueriesContext(connection) as captured:
         sam.get(f"{DOCUMENTS}?workspace={acme.workspace.id}")
     asked = [query["sql"] for query in captured if "documents_" in query["sql"]]
-    assert len(asked) == 2
+    assert len(asked) == 3
     assert not [sql for sql in asked if "COUNT(" in sql or "OFFSET" in sql]
 
 

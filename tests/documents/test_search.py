@@ -344,6 +344,8 @@ INDEXES = {
     "recipient=ada@b.c&recipientStatus=SIGNED&sort=completed": "recipient_email",
     "recipientStatus=SENT": "recipient_status_newest",
     "title=le": "documents_titleword_pkey",
+    "title=offer": "documents_document_pkey",
+    "title=offer&sort=completed": "documents_document_pkey",
     "recipientStatus=SENT&title=le": "documents_titleword_pkey",
     "sort=completed": "document_completed",
     "sort=completed&status=SENT&title=lease": "document_completed",
@@ -379,6 +381,9 @@ def test_search_looks_at_few_documents_by_an_index(acme: Tenant, umbrella: Tenan
     with connection.cursor() as cursor:
         for table in ("document", "recipient", "titleword"):
             cursor.execute(f"ANALYZE documents_{table}")
+        # What is rare now, though the statistics say that it is frequent.
+        offers = acme.workspace.documents.filter(title="Offer")
+        offers.exclude(pk=offers[0].pk).update(title="Gone")
         for query, index in INDEXES.items():
             with CaptureQueriesContext(connection) as captured:
                 assert acme.get(f"/search?{query}").status == 200

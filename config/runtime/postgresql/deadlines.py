@@ -82,6 +82,11 @@ class Connection(psycopg.Connection[Any]):
         self.pgconn.send_query_prepared(name, values, result_format=pq.Format.BINARY)
         return self._result()
 
+    def run(self, sql: bytes) -> PGresult:
+        """The result of the last of these statements. Errors as of `run_prepared`."""
+        self.pgconn.send_query(sql)
+        return self._result()
+
     def _result(self) -> PGresult:
         pgconn = self.pgconn
         if pgconn.flush():  # it is large, and the server reads slowly
@@ -95,7 +100,7 @@ class Connection(psycopg.Connection[Any]):
                     raise psycopg.OperationalError("the server has not responded in time")
                 pgconn.consume_input()
             elif following := pgconn.get_result():
-                result = result or following
+                result = following
             elif result and result.status in _SUCCESS:
                 return result
             else:
