@@ -31,12 +31,11 @@ class Part:
 
     Attributes:
         size: how many bytes are there.
-        received: how many bytes were written by this process.
         etag: of the file that they are the beginning of; None if a process before has begun it.
     """
 
     def __init__(self, path: Path) -> None:
-        self.path, self.received, self._shared = path, 0, True
+        self.path, self._shared = path, True
         self.etag: str | None = None
         self._file: IO[bytes] = path.open("a+b")
         if not is_locked(self._file, path):
@@ -69,7 +68,6 @@ class Part:
             raise
         self._hash.update(block)
         self.size += len(block)
-        self.received += len(block)
 
     def save(self, to: Path) -> Path:
         """Gives the file its name, once all of it is on the disk."""

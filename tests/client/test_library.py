@@ -125,7 +125,7 @@ def test_models_have_the_fields_and_values_of_the_openapi_document() -> None:
     classes = [kind for kind in found if issubclass(kind, models.Model) and kind != models.Model]
     for kind in classes:
         schema = schemas[names.get(kind.__name__, kind.__name__)]
-        found_keys = [key for _, key, _ in models._fields(kind)]  # type: ignore[arg-type]
+        found_keys = [models.camel(name) for name in models.types_of(kind)]  # type: ignore[arg-type]
         assert found_keys == list(schema["properties"])
     assert len(classes) == 10
     for name in ("DocumentStatus", "SigningOrder", "RecipientRole", "RecipientStatus"):

@@ -19,6 +19,11 @@ OWN = ("client", "limit")  # names in `search_documents` that are no parameters 
 
 
 def mcp(client: Client, options: Namespace) -> None:
+    """Serve the workspace, read-only, to a program of AI over standard input and output.
+
+    example:
+      dtd mcp --folder ~/agreements
+    """
     from mcp.server import MCPServer
     from mcp.server.mcpserver.exceptions import ToolError
     from pydantic import Field
