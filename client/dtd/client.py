@@ -8,11 +8,11 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote
 
 from dtd import errors
@@ -31,7 +31,7 @@ T = TypeVar("T")
 log = logging.getLogger("dtd")
 
 
-class Client:
+class Client(AbstractContextManager["Client"]):
     """A client of one workspace. Threads can share it; it needs no `close()` at the exit.
 
     ```python
@@ -95,9 +95,6 @@ class Client:
     def __repr__(self) -> str:
         return f"Client(base_url={self.base_url!r})"
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, *exc_info: object) -> None:
         self.close()
 
@@ -113,7 +110,9 @@ class Client:
         self, *, status: DocumentStatus | str | None = None, page_size: int = 100
     ) -> Iterator[Document]:
         """All documents, newest first, or those with a status."""
-        return self._documents("/api/v1/documents", {"status": status, "limit": page_size})
+        params = {"status": status, "limit": page_size}
+        for page in self._pages("/api/v1/documents", Document, "cursor", params):
+            yield from page.data
 
     def search(
         self, *, page_size: int = 100, **parameters: str | date | Sequence[str] | None
@@ -133,17 +132,13 @@ class Client:
         Raises:
             InvalidParameter: There is no such parameter, or its value is not valid.
         """
-        params = {
+        params: dict[str, Any] = {
             camel(name): value.isoformat() if isinstance(value, date) else value
             for name, value in parameters.items()
         }
-        return self._documents("/api/v1/search", {**params, "limit": page_size})
-
-    def _documents(self, path: str, params: dict[str, Any]) -> Iterator[Document]:
-        for page in self._pages(path, Document, "cursor", params):
+        params["limit"] = page_size
+        for page in self._pages("/api/v1/search", Document, "cursor", params):
             yield from page.data
-            if page.next_cursor is None:
-                return
 
     def document(self, id: str) -> Document:
         """One document with its recipients.
@@ -173,10 +168,7 @@ class Client:
             CursorExpired: Events may be missing. Request `after="now"`, then list all documents.
         """
         params = {"after": after, "type": type, "limit": 100}
-        for page in self._pages("/api/v1/events", Event, "after", params):
-            yield page
-            if not page.data:
-                return
+        return self._pages("/api/v1/events", Event, "after", params)
 
     def download(self, id: str, *, type: str | None = None, to: str | os.PathLike[str]) -> Path:
         """Downloads a PDF: as a whole or not at all, whatever happens.
@@ -226,7 +218,7 @@ class Client:
         with self._get(path, {"type": type}, headers) as response:
             if response.status_code != 206:
                 part.restart()
-            part.etag = response.headers.get("ETag")
+            part.etag = response.headers.get("ETag", "")
             for block in response.iter_raw():
                 part.write(block)
         if response.headers.get("Repr-Digest") != f"sha-256=:{part.digest}:":
@@ -248,10 +240,13 @@ class Client:
     def _pages(
         self, path: str, model: type[ModelType], cursor: str, params: dict[str, Any]
     ) -> Iterator[Page[ModelType]]:
+        """Pages of documents until there is no cursor, of events until one is empty."""
         while True:
             body = self._json(path, params)
-            page = Page([model.parse(each) for each in body["data"]], body.get("nextCursor"))
+            page = Page([model.parse(each) for each in body["data"]], body["nextCursor"])
             yield page
+            if page.next_cursor is None or (model is Event and not page.data):
+                return
             params = params | {cursor: page.next_cursor}
 
     @contextmanager
@@ -317,23 +312,20 @@ class Pace:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._interval = self._next = self._reset = 0.0
+        self._interval = self._last = self._reset = 0.0
 
     def note(self, header: str) -> None:
         """Reads the header `RateLimit`."""
         if found := re.search(r"r=(\d+);t=(\d+)", header):
-            left, seconds = int(found[1]), int(found[2])
-            with self._lock:
-                self._reset = time.monotonic() + seconds
-                self._interval = seconds / (left + 1) if left < SLOW_BELOW else 0.0
-                self._next = max(self._next, time.monotonic() + self._interval)
+            left, seconds, now = int(found[1]), int(found[2]), time.monotonic()
+            self._interval = seconds / (left + 1) if left < SLOW_BELOW else 0.0
+            self._last, self._reset = max(self._last, now), now + seconds
 
     def wait(self) -> None:
         """Waits for this request's turn."""
         with self._lock:
             now = time.monotonic()
-            turn = max(now, min(self._next, self._reset))
-            self._next = turn + self._interval
+            self._last = turn = max(now, min(self._last + self._interval, self._reset))
         if turn > now:
             time.sleep(turn - now)
 

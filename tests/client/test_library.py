@@ -183,9 +183,10 @@ def test_errors_have_the_request_id(
     foreign = factories.document(umbrella.workspace)
     with pytest.raises(errors.DocumentNotFound) as missing:
         client.document(str(foreign.id))
-    assert str(missing.value) == "There is no such document in this workspace."
     assert (missing.value.status, missing.value.code) == (404, "document_not_found")
     assert re.fullmatch("[0-9a-f]{32}", missing.value.request_id)
+    text = f"There is no such document in this workspace. (Request-Id {missing.value.request_id})"
+    assert str(missing.value) == text
     with pytest.raises(errors.InvalidParameter, match="'status'"):
         list(client.documents(status="PARTIALLY_SIGNED"))
     with pytest.raises(errors.PlanLimit) as plan, dtd.Client(freebie.raw, base) as other:

@@ -97,7 +97,7 @@ def test_waiting_reads_every_page(examples: Examples, acme: Tenant) -> None:
 
 
 def test_waiting_prints_one_line_if_nobody_has_to_sign(examples: Examples) -> None:
-    assert examples.run("dtd", "waiting") == "Nobody has to sign anything.\n"
+    assert examples.run("dtd", "waiting") == "Nothing found.\n"
 
 
 def test_waiting_allows_its_reader_to_stop_early(examples: Examples, acme: Tenant) -> None:

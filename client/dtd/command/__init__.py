@@ -7,6 +7,7 @@ import logging
 import os
 import re
 import sys
+from collections.abc import Callable, Iterable
 from itertools import islice
 from pathlib import Path
 from typing import Any, NoReturn, get_args
@@ -14,7 +15,7 @@ from typing import Any, NoReturn, get_args
 from dtd.client import Client
 from dtd.command import follow, output, pull, serve
 from dtd.errors import APIError, Error
-from dtd.models import DocumentStatus, EventType, RecipientStatus
+from dtd.models import DocumentStatus, RecipientStatus
 from dtd.version import VERSION
 
 ABOUT = """\
@@ -34,8 +35,7 @@ FAILURES = (KeyboardInterrupt, ImportError, OSError, Error, ValueError)
 def me(client: Client, options: argparse.Namespace) -> None:
     """Show the workspace and the key, with document counts.
 
-    example:
-      dtd me
+    example: dtd me
     """
     found = client.me()
     row = {"workspace": found.workspace.name, "key": found.key.name}
@@ -44,7 +44,9 @@ def me(client: Client, options: argparse.Namespace) -> None:
 
 
 def search(client: Client, options: argparse.Namespace) -> None:
-    """List documents, newest first, or find them by status, times, people and title.
+    """List documents, newest first, or find them by status, times, recipients and title.
+
+    TIME is a day of UTC such as 2026-07-01, or a date-time with its offset.
 
     example:
       dtd search --completed-from 2026-07-01 --json
@@ -62,8 +64,7 @@ def search(client: Client, options: argparse.Namespace) -> None:
 def get(client: Client, options: argparse.Namespace) -> None:
     """Show one document, or download its PDF.
 
-    example:
-      dtd get 5d7f… --to . --type signed
+    example: dtd get 5d7f… --to . --type signed
     """
     if options.to:
         print(client.download(options.id, type=options.type, to=options.to))
@@ -74,8 +75,7 @@ def get(client: Client, options: argparse.Namespace) -> None:
 def waiting(client: Client, options: argparse.Namespace) -> None:
     """List who still has to sign or approve, and since when.
 
-    example:
-      dtd waiting --csv >waiting.csv
+    example: dtd waiting --csv >waiting.csv
     """
     found = client.search(status=["SENT", "VIEWED", "PARTIALLY_SIGNED"])
     rows = [row for document in found for row in output.waiting_rows(document)]
@@ -86,8 +86,7 @@ def waiting(client: Client, options: argparse.Namespace) -> None:
 def verify(options: argparse.Namespace) -> int:
     """Check the evidence file of a document, offline.
 
-    example:
-      dtd verify evidence.json --key NAME+HASH+KEY --file signed.pdf
+    example: dtd verify evidence.json --key NAME+HASH+KEY --file signed.pdf
     """
     from dtd import verify_evidence  # which anybody can run without this package
 
@@ -105,8 +104,7 @@ def verify(options: argparse.Namespace) -> int:
 def completion(options: argparse.Namespace) -> None:
     """Print the completion for a shell.
 
-    example:
-      eval "$(dtd completion bash)"
+    example: eval "$(dtd completion bash)"
     """
     import argcomplete
 
@@ -119,67 +117,48 @@ def positive(text: str) -> int:
     return number
 
 
-Arguments = dict[str, dict[str, Any]]
 SORTS = ["created", "completed", "expires"]
-ENDS = {"from": "this time or later", "before": "before this time"}
-SERVICE: Arguments = {
-    "--base-url": {"metavar": "URL", "help": "instead of DTD_BASE_URL"},
-    "--key-file": {"metavar": "FILE", "help": "the key, with mode 600; - is standard input"},
-    "--patience": {
-        "type": float,
-        "default": 120,
-        "metavar": "SECONDS",
-        "help": "how long to retry; 120 by default",
-    },
-}
-FORMATS: Arguments = {
-    "--json": {"action": "store_true", "help": "one JSON object a line"},
-    "--csv": {"action": "store_true"},
-}
-SEARCH: Arguments = {
+SEARCH: dict[str, dict[str, Any]] = {
     "--status": {"choices": get_args(DocumentStatus), "action": "append"},
     **{
-        f"--{time}-{end}": {"metavar": "TIME", "help": f"{text}: 2026-07-01, a day of UTC"}
-        for time in ["sent", *SORTS]
-        for end, text in ENDS.items()
+        f"--{time}-{end}": {"metavar": "TIME"}
+        for time in ("created", "sent", "completed", "expires")
+        for end in ("from", "before")
     },
     "--recipient": {"metavar": "EMAIL"},
     "--recipient-status": {"choices": get_args(RecipientStatus)},
     "--title": {"metavar": "WORDS", "help": "beginnings of words of the title"},
-    "--sort": {"choices": SORTS, "help": "default: the first time above that is given"},
+    "--sort": {"choices": SORTS, "help": "newest first; default: by the time that is asked for"},
 }
-EVENTS: Arguments = {
+OPTIONS = SEARCH | {
+    "--key-file": {"metavar": "FILE", "help": "the key, with mode 600; - is standard input"},
+    "--json": {"action": "store_true", "help": "one JSON object a line"},
+    "--csv": {"action": "store_true"},
+    "--limit": {"type": positive, "metavar": "N", "help": "at most N; all without it"},
+    "id": {"metavar": "ID"},
+    "--to": {"metavar": "PATH", "help": "download to this folder or file"},
+    "--type": {"help": "signed, original or certificate; of an event: document.completed, …"},
+    "target": {"metavar": "TARGET", "help": "a folder or s3://BUCKET/PREFIX"},
+    "--state": {"type": Path, "metavar": "FILE", "help": "default: TARGET/SHA256SUMS"},
     "--after": {"default": "now", "metavar": "CURSOR", "help": "default: from now"},
-    "--type": {"choices": get_args(EventType)[:-1]},
+    "--forward": {"metavar": "URL", "required": True},
+    "--folder": {"metavar": "DIR", "required": True, "help": "for its downloads"},
+    "evidence": {"metavar": "EVIDENCE"},
+    "--key": {"metavar": "NAME+HASH+KEY", "required": True, "help": "the public key"},
+    "--file": {"metavar": "PDF", "action": "append", "default": []},
+    "shell": {"choices": ["bash", "zsh", "fish"]},
 }
-COMMANDS: dict[Any, Arguments] = {
-    me: SERVICE | FORMATS,
-    search: SERVICE
-    | FORMATS
-    | SEARCH
-    | {"--limit": {"type": positive, "metavar": "N", "help": "at most N; all without it"}},
-    get: SERVICE
-    | {
-        "id": {"metavar": "ID"},
-        "--to": {"metavar": "PATH", "help": "download to this folder or file"},
-        "--type": {"choices": ["signed", "original", "certificate"]},
-    },
-    waiting: SERVICE | FORMATS,
-    pull.pull: SERVICE
-    | {
-        "target": {"metavar": "TARGET", "help": "a folder or s3://BUCKET/PREFIX"},
-        "--state": {"type": Path, "metavar": "FILE", "help": "default: TARGET/SHA256SUMS"},
-    },
-    follow.watch: SERVICE | EVENTS | {"--json": FORMATS["--json"]},
-    follow.listen: SERVICE | EVENTS | {"--forward": {"metavar": "URL", "required": True}},
-    serve.mcp: SERVICE
-    | {"--folder": {"metavar": "DIR", "required": True, "help": "for its downloads"}},
-    verify: {
-        "evidence": {"metavar": "EVIDENCE"},
-        "--key": {"metavar": "NAME+HASH+KEY", "required": True, "help": "the public key"},
-        "--file": {"metavar": "PDF", "action": "append", "default": []},
-    },
-    completion: {"shell": {"choices": ["bash", "zsh", "fish"]}},
+COMMANDS: dict[Callable[..., int | None], Iterable[str]] = {
+    me: ["--key-file", "--json", "--csv"],
+    search: [*SEARCH, "--limit", "--key-file", "--json", "--csv"],
+    get: ["id", "--to", "--type", "--key-file"],
+    waiting: ["--key-file", "--json", "--csv"],
+    pull.pull: ["target", "--state", "--key-file"],
+    follow.watch: ["--after", "--type", "--key-file", "--json"],
+    follow.listen: ["--forward", "--after", "--type", "--key-file"],
+    serve.mcp: ["--folder", "--key-file"],
+    verify: ["evidence", "--key", "--file"],
+    completion: ["shell"],
 }
 
 
@@ -194,7 +173,7 @@ def parser() -> Parser:
     made = Parser("dtd", description=__doc__, epilog=ABOUT, formatter_class=raw)
     made.add_argument("--version", action="version", version=f"dtd {VERSION}")
     commands = made.add_subparsers(metavar="COMMAND", required=True)
-    for run, arguments in COMMANDS.items():
+    for run, names in COMMANDS.items():
         text = inspect.getdoc(run) or ""
         command = commands.add_parser(
             run.__name__,
@@ -205,8 +184,8 @@ def parser() -> Parser:
             allow_abbrev=False,
         )
         command.set_defaults(run=run)
-        for name, settings in arguments.items():
-            command.add_argument(name, **settings)
+        for name in names:
+            command.add_argument(name, **OPTIONS[name])
     return made
 
 
@@ -226,25 +205,25 @@ def key_from(file: str | None) -> str | None:
 
 
 def execute(options: argparse.Namespace) -> int | None:
-    if "key_file" not in options:
-        status: int | None = options.run(options)
-        return status
-    key = key_from(options.key_file)
-    with Client(key, options.base_url, patience=options.patience) as client:
-        return options.run(client, options)
+    if "key_file" not in options:  # it needs no service
+        return options.run(options)  # type: ignore[no-any-return]
+    with Client(key_from(options.key_file)) as client:
+        return options.run(client, options)  # type: ignore[no-any-return]
 
 
 def failure(exc: BaseException) -> tuple[int, str]:
     """The exit status of an error, and its sentence."""
-    if isinstance(exc, KeyboardInterrupt):
-        return 130, "Interrupted."
-    if isinstance(exc, ImportError):
-        name = (exc.name or "").partition(".")[0]
-        return 2, f"{name} is missing: pip install 'dtd-client[{EXTRAS.get(name, name)}]'"
-    if isinstance(exc, OSError):
-        return 1, f"{exc.filename or type(exc).__name__}: {exc.strerror or exc}"
-    refused = isinstance(exc, APIError) and 400 <= exc.status < 500 and exc.status != 429
-    return 3 if refused else 2 if isinstance(exc, ValueError) else 1, output.sentence(exc)
+    match exc:
+        case KeyboardInterrupt():
+            return 130, "Interrupted."
+        case ImportError():
+            name = (exc.name or "").partition(".")[0]
+            return 2, f"{name} is missing: pip install 'dtd-client[{EXTRAS.get(name, name)}]'"
+        case OSError():
+            return 1, f"{exc.filename or type(exc).__name__}: {exc.strerror or exc}"
+        case APIError() if 400 <= exc.status < 500 and exc.status != 429:
+            return 3, str(exc)
+    return 2 if isinstance(exc, ValueError) else 1, str(exc)
 
 
 def main(words: list[str] | None = None) -> None:

@@ -30,8 +30,7 @@ def events(client: Client, options: Namespace) -> Iterator[Event]:
 def watch(client: Client, options: Namespace) -> None:
     """Print events as they come.
 
-    example:
-      dtd watch --type document.completed
+    example: dtd watch --type document.completed
     """
     for event in events(client, options):
         line = f"{event.raw['timestamp'][:19]}  {event.type:<26}  {event.data.id}"
@@ -41,8 +40,7 @@ def watch(client: Client, options: Namespace) -> None:
 def listen(client: Client, options: Namespace) -> None:
     """Forward events to a URL, signed like webhooks.
 
-    example:
-      dtd listen --forward http://localhost:3000/hook
+    example: dtd listen --forward http://localhost:3000/hook
     """
     import httpx
     from standardwebhooks import Webhook

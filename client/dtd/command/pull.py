@@ -137,7 +137,7 @@ class Copier:
                         document = self.client.document(id)
                         if document.status == "COMPLETED":
                             self.copy(document)
-            self.keep_cursor(page.next_cursor or "")
+            self.keep_cursor(page.next_cursor)
 
     def copy_all(self) -> None:
         """Copies all completed documents. Those that are completed meanwhile are for the next run:
@@ -154,7 +154,7 @@ class Copier:
                     f"new files, {self.new / seconds:.1f} a second, {left} left",
                     end="" if bar else "\n",
                 )
-        self.keep_cursor(page.next_cursor or "")
+        self.keep_cursor(page.next_cursor)
 
     def check_workspace(self) -> int:
         """Returns how many completed documents the workspace has; the state must be of it."""
@@ -197,7 +197,7 @@ class Copier:
             self.known.add(file)
             self.new, self.in_a_row = self.new + 1, 0
 
-    def keep_cursor(self, cursor: str) -> None:
+    def keep_cursor(self, cursor: str | None) -> None:
         """Saves the cursor, unless a file that precedes it is still to be copied."""
         if not self.failed:
             content = self.content()

@@ -1,15 +1,14 @@
 """`dtd mcp`: a read-only server of the Model Context Protocol over standard input and output."""
 
-import functools
 from argparse import Namespace
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from dtd.client import Client
-from dtd.command.output import sentence
 from dtd.errors import Error
 from dtd.models import DocumentStatus, EventType, RecipientStatus
 
@@ -21,8 +20,7 @@ OWN = ("client", "limit")  # names in `search_documents` that are no parameters 
 def mcp(client: Client, options: Namespace) -> None:
     """Serve the workspace, read-only, to a program of AI over standard input and output.
 
-    example:
-      dtd mcp --folder ~/agreements
+    example: dtd mcp --folder ~/agreements
     """
     from mcp.server import MCPServer
     from mcp.server.mcpserver.exceptions import ToolError
@@ -34,15 +32,16 @@ def mcp(client: Client, options: Namespace) -> None:
         raise ValueError(f"{options.folder} is not a folder.")
     server = MCPServer("dtd", instructions=ABOUT, log_level="WARNING")
 
-    def tool(function: Callable[..., Any]) -> None:
-        @functools.wraps(function)
-        def call(*words: Any, **named: Any) -> Any:
-            try:
-                return function(*words, **named)
-            except (Error, ValueError, OSError) as exc:
-                raise ToolError(sentence(exc)) from exc
+    @contextmanager
+    def shown_errors() -> Iterator[None]:
+        """The server hides the text of other errors from its client."""
+        try:
+            yield
+        except (Error, ValueError, OSError) as exc:
+            raise ToolError(str(exc)) from exc
 
-        server.tool()(call)
+    def tool(function: Callable[..., Any]) -> None:
+        server.tool()(shown_errors()(function))
 
     @tool
     def who_am_i() -> Object:
