@@ -25,7 +25,7 @@ from events.models import Generation
 from tests.events.test_events import settled
 from tests.support import factories
 from tests.support.client import forget_requests
-from tests.support.examples import Examples, Requests, file_size_limit
+from tests.support.examples import Examples, Requests
 from tests.support.factories import Tenant, at
 from tests.support.proxy import Proxy
 from tests.support.server import eventually
@@ -116,24 +116,12 @@ def test_pull_copies_all_agreements_and_nothing_in_a_second_run(
     assert requests() == ["events 200"]
 
 
-def test_pull_copies_what_is_new_even_if_it_was_created_long_ago(
-    examples: Examples, agreements: list[Document], acme: Tenant
-) -> None:
-    old = factories.document(acme.workspace, "SENT", created_at=at("2020-01-01 00:00:00"))
-    examples.run("dtd", "pull", "here")
-    complete(old)
-    assert eventually(settled)
-    before = downloads()
-    assert examples.run("dtd", "pull", "here") == "2 new files.\n"
-    assert downloads() == before + 2
-    assert copies(examples.folder / "here") == wanted([*agreements, old])
-
-
 def test_pull_reads_only_the_documents_that_the_events_name(
     examples: Examples, agreements: list[Document], acme: Tenant
 ) -> None:
     examples.run("dtd", "pull", "here")
-    new = [complete(factories.document(acme.workspace, "SENT")) for _ in range(3)]
+    old = at("2020-01-01 00:00:00")
+    new = [complete(factories.document(acme.workspace, "SENT", created_at=old)) for _ in range(3)]
     gone, reverted = complete(new.pop()), factories.document(acme.workspace, "COMPLETED")
     gone.deleted_at = at("2026-03-04 00:00:00")
     gone.save()
@@ -354,20 +342,6 @@ def test_pull_killed_before_each_step_with_a_file_is_completed_by_the_next_run(
     assert downloads() <= 2 * steps + steps - 1
 
 
-def test_pull_leaves_no_half_written_file(examples: Examples, acme: Tenant) -> None:
-    signed = factories.stored(bytes(200_000))
-    document = factories.document(acme.workspace, "COMPLETED", signed=signed)
-    with file_size_limit(100_000):
-        printed = examples.run("dtd", "pull", "here", status=1)
-    folder = examples.folder / "here"
-    [part] = folder.glob("*.part")
-    assert printed.endswith(f"here/{part.name}: File too large\n")
-    assert [file.stat().st_size for file in folder.glob("*.part")] == [100_000]
-    assert not list(folder.glob("*.pdf"))
-    examples.run("dtd", "pull", "here")
-    assert copies(folder) == wanted([document])
-
-
 def test_pull_repairs_whatever_a_crash_left_of_state_and_files(
     examples: Examples, agreements: list[Document]
 ) -> None:
@@ -408,27 +382,6 @@ def test_pull_refuses_a_file_that_arrives_damaged_and_copies_the_others(
         assert copies(examples.folder / "here") == wanted([bad, good])
     finally:
         front.stop()
-
-
-def test_pull_retries_a_download_that_breaks_off(examples: Examples, acme: Tenant) -> None:
-    content = random.Random(5).randbytes(1_000_000)  # noqa: S311 - bytes to tell parts by
-    document = factories.document(acme.workspace, "COMPLETED", signed=factories.stored(content))
-    cut: list[bytes] = []
-
-    def once(block: bytes) -> bytes:
-        if content[500_000:500_020] in block and not cut:
-            cut.append(block)
-            raise ConnectionResetError
-        return block
-
-    front = Proxy(examples.environment["DTD_BASE_URL"], once)
-    examples.environment["DTD_BASE_URL"] = front.url
-    try:
-        assert "Waiting 1 s." in examples.run("dtd", "pull", "here")
-    finally:
-        front.stop()
-    assert cut
-    assert copies(examples.folder / "here") == wanted([document])
 
 
 def test_pull_waits_as_long_as_a_503_says(examples: Examples, agreements: list[Document]) -> None:
