@@ -245,7 +245,7 @@ class Client(AbstractContextManager["Client"]):
             body = self._json(path, params)
             page = Page([model.parse(each) for each in body["data"]], body["nextCursor"])
             yield page
-            if page.next_cursor is None or (model is Event and not page.data):
+            if page.next_cursor is None or (cursor == "after" and not page.data):
                 return
             params = params | {cursor: page.next_cursor}
 

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from audit.models import Action, AuditEntry
 from audit.record import record
+from audit.sealing.keys import PrivateKey
 from documents import storage
 from documents.models import Document
 from tests.support import factories

@@ -106,9 +106,9 @@ def completion(options: argparse.Namespace) -> None:
 
     example: eval "$(dtd completion bash)"
     """
-    import argcomplete
+    from argcomplete.shell_integration import shellcode
 
-    print(argcomplete.shellcode(["dtd"], shell=options.shell))
+    print(shellcode(["dtd"], shell=options.shell))
 
 
 def positive(text: str) -> int:

@@ -26,7 +26,7 @@ def mcp(client: Client, options: Namespace) -> None:
     from mcp.server.mcpserver.exceptions import ToolError
     from pydantic import Field
 
-    Limit = Annotated[int, Field(ge=1, le=100)]  # noqa: N806 - a type
+    limits = Field(ge=1, le=100)
     folder = Path(options.folder).resolve()
     if not folder.is_dir():
         raise ValueError(f"{options.folder} is not a folder.")
@@ -63,7 +63,7 @@ def mcp(client: Client, options: Namespace) -> None:
         recipient_status: RecipientStatus | None = None,
         title: str | None = None,
         sort: Literal["created", "completed", "expires"] = "created",
-        limit: Limit = 25,
+        limit: Annotated[int, limits] = 25,
     ) -> list[Object]:
         """Documents to which all parameters apply, newest first. Times are dates (days of UTC) or
         date-times with an offset; a recipient is an e-mail address; title has beginnings of words.
@@ -77,7 +77,9 @@ def mcp(client: Client, options: Namespace) -> None:
         return client.document(id).raw
 
     @tool
-    def recent_events(type: EventType | None = None, limit: Limit = 25) -> list[Object]:
+    def recent_events(
+        type: EventType | None = None, limit: Annotated[int, limits] = 25
+    ) -> list[Object]:
         """The last events of the past 30 days, oldest first. It reads all of them: name a type."""
         return [each.raw for each in deque(client.events(type=type), limit)]
 
