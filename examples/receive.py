@@ -137,7 +137,7 @@ def work(events: Events, client: dtd.Client, folder: Path) -> None:
         except (DocumentNotFound, DocumentNotComplete) as exc:  # deleted since, for example
             log(f"{document}: {exc}")
         except dtd.Error as exc:
-            seconds = max(min(2**attempts, MAX_WAIT), getattr(exc, "retry_after", None) or 0)
+            seconds = max(min(2**attempts, MAX_WAIT), exc.retry_after or 0)
             log(f"{document}: {exc} Next attempt in {seconds:.0f} s.")
             due = time.time() + seconds
         events.change("UPDATE events SET attempts = attempts + 1, due = ? WHERE id = ?", due, id)

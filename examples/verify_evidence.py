@@ -88,14 +88,14 @@ class Checkpoint:
         if not is_signed(f"{text}\n", signatures, key):
             raise NotValid("The checkpoint is not signed with this public key, or was changed.")
         lines = text.split("\n")
-        root = decode(lines[2], 32) if len(lines) >= 4 else None  # others may follow
-        try:
-            size = int(lines[1])
+        unreadable = NotValid("The checkpoint is signed, but this program cannot read it.")
+        try:  # other lines may follow
+            size, root = int(lines[1]), decode(lines[2], 32)
             sealed_at = datetime.fromisoformat(lines[3].removeprefix("sealed at "))
-        except (IndexError, ValueError):
-            root = None
+        except (IndexError, ValueError) as exc:
+            raise unreadable from exc
         if root is None:
-            raise NotValid("The checkpoint is signed, but this program cannot read it.")
+            raise unreadable
         return cls(lines[0], size, root, f"{sealed_at:%Y-%m-%d %H:%M:%S} UTC")
 
 

@@ -1,6 +1,5 @@
 """The client: requests, retries, pages and downloads."""
 
-import itertools
 import logging
 import os
 import random
@@ -9,22 +8,16 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
-from datetime import UTC, date, datetime
-from email.utils import parsedate_to_datetime
+from contextlib import AbstractContextManager, closing, contextmanager
+from datetime import date
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote
 
+from dtd import errors
 from dtd.download import Part
-from dtd.errors import (
-    APIError,
-    ConnectionFailed,
-    DamagedFile,
-    Error,
-    InvalidResponse,
-    RangeNotSatisfiable,
-)
+from dtd.errors import APIError, ConnectionFailed, Error
 from dtd.models import Document, DocumentStatus, Event, EventType, Me, ModelType, Page, camel
 from dtd.version import VERSION
 
@@ -38,7 +31,7 @@ T = TypeVar("T")
 log = logging.getLogger("dtd")
 
 
-class Client:
+class Client(AbstractContextManager["Client"]):
     """A client of one workspace. Threads can share it; it needs no `close()` at the exit.
 
     ```python
@@ -76,7 +69,7 @@ class Client:
     ) -> None:
         import httpx
 
-        key = (key or os.environ.get("DTD_API_KEY", "")).strip()
+        key = (os.environ.get("DTD_API_KEY", "") if key is None else key).strip()
         self.base_url = (base_url or os.environ.get("DTD_BASE_URL", "")).strip().rstrip("/")
         self.base_url = self.base_url.removesuffix("/api/v1")
         if not key:
@@ -102,9 +95,6 @@ class Client:
     def __repr__(self) -> str:
         return f"Client(base_url={self.base_url!r})"
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, *exc_info: object) -> None:
         self.close()
 
@@ -120,7 +110,9 @@ class Client:
         self, *, status: DocumentStatus | str | None = None, page_size: int = 100
     ) -> Iterator[Document]:
         """All documents, newest first, or those with a status."""
-        return self._documents("/api/v1/documents", {"status": status, "limit": page_size})
+        params = {"status": status, "limit": page_size}
+        for page in self._pages("/api/v1/documents", Document, "cursor", params):
+            yield from page.data
 
     def search(
         self, *, page_size: int = 100, **parameters: str | date | Sequence[str] | None
@@ -140,17 +132,13 @@ class Client:
         Raises:
             InvalidParameter: There is no such parameter, or its value is not valid.
         """
-        params = {
+        params: dict[str, Any] = {
             camel(name): value.isoformat() if isinstance(value, date) else value
             for name, value in parameters.items()
         }
-        return self._documents("/api/v1/search", {**params, "limit": page_size})
-
-    def _documents(self, path: str, params: dict[str, Any]) -> Iterator[Document]:
-        for page in self._pages(path, Document, "cursor", params):
+        params["limit"] = page_size
+        for page in self._pages("/api/v1/search", Document, "cursor", params):
             yield from page.data
-            if page.next_cursor is None:
-                return
 
     def document(self, id: str) -> Document:
         """One document with its recipients.
@@ -180,10 +168,7 @@ class Client:
             CursorExpired: Events may be missing. Request `after="now"`, then list all documents.
         """
         params = {"after": after, "type": type, "limit": 100}
-        for page in self._pages("/api/v1/events", Event, "after", params):
-            yield page
-            if not page.data:
-                return
+        return self._pages("/api/v1/events", Event, "after", params)
 
     def download(self, id: str, *, type: str | None = None, to: str | os.PathLike[str]) -> Path:
         """Downloads a PDF: as a whole or not at all, whatever happens.
@@ -208,107 +193,113 @@ class Client:
         folder.mkdir(parents=True, exist_ok=True)
         with closing(Part(folder / f".{id}-{type or 'default'}.part")) as part:
             while True:
-                resumed = bool(part.size)
-                problem: Error
+                begun = part.size > 0
                 try:
-                    headers = self._retry(lambda: self._receive(path, type, part))
-                    if headers.get("Repr-Digest") == f"sha-256=:{part.digest}:":
-                        return part.save(to / file_name(headers) if to == folder else to)
-                    problem = DamagedFile(f"{path}: The file is damaged: its digest differs.")
-                except RangeNotSatisfiable as exc:
-                    problem = exc
-                except APIError as exc:
-                    if exc.status in (404, 410):
-                        part.restart()  # nobody will continue it
-                    raise
-                part.restart()
-                if not resumed:
-                    raise problem
+                    receive = partial(self._receive, path, type, part)
+                    name = self._retry(receive, received=lambda: part.size)
+                    return part.save(to / name if to == folder else to)
+                except (
+                    errors.DamagedFile,
+                    errors.RangeNotSatisfiable,
+                    errors.DocumentNotFound,
+                    errors.DocumentNotComplete,
+                ):
+                    part.restart()  # what was there is of another file
+                    if not begun:
+                        raise
 
-    def _receive(self, path: str, type: str | None, part: Part) -> "httpx.Headers":
-        """Adds to the part what is missing; returns the response's headers."""
+    def _receive(self, path: str, type: str | None, part: Part) -> str:
+        """Adds to the part what is missing; returns the file's name."""
         headers = {"Accept-Encoding": "identity"}
         if part.size:
             headers["Range"] = f"bytes={part.size}-"
             if part.etag:
                 headers["If-Range"] = part.etag
-        before = part.received
-        params = {"type": type} if type else {}
-        with (
-            connection_errors(lambda: part.received > before),
-            self._http.stream("GET", path, params=params, headers=headers) as response,
-        ):
-            self._check(response)
+        with self._get(path, {"type": type}, headers) as response:
             if response.status_code != 206:
                 part.restart()
-            part.etag = response.headers.get("ETag")
+            part.etag = response.headers.get("ETag", "")
             for block in response.iter_raw():
                 part.write(block)
-            return response.headers
+        if response.headers.get("Repr-Digest") != f"sha-256=:{part.digest}:":
+            raise errors.DamagedFile(f"{path}: The file is damaged: its digest differs.")
+        return file_name(response.headers)
 
     def _json(self, path: str, params: dict[str, Any]) -> dict[str, Any]:
         """The body of a good response."""
 
         def attempt() -> dict[str, Any]:
-            with connection_errors():
-                response = self._http.get(path, params=sent)
-            self._check(response)
+            with self._get(path, params) as response:
+                response.read()
             if "data" in (body := json_of(response)):
                 return body
-            raise InvalidResponse(f"{response.url} is not the API: check the base URL.")
+            raise errors.InvalidResponse(f"{response.url} is not the API: check the base URL.")
 
-        sent = {name: value for name, value in params.items() if value is not None}
         return self._retry(attempt)
 
     def _pages(
         self, path: str, model: type[ModelType], cursor: str, params: dict[str, Any]
     ) -> Iterator[Page[ModelType]]:
+        """Pages of documents until there is no cursor, of events until one is empty."""
         while True:
             body = self._json(path, params)
-            page = Page([model.parse(each) for each in body["data"]], body.get("nextCursor"))
+            page = Page([model.parse(each) for each in body["data"]], body["nextCursor"])
             yield page
+            if page.next_cursor is None or (cursor == "after" and not page.data):
+                return
             params = params | {cursor: page.next_cursor}
 
-    def _check(self, response: "httpx.Response") -> None:
-        """Notes the rate limit.
+    @contextmanager
+    def _get(
+        self, path: str, params: dict[str, Any], headers: dict[str, str] | None = None
+    ) -> Iterator["httpx.Response"]:
+        """A good response, whose body is still to be read.
 
         Raises:
             APIError: It is an error response.
+            ConnectionFailed: Another attempt may help.
+            Error: None will.
         """
-        self._pace.note(response.headers.get("RateLimit", ""))
-        if response.status_code in (200, 206):
-            return
-        response.read()
-        body, code = json_of(response), response.headers.get("Error-Code", "")
-        raise APIError.classes.get(code, APIError)(
-            body.get("error") or f"{response.url} responded with {response.status_code}.",
-            status=response.status_code,
-            code=code,
-            request_id=response.headers.get("Request-Id", ""),
-            retry_after=seconds_of(response.headers.get("Retry-After", "")),
-            body=body,
-        )
+        import httpx
 
-    def _retry(self, attempt: Callable[[], T]) -> T:
-        """Returns what the attempt returns; repeats it if that can help and there is time left."""
-        left, failures = self._patience, itertools.count()
+        given = {name: value for name, value in params.items() if value is not None}
+        try:
+            with self._http.stream("GET", path, params=given, headers=headers) as response:
+                self._pace.note(response.headers.get("RateLimit", ""))
+                if response.status_code not in (200, 206):
+                    response.read()
+                    raise error_of(response)
+                yield response
+        except (httpx.NetworkError, httpx.TimeoutException, httpx.RemoteProtocolError) as exc:
+            text = f"{exc.request.url.copy_with(query=None)}: {str(exc) or type(exc).__name__}."
+            is_final = "CERTIFICATE_VERIFY_FAILED" in text
+            raise (Error if is_final else ConnectionFailed)(text) from exc
+        except (httpx.HTTPError, httpx.InvalidURL) as exc:
+            raise Error(f"{type(exc).__name__}: {exc}.") from exc
+
+    def _retry(self, attempt: Callable[[], T], received: Callable[[], int] = lambda: 0) -> T:
+        """Returns what the attempt returns; repeats it if that can help and there is time left.
+
+        Args:
+            received: bytes of a file; an attempt that has changed them has all the time again.
+        """
+        left, failures, before = self._patience, 0, received()
         while True:
             self._pace.wait()
             began = time.monotonic()
             try:
                 return attempt()
-            except ConnectionFailed as exc:
-                if exc.progressed:
-                    left, failures, began = self._patience, itertools.count(), time.monotonic()
-                error: Error = exc
-                seconds = None
-            except APIError as exc:
-                if exc.status not in (429, 503):
+            except (APIError, ConnectionFailed) as exc:
+                if isinstance(exc, APIError) and exc.status not in (429, 503):
                     raise
                 error = exc
-                seconds = exc.retry_after
+            if received() != before:
+                left, failures, before = self._patience, 0, received()
+                began = time.monotonic()
+            seconds = error.retry_after
             if seconds is None:
-                seconds = min(2 ** next(failures), LONGEST_WAIT) * random.uniform(0.5, 1)  # noqa: S311 - jitter
+                seconds = min(2**failures, LONGEST_WAIT) * random.uniform(0.5, 1)  # noqa: S311 - jitter
+                failures += 1
             left -= time.monotonic() - began + seconds
             if left < 0:
                 raise error
@@ -321,45 +312,30 @@ class Pace:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._interval = self._next = self._reset = 0.0
+        self._interval = self._last = self._reset = 0.0
 
     def note(self, header: str) -> None:
         """Reads the header `RateLimit`."""
         if found := re.search(r"r=(\d+);t=(\d+)", header):
-            left, seconds = int(found[1]), int(found[2])
-            with self._lock:
-                self._reset = time.monotonic() + seconds
-                self._interval = seconds / (left + 1) if left < SLOW_BELOW else 0.0
-                self._next = max(self._next, time.monotonic() + self._interval)
+            left, seconds, now = int(found[1]), int(found[2]), time.monotonic()
+            self._interval = seconds / (left + 1) if left < SLOW_BELOW else 0.0
+            self._last, self._reset = max(self._last, now), now + seconds
 
     def wait(self) -> None:
         """Waits for this request's turn."""
         with self._lock:
             now = time.monotonic()
-            turn = max(now, min(self._next, self._reset))
-            self._next = turn + self._interval
+            self._last = turn = max(now, min(self._last + self._interval, self._reset))
         if turn > now:
             time.sleep(turn - now)
 
 
-@contextmanager
-def connection_errors(progressed: Callable[[], bool] = lambda: False) -> Iterator[None]:
-    """Turns httpx's errors into this package's.
-
-    Args:
-        progressed: whether a part of the response was received.
-    """
-    import httpx
-
-    try:
-        yield
-    except (httpx.NetworkError, httpx.TimeoutException, httpx.RemoteProtocolError) as exc:
-        text = f"{exc.request.url.copy_with(query=None)}: {str(exc) or type(exc).__name__}."
-        if "CERTIFICATE_VERIFY_FAILED" in text:  # no later attempt is any better
-            raise Error(text) from exc
-        raise ConnectionFailed(text, progressed=progressed()) from exc
-    except (httpx.HTTPError, httpx.InvalidURL) as exc:
-        raise Error(f"{type(exc).__name__}: {exc}.") from exc
+def error_of(response: "httpx.Response") -> APIError:
+    """The error that a response, whose body was read, stands for."""
+    body, headers = json_of(response), response.headers
+    text = body.get("error") or f"{response.url} responded with {response.status_code}."
+    kind = APIError.classes.get(headers.get("Error-Code", ""), APIError)
+    return kind(text, response.status_code, headers, body)
 
 
 def json_of(response: "httpx.Response") -> dict[str, Any]:
@@ -369,16 +345,6 @@ def json_of(response: "httpx.Response") -> dict[str, Any]:
     except ValueError:
         return {}
     return body if isinstance(body, dict) else {}
-
-
-def seconds_of(header: str) -> float | None:
-    """How long `Retry-After` says to wait: it has a number, or a date."""
-    if re.fullmatch("[0-9]{1,9}", header):
-        return float(header)
-    try:
-        return max(0.0, (parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds())
-    except (TypeError, ValueError):
-        return None
 
 
 def path_of(id: str) -> str:

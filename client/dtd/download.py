@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import os
-import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
@@ -26,66 +26,57 @@ def is_locked(file: IO[Any], path: Path) -> bool:
 
 
 class Part:
-    """The beginning of a file, which a later process continues. It has one writer at a time: others
-    write a part of their own, which nobody continues.
+    """The beginning of a file, which a later process continues. It has one writer: others wait.
 
     Attributes:
-        size: how many bytes are there.
-        received: how many bytes were written by this process.
-        etag: of the file that they are the beginning of; None if a process before has begun it.
+        etag: of the file that it is the beginning of; empty if a process before has begun it.
     """
 
     def __init__(self, path: Path) -> None:
-        self.path, self.received, self._shared = path, 0, True
-        self.etag: str | None = None
-        self._file: IO[bytes] = path.open("a+b")
-        if not is_locked(self._file, path):
-            self._file.close()
-            own = f"{os.getpid()}-{threading.get_ident()}"
-            self.path, self._shared = path.with_name(f"{path.name}.{own}.part"), False
-            self._file = self.path.open("w+b")
+        self.path, self.etag = path, ""
+        while not is_locked(file := path.open("a+b"), path):
+            file.close()
+            time.sleep(0.1)
+        self.file = file
         # The last byte is received again: a range must have at least one.
-        self.size = max(0, self._file.seek(0, os.SEEK_END) - 1)
-        self._file.truncate(self.size)
-        self._file.seek(0)
-        self._hash = hashlib.file_digest(self._file, "sha256")
+        file.truncate(max(0, self.size - 1))
+
+    @property
+    def size(self) -> int:
+        """Bytes that are there."""
+        return os.fstat(self.file.fileno()).st_size
 
     @property
     def digest(self) -> str:
         """The SHA-256 of what is there, in base64."""
-        return base64.b64encode(self._hash.digest()).decode()
+        self.file.seek(0)
+        return base64.b64encode(hashlib.file_digest(self.file, "sha256").digest()).decode()
 
     def restart(self) -> None:
         """Begins again."""
-        self._file.truncate(0)
-        self.size, self._hash, self.etag = 0, hashlib.sha256(), None
+        self.file.truncate(0)
+        self.etag = ""
 
     def write(self, block: bytes) -> None:
         try:
-            self._file.write(block)
-            self._file.flush()
+            self.file.write(block)
+            self.file.flush()
         except OSError as exc:  # of a full disk, which does not name the file
             exc.filename = exc.filename or str(self.path)
             raise
-        self._hash.update(block)
-        self.size += len(block)
-        self.received += len(block)
 
     def save(self, to: Path) -> Path:
         """Gives the file its name, once all of it is on the disk."""
-        os.fsync(self._file.fileno())
-        self._release()
+        os.fsync(self.file.fileno())
+        if fcntl is None:  # Windows renames no open file; elsewhere, this would end the lock
+            self.file.close()
         return self.path.replace(to)
-
-    def _release(self) -> None:
-        """Windows renames and deletes no open file; elsewhere, closing it would end the lock."""
-        if fcntl is None:
-            self._file.close()
 
     def close(self) -> None:
         """Ends the download. What is worth continuing stays."""
-        self._release()
-        if not (self._shared and self.size):
-            self.path.unlink(missing_ok=True)
-        with suppress(OSError):  # the error of the disk that `write` has raised, again
-            self._file.close()
+        if not self.file.closed:
+            if not self.size:
+                with suppress(PermissionError):  # Windows deletes no open file
+                    self.path.unlink(missing_ok=True)
+            with suppress(OSError):  # the error of the disk that `write` has raised, again
+                self.file.close()

@@ -4,28 +4,28 @@
 try:
     document = client.document(id)
 except dtd.errors.DocumentNotFound as exc:
-    print(exc, exc.request_id)
+    print(exc)
 ```
 """
 
 import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 
 class Error(Exception):
-    """The base of all errors of this package. Its text is one sentence."""
+    """The base of all errors of this package. Its text is one sentence.
+
+    Attributes:
+        retry_after: seconds to wait before another request, if a response says so.
+    """
+
+    retry_after: float | None = None
 
 
 class ConnectionFailed(Error):
-    """The service could not be reached, or the connection broke, until the time limit.
-
-    Attributes:
-        progressed: whether a part of a file was received.
-    """
-
-    def __init__(self, message: str, *, progressed: bool = False) -> None:
-        super().__init__(message)
-        self.progressed = progressed
+    """The service could not be reached, or the connection broke, until the time limit."""
 
 
 class DamagedFile(Error):
@@ -41,14 +41,14 @@ class InvalidSignature(Error):
 
 
 class APIError(Error):
-    """An error response. One whose `Error-Code` is not known here is of this class itself.
+    """An error response; its text ends with the Request-Id, to quote to support. One whose
+    `Error-Code` is not known here is of this class itself.
 
     Attributes:
         status: the HTTP status.
-        code: the response's `Error-Code`; empty if there is none, as in a proxy's own errors.
-        request_id: quote it to support; empty if there is none.
-        retry_after: seconds to wait before another request, if the response says so.
         body: the response's JSON object; empty if it has none.
+        code: the response's `Error-Code`; empty if there is none, as in a proxy's own errors.
+        request_id: empty if there is none.
     """
 
     classes: ClassVar[dict[str, type["APIError"]]] = {}
@@ -57,18 +57,24 @@ class APIError(Error):
         cls.classes[re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()] = cls
 
     def __init__(
-        self,
-        message: str,
-        *,
-        status: int,
-        code: str,
-        request_id: str,
-        retry_after: float | None,
-        body: dict[str, Any],
+        self, text: str, status: int, headers: Mapping[str, str], body: dict[str, Any]
     ) -> None:
-        super().__init__(message)
-        self.status, self.code, self.body = status, code, body
-        self.request_id, self.retry_after = request_id, retry_after
+        self.status, self.body = status, body
+        self.code, self.request_id = headers.get("Error-Code", ""), headers.get("Request-Id", "")
+        super().__init__(f"{text} (Request-Id {self.request_id})" if self.request_id else text)
+        self.retry_after = seconds_of(headers.get("Retry-After", ""))
+
+
+def seconds_of(header: str) -> float | None:
+    """How long `Retry-After` says to wait: it has a number, or a date."""
+    from email.utils import parsedate_to_datetime  # 0.03 s, which `dtd --help` does without
+
+    if re.fullmatch("[0-9]{1,9}", header):
+        return float(header)
+    try:
+        return max(0.0, (parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds())
+    except (TypeError, ValueError):
+        return None
 
 
 class InvalidParameter(APIError):

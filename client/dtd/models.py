@@ -4,11 +4,10 @@ Their attributes have the fields' names in snake case. Whatever the API adds lat
 has all fields of the response, and an enum's value is a text, which type checkers know.
 """
 
-import types
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
-from typing import Any, Generic, Literal, Self, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Generic, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
 
 from dtd.errors import InvalidResponse
 
@@ -50,19 +49,17 @@ class Model:
             InvalidResponse: It lacks a field, or one is of the wrong type.
         """
         try:
-            known = _fields(cls)  # type: ignore[arg-type] # a class is hashable
-            values = {name: convert(kind, raw[key]) for name, key, kind in known}
+            kinds = types_of(cls).items()  # type: ignore[arg-type] # a class is hashable
+            values = {name: convert(kind, raw[camel(name)]) for name, kind in kinds}
         except (KeyError, TypeError, ValueError) as exc:
             raise InvalidResponse(f"The response is not a {cls.__name__}: {exc!r}.") from exc
         return cls(raw=raw, **values)
 
 
 @cache
-def _fields(cls: Any) -> list[tuple[str, str, Any]]:
-    """The name of each attribute, the name of its JSON field, and its type."""
-    hints = get_type_hints(cls)
-    names = [each.name for each in fields(cls) if each.name != "raw"]
-    return [(name, camel(name), hints[name]) for name in names]
+def types_of(model: Any) -> dict[str, Any]:
+    """The types of a model's attributes."""
+    return {name: kind for name, kind in get_type_hints(model).items() if name != "raw"}
 
 
 def camel(name: str) -> str:
@@ -72,24 +69,13 @@ def camel(name: str) -> str:
 
 
 def convert(kind: Any, value: Any) -> Any:
-    """Converts a JSON value to a type: a model, a date-time, a list, or the same type.
-
-    Raises:
-        TypeError or ValueError: It has another type.
-    """
-    if isinstance(kind, types.UnionType) or get_origin(kind) is Union:
-        first, other = get_args(kind)  # either "or None", or "or str": an enum that may grow
-        nullable = value is None and other is type(None)
-        return None if nullable else convert(str if other is str else first, value)
+    """Converts a JSON value to a model, a list of models, or a date-time; others stay."""
+    inner = get_args(kind)
     if get_origin(kind) is list:
-        return [convert(get_args(kind)[0], each) for each in value]
-    if issubclass(kind, Model):
-        return kind.parse(value)
-    if kind is datetime:
-        return datetime.fromisoformat(value)
-    if not isinstance(value, kind):
-        raise TypeError(f"{value!r} is not of type {kind.__name__}")
-    return value
+        return [convert(inner[0], each) for each in value]
+    if datetime in (kind, *inner):
+        return value if value is None else datetime.fromisoformat(value)
+    return kind.parse(value) if isinstance(kind, type) and issubclass(kind, Model) else value
 
 
 @dataclass(frozen=True)

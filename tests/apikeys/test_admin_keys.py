@@ -201,7 +201,7 @@ def test_key_creation_shows_the_key_once_and_it_works(acme: Tenant, ada: Client)
     line = 'curl -H "Authorization: Bearer $DTD_API_KEY" "http://testserver/api/v1/me"'
     assert line in body(response)
     assert body(response).count(raw) == 1
-    for link in (reverse("docs"), "dtd pull", "dtd waiting", "attach.py"):
+    for link in (reverse("docs"), "dtd pull", "dtd waiting", "receive.py"):
         assert link in body(response)
     assert raw not in body(ada.get(LIST))
     assert raw not in body(ada.get(page(ApiKey.objects.get(name="CRM sync"))))

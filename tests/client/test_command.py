@@ -11,6 +11,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from io import StringIO
 
 import dtd
+import dtd.command
 import pytest
 from dtd import models
 
@@ -23,19 +24,8 @@ from tests.support.factories import Tenant, at
 from tests.support.proxy import HOST
 from tests.support.server import ROOT, eventually
 
-COMMANDS = [
-    "me",
-    "ls",
-    "search",
-    "get",
-    "waiting",
-    "pull",
-    "watch",
-    "listen",
-    "mcp",
-    "verify",
-    "completion",
-]
+COMMANDS = [run.__name__ for run in dtd.command.COMMANDS]
+NOTHING = "Nothing found.\n"
 
 
 def test_dtd_me_names_the_workspace_and_the_key(examples: Examples, acme: Tenant) -> None:
@@ -58,7 +48,7 @@ def test_dtd_ls_prints_a_table_json_or_csv(examples: Examples, acme: Tenant) -> 
     rows = list(csv.DictReader(StringIO(examples.run("dtd", "ls", "--csv"))))
     assert [row["title"] for row in rows] == [f"'{lease.title}", "Draft"]
     assert len(examples.run("dtd", "ls", "--limit", "1").splitlines()) == 2
-    assert examples.run("dtd", "ls", "--status", "EXPIRED") == ""
+    assert examples.run("dtd", "ls", "--status", "EXPIRED") == NOTHING
 
 
 def test_dtd_search_has_each_parameter_of_the_api(examples: Examples, acme: Tenant) -> None:
@@ -67,7 +57,7 @@ def test_dtd_search_has_each_parameter_of_the_api(examples: Examples, acme: Tena
     names = {each["name"] for each in parameters if each["in"] == "query"} - {"cursor"}
     printed = examples.run("dtd", "search", "--help")
     options = set(re.findall(r"^  --([\w-]+)", printed, re.MULTILINE))
-    common = {"base-url", "key-file", "patience", "json", "csv"}
+    common = {"key-file", "json", "csv"}
     assert {models.camel(each.replace("-", "_")) for each in options - common} == names
 
 
@@ -121,8 +111,8 @@ def test_dtd_takes_the_key_from_a_private_file(examples: Examples, key_file: str
     (examples.folder / key_file).chmod(0o640)
     printed = examples.run("dtd", "me", "--key-file", key_file, status=2)
     assert printed == "dtd: Other users may read key, which has a key: chmod 600 key\n"
-    printed = examples.run("dtd", "me", "--key-file", "none", status=2)
-    assert printed == "dtd: [Errno 2] No such file or directory: 'none'\n"
+    printed = examples.run("dtd", "me", "--key-file", "none", status=1)
+    assert printed == "dtd: none: No such file or directory\n"
 
 
 def test_dtd_takes_the_key_from_standard_input(
@@ -154,7 +144,7 @@ def test_dtd_prints_errors_as_one_sentence_with_the_request_id(
 
 def test_dtd_says_what_is_missing_or_out_of_reach(examples: Examples) -> None:
     examples.environment["DTD_BASE_URL"] = f"http://{HOST}:{free_port()}"
-    printed = examples.run("dtd", "me", "--patience", "3", status=1)
+    printed = examples.run("dtd", "me", status=1)
     assert re.search(r"refused\. Waiting 1 s\.\n", printed)
     assert printed.splitlines()[-1].endswith("/api/v1/me: [Errno 111] Connection refused.")
     examples.environment["DTD_API_KEY"] = ""
@@ -163,16 +153,16 @@ def test_dtd_says_what_is_missing_or_out_of_reach(examples: Examples) -> None:
 
 def test_dtd_has_help_with_an_example_for_each_command(examples: Examples) -> None:
     printed = examples.run("dtd", "--help")
-    assert re.findall(r"^    (\w+)\s", printed, re.MULTILINE) == COMMANDS
-    for name in COMMANDS:
+    assert re.findall(r"^    (\w+)[ \n]", printed, re.MULTILINE) == COMMANDS
+    for name in [*COMMANDS, "ls"]:
         printed = examples.run("dtd", name, "--help")
-        assert f"\nexample:\n  {'eval' if name == 'completion' else f'dtd {name}'}" in printed
+        assert re.search(rf"^(example:)? +(eval \"\$\()?dtd {name}\b", printed, re.MULTILINE)
 
 
 def test_readme_names_each_command() -> None:
     text = (ROOT / "client/README.md").read_text()
-    named = [line for line in text.splitlines() if line.startswith(("| `dtd", "| `eval"))]
-    assert [re.findall(r"dtd (\w+)", line)[0] for line in named] == COMMANDS
+    named = re.findall(r"^\| `(?:eval \"\$\()?dtd (\w+)", text, re.MULTILINE)
+    assert named == ["me", "ls", *COMMANDS[1:]]
 
 
 def test_dtd_imports_no_http_library_for_its_help() -> None:
@@ -210,12 +200,12 @@ def test_dtd_watch_prints_events_as_they_come(examples: Examples, acme: Tenant) 
     assert eventually(settled)
     with dtd.Client(acme.raw, examples.environment["DTD_BASE_URL"]) as client:
         [page] = client.event_pages(after="now")
-    process = examples.start("dtd", "watch", "--after", page.next_cursor or "", "--every", "1")
+    process = examples.start("dtd", "watch", "--after", page.next_cursor or "")
     assert process.stdout is not None
     complete(lease)
     assert process.stdout.readline().split()[1:] == ["document.completed", str(lease.id)]
     process.send_signal(signal.SIGINT)
-    assert process.communicate(timeout=30) == ("", "Interrupted.\n")
+    assert process.communicate(timeout=30) == ("", "dtd: Interrupted.\n")
     assert process.returncode == 130
 
 
@@ -239,7 +229,7 @@ def test_dtd_listen_forwards_events_signed_like_webhooks(examples: Examples, acm
     with HTTPServer((HOST, 0), Handler) as server:
         threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         process = examples.start(
-            "dtd", "listen", "--forward", f"http://{HOST}:{server.server_port}/hook", "--every", "1"
+            "dtd", "listen", "--forward", f"http://{HOST}:{server.server_port}/hook"
         )
         assert process.stdout is not None
         assert process.stderr is not None

@@ -125,7 +125,7 @@ def test_models_have_the_fields_and_values_of_the_openapi_document() -> None:
     classes = [kind for kind in found if issubclass(kind, models.Model) and kind != models.Model]
     for kind in classes:
         schema = schemas[names.get(kind.__name__, kind.__name__)]
-        found_keys = [key for _, key, _ in models._fields(kind)]  # type: ignore[arg-type]
+        found_keys = [models.camel(name) for name in models.types_of(kind)]  # type: ignore[arg-type]
         assert found_keys == list(schema["properties"])
     assert len(classes) == 10
     for name in ("DocumentStatus", "SigningOrder", "RecipientRole", "RecipientStatus"):
@@ -183,9 +183,10 @@ def test_errors_have_the_request_id(
     foreign = factories.document(umbrella.workspace)
     with pytest.raises(errors.DocumentNotFound) as missing:
         client.document(str(foreign.id))
-    assert str(missing.value) == "There is no such document in this workspace."
     assert (missing.value.status, missing.value.code) == (404, "document_not_found")
     assert re.fullmatch("[0-9a-f]{32}", missing.value.request_id)
+    text = f"There is no such document in this workspace. (Request-Id {missing.value.request_id})"
+    assert str(missing.value) == text
     with pytest.raises(errors.InvalidParameter, match="'status'"):
         list(client.documents(status="PARTIALLY_SIGNED"))
     with pytest.raises(errors.PlanLimit) as plan, dtd.Client(freebie.raw, base) as other:

@@ -130,34 +130,29 @@ def test_receive_ignores_duplicates_and_unknown_kinds(
     assert requests() == ["download 200"]
 
 
-BAD: dict[str, dict[str, Any]] = {
-    "another secret": {"secret": "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"},
-    "an old signature": {"after": timedelta(minutes=-6)},
-    "one of the future": {"after": timedelta(minutes=16)},
-}
+BAD: list[dict[str, Any]] = [
+    {"secret": "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"},
+    {"after": timedelta(minutes=-6)},
+    {"after": timedelta(minutes=16)},
+]
 
 
-@pytest.mark.parametrize("bad", BAD)
 def test_receive_refuses_what_is_not_signed_with_its_secret_and_now(
-    examples: Examples, receiver: Receiver, lease: Document, bad: str
+    examples: Examples, receiver: Receiver, lease: Document
 ) -> None:
-    assert receiver.post(*signed(str(lease.id), **BAD[bad])) == 401
-    printed, problems = receiver.kill()
-    assert (printed, received(examples)) == ("", {})
-    assert re.fullmatch(r"Refused: \w.+\n", problems)
-
-
-def test_receive_refuses_changed_bodies_and_headers(receiver: Receiver, lease: Document) -> None:
     body, headers = signed(str(lease.id))
-    assert receiver.post(body.replace(b"COMPLETED", b"completed"), headers) == 401
-    assert receiver.post(b"\xff", headers) == 401
+    bad = [signed(str(lease.id), **each) for each in BAD]
+    bad += [(body.replace(b"COMPLETED", b"completed"), headers), (b"\xff", headers)]
     for name in ("webhook-id", "webhook-timestamp", "webhook-signature"):
-        for value in ("", "x", "v1,", "v1,x", "nan", "é", "v1 " * 3):
-            assert receiver.post(body, headers | {name: value}) == 401
-        assert receiver.post(body, {key: headers[key] for key in headers if key != name}) == 401
+        values = ("", "x", "v1,", "v1,x", "nan", "é", "v1 " * 3)
+        bad += [(body, headers | {name: value}) for value in values]
+        bad.append((body, {key: headers[key] for key in headers if key != name}))
+    for each in bad:
+        assert receiver.post(*each) == 401
+    assert received(examples) == {}
     assert receiver.post(body, headers) == 204
-    printed, problems = receiver.kill()
-    assert "Traceback" not in problems
+    _, problems = receiver.kill()
+    assert re.fullmatch(rf"(Refused: \w.+\n){{{len(bad)}}}", problems)
 
 
 def test_receive_limits_the_size_and_the_time_of_a_request(receiver: Receiver) -> None:
@@ -230,7 +225,7 @@ def test_receive_gives_up_on_a_document_that_was_deleted(
     assert eventually(lambda: requests() == ["download 404"])
     assert receiver.process.stderr is not None
     problem = receiver.process.stderr.readline()
-    assert problem.endswith("There is no such document in this workspace.\n")
+    assert "There is no such document in this workspace." in problem
     receiver.kill()
 
 

@@ -42,6 +42,7 @@ class Killable:
     def __init__(self, *command: str | Path) -> None:
         self.command = [sys.executable, *map(str, command)]
         own = {"DATABASE_URL": servers.test_database_url(), "WEBHOOK_TARGETS": "any"}
+        own["PYTHONPATH"] = str(ROOT / "client")
         self.environment = {**serving_environment(), **own}
         self.start()
 
@@ -101,7 +102,7 @@ def test_consumers_learn_of_each_event_whatever_is_killed(
         by=acme.admin,
     )
     ids = documents(acme)
-    url = f"http://127.0.0.1:{server_port}/api/v1/events"
+    url = f"http://127.0.0.1:{server_port}"
     write = ("write", servers.test_database_url(), str(acme.workspace.pk), "17")
     programs["server"] = Killable("-m", "config.server", "--port", server_port)
     programs["receiver"] = Killable(PROGRAMS, "receive", port, secret, arrived)

@@ -12,11 +12,9 @@ import sys
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from urllib.parse import urlencode
 
-import httpx
+import dtd
 import psycopg
-from standardwebhooks import Webhook
 
 POLL = 0.3  # seconds; the rate limit allows 300 requests a minute
 
@@ -64,16 +62,13 @@ def work_left(connection: "psycopg.Connection[tuple[bool]]", workspace_id: str) 
 
 def receive(port: str, secret: str, file: str) -> None:
     """Writes each event that arrives to the file before it responds."""
-    webhook = Webhook(secret)
     output = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            event = webhook.verify(
-                body, {name.lower(): self.headers[name] for name in self.headers}
-            )
-            assert event["id"] == self.headers["webhook-id"]
+            event = dtd.webhooks.unwrap(body, dict(self.headers), secret)
+            assert event.id == self.headers["webhook-id"]
             os.write(output, body + b"\n")  # one call: a line is there as a whole or not at all
             self.send_response(204)
             self.end_headers()
@@ -88,27 +83,17 @@ def follow(url: str, key: str, folder: str) -> None:
     """Keeps each page of events, with the cursor that follows it, in a file that appears whole."""
     pages = sorted(Path(folder).glob("*.json"))
     after = json.loads(pages[-1].read_text())["nextCursor"] if pages else None
-    number = len(pages)
-    with httpx.Client(headers={"Authorization": f"Bearer {key}"}, timeout=10) as api:
-        while True:
-            query = {"limit": 100} | ({"after": after} if after else {})
-            try:
-                response = api.get(f"{url}?{urlencode(query)}")
-            except httpx.TransportError:  # the server was killed
-                time.sleep(POLL)
-                continue
-            if response.status_code in (429, 503):
-                time.sleep(min(int(response.headers["Retry-After"]), 5))
-                continue
-            page = response.raise_for_status().json()
-            if page["data"]:
-                part = Path(folder, "part")
-                part.write_text(response.text)
+    number, part = len(pages), Path(folder, "part")
+    client = dtd.Client(key, url)
+    while True:
+        for page in client.event_pages(after=after):
+            after = page.next_cursor
+            if page.data:
+                events = [event.raw for event in page.data]
+                part.write_text(json.dumps({"data": events, "nextCursor": after}))
                 part.rename(Path(folder, f"{number:06}.json"))
                 number += 1
-            after = page["nextCursor"]
-            if len(page["data"]) < 100:
-                time.sleep(POLL)
+        time.sleep(POLL)
 
 
 if __name__ == "__main__":

@@ -1,20 +1,21 @@
 """The command dtd: reads the documents of a workspace, and keeps copies of its agreements."""
 
 import argparse
+import inspect
 import json
 import logging
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import islice
 from pathlib import Path
-from typing import NoReturn, get_args
+from typing import Any, NoReturn, get_args
 
 from dtd.client import Client
 from dtd.command import follow, output, pull, serve
 from dtd.errors import APIError, Error
-from dtd.models import DocumentStatus, EventType, RecipientStatus
+from dtd.models import DocumentStatus, RecipientStatus
 from dtd.version import VERSION
 
 ABOUT = """\
@@ -27,38 +28,44 @@ exit status:
   0 done   1 failed, or some of it failed   2 wrong usage   3 refused by the API
   75 another run copies to the same target   130 interrupted
 """
-
-TIMES = [f"{time}_{end}" for time in ("created", "sent", "completed", "expires")
-         for end in ("from", "before")]  # fmt: skip
-SORTS = ["created", "completed", "expires"]
-SEARCH = ["status", *TIMES, "recipient", "recipient_status", "title", "sort"]
-
-EXTRAS = {"standardwebhooks": "webhooks"}  # of a missing module, unless it has the same name
+EXTRAS = {"boto3": "s3", "standardwebhooks": "webhooks"}  # of a missing package, if not its name
+FAILURES = (KeyboardInterrupt, ImportError, OSError, Error, ValueError)
 
 
 def me(client: Client, options: argparse.Namespace) -> None:
+    """Show the workspace and the key, with document counts.
+
+    example: dtd me
+    """
     found = client.me()
     row = {"workspace": found.workspace.name, "key": found.key.name}
     counts = {name: str(count) for name, count in found.raw["documents"].items()}
     output.show([(found.raw, row | counts | {"id": found.workspace.id})], options)
 
 
-def ls(client: Client, options: argparse.Namespace) -> None:
-    page_size = min(options.limit or 100, 100)
-    found = client.documents(status=options.status, page_size=page_size)
-    output.show(map(output.document_row, islice(found, options.limit)), options)
-
-
 def search(client: Client, options: argparse.Namespace) -> None:
-    parameters = {name: getattr(options, name) for name in SEARCH}
+    """List documents, newest first, or find them by status, times, recipients and title.
+
+    TIME is a day of UTC such as 2026-07-01, or a date-time with its offset.
+
+    example:
+      dtd search --completed-from 2026-07-01 --json
+      dtd ls --status COMPLETED --limit 20
+    """
+    names = [option.removeprefix("--").replace("-", "_") for option in SEARCH]
+    parameters = {name: getattr(options, name) for name in names}
     # By the time that is asked for: in another order, a search reads page after page.
-    asked = [time for time in SORTS if parameters[f"{time}_from"] or parameters[f"{time}_before"]]
-    parameters["sort"] = options.sort or (asked[0] if asked else None)
+    asked = (time for time in SORTS if parameters[f"{time}_from"] or parameters[f"{time}_before"])
+    parameters["sort"] = options.sort or next(asked, None)
     found = client.search(page_size=min(options.limit or 100, 100), **parameters)
     output.show(map(output.document_row, islice(found, options.limit)), options)
 
 
 def get(client: Client, options: argparse.Namespace) -> None:
+    """Show one document, or download its PDF.
+
+    example: dtd get 5d7f… --to . --type signed
+    """
     if options.to:
         print(client.download(options.id, type=options.type, to=options.to))
     else:
@@ -66,19 +73,24 @@ def get(client: Client, options: argparse.Namespace) -> None:
 
 
 def waiting(client: Client, options: argparse.Namespace) -> None:
-    rows = [row for document in client.documents() for row in output.waiting_rows(document)]
+    """List who still has to sign or approve, and since when.
+
+    example: dtd waiting --csv >waiting.csv
+    """
+    found = client.search(status=["SENT", "VIEWED", "PARTIALLY_SIGNED"])
+    rows = [row for document in found for row in output.waiting_rows(document)]
     rows.sort(key=lambda row: (row["since"] or "later", row["document"], row["name"]))
-    if rows or options.json or options.csv:
-        output.show([(row, row) for row in rows], options)
-    else:
-        print("Nobody has to sign anything.")
+    output.show([(row, row) for row in rows], options)
 
 
 def verify(options: argparse.Namespace) -> int:
-    """Runs the program that anybody can run without this package."""
-    from dtd import verify_evidence
+    """Check the evidence file of a document, offline.
 
-    words = [str(options.evidence), "--key", options.key]
+    example: dtd verify evidence.json --key NAME+HASH+KEY --file signed.pdf
+    """
+    from dtd import verify_evidence  # which anybody can run without this package
+
+    words = [options.evidence, "--key", options.key]
     sys.argv = ["dtd verify", *words, *(word for file in options.file for word in ("--file", file))]
     try:
         verify_evidence.main()
@@ -90,9 +102,64 @@ def verify(options: argparse.Namespace) -> int:
 
 
 def completion(options: argparse.Namespace) -> None:
-    import argcomplete
+    """Print the completion for a shell.
 
-    print(argcomplete.shellcode(["dtd"], shell=options.shell))
+    example: eval "$(dtd completion bash)"
+    """
+    from argcomplete.shell_integration import shellcode
+
+    print(shellcode(["dtd"], shell=options.shell))
+
+
+def positive(text: str) -> int:
+    if (number := int(text)) < 1:
+        raise argparse.ArgumentTypeError("it must be 1 or more")
+    return number
+
+
+SORTS = ["created", "completed", "expires"]
+SEARCH: dict[str, dict[str, Any]] = {
+    "--status": {"choices": get_args(DocumentStatus), "action": "append"},
+    **{
+        f"--{time}-{end}": {"metavar": "TIME"}
+        for time in ("created", "sent", "completed", "expires")
+        for end in ("from", "before")
+    },
+    "--recipient": {"metavar": "EMAIL"},
+    "--recipient-status": {"choices": get_args(RecipientStatus)},
+    "--title": {"metavar": "WORDS", "help": "beginnings of words of the title"},
+    "--sort": {"choices": SORTS, "help": "newest first; default: by the time that is asked for"},
+}
+OPTIONS = SEARCH | {
+    "--key-file": {"metavar": "FILE", "help": "the key, with mode 600; - is standard input"},
+    "--json": {"action": "store_true", "help": "one JSON object a line"},
+    "--csv": {"action": "store_true"},
+    "--limit": {"type": positive, "metavar": "N", "help": "at most N; all without it"},
+    "id": {"metavar": "ID"},
+    "--to": {"metavar": "PATH", "help": "download to this folder or file"},
+    "--type": {"help": "signed, original or certificate; of an event: document.completed, …"},
+    "target": {"metavar": "TARGET", "help": "a folder or s3://BUCKET/PREFIX"},
+    "--state": {"type": Path, "metavar": "FILE", "help": "default: TARGET/SHA256SUMS"},
+    "--after": {"default": "now", "metavar": "CURSOR", "help": "default: from now"},
+    "--forward": {"metavar": "URL", "required": True},
+    "--folder": {"metavar": "DIR", "required": True, "help": "for its downloads"},
+    "evidence": {"metavar": "EVIDENCE"},
+    "--key": {"metavar": "NAME+HASH+KEY", "required": True, "help": "the public key"},
+    "--file": {"metavar": "PDF", "action": "append", "default": []},
+    "shell": {"choices": ["bash", "zsh", "fish"]},
+}
+COMMANDS: dict[Callable[..., int | None], Iterable[str]] = {
+    me: ["--key-file", "--json", "--csv"],
+    search: [*SEARCH, "--limit", "--key-file", "--json", "--csv"],
+    get: ["id", "--to", "--type", "--key-file"],
+    waiting: ["--key-file", "--json", "--csv"],
+    pull.pull: ["target", "--state", "--key-file"],
+    follow.watch: ["--after", "--type", "--key-file", "--json"],
+    follow.listen: ["--forward", "--after", "--type", "--key-file"],
+    serve.mcp: ["--folder", "--key-file"],
+    verify: ["evidence", "--key", "--file"],
+    completion: ["shell"],
+}
 
 
 class Parser(argparse.ArgumentParser):
@@ -106,107 +173,20 @@ def parser() -> Parser:
     made = Parser("dtd", description=__doc__, epilog=ABOUT, formatter_class=raw)
     made.add_argument("--version", action="version", version=f"dtd {VERSION}")
     commands = made.add_subparsers(metavar="COMMAND", required=True)
-    service = Parser(add_help=False)
-    service.add_argument("--base-url", metavar="URL", help="instead of DTD_BASE_URL")
-    service.add_argument(
-        "--key-file", metavar="FILE", help="the key, with mode 600; - is standard input"
-    )
-    service.add_argument(
-        "--patience",
-        type=float,
-        default=120,
-        metavar="SECONDS",
-        help="how long to retry; 120 by default",
-    )
-    formats = Parser(add_help=False)
-    either = formats.add_mutually_exclusive_group()
-    either.add_argument("--json", action="store_true", help="one JSON object a line")
-    either.add_argument("--csv", action="store_true")
-
-    def add(run: Callable[..., int | None], text: str, example: str, *parents: Parser) -> Parser:
+    for run, names in COMMANDS.items():
+        text = inspect.getdoc(run) or ""
         command = commands.add_parser(
-            run.__name__, help=text, description=f"{text[0].upper()}{text[1:]}.",
-            epilog=f"example:\n  {example}", formatter_class=raw, parents=parents,
+            run.__name__,
+            aliases=["ls"] if run is search else [],
+            help=text.partition(".\n")[0],
+            description=text,
+            formatter_class=raw,
             allow_abbrev=False,
-        )  # fmt: skip
-        command.set_defaults(run=run, offline=service not in parents)
-        return command
-
-    add(me, "show the workspace and the key, with document counts", "dtd me", service, formats)
-    command = add(
-        ls, "list documents, newest first", "dtd ls --status COMPLETED --limit 20", service, formats
-    )
-    filters = [each for each in get_args(DocumentStatus) if each != "PARTIALLY_SIGNED"]
-    command.add_argument("--status", choices=filters)
-    command.add_argument("--limit", type=positive, metavar="N", help="at most N; all without it")
-    text = "find documents by status, times, recipients and words of the title"
-    command = add(search, text, "dtd search --completed-from 2026-07-01 --json", service, formats)
-    command.add_argument("--status", choices=get_args(DocumentStatus), action="append")
-    for name in TIMES:
-        words = "this time or later" if name.endswith("from") else "before this time"
-        command.add_argument(
-            f"--{name.replace('_', '-')}", metavar="TIME", help=f"{words}: 2026-07-01, a day of UTC"
         )
-    command.add_argument("--recipient", metavar="EMAIL")
-    command.add_argument("--recipient-status", choices=get_args(RecipientStatus))
-    command.add_argument("--title", metavar="WORDS", help="beginnings of words of the title")
-    words = "newest first; by the first of these that is asked for, otherwise by creation"
-    command.add_argument("--sort", choices=SORTS, help=words)
-    command.add_argument("--limit", type=positive, metavar="N", help="at most N; all without it")
-    command = add(
-        get, "show one document, or download its PDF",
-        "dtd get 5d7f… --to . --type signed", service,
-    )  # fmt: skip
-    command.add_argument("id", metavar="ID")
-    command.add_argument("--to", metavar="PATH", help="download to this folder or file")
-    command.add_argument("--type", choices=["signed", "original", "certificate"])
-    text = "list who still has to sign or approve, and since when"
-    add(waiting, text, "dtd waiting --csv >waiting.csv", service, formats)
-    command = add(
-        pull.pull, "copy what is completed: each signed PDF and certificate, once",
-        "dtd pull ./archive\n"
-        "  dtd pull s3://bucket/prefix   # needs: pip install 'dtd-client[s3]'",
-        service,
-    )  # fmt: skip
-    command.add_argument("target", metavar="TARGET", help="a folder or s3://BUCKET/PREFIX")
-    command.add_argument("--state", type=Path, metavar="FILE", help="default: TARGET/SHA256SUMS")
-    for run, text, example in (
-        (follow.watch, "print events as they come", "dtd watch --type document.completed"),
-        (
-            follow.listen, "forward events to a URL, signed like webhooks",
-            "dtd listen --forward http://localhost:3000/hook",
-        ),
-    ):  # fmt: skip
-        command = add(run, text, example, service)
-        command.add_argument("--after", default="now", metavar="CURSOR", help="default: from now")
-        command.add_argument("--type", choices=get_args(EventType)[:-1])
-        command.add_argument(
-            "--every", type=positive, default=5, metavar="SECONDS", help="5 by default"
-        )
-        if run is follow.watch:
-            command.add_argument("--json", action="store_true", help="one JSON object a line")
-        else:
-            command.add_argument("--forward", metavar="URL", required=True)
-    text = "serve the workspace, read-only, to a program of AI over standard input and output"
-    command = add(serve.mcp, text, "dtd mcp --folder ~/agreements", service)
-    command.add_argument("--folder", metavar="DIR", required=True, help="for its downloads")
-    command = add(
-        verify, "check the evidence file of a document, offline",
-        "dtd verify evidence.json --key NAME+HASH+KEY --file signed.pdf",
-    )  # fmt: skip
-    command.add_argument("evidence", metavar="EVIDENCE", type=Path)
-    command.add_argument("--key", metavar="NAME+HASH+KEY", required=True, help="the public key")
-    command.add_argument("--file", metavar="PDF", action="append", default=[])
-    text = "print the completion for a shell"
-    command = add(completion, text, 'eval "$(dtd completion bash)"')
-    command.add_argument("shell", choices=["bash", "zsh", "fish"])
+        command.set_defaults(run=run)
+        for name in names:
+            command.add_argument(name, **OPTIONS[name])
     return made
-
-
-def positive(text: str) -> int:
-    if (number := int(text)) < 1:
-        raise argparse.ArgumentTypeError("it must be 1 or more")
-    return number
 
 
 def key_from(file: str | None) -> str | None:
@@ -215,41 +195,35 @@ def key_from(file: str | None) -> str | None:
     Raises:
         ValueError: Others may read the file.
     """
-    if file == "-":
-        return sys.stdin.readline() or " "
     if file is None:
         return None
+    if file == "-":
+        return sys.stdin.readline()
     if os.name == "posix" and Path(file).stat().st_mode & 0o077:
         raise ValueError(f"Other users may read {file}, which has a key: chmod 600 {file}")
-    return Path(file).read_text(encoding="utf-8") or " "
+    return Path(file).read_text(encoding="utf-8")
 
 
-def execute(options: argparse.Namespace) -> int:
-    """Runs a command, and turns its errors into one sentence and an exit status."""
-    if options.offline:
-        return options.run(options) or 0
-    try:
-        key = key_from(options.key_file)
-        client = Client(key, options.base_url, patience=options.patience)
-    except (ValueError, OSError) as exc:
-        output.log(f"dtd: {exc}")
-        return 2
-    try:
-        with client:
-            return options.run(client, options) or 0
-    except APIError as exc:
-        output.log(f"dtd: {output.sentence(exc)}")
-        return 3 if 400 <= exc.status < 500 and exc.status != 429 else 1
-    except ImportError as exc:
-        name = (exc.name or "").partition(".")[0]
-        output.log(f"dtd: {name} is missing: pip install 'dtd-client[{EXTRAS.get(name, name)}]'")
-        return 2
-    except ValueError as exc:
-        output.log(f"dtd: {exc}")
-        return 2
-    except Error as exc:
-        output.log(f"dtd: {exc}")
-        return 1
+def execute(options: argparse.Namespace) -> int | None:
+    if "key_file" not in options:  # it needs no service
+        return options.run(options)  # type: ignore[no-any-return]
+    with Client(key_from(options.key_file)) as client:
+        return options.run(client, options)  # type: ignore[no-any-return]
+
+
+def failure(exc: BaseException) -> tuple[int, str]:
+    """The exit status of an error, and its sentence."""
+    match exc:
+        case KeyboardInterrupt():
+            return 130, "Interrupted."
+        case ImportError():
+            name = (exc.name or "").partition(".")[0]
+            return 2, f"{name} is missing: pip install 'dtd-client[{EXTRAS.get(name, name)}]'"
+        case OSError():
+            return 1, f"{exc.filename or type(exc).__name__}: {exc.strerror or exc}"
+        case APIError() if 400 <= exc.status < 500 and exc.status != 429:
+            return 3, str(exc)
+    return 2 if isinstance(exc, ValueError) else 1, str(exc)
 
 
 def main(words: list[str] | None = None) -> None:
@@ -263,12 +237,9 @@ def main(words: list[str] | None = None) -> None:
     try:
         status = execute(options)
         sys.stdout.flush()
-    except KeyboardInterrupt:
-        output.log("Interrupted.")
-        status = 130
     except BrokenPipeError:  # the reader, `head` for example, has enough
         os._exit(0)
-    except OSError as exc:
-        output.log(f"dtd: {exc.filename or type(exc).__name__}: {exc.strerror or exc}")
-        status = 1
+    except FAILURES as exc:
+        status, text = failure(exc)
+        output.log(f"dtd: {text}")
     sys.exit(status)

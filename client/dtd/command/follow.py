@@ -13,6 +13,7 @@ from dtd.client import Client
 from dtd.command.output import log
 from dtd.models import Event
 
+POLL = 5  # seconds
 DELAYS = (5, 5, 0)  # seconds before the second and the third attempt of an event; then it is lost
 
 
@@ -23,16 +24,24 @@ def events(client: Client, options: Namespace) -> Iterator[Event]:
         for page in client.event_pages(after=cursor, type=options.type):
             yield from page.data
             cursor = page.next_cursor
-        time.sleep(options.every)
+        time.sleep(POLL)
 
 
 def watch(client: Client, options: Namespace) -> None:
+    """Print events as they come.
+
+    example: dtd watch --type document.completed
+    """
     for event in events(client, options):
         line = f"{event.raw['timestamp'][:19]}  {event.type:<26}  {event.data.id}"
         print(json.dumps(event.raw) if options.json else line, flush=True)
 
 
 def listen(client: Client, options: Namespace) -> None:
+    """Forward events to a URL, signed like webhooks.
+
+    example: dtd listen --forward http://localhost:3000/hook
+    """
     import httpx
     from standardwebhooks import Webhook
 

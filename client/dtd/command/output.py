@@ -11,7 +11,6 @@ from itertools import islice
 from typing import Any
 from unicodedata import combining, east_asian_width
 
-from dtd.errors import APIError
 from dtd.models import Document
 
 Row = dict[str, str]
@@ -37,21 +36,18 @@ def show(rows: Iterable[tuple[dict[str, Any], Row]], options: Namespace) -> None
 
 
 def table(rows: Iterable[Row]) -> Iterator[str]:
-    """The lines of a table, as wide as its first hundred rows need; the last column is whole."""
+    """The lines of a table, as wide as its first hundred rows need."""
     rest = iter(rows)
     first = list(islice(rest, 100))
     if not first:
+        log("Nothing found.")
         return
     names = {name: name.upper() for name in first[0]}
     widths = {name: max(width(cell(row[name])) for row in (names, *first)) for name in names}
     for row in (names, *first, *rest):
-        *left, last = row
-        padded = [cell(row[name]) for name in left]
-        padded = [
-            text + " " * (widths[name] - width(text))
-            for name, text in zip(left, padded, strict=True)
-        ]
-        yield "  ".join([*padded, cell(row[last])]).rstrip()
+        cells = {name: cell(text) for name, text in row.items()}
+        padded = [text + " " * (widths[name] - width(text)) for name, text in cells.items()]
+        yield "  ".join(padded).rstrip()
 
 
 def cell(text: str) -> str:
@@ -73,8 +69,6 @@ def document_row(document: Document) -> tuple[dict[str, Any], Row]:
 
 def waiting_rows(document: Document) -> Iterator[Row]:
     """A row for each recipient who still has to act; in SEQUENTIAL order some act later."""
-    if document.status not in ("SENT", "VIEWED", "PARTIALLY_SIGNED"):
-        return
     actors = [each for each in document.recipients if each.role in ("SIGNER", "APPROVER")]
     left = [each for each in actors if each.status not in ("SIGNED", "APPROVED", "DECLINED")]
     next_order = min((each.order for each in left), default=0)
@@ -92,12 +86,6 @@ def waiting_rows(document: Document) -> Iterator[Row]:
             "expires": f"{document.expires_at:%Y-%m-%d}" if document.expires_at else "",
             "id": document.id,
         }
-
-
-def sentence(exc: Exception) -> str:
-    """An error as one sentence, with the Request-Id to quote to support."""
-    request_id = exc.request_id if isinstance(exc, APIError) else ""
-    return f"{exc}" + (f" (Request-Id {request_id})" if request_id else "")
 
 
 class LogHandler(logging.Handler):

@@ -1,9 +1,8 @@
 """`dtd pull`: copies every completed agreement once, its signed PDF and its certificate.
 
-The state lists the copied files as sha256sum does: remove a line to copy that file again. Beside
-it, STATE.cursor says after which event the next run goes on, and STATE.workspace has the id of the
-workspace, so that agreements of two are never mixed; it is locked while a run lasts. Without a good
-cursor a run lists all agreements.
+The state lists the copied files as sha256sum does: remove a line to copy that file again. Comments
+in it name the workspace, so that agreements of two are never mixed, and the event after which the
+next run goes on. Without a good one a run lists all agreements. A run locks the state.
 """
 
 import base64
@@ -18,6 +17,7 @@ from argparse import Namespace
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
+from typing import IO
 from urllib.parse import quote
 
 from dtd import errors
@@ -29,80 +29,67 @@ from dtd.models import Document
 KINDS = ("signed", "certificate")
 LOCKED = 75  # exit status: EX_TEMPFAIL of sysexits.h
 # A line of the state, as sha256sum writes it: the digest and the name, which ends in "ID KIND.pdf".
-LINE = re.compile(rb"^[0-9a-f]{64}  .+ ([0-9a-f-]{36} (?:signed|certificate)\.pdf)\n", re.MULTILINE)
+LINE = re.compile(rb"^[0-9a-f]{64}  .+ ([0-9a-f-]{36} (?:signed|certificate)\.pdf)$", re.MULTILINE)
+WORKSPACE = re.compile(rb"^# workspace (\S+)$", re.MULTILINE)
+# A digest of all that precedes, and the cursor.
+CURSOR = re.compile(rb"^# after ([0-9a-f]{64}) (\S+)\n", re.MULTILINE)
 MISSING = (errors.DocumentNotFound, errors.DocumentNotComplete)  # deleted since, for example
-Save = Callable[[str, str, str], bytes]  # id, kind and name → SHA-256
+Upload = Callable[[Path, bytes], None]  # file and its SHA-256
 
 
 def pull(client: Client, options: Namespace) -> int:
+    """Copy what is completed: each signed PDF and certificate, once.
+
+    example:
+      dtd pull ./archive
+      dtd pull s3://bucket/prefix   # needs: pip install 'dtd-client[s3]'
+    """
     if options.target.startswith("s3://"):
-        url = options.target.removeprefix("s3://").strip("/")
-        save, state = bucket(client, url), Path(f"{quote(url, safe='')}.SHA256SUMS")
-    else:
-        folder = Path(options.target)
-        save, state = in_folder(client, folder), folder / "SHA256SUMS"
-    state = options.state or state
-    state.parent.mkdir(parents=True, exist_ok=True)
-    workspace = state.with_name(f"{state.name}.workspace")
-    with workspace.open("a") as file:  # the lock of a run that was killed is gone
-        if is_locked(file, workspace):
-            return Copier(client, save, state).run()
-    log(f"Another run uses {state}, so this one copies nothing.")
-    return LOCKED
+        return to_bucket(client, options)
+    folder = Path(options.target)
+    return to_folder(client, folder, options.state or folder / "SHA256SUMS")
 
 
-def in_folder(client: Client, folder: Path) -> Save:
-    def save(id: str, kind: str, name: str) -> bytes:
-        with client.download(id, type=kind, to=folder / name).open("rb") as file:
-            return hashlib.file_digest(file, "sha256").digest()
+def to_bucket(client: Client, options: Namespace) -> int:
+    """Moves each file from a folder to S3, which refuses content that arrives damaged."""
+    import boto3
+    from botocore.config import Config
+    from botocore.exceptions import BotoCoreError, ClientError
 
-    return save
-
-
-def bucket(client: Client, url: str) -> Save:
-    """Saves objects in S3, which refuses content that arrives damaged."""
-    try:
-        import boto3
-        from botocore.config import Config
-        from botocore.exceptions import BotoCoreError, ClientError
-    except ImportError as exc:
-        raise ValueError("A bucket needs boto3: pip install 'dtd-client[s3]'") from exc
+    url = options.target.removeprefix("s3://").strip("/")
     bucket, _, prefix = url.partition("/")
+    config = Config(region_name=os.environ.get("AWS_REGION"), s3={"addressing_style": "path"})
+
+    def upload(path: Path, digest: bytes) -> None:
+        with path.open("rb") as file:
+            s3.put_object(
+                Bucket=bucket,
+                Key=f"{prefix}/{path.name}".lstrip("/"),
+                Body=file,
+                ChecksumSHA256=base64.b64encode(digest).decode(),
+                ContentType="application/pdf",
+            )
+        path.unlink()
+
+    state = options.state or Path(f"{quote(url, safe='')}.SHA256SUMS")
     try:
-        config = Config(region_name=os.environ.get("AWS_REGION"), s3={"addressing_style": "path"})
         s3 = boto3.client("s3", config=config)
-    except BotoCoreError as exc:
+        with tempfile.TemporaryDirectory() as folder:
+            return to_folder(client, Path(folder), state, upload)
+    except (BotoCoreError, ClientError) as exc:
         raise errors.Error(f"s3://{url}: {exc}") from exc
 
-    def save(id: str, kind: str, name: str) -> bytes:
-        with tempfile.TemporaryDirectory() as folder:
-            path = client.download(id, type=kind, to=folder)
-            with path.open("rb") as file:
-                digest = hashlib.file_digest(file, "sha256").digest()
-                file.seek(0)
-                try:
-                    s3.put_object(
-                        Bucket=bucket,
-                        Key=f"{prefix}/{name}".lstrip("/"),
-                        Body=file,
-                        ChecksumSHA256=base64.b64encode(digest).decode(),
-                        ContentType="application/pdf",
-                    )
-                except (BotoCoreError, ClientError) as exc:
-                    raise errors.Error(f"s3://{url}: {exc}") from exc
-        return digest
 
-    return save
-
-
-def replace(path: Path, content: bytes) -> None:
-    """Saves a file as a whole or not at all, whatever happens."""
-    part = path.with_name(f"{path.name}.part")
-    with part.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
+def to_folder(
+    client: Client, folder: Path, state: Path, upload: Upload = lambda path, digest: None
+) -> int:
+    """Copies, unless another run does."""
+    state.parent.mkdir(parents=True, exist_ok=True)
+    with state.open("a+b") as file:  # the lock of a run that was killed is gone
+        if is_locked(file, state):
+            return Copier(client, folder, upload, file).run()
+    log(f"Another run uses {state}, so this one copies nothing.")
+    return LOCKED
 
 
 class Copier:
@@ -113,21 +100,21 @@ class Copier:
         new, failed: how many files were copied, and how many could not be.
     """
 
-    def __init__(self, client: Client, save: Save, state: Path) -> None:
-        self.client, self.save, self.state = client, save, state
-        self.cursor = state.with_name(f"{state.name}.cursor")
-        self.workspace = state.with_name(f"{state.name}.workspace")
+    def __init__(self, client: Client, folder: Path, upload: Upload, state: IO[bytes]) -> None:
+        self.client, self.folder, self.upload, self.state = client, folder, upload, state
         self.new = self.failed = self.in_a_row = 0
-        state.touch()
-        content = state.read_bytes()
-        self.known = {line[1].decode() for line in LINE.finditer(content)}
-        whole = b"".join(line[0] for line in LINE.finditer(content))
-        if whole != content:  # it was damaged, or its last line is not whole
-            replace(state, whole)
+        state.truncate(self.content().rfind(b"\n") + 1)  # a crash may have left half a line
+        self.known = {line[1].decode() for line in LINE.finditer(self.content())}
+
+    def content(self) -> bytes:
+        self.state.seek(0)
+        return self.state.read()
+
+    def append(self, line: str) -> None:
+        self.state.write(f"{line}\n".encode())
+        self.state.flush()
 
     def run(self) -> int:
-        if not self.workspace.read_text(encoding="utf-8"):
-            self.check_workspace()
         if cursor := self.kept_cursor():
             try:
                 self.copy_since(cursor)
@@ -139,7 +126,7 @@ class Copier:
         log(f"{self.new} new files.")
         if self.failed:
             log(f"Not copied: {self.failed}. The next run tries again.")
-        return int(bool(self.failed))
+        return int(self.failed > 0)
 
     def copy_since(self, cursor: str) -> None:
         """Copies what the events after the cursor name."""
@@ -150,20 +137,7 @@ class Copier:
                         document = self.client.document(id)
                         if document.status == "COMPLETED":
                             self.copy(document)
-            self.keep_cursor(page.next_cursor or "")
-
-    def check_workspace(self) -> int:
-        """Returns how many completed documents the workspace has; the state must be of it."""
-        me = self.client.me()
-        before = self.workspace.read_text(encoding="utf-8").strip()
-        if not before:
-            self.workspace.write_text(f"{me.workspace.id}\n", encoding="utf-8")
-        elif before != me.workspace.id:
-            raise errors.Error(
-                f"{self.state} is of the workspace {before}, and this key is of {me.workspace.id} "
-                f"({me.workspace.name}). Choose another TARGET for it, or another --state."
-            )
-        return me.documents.completed
+            self.keep_cursor(page.next_cursor)
 
     def copy_all(self) -> None:
         """Copies all completed documents. Those that are completed meanwhile are for the next run:
@@ -180,7 +154,20 @@ class Copier:
                     f"new files, {self.new / seconds:.1f} a second, {left} left",
                     end="" if bar else "\n",
                 )
-        self.keep_cursor(page.next_cursor or "")
+        self.keep_cursor(page.next_cursor)
+
+    def check_workspace(self) -> int:
+        """Returns how many completed documents the workspace has; the state must be of it."""
+        me = self.client.me()
+        if not (found := WORKSPACE.search(self.content())):
+            self.append(f"# workspace {me.workspace.id}")
+        elif (before := found[1].decode()) != me.workspace.id:
+            raise errors.Error(
+                f"{self.state.name} is of the workspace {before}, and this key is of "
+                f"{me.workspace.id} ({me.workspace.name}). Choose another TARGET for it, or "
+                "another --state."
+            )
+        return me.documents.completed
 
     def copy(self, document: Document) -> None:
         """Copies the files of a document."""
@@ -192,7 +179,7 @@ class Copier:
                 continue
             name = f"{document.raw['completedAt'][:10]} {title or 'agreement'} {file}"
             try:
-                digest = self.save(document.id, kind, name)
+                path = self.client.download(document.id, type=kind, to=self.folder / name)
             except MISSING:
                 continue
             except (errors.APIError, errors.ConnectionFailed, errors.DamagedFile) as exc:
@@ -203,25 +190,26 @@ class Copier:
                 if self.in_a_row == 10:  # the files are not the cause
                     raise
                 continue
-            with self.state.open("a", encoding="utf-8") as lines:  # after the file: none is lost
-                lines.write(f"{digest.hex()}  {name}\n")
+            with path.open("rb") as content:
+                digest = hashlib.file_digest(content, "sha256")
+            self.upload(path, digest.digest())
+            self.append(f"{digest.hexdigest()}  {name}")  # after the file: none is lost
             self.known.add(file)
             self.new, self.in_a_row = self.new + 1, 0
 
-    def keep_cursor(self, cursor: str) -> None:
+    def keep_cursor(self, cursor: str | None) -> None:
         """Saves the cursor, unless a file that precedes it is still to be copied."""
         if not self.failed:
-            size = self.state.stat().st_size
-            replace(self.cursor, f"{self.seal(cursor, size)} {size} {cursor}\n".encode())
+            content = self.content()
+            for last in re.finditer(CURSOR.pattern + rb"\Z", content, re.MULTILINE):
+                content = content[: last.start()]
+                self.state.truncate(len(content))
+            self.append(f"# after {hashlib.sha256(content).hexdigest()} {cursor}")
 
     def kept_cursor(self) -> str:
-        """The cursor, if the state still has all that it had when the cursor was saved."""
-        try:
-            seal, size, cursor = self.cursor.read_text(encoding="utf-8").split()
-            return cursor if seal == self.seal(cursor, int(size)) else ""
-        except (FileNotFoundError, ValueError):
-            return ""
-
-    def seal(self, cursor: str, size: int) -> str:
-        """A digest of the cursor and of the state's first bytes."""
-        return hashlib.sha256(cursor.encode() + self.state.read_bytes()[:size]).hexdigest()
+        """The last cursor before which the state still has all that it had."""
+        content = self.content()
+        for found in reversed([*CURSOR.finditer(content)]):
+            if found[1].decode() == hashlib.sha256(content[: found.start()]).hexdigest():
+                return found[2].decode()
+        return ""

@@ -1,15 +1,14 @@
 """`dtd mcp`: a read-only server of the Model Context Protocol over standard input and output."""
 
-import functools
 from argparse import Namespace
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from dtd.client import Client
-from dtd.command.output import sentence
 from dtd.errors import Error
 from dtd.models import DocumentStatus, EventType, RecipientStatus
 
@@ -19,25 +18,30 @@ OWN = ("client", "limit")  # names in `search_documents` that are no parameters 
 
 
 def mcp(client: Client, options: Namespace) -> None:
+    """Serve the workspace, read-only, to a program of AI over standard input and output.
+
+    example: dtd mcp --folder ~/agreements
+    """
     from mcp.server import MCPServer
     from mcp.server.mcpserver.exceptions import ToolError
     from pydantic import Field
 
-    Limit = Annotated[int, Field(ge=1, le=100)]  # noqa: N806 - a type
+    limits = Field(ge=1, le=100)
     folder = Path(options.folder).resolve()
     if not folder.is_dir():
         raise ValueError(f"{options.folder} is not a folder.")
     server = MCPServer("dtd", instructions=ABOUT, log_level="WARNING")
 
-    def tool(function: Callable[..., Any]) -> None:
-        @functools.wraps(function)
-        def call(*words: Any, **named: Any) -> Any:
-            try:
-                return function(*words, **named)
-            except (Error, ValueError, OSError) as exc:
-                raise ToolError(sentence(exc)) from exc
+    @contextmanager
+    def shown_errors() -> Iterator[None]:
+        """The server hides the text of other errors from its client."""
+        try:
+            yield
+        except (Error, ValueError, OSError) as exc:
+            raise ToolError(str(exc)) from exc
 
-        server.tool()(call)
+    def tool(function: Callable[..., Any]) -> None:
+        server.tool()(shown_errors()(function))
 
     @tool
     def who_am_i() -> Object:
@@ -59,7 +63,7 @@ def mcp(client: Client, options: Namespace) -> None:
         recipient_status: RecipientStatus | None = None,
         title: str | None = None,
         sort: Literal["created", "completed", "expires"] = "created",
-        limit: Limit = 25,
+        limit: Annotated[int, limits] = 25,
     ) -> list[Object]:
         """Documents to which all parameters apply, newest first. Times are dates (days of UTC) or
         date-times with an offset; a recipient is an e-mail address; title has beginnings of words.
@@ -73,7 +77,9 @@ def mcp(client: Client, options: Namespace) -> None:
         return client.document(id).raw
 
     @tool
-    def recent_events(type: EventType | None = None, limit: Limit = 25) -> list[Object]:
+    def recent_events(
+        type: EventType | None = None, limit: Annotated[int, limits] = 25
+    ) -> list[Object]:
         """The last events of the past 30 days, oldest first. It reads all of them: name a type."""
         return [each.raw for each in deque(client.events(type=type), limit)]
 
