@@ -42,7 +42,8 @@ class Notes(dict[str, str | None]):
 
 def current_notes() -> Notes:
     """The notes of the current request; outside of a request, new ones."""
-    return getattr(current_request.get(), "notes", None) or Notes()
+    notes: Notes | None = getattr(current_request.get(), "notes", None)
+    return Notes() if notes is None else notes  # empty ones are false
 
 
 def note(**facts: str | None) -> None:

@@ -89,8 +89,7 @@ def search(
     # The last document that is looked at comes too, whether it matches or not: the next page begins
     # behind it.
     found = fetch_planned(
-        f"""{_BY_INDEX}
-        SELECT {DOCUMENT_COLUMNS_SQL}, time, number, matches, looked FROM (
+        f"""{_BY_INDEX} SELECT {DOCUMENT_COLUMNS_SQL}, time, number, matches, looked FROM (
             SELECT *, row_number() OVER (ORDER BY {_ORDER}) AS number
             FROM ({source.text}) AS source
         ) AS document

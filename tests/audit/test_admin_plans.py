@@ -1,6 +1,5 @@
 """The audit log's queries: few, and each reads a range of its index, at any depth."""
 
-import re
 from typing import Any
 from urllib.parse import quote
 
@@ -225,8 +224,11 @@ def test_documents_admin_reads_its_index(acme: Tenant, umbrella: Tenant, sam: Cl
         (f"q={str(uid(1))[:8]}", "documents_document_pkey"),
     ):
         found = asked(sam, f"{DOCUMENTS}?{query}")
-        first = next(sql for sql in found if re.search(r'FROM "documents_document"', sql))
-        assert index in {node.get("Index Name") for node in nodes(plan(first))}
+        first = next(sql for sql in found if 'FROM "documents_document"' in sql)
+        settings, _, statement = first.rpartition("; ")  # a search has some
+        with connection.cursor() as cursor:
+            cursor.execute(settings or "SELECT 1")
+        assert index in {node.get("Index Name") for node in nodes(plan(statement))}
 
 
 def page_of(workspace: Workspace) -> str:
@@ -243,7 +245,9 @@ def test_workspace_page_reads_its_index_of_the_audit_log(busy: Tenant) -> None:
         ]
         assert found
         assert "Seq Scan" not in {node["Node Type"] for node in found}
-        assert {node.get("Index Name") for node in found} - {None} == {"audit_workspace_action"}
+        indexes = {node.get("Index Name") for node in found} - {None}
+        # The count of problems in the menu reads the other one, a few times a minute.
+        assert indexes - {"audit_action_newest"} == {"audit_workspace_action"}
 
 
 def test_pages_of_operators_need_the_same_queries(acme: Tenant, desk: Client) -> None:

@@ -212,6 +212,7 @@ def test_seal_audit_follows_until_a_signal(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("key", "said"),
     [("", "make_audit_key"), (KEY.encode()[:-4], "AUDIT_SIGNING_KEY is not valid")],
+    ids=["no key", "cut short"],  # a key is another one in each process
 )
 def test_seal_audit_without_a_valid_key_says_so_and_does_not_show_it(
     settings: Any, key: str, said: str

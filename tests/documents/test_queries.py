@@ -9,9 +9,7 @@ from urllib.parse import quote
 import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
-from django.utils import timezone
 
-from apikeys.models import ApiKey
 from tests.apikeys.test_rate_limit import with_window
 from tests.support import factories
 from tests.support.client import get
@@ -19,7 +17,6 @@ from tests.support.factories import Tenant, at
 from workspaces.models import Workspace
 
 KEY = "SELECT apikeys_apikey + workspaces_workspace"
-USE = "UPDATE apikeys_apikey"
 COUNTS = "SELECT workspaces_documentcount"
 DOCUMENT = "SELECT documents_document"
 ONE = "SELECT documents_document + documents_recipient"
@@ -58,69 +55,57 @@ def shapes(tenant: Tenant, path: str, method: str = "GET", status: int = 200) ->
     return [shape(sql) for sql in statements(tenant, path, method, status)]
 
 
-@pytest.fixture
-def busy(acme: Tenant) -> Tenant:
-    """Acme, with a key that was used within the minute."""
-    ApiKey.objects.update(last_used_at=timezone.now())
-    return acme
-
-
 def with_people(tenant: Tenant, documents: int, people: int) -> None:
     for document in factories.listed(tenant.workspace, documents):
         for number in range(people):
             factories.recipient(document, order=number)
 
 
-def test_queries_of_the_first_use_of_a_minute_are_one_more(acme: Tenant) -> None:
-    assert shapes(acme, "/nothing", status=404) == [KEY, USE]
-    assert shapes(acme, "/nothing", status=404) == [KEY]
-
-
-def test_queries_of_me_are_one_after_a_key_s_first_request(busy: Tenant) -> None:
-    assert shapes(busy, "/me") == [KEY, COUNTS]
+def test_queries_of_me_are_one_after_a_key_s_first_request(acme: Tenant) -> None:
+    assert shapes(acme, "/me") == [KEY, COUNTS]
     for count in (0, 1, 50):
-        factories.listed(busy.workspace, count)
-        assert shapes(busy, "/me") == [with_key(COUNTS)]
+        factories.listed(acme.workspace, count)
+        assert shapes(acme, "/me") == [with_key(COUNTS)]
 
 
 @pytest.mark.parametrize(("documents", "people"), [(1, 0), (1, 1), (3, 20), (40, 2)])
 def test_queries_of_a_page_are_two_more_whatever_it_holds(
-    busy: Tenant, documents: int, people: int
+    acme: Tenant, documents: int, people: int
 ) -> None:
-    with_people(busy, documents, people)
+    with_people(acme, documents, people)
     for query in ("", "?limit=100", "?status=SENT", "?limit=1"):
-        assert shapes(busy, f"/documents{query}") == [KEY, DOCUMENT, RECIPIENTS]
+        assert shapes(acme, f"/documents{query}") == [KEY, DOCUMENT, RECIPIENTS]
 
 
 @pytest.mark.parametrize("people", [0, 1, 40])
 def test_queries_of_a_document_are_one_after_a_key_s_first_request(
-    busy: Tenant, people: int
+    acme: Tenant, people: int
 ) -> None:
-    document = factories.document(busy.workspace)
+    document = factories.document(acme.workspace)
     for number in range(people):
         factories.recipient(document, order=number)
     path = f"/documents/{document.id}"
-    first, second = statements(busy, path), statements(busy, path)
+    first, second = statements(acme, path), statements(acme, path)
     assert [shape(sql) for sql in first] == [KEY, ONE]
     assert [shape(sql) for sql in second] == [with_key(ONE)]
-    unknown = f"/documents/{busy.workspace.id}"
-    assert shapes(busy, unknown, status=404) == [with_key(ONE)]
+    unknown = f"/documents/{acme.workspace.id}"
+    assert shapes(acme, unknown, status=404) == [with_key(ONE)]
 
 
 @pytest.mark.parametrize("file_type", ["", "?type=original", "?type=signed", "?type=certificate"])
-def test_queries_of_a_download_are_one_read_and_two_entries(busy: Tenant, file_type: str) -> None:
-    document = factories.document(busy.workspace, "COMPLETED")
+def test_queries_of_a_download_are_one_read_and_two_entries(acme: Tenant, file_type: str) -> None:
+    document = factories.document(acme.workspace, "COMPLETED")
     path = f"/documents/{document.id}/download{file_type}"
-    assert shapes(busy, path, "HEAD") == [KEY, FILES]
-    assert shapes(busy, path, "HEAD") == [with_key(FILES)]
-    assert shapes(busy, path) == [with_key(FILES), ENTRY, *END]
+    assert shapes(acme, path, "HEAD") == [KEY, FILES]
+    assert shapes(acme, path, "HEAD") == [with_key(FILES)]
+    assert shapes(acme, path) == [with_key(FILES), ENTRY, *END]
 
 
-def test_queries_of_malformed_ids_and_refused_lists_read_no_document(busy: Tenant) -> None:
-    assert shapes(busy, "/me", "POST", status=405) == [KEY]
-    assert shapes(busy, "/documents?limit=0", status=400) == [KEY]
-    assert shapes(busy, "/documents/x", status=404) == [KEY]
-    assert shapes(busy, "/documents/x/download?type=x", status=400) == [KEY]
+def test_queries_of_malformed_ids_and_refused_lists_read_no_document(acme: Tenant) -> None:
+    assert shapes(acme, "/me", "POST", status=405) == [KEY]
+    assert shapes(acme, "/documents?limit=0", status=400) == [KEY]
+    assert shapes(acme, "/documents/x", status=404) == [KEY]
+    assert shapes(acme, "/documents/x/download?type=x", status=400) == [KEY]
 
 
 def spend(tenant: Tenant) -> None:
@@ -137,30 +122,30 @@ REFUSED: dict[int, Callable[[Tenant], object]] = {
 
 
 @pytest.mark.parametrize("status", REFUSED)
-def test_queries_of_a_client_that_was_refused_read_the_key_alone(busy: Tenant, status: int) -> None:
-    busy = with_window(busy, least=40)
-    document = factories.document(busy.workspace, "COMPLETED")
+def test_queries_of_a_client_that_was_refused_read_the_key_alone(acme: Tenant, status: int) -> None:
+    acme = with_window(acme, least=40)
+    document = factories.document(acme.workspace, "COMPLETED")
     paths = ("/me", f"/documents/{document.id}", f"/documents/{document.id}/download")
     for path in paths:
-        assert busy.get(path, "HEAD").status == 200
-    REFUSED[status](busy)
+        assert acme.get(path, "HEAD").status == 200
+    REFUSED[status](acme)
     method = "POST" if status == 405 else "GET"
-    assert shapes(busy, "/me", method, status) == [with_key(COUNTS)]
+    assert shapes(acme, "/me", method, status) == [with_key(COUNTS)]
     for path in paths:
-        assert busy.get("/openapi.json").status == 200  # which checks no key
-        assert shapes(busy, path, method, status) == [KEY]
+        assert acme.get("/openapi.json").status == 200  # which checks no key
+        assert shapes(acme, path, method, status) == [KEY]
 
 
-def test_queries_of_a_key_that_was_revoked_are_for_the_key_alone(busy: Tenant) -> None:
-    document = factories.document(busy.workspace)
+def test_queries_of_a_key_that_was_revoked_are_for_the_key_alone(acme: Tenant) -> None:
+    document = factories.document(acme.workspace)
     path = f"/documents/{document.id}"
-    assert busy.get(path).status == 200
-    busy.key.revoke(by=busy.admin)
-    assert shapes(busy, path, status=401) == [with_key(ONE)]
-    assert shapes(busy, path, status=401) == [KEY]
+    assert acme.get(path).status == 200
+    acme.key.revoke(by=acme.admin)
+    assert shapes(acme, path, status=401) == [with_key(ONE)]
+    assert shapes(acme, path, status=401) == [KEY]
 
 
-def test_queries_of_what_is_no_key_are_none(busy: Tenant) -> None:
+def test_queries_of_what_is_no_key_are_none(acme: Tenant) -> None:
     for header in (None, "", "Basic x", "Bearer x", "Bearer dtd_é"):
         with CaptureQueriesContext(connection) as captured:
             assert get("/api/v1/me", header).status == 401
@@ -168,9 +153,9 @@ def test_queries_of_what_is_no_key_are_none(busy: Tenant) -> None:
 
 
 @pytest.fixture
-def full(busy: Tenant, umbrella: Tenant) -> Tenant:
+def full(acme: Tenant, umbrella: Tenant) -> Tenant:
     """Enough documents, next door as well, that an index is worth its while."""
-    for tenant in (busy, umbrella):
+    for tenant in (acme, umbrella):
         factories.listed(
             tenant.workspace,
             3000,
@@ -179,7 +164,7 @@ def full(busy: Tenant, umbrella: Tenant) -> Tenant:
         )
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE documents_document")
-    return busy
+    return acme
 
 
 def plan(sql: str, *avoided: str) -> dict[str, Any]:
