@@ -16,8 +16,7 @@ from config.runtime import logs, static_files
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 # --- Security --------------------------------------------------------------------------------
-_secret_key = env.required("SECRET_KEY", help="50 or more random characters, for signatures")
-SECRET_KEY = _secret_key or "not-set"
+SECRET_KEY = env.required("SECRET_KEY", help="50 or more random characters") or "not-set"
 SECRET_KEY_FALLBACKS = env.words(
     "SECRET_KEY_FALLBACKS", help="former values, separated by commas, whose signatures stay valid"
 )
@@ -283,7 +282,6 @@ REST_FRAMEWORK = {
 }
 
 # --- Time and sign-in ------------------------------------------------------------------------
-
 TIME_ZONE = "UTC"
 USE_I18N = False
 FORMAT_MODULE_PATH = "config.formats"
@@ -313,8 +311,7 @@ _scheme, EMAIL_HOST, EMAIL_PORT, EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = env.mail
     "`smtps://…` (TLS); without one no e-mail is sent",
 )
 MAILBOX = _scheme == "mailbox"  # of `make run`: e-mails stay in the table; /admin/mailbox/ has them
-EMAIL_USE_TLS = _scheme == "smtp+tls"
-EMAIL_USE_SSL = _scheme == "smtps"
+EMAIL_USE_TLS, EMAIL_USE_SSL = _scheme == "smtp+tls", _scheme == "smtps"
 EMAIL_TIMEOUT = 10  # seconds, for each response of the mail server
 DEFAULT_FROM_EMAIL = env.text(
     "DEFAULT_FROM_EMAIL", "webmaster@localhost", help="the sender of e-mails"
