@@ -221,7 +221,7 @@ def test_run_that_starts_slowly_says_so_and_prints_its_text_afterwards(
 ) -> None:
     monkeypatch.setattr(run_command, "READY_TIMEOUT", 0.1)
     out, port = StringIO(), free_port()
-    announced = (f"http://127.0.0.1:{port}", "Ready")
+    announced = (f"http://127.0.0.1:{port}/something", "Ready")
     waiting = Thread(target=run_command.Command(stdout=out).announce, args=announced)
     waiting.start()
     assert eventually(lambda: "does not respond yet" in out.getvalue())
