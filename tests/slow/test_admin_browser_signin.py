@@ -216,7 +216,7 @@ def test_form_survives_the_password_a_new_sign_in_and_an_old_token(
         session[reauthentication._KEY] -= reauthentication.RECENT_SECONDS
 
     fill_in_and_send(lambda: change_session(age))
-    assert "It comes again after this" in browser.text
+    assert "The form comes again after this" in browser.text
     browser.submit(browser.find("#id_password"), PASSWORD)
     assert is_here_again()
     assert not Invitation.objects.exists()
