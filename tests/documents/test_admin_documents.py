@@ -277,6 +277,7 @@ def test_documents_admin_filters_as_the_api_does(
     for query, found in [
         ("status=SENT", [2, 1]),
         ("recipient=ada@example.com", [2, 1, 0]),
+        ("q=ada@example.com", [2, 1, 0]),
         ("recipient_status=SENT", [1, 0]),
         ("recipient=ada@example.com&recipient_status=SENT", [1]),
         ("created_from=2026-03-02", [2, 1]),

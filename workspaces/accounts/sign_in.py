@@ -1,5 +1,6 @@
 """Signing in: the password, then the code of the second factor; and both again after a while."""
 
+import re
 from typing import Any
 
 from django import forms
@@ -17,10 +18,13 @@ from audit.models import Action
 from audit.record import record
 from config.console.base import request_user
 from config.console.reauthentication import entered
+from config.runtime.key_format import contains_raw_key
 from workspaces.accounts import known_browser, second_factor, steps
 from workspaces.accounts.logins import account, loggable
 from workspaces.accounts.pages import FormView, SitePage
 from workspaces.accounts.throttle import ACCOUNT, BROWSER, SIGNED_IN, Attempt, responds_429
+
+SECRET = re.compile("password|secret|token|code")  # in the names of fields
 
 
 class LoginForm(AdminAuthenticationForm):
@@ -187,17 +191,37 @@ def check_own_password(request: HttpRequest, password: str) -> None:
 
 @method_decorator(responds_429, name="dispatch")
 class ConfirmPassword(SitePage, RedirectURLMixin, FormView):
-    """The page that asks for the password again; it leads back to `next`, on this site only."""
+    """The page that asks for the password again; it leads back to `next`, on this site only.
+
+    A form that came here instead of there waits in this page, without secrets.
+    """
 
     form_class = ConfirmPasswordForm
     template_name = "admin/confirm_password.html"
     title = "Confirm your password"
+    prefix = "confirm"  # the other form may have a field for a code
 
     def get_form_kwargs(self) -> dict[str, Any]:
-        return {**super().get_form_kwargs(), "request": self.request}
+        kwargs = {**super().get_form_kwargs(), "request": self.request}
+        return kwargs if self.is_sent() else {**kwargs, "data": None}
+
+    def is_sent(self) -> bool:
+        """Whether this page was sent, not only another one's form."""
+        return "confirm-password" in self.request.POST
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        return super().get_context_data(next=self.get_redirect_url(), **kwargs)
+        sent = self.request.POST
+        waiting = "waiting" in sent or (self.request.method == "POST" and not self.is_sent())
+        fields = [
+            (name, value)
+            for name, values in sent.lists()
+            for value in values
+            if name != "waiting" and not SECRET.search(name) and not contains_raw_key(str(value))
+        ]
+        return super().get_context_data(waiting=waiting, fields=fields, **kwargs)
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        return super().post(request) if self.is_sent() else self.get(request)
 
     def get_default_redirect_url(self) -> str:
         return reverse("admin:index")
@@ -205,4 +229,5 @@ class ConfirmPassword(SitePage, RedirectURLMixin, FormView):
     def form_valid(self, form: ConfirmPasswordForm) -> HttpResponse:
         entered(self.request)
         record(Action.PASSWORD_CONFIRMED, by=request_user(self.request).get_username())
-        return HttpResponseRedirect(self.get_success_url())
+        waiting = "waiting" in self.request.POST
+        return HttpResponseRedirect(self.get_success_url(), preserve_request=waiting)
