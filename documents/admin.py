@@ -48,7 +48,6 @@ def in_order(document: Document) -> list[Recipient]:
     return sorted(document.recipients.all(), key=lambda each: (each.order, each.id))
 
 
-EMAILS_SHOWN = 2  # recipients of a document that the list names
 PILLS = {"COMPLETED": "ok", "DECLINED": "bad", "EXPIRED": "bad"}  # of other statuses: "quiet"
 
 
@@ -189,9 +188,8 @@ class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
 
     @admin.display(description="recipients")
     def recipient_emails(self, document: Document) -> str:
-        addresses = [recipient.email for recipient in in_order(document)]
-        more = len(addresses) - EMAILS_SHOWN
-        return ", ".join(addresses[:EMAILS_SHOWN]) + (f" and {more} more" if more > 0 else "")
+        first, *others = [recipient.email for recipient in in_order(document)] or [""]
+        return f"{first} and {len(others)} more" if others else first
 
     @admin.display(description="progress")
     def progress(self, document: Document) -> str:
