@@ -105,6 +105,7 @@ def test_form_that_was_sent_too_late_is_sent_after_the_password(
     wrong = {"confirm-password": "wrong"}
     page = client.post(asking["Location"], form)
     assert "Nothing was changed yet" in page.content.decode()
+    assert "This field is required" not in page.content.decode()
     again = client.post(asking["Location"], hidden(page) | wrong)
     assert "The password is wrong." in again.content.decode()
     assert hidden(again) == hidden(page) == {"waiting": "yes", "name": "CRM <sync>"}

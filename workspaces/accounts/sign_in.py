@@ -203,25 +203,20 @@ class ConfirmPassword(SitePage, RedirectURLMixin, FormView):
 
     def get_form_kwargs(self) -> dict[str, Any]:
         kwargs = {**super().get_form_kwargs(), "request": self.request}
-        return kwargs if self.is_sent() else {**kwargs, "data": None}
-
-    def is_sent(self) -> bool:
-        """Whether this page was sent, not only another one's form."""
-        return "confirm-password" in self.request.POST
+        if "confirm-password" not in self.request.POST:
+            kwargs["data"] = kwargs["files"] = None
+        return kwargs
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        sent = self.request.POST
-        waiting = "waiting" in sent or (self.request.method == "POST" and not self.is_sent())
-        fields = [
+        fields: list[Any] = [
             (name, value)
-            for name, values in sent.lists()
+            for name, values in self.request.POST.lists()
             for value in values
-            if name != "waiting" and not SECRET.search(name) and not contains_raw_key(str(value))
+            if not (SECRET.search(name) or contains_raw_key(str(value)))
         ]
-        return super().get_context_data(waiting=waiting, fields=fields, **kwargs)
-
-    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        return super().post(request) if self.is_sent() else self.get(request)
+        if self.request.method == "POST" and not kwargs["form"].is_bound:
+            fields.append(("waiting", "yes"))
+        return super().get_context_data(fields=fields, **kwargs)
 
     def get_default_redirect_url(self) -> str:
         return reverse("admin:index")
