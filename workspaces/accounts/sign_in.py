@@ -69,9 +69,7 @@ class SignIn(SitePage, LoginView):
     authentication_form = LoginForm
     template_name = "admin/login.html"
     title = "Sign in"
-
-    def get_default_redirect_url(self) -> str:
-        return reverse("admin:index")
+    next_page = "admin:index"
 
     def form_valid(self, form: LoginForm) -> HttpResponse:
         user: Any = form.get_user()
@@ -199,6 +197,7 @@ class ConfirmPassword(SitePage, RedirectURLMixin, FormView):
     form_class = ConfirmPasswordForm
     template_name = "admin/confirm_password.html"
     title = "Confirm your password"
+    next_page = "admin:index"
     prefix = "confirm"  # the other form may have a field for a code
 
     def get_form_kwargs(self) -> dict[str, Any]:
@@ -217,9 +216,6 @@ class ConfirmPassword(SitePage, RedirectURLMixin, FormView):
         if self.request.method == "POST" and not kwargs["form"].is_bound:
             fields.append(("waiting", "yes"))
         return super().get_context_data(fields=fields, **kwargs)
-
-    def get_default_redirect_url(self) -> str:
-        return reverse("admin:index")
 
     def form_valid(self, form: ConfirmPasswordForm) -> HttpResponse:
         entered(self.request)
