@@ -4,18 +4,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.defaultfilters import filesizeformat
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 
-from audit.admin.links import AuditHistory, log_link, page_and_entries, pages_of
+from audit.admin.links import AuditHistory, page_and_entries, pages_of
 from audit.models import Action
 from audit.record import record
 from config.console.base import NoPermissions, TabularInline, request_user
 from config.console.changelist import ReadOnlyAdmin
-from config.console.formatting import date_column
+from config.console.formatting import date_column, pill
 from config.templatetags.console import copyable
 from documents.admin_list import DocumentChangeList, DocumentFilter
 from documents.api.serializers import progress
@@ -27,30 +28,14 @@ from workspaces.directory import own_workspaces
 
 
 class RecipientInline(NoPermissions, TabularInline):
-    """The recipients of a document, in the signing order."""
+    """The recipients of a document, in the signing order; the timeline has what they did when."""
 
     model = Recipient
     ordering = ("order", "id")
-    fields = readonly_fields = (
-        "name",
-        "email",
-        "role",
-        "status",
-        "order",
-        "sent",
-        "viewed",
-        "completed",
-        "declined",
-        "decline_reason",
-    )
+    fields = readonly_fields = ("name", "email", "role", "status", "order", "decline_reason")
     can_delete = False
     empty_value_display = "–"
     show_change_link = False
-
-    sent = date_column("sent_at", "sent")
-    viewed = date_column("viewed_at", "viewed")
-    completed = date_column("completed_at", "signed or approved")
-    declined = date_column("declined_at", "declined")
 
     def has_view_permission(self, request: HttpRequest, obj: Document | None = None) -> bool:
         own = own_workspaces(request)
@@ -63,7 +48,7 @@ def in_order(document: Document) -> list[Recipient]:
     return sorted(document.recipients.all(), key=lambda each: (each.order, each.id))
 
 
-EMAILS_SHOWN = 3  # recipients of a document that the list names
+PILLS = {"COMPLETED": "ok", "DECLINED": "bad", "EXPIRED": "bad"}  # of other statuses: "quiet"
 
 
 @admin.register(Document)
@@ -80,25 +65,21 @@ class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
     change_form_template = "admin/documents/document/change_form.html"
     list_display = (
         "title",
-        "status",
-        "workspace_link",
-        "recipient_emails",
+        "state",
         "progress",
+        "workspace_page",
+        "recipient_emails",
         "created",
         "deleted",
-        "audit_log",
         "evidence",
     )
     list_display_links = ("title",)
     inlines = (RecipientInline,)
     fields = readonly_fields = (
-        "whole_id",
-        "title",
-        "workspace_page",
-        "status",
+        "state",
         "progress",
-        "audit_log",
-        "evidence",
+        "workspace_page",
+        "whole_id",
         "file_name",
         "page_count",
         "size",
@@ -137,7 +118,7 @@ class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
         if not may_view(request, "view_document"):
             hidden = {"deleted"}
             if len(own_workspaces(request)) == 1:
-                hidden.add("workspace_link")
+                hidden.add("workspace_page")
         return [name for name in names if name not in hidden]
 
     def found(self, request: HttpRequest, text: str, most: int) -> tuple[list[Any] | None, str]:
@@ -146,6 +127,12 @@ class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[DocumentChangeList]:
         return DocumentChangeList
+
+    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
+        changelist, pages = super().get_changelist_instance(request), pages_of(request)
+        for document in changelist.result_list:
+            document.pages = pages
+        return changelist
 
     def get_object(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         document: Any = super().get_object(request, *args, **kwargs)
@@ -195,11 +182,14 @@ class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
     expires = date_column("expires_at", "expires")
     deleted = date_column("deleted_at", "deleted", empty="No")
 
+    @admin.display(description="status")
+    def state(self, document: Document) -> str:
+        return pill(PILLS.get(document.status, "quiet"), document.get_status_display())
+
     @admin.display(description="recipients")
     def recipient_emails(self, document: Document) -> str:
-        addresses = [recipient.email for recipient in in_order(document)]
-        more = len(addresses) - EMAILS_SHOWN
-        return ", ".join(addresses[:EMAILS_SHOWN]) + (f" and {more} more" if more > 0 else "")
+        first, *others = [recipient.email for recipient in in_order(document)] or [""]
+        return f"{first} and {len(others)} more" if others else first
 
     @admin.display(description="progress")
     def progress(self, document: Document) -> str:
@@ -215,15 +205,6 @@ class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
         """Its page, for those who may open it, and its audit log."""
         name, id = document.workspace.name, document.workspace_id
         return page_and_entries(document.pages, name, "workspace_id", id)
-
-    @admin.display(description="workspace")
-    def workspace_link(self, document: Document) -> str:
-        """A link to the workspace's audit log: support staff may not open the workspace's page."""
-        return log_link(document.workspace.name, workspace_id__exact=document.workspace_id)
-
-    @admin.display(description="audit log")
-    def audit_log(self, document: Document) -> str:
-        return format_html('<a href="{}">Audit log</a>', self.history_url(document))
 
     @admin.display(description="evidence")
     def evidence(self, document: Document) -> str:

@@ -53,7 +53,7 @@ class DocumentFilter(FilterForm):
         widget=forms.TextInput(attrs={"type": "search", "autocomplete": "off"}),
         help_text=(
             "The id, its first 8 characters, or a URL of the API with it; "
-            "within a workspace, words of the title"
+            "within a workspace, words of the title, or a recipient’s whole e-mail"
         ),
     )
     workspace: forms.Field = WorkspaceField()
@@ -90,13 +90,14 @@ class DocumentFilter(FilterForm):
 
     def search(self) -> Search:
         """The filters as parameters of the API's search."""
-        values = self.cleaned_data
+        values, text = self.cleaned_data, self.cleaned_data["q"]
+        email = text if "@" in text and not values["recipient"] else ""
         bounds = [midnight(values[f"created_{end}"]) for end in ("from", "before")]
         return Search(
             (values["status"],) if values["status"] else (),
-            values["recipient"] or None,
+            values["recipient"] or email or None,
             values["recipient_status"] or None,
-            values["q"] or None,
+            None if email else text or None,
             (Range("created", *bounds),) if any(bounds) else (),
             SORTS[0],
         )

@@ -73,16 +73,10 @@ def add_member(membership: Membership, *, by: str) -> None:
 
 
 @transaction.atomic
-def change_role(membership: Membership, role: str, *, by: str) -> None:
-    """Gives a member another role. Does nothing if the membership has ended meanwhile.
-
-    Raises:
-        LastAdmin: the workspace would have no admin left.
-    """
-    now = _locked_membership(membership)
+def make_admin(membership: Membership, *, by: str) -> None:
+    """Makes a member an admin. Does nothing if the membership has ended meanwhile."""
+    now, role = _locked_membership(membership), Membership.Role.ADMIN
     if now is not None and now.role != role:
-        if role != Membership.Role.ADMIN:
-            _require_another_admin(now)
         Membership.objects.filter(pk=now.pk).update(role=role)
         record(
             Action.MEMBER_ROLE_CHANGED,
@@ -102,8 +96,8 @@ def remove_member(membership: Membership, *, by: str, even_last_admin: bool = Fa
     """
     now = _locked_membership(membership)
     if now is not None:
-        if not even_last_admin:
-            _require_another_admin(now)
+        if is_last_admin(now) and not even_last_admin:
+            raise LastAdmin
         facts, member, role = now.workspace.snapshot(), now.user.get_username(), now.role
         now.delete()
         record(Action.MEMBER_REMOVED, by=by, member=member, workspace=facts, detail=role)
@@ -122,11 +116,6 @@ def is_last_admin(membership: Membership) -> bool:
     """Whether the workspace has no other admin who can sign in."""
     admins = list(Membership.objects.admins().filter(workspace=membership.workspace_id))
     return admins == [membership]
-
-
-def _require_another_admin(membership: Membership) -> None:
-    if is_last_admin(membership):
-        raise LastAdmin
 
 
 def solely_administered_by(user: User) -> list[Workspace]:

@@ -23,7 +23,7 @@ class OwnWorkspaceForm(OnceForm):
         if len(self.workspaces) == 1:
             del self.fields["workspace"]
         else:
-            own = labels(Workspace.objects.names_for_admin(by))
+            own = labels({each.id: each.name for each in self.workspaces})
             choices: Any = self.fields["workspace"]
             choices.queryset = Workspace.objects.administered_by(by).order_by("name", "id")
             choices.label_from_instance = lambda workspace: own.get(workspace.id, workspace.name)

@@ -68,7 +68,7 @@ class SectionAdmin(NoPermissions, ModelAdmin):
     page number that does not exist redirects to the whole list with a message.
 
     Attributes:
-        noun, nouns: what to call its objects; by default as the model does.
+        nouns: what to call its objects; by default as the model does.
         is_log: whether its rows are what happened: the search leads to them if it finds no more.
         menu_position: its place in the menu, from left to right.
         add_text: the label of the buttons that lead to a form for a new one.
@@ -76,7 +76,7 @@ class SectionAdmin(NoPermissions, ModelAdmin):
             replace Django's: "add", "change", "delete".
     """
 
-    noun = nouns = ""
+    nouns = ""
     is_log = False
     menu_position = 50
     add_text = ""
@@ -85,7 +85,6 @@ class SectionAdmin(NoPermissions, ModelAdmin):
 
     def __init__(self, model: type[Model], admin_site: admin.AdminSite) -> None:
         super().__init__(model, admin_site)
-        self.noun = self.noun or str(self.opts.verbose_name)
         self.nouns = self.nouns or str(self.opts.verbose_name_plural)
 
     def get_urls(self) -> list[URLPattern]:

@@ -37,8 +37,7 @@ def recent_sign_in_required(request: HttpRequest) -> None:
 def asks_for_password(view: Callable[..., Any]) -> Callable[..., Any]:
     """Redirects to the page that asks for the password if the view needs it.
 
-    That page leads back to this URL, with GET: a form that is posted too late has to be filled in
-    again, which the page says.
+    A form that is posted too late is sent to that page too, which sends it back here afterwards.
     """
 
     @wraps(view)
@@ -46,11 +45,9 @@ def asks_for_password(view: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return view(request, *args, **kwargs)
         except PasswordNeeded:
-            query = {"next": request.get_full_path()}
-            if request.method == "POST":
-                query["unsent"] = "1"
-            url = f"{reverse('admin:confirm_password')}?{urlencode(query)}"
-            return HttpResponseRedirect(url)
+            query = urlencode({"next": request.get_full_path()})
+            url = f"{reverse('admin:confirm_password')}?{query}"
+            return HttpResponseRedirect(url, preserve_request=True)
 
     return inner
 

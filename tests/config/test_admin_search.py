@@ -8,10 +8,12 @@ from django.test import Client
 from django.urls import reverse
 
 from apikeys.admin.section import ApiKeyAdmin
+from events.webhooks.models import Endpoint
 from tests.support import factories
 from tests.support.factories import Tenant
-from tests.support.staff import body, signed_in
+from tests.support.staff import DOCUMENTS, body, signed_in
 from tests.support.usage import refused
+from tests.support.webhooks import endpoint
 
 SEARCH = reverse("admin:search")
 
@@ -36,6 +38,9 @@ def test_search_with_one_result_leads_to_its_page(acme: Tenant, sam: Client, des
     workspace = page_of("workspaces_workspace", acme.workspace.pk)
     assert target(sam, str(acme.workspace.pk)) == workspace
     assert target(sam, acme.admin.username) == workspace
+    hook = endpoint(acme)
+    Endpoint.objects.update(label="Billing")
+    assert target(sam, "billing") == page_of("webhooks_endpoint", hook.pk)
     request = page_of("usage_refusedrequest", refusal.pk)
     assert target(desk, refusal.request_id) == request
 
@@ -65,6 +70,8 @@ def test_search_says_what_it_looked_for_when_nothing_is_found(sam: Client) -> No
     assert "Looked for as: Request id" in html
     assert "Refused requests: 0" in html
     assert sam.get(SEARCH, {"q": "\0"}).status_code in (200, 302)
+    html = body(sam.get(SEARCH, {"q": "Lease"}))
+    assert f'<a href="{DOCUMENTS}?q=Lease">Documents</a>: not searched for such a text.' in html
 
 
 def test_search_of_one_section_fails_alone(

@@ -141,7 +141,7 @@ def test_webhook_pages_that_change_something_ask_for_the_password_again(
     staff.not_recent(ada)
     url = NEW if name == "add" else page(hook, name)
     for response in (ada.get(url), ada.post(url, {"url": "https://other.example/"})):
-        assert response.status_code == 302
+        assert response.status_code == 307
         assert response.headers["Location"].startswith(reverse("admin:confirm_password"))
     hook.refresh_from_db()
     assert (hook.url, hook.deleted_at, hook.previous_secret) == (URL, None, "")

@@ -102,6 +102,23 @@ def test_times_are_in_the_reader_s_own_zone_with_utc_as_tooltip_and_beside_them(
     assert "2026-03-01 23:59:59 GMT+9 (2026-03-01 14:59:59 UTC)" in tokyo.text
 
 
+def test_hours_of_a_chart_are_the_reader_s(acme: Tenant, tokyo: Browser) -> None:
+    moments = [datetime(2026, 3, 1, hour, 30, tzinfo=UTC) for hour in (14, 15)]
+    of_acme = staff.of(acme.workspace)
+    staff.happened(2, **of_acme, created_at=lambda number: moments[number])
+    tokyo.open(f"{staff.HISTORY}?since=2026-03-01T14:00&until=2026-03-01T15:59")
+    chart = tokyo.find(".chart")
+    assert "Entries by hour (Asia/Tokyo), 2026-03-01 23:00 to 2026-03-02 00:00" in chart.text
+    assert [tick.text for tick in chart.find_elements(By.CSS_SELECTOR, ".ticks text")] == [
+        "03-01 23:00",
+        "03-02 00:00",
+    ]
+    place = tokyo.find(".places a:last-child")
+    assert place.get_attribute("aria-label") == "2026-03-02 00:00: 1 downloads"
+    tokyo.follow(place)
+    assert "From: 2026-03-02 00:00:00 GMT+9" in tokyo.text
+
+
 def test_filters_by_time_show_the_reader_s_zone_and_send_utc(acme: Tenant, tokyo: Browser) -> None:
     staff.happened(1, **staff.of(acme.workspace), created_at=datetime(2026, 3, 1, tzinfo=UTC))
     tokyo.open(f"{staff.HISTORY}?since=2026-03-01&until=2026-03-01")

@@ -7,6 +7,7 @@ from django.contrib.auth.models import User
 from django.contrib.auth.tokens import default_token_generator
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.http import urlsafe_base64_encode
 from django_otp.oath import totp
 from django_otp.plugins.otp_totp.models import TOTPDevice
@@ -162,7 +163,7 @@ def test_password_is_asked_for_again_after_15_minutes(acme: Tenant, browser: Bro
     browser.open(reverse("admin:security_codes"))
     browser.check_layout("confirm-password")
     browser.driver.switch_to.active_element.send_keys(PASSWORD)
-    browser.submit(browser.find("#id_code"), code(device))
+    browser.submit(browser.find("#id_confirm-code"), code(device))
     assert "ten new recovery codes" in browser.text
 
 
@@ -216,11 +217,12 @@ def test_form_survives_the_password_a_new_sign_in_and_an_old_token(
         session[reauthentication._KEY] -= reauthentication.RECENT_SECONDS
 
     fill_in_and_send(lambda: change_session(age))
-    assert "It comes again after this" in browser.text
-    browser.submit(browser.find("#id_password"), PASSWORD)
-    assert is_here_again()
+    assert "Nothing was changed yet" in browser.text
+    browser.check_layout("confirm-password-for-a-form")
     assert not Invitation.objects.exists()
-    assert browser.driver.execute_script("return sessionStorage.length") == 0
+    browser.submit(browser.find("#id_confirm-password"), PASSWORD)
+    assert Invitation.objects.get().email == "bob@acme.example"
+    Invitation.objects.update(revoked_at=timezone.now())
 
     fill_in_and_send(Session.objects.all().delete)
     browser.find("#id_username").send_keys(ada.username)
@@ -231,7 +233,7 @@ def test_form_survives_the_password_a_new_sign_in_and_an_old_token(
     browser.click("Open the form again")
     assert is_here_again()
     browser.follow(browser.find("main button"))
-    assert Invitation.objects.get().email == "bob@acme.example"
+    assert Invitation.objects.pending().get().email == "bob@acme.example"
     browser.open(invite)
     assert browser.find("#id_email").get_attribute("value") == ""
 

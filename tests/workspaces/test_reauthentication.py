@@ -1,5 +1,7 @@
 """The password is asked for again before something sensitive, if the sign-in is not recent."""
 
+import re
+from html import unescape
 from typing import Any
 from urllib.parse import urlencode
 
@@ -63,9 +65,9 @@ def test_old_sign_in_leads_to_the_page_that_asks_again_and_back(client: Client) 
     assert url.startswith(f"{CONFIRM}?next=%2Fadmin%2Fapikeys%2Fapikey%2Fadd%2F%3Fworkspace%3D1")
     page = client.get(url).content.decode()
     assert "enter your password again" in page
-    assert "was not sent" not in page
-    assert "Your form was not sent" in client.get(asked(client, "POST")).content.decode()
-    response = client.post(url, {"password": PASSWORD})
+    assert "Nothing was changed yet" not in page
+    response = client.post(url, {"confirm-password": PASSWORD})
+    assert response.status_code == 302
     assert response["Location"] == SENSITIVE
     assert asked(client) == ""
     assert PASSWORD not in str(client.session.items())
@@ -82,8 +84,36 @@ def test_no_key_is_created_or_rolled_without_a_recent_sign_in(client: Client, ac
             response: Any = method(url, {"name": "CRM sync"})
             assert response["Location"].startswith(f"{CONFIRM}?next=")
     assert ApiKey.objects.count() == 1
-    client.post(CONFIRM, {"password": PASSWORD})
+    client.post(CONFIRM, {"confirm-password": PASSWORD})
     assert [client.get(url).status_code for url in urls] == [200, 200]
+
+
+def hidden(response: Any) -> dict[str, str]:
+    """The fields that a page sends again."""
+    fields = re.findall(r'type="hidden" name="([^"]+)" value="([^"]*)"', response.content.decode())
+    return {name: unescape(value) for name, value in fields if name != "csrfmiddlewaretoken"}
+
+
+def test_form_that_was_sent_too_late_is_sent_after_the_password(
+    client: Client, acme: Tenant
+) -> None:
+    url = reverse("admin:apikeys_apikey_edit", args=[acme.key.pk])
+    form = {"name": "CRM <sync>", "some-token": "x", "note": acme.raw}
+    # With 307, a browser sends its fields to the next page.
+    asking = client.post(url, form)
+    assert asking.status_code == 307
+    wrong = {"confirm-password": "wrong"}
+    page = client.post(asking["Location"], form)
+    assert "Nothing was changed yet" in page.content.decode()
+    assert "This field is required" not in page.content.decode()
+    again = client.post(asking["Location"], hidden(page) | wrong)
+    assert "The password is wrong." in again.content.decode()
+    assert hidden(again) == hidden(page) == {"waiting": "yes", "name": "CRM <sync>"}
+    sent = hidden(again) | {"confirm-password": PASSWORD}
+    back = client.post(asking["Location"], sent)
+    assert (back.status_code, back["Location"]) == (307, url)
+    client.post(back["Location"], sent)
+    assert ApiKey.objects.get().name == "CRM <sync>"
 
 
 def everything() -> list[Any]:
@@ -118,7 +148,7 @@ def test_nothing_changes_without_a_recent_sign_in(acme: Tenant) -> None:
         pk = [] if name.endswith("_add") else [bob.pk if "user" in name else acme.workspace.pk]
         url = reverse(f"admin:{name}", args=pk)
         response: Any = desk.post(url, form)
-        expected = f"{CONFIRM}?{urlencode({'next': url, 'unsent': '1'})}"
+        expected = f"{CONFIRM}?{urlencode({'next': url})}"
         assert response.headers.get("Location") == expected, name
         if name != "auth_user_change":  # it is to be read too
             assert desk.get(url).headers["Location"].startswith(CONFIRM), name
@@ -155,11 +185,11 @@ def test_session_without_a_valid_time_is_not_recent(client: Client, stored: int 
 
 def test_wrong_passwords_are_limited(client: Client) -> None:
     for _ in range(SIGNED_IN.attempts):
-        response = client.post(CONFIRM, {"password": "wrong"})
+        response = client.post(CONFIRM, {"confirm-password": "wrong"})
         assert response.status_code == 200
         assert "The password is wrong." in response.content.decode()
     for password in ("wrong", PASSWORD):
-        response = client.post(CONFIRM, {"password": password})
+        response = client.post(CONFIRM, {"confirm-password": password})
         assert response.status_code == 429
         assert "Too many attempts" in response.content.decode()
         assert 1 <= int(response["Retry-After"]) <= 300
@@ -171,7 +201,7 @@ def test_wrong_passwords_are_limited(client: Client) -> None:
     "url", ["https://evil.example/", "//evil.example", "javascript:alert(1)", "/\\evil.example", ""]
 )
 def test_page_that_asks_again_leads_to_no_other_site(client: Client, url: str) -> None:
-    response = client.post(CONFIRM, {"password": PASSWORD, "next": url})
+    response = client.post(CONFIRM, {"confirm-password": PASSWORD, "next": url})
     assert response["Location"] == INDEX
 
 
@@ -195,7 +225,9 @@ def test_wrong_old_passwords_are_limited_and_recorded(ada: User) -> None:
     for _ in range(SIGNED_IN.attempts):
         assert client.post(url, {"old_password": "wrong", **form}).status_code == 200
     assert client.post(url, {"old_password": PASSWORD, **form}).status_code == 429
-    assert client.post(CONFIRM, {"password": PASSWORD}).status_code == 429  # one limit for both
+    assert (
+        client.post(CONFIRM, {"confirm-password": PASSWORD}).status_code == 429
+    )  # one limit for both
     assert entries() == [(Action.PASSWORD_REFUSED, ada.username)] * SIGNED_IN.attempts
     ada.refresh_from_db()
     assert ada.check_password(PASSWORD)

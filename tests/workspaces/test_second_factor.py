@@ -390,16 +390,17 @@ def test_password_again_is_asked_for_with_a_code_of_whoever_has_an_app(ada: User
     assert "or a recovery code" in body(client.get(confirm))
     now = code(device)
     for form, text in (
-        ({"password": PASSWORD}, "This field is required"),
-        ({"password": "wrong", "code": now}, "The password is wrong"),  # and no code is used up
-        ({"password": PASSWORD, "code": code(device, 9)}, "The code is wrong"),
+        ({"confirm-password": PASSWORD}, "This field is required"),
+        # No code is used up.
+        ({"confirm-password": "wrong", "confirm-code": now}, "The password is wrong"),
+        ({"confirm-password": PASSWORD, "confirm-code": code(device, 9)}, "The code is wrong"),
     ):
         assert text in body(client.post(confirm, form))
         assert client.get(CODES)["Location"] == confirm
     assert AuditEntry.objects.latest("id").detail == "right password, wrong code"
     assert entries()[-2:] == [(Action.PASSWORD_REFUSED, "", ada.username)] * 2
     TOTPDevice.objects.update(throttling_failure_count=10)
-    form = {"password": PASSWORD, "code": now}
+    form = {"confirm-password": PASSWORD, "confirm-code": now}
     assert client.post(confirm, form).status_code == 429
     TOTPDevice.objects.update(throttling_failure_count=0)
     assert client.post(confirm, form)["Location"] == CODES

@@ -1,5 +1,6 @@
 """Signing in: the password, then the code of the second factor; and both again after a while."""
 
+import re
 from typing import Any
 
 from django import forms
@@ -17,10 +18,13 @@ from audit.models import Action
 from audit.record import record
 from config.console.base import request_user
 from config.console.reauthentication import entered
+from config.runtime.key_format import contains_raw_key
 from workspaces.accounts import known_browser, second_factor, steps
 from workspaces.accounts.logins import account, loggable
 from workspaces.accounts.pages import FormView, SitePage
 from workspaces.accounts.throttle import ACCOUNT, BROWSER, SIGNED_IN, Attempt, responds_429
+
+SECRET = re.compile("password|secret|token|code")  # in the names of fields
 
 
 class LoginForm(AdminAuthenticationForm):
@@ -65,9 +69,7 @@ class SignIn(SitePage, LoginView):
     authentication_form = LoginForm
     template_name = "admin/login.html"
     title = "Sign in"
-
-    def get_default_redirect_url(self) -> str:
-        return reverse("admin:index")
+    next_page = "admin:index"
 
     def form_valid(self, form: LoginForm) -> HttpResponse:
         user: Any = form.get_user()
@@ -187,22 +189,36 @@ def check_own_password(request: HttpRequest, password: str) -> None:
 
 @method_decorator(responds_429, name="dispatch")
 class ConfirmPassword(SitePage, RedirectURLMixin, FormView):
-    """The page that asks for the password again; it leads back to `next`, on this site only."""
+    """The page that asks for the password again; it leads back to `next`, on this site only.
+
+    A form that came here instead of there waits in this page, without secrets.
+    """
 
     form_class = ConfirmPasswordForm
     template_name = "admin/confirm_password.html"
     title = "Confirm your password"
+    next_page = "admin:index"
+    prefix = "confirm"  # the other form may have a field for a code
 
     def get_form_kwargs(self) -> dict[str, Any]:
-        return {**super().get_form_kwargs(), "request": self.request}
+        kwargs = {**super().get_form_kwargs(), "request": self.request}
+        if "confirm-password" not in self.request.POST:
+            kwargs["data"] = kwargs["files"] = None
+        return kwargs
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        return super().get_context_data(next=self.get_redirect_url(), **kwargs)
-
-    def get_default_redirect_url(self) -> str:
-        return reverse("admin:index")
+        fields: list[Any] = [
+            (name, value)
+            for name, values in self.request.POST.lists()
+            for value in values
+            if not (SECRET.search(name) or contains_raw_key(str(value)))
+        ]
+        if self.request.method == "POST" and not kwargs["form"].is_bound:
+            fields.append(("waiting", "yes"))
+        return super().get_context_data(fields=fields, **kwargs)
 
     def form_valid(self, form: ConfirmPasswordForm) -> HttpResponse:
         entered(self.request)
         record(Action.PASSWORD_CONFIRMED, by=request_user(self.request).get_username())
-        return HttpResponseRedirect(self.get_success_url())
+        waiting = "waiting" in self.request.POST
+        return HttpResponseRedirect(self.get_success_url(), preserve_request=waiting)

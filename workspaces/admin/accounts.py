@@ -58,7 +58,7 @@ class KindFilter(ChoiceFilter):
 class AccountsAdmin(SectionAdmin):
     """They can be deactivated but not deleted, which would delete memberships too."""
 
-    noun, nouns = "account", "accounts"
+    nouns = "accounts"
     menu_position = 60
     add_text = "Create an account"
     pages = {

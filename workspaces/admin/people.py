@@ -42,7 +42,7 @@ class ChangeMember(PeoplePage, Button):
         member = self.form.cleaned_data["chosen"]
         confirmed = "last_admin" in self.request.POST and is_operator(self.user)
         if self.request.POST.get("do") == "promote":
-            changes.change_role(member, Membership.Role.ADMIN, by=self.login)
+            changes.make_admin(member, by=self.login)
             return f"{member.user} is an admin of {self.obj} now."
         try:
             if not self.is_confirmed() and not changes.is_last_admin(member):

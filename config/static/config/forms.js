@@ -1,11 +1,11 @@
-// A form that could not be sent is filled in again: after the password or a new sign-in was asked
-// for, or its token had expired. The fields wait in this tab; passwords, codes and keys never do.
+// A form that could not be sent is filled in again, after a new sign-in or if its token had expired.
+// The fields wait in this tab; passwords, codes and keys never do.
 "use strict";
 
 const KEPT = "unsent-form";
 const SECRET = /password|secret|token|code/i;
 const KEY = /dtd_\w{12,}/;
-const STOPS = "#login-form, #code-form, #confirm-password, #form-expired";
+const STOPS = "#login-form, #code-form, #form-expired";
 
 const user = () => document.querySelector(".account")?.textContent.trim();
 const forms = () => [...document.querySelectorAll("main form[method=post]")];

@@ -90,6 +90,7 @@ class EndpointAdmin(WebhookAccess):
     }
     change_list_template = "admin/webhooks/endpoint/change_list.html"
     list_display_links = ("address",)
+    search_fields = ("label",)  # of the search in the header
 
     def heading(self, obj: Endpoint) -> str:
         return obj.name
