@@ -318,16 +318,17 @@ def report(
     )
 
 
-def main() -> None:
+def main(words: list[str] | None = None, program: str | None = None) -> int:
+    """Checks what the command line names. Returns the exit status."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        program, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("evidence", metavar="EVIDENCE", type=Path)
     parser.add_argument("--key", metavar="NAME+HASH+KEY", type=Key.parse, required=True)
     parser.add_argument(
         "--file", metavar="PDF", type=Path, action="append", default=[], help="may be repeated"
     )
-    options = parser.parse_args()
+    options = parser.parse_args(words)
     try:
         evidence = read(options.evidence)
         checkpoint, entries = check(evidence, options.key)
@@ -339,8 +340,8 @@ def main() -> None:
         sys.stdout.flush()
     except BrokenPipeError:  # the reader, `head` for example, has enough
         os._exit(0 if entries else NOTHING)
-    sys.exit(0 if entries else NOTHING)
+    return 0 if entries else NOTHING
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

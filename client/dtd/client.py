@@ -7,18 +7,18 @@ import re
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing
 from datetime import date
-from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import unquote
 
 from dtd import errors
 from dtd.download import Part
 from dtd.errors import APIError, ConnectionFailed, Error
-from dtd.models import Document, DocumentStatus, Event, EventType, Me, ModelType, Page, camel
+from dtd.models import Document, DocumentStatus, Event, EventType, Me, RecipientStatus, camel
 from dtd.version import VERSION
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 LONGEST_WAIT = 30.0  # seconds, between two requests, if the service names no time
 SLOW_BELOW = 30  # requests left in the minute: from there on, they are spread over its rest
-T = TypeVar("T")
+Time = date | str | None  # a date is a day of UTC; a date-time needs its offset
 
 log = logging.getLogger("dtd")
 
@@ -70,16 +70,12 @@ class Client(AbstractContextManager["Client"]):
         import httpx
 
         key = (os.environ.get("DTD_API_KEY", "") if key is None else key).strip()
-        self.base_url = (base_url or os.environ.get("DTD_BASE_URL", "")).strip().rstrip("/")
-        self.base_url = self.base_url.removesuffix("/api/v1")
-        if not key:
-            raise ValueError("There is no key: set DTD_API_KEY.")
+        base = (base_url or os.environ.get("DTD_BASE_URL", "")).strip().rstrip("/")
+        self.base_url = base.removesuffix("/api/v1")
         if not re.fullmatch("[!-~]+", key):
-            raise ValueError("The key has a character that is in no key; copy it again.")
-        if not self.base_url.startswith(("http://", "https://")):
-            raise ValueError(
-                "The base URL must be the service's address, https://…: set DTD_BASE_URL."
-            )
+            raise ValueError("There is no key, or not all of it is one: set DTD_API_KEY.")
+        if not base.startswith(("http://", "https://")):
+            raise ValueError("The base URL must be the service's, https://…: set DTD_BASE_URL.")
         try:
             self._http = httpx.Client(
                 base_url=self.base_url,
@@ -91,9 +87,6 @@ class Client(AbstractContextManager["Client"]):
         except httpx.InvalidURL as exc:
             raise ValueError(f"{self.base_url} is not a URL: {exc}.") from exc
         self._patience, self._pace = patience, Pace()
-
-    def __repr__(self) -> str:
-        return f"Client(base_url={self.base_url!r})"
 
     def __exit__(self, *exc_info: object) -> None:
         self.close()
@@ -107,38 +100,42 @@ class Client(AbstractContextManager["Client"]):
         return Me.parse(self._json("/api/v1/me", {})["data"])
 
     def documents(
-        self, *, status: DocumentStatus | str | None = None, page_size: int = 100
+        self, *, status: DocumentStatus | str | None = None, limit: int | None = None
     ) -> Iterator[Document]:
-        """All documents, newest first, or those with a status."""
-        params = {"status": status, "limit": page_size}
-        for page in self._pages("/api/v1/documents", Document, "cursor", params):
-            yield from page.data
+        """Documents, newest first: all, or those with a status, or at most `limit`."""
+        return self._documents("/api/v1/documents", {"status": status}, limit)
 
     def search(
-        self, *, page_size: int = 100, **parameters: str | date | Sequence[str] | None
+        self,
+        *,
+        status: DocumentStatus | Sequence[DocumentStatus] | None = None,
+        created_from: Time = None,
+        created_before: Time = None,
+        sent_from: Time = None,
+        sent_before: Time = None,
+        completed_from: Time = None,
+        completed_before: Time = None,
+        expires_from: Time = None,
+        expires_before: Time = None,
+        recipient: str | None = None,
+        recipient_status: RecipientStatus | None = None,
+        title: str | None = None,
+        sort: Literal["created", "completed", "expires"] | None = None,
+        limit: int | None = None,
     ) -> Iterator[Document]:
-        """All documents to which every parameter applies, newest first.
+        """Documents to which all parameters apply, newest first. A date is a day of UTC, a time
+        needs its offset; a recipient is an e-mail address, a title has beginnings of words.
 
         ```python
         for document in client.search(completed_from=date(2026, 7, 1), recipient="ada@example.com"):
             print(document.title)
         ```
 
-        Args:
-            parameters: those of `GET /api/v1/search` in snake case: status (or several),
-                created_from, created_before, the same of sent, completed and expires (a date is a
-                day of UTC, a time needs its offset), recipient, recipient_status, title, sort.
-
         Raises:
-            InvalidParameter: There is no such parameter, or its value is not valid.
+            InvalidParameter: A value is not valid.
         """
-        params: dict[str, Any] = {
-            camel(name): value.isoformat() if isinstance(value, date) else value
-            for name, value in parameters.items()
-        }
-        params["limit"] = page_size
-        for page in self._pages("/api/v1/search", Document, "cursor", params):
-            yield from page.data
+        given = {name: value for name, value in locals().items() if name not in ("self", "limit")}
+        return self._documents("/api/v1/search", given, limit)
 
     def document(self, id: str) -> Document:
         """One document with its recipients.
@@ -148,27 +145,16 @@ class Client(AbstractContextManager["Client"]):
         """
         return Document.parse(self._json(path_of(id), {})["data"])
 
-    def events(
-        self, *, after: str | None = None, type: EventType | str | None = None
-    ) -> Iterator[Event]:
-        """What happened so far, oldest first: in 30 days, or after a cursor."""
-        for page in self.event_pages(after=after, type=type):
-            yield from page.data
-
-    def event_pages(
-        self, *, after: str | None = None, type: EventType | str | None = None
-    ) -> Iterator[Page[Event]]:
-        """The same in pages; the last one is empty. Keep its `next_cursor`, and pass it as `after`
-        later: no event is skipped and none is shown twice.
+    def events(self, *, after: str | None = None, type: EventType | str | None = None) -> "Events":
+        """What happened in the last 30 days, or after a cursor, oldest first.
 
         Args:
-            after: a cursor, or "now".
+            after: the `cursor` of events that were read before, or "now".
 
         Raises:
             CursorExpired: Events may be missing. Request `after="now"`, then list all documents.
         """
-        params = {"after": after, "type": type, "limit": 100}
-        return self._pages("/api/v1/events", Event, "after", params)
+        return Events(self._json, after, type)
 
     def download(self, id: str, *, type: str | None = None, to: str | os.PathLike[str]) -> Path:
         """Downloads a PDF: as a whole or not at all, whatever happens.
@@ -195,107 +181,58 @@ class Client(AbstractContextManager["Client"]):
             while True:
                 begun = part.size > 0
                 try:
-                    receive = partial(self._receive, path, type, part)
-                    name = self._retry(receive, received=lambda: part.size)
-                    return part.save(to / name if to == folder else to)
-                except (
-                    errors.DamagedFile,
-                    errors.RangeNotSatisfiable,
-                    errors.DocumentNotFound,
-                    errors.DocumentNotComplete,
-                ):
+                    response = self._request(path, {"type": type}, part)
+                    return part.save(to / file_name(response) if to == folder else to)
+                except (errors.DamagedFile, errors.RangeNotSatisfiable, *errors.MISSING):
                     part.restart()  # what was there is of another file
                     if not begun:
                         raise
 
-    def _receive(self, path: str, type: str | None, part: Part) -> str:
-        """Adds to the part what is missing; returns the file's name."""
-        headers = {"Accept-Encoding": "identity"}
-        if part.size:
-            headers["Range"] = f"bytes={part.size}-"
-            if part.etag:
-                headers["If-Range"] = part.etag
-        with self._get(path, {"type": type}, headers) as response:
-            if response.status_code != 206:
-                part.restart()
-            part.etag = response.headers.get("ETag", "")
-            for block in response.iter_raw():
-                part.write(block)
-        if response.headers.get("Repr-Digest") != f"sha-256=:{part.digest}:":
-            raise errors.DamagedFile(f"{path}: The file is damaged: its digest differs.")
-        return file_name(response.headers)
+    def _documents(
+        self, path: str, parameters: dict[str, Any], limit: int | None
+    ) -> Iterator[Document]:
+        """The documents of all pages, or the first of them. The API refuses a negative limit."""
+        params = {
+            camel(name): value.isoformat() if isinstance(value, date) else value
+            for name, value in parameters.items()
+        }
+        params["limit"] = 100 if limit is None else min(limit, 100)
+        return islice(self._pages(path, params), limit and max(limit, 1))
+
+    def _pages(self, path: str, params: dict[str, Any]) -> Iterator[Document]:
+        while True:
+            body = self._json(path, params)
+            yield from map(Document.parse, body["data"])
+            if body["nextCursor"] is None:
+                return
+            params = params | {"cursor": body["nextCursor"]}
 
     def _json(self, path: str, params: dict[str, Any]) -> dict[str, Any]:
         """The body of a good response."""
-
-        def attempt() -> dict[str, Any]:
-            with self._get(path, params) as response:
-                response.read()
-            if "data" in (body := json_of(response)):
-                return body
+        response = self._request(path, params)
+        if "data" not in (body := errors.json_of(response)):
             raise errors.InvalidResponse(f"{response.url} is not the API: check the base URL.")
+        return body
 
-        return self._retry(attempt)
+    def _request(
+        self, path: str, params: dict[str, Any], part: Part | None = None
+    ) -> "httpx.Response":
+        """A good response, whose body is in the part if there is one.
 
-    def _pages(
-        self, path: str, model: type[ModelType], cursor: str, params: dict[str, Any]
-    ) -> Iterator[Page[ModelType]]:
-        """Pages of documents until there is no cursor, of events until one is empty."""
-        while True:
-            body = self._json(path, params)
-            page = Page([model.parse(each) for each in body["data"]], body["nextCursor"])
-            yield page
-            if page.next_cursor is None or (cursor == "after" and not page.data):
-                return
-            params = params | {cursor: page.next_cursor}
-
-    @contextmanager
-    def _get(
-        self, path: str, params: dict[str, Any], headers: dict[str, str] | None = None
-    ) -> Iterator["httpx.Response"]:
-        """A good response, whose body is still to be read.
-
-        Raises:
-            APIError: It is an error response.
-            ConnectionFailed: Another attempt may help.
-            Error: None will.
+        A failed request is repeated if that can help and there is time left.
         """
-        import httpx
-
-        given = {name: value for name, value in params.items() if value is not None}
-        try:
-            with self._http.stream("GET", path, params=given, headers=headers) as response:
-                self._pace.note(response.headers.get("RateLimit", ""))
-                if response.status_code not in (200, 206):
-                    response.read()
-                    raise error_of(response)
-                yield response
-        except (httpx.NetworkError, httpx.TimeoutException, httpx.RemoteProtocolError) as exc:
-            text = f"{exc.request.url.copy_with(query=None)}: {str(exc) or type(exc).__name__}."
-            is_final = "CERTIFICATE_VERIFY_FAILED" in text
-            raise (Error if is_final else ConnectionFailed)(text) from exc
-        except (httpx.HTTPError, httpx.InvalidURL) as exc:
-            raise Error(f"{type(exc).__name__}: {exc}.") from exc
-
-    def _retry(self, attempt: Callable[[], T], received: Callable[[], int] = lambda: 0) -> T:
-        """Returns what the attempt returns; repeats it if that can help and there is time left.
-
-        Args:
-            received: bytes of a file; an attempt that has changed them has all the time again.
-        """
-        left, failures, before = self._patience, 0, received()
+        left, failures = self._patience, 0
         while True:
             self._pace.wait()
-            began = time.monotonic()
+            began, before = time.monotonic(), part and part.size
             try:
-                return attempt()
-            except (APIError, ConnectionFailed) as exc:
-                if isinstance(exc, APIError) and exc.status not in (429, 503):
+                return self._attempt(path, params, part)
+            except Error as exc:
+                if not exc.may_pass:
                     raise
                 error = exc
-            if received() != before:
-                left, failures, before = self._patience, 0, received()
-                began = time.monotonic()
+            if part and part.size != before:  # the download went on
+                left, failures, began = self._patience, 0, time.monotonic()
             seconds = error.retry_after
             if seconds is None:
                 seconds = min(2**failures, LONGEST_WAIT) * random.uniform(0.5, 1)  # noqa: S311 - jitter
@@ -306,60 +243,81 @@ class Client(AbstractContextManager["Client"]):
             log.warning("%s Waiting %.0f s.", error, max(seconds, 1))
             time.sleep(seconds)
 
+    def _attempt(self, path: str, params: dict[str, Any], part: Part | None) -> "httpx.Response":
+        """One request."""
+        import httpx
+
+        given = {name: value for name, value in params.items() if value is not None}
+        headers = part.headers() if part else {}
+        try:
+            with self._http.stream("GET", path, params=given, headers=headers) as response:
+                self._pace.note(response.headers.get("RateLimit", ""))
+                is_good = response.status_code in (200, 206)
+                if part and is_good:
+                    part.receive(response)
+                else:
+                    response.read()
+        except httpx.RequestError as exc:
+            text = f"{exc.request.url.copy_with(query=None)}: {str(exc) or type(exc).__name__}."
+            is_final = "CERTIFICATE_VERIFY_FAILED" in text
+            raise (Error if is_final else ConnectionFailed)(text) from exc
+        if not is_good:
+            kind = errors.CLASSES.get(response.headers.get("Error-Code", ""), APIError)
+            raise kind(response)
+        return response
+
+
+class Events(Iterable[Event]):
+    """Events, oldest first. A loop ends after the last one; the next loop goes on from there.
+
+    Attributes:
+        cursor: `events(after=cursor)` returns what has not been read. During a loop, this may be
+            some of the events before the present one, too; none is ever skipped.
+    """
+
+    def __init__(self, read: Callable[..., Any], after: str | None, type: str | None) -> None:
+        self._read, self.cursor, self._type = read, after, type
+
+    def __iter__(self) -> Iterator[Event]:
+        while True:
+            params = {"after": self.cursor, "type": self._type, "limit": 100}
+            page = self._read("/api/v1/events", params)
+            yield from map(Event.parse, page["data"])
+            self.cursor = page["nextCursor"]
+            if not page["data"]:
+                return
+
 
 class Pace:
     """Waits before requests, so that a 429 does not come: the last of a minute are spread."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._interval = self._last = self._reset = 0.0
+        self._lock, self._interval, self._end = threading.Lock(), 0.0, 0.0
 
     def note(self, header: str) -> None:
         """Reads the header `RateLimit`."""
         if found := re.search(r"r=(\d+);t=(\d+)", header):
-            left, seconds, now = int(found[1]), int(found[2]), time.monotonic()
+            left, seconds = int(found[1]), int(found[2])
             self._interval = seconds / (left + 1) if left < SLOW_BELOW else 0.0
-            self._last, self._reset = max(self._last, now), now + seconds
+            self._end = time.monotonic() + seconds
 
     def wait(self) -> None:
-        """Waits for this request's turn."""
+        """Waits for this request's turn: threads wait one after the other."""
         with self._lock:
-            now = time.monotonic()
-            self._last = turn = max(now, min(self._last + self._interval, self._reset))
-        if turn > now:
-            time.sleep(turn - now)
-
-
-def error_of(response: "httpx.Response") -> APIError:
-    """The error that a response, whose body was read, stands for."""
-    body, headers = json_of(response), response.headers
-    text = body.get("error") or f"{response.url} responded with {response.status_code}."
-    kind = APIError.classes.get(headers.get("Error-Code", ""), APIError)
-    return kind(text, response.status_code, headers, body)
-
-
-def json_of(response: "httpx.Response") -> dict[str, Any]:
-    """The JSON object in the body; empty if there is none."""
-    try:
-        body = response.json()
-    except ValueError:
-        return {}
-    return body if isinstance(body, dict) else {}
+            if (seconds := min(self._interval, self._end - time.monotonic())) > 0:
+                time.sleep(seconds)
 
 
 def path_of(id: str) -> str:
-    """The path of a document.
-
-    Raises:
-        ValueError: The id has characters that are in no id, and would change the path.
-    """
+    """The path of a document; the id must have no character that would change it."""
     if not re.fullmatch("[0-9A-Za-z_-]+", id):
         raise ValueError(f"{id!r} is not the id of a document.")
     return f"/api/v1/documents/{id}"
 
 
-def file_name(headers: "httpx.Headers") -> str:
+def file_name(response: "httpx.Response") -> str:
     """The name of a downloaded file, made safe for a path."""
-    named = re.search(r"filename\*=UTF-8''([^;]+)", headers.get("Content-Disposition", ""))
+    sent = response.headers.get("Content-Disposition", "")
+    named = re.search(r"filename\*=UTF-8''([^;]+)", sent)
     name = re.sub(r'[\x00-\x1f\x7f-\x9f<>:"/\\|?*]', "_", unquote(named[1])) if named else ""
     return name.strip(" .") or "document.pdf"

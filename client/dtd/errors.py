@@ -9,23 +9,31 @@ except dtd.errors.DocumentNotFound as exc:
 """
 
 import re
-from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import httpx  # at run time, a client imports it: `dtd --help` does without its 0.2 s
 
 
 class Error(Exception):
     """The base of all errors of this package. Its text is one sentence.
 
     Attributes:
-        retry_after: seconds to wait before another request, if a response says so.
+        may_pass: whether the same request may succeed later.
+        retry_after: seconds to wait before it, if a response says so.
+        is_refusal: whether the API has refused the request.
     """
 
+    may_pass = is_refusal = False
     retry_after: float | None = None
 
 
 class ConnectionFailed(Error):
     """The service could not be reached, or the connection broke, until the time limit."""
+
+    may_pass = True
 
 
 class DamagedFile(Error):
@@ -51,99 +59,66 @@ class APIError(Error):
         request_id: empty if there is none.
     """
 
-    classes: ClassVar[dict[str, type["APIError"]]] = {}
-
-    def __init_subclass__(cls) -> None:
-        cls.classes[re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()] = cls
-
-    def __init__(
-        self, text: str, status: int, headers: Mapping[str, str], body: dict[str, Any]
-    ) -> None:
-        self.status, self.body = status, body
+    def __init__(self, response: "httpx.Response") -> None:
+        headers = response.headers
+        self.status, self.body = response.status_code, json_of(response)
         self.code, self.request_id = headers.get("Error-Code", ""), headers.get("Request-Id", "")
+        self.may_pass, self.retry_after = self.status in (429, 503), seconds_of(headers)
+        self.is_refusal = self.status < 500 and not self.may_pass
+        text = self.body.get("error") or f"{response.url} responded with {self.status}."
         super().__init__(f"{text} (Request-Id {self.request_id})" if self.request_id else text)
-        self.retry_after = seconds_of(headers.get("Retry-After", ""))
 
 
-def seconds_of(header: str) -> float | None:
+def json_of(response: "httpx.Response") -> dict[str, Any]:
+    """The JSON object in the body; empty if there is none."""
+    with suppress(ValueError):
+        if isinstance(body := response.json(), dict):
+            return body
+    return {}
+
+
+def seconds_of(headers: "httpx.Headers") -> float | None:
     """How long `Retry-After` says to wait: it has a number, or a date."""
     from email.utils import parsedate_to_datetime  # 0.03 s, which `dtd --help` does without
 
+    header = headers.get("Retry-After", "")
     if re.fullmatch("[0-9]{1,9}", header):
         return float(header)
-    try:
+    with suppress(TypeError, ValueError):
         return max(0.0, (parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds())
-    except (TypeError, ValueError):
-        return None
+    return None
 
 
-class InvalidParameter(APIError):
-    """400: a query parameter is not valid; the text names it."""
+CLASSES: dict[str, type[APIError]] = {}
 
 
-class InvalidRequest(APIError):
-    """400: the request as a whole is not valid."""
+def kind(code: str, text: str) -> type[APIError]:
+    """The class of an `Error-Code`, which is its name in capitals."""
+    CLASSES[code] = made = type(code.title().replace("_", ""), (APIError,), {"__doc__": text})
+    return made
 
 
-class InvalidKey(APIError):
-    """401: the key is missing, mistyped, revoked, expired or deleted."""
+InvalidParameter = kind("invalid_parameter", "400: a query parameter, named in the text, is wrong.")
+InvalidRequest = kind("invalid_request", "400: the request as a whole is not valid.")
+InvalidKey = kind("invalid_key", "401: the key is missing, mistyped, revoked, expired or deleted.")
+PlanLimit = kind("plan_limit", "402: the workspace's plan has no API; see `body['details']`.")
+HttpsRequired = kind("https_required", "403: the request was sent over plain HTTP.")
+WorkspaceSuspended = kind("workspace_suspended", "403: the workspace is suspended.")
+DocumentNotFound = kind("document_not_found", "404: the workspace does not have this document.")
+DocumentNotComplete = kind(
+    "document_not_complete", "404: it has no signed file and certificate yet."
+)
+PathNotFound = kind("path_not_found", "404: the path is wrong; perhaps the base URL is.")
+MethodNotAllowed = kind("method_not_allowed", "405: the API is read-only.")
+CursorExpired = kind(
+    "cursor_expired", "410: events after the cursor may be missing: list everything."
+)
+PreconditionFailed = kind("precondition_failed", "412: a condition of the request does not hold.")
+RangeNotSatisfiable = kind("range_not_satisfiable", "416: the file is shorter than the range.")
+TooManyRequests = kind("too_many_requests", "429: the key has made too many, until the time limit.")
+ServerError = kind("server_error", "500: something went wrong in the service.")
+Unavailable = kind("unavailable", "503: a part of the service is out of reach.")
+Busy = kind("busy", "503: the service has too many requests.")
+TooManyDownloads = kind("too_many_downloads", "503: too many downloads are in progress.")
 
-
-class PlanLimit(APIError):
-    """402: the workspace's plan does not include the API; see `body["details"]`."""
-
-
-class HttpsRequired(APIError):
-    """403: the request was sent over plain HTTP."""
-
-
-class WorkspaceSuspended(APIError):
-    """403: the workspace is suspended."""
-
-
-class DocumentNotFound(APIError):
-    """404: the workspace has no such document, or has it no more."""
-
-
-class DocumentNotComplete(APIError):
-    """404: the document has no signed file and no certificate yet."""
-
-
-class PathNotFound(APIError):
-    """404: the path is wrong; perhaps the base URL is."""
-
-
-class MethodNotAllowed(APIError):
-    """405: the API is read-only."""
-
-
-class CursorExpired(APIError):
-    """410: events that follow the cursor may be missing; read the whole list again."""
-
-
-class PreconditionFailed(APIError):
-    """412: a condition of the request does not hold."""
-
-
-class RangeNotSatisfiable(APIError):
-    """416: the file is shorter than the requested range."""
-
-
-class TooManyRequests(APIError):
-    """429: the key has made too many requests, and the time limit for retries is reached."""
-
-
-class ServerError(APIError):
-    """500: something went wrong in the service."""
-
-
-class Unavailable(APIError):
-    """503: a part of the service is out of reach."""
-
-
-class Busy(APIError):
-    """503: the service has too many requests."""
-
-
-class TooManyDownloads(APIError):
-    """503: too many downloads are in progress."""
+MISSING = (DocumentNotFound, DocumentNotComplete)  # for example, deleted since it was listed

@@ -4,10 +4,9 @@ Their attributes have the fields' names in snake case. Whatever the API adds lat
 has all fields of the response, and an enum's value is a text, which type checkers know.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
-from functools import cache
-from typing import Any, Generic, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Self, dataclass_transform, get_args, get_origin
 
 from dtd.errors import InvalidResponse
 
@@ -31,15 +30,19 @@ EventType = Literal[
 ]
 
 
+@dataclass_transform(frozen_default=True)
 @dataclass(frozen=True)
 class Model:
-    """An object of the API.
+    """An object of the API; each kind of them is a frozen dataclass.
 
     Attributes:
         raw: the JSON object, with all its fields.
     """
 
     raw: dict[str, Any] = field(repr=False, compare=False)
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True)(cls)
 
     @classmethod
     def parse(cls, raw: Any) -> Self:
@@ -49,17 +52,10 @@ class Model:
             InvalidResponse: It lacks a field, or one is of the wrong type.
         """
         try:
-            kinds = types_of(cls).items()  # type: ignore[arg-type] # a class is hashable
-            values = {name: convert(kind, raw[camel(name)]) for name, kind in kinds}
+            values = [convert(each.type, raw[camel(each.name)]) for each in fields(cls)[1:]]
         except (KeyError, TypeError, ValueError) as exc:
             raise InvalidResponse(f"The response is not a {cls.__name__}: {exc!r}.") from exc
-        return cls(raw=raw, **values)
-
-
-@cache
-def types_of(model: Any) -> dict[str, Any]:
-    """The types of a model's attributes."""
-    return {name: kind for name, kind in get_type_hints(model).items() if name != "raw"}
+        return cls(raw, *values)
 
 
 def camel(name: str) -> str:
@@ -78,7 +74,6 @@ def convert(kind: Any, value: Any) -> Any:
     return kind.parse(value) if isinstance(kind, type) and issubclass(kind, Model) else value
 
 
-@dataclass(frozen=True)
 class Progress(Model):
     """How many of the recipients who were asked to sign or approve have done so."""
 
@@ -86,7 +81,6 @@ class Progress(Model):
     total: int
 
 
-@dataclass(frozen=True)
 class Recipient(Model):
     id: str
     name: str
@@ -101,7 +95,6 @@ class Recipient(Model):
     decline_reason: str | None
 
 
-@dataclass(frozen=True)
 class Links(Model):
     """Paths on the server."""
 
@@ -109,7 +102,6 @@ class Links(Model):
     download: str
 
 
-@dataclass(frozen=True)
 class Document(Model):
     id: str
     title: str
@@ -127,7 +119,6 @@ class Document(Model):
     links: Links
 
 
-@dataclass(frozen=True)
 class EventData(Model):
     """The document that an event is about, and its status right after the event."""
 
@@ -135,7 +126,6 @@ class EventData(Model):
     status: DocumentStatus | str
 
 
-@dataclass(frozen=True)
 class Event(Model):
     """One thing that happened to a document. Ignore types that you do not know."""
 
@@ -145,19 +135,16 @@ class Event(Model):
     data: EventData
 
 
-@dataclass(frozen=True)
 class Workspace(Model):
     id: str
     name: str
 
 
-@dataclass(frozen=True)
 class Key(Model):
     id: str
     name: str
 
 
-@dataclass(frozen=True)
 class Counts(Model):
     """How many documents have exactly this status."""
 
@@ -166,21 +153,9 @@ class Counts(Model):
     completed: int
 
 
-@dataclass(frozen=True)
 class Me(Model):
     """The workspace and the key that a request uses, with document counts."""
 
     workspace: Workspace
     key: Key
     documents: Counts
-
-
-ModelType = TypeVar("ModelType", bound=Model)
-
-
-@dataclass(frozen=True)
-class Page(Generic[ModelType]):
-    """One page of a list. For documents, `next_cursor` is None on the last page."""
-
-    data: list[ModelType]
-    next_cursor: str | None

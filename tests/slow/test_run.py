@@ -103,6 +103,14 @@ def test_run_prints_a_curl_line_that_works(run: Run) -> None:
     assert run.key("Acme") in shlex.split(line)[3]
 
 
+def test_run_prints_dtd_lines_that_work(run: Run) -> None:
+    lines = re.findall(r"^ +((?:export|dtd) .*)$", run.printed, re.MULTILINE)
+    program = f'dtd() {{ {shlex.quote(sys.executable)} -m dtd "$@"; }}'
+    script = "\n".join([program, *lines])
+    done = subprocess.run(["sh", "-c", script], cwd=ROOT / "client", capture_output=True, text=True)
+    assert (done.returncode, len(done.stdout.splitlines())) == (0, 3), done.stderr
+
+
 def test_run_prints_a_key_for_each_state_of_api_access(run: Run) -> None:
     standing = {name: run.status(name) for name in ("Acme", "Umbrella", "Freebie", "Frozen")}
     assert standing == {"Acme": 200, "Umbrella": 200, "Freebie": 402, "Frozen": 403}

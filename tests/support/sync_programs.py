@@ -80,19 +80,16 @@ def receive(port: str, secret: str, file: str) -> None:
 
 
 def follow(url: str, key: str, folder: str) -> None:
-    """Keeps each page of events, with the cursor that follows it, in a file that appears whole."""
+    """Keeps new events, with the cursor that follows them, in a file that appears whole."""
     pages = sorted(Path(folder).glob("*.json"))
     after = json.loads(pages[-1].read_text())["nextCursor"] if pages else None
     number, part = len(pages), Path(folder, "part")
-    client = dtd.Client(key, url)
+    events = dtd.Client(key, url).events(after=after)
     while True:
-        for page in client.event_pages(after=after):
-            after = page.next_cursor
-            if page.data:
-                events = [event.raw for event in page.data]
-                part.write_text(json.dumps({"data": events, "nextCursor": after}))
-                part.rename(Path(folder, f"{number:06}.json"))
-                number += 1
+        if data := [event.raw for event in events]:
+            part.write_text(json.dumps({"data": data, "nextCursor": events.cursor}))
+            part.rename(Path(folder, f"{number:06}.json"))
+            number += 1
         time.sleep(POLL)
 
 

@@ -8,13 +8,12 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable
-from itertools import islice
 from pathlib import Path
 from typing import Any, NoReturn, get_args
 
 from dtd.client import Client
 from dtd.command import follow, output, pull, serve
-from dtd.errors import APIError, Error
+from dtd.errors import Error
 from dtd.models import DocumentStatus, RecipientStatus
 from dtd.version import VERSION
 
@@ -29,7 +28,6 @@ exit status:
   75 another run copies to the same target   130 interrupted
 """
 EXTRAS = {"boto3": "s3", "standardwebhooks": "webhooks"}  # of a missing package, if not its name
-FAILURES = (KeyboardInterrupt, ImportError, OSError, Error, ValueError)
 
 
 def me(client: Client, options: argparse.Namespace) -> None:
@@ -52,13 +50,13 @@ def search(client: Client, options: argparse.Namespace) -> None:
       dtd search --completed-from 2026-07-01 --json
       dtd ls --status COMPLETED --limit 20
     """
-    names = [option.removeprefix("--").replace("-", "_") for option in SEARCH]
+    names = [option[2:].replace("-", "_") for option in SEARCH]
     parameters = {name: getattr(options, name) for name in names}
     # By the time that is asked for: in another order, a search reads page after page.
     asked = (time for time in SORTS if parameters[f"{time}_from"] or parameters[f"{time}_before"])
     parameters["sort"] = options.sort or next(asked, None)
-    found = client.search(page_size=min(options.limit or 100, 100), **parameters)
-    output.show(map(output.document_row, islice(found, options.limit)), options)
+    found = client.search(limit=options.limit, **parameters)
+    output.show(map(output.document_row, found), options)
 
 
 def get(client: Client, options: argparse.Namespace) -> None:
@@ -90,15 +88,9 @@ def verify(options: argparse.Namespace) -> int:
     """
     from dtd import verify_evidence  # which anybody can run without this package
 
-    words = [options.evidence, "--key", options.key]
-    sys.argv = ["dtd verify", *words, *(word for file in options.file for word in ("--file", file))]
-    try:
-        verify_evidence.main()
-    except SystemExit as exc:
-        if exc.code == verify_evidence.NOTHING:  # here, 3 is a refusal of the API
-            return 1
-        raise
-    return 0
+    files = [word for file in options.file for word in ("--file", file)]
+    words = [options.evidence, "--key", options.key, *files]
+    return min(verify_evidence.main(words, "dtd verify"), 1)  # here, 3 is a refusal of the API
 
 
 def completion(options: argparse.Namespace) -> None:
@@ -109,12 +101,6 @@ def completion(options: argparse.Namespace) -> None:
     from argcomplete.shell_integration import shellcode
 
     print(shellcode(["dtd"], shell=options.shell))
-
-
-def positive(text: str) -> int:
-    if (number := int(text)) < 1:
-        raise argparse.ArgumentTypeError("it must be 1 or more")
-    return number
 
 
 SORTS = ["created", "completed", "expires"]
@@ -134,7 +120,7 @@ OPTIONS = SEARCH | {
     "--key-file": {"metavar": "FILE", "help": "the key, with mode 600; - is standard input"},
     "--json": {"action": "store_true", "help": "one JSON object a line"},
     "--csv": {"action": "store_true"},
-    "--limit": {"type": positive, "metavar": "N", "help": "at most N; all without it"},
+    "--limit": {"type": int, "metavar": "N", "help": "at most N; all without it"},
     "id": {"metavar": "ID"},
     "--to": {"metavar": "PATH", "help": "download to this folder or file"},
     "--type": {"help": "signed, original or certificate; of an event: document.completed, …"},
@@ -190,43 +176,16 @@ def parser() -> Parser:
 
 
 def key_from(file: str | None) -> str | None:
-    """The key in the file; None without a file: the environment has it.
-
-    Raises:
-        ValueError: Others may read the file.
-    """
-    if file is None:
-        return None
+    """The key in the file, which others may not read; None without a file."""
     if file == "-":
         return sys.stdin.readline()
-    if os.name == "posix" and Path(file).stat().st_mode & 0o077:
+    if file and os.name == "posix" and Path(file).stat().st_mode & 0o077:
         raise ValueError(f"Other users may read {file}, which has a key: chmod 600 {file}")
-    return Path(file).read_text(encoding="utf-8")
-
-
-def execute(options: argparse.Namespace) -> int | None:
-    if "key_file" not in options:  # it needs no service
-        return options.run(options)  # type: ignore[no-any-return]
-    with Client(key_from(options.key_file)) as client:
-        return options.run(client, options)  # type: ignore[no-any-return]
-
-
-def failure(exc: BaseException) -> tuple[int, str]:
-    """The exit status of an error, and its sentence."""
-    match exc:
-        case KeyboardInterrupt():
-            return 130, "Interrupted."
-        case ImportError():
-            name = (exc.name or "").partition(".")[0]
-            return 2, f"{name} is missing: pip install 'dtd-client[{EXTRAS.get(name, name)}]'"
-        case OSError():
-            return 1, f"{exc.filename or type(exc).__name__}: {exc.strerror or exc}"
-        case APIError() if 400 <= exc.status < 500 and exc.status != 429:
-            return 3, str(exc)
-    return 2 if isinstance(exc, ValueError) else 1, str(exc)
+    return Path(file).read_text(encoding="utf-8") if file else None
 
 
 def main(words: list[str] | None = None) -> None:
+    """Runs a command, and ends the program with its exit status."""
     made = parser()
     if "_ARGCOMPLETE" in os.environ:
         import argcomplete
@@ -234,12 +193,28 @@ def main(words: list[str] | None = None) -> None:
         argcomplete.autocomplete(made)
     options = made.parse_args(words)
     logging.getLogger("dtd").handlers = [output.LogHandler()]
+    status, text = 0, ""
     try:
-        status = execute(options)
+        if "key_file" in options:
+            with Client(key_from(options.key_file)) as client:
+                status = options.run(client, options)
+        else:  # it needs no service
+            status = options.run(options)
         sys.stdout.flush()
     except BrokenPipeError:  # the reader, `head` for example, has enough
         os._exit(0)
-    except FAILURES as exc:
-        status, text = failure(exc)
+    except KeyboardInterrupt:
+        status, text = 130, "Interrupted."
+    except ImportError as exc:
+        name = (exc.name or "").partition(".")[0]
+        extra = EXTRAS.get(name, name)
+        status, text = 2, f"{name} is missing: pip install 'dtd-client[{extra}]'"
+    except OSError as exc:
+        status, text = 1, f"{exc.filename or type(exc).__name__}: {exc.strerror or exc}"
+    except ValueError as exc:
+        status, text = 2, str(exc)
+    except Error as exc:
+        status, text = 3 if exc.is_refusal else 1, str(exc)
+    if text:
         output.log(f"dtd: {text}")
     sys.exit(status)

@@ -19,11 +19,9 @@ DELAYS = (5, 5, 0)  # seconds before the second and the third attempt of an even
 
 def events(client: Client, options: Namespace) -> Iterator[Event]:
     """Polls the events for ever."""
-    cursor = options.after
+    found = client.events(after=options.after, type=options.type)
     while True:
-        for page in client.event_pages(after=cursor, type=options.type):
-            yield from page.data
-            cursor = page.next_cursor
+        yield from found
         time.sleep(POLL)
 
 
@@ -49,7 +47,6 @@ def listen(client: Client, options: Namespace) -> None:
     if not secret:
         secret = f"whsec_{b64encode(secrets.token_bytes(24)).decode()}"
         log(f"Verify with this secret, or set DTD_WEBHOOK_SECRET to your own: {secret}")
-    webhook = Webhook(secret)
     log(f"Forwarding events to {options.forward}; stop with Ctrl-C.")
     for event in events(client, options):
         body = json.dumps(event.raw, ensure_ascii=False, separators=(",", ":"))
@@ -59,17 +56,16 @@ def listen(client: Client, options: Namespace) -> None:
                 "Content-Type": "application/json",
                 "webhook-id": event.id,
                 "webhook-timestamp": str(int(now.timestamp())),
-                "webhook-signature": webhook.sign(event.id, now, body),
+                "webhook-signature": Webhook(secret).sign(event.id, now, body),
             }
-            try:
-                # No proxy: it is an address on this machine.
+            try:  # without a proxy: it is an address on this machine
                 response = httpx.post(
                     options.forward, content=body, headers=headers, timeout=15, trust_env=False
                 )
-                result, ok = str(response.status_code), response.is_success
+                result, is_received = str(response.status_code), response.is_success
             except (httpx.HTTPError, httpx.InvalidURL) as exc:
-                result, ok = f"{type(exc).__name__}: {exc}", False
+                result, is_received = f"{type(exc).__name__}: {exc}", False
             print(f"{event.type} {event.data.id}: {result}", flush=True)
-            if ok:
+            if is_received:
                 break
             time.sleep(delay)

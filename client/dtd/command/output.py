@@ -7,7 +7,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 from unicodedata import combining, east_asian_width
 
@@ -20,34 +20,30 @@ FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # spreadsheets read a cell that begin
 
 def show(rows: Iterable[tuple[dict[str, Any], Row]], options: Namespace) -> None:
     """Prints each JSON object, or each row as CSV or in a table."""
-    if options.json:
-        for raw, _ in rows:
-            print(json.dumps(raw, ensure_ascii=False))
-    elif options.csv:
-        writer = None
-        for _, row in rows:
-            if writer is None:
-                writer = csv.DictWriter(sys.stdout, row, lineterminator="\n")
-                writer.writeheader()
-            writer.writerow({k: f"'{v}" if v.startswith(FORMULA) else v for k, v in row.items()})
-    else:
-        for line in table(row for _, row in rows):
-            print(line)
-
-
-def table(rows: Iterable[Row]) -> Iterator[str]:
-    """The lines of a table, as wide as its first hundred rows need."""
     rest = iter(rows)
     first = list(islice(rest, 100))
     if not first:
         log("Nothing found.")
-        return
-    names = {name: name.upper() for name in first[0]}
-    widths = {name: max(width(cell(row[name])) for row in (names, *first)) for name in names}
-    for row in (names, *first, *rest):
+    elif options.json:
+        for raw, _ in chain(first, rest):
+            print(json.dumps(raw, ensure_ascii=False))
+    elif options.csv:
+        writer = csv.DictWriter(sys.stdout, first[0][1], lineterminator="\n")
+        writer.writeheader()
+        for _, row in chain(first, rest):
+            writer.writerow({k: f"'{v}" if v.startswith(FORMULA) else v for k, v in row.items()})
+    else:
+        show_table([row for _, row in first], (row for _, row in rest))
+
+
+def show_table(first: list[Row], rest: Iterator[Row]) -> None:
+    """Prints a table, as wide as its first rows need."""
+    first = [{name: name.upper() for name in first[0]}, *first]
+    widths = {name: max(width(cell(row[name])) for row in first) for name in first[0]}
+    for row in chain(first, rest):
         cells = {name: cell(text) for name, text in row.items()}
         padded = [text + " " * (widths[name] - width(text)) for name, text in cells.items()]
-        yield "  ".join(padded).rstrip()
+        print("  ".join(padded).rstrip())
 
 
 def cell(text: str) -> str:
@@ -61,10 +57,10 @@ def width(text: str) -> int:
 
 
 def document_row(document: Document) -> tuple[dict[str, Any], Row]:
-    progress = f"{document.progress.done}/{document.progress.total}"
-    row = {"id": document.id, "status": document.status, "signed": progress}
-    times = {name: (document.raw[f"{name}At"] or "")[:10] for name in ("created", "completed")}
-    return document.raw, row | times | {"title": document.title}
+    row = {"id": document.id, "status": document.status}
+    row["signed"] = f"{document.progress.done}/{document.progress.total}"
+    row |= {"created": day(document.created_at), "completed": day(document.completed_at)}
+    return document.raw, row | {"title": document.title}
 
 
 def waiting_rows(document: Document) -> Iterator[Row]:
@@ -76,16 +72,20 @@ def waiting_rows(document: Document) -> Iterator[Row]:
         later = document.signing_order == "SEQUENTIAL" and each.order > next_order
         since = None if later else each.sent_at or document.sent_at or document.created_at
         yield {
-            "since": f"{since:%Y-%m-%d}" if since else "",
+            "since": day(since),
             "days": str((datetime.now(UTC) - since).days) if since else "",
             "state": "LATER" if later else each.status,
             "has to": "sign" if each.role == "SIGNER" else "approve",
             "name": each.name,
             "email": each.email,
             "document": document.title,
-            "expires": f"{document.expires_at:%Y-%m-%d}" if document.expires_at else "",
+            "expires": day(document.expires_at),
             "id": document.id,
         }
+
+
+def day(time: datetime | None) -> str:
+    return f"{time:%Y-%m-%d}" if time else ""
 
 
 class LogHandler(logging.Handler):

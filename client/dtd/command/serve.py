@@ -2,19 +2,18 @@
 
 from argparse import Namespace
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from itertools import islice
+from collections.abc import Callable
+from functools import wraps
+from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from dtd.client import Client
 from dtd.errors import Error
-from dtd.models import DocumentStatus, EventType, RecipientStatus
+from dtd.models import EventType
 
 Object = dict[str, Any]
 ABOUT = "Reads the documents of one workspace of an e-signature service."
-OWN = ("client", "limit")  # names in `search_documents` that are no parameters of the search
 
 
 def mcp(client: Client, options: Namespace) -> None:
@@ -26,50 +25,36 @@ def mcp(client: Client, options: Namespace) -> None:
     from mcp.server.mcpserver.exceptions import ToolError
     from pydantic import Field
 
-    limits = Field(ge=1, le=100)
     folder = Path(options.folder).resolve()
     if not folder.is_dir():
         raise ValueError(f"{options.folder} is not a folder.")
     server = MCPServer("dtd", instructions=ABOUT, log_level="WARNING")
-
-    @contextmanager
-    def shown_errors() -> Iterator[None]:
-        """The server hides the text of other errors from its client."""
-        try:
-            yield
-        except (Error, ValueError, OSError) as exc:
-            raise ToolError(str(exc)) from exc
+    limits = Field(ge=1, le=100)
 
     def tool(function: Callable[..., Any]) -> None:
-        server.tool()(shown_errors()(function))
+        @server.tool()
+        @wraps(function)
+        def run(**words: Any) -> Any:
+            try:
+                return function(**words)
+            except (Error, ValueError, OSError) as exc:
+                raise ToolError(str(exc)) from exc  # the text of others is hidden from the client
 
     @tool
     def who_am_i() -> Object:
         """The workspace and the key, with document counts."""
         return client.me().raw
 
-    @tool
-    def search_documents(
-        status: list[DocumentStatus] | None = None,
-        created_from: str | None = None,
-        created_before: str | None = None,
-        sent_from: str | None = None,
-        sent_before: str | None = None,
-        completed_from: str | None = None,
-        completed_before: str | None = None,
-        expires_from: str | None = None,
-        expires_before: str | None = None,
-        recipient: str | None = None,
-        recipient_status: RecipientStatus | None = None,
-        title: str | None = None,
-        sort: Literal["created", "completed", "expires"] = "created",
-        limit: Annotated[int, limits] = 25,
-    ) -> list[Object]:
-        """Documents to which all parameters apply, newest first. Times are dates (days of UTC) or
-        date-times with an offset; a recipient is an e-mail address; title has beginnings of words.
-        """
-        parameters = {name: value for name, value in locals().items() if name not in OWN}
-        return [each.raw for each in islice(client.search(**parameters), limit)]
+    def search_documents(**parameters: Any) -> list[Object]:
+        """Documents to which all parameters apply, newest first: `limit`, or 25, at most 100. Times
+        are dates (days of UTC) or date-times with an offset; a recipient is an e-mail address;
+        title has beginnings of words."""
+        limit = min(parameters.pop("limit", None) or 25, 100)
+        return [each.raw for each in client.search(**parameters, limit=limit)]
+
+    like_search = signature(client.search).replace(return_annotation=list[Object])
+    search_documents.__signature__ = like_search  # type: ignore[attr-defined]
+    tool(search_documents)
 
     @tool
     def get_document(id: str) -> Object:

@@ -272,8 +272,9 @@ def welcome(base: str, *, has_receiver: bool) -> str:
                 url = f"{base}/api/v1/documents?limit=2"
                 curl = f"curl -sS -H 'Authorization: Bearer {raw}' '{url}'"
                 lines.append(f"  {curl} | python3 -m json.tool")
-                lines.append("The same with the command dtd (pip install ./client):")
-                lines.append(f"  export DTD_BASE_URL={base} DTD_API_KEY={raw}; dtd ls --limit 2\n")
+                lines.append("The same with the command dtd, after pip install ./client:")
+                lines.append(f"  export DTD_BASE_URL={base} DTD_API_KEY={raw}")
+                lines.append("  dtd ls --limit 2")
     lines.append(f"\nAdmin: {base}/admin/")
     for person in demo.PEOPLE:
         if user := User.objects.filter(username=person.login).first():
