@@ -155,7 +155,8 @@ def test_alerts_each_have_a_test() -> None:
 
 
 def test_alerts_fire_and_stay_silent(tmp_path: Path) -> None:
-    short, long = [], []
+    short: list[dict[str, Any]] = []
+    long: list[dict[str, Any]] = []
     for alert, after, bad, until, good in CASES:
         groups = [group(after, bad, {alert: 1}), group(until, good, {alert: 0})]
         (long if after > DAYS else short).extend(groups)
